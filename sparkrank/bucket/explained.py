@@ -40,11 +40,9 @@ class ExplainedTable:
 class ExplainedMetric:
     """How a metric of one model is computed for one group.
 
-    ``metric`` is its name in tables, ``definition`` its meaning with every setting, and ``formula`` the declared one.
-    ``value`` is that of the group table: NaN if it is undefined, or if the metric is not a mean over groups
-    (``is_mean``). ``counts_as`` is the value of the group in the mean (NaN if it is left out), and ``weight`` its
-    weight. ``steps`` lead from the columns of the ``tables``, the list first, to the value. ``told`` are remarks that
-    numbers cannot express.
+    ``value`` is that of the group table: NaN if undefined, or if the metric is not a mean over groups (``is_mean``).
+    ``counts_as`` is that of the group in the mean, NaN if it is left out. ``steps`` lead from the columns of the
+    ``tables``, the list first, to the value. ``told`` are remarks that numbers cannot express.
     """
 
     metric: str

@@ -1,6 +1,5 @@
 """The judgments of a bucket's rows: their own labels, or those of a truth, joined to the lists by (group, item).
 
-A truth row whose item is listed gives its label to the list and is dropped; the others stay, judged but not retrieved.
 An item counts once in R and in the ideal list, however often lists and truth contain it.
 """
 
@@ -37,8 +36,7 @@ Counts = Counter[tuple[str, str]]
 class JudgedRows:
     """The rows to evaluate. Each has a group (``codes``), a label, and a flag whether it is ``judged`` (None: all are).
 
-    ``twins`` share group and item. ``with_truth`` (groups) flags groups with a judged row, and ``with_list`` has a flag
-    for each model: groups with a scored row.
+    ``twins`` share group and item. ``with_truth`` flags groups with a judged row, ``with_list`` those with a score.
     """
 
     rows: BucketRows

@@ -24,12 +24,10 @@ Finder: TypeAlias = Callable[[Codes, Ints, Floats, int, Codes, NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Matches:
-    """Rows of lists and, behind them, rows of a truth.
+    """Rows of lists and, behind them, rows of a truth, whose ``items`` (n) may be places among the ``distinct`` ones.
 
-    ``items`` (n) are whole numbers, or places among the ``distinct`` items. ``row`` (lists) is the truth row whose
-    label a list's row gets, or -1. ``fates`` (truth) are :data:`LISTED`, :data:`UNLISTED` or :data:`BEATEN`; a beaten
-    row has no label, or a lower one than another row of its item (``overruled`` counts the latter). ``joined`` counts
-    the groups that have rows of both sides.
+    ``row`` (lists) is the truth row whose label a list's row gets, or -1. A :data:`BEATEN` row of the truth has no
+    label, or a lower one than another of its item (``overruled`` counts these). ``joined`` groups have both sides.
     """
 
     items: Ints

@@ -30,11 +30,7 @@ _one_large = threading.Lock()  # threads of one process take turns with groups t
 
 
 def evaluate_buckets(store: PieceStore, buckets: Iterable[int], plan: Plan) -> Iterator[tuple[int, BucketResult]]:
-    """Evaluate ``buckets`` of ``store``, one run of whole groups after another, and yield a number with each result.
-
-    No two runs of any buckets have the same number. Raises :class:`OutOfMemoryError` where a group does not fit into
-    memory.
-    """
+    """Evaluate ``buckets`` of ``store`` in runs of whole groups. Each result has a number that no other run has."""
     with closing(LazyFile()) as file:
         for together in small_together(store, buckets):
             runs = runs_of(store, together, lambda: PieceStore(store.schema, file, ROW_MEMORY_OF_LARGE))
@@ -49,11 +45,7 @@ def evaluate_buckets(store: PieceStore, buckets: Iterable[int], plan: Plan) -> I
 
 
 def add_pieces(store: PieceStore, pieces: Iterable[tuple[int, pa.RecordBatch]], plan: Plan) -> set[int]:
-    """Add the ``pieces`` of a task, each with its first bucket, to ``store``, and return all their buckets.
-
-    Raises :class:`OutOfMemoryError` where a piece does not fit into memory, with the largest group of its largest
-    bucket.
-    """
+    """Add the ``pieces`` of a task, each with its first bucket, to ``store``, and return all their buckets."""
     arriving = ArrivingPieces(store)
     first, piece = 0, None
     try:

@@ -1,7 +1,4 @@
-"""Threads that work through tasks, and are not waited for after an interrupt.
-
-They are daemon threads. When Python ends it joins the threads of its own pools, and would hang if one of them hangs.
-"""
+"""Threads that work through tasks. They are daemons: Python would join those of its own pools, and hang with them."""
 
 from __future__ import annotations
 
@@ -39,10 +36,7 @@ class Crew:
         return not any(thread.is_alive() for thread in self._threads)
 
     def all(self, threads: int, task: Callable[[T], R], over: Iterable[T]) -> list[R]:
-        """Run ``task`` on each item of ``over`` in ``threads`` threads, and return the results in order.
-
-        Once a task fails no other task starts, and the exception of the first failure is raised.
-        """
+        """The results of ``task`` on each item of ``over``, in order. After a failure, which it raises, none starts."""
         todo = deque(enumerate(over))
         results: dict[int, R] = {}
         ended: SimpleQueue[tuple[int, R | None, BaseException | None]] = SimpleQueue()

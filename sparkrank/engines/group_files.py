@@ -1,9 +1,7 @@
 """The group table as Parquet files that the tasks write themselves, so that its rows need not be sent to the driver.
 
-A file is named after its first bucket and the attempt. A task that Spark runs twice therefore writes the same files
-twice, even where an executor is lost after all results were read. Until the run is complete, files are in a folder of
-the attempt, which readers ignore and which keeps other runs away. :meth:`GroupFiles.keep` takes this folder from the
-tasks and checks that all files exist, and :meth:`GroupFiles.publish` makes the whole table visible.
+A file is named after its first bucket and the attempt, so a task that Spark runs twice writes the same files twice.
+Until :meth:`GroupFiles.publish` they are in a folder of the attempt, which readers ignore and other runs avoid.
 """
 
 from __future__ import annotations
@@ -57,10 +55,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class GroupFiles:
-    """Files of the group table that will become ``folder`` in the file system ``store``, which every task can reach.
-
-    Tasks write the files to ``unseen``, with ``attempt`` in the names. :meth:`keep` renames that folder to ``kept``.
-    """
+    """Files of the group table that will become ``folder`` in the file system ``store``, which every task can reach."""
 
     store: fs.FileSystem
     folder: str
@@ -76,8 +71,7 @@ class GroupFiles:
     def at(cls, path: str, attempt: str | None = None) -> GroupFiles:
         """Files for the folder ``path`` in any file system; the folder need not exist.
 
-        Raises :class:`InputError` where the folder is not empty or is used by another evaluation, running or killed,
-        and :class:`SparkrankError` where it cannot be created.
+        Raises :class:`InputError` where it is not empty or another evaluation uses it, running or killed.
         """
         refused = f"the group table cannot be written to {without_password(path)}"
         attempt = uuid.uuid4().hex[:12] if attempt is None else attempt
@@ -86,13 +80,12 @@ class GroupFiles:
             files = cls(store, folder, attempt, _unseen(store, folder, attempt))
             # Create it before listing, so that of two simultaneous runs at most one continues.
             store.create_dir(files.unseen, recursive=True)
+            others = {files.unseen}
             try:
                 others = files._others()
-            except BaseException:
-                store.delete_dir(files.unseen)
-                raise
-            if others:
-                store.delete_dir(files.unseen)
+            finally:
+                if others:
+                    store.delete_dir(files.unseen)
         except (pa.ArrowException, OSError) as error:
             raise SparkrankError(f"{refused}: {shorten(first_line(error))}") from error
         if others:
@@ -112,8 +105,7 @@ class GroupFiles:
     def write(self, parts: Iterable[Part]) -> Iterator[str]:
         """Write ``parts`` to files, and yield the name of each file once it is complete.
 
-        A part is never divided between files. At most two row groups are in memory. After :meth:`keep`, names are
-        yielded but nothing is written. Raises :class:`SparkrankError` where a file cannot be written.
+        A part is never divided between files. After :meth:`keep`, names are yielded but nothing is written.
         """
         wanted = self._exists(self.unseen)
         groups = _gathered(parts, ROW_GROUP_ROWS)
@@ -158,11 +150,7 @@ class GroupFiles:
         return bool(self.store.get_file_info(path).type != fs.FileType.NotFound)
 
     def keep(self, names: Collection[str]) -> None:
-        """Take the files over and remove all that are not in ``names``. From now on no task can write a file.
-
-        Raises :class:`SparkrankError` where a file in ``names`` is missing, because its task could not reach this
-        folder.
-        """
+        """Take the files over and remove all that are not in ``names``. From now on no task can write a file."""
         with writing_errors(f"the group table in {self.folder}"):
             self._take_over()
             missing = set(names)
@@ -191,10 +179,7 @@ class GroupFiles:
                 break
 
     def publish(self) -> None:
-        """Make the files visible, in one step where the file system and the folder allow it, else file by file.
-
-        They do not allow it where the folder is a mount, or where somebody has put a file into it meanwhile.
-        """
+        """Make the files visible: in one step, or one by one where the folder is a mount or has other files."""
         with writing_errors(f"the group table in {self.folder}"):
             if not self.kept.startswith(f"{self.folder}/") and self._renamed():
                 return

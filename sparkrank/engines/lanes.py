@@ -1,8 +1,4 @@
-"""The register of lanes, in order of preference. Lanes are an implementation detail: same input, same bits out.
-
-To add a lane, write a class that follows the protocol :class:`Lane` in a module of its own, and add one line to
-:data:`LANES`. The allowed words, the choice of a lane and the messages about it are derived from there.
-"""
+"""The register of lanes, in order of preference. A lane is a class of the protocol :class:`Lane` and a line here."""
 
 from __future__ import annotations
 
@@ -27,7 +23,6 @@ if TYPE_CHECKING:
 class Lane(Protocol):
     """One route from an input, with its ``roles`` and its truth if there is one, to the states of a day.
 
-    A request asks for a lane by ``name``. ``needs_session``: it makes Spark DataFrames of the tables.
     ``takes_row_memory``: it holds rows itself. ``takes_time_zone``: it reads rows by the SQL of a session.
     """
 
@@ -52,9 +47,8 @@ class Lane(Protocol):
     def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> Lane:
         """Open the rows of ``request``, for which :meth:`why_not` has returned None.
 
-        ``opened`` has the source of each side that another lane has already opened. ``left`` is the reason why another
-        lane left the rows to this one. Raises :class:`sparkrank.base.errors.FrameLaneNeededError` where only Spark
-        reads the rows correctly, and whatever the readers raise.
+        ``opened`` are sources that another lane has opened, and ``left`` is why it left the rows to this one. Raises
+        :class:`sparkrank.base.errors.FrameLaneNeededError` where only Spark reads the rows correctly.
         """
 
     def check(self, plan: Plan) -> None:

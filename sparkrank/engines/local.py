@@ -1,16 +1,11 @@
-"""The local lane: all buckets in one process without Java, with threads over splits and buckets.
-
-Memory does not grow with the number of rows, except for exact bins and for a group table that is not written to files.
-It is ``row_memory`` bytes of pieces and, for each thread, a split or a bucket and two row groups of the group table.
-"""
+"""The local lane: all buckets in one process without Java, with threads over splits and buckets."""
 
 from __future__ import annotations
 
 import itertools
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
@@ -50,39 +45,37 @@ def evaluate_local(
 ) -> Solved:
     """Evaluate the rows of ``sides``, which have passed their check, in ``buckets`` buckets on all cores.
 
-    The number of cores is what ``taskset`` or ``pyarrow.set_cpu_count`` allow. Threads write the group table to
-    ``files`` unless that is None. Pieces beyond ``row_memory`` bytes are spilled to disk. Raises
-    :class:`SparkrankError` where nothing can be written there.
+    Cores are what ``taskset`` or ``pyarrow.set_cpu_count`` allow. Pieces beyond ``row_memory`` bytes go to disk.
     """
     prepare_for_limit()
     threads, progress = pa.cpu_count(), watched.get() or Progress()
     if not plan.keys:
         return _solved_where_read(sides, plan, threads)
-    crew = Crew()
-    with _unnamed_file(crew) as file:
-        pieces = PieceStore(sides.schema(plan), file, row_memory)
-        read_split = sides.reader(plan)
+    crew, file = Crew(), unnamed_file()
+    pieces, read_split = PieceStore(sides.schema(plan), file, row_memory), sides.reader(plan)
 
-        def read(split: SideSplit) -> None:
-            for rows in _until_failed(read_split(split), crew):
-                progress.add(read=rows.num_rows)
-                # encoding texts saves bytes for the JVM, but here costs as much time as it saves
-                pieces.add(list(pieces_by_bucket(rows, buckets, code_texts=False)))
+    def read(split: SideSplit) -> None:
+        for rows in _until_failed(read_split(split), crew):
+            progress.add(read=rows.num_rows)
+            # encoding texts saves bytes for the JVM, but here costs as much time as it saves
+            pieces.add(list(pieces_by_bucket(rows, buckets, code_texts=False)))
 
-        def solve(run: range) -> tuple[Partials, set[str], list[pa.Table]]:
-            solved = evaluate_buckets(pieces, _until_failed(run, crew), plan)
-            with long_text_errors():
-                return _gathered(_counted(_until_failed(solved, crew), progress), files)
+    def solve(run: range) -> tuple[Partials, set[str], list[pa.Table]]:
+        solved = evaluate_buckets(pieces, _until_failed(run, crew), plan)
+        with long_text_errors():
+            return _gathered(_counted(_until_failed(solved, crew), progress), files)
 
-        try:
-            crew.all(threads + EXTRA_READERS, read, sides.splits(plan, LOCAL_SPLIT_ROWS))
-            if pieces.on_disk:  # otherwise evaluation would allocate memory on top of what reading has freed
-                logging.getLogger(__name__).info("rows outgrew row_memory of %d bytes and went to disk", row_memory)
-                give_back_freed_memory()
-            parts = crew.all(threads, solve, _runs(buckets, RUNS_PER_THREAD * threads))
-        finally:
-            if pieces.on_disk:  # after smaller runs, the next evaluation may reuse the freed memory
-                give_back_freed_memory()
+    try:
+        crew.all(threads + EXTRA_READERS, read, sides.splits(plan, LOCAL_SPLIT_ROWS))
+        if pieces.on_disk:  # otherwise evaluation would allocate memory on top of what reading has freed
+            logging.getLogger(__name__).info("rows outgrew row_memory of %d bytes and went to disk", row_memory)
+            give_back_freed_memory()
+        parts = crew.all(threads, solve, _runs(buckets, RUNS_PER_THREAD * threads))
+    finally:
+        if pieces.on_disk:  # after smaller runs, the next evaluation may reuse the freed memory
+            give_back_freed_memory()
+        if crew.has_ended:  # else another file might get its descriptor while threads write
+            file.close()
     partials, names, tables = zip(*parts, strict=True)
     if files is not None:
         files.keep(set().union(*names))
@@ -132,20 +125,6 @@ def _until_failed(steps: Iterable[T], crew: Crew) -> Iterator[T]:
         if crew.failed.is_set():
             return
         yield step
-
-
-@contextmanager
-def _unnamed_file(crew: Crew) -> Iterator[BinaryIO]:
-    """A file without a name, of which nothing remains, however the process ends.
-
-    It stays open while threads of the ``crew`` still run: another file might get its descriptor while they write.
-    """
-    file = unnamed_file()
-    try:
-        yield file
-    finally:
-        if crew.has_ended:
-            file.close()
 
 
 def _gathered(

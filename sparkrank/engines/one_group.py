@@ -30,10 +30,7 @@ class GroupKeys:
 
     @classmethod
     def of(cls, columns: Sequence[str], given: Mapping[str, Any]) -> GroupKeys:
-        """The key that ``given`` has by column.
-
-        Raises :class:`SpecError` where there are no groups, a column is not part of the key, or one is missing or null.
-        """
+        """The key that ``given`` has by column. Raises :class:`SpecError` for one that no group can have."""
         if not columns:
             raise SpecError("no group column is named: without groups there is none to explain")
         for name in given:

@@ -33,10 +33,9 @@ def spark_frame(
     roles: Roles | None = None,
     opened: Mapping[str, Source] = MappingProxyType({}),
 ) -> DataFrame:
-    """The rows of ``side`` as Spark reads them. CSV columns have the types that ``roles`` ask for.
+    """The rows of ``side`` as Spark reads them, with the types that ``roles`` ask for in CSV.
 
-    ``opened`` has the source of each side that another lane has opened before. Raises :class:`InputError` where the
-    rows are missing or cannot be read, or where some files lack a column of ``roles``.
+    ``opened`` has the sources that another lane has opened. Raises :class:`InputError` where rows cannot be read.
     """
     if side.is_frame:
         frame: DataFrame = side.given
@@ -60,11 +59,8 @@ def spark_frame(
 
 
 def _where(frame: DataFrame, condition: str) -> DataFrame:
-    """The rows of ``frame`` for which ``condition`` as a whole is true. It must be valid with and without parentheses.
-
-    Without parentheses Spark takes a word after an expression for its alias: ``s > 1 and`` is s > 1, called "and".
-    With parentheses, ``a) or (b`` and a query would be accepted.
-    """
+    """The rows of ``frame`` for which ``condition``, valid with and without parentheses, is true as a whole."""
+    # Without them ``s > 1 and`` is s > 1, called "and"; with them, ``a) or (b`` and a query would be accepted.
     frame.where(condition).schema  # noqa: B018 - over Spark Connect nobody looks at the condition before
     narrowed = frame.where(f"({condition}\n)")  # a comment may end the text
     narrowed.schema  # noqa: B018

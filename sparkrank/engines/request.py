@@ -23,8 +23,7 @@ AUTO = "auto"  # the word by which a request leaves the choice of its lane to th
 class Request:
     """A requested evaluation: ``impressions``, the ``truth`` beside them, and a ``plan`` over their ``roles``.
 
-    Without ``buckets`` rows are counted, and each has about ``bucket_rows``. The local lane may hold ``row_memory``
-    bytes of rows. ``counts`` are of checks on what was handed over.
+    Without ``buckets`` rows are counted, and each has about ``bucket_rows``. ``counts`` are of what was handed over.
     """
 
     impressions: SideRows

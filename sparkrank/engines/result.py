@@ -48,10 +48,7 @@ def _release_once(unheld: weakref.finalize[..., _Lease], release: Callable[[], o
 
 @dataclass(frozen=True)
 class Refusal:
-    """Something that a Spark session does not permit, why (``because``), and what an evaluation does ``instead``.
-
-    It ``is_usual`` where all sessions of the kind do so: then it is no reason to warn anybody.
-    """
+    """What a Spark session does not permit, why, and what is done ``instead``; no warning where it ``is_usual``."""
 
     what: str
     because: str
@@ -64,10 +61,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class ExactBins:
-    """Exact bins that are too many for one process: the metrics that read them, and the rows of table ``blocks``.
-
-    ``sizes`` is the number of bins of each series. ``sketches`` are coarser histograms, where curves are requested.
-    """
+    """Exact bins that are too many for one process: the metrics that read them, and the rows of table ``blocks``."""
 
     measured: Mapping[StateKey, MeasuredTerms]
     table: DataFrame
@@ -79,8 +73,7 @@ class ExactBins:
 class Solved:
     """The states of the day, and its group table if one was requested and not written to files.
 
-    ``exact`` are the exact bins that the states lack. ``release`` frees the memory and disk space behind Spark's
-    tables.
+    ``exact`` are the bins that the states lack. ``release`` frees the memory and disk space behind Spark's tables.
     """
 
     partials: Partials

@@ -14,6 +14,7 @@ from sparkrank.bucket import evaluate_bucket
 from sparkrank.metrics import Plan
 from sparkrank.metrics.slices import ALL
 from tests.support.buckets import MODEL, bits_of_groups, bits_of_partials, bucket, evaluate, group_values, mean
+from tests.support.joined import COLUMNS, counts_of
 
 NAN, INF = math.nan, math.inf
 
@@ -27,32 +28,23 @@ BAD = {
 
 def test_a_row_that_cannot_be_evaluated_is_rejected_and_counted() -> None:
     rows = [*BAD[checks.NULL_KEY], *GOOD, *BAD[checks.BAD_LABEL], *BAD[checks.NAN_SCORE]]
-    found, clean = evaluate(rows, ["ap", "ndcg", "auc"]), evaluate(GOOD, ["ap", "ndcg", "auc"])
-    assert bits_of_groups(found.groups) == bits_of_groups(clean.groups)
-    counts = found.partials.counts
-    assert {reason: counts[reason, ""] for reason in BAD} == {reason: len(bad) for reason, bad in BAD.items()}
-    assert counts[checks.ROWS_READ, ""] == len(GOOD) + 2 + 3 + 4
-    assert counts[checks.ROWS_EVALUATED, ""] == len(GOOD)
-    assert counts[checks.GROUPS, ""] == 2
-    others = {key for key in counts if key[0] not in {*BAD, checks.ROWS_READ}}
-    assert {key: counts[key] for key in others} == {key: clean.partials.counts[key] for key in others}
-    bits, clean_bits = bits_of_partials(found.partials), bits_of_partials(clean.partials)
+    result, clean = (evaluate(given, ["ap", "ndcg", "auc"]) for given in (rows, GOOD))
+    assert bits_of_groups(result.groups) == bits_of_groups(clean.groups)
+    rejected = {(reason, ""): len(bad) for reason, bad in BAD.items()}
+    read = {(checks.ROWS_READ, ""): len(GOOD) + 2 + 3 + 4}
+    assert result.partials.counts == {**clean.partials.counts, **rejected, **read}
+    assert [clean.partials.counts[check, ""] for check in (checks.ROWS_EVALUATED, checks.GROUPS)] == [len(GOOD), 2]
+    bits, clean_bits = bits_of_partials(result.partials), bits_of_partials(clean.partials)
     assert (bits["means"], bits["blocks"]) == (clean_bits["means"], clean_bits["blocks"])
 
 
 @pytest.mark.parametrize("floating", [pa.float32(), pa.float64()], ids=str)
-def test_a_nan_key_is_a_missing_key(floating: pa.DataType) -> None:
-    table = pa.table({"key_0": pa.array([1.5, NAN, None, 1.5], floating), "label": [1.0] * 4, "score_0": [1.0] * 4})
-    found = evaluate(table, ["ap"])
-    assert found.partials.counts[checks.NULL_KEY, ""] == 2
-    assert found.groups.num_rows == 1
-
-
-def test_a_null_in_any_column_of_the_key_is_a_missing_key() -> None:
-    rows = {"key_0": ["a", None, "a", "a"], "key_1": [1, 1, None, 1], "label": [1.0] * 4, "score_0": [1.0] * 4}
-    found = evaluate_bucket(pa.table(rows), Plan.of(["p"], [MODEL], ["user", "query"]))
-    assert found.partials.counts[checks.NULL_KEY, ""] == 2
-    assert found.groups["n_rows"].to_pylist() == [2]
+def test_null_or_nan_in_any_column_of_the_key_is_a_missing_key(floating: pa.DataType) -> None:
+    keys = {"key_0": pa.array([1.5, NAN, None, 1.5, 1.5], floating), "key_1": ["a", "a", "a", None, "a"]}
+    rows = pa.table({**keys, "label": [1.0] * 5, "score_0": [1.0] * 5})
+    result = evaluate_bucket(rows, Plan.of(["p"], [MODEL], ["user", "query"]))
+    assert result.partials.counts[checks.NULL_KEY, ""] == 3
+    assert result.groups["n_rows"].to_pylist() == [2]
 
 
 def test_the_counts_of_a_group() -> None:
@@ -75,59 +67,43 @@ def test_the_counts_of_a_model() -> None:
     assert counts[checks.SCORED_ROWS, MODEL] == 3 + 4 + 1 + 1
     assert counts[checks.TIED_ROWS, MODEL] == 3 + 2 + 2
     assert counts[checks.UNRETRIEVED_GROUPS, MODEL] == 1
-    one_class = checks.one_class_groups("label > 0")
-    assert counts[one_class, MODEL] == 3  # negative, positive, unjudged; an empty list has no class
-    assert counts[checks.UNJUDGED_ROWS, ""] == 1
-    assert counts[checks.GROUPS, ""] == 5
+    assert counts[checks.one_class_groups("label > 0"), MODEL] == 3  # negative, positive, unjudged; not an empty list
+    assert (counts[checks.UNJUDGED_ROWS, ""], counts[checks.GROUPS, ""]) == (1, 5)
 
 
 def test_what_a_mean_says_it_is_over() -> None:
-    rows = [*GOOD, ("none", "a", 1.0, 0.0)]
-    for undefined, value in {"skip": (1 / 2 + 1 / 4) / 2, "zero": (1 / 2 + 1 / 4) / 3}.items():
-        partials = evaluate(rows, ["ap"], undefined=undefined).partials
-        found = partials.means.results()[MODEL, ALL, ALL, "ap"]
-        assert (found.n_groups, found.n_undefined, found.n_rows) == (3, 1, 6)
-        assert found.weight == (2 if undefined == "skip" else 3)
-        assert found.value == pytest.approx(value, rel=1e-15)
+    for undefined, counted in (("skip", 2), ("zero", 3)):
+        result = evaluate([*GOOD, ("none", "a", 1.0, 0.0)], ["ap"], undefined=undefined)
+        found = result.partials.means.results()[MODEL, ALL, ALL, "ap"]
+        assert (found.n_groups, found.n_undefined, found.n_rows, found.weight) == (3, 1, 6, counted)
+        assert found.value == pytest.approx((1 / 2 + 1 / 4) / counted, rel=1e-15)
 
 
 def test_models_share_judgments_and_nothing_else() -> None:
     """Two score columns in one pass give what each gives alone; a row may be retrieved by one of them only."""
-    labels = [1.0, 0.0, 1.0, 0.0, None]
+    labels, items = [1.0, 0.0, 1.0, 0.0, None], list("abcde")
     scores = {"prod": [3.0, 2.0, 1.0, None, 0.5], "cand": [None, 2.0, 2.0, 1.0, 3.0]}
-    items = list("abcde")
-    together = pa.table(
-        {
-            "key_0": ["u"] * 5,
-            "label": labels,
-            "score_0": scores["prod"],
-            "score_1": scores["cand"],
-            "item": items,
-        }
-    )
+    columns = {"key_0": ["u"] * 5, "label": labels, "item": items}
+    together = pa.table({**columns, "score_0": scores["prod"], "score_1": scores["cand"]})
     metrics = ["ap", "p@2", "ndcg", "group_auc", "auc(exact)"]
-    found = evaluate_bucket(together, Plan.of(metrics, list(scores), ["user"]))
+    both = evaluate_bucket(together, Plan.of(metrics, list(scores), ["user"]))
     for model, column in scores.items():
-        rows = [("u", item, score, label) for item, score, label in zip(items, column, labels, strict=True)]
-        alone = evaluate_bucket(bucket(rows), Plan.of(metrics, [model], ["user"]))
-        assert bits_of_partials(alone.partials)["means"].items() <= bits_of_partials(found.partials)["means"].items()
-        assert bits_of_partials(alone.partials)["blocks"].items() <= bits_of_partials(found.partials)["blocks"].items()
-        assert bits_of_groups(alone.groups)[0] in bits_of_groups(found.groups)
-        assert alone.partials.counts.items() <= found.partials.counts.items()
-    by_model = {row["model"]: row["ap"] for row in found.groups.to_pylist()}
+        rows = pa.table({**columns, "score_0": column})
+        alone = evaluate_bucket(rows, Plan.of(metrics, [model], ["user"]))
+        bits, of_both = bits_of_partials(alone.partials), bits_of_partials(both.partials)
+        for part in ("means", "blocks", "counts"):
+            assert bits[part].items() <= of_both[part].items()
+        assert bits_of_groups(alone.groups)[0] in bits_of_groups(both.groups)
+    # a NaN score of one model rejects the row for all: models are compared on the same rows
+    nan = together.set_column(3, "score_0", pa.array([NAN, *scores["prod"][1:]]))
+    rejected = evaluate_bucket(nan, Plan.of(["p"], list(scores), ["user"]))
+    assert rejected.partials.counts[checks.NAN_SCORE, ""] == 1
+    assert rejected.groups["n_rows"].to_pylist() == [4, 4]
     # prod lists a b c e: 1 and 3. cand lists e, then b and c tied, then d: c is second or third, a not retrieved.
-    assert by_model == {
+    assert {row["model"]: row["ap"] for row in both.groups.to_pylist()} == {
         "prod": pytest.approx((1 / 1 + 2 / 3) / 2),
         "cand": pytest.approx(((1 / 2 + 1 / 3) / 2) / 2),
     }
-
-
-def test_a_nan_score_of_one_model_rejects_the_row_for_all() -> None:
-    """Models are compared on the same rows."""
-    table = pa.table({"key_0": ["u", "u"], "label": [1.0, 0.0], "score_0": [1.0, 2.0], "score_1": [NAN, 1.0]})
-    found = evaluate_bucket(table, Plan.of(["p"], ["prod", "cand"], ["user"]))
-    assert found.partials.counts[checks.NAN_SCORE, ""] == 1
-    assert found.groups["n_rows"].to_pylist() == [1, 1]
 
 
 def test_the_type_of_numbers_does_not_matter() -> None:
@@ -145,19 +121,15 @@ def test_the_type_of_numbers_does_not_matter() -> None:
             assert bits_of_partials(found.partials) == bits_of_partials(reference.partials), (ties, label, score)
 
 
-@pytest.mark.parametrize(
-    ("metric", "value"),
-    [("p(rel=0.1)@2", 1 / 2), ("rr(rel=0.1)", 1 / 2), ("r(rel=0.1)@1", 0 / 1), ("cg(gain=binary,rel=0.1)", 1)],
-)
-def test_a_row_that_was_not_judged_is_not_relevant_at_any_threshold(metric: str, value: float) -> None:
-    rows = [("u", "a", 2.0, None), ("u", "b", 1.0, 0.1)]
-    assert group_values(evaluate(rows, [metric]), metric) == {"u": value}
+AT_A_TENTH = {"p(rel=0.1)@2": 1 / 2, "rr(rel=0.1)": 1 / 2, "r(rel=0.1)@1": 0 / 1, "cg(gain=binary,rel=0.1)": 1}
+
+
+def test_a_row_that_was_not_judged_is_not_relevant_at_any_threshold() -> None:
+    result = evaluate([("u", "a", 2.0, None), ("u", "b", 1.0, 0.1)], list(AT_A_TENTH))
+    assert {metric: group_values(result, metric)["u"] for metric in AT_A_TENTH} == AT_A_TENTH
 
 
 def test_rows_without_an_item_are_told_where_items_are_counted() -> None:
     log = pa.table({"user": ["a", "a", "b"], "item": ["x", None, "x"], "score": [2.0, 1.0, 1.0], "label": [1, 0, 0]})
-    roles = {"group": "user", "score": "score", "label": "label", "item": "item"}
-    evaluation = sr.evaluate(log, ["coverage", "gini"], ties="item", **roles)
-    told = {row["check"]: row["count"] for row in evaluation.quality.to_pylist()}
-    assert told[checks.ITEMLESS_ROWS] == 1
-    assert checks.ITEMLESS_ROWS not in sr.evaluate(log, ["ap"], **roles).quality["check"].to_pylist()
+    assert counts_of(sr.evaluate(log, ["coverage", "gini"], ties="item", **COLUMNS))[checks.ITEMLESS_ROWS] == 1
+    assert checks.ITEMLESS_ROWS not in counts_of(sr.evaluate(log, ["ap"], **COLUMNS))

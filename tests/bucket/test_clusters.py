@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-import yaml
 
 import sparkrank as sr
 from sparkrank.base.errors import InputError, SpecError, StateError
@@ -20,52 +20,29 @@ from sparkrank.inputs.window import Window
 from sparkrank.jobs import evaluate_day, merge_days
 from sparkrank.numeric.key_hashes import hash_keys, parts_of
 from sparkrank.run.stages import Stages
+from tests.support.commands import local_conf
+from tests.support.numbers import without_hash
 
-ROLES = {"group": "session", "score": "score", "label": "label"}
 POOLED = ["auc", "pr_auc", "logloss", "f1", "brier", "ks"]
 
 
-def part(user: Any) -> int:
-    return int(parts_of(hash_keys([pa.array([user])]))[0])
-
-
 def log_of(users: int, sessions: int, rows: int, seed: int = 5) -> pa.Table:
-    """Users with as many ``sessions`` each, of two models."""
     draw = np.random.default_rng(seed)
     session = np.repeat(np.arange(users * sessions), rows)
     user = session // sessions
     liking = draw.normal(0, 1, users)[user]
-    return pa.table(
-        {
-            "user": np.char.add("u", user.astype(str)),
-            "session": session,
-            "score": 1 / (1 + np.exp(-liking - draw.normal(0, 1, len(user)))),
-            "other": draw.random(len(user)),
-            "label": (draw.random(len(user)) < 1 / (1 + np.exp(-liking))).astype(np.int32),
-            "country": np.array(["de", "fr"])[user % 2],
-        }
-    )
+    columns = {"user": np.char.add("u", user.astype(str)), "session": session}
+    columns["score"] = 1 / (1 + np.exp(-liking - draw.normal(0, 1, len(user))))
+    columns["other"] = draw.random(len(user))
+    columns["label"] = (draw.random(len(user)) < 1 / (1 + np.exp(-liking))).astype(np.int32)
+    return pa.table({**columns, "country": np.array(["de", "fr"])[user % 2]})
 
-
-def without(table: pa.Table, columns: list[str]) -> list[dict]:
-    return table.drop_columns([name for name in columns if name in table.column_names]).to_pylist()
-
-
-# By hand
 
 # Three users of three parts, with 3, 1 and 2 sessions; the first row of a session was clicked, or the second.
 USERS, FIRST, OTHER_FIRST = [7, 7, 7, 8, 9, 9], [1, 1, 0, 0, 1, 0], [1, 0, 0, 0, 0, 0]
-SESSIONS = pa.table(
-    {
-        "user": np.repeat(USERS, 2),
-        "session": np.repeat(np.arange(6), 2),
-        "new": [2.0, 1.0] * 6,
-        "old": np.ravel(
-            [[2.0, 1.0] if first == other else [1.0, 2.0] for first, other in zip(FIRST, OTHER_FIRST, strict=True)]
-        ),
-        "label": np.ravel([[first, 1 - first] for first in FIRST]),
-    }
-)
+OLD = np.ravel([[2.0, 1.0] if first == OTHER_FIRST[n] else [1.0, 2.0] for n, first in enumerate(FIRST)])
+SESSIONS = pa.table({"user": np.repeat(USERS, 2), "session": np.repeat(np.arange(6), 2), "new": [2.0, 1.0] * 6})
+SESSIONS = SESSIONS.append_column("old", [OLD]).append_column("label", [np.ravel([[x, 1 - x] for x in FIRST])])
 
 
 def test_the_standard_error_of_a_mean_by_hand() -> None:
@@ -75,9 +52,8 @@ def test_the_standard_error_of_a_mean_by_hand() -> None:
     2/3·2/4) = 1/2. Pseudo-values: 2/2 - 1/3 = 2/3, 6/2 - 5·3/5 = 0, 3/2 - 2·2/4 = 1/2. Variance: ((1/6)²/1 +
     (1/2)²/5 + 0) / 3 = 7/270. As of alike parts it is less: 2/3·(13² + 11² + 2²)/90² = 196/8100.
     """
-    assert len({part(user) for user in (7, 8, 9)}) == 3
-    ev = sr.evaluate(SESSIONS, ["p@1"], group="session", cluster="user", score={"new": "new"}, label="label")
-    (row,) = ev.table.to_pylist()
+    assert len(set(parts_of(hash_keys([pa.array([7, 8, 9])])))) == 3
+    (row,) = asked(SESSIONS, ["p@1"], cluster="user").table.to_pylist()
     assert (row["value"], row["n_groups"]) == (1 / 2, 6)
     assert row["stderr"] == pytest.approx(math.sqrt(7 / 270), rel=1e-12)
     assert row["interval"] != "t"
@@ -91,12 +67,9 @@ def test_the_difference_of_two_models_by_hand() -> None:
     of alike parts less, 2/3·(1² + 13² + 14²)/180² = 61/8100.
     Groups win and lose as they do without clusters: sessions 1 and 4 win.
     """
-    models = {"score": {"new": "new", "old": "old"}, "label": "label", "compare": "old"}
-    rows = [
-        sr.evaluate(SESSIONS, ["p@1"], group="session", **models, **more).compare("old").to_pylist()[0]
-        for more in ({"cluster": "user"}, {})
-    ]
-    clustered, independent = rows
+    models = {"score": {"new": "new", "old": "old"}, "compare": "old"}
+    both = (asked(SESSIONS, ["p@1"], **models, cluster=cluster) for cluster in ("user", None))
+    clustered, independent = (ev.compare("old").to_pylist()[0] for ev in both)
     assert clustered["difference"] == pytest.approx(independent["difference"], rel=1e-15) == 1 / 3
     assert clustered["stderr"] == pytest.approx(math.sqrt(13 / 1080), rel=1e-12)
     assert (clustered["interval"] != "paired t", independent["interval"]) == (True, "paired t")
@@ -105,21 +78,16 @@ def test_the_difference_of_two_models_by_hand() -> None:
     assert (clustered["wins"], clustered["ties"], clustered["losses"]) == (2, 4, 0)
 
 
-# Laws
-
-
 @pytest.mark.parametrize("kind", [pa.string(), pa.int16(), pa.date32(), pa.dictionary(pa.int32(), pa.string())])
 def test_sessions_by_user_have_the_parts_of_users(kind: Any) -> None:
-    """Metrics of all rows have the values and standard errors that they have where the user is the group, to the last
-    bit: of as many sessions each.
-    """
+    """Metrics of all rows have the bits that they have where the user is the group: of as many sessions each."""
     log = log_of(40, 3, 5)
     codes = pc.cast(pc.utf8_slice_codeunits(log["user"], 1), pa.int32())
     user = codes.cast(kind) if kind in (pa.int16(), pa.date32()) else log["user"].cast(kind)
     log = log.set_column(0, "user", user)
-    asked = {"score": {"score": "score", "other": "other"}, "label": "label", "slices": ["country"]}
-    sessions = sr.evaluate(log, POOLED, group="session", cluster="user", **asked)
-    users = sr.evaluate(log, POOLED, group="user", **asked)
+    roles = {"score": {"score": "score", "other": "other"}, "label": "label", "slices": ["country"]}
+    sessions = sr.evaluate(log, POOLED, group="session", cluster="user", **roles)
+    users = sr.evaluate(log, POOLED, group="user", **roles)
     assert all(row["stderr"] is not None for row in users.table.to_pylist() if row["slice"] == "all")
     names = ["model", "slice_value", "metric", "value", "stderr", "n_rows", "weight", "error_bound"]
     assert repr(sessions.table.select(names).to_pylist()) == repr(users.table.select(names).to_pylist())
@@ -127,15 +95,12 @@ def test_sessions_by_user_have_the_parts_of_users(kind: Any) -> None:
     assert repr(one.to_pylist()) == repr(other.to_pylist())
 
 
-# What is no cluster
+def asked(log: pa.Table = SESSIONS, metrics: Sequence[str] = ("p@1", "auc"), **more: Any) -> sr.Evaluation:
+    return sr.evaluate(log, metrics, **{"group": "session", "score": "new", "label": "label", **more})
 
 
 def with_users(*users: Any) -> pa.Table:
     return SESSIONS.set_column(0, "user", pa.array(users))
-
-
-def asked(log: pa.Table, **more: Any) -> sr.Evaluation:
-    return sr.evaluate(log, ["p@1", "auc"], **{"group": "session", "score": "new", "label": "label", **more})
 
 
 def test_a_group_of_two_clusters_is_left_out_whole_and_counted() -> None:
@@ -143,11 +108,11 @@ def test_a_group_of_two_clusters_is_left_out_whole_and_counted() -> None:
     sentence = r"^16.6667% of the rows cannot be evaluated \(2 cluster that is not the same in all rows of its group\)"
     with pytest.raises(InputError, match=sentence):
         asked(log, cluster="user")
-    found = asked(log, cluster="user", max_bad_fraction=0.2)
-    counts = {row["code"]: row["count"] for row in found.quality.to_pylist()}
+    clustered = asked(log, cluster="user", max_bad_fraction=0.2)
+    counts = {row["code"]: row["count"] for row in clustered.quality.to_pylist()}
     assert (counts["rejected_several_clusters"], counts["rows_rejected"], counts["rows_evaluated"]) == (2, 2, 10)
-    rest = log.filter(pc.not_equal(log["session"], 2))
-    assert repr(without(found.table, ["spec_hash"])) == repr(without(asked(rest, cluster="user").table, ["spec_hash"]))
+    rest = asked(log.filter(pc.not_equal(log["session"], 2)), cluster="user")
+    assert repr(without_hash(clustered.table).to_pylist()) == repr(without_hash(rest.table).to_pylist())
 
 
 @pytest.mark.parametrize(
@@ -156,37 +121,22 @@ def test_a_group_of_two_clusters_is_left_out_whole_and_counted() -> None:
         ([7, 7, 7, 7, 7, 7, 8, None, 9, 9, 9, 9], 1),
         ([None] * 12, 12),
         ([7.0, 7.0, math.nan, math.nan, 7.0, 7.0, 8.0, 8.0, 9.0, 9.0, 9.0, None], 3),
-        (["7", "7", None, None, "7", "7", "8", "8", "9", "9", "9", "9"], 2),
     ],
+    ids=["a null", "nulls alone", "NaN"],
 )
 def test_a_null_cluster_is_refused_whatever_share_may_be_bad(users: list, count: int) -> None:
     with pytest.raises(InputError, match=rf'^the cluster column "user" is null or NaN in {count} rows: give each an'):
         asked(with_users(*users), cluster="user", max_bad_fraction=1.0)
 
 
-@pytest.mark.parametrize(
-    ("more", "sentence"),
-    [
-        ({"group": None, "cluster": "user"}, 'cluster="user" says who stands behind a group, but no group column'),
-        ({"group": "user", "cluster": "user"}, 'cluster="user" is the group column: without a cluster each group'),
-        ({"cluster": ["user"]}, r"the cluster column is \['user'\]: a name, which is a text, is needed"),
-    ],
-)
-def test_a_cluster_that_would_say_nothing_is_refused(more: dict, sentence: str) -> None:
-    with pytest.raises(SpecError, match=f"^{sentence}"):
-        asked(SESSIONS, **more)
-
-
 def test_without_parts_a_clustered_mean_has_no_interval() -> None:
     """Its exact moments would say that sessions are independent."""
-    ev = asked(SESSIONS, cluster="user", uncertainty=False)
+    ev = asked(cluster="user", uncertainty=False)
     for row in ev.table.to_pylist():
         assert (row["stderr"], row["ci_low"], row["ci_high"]) == (None, None, None)
         assert row["interval"] != "t"
-    assert asked(SESSIONS, uncertainty=False)["p@1"] == ev["p@1"]
+    assert asked(uncertainty=False)["p@1"] == ev["p@1"]
 
-
-# A truth, and arrays
 
 LISTS = pa.table(
     {"s": [1, 1, 2, 2, 3], "item": [*"xyxyx"], "score": [2.0, 1, 2, 1, 1], "user": ["a", "a", "b", "b", "a"]}
@@ -195,168 +145,123 @@ TRUTH = pa.table({"s": [1, 2, 2, 4], "item": [*"yxzx"], "by": ["a", "b", "b", "c
 JOINED = {"truth": TRUTH, "group": "s", "item": "item", "score": "score", "cluster": "user"}
 
 
-def truth_by(*users: str | None) -> pa.Table:
-    return TRUTH.set_column(2, "by", pa.array(users, pa.string()))
+def r_at_2(*users: str | None, **more: Any) -> sr.Evaluation:
+    truth = TRUTH.set_column(2, "by", pa.array(users or TRUTH["by"].to_pylist()))
+    return sr.evaluate(LISTS, ["r@2"], **{**JOINED, "truth": truth, **more})
 
 
 def test_a_list_says_who_stands_behind_its_group() -> None:
     """Session 4 is in no list, and only the truth can say whose it is; r@2 is 1, 1/2 and 0 of sessions 1, 2 and 4."""
-    with pytest.raises(
-        InputError, match=r"^1 groups of score have no row in the lists, and so no value of the cluster"
-    ):
-        sr.evaluate(LISTS, ["r@2"], **JOINED)
-    assert sr.evaluate(LISTS, ["r@2"], **JOINED, population="lists")["r@2"] == 3 / 4
-    named = sr.evaluate(LISTS, ["r@2"], **JOINED, truth_columns={"cluster": "by"})
+    sentence = r"^1 groups of score have no row in the lists, and so no value of the cluster"
+    with pytest.raises(InputError, match=sentence):
+        r_at_2()
+    assert r_at_2(population="lists")["r@2"] == 3 / 4
+    named = r_at_2(truth_columns={"cluster": "by"})
     assert named["r@2"] == 1 / 2
     assert {row["code"]: row["count"] for row in named.quality.to_pylist()}["groups_without_cluster"] == 0
-    partly = {**JOINED, "truth": truth_by("a", None, None, "c")}
-    assert repr(sr.evaluate(LISTS, ["r@2"], **partly, truth_columns={"cluster": "by"}).table.to_pylist()) == repr(
-        named.table.to_pylist()
-    )
-
-
-def test_a_truth_that_says_otherwise_makes_a_bad_group() -> None:
-    other = {**JOINED, "truth": truth_by("a", "a", "b", "c")}
+    partly = r_at_2("a", None, None, "c", truth_columns={"cluster": "by"})
+    assert repr(partly.table.to_pylist()) == repr(named.table.to_pylist())
     with pytest.raises(InputError, match=r"\(4 cluster that is not the same in all rows of its group\)"):
-        sr.evaluate(LISTS, ["r@2"], **other, truth_columns={"cluster": "by"})
+        r_at_2("a", "a", "b", "c", truth_columns={"cluster": "by"})
 
 
-@pytest.mark.parametrize(
-    ("more", "error", "sentence"),
-    [
-        ({"truth_columns": {"cluster": "s"}}, InputError, "the cluster column is of type string in the lists"),
-        ({"truth_columns": {"cluster": "by"}, "cluster": None}, SpecError, 'the truth has a cluster column, "by", but'),
-        ({"truth_columns": {"cluster": "yb"}}, InputError, 'the cluster column "yb" is not in the truth'),
-    ],
-)
-def test_a_column_of_the_truth_that_does_not_go_with_the_lists_is_refused(
-    more: dict, error: type, sentence: str
-) -> None:
-    with pytest.raises(error, match=f"^{sentence}"):
-        sr.evaluate(LISTS, ["r@2"], **{**JOINED, **more})
+def test_a_cluster_that_says_nothing_or_does_not_fit_is_refused() -> None:
+    for ask, more, error, sentence in (
+        (asked, {"group": None}, SpecError, 'cluster="user" says who stands behind a group, but no group column'),
+        (asked, {"group": "user"}, SpecError, 'cluster="user" is the group column: without a cluster each group'),
+        (asked, {"cluster": ["user"]}, SpecError, r"the cluster column is \['user'\]: a name, which is a text, is"),
+        (r_at_2, {"truth_columns": {"cluster": "s"}}, InputError, "the cluster column is of type string in the lists"),
+        (
+            r_at_2,
+            {"truth_columns": {"cluster": "by"}, "cluster": None},
+            SpecError,
+            'the truth has a cluster column, "b',
+        ),
+        (r_at_2, {"truth_columns": {"cluster": "yb"}}, InputError, 'the cluster column "yb" is not in the truth'),
+    ):
+        with pytest.raises(error, match=f"^{sentence}"):
+            ask(**{"cluster": "user", **more})
 
 
-ARRAYS = pa.table(
-    {
-        "s": [1, 1, 2, 3],
-        "found": [["x", "y"], ["z"], ["q"], ["r"]],
-        "liked": [["y"], ["q", "z"], ["q"], ["x"]],
-        "user": ["a", "a", "b", "c"],
-        "of": [{"user": "a"}, {"user": "a"}, {"user": "b"}, {"user": "c"}],
-    }
-)
+OF = [{"user": user} for user in "aabc"]
+LISTED, LIKED = [["x", "y"], ["z"], ["q"], ["r"]], [["y"], ["q", "z"], ["q"], ["x"]]
+ARRAYS = pa.table({"s": [1, 1, 2, 3], "found": LISTED, "liked": LIKED, "user": [*"aabc"], "of": OF})
+
+
+OF_ARRAYS = {"group": "s", "items": "found", "true_items": "liked"}
 
 
 @pytest.mark.parametrize("column", ["user", "of", "of.user"])
 def test_a_row_of_arrays_has_one_cluster(column: str) -> None:
-    arrays = {"group": "s", "items": "found", "true_items": "liked"}
-    rows = sr.evaluate(ARRAYS, ["r@1", "p@1"], **arrays, cluster=column).table
-    single = pa.table(
-        {
-            "list": [0, 0, 1, 1, 2, 3, 3],
-            "score": [2.0, 1, 1, None, 1, 1, None],
-            "label": [0, 1, 1, 1, 1, 0, 1],
-            "user": [*"aaaabcc"],
-        }
-    )
-    wanted = sr.evaluate(single, ["r@1", "p@1"], group="list", score="score", label="label", cluster="user").table
-    for name in ("value", "stderr", "ci_low", "ci_high"):
-        assert rows[name].to_pylist() == wanted[name].to_pylist()
+    rows = sr.evaluate(ARRAYS, ["r@1", "p@1"], **OF_ARRAYS, cluster=column).table
+    columns = {"session": [0, 0, 1, 1, 2, 3, 3], "new": [2.0, 1, 1, None, 1, 1, None], "user": [*"aaaabcc"]}
+    single = pa.table({**columns, "label": [0, 1, 1, 1, 1, 0, 1]})
+    wanted = asked(single, ["r@1", "p@1"], cluster="user").table
+    names = ["value", "stderr", "ci_low", "ci_high"]
+    assert rows.select(names).to_pylist() == wanted.select(names).to_pylist()
 
 
 def test_lists_of_one_key_stay_apart_beside_a_bad_group_weight() -> None:
-    """Whole groups that are taken away leave the others as they were."""
     log = ARRAYS.append_column("w", pa.array([1.0, 1.0, -1.0, 1.0]))
-    arrays = {"group": "s", "items": "found", "true_items": "liked"}
-    ev = sr.evaluate(log, ["r(weight=w)@1"], **arrays, max_bad_fraction=0.5)
+    ev = sr.evaluate(log, ["r(weight=w)@1"], **OF_ARRAYS, max_bad_fraction=0.5)
     assert ev.table["n_groups"].to_pylist() == [3]
 
 
-# Days
+DAYS = ["2026-11-01", "2026-11-02", "2026-11-03"]
+SCORES = {"score": "score", "other": "other"}
 
 
 def day_spec(folder: Path, *overrides: str, **columns: str) -> Any:
-    conf = folder / "spec.yaml"
-    document = {
-        "input": {
-            "path": f"{folder}/log/{{date}}.parquet",
-            "columns": {**ROLES, "score": {"score": "score", "other": "other"}, **columns},
-        },
-        "metrics": ["ndcg@3", "auc", "ndcg(weight=rows)@3"],
-        "output": {"path": f"{folder}/out"},
-        "engine": {"lane": "local"},
-        "slices": ["country"],
-        "compare": {"baseline": "other"},
-    }
-    conf.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
-    return load_spec(conf, overrides)
-
-
-DAYS = ["2026-11-01", "2026-11-02", "2026-11-03"]
-WHOLE = Window.of(DAYS[0], DAYS[-1])
+    roles, compared = {"group": "session", "score": SCORES, "label": "label", **columns}, {"baseline": "other"}
+    metrics, path = ["ndcg@3", "auc", "ndcg(weight=rows)@3"], f"{folder}/log/{{date}}.parquet"
+    return load_spec(local_conf(folder, path, roles, metrics, slices=["country"], compare=compared), overrides)
 
 
 @pytest.fixture
-def logs(tmp_path: Path) -> list[pa.Table]:
+def first_day(tmp_path: Path) -> pa.Table:
+    """The log of the first of three days, which are evaluated by user."""
     (tmp_path / "log").mkdir()
-    found = [log_of(30, 3, 5, seed) for seed in range(3)]
-    for day, log in zip(DAYS, found, strict=True):
+    logs = [log_of(30, 3, 5, seed) for seed in range(3)]
+    for day, log in zip(DAYS, logs, strict=True):
         pq.write_table(log, tmp_path / "log" / f"{day}.parquet")
-    return found
+        evaluate_day(day_spec(tmp_path, cluster="user"), day, None, Stages())
+    return logs[0]
 
 
-def evaluate_all(folder: Path, **columns: str) -> None:
-    for day in DAYS:
-        evaluate_day(day_spec(folder, **columns), day, None, Stages())
+def test_days_of_other_clusters_do_not_merge(tmp_path: Path, first_day: pa.Table) -> None:
+    def merged(*overrides: str, **columns: str) -> list[float]:
+        spec = day_spec(tmp_path, *overrides, **columns)
+        return merge_days(spec, Window.of(DAYS[0], DAYS[-1]), None, Stages()).metrics["value"].to_pylist()
+
+    for columns, name in (({}, "of the group"), ({"cluster": "country"}, "of the cluster country")):
+        sentence = rf'evaluated as ".*64 parts by hash 1 of the cluster user", .*"[^"]*{name}":'
+        with pytest.raises(StateError, match=sentence):
+            merged(**columns)
+        # of values alone they do
+        assert merged("uncertainty.off=true", "compare=null", **columns) == merged(cluster="user")
 
 
-@pytest.mark.parametrize(
-    ("stored", "asked_for", "names"),
-    [
-        ({"cluster": "user"}, {}, ["of the cluster user", "of the group"]),
-        ({"cluster": "user"}, {"cluster": "country"}, ["of the cluster user", "of the cluster country"]),
-    ],
-)
-def test_days_of_other_clusters_do_not_merge(
-    tmp_path: Path, logs: list[pa.Table], stored: dict, asked_for: dict, names: list[str]
-) -> None:
-    evaluate_all(tmp_path, **stored)
-    with pytest.raises(StateError, match=rf'evaluated as ".*64 parts by hash 1 {names[0]}", .*"[^"]*{names[1]}":'):
-        merge_days(day_spec(tmp_path, **asked_for), WHOLE, None, Stages())
-    off = day_spec(tmp_path, "uncertainty.off=true", "compare=null", **asked_for)  # of values alone they do
-    values = merge_days(off, WHOLE, None, Stages()).metrics["value"].to_pylist()
-    same = day_spec(tmp_path, **stored)
-    assert values == merge_days(same, WHOLE, None, Stages()).metrics["value"].to_pylist()
-
-
-def test_group_tables_do_not_test_groups_that_go_together(tmp_path: Path, logs: list[pa.Table]) -> None:
+def test_group_tables_do_not_test_groups_that_go_together(tmp_path: Path, first_day: pa.Table) -> None:
     """They lack the cluster, and groups taken for independent would be certain of too much."""
-    models = {"score": {"score": "score", "other": "other"}, "label": "label", "group": "session"}
-    clustered, alone = (sr.evaluate(logs[0], ["ndcg@3"], **models, **more) for more in ({"cluster": "user"}, {}))
-    evaluate_all(tmp_path, cluster="user")
+    models = {"score": SCORES, "label": "label", "group": "session"}
+    clustered, alone = (sr.evaluate(first_day, ["ndcg@3"], **models, **more) for more in ({"cluster": "user"}, {}))
     chosen = {"left_model": "other", "right_model": "score", "groups": "common"}
     of_days = {"left_day": DAYS[0], "right_day": DAYS[0], "metrics": ["ndcg@3"], **chosen}
-    found = [
+    known = sr.compare_runs(alone, alone, **chosen).table.to_pylist()[0]
+    assert known["p"] is not None
+    for comparison in (
         sr.compare_runs(clustered, clustered, **chosen),
         sr.compare_runs(clustered, alone, **chosen),
         sr.compare_runs(f"{tmp_path}/out", f"{tmp_path}/out", **of_days),
-    ]
-    known = sr.compare_runs(alone, alone, **chosen).table.to_pylist()[0]
-    assert known["p"] is not None
-    for each in found:
-        (row,) = each.table.to_pylist()
-        assert any(text.startswith("groups of one user go together") for text in each.told)
+    ):
+        (row,) = comparison.table.to_pylist()
+        assert any(text.startswith("groups of one user go together") for text in comparison.told)
         assert {row[name] for name in ("p", "stderr", "ci_low", "ci_high", "p_adjusted")} == {None}
         for name in ("difference", "wins", "ties", "losses", "n_groups"):
             assert row[name] == known[name]
     (whole,) = sr.compare_runs(clustered, clustered, **{**chosen, "groups": "all"}).table.to_pylist()
-    assert (whole["interval"], whole["difference"]) == (
-        "jackknife",
-        clustered.compare("other")["difference"][0].as_py(),
-    )
-    assert whole["stderr"] == clustered.compare("other")["stderr"][0].as_py()
+    (other,) = clustered.compare("other").to_pylist()
+    assert whole["interval"] == "jackknife"
+    assert (whole["difference"], whole["stderr"]) == (other["difference"], other["stderr"])
     with pytest.raises(sr.InputError, match="clusters of groups are by user in the left evaluation, and by nothing in"):
         sr.compare_runs(clustered, alone, **{**chosen, "groups": "all"})
-
-
-# Simulated

@@ -23,62 +23,40 @@ def rows_of(*sizes: tuple[str, int]) -> pa.Table:
     return pa.table({"user": users, "score": np.arange(float(len(users))), "clicked": np.zeros(len(users), np.int64)})
 
 
-def of_quality(found: pa.Table) -> list[tuple[str, float, str | None]]:
-    return [(row["check"], row["count"], row["example"]) for row in found.to_pylist() if "largest" in row["check"]]
+def sizes_of(*sizes: tuple[str, int], **settings: Any) -> list[tuple[str, float, str | None]]:
+    rows = sr.evaluate(rows_of(*sizes), **ASKED, **settings).quality.to_pylist()
+    return [(row["check"], row["count"], row["example"]) for row in rows if "largest" in row["check"]]
 
 
 def test_the_largest_groups_stand_in_quality() -> None:
-    found = sr.evaluate(rows_of(("b", 1000), ("c", 999), ("a", 3000), ("d", 5)), **ASKED, lane="local")
-    assert of_quality(found.quality) == [
+    """A key is often a person: where no table has it, quality has not."""
+    assert sizes_of(("b", 1000), ("c", 999), ("a", 3000), ("d", 5)) == [
         ("rows of the largest group", 3000.0, 'user "a"'),
         ("rows of the second largest group", 1000.0, 'user "b"'),
         ("rows of the third largest group", 999.0, None),
     ]
-
-
-def test_a_day_without_rows_has_groups_of_none() -> None:
-    partials = evaluate_bucket(
-        pa.table(
-            {"key_0": pa.array([], pa.int64()), "label": pa.array([], pa.int8()), "score_0": pa.array([], pa.float64())}
-        ),
-        Plan.of(["ndcg@5"], ["m"], ["user"]),
-    ).partials
-    assert partials.largest == (LargeGroup(0),) * 3
-
-
-def test_of_equal_groups_the_same_are_named_in_any_order_and_buckets() -> None:
-    keys = np.repeat(np.arange(50), 1000)
-    order = np.random.default_rng(0).permutation(len(keys))
-    plan = Plan.of(["ndcg@5"], ["m"], ["user"])
-
-    def largest(chosen: np.ndarray) -> Partials:
-        made = {
-            "key_0": keys[chosen],
-            "label": np.zeros(len(chosen), np.int8),
-            "score_0": np.arange(float(len(chosen))),
-        }
-        return evaluate_bucket(pa.table(made), plan).partials
-
-    whole = largest(order).largest
-    halves = Partials.merged([largest(order[keys[order] % 2 == half]) for half in (0, 1)]).largest
-    assert whole == halves == tuple(LargeGroup(1000, (key,)) for key in (b"9", b"8", b"7"))
-
-
-def test_without_a_group_table_sizes_stand_alone() -> None:
-    """A key is often a person: where no table has it, quality has not."""
-    rows = rows_of(("a", 3000), ("b", 10))
-    quality = sr.evaluate(rows, **ASKED, group_table=False, lane="local").quality
-    assert of_quality(quality) == [
+    assert sizes_of(("a", 3000), ("b", 10), group_table=False) == [
         ("rows of the largest group", 3000.0, None),
         ("rows of the second largest group", 10.0, None),
         ("rows of the third largest group", 0.0, None),
     ]
 
 
+def largest_of(keys: np.ndarray) -> Partials:
+    rows = {"key_0": keys, "label": np.zeros(len(keys), np.int8), "score_0": np.arange(float(len(keys)))}
+    return evaluate_bucket(pa.table(rows), Plan.of(["ndcg@5"], ["m"], ["user"])).partials
+
+
+def test_of_equal_groups_the_same_are_named_in_any_order_and_buckets() -> None:
+    assert largest_of(np.empty(0, np.int64)).largest == (LargeGroup(0),) * 3
+    keys = np.random.default_rng(0).permutation(np.repeat(np.arange(50), 1000))
+    halves = Partials.merged([largest_of(keys[keys % 2 == half]) for half in (0, 1)])
+    assert largest_of(keys).largest == halves.largest == tuple(LargeGroup(1000, (key,)) for key in (b"9", b"8", b"7"))
+
+
 @given(st.lists(st.lists(st.builds(LargeGroup, st.integers(0, 5), st.tuples(st.binary(max_size=2))))))
 def test_the_largest_of_parts_are_those_of_all(parts: list[list[LargeGroup]]) -> None:
     """In any order, merged at once or in two steps."""
     together = sorted((group for part in parts for group in part), reverse=True)[:3]
-    half = len(parts) // 2
-    steps = [merged_largest(map(tuple, each)) for each in (parts[half:], parts[:half])]
+    steps = [merged_largest(map(tuple, some)) for some in (parts[2:], parts[:2])]
     assert merged_largest(map(tuple, parts)) == merged_largest(steps) == tuple(together)

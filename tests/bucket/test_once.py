@@ -23,107 +23,62 @@ FORMS = ["log", "truth", "arrays"]
 
 # A at 1 and at 2, C at 4, or at 3 where the list moves up. Where there is a truth, R = 2; in a log as it stands, R = 3.
 IDEAL = {2: 1 + 1 / log2(3), 3: 1 + 1 / log2(3) + 1 / log2(4)}
+KEPT = 1 + 1 / log2(3) + 1 / log2(5)
+# Of METRICS in their order; gauc and auc are the share of pairs in order.
 BY_HAND = {
-    "keep": {
-        "p@3": 2 / 3,
-        "r@3": 2 / 2,
-        "hit@3": 1,
-        "rr": 1 / 1,
-        "ap": (1 / 1 + 2 / 2 + 3 / 4) / 2,
-        "ndcg": (1 + 1 / log2(3) + 1 / log2(5)) / IDEAL[2],
-        **dict.fromkeys(["gauc", POOLED], (2 + 2 + 1) / (3 * 2)),  # A, A and C against B and D
-    },
-    "keep in a log": {
-        "p@3": 2 / 3,
-        "r@3": 2 / 3,
-        "hit@3": 1,
-        "rr": 1 / 1,
-        "ap": (1 / 1 + 2 / 2 + 3 / 4) / 3,
-        "ndcg": (1 + 1 / log2(3) + 1 / log2(5)) / IDEAL[3],
-        **dict.fromkeys(["gauc", POOLED], (2 + 2 + 1) / (3 * 2)),
-    },
-    "once": {
-        "p@3": 1 / 3,
-        "r@3": 1 / 2,
-        "hit@3": 1,
-        "rr": 1 / 1,
-        "ap": (1 / 1 + 2 / 4) / 2,
-        "ndcg": (1 + 1 / log2(5)) / IDEAL[2],
-        **dict.fromkeys(["gauc", POOLED], (3 + 1) / (2 * 3)),  # A and C against A again, B and D
-    },
-    "first": {
-        "p@3": 2 / 3,
-        "r@3": 2 / 2,
-        "hit@3": 1,
-        "rr": 1 / 1,
-        "ap": (1 / 1 + 2 / 3) / 2,
-        "ndcg": (1 + 1 / log2(4)) / IDEAL[2],
-        **dict.fromkeys(["gauc", POOLED], (2 + 1) / (2 * 2)),
-    },
+    # A, A and C against B and D
+    "keep": (2 / 3, 2 / 2, 1, 1 / 1, (1 / 1 + 2 / 2 + 3 / 4) / 2, KEPT / IDEAL[2], (2 + 2 + 1) / (3 * 2)),
+    "keep in a log": (2 / 3, 2 / 3, 1, 1 / 1, (1 / 1 + 2 / 2 + 3 / 4) / 3, KEPT / IDEAL[3], (2 + 2 + 1) / (3 * 2)),
+    # A and C against A again, B and D
+    "once": (1 / 3, 1 / 2, 1, 1 / 1, (1 / 1 + 2 / 4) / 2, (1 + 1 / log2(5)) / IDEAL[2], (3 + 1) / (2 * 3)),
+    "first": (2 / 3, 2 / 2, 1, 1 / 1, (1 / 1 + 2 / 3) / 2, (1 + 1 / log2(4)) / IDEAL[2], (2 + 1) / (2 * 2)),
 }
 
 
 def evaluated(form: str, rows: Sequence, truth: Sequence, metrics: Sequence[str], **settings) -> sr.Evaluation:
-    """The ``rows`` of (user, item, score) beside the ``truth``, as a log, as lists and truth, or as arrays."""
+    """The ``rows`` of (user, item, score) beside the ``truth``: as a log, as lists and truth, or as arrays."""
     if form == "truth":
         return sr.evaluate(lists_table(rows), metrics, truth=truth_table(truth), **COLUMNS, **settings)
     if form == "log":
         labels = {(user, item): label for user, item, label in truth}
-        listed = {(user, item) for user, item, _ in rows}
-        unlisted = [(user, item, None) for user, item, _ in truth if (user, item) not in listed]
-        table = lists_table([*rows, *unlisted])
-        found = [labels.get(row[:2], 0.0) for row in [*rows, *unlisted]]
-        return sr.evaluate(table.append_column("label", pa.array(found)), metrics, **COLUMNS, **settings)
-    users = sorted({row[0] for row in [*rows, *truth]})
-    table = pa.table(
-        {
-            "user": users,
-            "listed": [
-                [item for who, item, _ in sorted(rows, key=lambda row: -row[2]) if who == user] for user in users
-            ],
-            "actual": [[item for who, item, label in truth if who == user and label] for user in users],
-        }
-    )
+        rows = [*rows, *((user, item, None) for user, item in sorted(labels.keys() - {row[:2] for row in rows}))]
+        column = pa.array([labels.get(row[:2], 0.0) for row in rows])
+        return sr.evaluate(lists_table(rows).append_column("label", column), metrics, **COLUMNS, **settings)
+    listed = [item for _, item, _ in sorted(rows, key=lambda row: -row[2])]
+    table = pa.table({"user": ["u"], "listed": [listed], "actual": [[item for _, item, label in truth if label]]})
     return sr.evaluate(table, metrics, group="user", items="listed", true_items="actual", **settings)
-
-
-def day_value(evaluation: sr.Evaluation, metric: str) -> float:
-    return next(row["value"] for row in evaluation.metrics.to_pylist() if row["metric"] == metric)
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("duplicates", ["keep", "once", "first"])
 def test_an_item_twice_in_a_list(form: str, duplicates: str) -> None:
-    found = evaluated(form, LIST, TRUTH, [*METRICS, POOLED], duplicates=duplicates)
+    ev = evaluated(form, LIST, TRUTH, [*METRICS, POOLED], duplicates=duplicates)
     expected = BY_HAND["keep in a log" if (form, duplicates) == ("log", "keep") else duplicates]
-    assert {metric: values_of(found, metric)["u"] for metric in METRICS} == pytest.approx(
-        {metric: expected[metric] for metric in METRICS}, rel=1e-15
-    )
-    assert day_value(found, POOLED) == pytest.approx(expected[POOLED], rel=1e-15)
-    (row,) = found.groups.to_pylist()
+    assert [values_of(ev, metric)["u"] for metric in METRICS] == pytest.approx(expected, rel=1e-15)
+    assert ev[POOLED] == pytest.approx(expected[-1], rel=1e-15)
+    (row,) = ev.groups.to_pylist()
     assert row["n_retrieved"] == (4 if duplicates == "first" else 5)
     assert row["n_relevant"] == (3 if (form, duplicates) == ("log", "keep") else 2)
 
 
 @pytest.mark.parametrize(("form", "word"), [("log", "keep"), ("truth", "once"), ("arrays", "once")])
 def test_where_nothing_is_said_an_item_counts_once_where_lists_are_joined(form: str, word: str) -> None:
-    metrics = [*METRICS, POOLED]
-    asked, said = (evaluated(form, LIST, TRUTH, metrics, duplicates=given) for given in (None, word))
+    asked, said = (evaluated(form, LIST, TRUTH, [*METRICS, POOLED], duplicates=given) for given in (None, word))
     assert asked.metrics.equals(said.metrics)
     assert asked.groups.equals(said.groups)
     definitions = asked.metrics["definition"].unique().to_pylist()
     assert all((f"duplicates={word}" in text) == (form != "log") for text in definitions)
 
 
-@pytest.mark.parametrize(("duplicates", "form"), list(itertools.product(["keep", "once", "first", None], FORMS)))
-def test_the_terminal_says_that_items_are_credited_again_where_they_are(duplicates: str | None, form: str) -> None:
-    found = evaluated(form, LIST, TRUTH, ["p@3"], duplicates=duplicates)
-    told = "1 scored rows that repeat an item of their list (20.0000% of rows with a score, limit 0.0000%)"
-    assert (told in quality_text(found.quality)) == (duplicates == "keep" and form != "log")
-    counted = counts_of(found).get(checks.REPEATED_ROWS)
-    assert counted == (None if form == "log" and duplicates in (None, "keep") else 1)
-    without = evaluated(form, LIST[1:], TRUTH, ["p@3"], duplicates=duplicates)
-    assert quality_text(without.quality) == ""
+@pytest.mark.parametrize("form", FORMS)
+def test_the_terminal_says_that_items_are_credited_again_where_they_are(form: str) -> None:
+    sentence = "1 scored rows that repeat an item of their list (20.0000% of rows with a score, limit 0.0000%)"
+    for duplicates in ("keep", "once", "first", None):
+        ev = evaluated(form, LIST, TRUTH, ["p@3"], duplicates=duplicates)
+        assert (sentence in quality_text(ev.quality)) == (duplicates == "keep" and form != "log")
+        counted = None if form == "log" and duplicates in (None, "keep") else 1
+        assert counts_of(ev).get(checks.REPEATED_ROWS) == counted
+        assert quality_text(evaluated(form, LIST[1:], TRUTH, ["p@3"], duplicates=duplicates).quality) == ""
 
 
 # One score for all: D, B twice, and A, of which one is relevant.
@@ -162,9 +117,7 @@ def test_given_ranks_stay_as_they_are(positions: str) -> None:
         roles = {"group": "user", "item": "item", "rank": "score", "label": "label", "positions": positions}
         truth = truth_table([("u", "A", 1.0), ("u", "B", 1.0)])
         found = sr.evaluate(table, ["ap", "p@1", "r@3"], truth=truth, **roles)
-        assert values_of(found, "ap") == {"u": (1 / 1 + 2 / 4) / 2}
-        assert values_of(found, "p@1") == {"u": 1.0}
-        assert values_of(found, "r@3") == {"u": 1 / 2}
+        assert [found[metric] for metric in ("ap", "p@1", "r@3")] == [(1 / 1 + 2 / 4) / 2, 1.0, 1 / 2]
 
 
 def test_the_best_row_is_that_of_each_model() -> None:
@@ -172,11 +125,10 @@ def test_the_best_row_is_that_of_each_model() -> None:
     scores = {"a": [3.0, 1.0, 2.0], "b": [1.0, 3.0, 2.0], "c": [None, None, 2.0], "d": [None, 1.0, 2.0]}
     log = pa.table({"user": ["u"] * 3, "item": ["A", "A", "B"], "label": [0, 1, 0], **scores})
     roles = {**COLUMNS, "score": {model: model for model in scores}}
-    metrics = ["rr", "r", "p", "bpref"]
-    found = sr.evaluate(log, metrics, duplicates="once", **roles).groups.to_pylist()
-    values = {row["model"]: tuple(row[name] for name in ("n_relevant", "n_retrieved", *metrics)) for row in found}
+    columns = ["n_relevant", "n_retrieved", *(metrics := ["rr", "r", "p", "bpref"])]
+    groups = sr.evaluate(log, metrics, duplicates="once", **roles).groups.to_pylist()
     # R = 1 and N = 1, the row of B, whatever the list repeats
-    assert values == {
+    assert {row["model"]: tuple(row[name] for name in columns) for row in groups} == {
         "a": (1, 3, 1 / 1, 1, 1 / 3, 1),
         "b": (1, 3, 1 / 1, 1, 1 / 3, 1),
         "c": (1, 1, 0, 0, 0, 0),
@@ -188,19 +140,17 @@ def test_a_repeat_is_not_judged_and_stands_in_no_reference() -> None:
     """Of X A A B, of which the label 2 of A and 1 of B count: judged rows are A and B alone, in the order of labels."""
     rows = [("u", item, 4.0 - place) for place, item in enumerate("XAAB")]
     truth = [("u", "A", 2.0), ("u", "B", 1.0), ("u", "C", 0.0)]
-    found = evaluated("truth", rows, truth, ["kendall_tau", "spearman", "fitness", "bpref", "infap"], ties="item")
-    assert {name: values_of(found, name)["u"] for name in ("kendall_tau", "spearman", "fitness", "bpref")} == {
-        **dict.fromkeys(["kendall_tau", "spearman", "fitness"], 1.0),
-        "bpref": 1.0,  # nothing that was judged not relevant is above
-    }
+    ev = evaluated("truth", rows, truth, ["kendall_tau", "spearman", "fitness", "bpref", "infap"], ties="item")
+    for metric in ("kendall_tau", "spearman", "fitness", "bpref"):  # nothing that was judged not relevant is above
+        assert values_of(ev, metric)["u"] == 1.0
     share = (1 + 1e-5) / (1 + 2e-5)  # above B, at 4, one row was judged, A
-    assert values_of(found, "infap")["u"] == pytest.approx((1 / 2 + (1 / 4 + 1 / 4 * share)) / 2, rel=1e-15)
+    assert values_of(ev, "infap")["u"] == pytest.approx((1 / 2 + (1 / 4 + 1 / 4 * share)) / 2, rel=1e-15)
 
 
-@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
-def test_of_equal_scores_of_an_item_the_row_of_the_highest_weight_is_credited(order: tuple[int, ...]) -> None:
+def test_of_equal_scores_of_an_item_the_row_of_the_highest_weight_is_credited() -> None:
     """Of A's rows, which weigh 1 and 3, beside another of 2, in any order of the rows; a higher score goes before."""
-    for scores, credited in (([1.0] * 3, 3), ([2.0, 1.0, 1.0], 1)):
+    cases = (([1.0] * 3, 3), ([2.0, 1.0, 1.0], 1))
+    for order, (scores, credited) in itertools.product(itertools.permutations(range(3)), cases):
         log = pa.table({"user": ["u"] * 3, "item": ["A", "A", "B"], "score": scores, "label": [1, 1, 0]})
         log = log.append_column("weight", pa.array([1.0, 3.0, 2.0])).take(list(order))
         found = sr.evaluate(log, ["precision(threshold=0)"], duplicates="once", weight="weight", **COLUMNS)
@@ -209,9 +159,8 @@ def test_of_equal_scores_of_an_item_the_row_of_the_highest_weight_is_credited(or
 
 def test_the_reference_has_an_item_once_at_its_first_place() -> None:
     """A stands on two rows, of which the second has the better rank there: A before B, as the score has it."""
-    log = pa.table(
-        {"user": ["u"] * 3, "item": ["A", "A", "B"], "score": [3.0, 2.0, 1.0], "rank": [3, 1, 2], "label": [1, 0, 0]}
-    )
+    log = lists_table([("u", "A", 3.0), ("u", "A", 2.0), ("u", "B", 1.0)])
+    log = log.append_column("rank", pa.array([3, 1, 2])).append_column("label", pa.array([1, 0, 0]))
     metrics = [f"{name}(ref=reference_rank)" for name in ("kendall_tau", "spearman", "kendall_distance", "fitness")]
     found = sr.evaluate(log, metrics, duplicates="once", ties="item", reference_rank="rank", **COLUMNS)
     assert [values_of(found, metric)["u"] for metric in metrics] == [1.0, 1.0, 0.0, 1.0]
@@ -221,9 +170,6 @@ def test_what_repeats_show_of_the_catalogue_is_shown() -> None:
     """Each place shows an item. Of tied repeats of which k cuts one off, the order of items says which is shown."""
     rows = [("u", "A", 2.0), ("u", "B", 2.0), ("u", "A", 2.0), ("u", "B", 2.0), ("u", "C", 1.0)]
     for given in set(itertools.permutations(rows)):
-        found = evaluated("truth", given, [("u", "C", 1.0)], ["gini@3"])
-        assert {row["item"]: row["shown"] / UNIT for row in items_table(found.partials.items).to_pylist()} == {
-            "A": 1,
-            "B": 2,  # A and B in either order, then B, whose text is the greater
-            "C": 0,
-        }
+        items = items_table(evaluated("truth", given, [("u", "C", 1.0)], ["gini@3"]).partials.items).to_pylist()
+        # A and B in either order, then B, whose text is the greater
+        assert {row["item"]: row["shown"] / UNIT for row in items} == {"A": 1, "B": 2, "C": 0}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 from collections import defaultdict
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 import sparkrank as sr
 from sparkrank.bucket import slicing
 from sparkrank.bucket.slicing import NO_PART
-from sparkrank.metrics.slices import slice_name
+from sparkrank.metrics.slices import shown_value, slice_name
 from sparkrank.states.distributions import distributions_table
 from sparkrank.states.items import items_table
 from sparkrank.text.text import metrics_text
@@ -56,14 +57,15 @@ def log(seed: int, rows: int = 60) -> pa.Table:
     )
 
 
-def of_value(rows: pa.Table, slice_: str | tuple[str, ...], value: Mapping[str, Any]) -> pa.Table:
-    """The rows of which each column of the slice has its ``value``."""
-    columns = [slice_] if isinstance(slice_, str) else slice_
-    for column in columns:
-        found = rows[column]
-        rows = rows.filter(
-            pc.is_null(found) if value[column] is None else pc.equal(found, value[column]).fill_null(False)
-        )
+def columns_of(slice_: str | tuple[str, ...]) -> list[str]:
+    return [slice_] if isinstance(slice_, str) else list(slice_)
+
+
+def of_value(rows: pa.Table, value: Mapping[str, Any]) -> pa.Table:
+    """The rows of which each column of a slice has its ``value``."""
+    for column, wanted in value.items():
+        equal = pc.is_null(rows[column]) if wanted is None else pc.equal(rows[column], wanted).fill_null(False)
+        rows = rows.filter(equal)
     return rows
 
 
@@ -72,7 +74,6 @@ def text(value: object) -> str | None:
 
 
 def joined(values: Sequence[object]) -> str | None:
-    """The text of the values of a combination."""
     if all(value is None for value in values):
         return None
     escaped = [NO_PART if value is None else re.sub(r"[\\,]", r"\\\g<0>", text(value) or "") for value in values]
@@ -81,10 +82,9 @@ def joined(values: Sequence[object]) -> str | None:
 
 def values_of(rows: pa.Table, slice_: str | tuple[str, ...]) -> dict[str | None, dict[str, Any]]:
     """The values of each column under every value that the slice has in ``rows``, by the text of the slice's value."""
-    if isinstance(slice_, str):
-        return {text(value): {slice_: value} for value in rows[slice_].unique().to_pylist()}
-    distinct = rows.select(slice_).group_by(list(slice_)).aggregate([]).to_pylist()
-    return {joined(list(row.values())): row for row in distinct}
+    distinct = rows.group_by(columns_of(slice_)).aggregate([]).to_pylist()
+    to_text = text if isinstance(slice_, str) else lambda *values: joined(values)
+    return {to_text(*row.values()): row for row in distinct}
 
 
 def numbers(evaluation: sr.Evaluation) -> dict[tuple[str, str | None], list[list[str]]]:
@@ -107,15 +107,14 @@ def check_law(rows: pa.Table, truth: pa.Table | None = None, slices: Sequence[An
     assert sliced.groups.num_rows == whole.groups.num_rows
     for slice_ in slices:
         name = slice_ if isinstance(slice_, str) else slice_name(slice_)
-        columns_of = [slice_] if isinstance(slice_, str) else list(slice_)
-        both = [each.select(columns_of) for each in (rows, truth) if each is not None]
+        both = [side.select(columns_of(slice_)) for side in (rows, truth) if side is not None]
         expected = values_of(pa.concat_tables(both), slice_)
-        found = sliced.metrics.filter(pc.field("slice") == name)["slice_value"].unique().to_pylist()
-        assert found == sorted(expected, key=lambda value: (value is None, value or ""))
+        in_order = sliced.metrics.filter(pc.field("slice") == name)["slice_value"].unique().to_pylist()
+        assert in_order == sorted(expected, key=lambda value: (value is None, value or ""))
         for value, columns in expected.items():
-            beside = None if truth is None else of_value(truth, slice_, columns)
+            beside = None if truth is None else of_value(truth, columns)
             try:
-                alone = sr.evaluate(of_value(rows, slice_, columns), METRICS, truth=beside, buckets=1, **asked)
+                alone = sr.evaluate(of_value(rows, columns), METRICS, truth=beside, buckets=1, **asked)
             except sr.InputError as error:  # a value may lack what a day may not: truth, or any row that is judged
                 assert re.match("the (lists|truth)|lists and truth|no (row|group) ", str(error))  # noqa: PT017
                 continue
@@ -142,56 +141,41 @@ def test_a_value_of_a_slice_is_what_its_rows_alone_give(asked: dict[str, Any], s
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=2, deadline=None)
 def test_lists_and_truth_are_sliced_by_columns_of_both(seed: int) -> None:
-    rows = log(seed)
-    lists, truth = (
-        rows.drop_columns(["label"]),
-        log(seed + 1).select(["user", "item", "label", "country", "kind", "new"]),
-    )
-    asked = {**COLUMNS, "label": "label", "truth_columns": {"label": "label"}}
-    check_law(lists, truth, slices=["country", ("new", "country")], **asked)
+    rows, columns = log(seed), ["user", "item", "label", "country", "kind", "new"]
+    asked = {**COLUMNS, "label": "label", "truth_columns": {"label": "label"}, "truth": log(seed + 1).select(columns)}
+    check_law(rows.drop_columns(["label"]), slices=["country", ("new", "country")], **asked)
+
+
+def by_value(rows: pa.Table, metrics: list[str], slice_: str, **roles: str) -> dict[tuple[str | None, str], Any]:
+    found = sr.evaluate(rows, metrics, slices=[slice_], **roles).metrics.to_pylist()
+    return {(row["slice_value"], row["metric"]): (row["value"], row["n_rows"]) for row in found}
 
 
 def test_arrays_are_sliced_by_the_columns_of_their_row() -> None:
-    rows = pa.table(
-        {
-            "user": [1, 2, 3, 4],
-            "country": ["de", "fr", "de", None],
-            "shown": [["a", "b"], ["c"], [], ["b", "a"]],
-            "liked": [["b"], ["c", "d"], ["a"], None],
-        }
-    )
-    asked = {"group": "user", "items": "shown", "true_items": "liked"}
-    sliced = sr.evaluate(rows, ["rr", "r", "coverage"], slices=["country"], **asked)
+    columns = {"user": [1, 2, 3, 4], "country": ["de", "fr", "de", None]}
+    lists = {"shown": [["a", "b"], ["c"], [], ["b", "a"]], "liked": [["b"], ["c", "d"], ["a"], None]}
+    roles = {"group": "user", "items": "shown", "true_items": "liked"}
+    found = by_value(pa.table({**columns, **lists}), ["rr", "r", "coverage"], "country", **roles)
     # user 1 finds b second, and user 3 has no list: (1/2 + 0) / 2; of the items a and b, both are shown
-    by_value = {
-        (row["slice_value"], row["metric"]): row["value"] for row in sliced.metrics.to_pylist() if row["slice"] != "all"
-    }
-    assert by_value["de", "rr"] == 1 / 4
-    assert by_value["de", "coverage"] == 1
-    assert by_value["fr", "r"] == 1 / 2
-    assert by_value[None, "coverage"] == 1
+    expected = {("de", "rr"): 1 / 4, ("de", "coverage"): 1, ("fr", "r"): 1 / 2, (None, "coverage"): 1}
+    assert {key: found[key][0] for key in expected} == expected
 
 
 def test_a_slice_by_hand() -> None:
     """Two users. Of the books, both put the relevant one first; of the films, one user has a relevant one, second."""
-    rows = pa.table(
-        {
-            "user": [1, 1, 1, 1, 2, 2, 2],
-            "kind": ["film", "book", "film", "book", "book", "film", "book"],
-            "score": [0.9, 0.8, 0.7, 0.1, 0.5, 0.4, 0.3],
-            "label": [0, 1, 1, 0, 1, 0, 0],
-        }
-    )
-    found = sr.evaluate(rows, ["rr", "auc"], group="user", score="score", label="label", slices=["kind"]).metrics
-    values = {(row["slice_value"], row["metric"]): (row["value"], row["n_rows"]) for row in found.to_pylist()}
-    # the whole lists: the first relevant row stands second and first
-    assert values["all", "rr"] == ((1 / 2 + 1) / 2, 7)
-    # books: first of two for user 1, first of two for user 2; 0.8 and 0.5 against 0.1 and 0.3: every pair in order
-    assert values["book", "rr"] == (1.0, 4)
-    assert values["book", "auc"] == (1.0, 4)
-    # films: second of two for user 1, undefined for user 2, who has none relevant; 0.7 against 0.9 and 0.4
-    assert values["film", "rr"] == (1 / 2, 3)
-    assert values["film", "auc"] == (1 / 2, 3)
+    columns = {"user": [1, 1, 1, 1, 2, 2, 2], "kind": ["film", "book", "film", "book", "book", "film", "book"]}
+    rows = pa.table({**columns, "score": [0.9, 0.8, 0.7, 0.1, 0.5, 0.4, 0.3], "label": [0, 1, 1, 0, 1, 0, 0]})
+    assert by_value(rows, ["rr", "auc"], "kind", group="user", score="score", label="label") == {
+        # the whole lists: the first relevant row stands second and first; 0.9 alone is above relevant ones
+        ("all", "rr"): ((1 / 2 + 1) / 2, 7),
+        ("all", "auc"): (9 / 12, 7),
+        # books: first of two for user 1, first of two for user 2; 0.8 and 0.5 against 0.1 and 0.3: every pair in order
+        ("book", "rr"): (1.0, 4),
+        ("book", "auc"): (1.0, 4),
+        # films: second of two for user 1, undefined for user 2, who has none relevant; 0.7 against 0.9 and 0.4
+        ("film", "rr"): (1 / 2, 3),
+        ("film", "auc"): (1 / 2, 3),
+    }
 
 
 # Texts that somebody might write where there is no value, and those that a combination writes of its own.
@@ -199,33 +183,32 @@ LIKE_NOTHING = ["null", "(null)", "", "None", "NaN", "all", " ", "\\N", "\\", ",
 
 
 def users_of(values: Sequence[Any]) -> pa.Table:
-    """User n has n + 1 rows, all with the n-th of ``values``, one text or a pair of them."""
+    """User n has n + 1 rows, all with the n-th of ``values`` in the column c, and nothing in d."""
     user = [n for n in range(len(values)) for _ in range(n + 1)]
-    pairs = [value if isinstance(value, tuple) else (value, None) for value in values]
-    first, second = (pa.array([pairs[n][index] for n in user], pa.string()) for index in (0, 1))
+    texts = {"c": pa.array([values[n] for n in user], pa.string()), "d": pa.nulls(len(user), pa.string())}
     item = [str(index) for index in range(len(user))]
-    return pa.table({"u": user, "c": first, "d": second, "i": item, "s": [0.5] * len(user), "y": [1] * len(user)})
+    return pa.table({"u": user, **texts, "i": item, "s": [0.5] * len(user), "y": [1] * len(user)})
 
 
 def sizes_of(table: pa.Table, slice_: str, of: str) -> dict[str | None, float]:
     """What the rows of each value of a slice add up to in the column ``of``."""
-    rows = [row for row in table.to_pylist() if row["slice"] == slice_]
-    return {
-        value: sum(row[of] for row in rows if row["slice_value"] == value) for value in {r["slice_value"] for r in rows}
-    }
+    sums: dict[str | None, float] = defaultdict(float)
+    for row in table.to_pylist():
+        if row["slice"] == slice_:
+            sums[row["slice_value"]] += row[of]
+    return sums
 
 
 @pytest.mark.parametrize("buckets", [1, 7])
 def test_a_missing_value_is_none_and_every_text_a_value_of_its_own(buckets: int) -> None:
     values = [None, *LIKE_NOTHING]
-    asked = {"group": "u", "score": "s", "label": "y", "item": "i", "slices": ["c", ("d", "c")], "buckets": buckets}
+    roles, slices = {"group": "u", "score": "s", "label": "y", "item": "i"}, ["c", ("d", "c")]
     metrics = ["rr", "median(rr)", "pr_auc", "auc(exact)", "coverage"]
-    ev = sr.evaluate(users_of(values), metrics, **asked, curve_points=10)
+    ev = sr.evaluate(users_of(values), metrics, **roles, slices=slices, buckets=buckets, curve_points=10)
     expected = {value: n + 1 for n, value in enumerate(values)}  # rows of the user who has the value
     tables = {name: ev.metrics.filter(pc.field("metric") == name) for name in metrics}
-    assert sizes_of(tables["rr"], "c", "n_rows") == expected
-    assert sizes_of(tables["pr_auc"], "c", "weight") == expected
-    assert sizes_of(tables["coverage"], "c", "n_rows") == expected
+    for name, column in (("rr", "n_rows"), ("pr_auc", "weight"), ("coverage", "n_rows")):
+        assert sizes_of(tables[name], "c", column) == expected
     assert sizes_of(ev.blocks.filter(pc.field("rule") == "exact"), "c", "pos") == expected
     assert sizes_of(ev.curves.filter(pc.field("curve") == "pr"), "c", "x").keys() == set(values)
     assert sizes_of(items_table(ev.partials.items), "c", "relevant") == expected
@@ -239,8 +222,6 @@ def test_a_missing_value_is_none_and_every_text_a_value_of_its_own(buckets: int)
 
 def test_a_combination_says_which_of_its_columns_has_no_value() -> None:
     """Whatever stands beside it, and whatever looks so: no two combinations are shown alike."""
-    from sparkrank.metrics.slices import shown_value
-
     parts = [None, *LIKE_NOTHING, "a,b", "a\\"]
     pairs = [pair for pair in itertools.product(parts, parts) if pair != (None, None)]
     shown = {shown_value(joined(pair), "c,d") for pair in pairs}
@@ -253,41 +234,35 @@ def test_a_combination_says_which_of_its_columns_has_no_value() -> None:
     assert shown_value("web", "a,b") == "web"  # one column whose name has a comma
 
 
-@pytest.mark.parametrize(
-    ("value", "told"), [(None, r"\(null\)"), ("(null)", r'"\(null\)"'), ("", '""'), ("null", "null")]
-)
-def test_a_sentence_tells_a_missing_value_from_the_text_that_looks_so(value: str | None, told: str) -> None:
-    rows = pa.table({"u": [1, 1], "c": ["x", value], "s": [1.0, 0.5], "y": [1, 0]})
+def test_a_sentence_tells_a_missing_value_from_the_text_that_looks_so() -> None:
     asked = {"group": "u", "score": "s", "label": "y", "slices": ["c"]}
-    with pytest.raises(sr.InputError, match=f"^ap of s where c is {told} is undefined in 1 of 1 groups"):
-        sr.evaluate(rows, ["ap"], undefined="error", **asked)
-    assert "Also by c (values: 2)" in metrics_text(sr.evaluate(rows, ["ap"], **asked).metrics)
+    for value, shown in ((None, r"\(null\)"), ("(null)", r'"\(null\)"'), ("", '""'), ("null", "null")):
+        rows = pa.table({"u": [1, 1], "c": ["x", value], "s": [1.0, 0.5], "y": [1, 0]})
+        with pytest.raises(sr.InputError, match=f"^ap of s where c is {shown} is undefined in 1 of 1 groups"):
+            sr.evaluate(rows, ["ap"], undefined="error", **asked)
+        assert "Also by c (values: 2)" in metrics_text(sr.evaluate(rows, ["ap"], **asked).metrics)
 
 
-@pytest.mark.parametrize(
-    ("slices", "sentence"),
-    [
+def test_a_slice_that_makes_no_sense_is_refused() -> None:
+    for slices, sentence in (
         (["contry"], 'the slice column "contry" is not in the input, did you mean "country"?'),
         (["score"], 'the slice column "score" is of type double: a text, whole number, boolean or date is needed'),
         (["all"], 'slices[0] is "all", which names the whole day: rename the column'),
         (["kind", ["kind"]], 'slices[1] is "kind" again: a slice is named once'),
         ([[]], "slices[0] is []: a column or several different ones are needed"),
         ([["kind", "kind"]], "slices[0] is ['kind', 'kind']: a column or several different ones are needed"),
-    ],
-)
-def test_a_slice_that_makes_no_sense_is_refused(slices: list[Any], sentence: str) -> None:
-    with pytest.raises(sr.SparkrankError) as raised:
-        sr.evaluate(log(1), ["ap"], **COLUMNS, slices=slices)
-    assert str(raised.value).startswith(sentence)
+    ):
+        with pytest.raises(sr.SparkrankError, match=f"^{re.escape(sentence)}"):
+            sr.evaluate(log(1), ["ap"], **COLUMNS, slices=slices)
 
 
 @pytest.mark.parametrize("buckets", [1, 8])
 def test_too_many_values_are_refused_whatever_the_buckets(buckets: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slicing, "MOST_SLICE_VALUES", 7)
-    with pytest.raises(sr.InputError, match=r'the slice "user" has 8 values.*: at most 7 are allowed'):
-        sr.evaluate(log(1), ["ap"], **COLUMNS, slices=["user"], buckets=buckets)
-    monkeypatch.setattr(slicing, "MOST_SLICE_VALUES", 8)
-    sr.evaluate(log(1), ["ap"], **COLUMNS, slices=["user"], buckets=buckets)
+    for most in (7, 8):
+        monkeypatch.setattr(slicing, "MOST_SLICE_VALUES", most)
+        sentence = r'the slice "user" has 8 values.*: at most 7 are allowed'
+        with pytest.raises(sr.InputError, match=sentence) if most == 7 else contextlib.nullcontext():
+            sr.evaluate(log(1), ["ap"], **COLUMNS, slices=["user"], buckets=buckets)
 
 
 def test_a_value_that_is_no_text_is_refused(tmp_path: Path) -> None:
@@ -298,7 +273,6 @@ def test_a_value_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_truth_needs_the_columns_of_slices() -> None:
-    rows = log(1)
-    asked = {**COLUMNS, "truth_columns": {"label": "label"}, "slices": ["country"]}
+    truth = log(1).select(["user", "item", "label"])
     with pytest.raises(sr.InputError, match='the slice column "country" is not in the truth'):
-        sr.evaluate(rows.drop_columns(["label"]), ["ap"], truth=rows.select(["user", "item", "label"]), **asked)
+        sr.evaluate(log(1).drop_columns(["label"]), ["ap"], truth=truth, **COLUMNS, slices=["country"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 import pytest
@@ -16,9 +16,14 @@ from sparkrank.metrics.definitions import ALLOWED
 from tests.cases import Row
 from tests.extent import examples
 from tests.oracles import ORACLES, PAIRED, Given, Listed, expected_over_orders, lists_and_truth, settled
-from tests.support.buckets import or_nan
+from tests.support.buckets import bits_of_groups, or_nan
 from tests.support.joined import COLUMNS, lists_table, truth_table, values_of
 from tests.support.strategies import PATIENT, Asked, arguments, group_metrics, impressions, text
+
+
+def log_table(rows: Sequence[tuple]) -> pa.Table:
+    label = pa.array([row[3] for row in rows], pa.float64())
+    return lists_table([row[:3] for row in rows]).append_column("label", label)
 
 
 @settings(PATIENT, max_examples=examples(60))
@@ -26,35 +31,17 @@ from tests.support.strategies import PATIENT, Asked, arguments, group_metrics, i
 def test_joining_inside_is_evaluating_the_joined_table(rows: list[Row], metrics: list[Asked]) -> None:
     """The law of the full outer join: the two tables that a log falls into give its bits again."""
     assume(rows)
-    log = pa.table(
-        {
-            **{name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(("user", "item"))},
-            **{name: pa.array([row[i + 2] for row in rows], pa.float64()) for i, name in enumerate(("score", "label"))},
-        }
-    )
-    names = [text(parts) for parts in metrics]
+    log, names = log_table(rows), [text(parts) for parts in metrics]
     inside = sr.evaluate(log.drop_columns(["label"]), names, truth=log.drop_columns(["score"]), **COLUMNS)
     before = sr.evaluate(log, names, **COLUMNS)
-
-    def bits(evaluation: sr.Evaluation) -> list:
-        return sorted(
-            ({key: repr(value) for key, value in row.items()} for row in evaluation.groups.to_pylist()), key=str
-        )
-
-    assert bits(inside) == bits(before)
-    inside_metrics, before_metrics = (
-        found.metrics.drop_columns(["definition", "spec_hash"]) for found in (inside, before)
-    )
-    assert [repr(row) for row in inside_metrics.to_pylist()] == [repr(row) for row in before_metrics.to_pylist()]
+    assert bits_of_groups(inside.groups) == bits_of_groups(before.groups)
+    one, other = (ev.metrics.drop_columns(["definition", "spec_hash"]).to_pylist() for ev in (inside, before))
+    assert repr(one) == repr(other)
 
 
+WORDS = ("duplicates", "unjudged", "population", "unretrieved")
 DEFINITIONS = st.fixed_dictionaries(
-    {
-        "duplicates": st.sampled_from([word for word in ALLOWED["duplicates"] if word != "error"]),
-        "unjudged": st.sampled_from(ALLOWED["unjudged"]),
-        "population": st.sampled_from(ALLOWED["population"]),
-        "unretrieved": st.sampled_from(ALLOWED["unretrieved"]),
-    }
+    {name: st.sampled_from([word for word in ALLOWED[name] if word != "error"]) for name in WORDS}
 )
 GROUP, ITEM = st.sampled_from("uvw"), st.sampled_from("abcd")
 SCORE = st.none() | st.integers(0, 3).map(float)
@@ -116,10 +103,10 @@ def test_an_item_that_counts_once_has_the_mean_over_the_orders_of_distinct_items
 ) -> None:
     definitions = {**definitions, "duplicates": "once"}
     assume(parts[0] not in ("pair_auc", "kendall_distance") and meet(lists, truth, definitions))
-    assume(lists_and_truth(lists, truth, **definitions))
+    assume(groups := lists_and_truth(lists, truth, **definitions))
     found = sr.evaluate(lists_table(lists), [text(parts)], truth=truth_table(truth), **COLUMNS, **definitions)
     expected = {}
-    for group, (listed, judged) in lists_and_truth(lists, truth, **definitions).items():
+    for group, (listed, judged) in groups.items():
         oracle = functools.partial(ORACLES[parts[0]], judged=list(judged.values()), **arguments(parts))
         (value,) = expected_over_orders([(score, label) for _, score, label in listed], [oracle])
         expected[group] = or_nan(value)
@@ -137,16 +124,11 @@ def test_a_log_of_which_an_item_counts_once_is_its_lists_and_its_truth(
     rows: list[tuple], definitions: dict[str, str], metrics: list[Asked], ties: str
 ) -> None:
     lists, truth = [row[:3] for row in rows], [(*row[:2], row[3]) for row in rows if row[3] is not None]
-    assume(meet(lists, truth, definitions) and lists_and_truth(lists, truth, **{**definitions, "duplicates": "once"}))
-    log = lists_table(lists).append_column("label", pa.array([row[3] for row in rows], pa.float64()))
-    settings_ = {**definitions, "duplicates": "once", "ties": ties, **COLUMNS}
-    names = [*map(text, metrics), "auc(exact)", "logloss"]
-    as_log = sr.evaluate(log, names, **settings_)
-    joined = sr.evaluate(
-        log.drop_columns(["label"]),
-        names,
-        truth=log.drop_columns(["score"]).filter(log["label"].is_valid()),
-        **settings_,
-    )
-    values = [repr(found.metrics.select(["metric", "value", "n_groups"]).to_pylist()) for found in (as_log, joined)]
+    definitions = {**definitions, "duplicates": "once"}
+    assume(meet(lists, truth, definitions) and lists_and_truth(lists, truth, **definitions))
+    log = log_table(rows)
+    asked = {**definitions, "metrics": [*map(text, metrics), "auc(exact)", "logloss"], "ties": ties, **COLUMNS}
+    beside = log.drop_columns(["score"]).filter(log["label"].is_valid())
+    both = sr.evaluate(log, **asked), sr.evaluate(log.drop_columns(["label"]), truth=beside, **asked)
+    values = [repr(ev.metrics.select(["metric", "value", "n_groups"]).to_pylist()) for ev in both]
     assert values[0] == values[1]

@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -27,21 +26,28 @@ def _part(*values: int) -> pa.Table:
     return pa.table({"model": ["m"] * len(values), "value": values, "n_rows": [1] * len(values)})
 
 
-def _parts(*groups: pa.Table) -> list[Part]:
-    """Those of buckets from 0."""
-    return list(map(Part, itertools.count(), groups))
+NO_GROUPS = _part(1).slice(0, 0)
+
+
+def _parts(*groups: pa.Table, first: int = 0) -> list[Part]:
+    """Those of buckets from ``first``."""
+    return list(map(Part, itertools.count(first), groups))
 
 
 def _stored(folder: Path) -> list[list[int]]:
     return sorted(pq.read_table(file)["value"].to_pylist() for file in folder.glob("*.parquet"))
 
 
+def _finish(files: GroupFiles, names: Iterable[str]) -> None:
+    files.keep(names)
+    files.publish()
+
+
 def _written(path: Path, parts: Iterable[Part]) -> list[str]:
     """The names of the files, all of them visible."""
     files = GroupFiles.at(str(path))
     names = list(files.write(parts))
-    files.keep(names)
-    files.publish()
+    _finish(files, names)
     return names
 
 
@@ -61,32 +67,29 @@ def test_parts_fill_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_row_group_is_written_before_the_next_is_gathered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So what a writer holds does not grow with its file."""
     monkeypatch.setattr(group_files, "ROW_GROUP_ROWS", 2)
-    written: list[int] = []
-    write = pq.ParquetWriter.write_table
-    monkeypatch.setattr(
-        pq.ParquetWriter, "write_table", lambda self, rows, **how: (written.append(len(rows)), write(self, rows, **how))
-    )
-    given = 0
+    written, write = [], pq.ParquetWriter.write_table
+
+    def counted(writer: pq.ParquetWriter, rows: pa.Table, **how: int) -> None:
+        written.append(len(rows))
+        write(writer, rows, **how)
 
     def parts() -> Iterator[Part]:
-        nonlocal given
         for number in range(7):
-            assert given - sum(written) <= 2
+            assert number - sum(written) <= 2
             yield Part(number, _part(number))
-            given += 1
 
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", counted)
     (name,) = _written(tmp_path, parts())
+    assert written == [2, 2, 2, 1]
     file = pq.ParquetFile(tmp_path / name)
-    assert [file.metadata.row_group(index).num_rows for index in range(file.num_row_groups)] == [2, 2, 2, 1]
+    assert [file.metadata.row_group(index).num_rows for index in range(file.num_row_groups)] == written
     assert file.read()["value"].to_pylist() == list(range(7))
 
 
 def test_nothing_to_write_is_no_file(tmp_path: Path) -> None:
-    files = GroupFiles.at(str(tmp_path))
-    assert list(files.write([])) == list(files.write(_parts(_part().cast(_part(1).schema)))) == []
-    files.keep(())
-    files.publish()
-    assert not list(tmp_path.iterdir())
+    for parts in ([], _parts(NO_GROUPS)):
+        assert not _written(tmp_path, parts)
+        assert not list(tmp_path.iterdir())
 
 
 def test_a_task_that_runs_again_writes_the_same_files_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,12 +97,10 @@ def test_a_task_that_runs_again_writes_the_same_files_again(tmp_path: Path, monk
     monkeypatch.setattr(group_files, "FILE_ROWS", 3)
     files = GroupFiles.at(str(tmp_path))
     names = list(files.write(_parts(_part(1, 2), _part(3, 4), _part(5))))
-    files.keep(names)
-    files.publish()
-    again = list(files.write(_parts(_part(2, 1), _part(4, 3), _part(5))))
-    assert again == names
+    _finish(files, names)
+    assert list(files.write(_parts(_part(2, 1), _part(4, 3), _part(5)))) == names
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted(names)
-    assert sorted(value for stored in _stored(tmp_path) for value in stored) == [1, 2, 3, 4, 5]
+    assert sorted(itertools.chain(*_stored(tmp_path))) == [1, 2, 3, 4, 5]
 
 
 def test_a_task_that_dies_while_it_writes_leaves_nothing_to_read(
@@ -107,17 +108,16 @@ def test_a_task_that_dies_while_it_writes_leaves_nothing_to_read(
 ) -> None:
     """Nor does one whose file no result names. A bucket of nothing but bad rows has no groups, and names no file."""
     files = GroupFiles.at(str(tmp_path))
-    (kept,) = files.write([Part(0, _part().cast(_part(1).schema)), Part(1, _part(1))])
+    (kept,) = files.write(_parts(NO_GROUPS, _part(1)))
     assert _buckets([kept]) == ["part-00001"]
-    assert list(files.write([Part(3, _part(3))])) != [kept]
+    assert list(files.write(_parts(_part(3), first=3))) != [kept]
     with monkeypatch.context() as patch:
         patch.setattr(group_files, "name_of", lambda *_: 1 / 0)  # whole, and not yet named
         with pytest.raises(ZeroDivisionError):
-            list(files.write([Part(2, _part(2))]))
+            list(files.write(_parts(_part(2), first=2)))
     assert len([file for file in Path(files.unseen).iterdir() if file.is_file()]) == 3
-    files.keep({kept})
-    files.publish()
-    assert pq.read_table(tmp_path)["value"].to_pylist() == [1]
+    _finish(files, {kept})
+    assert _stored(tmp_path) == [[1]]
     assert [file.name for file in tmp_path.iterdir()] == [kept]
 
 
@@ -127,50 +127,42 @@ def test_a_task_that_outlives_its_evaluation_leaves_nothing(tmp_path: Path, monk
     files = GroupFiles.at(str(tmp_path))
 
     def parts() -> Iterator[Part]:
-        yield Part(0, _part(1))
-        yield Part(1, _part(2))
-        files.keep(())  # a file is open by now
-        files.publish()
+        yield from _parts(_part(1), _part(2))
+        _finish(files, ())  # a file is open by now
         yield Part(2, _part(3))
 
     with pytest.raises(FileNotFoundError):
         list(files.write(parts()))
-    again = GroupFiles.at(str(tmp_path))
-    (kept,) = again.write([Part(4, _part(4))])
-    again.keep({kept})
-    again.publish()
-    list(files.write([Part(5, _part(5))]))
-    assert [file.name for file in tmp_path.iterdir()] == [kept]
+    names = _written(tmp_path, _parts(_part(4), first=4))
+    list(files.write(_parts(_part(5), first=5)))
+    assert [file.name for file in tmp_path.iterdir()] == names
 
 
 def test_keys_and_metrics_are_stored_each_in_its_way(tmp_path: Path) -> None:
-    """Keys do not repeat and are texts; models are codes of all models, which is no affair of readers any more."""
+    """Keys do not repeat and are texts; models are codes of all models, which readers get as texts."""
     models = [pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), ["m", "n"]) for codes in ([0, 0], [1, 0])]
     at = pa.array([1, 2], pa.timestamp("us", "Europe/Berlin"))
     parts = [pa.table({"model": model, "a.b": at, "n_rows": [3, 4], "ap": [0.5, 1.0]}) for model in models]
     (name,) = _written(tmp_path, _parts(*parts))
     read, group = pq.read_table(tmp_path / name), pq.ParquetFile(tmp_path / name).metadata.row_group(0)
     assert read.schema.types == [pa.string(), at.type, pa.int64(), pa.float64()]
+    assert not any(field.nullable for field in read.schema)
     assert read["model"].to_pylist() == ["m", "m", "n", "m"]
-    columns = {group.column(index).path_in_schema: group.column(index) for index in range(group.num_columns)}
-    assert {each: (column.compression, column.has_dictionary_page) for each, column in columns.items()} == {
-        "model": ("SNAPPY", True),
-        "a.b": ("ZSTD", False),
-        "n_rows": ("SNAPPY", False),
-        "ap": ("SNAPPY", False),
-    }
-    assert "DELTA_BINARY_PACKED" in columns["n_rows"].encodings
+    columns = [group.column(index) for index in range(group.num_columns)]  # model, a.b, n_rows and ap
+    assert [column.compression for column in columns] == ["SNAPPY", "ZSTD", "SNAPPY", "SNAPPY"]
+    assert [column.has_dictionary_page for column in columns] == [True, False, False, False]
+    assert "DELTA_BINARY_PACKED" in columns[2].encodings
 
 
 def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").touch()
     with pytest.raises(InputError, match="the folder is not empty"):
         GroupFiles.at(str(tmp_path))
-    wrong = {str(tmp_path / "mine.txt"): "Cannot list directory", "nofs://a/b": "Unrecognized filesystem"}
-    for place, reason in wrong.items():
-        with pytest.raises(SparkrankError, match=rf"^the group table cannot be written to {place}: .*{reason}") as told:
+    for place, reason in ((f"{tmp_path}/mine.txt", "Cannot list directory"), ("nofs://a/b", "Unrecognized filesystem")):
+        sentence = rf"^the group table cannot be written to {place}: .*{reason}"
+        with pytest.raises(SparkrankError, match=sentence) as raised:
             GroupFiles.at(place)
-        assert told.value.exit_code == 1  # nothing is wrong with the input
+        assert raised.value.exit_code == 1  # nothing is wrong with the input
 
 
 def test_a_folder_is_of_one_run_from_its_beginning_to_its_end(tmp_path: Path) -> None:
@@ -178,22 +170,17 @@ def test_a_folder_is_of_one_run_from_its_beginning_to_its_end(tmp_path: Path) ->
     first = GroupFiles.at(str(tmp_path))
     with pytest.raises(InputError, match=rf"the folder is not empty \({first.unseen}\)"):
         GroupFiles.at(str(tmp_path))
-    (kept,) = first.write([Part(1, _part(1))])
-    first.keep({kept})
+    first.keep(list(first.write(_parts(_part(1)))))
     with pytest.raises(InputError, match=rf"the folder is not empty \({first.kept}\)"):
         GroupFiles.at(str(tmp_path))
     first.publish()
     assert _stored(tmp_path) == [[1]]
-    (tmp_path / kept).unlink()
-    assert not _written(tmp_path, [])
-    assert not list(tmp_path.iterdir())
 
 
 def test_of_two_runs_that_begin_at_once_one_at_most_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second begins when the first has made its folder and not looked yet."""
-    tmp_path = tmp_path / "groups"
-    tmp_path.mkdir()
-    other = tmp_path.with_name(".groups.0123456789ab")
+    folder, other = tmp_path / "groups", tmp_path / ".groups.0123456789ab"
+    folder.mkdir()
 
     class Store(fs.LocalFileSystem):
         def create_dir(self, path: str, *, recursive: bool = True) -> None:
@@ -202,20 +189,18 @@ def test_of_two_runs_that_begin_at_once_one_at_most_goes_on(tmp_path: Path, monk
 
     monkeypatch.setattr(group_files, "file_system", lambda path: (Store(), path))
     with pytest.raises(InputError, match=rf"the folder is not empty \({other}\)"):
-        GroupFiles.at(str(tmp_path))
-    assert set(tmp_path.parent.iterdir()) == {other, tmp_path}
+        GroupFiles.at(str(folder))
+    assert set(tmp_path.iterdir()) == {other, folder}
 
 
 def test_files_that_solvers_wrote_elsewhere_are_missed(tmp_path: Path) -> None:
     """As where executors do not share the folder: each has written, or seen no folder and written nothing."""
     files = GroupFiles.at(str(tmp_path / "here"))
-    (here,) = files.write([Part(1, _part(1))])
     away = GroupFiles(files.store, str(tmp_path / "away"), files.attempt, str(tmp_path / ".away.run"))
-    (there,) = away.write([Part(2, _part(2))])
-    with pytest.raises(
-        SparkrankError, match=rf"1 of 2 files of the group table are not in {tmp_path}/here: name a place"
-    ):
-        files.keep({here, there})
+    names = [*files.write(_parts(_part(1))), *away.write(_parts(_part(2), first=2))]
+    sentence = rf"1 of 2 files of the group table are not in {tmp_path}/here: name a place"
+    with pytest.raises(SparkrankError, match=sentence):
+        files.keep(names)
 
 
 def test_what_the_operating_system_refuses_is_told_with_its_place(tmp_path: Path, small_files: None) -> None:
@@ -224,38 +209,19 @@ def test_what_the_operating_system_refuses_is_told_with_its_place(tmp_path: Path
         list(files.write(_parts(_part(*range(5000)))))
 
 
-def test_evaluate_writes_the_rows_that_it_else_returns(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    log = pa.table({"user": rng.integers(0, 50, 600), "score": rng.random(600), "label": rng.integers(0, 2, 600)})
-    asked = {"metrics": ["ndcg@5", "rr"], "group": "user", "score": "score", "label": "label", "buckets": 4}
-    held = sr.evaluate(log, **asked)
-    written = sr.evaluate(log, **asked, group_table=str(tmp_path / "groups"))
-    assert written.groups is None
-    stored = pq.read_table(tmp_path / "groups")
-    assert stored.num_rows == 50
-    assert not any(field.nullable for field in stored.schema)
-    assert stored.cast(held.groups.schema).sort_by("user").equals(held.groups.sort_by("user"))
-    assert written.metrics.equals(held.metrics)
-
-
-def _interrupted(*_: object) -> None:
-    raise KeyboardInterrupt
-
-
 def test_an_evaluation_that_fails_leaves_no_file_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor one that is interrupted, as in a notebook: the folder may be named again."""
     asked = {"metrics": ["rr"], "group": "user", "score": "score", "label": "label", "group_table": tmp_path / "groups"}
-    log = {"user": ["a", "a", "b"], "score": [0.5, 0.25, math.nan], "label": [1, 0, 1]}
+    log = pa.table({"user": ["a", "a", "b"], "score": [0.5, 0.25, 0.75], "label": [1, 0, 1]})
     with pytest.raises(InputError, match="1 NaN score"):
-        sr.evaluate(pa.table(log), **asked)
+        sr.evaluate(log.set_column(1, "score", pa.array([0.5, 0.25, math.nan])), **asked)
     assert list(tmp_path.iterdir()) == []
-    log["score"] = [0.5, 0.25, 0.75]
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "validate_partials", _interrupted)
+        patch.setattr(execute, "validate_partials", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            sr.evaluate(pa.table(log), **asked)
+            sr.evaluate(log, **asked)
     assert list(tmp_path.iterdir()) == []
-    sr.evaluate(pa.table(log), **asked)
+    sr.evaluate(log, **asked)
     assert pq.read_table(tmp_path / "groups").num_rows == 2
 
 
@@ -268,17 +234,14 @@ def test_killed_at_any_step_it_shows_all_rows_or_none(
     monkeypatch.setattr(group_files, "FILE_ROWS", 1)
     for step in itertools.count():
         place, counted = tmp_path / f"{step}/groups", counting(step)
-        place.parent.mkdir()
-        if is_there:
-            place.mkdir()
+        (place if is_there else place.parent).mkdir(parents=True)
 
         class Store(fs.LocalFileSystem):
             move = counted(fs.LocalFileSystem.move)
             delete_file = counted(fs.LocalFileSystem.delete_file)
 
         with monkeypatch.context() as patch:
-            store = Store()
-            patch.setattr(group_files, "file_system", lambda path, store=store: (store, path))
+            patch.setattr(group_files, "file_system", lambda path, store=Store: (store(), path))
             patch.setattr(group_files.os, "rename", counted(os.rename))
             try:
                 _written(place, _parts(_part(1), _part(2), _part(3)))
@@ -292,19 +255,18 @@ def test_killed_at_any_step_it_shows_all_rows_or_none(
 @pytest.mark.parametrize("before", [True, False], ids=["before they are taken over", "after"])
 def test_what_others_put_there_meanwhile_stays(tmp_path: Path, before: bool) -> None:
     """Be the evaluation good or bad, and no other file of theirs is taken for one of its own."""
-    for outcome in ("published", "discarded"):
+    for outcome in ("publish", "discard"):
         place = tmp_path / outcome
         place.mkdir()
         files = GroupFiles.at(str(place))
         names = list(files.write(_parts(_part(1), _part(2))))
+        mine = {place / "notes.txt", place / "part-00007.parquet"}
         if not before:
             files.keep(names)
-        mine = {place / "notes.txt", place / "part-00007.parquet"}
-        for each in mine:
-            each.write_text("mine")
+        assert [file.write_text("mine") for file in mine] == [4, 4]
         if before:
             files.keep(names)
-        files.publish() if outcome == "published" else files.discard()
-        assert set(place.iterdir()) == (mine | {place / name for name in names} if outcome == "published" else mine)
-        assert {each.read_text() for each in mine} == {"mine"}
-    assert {each.name for each in tmp_path.iterdir()} == {"published", "discarded"}
+        getattr(files, outcome)()
+        assert set(place.iterdir()) == mine | ({place / name for name in names} if outcome == "publish" else set())
+        assert {file.read_text() for file in mine} == {"mine"}
+    assert {place.name for place in tmp_path.iterdir()} == {"publish", "discard"}

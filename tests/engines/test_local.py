@@ -6,8 +6,8 @@ import itertools
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,10 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sparkrank as sr
-from sparkrank.bucket import BucketResult
 from sparkrank.engines import bucket_evaluation as evaluation
 from sparkrank.engines import local
-from sparkrank.metrics import Plan
+from sparkrank.engines.shuffle import group_runs
 
 USERS = 500
 
@@ -28,13 +27,8 @@ USERS = 500
 def log() -> pa.Table:
     """Two rows of each user: the relevant one is the first of every second user's, and the second of the others'."""
     users = np.arange(USERS)
-    return pa.table(
-        {
-            "user": np.repeat(users, 2),
-            "score": np.tile([0.75, 0.25], USERS),
-            "label": np.column_stack([users % 2, 1 - users % 2]).ravel(),
-        }
-    )
+    labels = np.column_stack([users % 2, 1 - users % 2]).ravel()
+    return pa.table({"user": np.repeat(users, 2), "score": np.tile([0.75, 0.25], USERS), "label": labels})
 
 
 @given(st.integers(1, 300), st.integers(1, 40))
@@ -45,6 +39,13 @@ def test_runs_are_all_buckets_in_order_and_of_one_length(buckets: int, most: int
     assert max(map(len, runs)) - min(map(len, runs)) <= 1
 
 
+def rr_of_log(**more: Any) -> sr.Evaluation:
+    """The mean is 1 for half of the users, 1/2 for the others."""
+    ev = sr.evaluate(log(), ["rr"], group="user", score="score", label="label", **more)
+    assert ev["rr"] == 0.75
+    return ev
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_every_group_is_in_one_file_and_again_in_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
@@ -52,83 +53,63 @@ def test_every_group_is_in_one_file_and_again_in_the_same(
     """In what order groups stand in a file is left to the threads that cut the splits."""
     monkeypatch.setattr(local.pa, "cpu_count", lambda: threads)
     monkeypatch.setattr(local, "LOCAL_SPLIT_ROWS", 100)
-    found = []
-    for name in ("first", "again"):
-        folder = tmp_path / name
-        evaluation = sr.evaluate(
-            log(), ["rr"], group="user", score="score", label="label", buckets=40, group_table=folder
-        )
-        assert evaluation.metrics["value"].to_pylist() == [0.75]  # 1 for half of the users, 1/2 for the others
-        found.append({file.name.rpartition("-")[0]: pq.read_table(file).sort_by("user") for file in folder.iterdir()})
-    assert len(found[0]) == local.RUNS_PER_THREAD * threads
-    assert found[0] == found[1]
+    stored = []
+    for folder in (tmp_path / "first", tmp_path / "again"):
+        assert rr_of_log(buckets=40, group_table=str(folder)).groups is None
+        stored.append({file.name.rpartition("-")[0]: pq.read_table(file).sort_by("user") for file in folder.iterdir()})
+    assert len(stored[0]) == local.RUNS_PER_THREAD * threads
+    assert stored[0] == stored[1]
     groups = pq.read_table(tmp_path / "first").sort_by("user")
     assert groups["user"].to_pylist() == list(range(USERS))
     assert groups["rr"].to_pylist() == [1.0 if user % 2 else 0.5 for user in range(USERS)]
 
 
-def test_where_a_bucket_fails_no_thread_goes_on_to_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    solve = evaluation.evaluate_bucket
-    begun: list[int] = []
+@pytest.mark.parametrize(("module", "step"), [(evaluation, "evaluate_bucket"), (local, "pieces_by_bucket")])
+def test_what_fails_ends_the_work_of_all_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: Any, step: str
+) -> None:
+    """Of 200 buckets, of which a thread's run has 50, and of 100 splits."""
+    work, begun = getattr(module, step), []
 
-    def failing(rows: pa.Table, plan: Plan) -> BucketResult:
-        begun.append(rows.num_rows)
+    def failing(*arguments: Any, **more: Any) -> Any:
+        begun.append(arguments)
         if len(begun) == 3:
-            raise RuntimeError("the third bucket")
+            raise RuntimeError("the third one")
         time.sleep(0.05)
-        return solve(rows, plan)
-
-    monkeypatch.setattr(local.pa, "cpu_count", lambda: 2)
-    monkeypatch.setattr(evaluation, "evaluate_bucket", failing)
-    with pytest.raises(RuntimeError, match="the third bucket"):
-        sr.evaluate(log(), ["rr"], group="user", score="score", label="label", buckets=200, group_table=tmp_path / "t")
-    assert len(begun) < 50  # of 200, of which a run that went on would solve 50
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_where_a_split_fails_the_others_are_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
-    cut = local.pieces_by_bucket
-    begun: list[int] = []
-
-    def failing(rows: pa.Table, buckets: int, code_texts: bool) -> Iterator[tuple[int, pa.RecordBatch]]:
-        begun.append(rows.num_rows)
-        if len(begun) == 3:
-            raise RuntimeError("the third split")
-        time.sleep(0.05)
-        return cut(rows, buckets, code_texts)
+        return work(*arguments, **more)
 
     monkeypatch.setattr(local.pa, "cpu_count", lambda: 2)
     monkeypatch.setattr(local, "LOCAL_SPLIT_ROWS", 10)
-    monkeypatch.setattr(local, "pieces_by_bucket", failing)
-    with pytest.raises(RuntimeError, match="the third split"):
-        sr.evaluate(log(), ["rr"], group="user", score="score", label="label")
-    assert len(begun) < 20  # of 100
+    monkeypatch.setattr(group_runs, "SHARED_ROWS", 0)  # each bucket is evaluated alone
+    monkeypatch.setattr(module, step, failing)
+    with pytest.raises(RuntimeError, match="the third one"):
+        rr_of_log(buckets=200, group_table=tmp_path / "t")
+    assert len(begun) < 20
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_one_split_is_read_while_the_cores_cut_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """On one core two threads read: each of two splits here goes on when both have begun."""
     cut, begun = local.pieces_by_bucket, threading.Barrier(2, timeout=20)
 
-    def waiting(rows: pa.Table, buckets: int, code_texts: bool) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def waiting(*arguments: Any, **more: Any) -> Any:
         begun.wait()
-        return cut(rows, buckets, code_texts)
+        return cut(*arguments, **more)
 
     monkeypatch.setattr(local.pa, "cpu_count", lambda: 1)
     monkeypatch.setattr(local, "LOCAL_SPLIT_ROWS", USERS)
     monkeypatch.setattr(local, "pieces_by_bucket", waiting)
-    found = sr.evaluate(log(), ["rr"], group="user", score="score", label="label")
-    assert found.metrics["value"].to_pylist() == [0.75]
+    rr_of_log()
 
 
 def test_an_evaluation_is_itself_alone() -> None:
-    first, second = (sr.evaluate(log(), ["rr", "auc"], group="user", score="score", label="label") for _ in range(2))
+    first, second = rr_of_log(), rr_of_log()
     assert first == first  # noqa: PLR0124 - of equal tables pyarrow has no hash
     assert len({first, second}) == 2
 
 
 def test_no_place_for_temporary_files_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
-    with pytest.raises(
-        sr.SparkrankError, match=r"no temporary file can be made \(.*nowhere.*\): name a folder in TMPDIR"
-    ):
-        sr.evaluate(log(), ["rr"], group="user", score="score", label="label")
+    sentence = r"no temporary file can be made \(.*nowhere.*\): name a folder in TMPDIR"
+    with pytest.raises(sr.SparkrankError, match=sentence):
+        rr_of_log()

@@ -20,7 +20,6 @@ from sparkrank.engines.shuffle.packing import (
     pieces_by_bucket,
     pieces_by_task,
     unpack_piece,
-    unpack_pieces,
 )
 from sparkrank.engines.shuffle.partition import order_by_bucket
 from sparkrank.engines.shuffle.texts import with_own_texts
@@ -29,9 +28,8 @@ from sparkrank.states.pickling import stream_of
 
 
 def carried(pieces: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    """The rows of ``pieces`` as they come out on the other side."""
-    apart = unpack_pieces([stream_of(piece) for piece in pieces], schema)
-    in_one_buffer = unpack_pieces([piece.as_buffer() for piece in pack_pieces(pieces)], schema)
+    apart = join_pieces([unpack_piece(stream_of(piece)) for piece in pieces], schema)
+    in_one_buffer = join_pieces([unpack_piece(piece.as_buffer()) for piece in pack_pieces(pieces)], schema)
     assert in_one_buffer.equals(apart)
     assert in_one_buffer.schema == apart.schema
     return apart
@@ -53,15 +51,13 @@ def test_whole_labels_stay_narrow(wide: pa.DataType) -> None:
 @pytest.mark.parametrize("buckets", [1, 3, 70_000])
 def test_what_a_side_does_not_have_takes_no_room_and_lists_come_first(buckets: int) -> None:
     """Of more than 65,536 buckets numpy cuts the rows, of fewer the loops."""
-    keys = pa.array([1, 2, 3, 4] * 50)
-    flags = {flag: pa.array([flag] * 200) for flag in (True, False)}
-    nothing, numbers = pa.nulls(200, pa.float64()), pa.array([0.5] * 200)
-    truth = pa.table({"key_0": keys, "label": numbers, "score_0": nothing, "truth": flags[True]})
-    lists = pa.table({"key_0": keys, "label": nothing, "score_0": numbers, "truth": flags[False]})
-    for side, missing in ((truth, "score_0"), (lists, "label")):
-        for _, piece in pieces_by_bucket(side, buckets):
-            assert piece.schema.field(missing).type == pa.null()
-    pieces = [piece for side in (truth, lists, truth) for _, piece in pieces_by_bucket(side, buckets)]
+    keys, nothing, numbers = pa.array([1, 2, 3, 4] * 50), pa.nulls(200, pa.float64()), pa.array([0.5] * 200)
+    truth = pa.table({"key_0": keys, "label": numbers, "score_0": nothing, "truth": pa.array([True] * 200)})
+    lists = pa.table({"key_0": keys, "label": nothing, "score_0": numbers, "truth": pa.array([False] * 200)})
+    pieces = []
+    for side, missing in ((truth, "score_0"), (lists, "label"), (truth, "score_0")):
+        pieces += [piece for _, piece in pieces_by_bucket(side, buckets)]
+        assert pieces[-1].schema.field(missing).type == pa.null()
     joined = carried(pieces, truth.schema)
     assert joined.schema == truth.schema
     assert joined["truth"].to_pylist() == [False] * 200 + [True] * 400
@@ -70,50 +66,19 @@ def test_what_a_side_does_not_have_takes_no_room_and_lists_come_first(buckets: i
     assert sorted(joined["key_0"].to_pylist()) == sorted(keys.to_pylist() * 3)
 
 
-KEYS = {
-    "numbers": lambda draw, count: pa.array(draw.integers(0, 300, count)),
-    "numbers, some null": lambda draw, count: pa.array(draw.integers(0, 300, count), mask=draw.random(count) < 0.1),
-    "texts that repeat": lambda draw, count: pa.array([f"user-{each}" for each in draw.integers(0, 90, count)]),
-    "texts that differ": lambda draw, count: pa.array([f"user-{each}" for each in range(count)]),
-    "dictionaries": lambda draw, count: pa.array(
-        [None if each == 7 else f"u{each}" for each in draw.integers(0, 40, count)]
-    ).dictionary_encode(),
-}
-
-
-def test_the_piece_of_a_task_has_what_pieces_of_its_buckets_would_have() -> None:
-    """After the way through the shuffle, as one piece and not one of each bucket."""
-    for keys, (buckets, tasks), count in itertools.product(KEYS, [(1, 1), (6, 4), (40, 8), (300, 8)], [0, 1, 2000]):
-        draw = np.random.default_rng(11)
-        item = pa.array([f"i{number}" for number in draw.integers(0, 50, count)], mask=draw.random(count) < 0.1)
-        rows = pa.table({"key_0": KEYS[keys](draw, count), "item": item, "row": range(count)})
-        kind = getattr(rows["key_0"].type, "value_type", rows["key_0"].type)
-        schema = pa.schema({"key_0": kind, "item": pa.string(), "row": pa.int64()})
-        if keys == "numbers":
-            rows, schema = rows.drop_columns("item"), pa.schema({"key_0": kind, "row": pa.int64()})
-        expected = {bucket: carried([piece], schema).to_pylist() for bucket, piece in pieces_by_bucket(rows, buckets)}
-        parts: dict[int, list] = {}
-        of_tasks = list(pieces_by_task(rows, buckets, tasks))
-        for first, piece in of_tasks:
-            for bucket, part in buckets_of_piece(first, unpack_piece(stream_of(piece))):
-                assert task_of(bucket, buckets, tasks) == task_of(first, buckets, tasks)
-                assert bucket not in parts
-                parts[bucket] = join_pieces([part], schema).to_pylist()
-        assert parts == expected, (keys, buckets, count)
-        if buckets > 3 * tasks or keys == "numbers":  # else rows with texts have a piece of each bucket
-            assert len(of_tasks) <= tasks
-
-
 def test_a_bucket_gets_no_texts_of_others() -> None:
-    """Of a piece of several buckets, whose texts are in one dictionary."""
+    """Of a piece of several buckets, of one task, whose texts are in one dictionary."""
     rows = pa.table({"key_0": [f"user-{each % 60}" for each in range(3000)], "row": range(3000)})
-    buckets = set()
-    for first, piece in pieces_by_task(rows, 40, 2):
+    buckets, pieces = set(), list(pieces_by_task(rows, 40, 2))
+    for first, piece in pieces:
         assert pa.types.is_dictionary(piece["key_0"].type)
         for bucket, part in buckets_of_piece(first, piece):
+            assert task_of(bucket, 40, 2) == task_of(first, 40, 2)
             assert len(part["key_0"].dictionary) == len(set(part["key_0"].to_pylist()))
+            assert bucket not in buckets
             buckets.add(bucket)
     assert len(buckets) > 20
+    assert len(pieces) == 2
 
 
 def test_rows_without_a_key_spread() -> None:
@@ -127,22 +92,18 @@ def test_rows_without_a_key_spread() -> None:
 
 def test_rows_without_a_key_go_the_same_way_in_any_order() -> None:
     """A task that Spark runs again may get its rows in another order, and some buckets are done by then."""
-    rng = np.random.default_rng(5)
-    rows = pa.table(
-        {
-            "key_0": pa.array([None if row % 2 else row for row in range(400)], pa.int64()),
-            "key_1": pa.array([None if row % 3 else "a" for row in range(400)]),
-            "label": pa.array([row % 4 for row in range(400)], pa.int64()),
-            "score_0": pa.array([None if row % 7 == 0 else row / 400 for row in range(400)]),
-            "item": [f"i{row // 2}" for row in range(400)],
-        }
-    )
+    columns = {
+        "key_0": [None if row % 2 else row for row in range(400)],
+        "key_1": [None if row % 3 else "a" for row in range(400)],
+        "label": [row % 4 for row in range(400)],
+        "score_0": [None if row % 7 == 0 else row / 400 for row in range(400)],
+        "item": [f"i{row // 2}" for row in range(400)],
+    }
+    rows = pa.table(columns)
+    shuffled = rows.take(np.random.default_rng(5).permutation(400))
     first, again = (
-        {
-            bucket: sorted(map(repr, carried([piece], rows.schema).to_pylist()))
-            for bucket, piece in pieces_by_bucket(each, 5)
-        }
-        for each in (rows, rows.take(rng.permutation(400)))
+        {bucket: sorted(map(repr, carried([piece], rows.schema).to_pylist())) for bucket, piece in pieces}
+        for pieces in (pieces_by_bucket(rows, 5), pieces_by_bucket(shuffled, 5))
     )
     assert len(first) == 5
     assert first == again
@@ -157,10 +118,8 @@ def test_whole_numbers_come_out_as_they_went(splits: list[list[int | None]]) -> 
     sent = []
     for values in splits:
         short = [None if value is None else value % 2**15 for value in values]
-        columns = [[str(value) for value in values], values, short, [0.5] * len(values)]
-        sent.append(
-            pa.table([pa.array(each, kind) for each, kind in zip(columns, schema.types, strict=True)], schema=schema)
-        )
+        columns = [map(str, values), values, short, [0.5] * len(values)]
+        sent.append(pa.table([*map(pa.array, map(list, columns), schema.types)], schema=schema))
     pieces = [batch for table in sent for batch in narrowed(table).to_batches()]
     if pieces:
         assert carried(pieces, schema).equals(pa.concat_tables(sent))
@@ -170,15 +129,11 @@ def test_the_narrowest_type_of_all_chunks() -> None:
     for chunks, kind in (
         ([[0, 127]], pa.int8()),
         ([[-129]], pa.int16()),
-        ([[128]], pa.int16()),
         ([[2**15]], pa.int32()),
         ([[-(2**31)]], pa.int32()),
-        ([[2**31]], pa.int64()),
-        ([[None, 1]], pa.int8()),
+        ([[1], [2**31], [3]], pa.int64()),
         ([[None]], pa.int64()),
-        ([[1], [2**40], [3]], pa.int64()),
         ([[-(2**15)], [], [None], [2**15 - 1]], pa.int16()),
-        ([[None], [-(2**15) - 1, 5]], pa.int32()),
     ):
         column = pa.chunked_array(chunks, pa.int64())
         narrow = narrowed(pa.table({"key_0": column}))["key_0"]
@@ -188,34 +143,21 @@ def test_the_narrowest_type_of_all_chunks() -> None:
 @pytest.mark.parametrize("buckets", [3, 300])
 def test_the_bucket_of_a_row_does_not_depend_on_the_chunks_that_it_came_in(buckets: int) -> None:
     """Neither of one whole number nor of several columns with nulls, nor of rows without a key."""
-    rows = 100
-    keys = {
-        "key_0": [None if row % 9 == 0 else row for row in range(rows)],
-        "key_1": [f"t{row}" for row in range(rows)],
-    }
+    keys = {"key_0": [None if row % 9 == 0 else row for row in range(100)], "key_1": [f"t{row}" for row in range(100)]}
     for names in (["key_0"], ["key_1"], ["key_0", "key_1"]):
-        table = pa.table({name: keys[name] for name in names} | {"score_0": [row / 7 for row in range(rows)]})
+        table = pa.table({name: keys[name] for name in names} | {"score_0": [row / 7 for row in range(100)]})
         parts = pa.concat_tables([table.slice(0, 41), table.slice(41, 0), table.slice(41)])
-        one, several = ({b: p.to_pydict() for b, p in pieces_by_bucket(each, buckets)} for each in (table, parts))
+        one, several = ({b: p.to_pydict() for b, p in pieces_by_bucket(rows, buckets)} for rows in (table, parts))
         assert len(one) > 1
         assert several == one
 
 
-TEXTS = {
-    "repeated": ["a", "", None, "long " * 100, "ü"] * 20,
-    "distinct": [str(number) for number in range(99)] + [None],
-    "of one width": [f"{number:016x}" for number in range(100)],
-    "of one width, and one missing": [f"{number:016x}" for number in range(99)] + [None],
-    "none": [None] * 100,
-    "empty": [""] * 100,
-}
-
-
-KINDS = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+WIDTH_16 = [f"{number:016x}" for number in range(100)]
+TEXTS = {"repeated": ["a", "", None, "long " * 100, "ü"] * 20, "distinct": [*map(str, range(99)), None]}
+TEXTS |= {"of one width": WIDTH_16, "and one missing": [*WIDTH_16[1:], None], "none": [None] * 100, "empty": [""] * 100}
 
 
 def forms_of(texts: list[str | None], kind: pa.DataType) -> dict[str, pa.ChunkedArray]:
-    """A column of ``texts`` as inputs have it."""
     plain = pa.array(texts, pa.string()).cast(kind)
     # every value twice, null among them, and one that no row has
     once = plain.dictionary_encode(null_encoding="encode")
@@ -232,7 +174,8 @@ def forms_of(texts: list[str | None], kind: pa.DataType) -> dict[str, pa.Chunked
 @pytest.mark.parametrize("code_texts", [True, False])
 def test_texts_come_out_as_they_went(code_texts: bool) -> None:
     """In any mix of splits and buckets, whatever the input's own dictionaries hold."""
-    for (name, texts), kind in itertools.product(TEXTS.items(), KINDS):
+    kinds = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+    for (name, texts), kind in itertools.product(TEXTS.items(), kinds):
         for form, column in forms_of(texts, kind).items():
             rows = pa.table({"key_0": column, "item": column, "row": range(100)})
             pieces: dict[int, list[pa.RecordBatch]] = {}
@@ -257,33 +200,22 @@ def test_texts_come_out_as_they_went(code_texts: bool) -> None:
 def test_few_texts_are_codes_in_every_piece_and_many_are_not() -> None:
     rng = np.random.default_rng(6)
     rows = pa.table({"key_0": [f"user {n}" for n in range(20_000)], "item": rng.choice(["a", "bb", "ccc"], 20_000)})
-    for _, piece in pieces_by_bucket(rows, 3, code_texts=False):
-        assert [pa.types.is_dictionary(kind) for kind in piece.schema.types] == [False, True]
-        assert piece.schema.types[1].index_type == pa.int8()
-    for _, piece in pieces_by_bucket(rows, 3, code_texts=True):
-        assert [pa.types.is_dictionary(kind) for kind in piece.schema.types] == [False, True]
+    for code_texts in (False, True):
+        for _, piece in pieces_by_bucket(rows, 3, code_texts):
+            assert piece.schema.types == [pa.string(), pa.dictionary(pa.int8(), pa.string())]
 
 
 def test_texts_are_narrow_codes_where_each_is_there_twice() -> None:
-    for texts, rows, kind in (
-        (1, 2, pa.int8()),
-        (128, 256, pa.int8()),
-        (129, 258, pa.int16()),
-        (32_768, 65_536, pa.int16()),
-        (32_769, 65_538, pa.int32()),
-        (1, 1, None),
-        (10, 19, None),
-    ):
-        column = pa.array([str(row % texts) for row in range(rows)])
+    for texts, kind in ((128, pa.int8()), (129, pa.int16()), (32_769, pa.int32()), (10, None)):
+        column = pa.array([str(row % texts) for row in range(2 * texts - (kind is None))])
         for form in (column, column.dictionary_encode()):
             own = with_own_texts(pa.record_batch([form], ["key_0"]), code_texts=True)["key_0"]
             assert own.type == (pa.string() if kind is None else pa.dictionary(kind, pa.string()))
             assert own.cast(pa.string()).equals(column)
 
 
-@pytest.mark.parametrize("columns", [1, 8, 9, 70])
-def test_a_piece_may_have_many_columns(columns: int) -> None:
-    rows = pa.table({f"c{column}": [column, 2**column % 2**62] for column in range(columns)})
+def test_a_piece_may_have_many_columns() -> None:
+    rows = pa.table({f"c{column}": [column, 2**column % 2**62] for column in range(70)})
     assert carried([narrow_piece(rows)], rows.schema).equals(rows)
 
 
@@ -295,19 +227,12 @@ def test_a_text_is_in_a_piece_once() -> None:
     assert len(packed.as_buffer()) < 2000  # a byte for the code of each row, and what Arrow adds
 
 
-@pytest.mark.parametrize(
-    ("rows", "count", "kind"),
-    [
-        (0, 5, np.uint32),
-        (1, 1, np.uint32),
-        (1000, 1, np.uint32),
-        (1000, 300, np.uint32),
-        (1 << 16, 1 << 16, np.uint32),  # 16 bits of each: all that there are
-        ((1 << 16) + 1, 1 << 16, np.uint64),
-        (1 << 16, (1 << 16) + 1, np.uint64),
-        (40_000, 1 << 18, np.uint64),
-    ],
-)
+# numbers of rows and buckets, and the type that holds the bits of both
+ORDERS = [(0, 5, np.uint32), (1000, 1, np.uint32), (1000, 300, np.uint32), (1 << 16, 1 << 16, np.uint32)]
+ORDERS += [((1 << 16) + 1, 1 << 16, np.uint64), (1 << 16, (1 << 16) + 1, np.uint64), (40_000, 1 << 18, np.uint64)]
+
+
+@pytest.mark.parametrize(("rows", "count", "kind"), ORDERS)
 def test_rows_stand_bucket_after_bucket_in_their_order(rows: int, count: int, kind: type) -> None:
     buckets = np.random.default_rng(3).integers(0, count, rows).astype(np.min_scalar_type(count - 1))
     order, ends = order_by_bucket(buckets, count)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -31,10 +33,8 @@ from tests.extent import examples
 from tests.support.states import histogram_of
 from tests.support.strategies import PATIENT
 
-METRICS = [
-    *("auc(exact)", "pr_auc(exact)", "ks(exact)", "bep(exact)", "ece(exact)", "auc_up(exact)"),
-    *("auc(exact,rel=2)", "auc_up(exact,rel=2)"),
-]
+METRICS = ["auc(exact)", "pr_auc(exact)", "ks(exact)", "bep(exact)", "ece(exact)", "auc_up(exact)"]
+METRICS += ["auc(exact,rel=2)", "auc_up(exact,rel=2)"]
 PLAN = Plan.of(METRICS, ["a", "b"], ["user"])
 SCORES = st.integers(-6, 6).map(lambda step: step / 4) | st.floats(allow_nan=False) | st.just(math.inf)
 ROWS = st.lists(st.tuples(SCORES, st.sampled_from([0.0, 1.0, 2.0]), st.floats(0, 9)), max_size=40)
@@ -54,6 +54,13 @@ def bucket(rows: list[tuple[float, float, float]], weighted: bool, keeps_rows: b
     return Partials(blocks=blocks)
 
 
+def merged_ranges(cuts: RangeBounds, buckets: Iterable[Partials]) -> dict[int, ScoreHistogram]:
+    pieces: dict[int, list[ScoreHistogram]] = {}
+    for number, piece in itertools.chain.from_iterable(map(cuts.pieces, buckets)):
+        pieces.setdefault(number, []).append(piece)
+    return {number: found[0].merge(*found[1:]) for number, found in pieces.items()}
+
+
 @pytest.mark.parametrize("keeps_rows", [False, True], ids=["bins", "rows kept"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])
 @settings(PATIENT, max_examples=examples(60))
@@ -66,12 +73,7 @@ def test_ranges_swept_apart_give_the_bits_of_one_sweep(
     assert all({series.rule.kind for series in rest.blocks} == {"bits"} for rest, _ in alone)
     blocks = [exact for _, exact in alone if exact is not None]
     cuts = RangeBounds.of(map(sample_bins, blocks), range_bins)
-    ranges, asked = cuts.score_ranges(), exact_metrics(PLAN)
-    pieces: dict[int, list[ScoreHistogram]] = {}
-    for exact in blocks:
-        for number, piece in cuts.pieces(exact):
-            pieces.setdefault(number, []).append(piece)
-    merged = {number: found[0].merge(*found[1:]) for number, found in pieces.items()}
+    ranges, asked, merged = cuts.score_ranges(), exact_metrics(PLAN), merged_ranges(cuts, blocks)
     of = {number: asked[ranges[number][0].rule.rel] for number in merged}
     totals = {number: Totals.of(found, of[number]) for number, found in merged.items()}
     where = places(ranges, totals)
@@ -82,36 +84,30 @@ def test_ranges_swept_apart_give_the_bits_of_one_sweep(
     if not any(buckets):
         assert got == {}
         return
-    for model in PLAN.models:
-        for metric, declaration in PLAN.histogram_metrics:
-            series = ScoreSeries(model, "all", "all", declaration.rule(metric))
-            expected = measure(whole.blocks[series], metric, declaration)
-            found = got[model, "all", "all", str(metric)]
-            assert found.terms.limbs.tolist() == expected.terms.limbs.tolist(), metric
-            assert found.terms.highest.tolist() == expected.terms.highest.tolist(), metric
-            for name in ("pos", "neg", "rows", "bins"):
-                assert np.array_equal(getattr(found.extent, name), getattr(expected.extent, name)), (metric, name)
+    for model, (metric, declaration) in itertools.product(PLAN.models, PLAN.histogram_metrics):
+        series = ScoreSeries(model, "all", "all", declaration.rule(metric))
+        expected = measure(whole.blocks[series], metric, declaration)
+        found = got[model, "all", "all", str(metric)]
+        assert found.terms.limbs.tolist() == expected.terms.limbs.tolist(), metric
+        assert found.terms.highest.tolist() == expected.terms.highest.tolist(), metric
+        for name in ("pos", "neg", "rows", "bins"):
+            assert np.array_equal(getattr(found.extent, name), getattr(expected.extent, name)), (metric, name)
 
 
 def test_ranges_are_of_the_size_asked_for() -> None:
     """Sixty buckets of 1,000 distinct scores each: ranges of 2,000 blocks, give or take what samples tell."""
-    rng = np.random.default_rng(3)
-    series = ScoreSeries("a", "all", "all", BinRule("exact"))
-    buckets = [
-        Partials(blocks={series: histogram_of(series.rule, rng.normal(size=1000), np.zeros(1000, bool), False)})
-        for _ in range(60)
-    ]
+    rng, series = np.random.default_rng(3), ScoreSeries("a", "all", "all", BinRule("exact"))
+    flags = np.zeros(1000, bool)
+    histograms = [histogram_of(series.rule, rng.normal(size=1000), flags, False) for _ in range(60)]
+    buckets = [Partials(blocks={series: histogram}) for histogram in histograms]
     cuts = RangeBounds.of(map(sample_bins, buckets), 2000)
-    pieces: list[list[ScoreHistogram]] = [[] for _ in cuts.score_ranges()]
-    for each in buckets:
-        for number, piece in cuts.pieces(each):
-            pieces[number].append(piece)
-    blocks = [sum(len(piece.bins) for piece in found) for found in pieces]
-    assert sum(blocks) == 60_000
-    assert len(blocks) == 30
+    blocks = [0] * len(cuts.score_ranges())
+    for number, piece in itertools.chain.from_iterable(map(cuts.pieces, buckets)):
+        blocks[number] += len(piece.bins)
+    assert (sum(blocks), len(blocks)) == (60_000, 30)
     assert max(blocks) < 2 * 2000
-    merged = {number: found[0].merge(*found[1:]) for number, found in enumerate(pieces)}
     # the last range tells nothing of curves, as none does where none are asked for
+    merged = merged_ranges(cuts, buckets)
     totals = {number: Totals.of(found, [], curves=number < 29) for number, found in merged.items()}
     assert sizes(cuts.score_ranges(), totals) == {series: 60_000}
     sketch = sketches(cuts.score_ranges(), totals)[series]

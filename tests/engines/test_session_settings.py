@@ -9,8 +9,10 @@ import pytest
 from sparkrank.base.errors import SpecError
 from sparkrank.config import load_spec
 from sparkrank.engines.spark.session_settings import _asks_for_zone, with_session, without_session
+from tests.support.commands import write_spec
 
-WHOLE = "input: {path: log, columns: {group: u, score: s, label: l}}\nmetrics: [rr]\noutput: {path: tables}"
+ROLES = {"group": "u", "score": "s", "label": "l"}
+SPEC = {"input": {"path": "log", "columns": ROLES}, "metrics": ["rr"], "output": {"path": "tables"}}
 
 
 def test_a_source_keeps_what_was_read_beside_it() -> None:
@@ -21,21 +23,9 @@ def test_a_source_keeps_what_was_read_beside_it() -> None:
     assert with_session("s", {"b": "1", "a": "2"}) == with_session("s", {"a": "2", "b": "1"})
 
 
-TIMELESS = (
-    "a > 0 or b in ('x', 'hour(ts)')",
-    "coalesce(a, 0) > 0 AND not (lower(b) like 'x%')",
-    'b = "to_date(x)"',
-)
-TIMED = (
-    "Ts > '2026-01-01'",
-    "s.at is null",
-    "to_date(b) = '2026-01-01'",
-    "cast(b as timestamp) is null",
-    "b::date = 'x'",
-    "b = timestamp '2026-01-01'",
-    "d = current_date",
-    "d > now ()",
-)
+TIMELESS = ("a > 0 or b in ('x', 'hour(ts)')", "coalesce(a, 0) > 0 AND not (lower(b) like 'x%')", 'b = "to_date(x)"')
+TIMED = ("Ts > '2026-01-01'", "s.at is null", "to_date(b) = '2026-01-01'", "cast(b as timestamp) is null")
+TIMED += ("b::date = 'x'", "b = timestamp '2026-01-01'", "d = current_date", "d > now ()")
 
 
 def test_a_condition_that_may_ask_what_time_it_is() -> None:
@@ -44,20 +34,13 @@ def test_a_condition_that_may_ask_what_time_it_is() -> None:
     assert asks == list(TIMED)
 
 
-@pytest.fixture
-def conf(tmp_path: Path) -> Path:
-    (tmp_path / "spec.yaml").write_text(WHOLE, encoding="utf-8")
-    return tmp_path / "spec.yaml"
-
-
-def test_a_time_zone_is_refused_where_nobody_asks_for_one(conf: Path) -> None:
+def test_time_zones_of_a_spec(tmp_path: Path) -> None:
+    """One is refused where nobody asks for it, and where it is none."""
+    conf = write_spec(tmp_path, SPEC)
     for lane in ("local", "scan"):
         with pytest.raises(SpecError, match=f"has input.time_zone UTC, but lane {lane}: Spark's SQL alone asks for it"):
             load_spec(conf, [f"engine.lane={lane}", "input.time_zone=UTC"])
     assert load_spec(conf, ["input.time_zone=UTC"]).hash() != load_spec(conf).hash()
-
-
-def test_zones_and_what_is_none(conf: Path) -> None:
     for zone in ("Europe/Berlin", "UTC", "+02:00", "-18:00"):
         assert load_spec(conf, [f"input.time_zone={zone}"]).input.time_zone == zone
     for zone, sentence in (

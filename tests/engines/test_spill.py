@@ -12,18 +12,17 @@ from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
 from sparkrank.base.errors import SparkrankError
-from sparkrank.config import Spec
-from sparkrank.engines import local
+from sparkrank.config import load_spec
 from sparkrank.engines.shuffle.packing import narrowed, pieces_by_bucket
 from sparkrank.engines.shuffle.spill import PieceStore
 from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
+from tests.support.commands import local_conf
 
 BUCKETS = 5
 SCHEMA = pa.schema({"key_0": pa.int64(), "name": pa.string(), "label": pa.int16(), "score_0": pa.float32()})
@@ -56,18 +55,21 @@ def cut(rows: pa.Table) -> list[tuple[int, pa.RecordBatch]]:
     return list(pieces_by_bucket(narrowed(rows), BUCKETS))
 
 
+def taken(pieces: PieceStore) -> list[pa.Table]:
+    return [pieces.take(bucket) for bucket in range(BUCKETS)]
+
+
 @pytest.mark.parametrize("row_memory", [0, 3000, 1 << 30], ids=["disk", "both", "memory"])
 def test_every_row_comes_out_as_it_went_in(file: BinaryIO, row_memory: int) -> None:
-    given = splits(12, 100)
-    pieces = PieceStore(SCHEMA, file, row_memory)
+    given, pieces = splits(12, 100), PieceStore(SCHEMA, file, row_memory)
     for split in given:
         pieces.add(cut(split))
     assert pieces.on_disk == bool(os.fstat(file.fileno()).st_size) == (row_memory < 1 << 30)
-    out = [pieces.take(bucket) for bucket in range(BUCKETS)]
+    out = taken(pieces)
     assert all(part.schema == SCHEMA for part in out)
     order = [(name, "ascending") for name in SCHEMA.names]
     assert pa.concat_tables(out).sort_by(order).equals(pa.concat_tables(given).sort_by(order).combine_chunks())
-    assert [pieces.take(bucket) for bucket in range(BUCKETS)] == [None] * BUCKETS
+    assert taken(pieces) == [None] * BUCKETS
 
 
 def test_what_has_gone_to_disk_counts_no_more_as_held(file: BinaryIO) -> None:
@@ -85,18 +87,14 @@ def test_what_has_gone_to_disk_counts_no_more_as_held(file: BinaryIO) -> None:
 def test_text_keys_meet_in_a_bucket_however_their_splits_hold_them(file: BinaryIO, row_memory: int) -> None:
     """Few texts are codes in memory, many are texts; on disk those that repeat are codes."""
     schema = pa.schema({"key_0": pa.string(), "row": pa.int64()})
-    given = []
+    pieces, given = PieceStore(schema, file, row_memory), []
     for split, users in enumerate([3, 10_000, 3, 10_000, 10_000, 3]):
-        numbers = np.random.default_rng(split).integers(0, users, 1000)
-        given.append(
-            pa.table([[f"user {number}" for number in numbers], np.arange(1000) + 1000 * split], schema=schema)
-        )
-    pieces = PieceStore(schema, file, row_memory)
-    for rows in given:
-        pieces.add(list(pieces_by_bucket(rows, BUCKETS, code_texts=False)))
-    out = [pieces.take(bucket) for bucket in range(BUCKETS)]
-    found = sorted((row for part in out for row in part.to_pylist()), key=lambda row: row["row"])
-    assert found == pa.concat_tables(given).to_pylist()
+        keys = [f"user {number}" for number in np.random.default_rng(split).integers(0, users, 1000)]
+        given.append(pa.table([keys, np.arange(1000) + 1000 * split], schema=schema))
+        pieces.add(list(pieces_by_bucket(given[-1], BUCKETS, code_texts=False)))
+    out = taken(pieces)
+    together = pa.concat_tables(part.cast(schema) for part in out)
+    assert together.sort_by("row").to_pylist() == pa.concat_tables(given).to_pylist()
     users = [set(part["key_0"].to_pylist()) for part in out]
     assert sum(map(len, users)) == len(set.union(*users))
 
@@ -113,17 +111,15 @@ def test_what_is_held_stays_below_four_thirds_of_the_limit(file: BinaryIO, monke
     limit, threads = 90_000, 8
     given = [cut(split) for split in splits(240, 50)]
     sizes = [sum(piece.nbytes for _, piece in split) for split in given]
-    pieces = PieceStore(SCHEMA, file, limit)
-    spill = PieceStore._spill
+    pieces, spill = PieceStore(SCHEMA, file, limit), PieceStore._spill
     begun: list[int] = []
     written: list[int] = []
-    most = 0
+    held_bytes: list[int] = []
 
     def slowly(self: PieceStore, held: dict[int, list[pa.RecordBatch]]) -> None:
-        nonlocal most
         size = sum(piece.nbytes for each in held.values() for piece in each)
         time.sleep(0.05)
-        most = max(most, sum(begun) - sum(written))
+        held_bytes.append(sum(begun) - sum(written))
         spill(self, held)
         written.append(size)
 
@@ -134,76 +130,53 @@ def test_what_is_held_stays_below_four_thirds_of_the_limit(file: BinaryIO, monke
     monkeypatch.setattr(PieceStore, "_spill", slowly)
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(add, range(len(given))))
-    assert limit < most <= limit * 4 / 3 + (threads + 2) * max(sizes) < 2 * limit
-    assert sum(pieces.take(bucket).num_rows for bucket in range(BUCKETS)) == 12_000
+    assert limit < max(held_bytes) <= limit * 4 / 3 + (threads + 2) * max(sizes) < 2 * limit
+    assert sum(map(len, taken(pieces))) == 12_000
+
+
+ROLES = {"group": "user", "score": "score", "label": "label"}
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, list[Path]]]:
+    """Whether rows are on disk when a bucket is taken, and what is in the folder of temporary files."""
+    take, seen = PieceStore.take, []
+
+    def looked(self: PieceStore, bucket: int) -> pa.Table | None:
+        seen.append((self.on_disk, list(Path(tempfile.gettempdir()).iterdir())))
+        return take(self, bucket)
+
+    monkeypatch.setattr(PieceStore, "take", looked)
+    return seen
 
 
 @pytest.mark.parametrize("rows", [600, 60_000])
 def test_rows_that_cannot_be_written_are_told_with_their_folder(small_files: None, rows: int) -> None:
     log = pa.table({"user": np.arange(rows), "score": np.random.default_rng(2).random(rows), "label": [1] * rows})
     with pytest.raises(SparkrankError, match=rf"in {tempfile.gettempdir()}, cannot be written: File too large$"):
-        sr.evaluate(log, ["rr"], group="user", score="score", label="label", row_memory=0)
+        sr.evaluate(log, ["rr"], **ROLES, row_memory=0)
 
 
-def test_a_killed_process_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_process_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks: list) -> None:
     """While rows are on disk, no name in the folder of temporary files leads to them."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    take = PieceStore.take
-    seen: list[tuple[bool, list[Path]]] = []
-
-    def looked(self: PieceStore, bucket: int) -> pa.Table | None:
-        seen.append((self.on_disk, list(tmp_path.iterdir())))
-        return take(self, bucket)
-
-    monkeypatch.setattr(PieceStore, "take", looked)
     log = pa.table({"user": [1, 1, 2], "score": [0.5, 0.25, 0.75], "label": [0, 1, 1]})
-    found = sr.evaluate(log, ["rr"], group="user", score="score", label="label", row_memory=0)
-    assert found.metrics["value"].to_pylist() == [0.75]  # (1/2 + 1) / 2
-    assert seen == [(True, [])]
+    assert sr.evaluate(log, ["rr"], **ROLES, row_memory=0)["rr"] == 0.75  # (1/2 + 1) / 2
+    assert looks == [(True, [])]
 
 
 @pytest.mark.parametrize(("row_memory", "on_disk"), [(0, True), ("16999B", True), ("17kB", False), (None, False)])
 def test_a_job_holds_as_many_bytes_of_rows_as_it_is_told(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    row_memory: object,
-    on_disk: bool,
+    tmp_path: Path, looks: list, caplog: pytest.LogCaptureFixture, row_memory: object, on_disk: bool
 ) -> None:
     """A thousand rows of 17 bytes: a key and a score of 8, a label of 1."""
     rng = np.random.default_rng(8)
     users, labels = rng.integers(0, 2**62, 1000), pa.array(rng.integers(0, 2, 1000), pa.int8())
     pq.write_table(pa.table({"user": users, "score": rng.random(1000), "label": labels}), tmp_path / "log.parquet")
-    document = {
-        "input": {
-            "path": str(tmp_path / "log.parquet"),
-            "columns": {"group": "user", "score": "score", "label": "label"},
-        },
-        "metrics": ["rr"],
-        "output": {"path": str(tmp_path / "out")},
-        "engine": {"lane": "local", "buckets": 1, "row_memory": row_memory},
-    }
-    take = PieceStore.take
-    seen: list[bool] = []
-    monkeypatch.setattr(PieceStore, "take", lambda self, bucket: (seen.append(self.on_disk), take(self, bucket))[1])
+    engine = {"lane": "local", "buckets": 1, "row_memory": row_memory}
+    spec = load_spec(local_conf(tmp_path, f"{tmp_path}/log.parquet", ROLES, ["rr"], engine=engine))
     with caplog.at_level("INFO", "sparkrank"):
-        evaluate_day(Spec.model_validate(document), "2026-11-19", None, Stages())
-    assert seen == [on_disk]
+        evaluate_day(spec, "2026-11-19", None, Stages())
+    assert [is_on_disk for is_on_disk, _ in looks] == [on_disk]
     assert caplog.messages[0] == "lane local: there is no Spark session"
     assert [message.endswith("and went to disk") for message in caplog.messages[1:]] == [True] * on_disk
-
-
-def test_keys_in_dictionaries_are_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a category without rows there is no group, and the group table has plain keys."""
-    monkeypatch.setattr(local, "LOCAL_SPLIT_ROWS", 30)
-    rng = np.random.default_rng(7)
-    users = pa.array(rng.choice(["x", "y", "", "z"], 200))
-    codes = pc.add(users.dictionary_encode().indices, 1)
-    values = pa.concat_arrays([pa.array(["nobody"]), users.dictionary_encode().dictionary])
-    log = pa.table({"user": users, "score": rng.random(200), "label": rng.integers(0, 2, 200)})
-    categories = log.set_column(0, "user", pa.DictionaryArray.from_arrays(codes.cast(pa.int8()), values))
-    asked = {"metrics": ["ndcg@5", "rr"], "group": "user", "score": "score", "label": "label", "buckets": 2}
-    expected, found = sr.evaluate(log, **asked), sr.evaluate(categories, **asked)
-    assert found.metrics.equals(expected.metrics)
-    assert expected.groups.num_rows == 4
-    assert found.groups.sort_by("user").equals(expected.groups.sort_by("user"))

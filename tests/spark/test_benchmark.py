@@ -62,7 +62,7 @@ def test_lanes_on_spark_agree_on_shapes(name: str, spark: SparkSession, tmp_path
 
 
 def test_the_floor_moves_every_row(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sparkrank.engines.shuffle.packing import unpack_pieces
+    from sparkrank.engines.shuffle.packing import join_pieces, unpack_piece
     from sparkrank.engines.spark import scan
     from sparkrank.engines.spark.shuffle import shuffled_pairs
     from sparkrank.inputs.roles import Roles
@@ -78,7 +78,7 @@ def test_the_floor_moves_every_row(spark: SparkSession, tmp_path: Path, monkeypa
     tasks = shuffled_pairs(scan.pairs_of(spark.sparkContext, sides, plan, 3), 3).glom().collect()
     assert [{bucket for bucket, _ in pairs} for pairs in tasks] == [{0}, {1}, {2}]  # dealt in turn
     pairs = [pair for of_task in tasks for pair in of_task]
-    assert unpack_pieces((piece for _, piece in pairs), sides.schema(plan)).num_rows == ROWS
+    assert join_pieces([unpack_piece(piece) for _, piece in pairs], sides.schema(plan)).num_rows == ROWS
     assert list(count_bytes(pairs)) == [sum(len(piece.to_pybytes()) for _, piece in pairs)]
 
 

@@ -31,3 +31,9 @@ def local_spec(folder: Path, source: dict[str, Any], **more: Any) -> Spec:
     """The spec of an input that is evaluated without Spark into ``folder``."""
     document = {"input": source, "metrics": ["rr"], "output": {"path": f"{folder}/out"}, "engine": {"lane": "local"}}
     return Spec.model_validate({**document, **more})
+
+
+def local_conf(folder: Path, path: str, columns: dict[str, Any], metrics: list[str], **sections: Any) -> str:
+    """The path of a spec that evaluates ``path`` in the lane local, with tables in ``folder``/out."""
+    document = {"input": {"path": path, "columns": columns}, "metrics": metrics, "output": {"path": f"{folder}/out"}}
+    return write_spec(folder, {**document, "engine": {"lane": "local"}, **sections})

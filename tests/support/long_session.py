@@ -25,9 +25,9 @@ METRICS = ["ndcg@10", "rr", "auc(exact)", "logloss", "median(ap)"]
 
 
 def log() -> pa.Table:
-    random, count = np.random.default_rng(1), 6_000
-    columns = {"u": random.integers(0, 300, count), "s": random.random(count), "y": random.random(count) < 0.2}
-    return pa.table({**columns, "y": columns["y"].astype(np.int32)})
+    random = np.random.default_rng(1)
+    user, score, label = random.integers(0, 300, 6_000), random.random(6_000), random.random(6_000) < 0.2
+    return pa.table({"u": user, "s": score, "y": label.astype(np.int32)})
 
 
 def evaluate(rows: Any, **more: Any) -> float:
@@ -61,31 +61,30 @@ def in_fork(rows: Any) -> float:
 
 
 def run(folder: Path) -> dict[str, Any]:
-    path = folder / "log.parquet"
-    pq.write_table(log(), path)
-    table = log()
+    path, table = f"{folder}/log.parquet", log()
+    pq.write_table(table, path)
 
     async def awaited() -> list[float]:
-        return await asyncio.gather(*(asyncio.to_thread(evaluate, str(path)) for _ in range(8)))
+        return await asyncio.gather(*(asyncio.to_thread(evaluate, path) for _ in range(8)))
 
     def threaded() -> list[float]:
         with ThreadPoolExecutor(8) as pool:
-            return list(pool.map(evaluate, [str(path), table] * 4))
+            return list(pool.map(evaluate, [path, table] * 4))
 
     ways: list[Callable[[], list[float]]] = [
-        lambda: [evaluate(str(path)) for _ in range(8)],
-        lambda: [evaluate(table) for _ in range(4)] + [evaluate(str(path), row_memory=0) for _ in range(4)],
+        lambda: [evaluate(path) for _ in range(8)],
+        lambda: [evaluate(table) for _ in range(4)] + [evaluate(path, row_memory=0) for _ in range(4)],
         threaded,
         lambda: asyncio.run(awaited()),
-        lambda: [in_fork(str(path)), *(evaluate(str(path), group_table=False) for _ in range(7))],
+        lambda: [in_fork(path), *(evaluate(path, group_table=False) for _ in range(7))],
     ]
     values: set[float] = set()
-    half: dict[str, float] = {}
+    states = []
     for number in range(EVALUATIONS // 8):
         values.update(ways[number % len(ways)]())
-        if number == EVALUATIONS // 16 - 1:
-            half = held()
-    return {"half": half, "whole": held(), "values": sorted(values)}
+        if number in (EVALUATIONS // 16 - 1, EVALUATIONS // 8 - 1):
+            states.append(held())
+    return {"states": states, "values": sorted(values)}
 
 
 if __name__ == "__main__":

@@ -18,11 +18,7 @@ WAITING_BYTES = 16 << 20
 
 
 class ArrivingPieces:
-    """The pieces of a task on their way to a ``store``, by parts of a bucket. ``buckets`` are those seen so far.
-
-    Small parts wait, up to :data:`WAITING_BYTES`, and are joined and cut together, because each would cost more than
-    its rows.
-    """
+    """The pieces of a task on their way to a ``store``. Small ones wait, and are joined and cut together."""
 
     def __init__(self, store: PieceStore) -> None:
         self.buckets: set[int] = set()

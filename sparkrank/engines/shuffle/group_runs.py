@@ -1,8 +1,6 @@
 """Runs of whole groups that are evaluated one after another: small buckets together, a large one in several runs.
 
-A bucket exceeds its usual size where some groups are very large. Its pieces are then cut once more by the hash of the
-key, so that memory is bounded by one run: :data:`RUN_ROWS` rows, or the largest group with the few that share its hash.
-An evaluation takes some milliseconds however few rows it has, so small consecutive buckets share one.
+A bucket with very large groups is cut once more by the hash of the key, so that memory is bounded by one run.
 """
 
 from __future__ import annotations

@@ -14,10 +14,7 @@ from sparkrank.engines.shuffle.packing import join_pieces
 
 
 def joined_in_turn(pieces: Iterable[pa.RecordBatch], rows: int, schema: pa.Schema) -> pa.Table:
-    """Join the ``rows`` rows of ``pieces``. Columns are those of :func:`sparkrank.engines.shuffle.packing.join_pieces`.
-
-    A key column that has only one whole number becomes a dictionary, which takes one byte a row instead of eight.
-    """
+    """The ``rows`` rows of ``pieces`` as of ``join_pieces``; a key that is one whole number takes one byte a row."""
     keys = key_columns(schema.empty_table())
     columns = [_column(field, rows, field.name in keys) for field in schema]
     for piece in pieces:

@@ -45,12 +45,9 @@ def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> I
 
 
 def pieces_by_task(rows: pa.Table, buckets: int, tasks: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Cut a split into one piece for each of ``tasks`` that has rows, with the number of its first bucket.
-
-    A piece has a fixed cost of hundreds of rows, so it holds all buckets of its task (:func:`buckets_of_piece`). Where
-    a task has few buckets, its pieces are large and texts have one dictionary per bucket, which fits the processor's
-    cache.
-    """
+    """Cut a split into one piece for each of ``tasks`` that has rows, with the number of its first bucket."""
+    # A piece costs as much as hundreds of rows, so it holds all buckets of its task. Where a task has few, texts have
+    # one dictionary per bucket, which fits the processor's cache.
     has_texts = any(map(is_text, decoded(rows).schema.types))
     if has_texts and buckets <= BUCKETS_PER_TASK * tasks:
         yield from pieces_by_bucket(rows, buckets)
@@ -171,13 +168,8 @@ def pack_pieces(pieces: Iterable[pa.RecordBatch]) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), len(ends) - 1, buffers)
 
 
-def unpack_pieces(pieces: Iterable[pa.Buffer], schema: pa.Schema) -> pa.Table:
-    """The rows of several packed pieces, with the columns of ``schema``. Dictionary-encoded keys stay encoded."""
-    return join_pieces([unpack_piece(piece) for piece in pieces], schema)
-
-
 def join_pieces(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    """The rows of ``pieces`` with the columns of :func:`unpack_pieces`, rows of lists before those of a truth."""
+    """The rows of ``pieces`` with the columns of ``schema``, lists before the truth. Keys may be codes."""
     agreed = _with_narrow_labels(solved_schema(schema, pieces), pieces)
     return pa.concat_tables([_joined(side, agreed) for side in by_side(pieces)] or [agreed.empty_table()])
 

@@ -48,10 +48,8 @@ def _taken(rows: pa.Table, order: pa.Array) -> pa.Table:
 
 
 def order_by_bucket(buckets: Unsigned, count: int) -> tuple[Unsigned, list[int]]:
-    """The indices of the rows (n), sorted stably by bucket, and the end of each of ``count`` buckets.
-
-    numpy sorts integers, here made of a bucket and a row, with vector instructions, faster than ``argsort``.
-    """
+    """The indices of the rows (n), sorted stably by bucket, and the end of each of ``count`` buckets."""
+    # numpy sorts integers, here made of a bucket and a row, with vector instructions, faster than ``argsort``
     row_bits = max(len(buckets) - 1, 0).bit_length()
     keys: NDArray[Any] = buckets.astype(np.uint32 if row_bits + (count - 1).bit_length() <= _NARROW else np.uint64)
     keys <<= keys.dtype.type(row_bits)

@@ -29,10 +29,7 @@ _ByBucket: TypeAlias = dict[int, list[pa.RecordBatch]]
 
 
 def unnamed_file() -> BinaryIO:
-    """A file without a name, of which nothing remains, however the process ends.
-
-    Raises :class:`SparkrankError` where none can be created.
-    """
+    """A file without a name, of which nothing remains, however the process ends."""
     try:
         return tempfile.TemporaryFile(buffering=0)
     except OSError as error:
@@ -63,9 +60,8 @@ class LazyFile:
 class PieceStore:
     """The pieces of every bucket, with rows of ``schema``: in memory up to ``row_memory`` bytes, and then in ``file``.
 
-    A spill writes all pieces in memory at once, joined into one piece per bucket, so that a bucket is fetched in few
-    reads. While it is written, other threads may add :data:`SHARE_WHILE_SPILLING` of ``row_memory``; then each holds
-    one split and waits. The file is not memory-mapped, because mapped pages count as memory of the process.
+    A spill writes all pieces in memory, joined into one per bucket, while other threads may add
+    :data:`SHARE_WHILE_SPILLING` of ``row_memory``. The file is not mapped: mapped pages count as memory of the process.
     """
 
     def __init__(self, schema: pa.Schema, file: BinaryIO | LazyFile, row_memory: int) -> None:

@@ -55,10 +55,7 @@ def _narrow_coded(codes: pa.Array, texts: pa.Array) -> pa.DictionaryArray:
 
 
 def with_own_texts(piece: pa.RecordBatch, code_texts: bool) -> pa.RecordBatch:
-    """``piece`` with dictionaries of only its own texts, and with plain texts where most rows differ.
-
-    With ``code_texts``, plain texts become dictionaries too.
-    """
+    """``piece`` with dictionaries of its own texts, of plain ones if ``code_texts``, unless most rows differ."""
     columns = [_own(column, code_texts) for column in piece.columns]
     return pa.record_batch(columns, piece.schema.names)
 
@@ -90,10 +87,7 @@ def _used(column: pa.DictionaryArray) -> pa.DictionaryArray:
 
 
 def solved_schema(schema: pa.Schema, pieces: Sequence[pa.RecordBatch]) -> pa.Schema:
-    """``schema`` with dictionaries for the key, slice and cluster columns that any of ``pieces`` encodes.
-
-    For these, only the codes matter.
-    """
+    """``schema`` with dictionaries for the columns that any of ``pieces`` encodes, and of which only codes matter."""
     kinds = [plain_type(field.type) for field in schema]
     empty = schema.empty_table()
     clusters = [name for name in schema.names if name == CLUSTER]

@@ -17,11 +17,8 @@ _ALIKE = (T.IntegralType, T.FloatType, T.DoubleType, T.StringType, T.NullType)
 
 
 def rows_of_arrays(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
-    """The arrays of ``frame`` and what all rows of a group share, for :func:`sparkrank.sources.arrays.exploded`.
-
-    Rows are numbered. A task that runs again may number them otherwise, but a bucket gets all rows of a key from one
-    run.
-    """
+    """The arrays of ``frame`` and what all rows of a group share, for :func:`sparkrank.sources.arrays.exploded`."""
+    # a task that runs again may number rows otherwise, but a bucket gets all rows of a key from one run
     kinds = {column: frame.schema[column].dataType for _, column in roles.columns()}
     columns = {key_column(index): key_of(named(column), kinds[column]) for index, column in enumerate(roles.group)}
     for index, column in enumerate(plan.slice_columns):

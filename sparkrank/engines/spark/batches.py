@@ -38,8 +38,7 @@ _OUR_LIMITS = {str(limit) for limit in (BYTES_OF_PIECES, NO_LIMIT)}
 def batches_of(spark: SparkSession, most_bytes: int) -> Iterator[Refusal | None]:
     """A context in which batches have at most ``most_bytes``. Yields the session's refusal, or None.
 
-    Where several evaluations run in one session, the first sets the limit and the last restores it. It is never
-    :data:`NO_LIMIT` in a session that does not limit the rows of a batch either.
+    It is never :data:`NO_LIMIT` in a session that does not limit the rows of a batch either.
     """
     limit, now = str(most_bytes), setting(spark, BYTES_SETTING)
     if now in _OUR_LIMITS:  # another evaluation of the session has set it
@@ -85,10 +84,8 @@ def arrow_schema(rows: DataFrame) -> pa.Schema:
 def arrow_batches(rows: DataFrame, context: SparkContext) -> RDD[bytes] | None:
     """The rows as Arrow batches without a schema, by a private method of Spark, or None where it must not be used.
 
-    The method is not used where it does not exist, where the driver's environment has ``SPARKRANK_PRIVATE_SPARK=0``,
-    or where it might write something other than :func:`arrow_schema` says. Then the public ``mapInArrow`` gives the
-    same rows more slowly. An adaptive plan runs here up to its last exchange. Call this function, and use its result,
-    inside :func:`settings_in_tasks`.
+    That is where it does not exist, where the driver's environment has ``SPARKRANK_PRIVATE_SPARK=0``, or where it might
+    not write what :func:`arrow_schema` says; ``mapInArrow`` is slower. Call it inside :func:`settings_in_tasks`.
     """
     spark = rows.sparkSession
     if (

@@ -51,9 +51,7 @@ _IN_JVM = re.compile(r"^An error occurred while calling .*\n: (\S.*)$", re.MULTI
 def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
     """Raise the error of a task as :class:`sparkrank.base.errors.SparkrankError` here. Other errors pass unchanged.
 
-    An error in the Python of the workers of ``spark`` becomes one sentence, without Spark's own text. Raises
-    :class:`sparkrank.base.errors.InputError` for a file that Spark cannot read, and for a value that makes a condition
-    or a cast of SQL fail.
+    A file that Spark cannot read, and a value that makes SQL fail, are an InputError.
     """
     try:
         yield
@@ -108,10 +106,7 @@ def reason_of(error: Exception) -> str:
 
 @contextmanager
 def reading_errors(name: str, kind: str, what: str) -> Iterator[None]:
-    """Raise the errors of Spark while it reads ``name``, a ``what`` of some ``kind``, as :class:`InputError`.
-
-    The loss of the JVM passes unchanged.
-    """
+    """Raise errors of Spark, but for the loss of the JVM, while it reads ``name``, a ``what`` of some ``kind``."""
     try:
         yield
     except errors.SparkrankError:

@@ -1,7 +1,6 @@
 """The files of the frame lane: Spark reads exactly the files that the other lanes list.
 
-Spark looks up each of thousands of files in a task of its own. So it is given folders, unless it finds other files
-there.
+Spark looks up each of thousands of files in a task, so it is given folders, unless it finds other files there.
 """
 
 from __future__ import annotations
@@ -62,8 +61,7 @@ def frame_of_files(
 ) -> DataFrame:
     """The rows of the files at ``path``, in one of :data:`FILE_FORMATS`. Messages name them by ``what``.
 
-    ``where`` is not applied, but files must have the columns that it names. ``opened`` are the same files, if another
-    lane has already listed them. Raises :class:`InputError` where nothing is there or files do not fit together.
+    ``where`` is not applied, but files must have its columns. ``opened`` are the files if they are listed.
     """
     given = {name.lower(): value for name, value in (options or {}).items()}
     reader = _reader(spark, kind, options or {}, schema)
@@ -107,10 +105,7 @@ def _differ(
     roles: Roles | None,
     where: str | None,
 ) -> bool:
-    """Whether Parquet files differ in columns that are needed, so that Spark has to read the schemas of all of them.
-
-    Raises the same errors about columns as the other lanes. Files that Arrow cannot read are left to Spark.
-    """
+    """Whether Parquet files differ in needed columns, so that Spark has to read all their schemas."""
     if stored.store is None or kind != "parquet":
         return False
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark import RDD
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from sparkrank.bucket import bucket_columns
@@ -56,23 +56,16 @@ def evaluate_frame(
     files: GroupFiles | None = None,
     truth: DataFrame | None = None,
 ) -> Solved:
-    """Evaluate ``frame``, and ``truth`` if there is one, in one pass and ``buckets`` buckets.
-
-    The schemas have passed their check. With ``files``, the tasks write the group table there.
-    """
-    impressions = _impressions(frame, truth, roles, plan)
-    rows = _sent(impressions, plan)
-    sent = SentBatches.of(rows, roles, plan)
-    keys = {column: impressions.schema[key_column(index)].dataType for index, column in enumerate(roles.group)}
-    with _shortened(frame.sparkSession, sent):
+    """Evaluate ``frame``, and ``truth`` if there is one, whose schemas have passed their check, in one pass."""
+    rows, sent = _sent_rows(frame, truth, roles, plan)
+    keys = {column: rows.schema[key_column(index)].dataType for index, column in enumerate(roles.group)}
+    shortened: AbstractContextManager[None] = nullcontext()
+    if sent.arrays is not None:
+        shortened = short_batches(frame.sparkSession, ROWS_OF_ARRAYS)
+    elif any(map(may_be_wide, sent.sent.types)):  # values of any length
+        shortened = short_batches(frame.sparkSession)
+    with shortened:
         return _evaluated(rows, sent, Work(sent.schema, plan, buckets, group_schema(keys, plan), files))
-
-
-def _shortened(spark: SparkSession, batches: SentBatches) -> AbstractContextManager[None]:
-    """A context in which batches have fewer rows if they have values of any length."""
-    if batches.arrays is not None:
-        return short_batches(spark, ROWS_OF_ARRAYS)
-    return short_batches(spark) if any(map(may_be_wide, batches.sent.types)) else nullcontext()
 
 
 def _evaluated(rows: DataFrame, sent: SentBatches, work: Work) -> Solved:
@@ -105,42 +98,30 @@ def rows_of(rows: DataFrame, sent: SentBatches, buckets: int) -> DataFrame:
     return rows.mapInArrow(cut, PIECES_TYPE)
 
 
-def _sent(impressions: DataFrame, plan: Plan) -> DataFrame:
-    """The columns of ``impressions`` that a bucket needs."""
-    names = [key_column(index) for index in range(len(plan.keys))]
-    others = [name for name in impressions.columns if name not in names] if plan.arrays else bucket_columns(plan, 0)
-    return impressions.select(*names, *others)
-
-
-def _impressions(frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan) -> DataFrame:
-    """The rows of both sides with the columns of a bucket, or as rows with arrays."""
+def _sent_rows(frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan) -> tuple[DataFrame, SentBatches]:
+    """The rows of both sides with the columns of a bucket, or with arrays, and how tasks read them as tables."""
     if roles.true_items is not None:
-        return rows_of_arrays(frame, roles, plan)
-    lists = bucket_rows(frame, roles, plan)
-    if truth is None or roles.truth is None:
-        return lists
-    return lists.unionByName(bucket_rows(truth, roles.truth, plan))
-
-
-def _picked_rows(frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan) -> tuple[DataFrame, SentBatches]:
-    """The rows of both sides, and the way in which tasks read them as tables."""
-    rows = _sent(_impressions(frame, truth, roles, plan), plan)
+        rows = rows_of_arrays(frame, roles, plan)
+    else:
+        rows = bucket_rows(frame, roles, plan)
+        if truth is not None and roles.truth is not None:
+            rows = rows.unionByName(bucket_rows(truth, roles.truth, plan))
+    names = [key_column(index) for index in range(len(plan.keys))]
+    others = [name for name in rows.columns if name not in names] if plan.arrays else bucket_columns(plan, 0)
+    rows = rows.select(*names, *others)
     return rows, SentBatches.of(rows, roles, plan)
 
 
 def framed_schema(frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan) -> pa.Schema:
     """The schema of the rows of a bucket."""
-    return _picked_rows(frame, truth, roles, plan)[1].schema
+    return _sent_rows(frame, truth, roles, plan)[1].schema
 
 
 def pick_framed(
     frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan, keys: GroupKeys | None, pick: Pick
 ) -> list[pa.Table]:
-    """The non-empty tables that ``pick`` makes of the rows of both sides, in the tasks that have them.
-
-    With ``keys``, Spark is asked only for the rows of those groups, and may push that down to the source.
-    """
-    rows, sent = _picked_rows(frame, truth, roles, plan)
+    """The non-empty tables that ``pick`` makes of the rows of both sides, or of those of ``keys``, in the tasks."""
+    rows, sent = _sent_rows(frame, truth, roles, plan)
     if keys is not None:
         for index, values in enumerate(zip(*keys.typed(sent.schema), strict=True)):
             rows = rows.where(F.col(key_column(index)).isin(*(scalar.as_py() for scalar in values)))

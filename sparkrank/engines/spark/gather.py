@@ -104,7 +104,7 @@ def _solved_by_passes(results: DataFrame, parts: int, plan: Plan, files: GroupFi
         raise
     if because is None:
         return solved
-    again = [name for name, is_there in (("groups", streams), ("blocks", solved.exact is not None)) if is_there]
+    again = ["groups"] * streams + ["blocks"] * (solved.exact is not None)
     notes = [f"the input was evaluated {passes} times"] if passes > 1 else []
     if again:
         notes.append(f"reading {' or '.join(again)} evaluates the input again")
@@ -119,10 +119,8 @@ def _unique_plan(results: DataFrame) -> DataFrame:
 def _with_exact_blocks(
     solved: Solved, results: DataFrame, parts: int, plan: Plan, *, is_cached: bool
 ) -> tuple[Solved, int]:
-    """``solved`` with the exact bins of the day, and how often ``results`` was read for them.
-
-    The driver merges few bins, tasks merge many. Where this fails, the caller releases ``results``.
-    """
+    """``solved`` with the exact bins of the day, and how often ``results`` was read for them."""
+    # the driver merges few bins, tasks merge many; where this fails, the caller releases the results
     scored = sum(count for (check, _), count in solved.partials.counts.items() if check == checks.SCORED_ROWS)
     if scored * len(exact_metrics(plan)) * (1 + len(plan.slices)) <= MAX_DRIVER_ROWS:
         rows = results.where("blocks is not null").select("blocks", F.lit(None).cast("binary"))
@@ -153,14 +151,10 @@ def group_schema(keys: Mapping[str, T.DataType], plan: Plan) -> T.StructType | N
     """The schema of the group table, or None if not requested: model, key columns, counts, and a column per metric."""
     if not plan.group_table:
         return None
-    return T.StructType(
-        [
-            T.StructField(MODEL, T.StringType()),
-            *(T.StructField(column, kind) for column, kind in keys.items()),
-            *(T.StructField(name, T.LongType()) for name in GROUP_COUNTS),
-            *(T.StructField(str(metric), T.DoubleType()) for metric, _ in plan.group_metrics),
-        ]
-    )
+    counts = dict.fromkeys(GROUP_COUNTS, T.LongType())
+    values = {str(metric): T.DoubleType() for metric, _ in plan.group_metrics}
+    kinds: dict[str, T.DataType] = {MODEL: T.StringType(), **keys, **counts, **values}
+    return T.StructType([T.StructField(name, kind) for name, kind in kinds.items()])
 
 
 def _reduced(results: DataFrame, parts: int, at_a_time: int) -> tuple[Partials, set[str]]:

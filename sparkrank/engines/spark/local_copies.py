@@ -20,10 +20,8 @@ from sparkrank.engines.spark.worker_python import validate_session
 
 
 def local_copy(rows: DataFrame) -> ds.Dataset:
-    """The rows in a temporary file, which is removed with the dataset.
-
-    Spark spreads streams of batches evenly over partitions, and the driver holds one partition at a time.
-    """
+    """The rows in a temporary file, which is removed with the dataset."""
+    # Spark spreads streams of batches evenly over partitions, and the driver holds one partition at a time
     spark, schema = rows.sparkSession, arrow_schema(rows)
     validate_session(spark)
 

@@ -29,10 +29,7 @@ _NAN = float("nan")
 
 
 def with_nested(frame: DataFrame, roles: Roles, what: str) -> DataFrame:
-    """``frame`` with the columns of ``roles`` that lie inside other columns, under the names that the roles use.
-
-    Raises :class:`sparkrank.base.errors.InputError` where a role names no place in ``what``, or an ambiguous one.
-    """
+    """``frame`` with the columns of ``roles`` that lie inside other columns, under the names that the roles use."""
     schema = frame.schema
     nested = places(roles, {field.name: shape_of(field.dataType) for field in schema}, what)
     if not nested:
@@ -125,10 +122,7 @@ def _failure(sentence: str) -> Column:
 
 
 def _by_rating(column: Column, step: Recommended) -> Column:
-    """The items in order of their structs, which have the negated rating, then the place.
-
-    Items without a rating come last. A rating that is NaN fails.
-    """
+    """The items by rating, the highest first, then by place; those without a rating come last, and one of NaN fails."""
 
     def ordered(one: Column, place: Column) -> Column:
         rating = one.getField(step.rating).cast("double")

@@ -1,8 +1,6 @@
 """Exact metrics on Spark, by ranges of scores, for a day with too many distinct scores for one process.
 
-Samples of the bins of each bucket determine the bounds. Tasks divide the bins by range, Spark shuffles them, and one
-task merges each range. The driver collects the totals of the ranges, a few numbers each, and sends back to each range
-the totals of those above it, for the sweeps.
+Tasks divide the bins by range, and one task merges each. The driver sends back to each the totals of those above it.
 """
 
 from __future__ import annotations
@@ -48,16 +46,10 @@ ByLabel = Mapping[float | None, Sequence[ExactMetric]]
 
 
 class ExactDay:
-    """The exact bins of a day in merged ranges, which Spark caches until :meth:`release` if the session permits it.
-
-    Otherwise every reading evaluates the input again: :data:`READINGS` times until :meth:`solved` is done.
-    """
+    """The exact bins of a day in merged ranges, which Spark caches until :meth:`release` if the session permits it."""
 
     def __init__(self, packed: DataFrame, plan: Plan, is_cached: bool = True) -> None:
-        """Read ``packed``: a row per bucket with its exact bins (``blocks``) and a ``sample`` of them, or nulls.
-
-        ``is_cached`` is false if the session refuses to cache it.
-        """
+        """Read ``packed``: a row per bucket with its exact bins (``blocks``) and a ``sample`` of them, or nulls."""
         bounds = RangeBounds.of(
             (row.as_py() for row in packed.select("sample").toArrow()["sample"] if row.is_valid), RANGE_BINS
         )

@@ -1,7 +1,4 @@
-"""The scan lane: Arrow reads files inside the tasks, and Spark shuffles bytes instead of rows.
-
-A task reads a split, cuts its rows by bucket, and sends one piece of bytes to each task that evaluates buckets.
-"""
+"""The scan lane: Arrow reads files inside the tasks, and Spark shuffles bytes instead of rows."""
 
 from __future__ import annotations
 
@@ -43,10 +40,7 @@ if TYPE_CHECKING:
 def evaluate_scan(
     spark: SparkSession, sides: Sides, plan: Plan, buckets: int, files: GroupFiles | None = None
 ) -> Solved:
-    """Evaluate the rows of ``sides``, which have passed their check, in one pass and ``buckets`` buckets.
-
-    With ``files``, the tasks write the group table there.
-    """
+    """Evaluate the rows of ``sides``, which have passed their check. Tasks write the group table to ``files``."""
     schema, features = sides.schema(plan), SessionFeatures.of(spark, plan)
     kinds = (from_arrow_type(schema.field(key_column(index)).type) for index in range(len(sides.roles.group)))
     groups = group_schema(dict(zip(sides.roles.group, kinds, strict=True)), plan)

@@ -18,10 +18,7 @@ from sparkrank.sources.sizes import bytes_of_elements, elements_in, in_parts
 
 @dataclass(frozen=True)
 class SentBatches:
-    """How tasks turn Arrow batches of schema ``sent``, which Spark sends, into tables of bucket rows of ``schema``.
-
-    For rows with arrays, ``arrays`` is the plan by which :func:`sparkrank.sources.arrays.exploded` unpacks them.
-    """
+    """How tasks turn batches of schema ``sent`` into bucket rows of ``schema``, unpacking ``arrays`` by that plan."""
 
     sent: pa.Schema
     schema: pa.Schema

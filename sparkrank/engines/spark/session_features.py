@@ -1,8 +1,4 @@
-"""What a Spark session permits. All code that asks is here, and goes on where the session refuses.
-
-Platforms that run one session for many users may refuse cached rows, RDDs and settings. These only save time. Each
-:class:`Refusal` of a result names what was refused, why, and what is slower because of it.
-"""
+"""What a Spark session permits. All code that asks is here, and goes on where the session refuses."""
 
 from __future__ import annotations
 
@@ -41,10 +37,8 @@ class SessionFeatures:
 
     @classmethod
     def of(cls, spark: SparkSession, plan: Plan) -> SessionFeatures:
-        """The features of ``spark`` that an evaluation by ``plan`` may use.
-
-        No RDD is used where tasks return exact bins: the JVM would unpickle tens of megabytes for tasks of Spark SQL.
-        """
+        """The features of ``spark`` that an evaluation by ``plan`` may use."""
+        # with exact bins no RDD: the JVM would unpickle tens of megabytes for tasks of Spark SQL
         if exact_metrics(plan):
             return cls()
         context, because = context_of_rdds(spark)
@@ -59,10 +53,8 @@ def is_connect(spark: SparkSession) -> bool:
 
 
 def context_of_rdds(spark: SparkSession) -> tuple[SparkContext | None, str]:
-    """The context for RDDs, or None and the session's reason.
-
-    Some sessions have a context but refuse its methods. So this creates an RDD without running it, in milliseconds.
-    """
+    """The context for RDDs, or None and the session's reason."""
+    # Some sessions have a context but refuse its methods. So this creates an RDD without running it, in milliseconds.
     if is_connect(spark):
         return None, "Spark Connect has none"
 
@@ -99,9 +91,8 @@ def is_made_active(spark: SparkSession) -> bool:
 
 @contextmanager
 def setting_as(spark: SparkSession, name: str, value: str) -> Iterator[str | None]:
-    """A context in which the setting ``name`` has ``value``; it is restored afterwards.
+    """A context in which the setting ``name`` has ``value``: of several evaluations the last restores it.
 
-    Several evaluations of a session may ask for the same value at once: the first sets it and the last restores it.
     Yields None, or the reason why the setting has another value: the session's, or that another evaluation needs it.
     """
     key = (id(spark), name)
@@ -152,11 +143,8 @@ def refused_batches(because: str) -> Refusal:
 
 
 def packed_once(function: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
-    """Wrap ``function`` of batches so that its pickled bytes stay the same.
-
-    Spark Connect pickles a function each time a query has it, but Spark uses and frees cached rows only for an
-    identical plan. What a function refers to may be pickled differently later.
-    """
+    """Wrap ``function`` of batches so that its pickled bytes stay the same."""
+    # Spark Connect pickles a function each time a query has it, and finds cached rows only by an identical plan.
     from pyspark import cloudpickle
 
     packed: bytes = cloudpickle.dumps(function)  # type: ignore[no-untyped-call]

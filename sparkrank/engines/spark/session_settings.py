@@ -1,8 +1,4 @@
-"""Session settings that can change a result.
-
-Where Spark's SQL decides which rows are read, or what a value is, its settings are part of the request: they are in
-``spec_hash``, in ``runs`` and in the stored states. What Arrow reads depends on no setting.
-"""
+"""Session settings that can change a result: they are in ``spec_hash``, in ``runs`` and in the stored states."""
 
 from __future__ import annotations
 
@@ -59,10 +55,7 @@ _TIMELESS = {
 def settings_read(
     frame: DataFrame, roles: Roles, condition: str | None, is_view: bool, is_text: bool, own_zone: bool
 ) -> dict[str, str]:
-    """The session settings that the rows of ``frame``, read with ``condition``, may depend on.
-
-    The SQL of a view (``is_view``) is unknown. A spec with a time zone (``own_zone``) does not use the session's.
-    """
+    """The session settings that the rows of ``frame`` may depend on. The SQL of a view is unknown."""
     spark = frame.sparkSession
     kinds = {field.name: field.dataType.simpleString() for field in frame.schema}
     by_sql = is_view or (condition is not None and not _is_arrows(condition, frame))
@@ -124,10 +117,8 @@ def _asks_for_zone(condition: str, kinds: Mapping[str, str]) -> bool:
 
 @contextmanager
 def time_zone(spark: SparkSession | None, zone: str | None) -> Iterator[None]:
-    """A context in which the session has the time zone ``zone``, unless that is None. An evaluation runs inside it.
-
-    Text readers look the zone up when they run, and over Spark Connect a query is analyzed each time.
-    """
+    """A context in which the session has the time zone ``zone``, unless that is None. An evaluation runs inside it."""
+    # text readers look the zone up when they run, and over Spark Connect a query is analyzed each time
     if spark is None or zone is None:
         yield
         return

@@ -1,7 +1,4 @@
-"""The shuffle of pieces by Spark, and the evaluation of buckets where their pieces arrive.
-
-Pieces are pairs of an RDD where :class:`SessionFeatures` has a context, and rows of a DataFrame elsewhere.
-"""
+"""The shuffle of pieces by Spark, as pairs of an RDD or rows of a DataFrame, and the evaluation where they arrive."""
 
 from __future__ import annotations
 
@@ -38,10 +35,7 @@ Pair: TypeAlias = tuple[int, pa.Buffer]  # a bucket, and a piece of it as a stre
 
 @dataclass(frozen=True)
 class Work:
-    """The evaluation to run on rows of ``schema`` in ``buckets``.
-
-    ``groups`` requests the group table, as a DataFrame unless the tasks write it to ``files``.
-    """
+    """The evaluation of rows of ``schema``. ``groups`` requests the group table, a DataFrame without ``files``."""
 
     schema: pa.Schema
     plan: Plan
@@ -94,10 +88,7 @@ def solve_rows(pieces: DataFrame, work: Work) -> Solved:
 
 
 def solve_pairs(pairs: RDD[Pair], spark: SparkSession, work: Work, source: RDD[Any] | None = None) -> Solved:
-    """Shuffle ``pairs`` of an RDD, and evaluate their buckets.
-
-    Removes the shuffle files once they are read, but none from before ``source``, which may belong to the user.
-    """
+    """Shuffle ``pairs`` of an RDD, evaluate their buckets, and remove the shuffle files made since ``source``."""
     results = _solved_pairs(shuffled_pairs(pairs, work.buckets), work.solve)
     with ExitStack() as stack:
         stack.callback(remove_shuffled, results, source)
@@ -150,10 +141,8 @@ def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[Pair]:
 
 
 def remove_shuffled(results: RDD[Any], source: RDD[Any] | None = None) -> None:
-    """Remove the shuffle files of ``results``, but none from before ``source``.
-
-    Spark keeps them until Java collects garbage, which rarely happens in a large heap.
-    """
+    """Remove the shuffle files of ``results``, but none from before ``source``, which may belong to the user."""
+    # Spark keeps them until Java collects garbage, which rarely happens in a large heap
     try:
         if source is not None:
             source.persist()  # caches nothing, since nothing runs meanwhile, but ends the search for shuffles

@@ -29,11 +29,8 @@ from sparkrank.states.pickling import stream_of
 
 @functools.cache
 def tune_worker() -> None:
-    """Let this process, a worker of Spark, keep freed memory and exclude loaded modules from garbage collection.
-
-    Spark's daemon collects garbage after every task, which takes a large share of a worker's processor time. If other
-    functions need the process unchanged, set ``SPARKRANK_WORKER_TUNING=0`` in the environment of the executors.
-    """
+    """Let this process, a worker of Spark, keep freed memory and exclude loaded modules from garbage collection."""
+    # Spark's daemon collects garbage after every task, which takes a large share of a worker's processor time.
     if os.environ.get("SPARKRANK_WORKER_TUNING") == "0":
         return
     gc.freeze()
@@ -51,10 +48,8 @@ _NAMES = "/"  # separates file names, which never contain it
 def solve_pieces(
     pieces: Iterable[tuple[int, pa.Buffer]], schema: pa.Schema, plan: Plan, files: GroupFiles | None
 ) -> Iterator[Result]:
-    """Evaluate a task's buckets, given ``pieces`` of rows of ``schema``, each with its first bucket.
-
-    Python groups the pieces itself. They are few, and Spark would sort them and copy their bytes once more.
-    """
+    """Evaluate a task's buckets, given ``pieces`` of rows of ``schema``, each with its first bucket."""
+    # Python groups the pieces itself: Spark would sort them and copy their bytes once more
     tune_worker()
     give_back_if_large()
     with closing(LazyFile()) as file, long_text_errors():
@@ -73,11 +68,8 @@ def solve_tables(tables: Iterable[pa.Table], plan: Plan) -> Iterator[Result]:
 
 
 def packed_results(results: Iterable[tuple[int, BucketResult]], files: GroupFiles | None) -> Iterator[Result]:
-    """The results of a task's buckets as rows of :data:`RESULT_COLUMNS`, with the states of all buckets merged.
-
-    Groups are written to ``files``, whose names are returned, or else returned as Arrow streams. Exact bins have rows
-    of their own, with a sample.
-    """
+    """The results of a task's buckets as rows of :data:`RESULT_COLUMNS`, with the states of all buckets merged."""
+    # groups are files, whose names are returned, or streams; exact bins have rows of their own, with a sample
     partials: list[Partials] = []
     exact_rows: list[Result] = []
 

@@ -22,10 +22,7 @@ def text_frame(
     roles: Roles,
     what: str,
 ) -> DataFrame:
-    """The rows of CSV or JSON, as ``read`` reads them. Without a schema (``fields``), Spark infers the types of JSON.
-
-    Raises :class:`InputError` where a column of the schema is missing, and whatever Spark raises.
-    """
+    """The rows of CSV or JSON, as ``read`` reads them. Without ``fields`` Spark infers the types of JSON."""
     settings = {**STRICT, **options}
     if kind == "csv":
         settings["columnPruning"] = "false"  # or rows with more or fewer values than the header are cut or filled up

@@ -50,9 +50,8 @@ def key_of(column: Column, kind: T.DataType) -> Column:
 def item_of(column: Column, kind: T.DataType) -> Column:
     """Integers and texts unchanged, floats as 64-bit floats with NaN as null, anything else as text.
 
-    The text does not depend on the session. Instants are written in UTC, because an hour that occurs twice in a time
-    zone would make one item of two. For a decimal, Spark writes ``0E-7`` or ``0.0000000``, depending on its SQL
-    settings; Arrow knows the first form.
+    The text does not depend on the session: instants are in UTC, where no hour occurs twice, and a decimal is not
+    written by Spark's SQL, whose settings choose between ``0E-7`` and ``0.0000000``.
     """
     if isinstance(kind, (T.FloatType, T.DoubleType)):
         return F.when(~F.isnan(column), key_of(column.cast("double"), T.DoubleType()))

@@ -1,11 +1,8 @@
-"""The Python of Spark's workers: one sentence about what is wrong with it, before the work starts if possible.
-
-Workers run ``python3`` of the PATH unless PYSPARK_PYTHON names another when the session starts. That Python may lack
-numpy or pyarrow. A Python on this machine is checked once. For workers elsewhere, the first error shows what is wrong.
-"""
+"""The Python of Spark's workers: one sentence about what is wrong with it, before the work starts if possible."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -32,6 +29,7 @@ _NOT_TOGETHER = (
 )
 _OF_SPARKS_OWN = r"\[(?:UNSUPPORTED_PACKAGE_VERSION|PACKAGE_NOT_INSTALLED)\] ([^\n]+?)\.?(?: SQLSTATE.*)?$"
 _ARCHIVES = (".zip", ".egg", ".whl", ".py", ".gz")  # file types that may bring packages to workers
+_HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"
 _SECONDS = 30
 # Runs on any Python from 2.7 on.
 _ASK = """
@@ -86,17 +84,16 @@ def validate_session(spark: SparkSession) -> None:
 
 def python_error(error: Exception, spark: SparkSession | None) -> str | None:
     """The sentence for an ``error`` caused by the Python of workers of ``spark`` or of this process, or else None."""
-    text = str(error)
     for pattern, problem in _SIGNS:
-        match = re.search(pattern, text, re.MULTILINE)
+        match = re.search(pattern, str(error), re.MULTILINE)
         if match is None:
             continue
         if isinstance(error, ImportError):
             return f"this process {problem.removeprefix('which ').format(*map(shorten, match.groups()))}"
         program = match.groupdict().get("program") or _of_context(spark, "pythonExec")
         named = "a Python" if program is None else f"{_named(program)},"
-        problem_text = problem.format(*(shorten(text_of_group.strip()) for text_of_group in match.groups()))
-        return f"Spark's workers run {named} {problem_text}: {_remedy(spark)}"
+        about = problem.format(*(shorten(text.strip()) for text in match.groups()))
+        return f"Spark's workers run {named} {about}: {_remedy(spark)}"
     return None
 
 
@@ -109,10 +106,9 @@ def _of_context(spark: SparkSession | None, name: str) -> Any:
 
 
 def _is_stopped(spark: SparkSession) -> bool:
-    try:
+    with contextlib.suppress(Exception):  # over Spark Connect there is no context
         return getattr(spark.sparkContext, "_jsc", spark) is None
-    except Exception:  # noqa: BLE001 - over Spark Connect there is no context
-        return bool(getattr(spark, "is_stopped", False))
+    return bool(getattr(spark, "is_stopped", False))
 
 
 def _is_on_this_machine(spark: SparkSession) -> bool:
@@ -141,7 +137,7 @@ def _remedy(spark: SparkSession | None) -> str:
     if spark is not None and _is_on_this_machine(spark):
         return f"set PYSPARK_PYTHON={shorten(sys.executable)} before the session starts"
     return (
-        f"give them Python {sys.version_info[0]}.{sys.version_info[1]} with {', '.join(NEEDED)} and sparkrank, by "
+        f"give them Python {_HERE} with {', '.join(NEEDED)} and sparkrank, by "
         f"PYSPARK_PYTHON or spark.pyspark.python, or by an environment in spark.archives (sparkrank also by --py-files)"
     )
 
@@ -166,9 +162,8 @@ def _asked(program: str, may_ship: bool) -> str | None:
         answer = json.loads(done.stdout.splitlines()[-1])
     except (OSError, subprocess.SubprocessError, ValueError, IndexError):
         return None  # no Python, or one with more output than asked for: the first task will show it
-    here = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    if answer["version"] != here:
-        return f"which is Python {shorten(answer['version'])} where this process is Python {here}"
+    if answer["version"] != _HERE:
+        return f"which is Python {shorten(answer['version'])} where this process is Python {_HERE}"
     if answer["lacks"]:
         return f"which has no {itemize(answer['lacks'])}"
     if answer["problem"]:

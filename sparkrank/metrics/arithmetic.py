@@ -95,10 +95,7 @@ _OPERATIONS: dict[str, tuple[str, Callable[..., float]]] = {
 
 @dataclass(frozen=True)
 class OneGroup:
-    """The rows of one group: one model's ranking under the ties of the metric, and the rows with a score.
-
-    ``scored_rows`` are the judgment rows of ``scored``.
-    """
+    """One model's ranking of one group, its rows with a score (``scored``), and their judgment rows."""
 
     ranking: Ranking
     scored: ScoredRows
@@ -159,11 +156,6 @@ def total(name: str, column: str, table: str = LIST) -> Step:
     return Step(name, "sum", (TermColumn(table, column),))
 
 
-def highest(name: str, column: str, table: str = LIST) -> Step:
-    """The highest number of a column, 0 at least."""
-    return Step(name, "highest", (TermColumn(table, column),))
-
-
 def ratio(name: str, part: Operand, whole: Operand) -> Step:
     """A quotient, undefined if the divisor is 0."""
     return Step(name, "ratio", (part, whole))
@@ -180,7 +172,7 @@ def list_table(ranking: Ranking, columns: Mapping[str, Floats]) -> TermTable:
 
 
 def spread(ranking: Ranking, rows: Ints, amounts: Floats, other: float = math.nan) -> Floats:
-    """A column over all ranked rows: ``amounts`` at the ranked ``rows``, ``other`` elsewhere."""
+    """``amounts`` at the ranked ``rows``, ``other`` at the other ranked rows."""
     column = np.full(len(ranking.row), other)
     column[rows] = amounts
     return column

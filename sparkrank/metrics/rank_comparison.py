@@ -333,7 +333,8 @@ DECLARATIONS = (
         parameters=(
             weight(
                 "uniform",
-                "uniform = 1; else its listed rows, its relevant rows, or its pairs of different labels",
+                "uniform = 1; rows = its listed rows; relevant = its relevant rows; pairs = its pairs with different "
+                "labels",
                 ("uniform", "rows", "relevant", "pairs"),
                 (("positives", "relevant"),),
             ),
@@ -414,7 +415,9 @@ DECLARATIONS = (
             REF,
         ),
         check=lambda metric: (
-            "weights rows, which discount=log2 does: weight is that of groups" if metric["weight"] == "log2" else None
+            "gives weight=log2: discount=log2 discounts rows, weight is that of groups"
+            if metric["weight"] == "log2"
+            else None
         ),
         values=_fitness,
         arithmetic=_fitness_terms,

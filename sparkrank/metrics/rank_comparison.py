@@ -294,6 +294,7 @@ def _pair_weights(ranking: Ranking, metric: Metric) -> Floats | None:
 
 # Rows of one tie block, some of which the reference ties as well: that many passes compute the chances, in 2 seconds.
 MOST_ALIKE = 2**14
+WEIGHT_IS_OF_GROUPS = "gives weight=log2: rows are discounted by discount=log2, and weight is that of groups"
 
 
 def _fitness(ranking: Ranking, metric: Metric) -> Floats:
@@ -414,11 +415,7 @@ DECLARATIONS = (
             Choice("discount", "none", "w: 1, or 1/log2(q+1)", choices=("none", "log2")),
             REF,
         ),
-        check=lambda metric: (
-            "gives weight=log2: discount=log2 discounts rows, weight is that of groups"
-            if metric["weight"] == "log2"
-            else None
-        ),
+        check=lambda metric: WEIGHT_IS_OF_GROUPS if metric["weight"] == "log2" else None,
         values=_fitness,
         arithmetic=_fitness_terms,
         interval="logit",

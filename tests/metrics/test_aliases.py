@@ -75,10 +75,10 @@ def test_a_name_that_means_something_else_is_refused_with_what_to_write(name: st
 # Functions of torchmetrics that are nothing here, for which a score of 0.5 is no (preds > threshold) and here yes;
 # and texts that contradict what their alias says.
 TOLD = {
-    "retrieval_fall_out@3": "sparkrank has none: write p@k",
+    "retrieval_fall_out@3": "which sparkrank has for no group: write p@k",
     "retrieval_precision_recall_curve": "is a curve: write p@k and r@k",
-    "binary_accuracy": "write accuracy for yes from the threshold on",
-    "BinaryF1Score": "write f1 for yes from the threshold on",
+    "binary_accuracy": "write accuracy, which predicts yes from it on",
+    "BinaryF1Score": "write f1, which predicts yes from it on",
     "ndcg_burges(gain=linear)@5": "gives gain twice",
     "BinaryAUROC(bits=3)": "bits and exact: only one of them can hold",
     "rbp.80(p=0.9)": "gives p twice",

@@ -46,14 +46,7 @@ _NAMES: Mapping[str, str] = {
 }
 ALIASES: Mapping[str, str] = {name: here for here, names in _NAMES.items() for name in names.split()}
 _ABOVE = "of torchmetrics predicts no for a score equal to the threshold: write {}, which predicts yes from it on"
-_BINARY = {
-    "accuracy": "accuracy",
-    "precision": "precision",
-    "recall": "recall",
-    "specificity": "specificity",
-    "f1score": "f1",
-    "fbetascore": "fbeta",
-}
+_BINARY = ("accuracy", "precision", "recall", "specificity", "f1score", "fbetascore")
 _RATINGS = "is a metric of predicted ratings, and sparkrank has none: it measures rankings and classifiers"
 
 ELSEWHERE: Mapping[str, str] = {
@@ -75,7 +68,7 @@ ELSEWHERE: Mapping[str, str] = {
     "retrievalrecallatfixedprecision": "searches a curve for its best point, which sparkrank does not: write r@k",
     "binaryroc": "is a curve, as in the table curves: write auc(exact) for the area under it",
     "binaryprecisionrecallcurve": "is a curve, as in the table curves: write pr_auc(exact) for its area",
-    **{f"binary{name}": _ABOVE.format(here) for name, here in _BINARY.items()},
+    **{f"binary{name}": _ABOVE.format(name.removesuffix("score")) for name in _BINARY},
     **dict.fromkeys(("rmse", "mse", "mae", "mape", "smape", "r2", "rsquared", "exp_var"), _RATINGS),
 }
 
@@ -103,11 +96,9 @@ def meant(name: str, has_cutoff: bool) -> tuple[str, str] | None:
     Raises :class:`MetricError` if sparkrank has no such metric.
     """
     key = looked_up(name)
-    persistence = _PERSISTENCE.fullmatch(key)
-    if persistence:
+    if persistence := _PERSISTENCE.fullmatch(key):
         return "rbp", f"p=0.{persistence[1]}"
-    keys = (f"{key}@", key) if has_cutoff else (key,)
-    for alias in keys:
+    for alias in (f"{key}@", key) if has_cutoff else (key,):
         if alias in ALIASES:
             meaning, _, parameters = ALIASES[alias].partition("(")
             return meaning, parameters.rstrip(")")

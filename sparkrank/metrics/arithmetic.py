@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -142,8 +142,7 @@ def _computed(step: Step, columns: Mapping[TermColumn, Floats], done: Mapping[st
             return columns[operand]
         return done[operand].value if isinstance(operand, str) else float(operand)
 
-    value = float(_OPERATIONS[step.operation][1](*map(read, step.operands)))
-    return Step(step.name, step.operation, step.operands, value)
+    return replace(step, value=float(_OPERATIONS[step.operation][1](*map(read, step.operands))))
 
 
 def given(name: str, value: float) -> Step:

@@ -89,10 +89,10 @@ class Number(Parameter):
 
     @property
     def allowed(self) -> str:
+        low, high = format_number(self.above), format_number(self.below)
         if self.below < float("inf"):
-            between = "from {} to {}" if self.closed else "between {} and {}"
-            return f"a number {between.format(format_number(self.above), format_number(self.below))}"
-        return f"a number above {format_number(self.above)}" if self.above > float("-inf") else "a number"
+            return f"a number from {low} to {high}" if self.closed else f"a number between {low} and {high}"
+        return f"a number above {low}" if self.above > float("-inf") else "a number"
 
     def read(self, text: str) -> Value:
         value = float(text)

@@ -181,7 +181,7 @@ class Plan:
     def ranges(self) -> tuple[tuple[Metric, float, float], ...]:
         """The metrics of groups with finite ends of their range, and these ends."""
         ranges = ((metric, *declared.range_of(metric)) for metric, declared in self.group_metrics)
-        return tuple((metric, low, high) for metric, low, high in ranges if math.isfinite(low) and math.isfinite(high))
+        return tuple(ends for ends in ranges if all(map(math.isfinite, ends[1:])))
 
     @cached_property
     def beatable(self) -> tuple[tuple[Metric, float], ...]:
@@ -223,7 +223,7 @@ class Plan:
         return metric.ties or self.definitions.ties
 
     def definition(self, metric: Metric) -> str:
-        """The meaning of a value of ``metric``, with every setting written out, as the tables have it."""
+        """The meaning of a value of ``metric`` in the tables, with every setting written out."""
         if metric.ties is None:
             return f"{metric.definition}; {self.settings}"
         return f"{metric.with_ties(None).definition}; {self._written(replace(self.definitions, ties=metric.ties))}"
@@ -272,15 +272,14 @@ class Plan:
     @cached_property
     def carriers(self) -> tuple[RowSum, ...]:
         """The sums on which the values of pooled metrics rest, each once."""
-        return tuple(
-            dict.fromkeys(total for metric, declared in self.pooled_metrics for total in declared.carriers_of(metric))
-        )
+        carried = (total for metric, declared in self.pooled_metrics for total in declared.carriers_of(metric))
+        return tuple(dict.fromkeys(carried))
 
     @cached_property
     def group_weights(self) -> tuple[str, ...]:
         """The columns that have the weights of groups in the mean of some metric, each once."""
         columns = (metric.of_groups.weight_column for metric in self.metrics)
-        return tuple(dict.fromkeys(column for column in columns if column is not None))
+        return tuple(dict.fromkeys(filter(None, columns)))
 
     @cached_property
     def slice_columns(self) -> tuple[str, ...]:
@@ -375,9 +374,8 @@ def validate_plan(plan: Plan) -> None:
     texts = {str(metric).lower() for metric, _ in plan.group_metrics} if plan.group_table else ()
     for key in plan.keys:
         if key.lower() in texts:  # Spark ignores the case of column names
-            raise SpecError(
-                f'the group column "{shorten(key)}" has the name of a metric, a column of the group table: rename it'
-            )
+            of_metric = "has the name of a metric, a column of the group table: rename it"
+            raise SpecError(f'the group column "{shorten(key)}" {of_metric}')
     if plan.compare is not None:
         plan.compare.validate_models(plan.models)
         if not plan.keys:
@@ -425,7 +423,5 @@ def _validate_references(plan: Plan) -> None:
             problem = f"ref={shorten(reference)} of {shorten(metric)} names no order{did_you_mean(reference, known)}"
             raise MetricError(f"{problem} (allowed: {itemize(known)})")
         if reference in REF.choices and reference in plan.models:
-            raise MetricError(
-                f"ref={reference} of {shorten(metric)} may mean the {reference} or the model of that name: "
-                f"rename the model"
-            )
+            means = f"may mean the {reference} or the model of that name: rename the model"
+            raise MetricError(f"ref={reference} of {shorten(metric)} {means}")

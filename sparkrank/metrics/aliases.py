@@ -45,37 +45,30 @@ _NAMES: Mapping[str, str] = {
     "f(over=retrieved)": "fbetatopk@ fbetatopkmetric@",
 }
 ALIASES: Mapping[str, str] = {name: here for here, names in _NAMES.items() for name in names.split()}
-_ABOVE = "of torchmetrics takes a score of exactly its threshold for no: write {} for yes from the threshold on"
-_BINARY = {
-    "accuracy": "accuracy",
-    "precision": "precision",
-    "recall": "recall",
-    "specificity": "specificity",
-    "f1score": "f1",
-    "fbetascore": "fbeta",
-}
-_RATINGS = "measures predicted values, and sparkrank measures rankings and classifiers: it has no metric of ratings"
+_ABOVE = "of torchmetrics predicts no for a score equal to the threshold: write {}, which predicts yes from it on"
+_BINARY = ("accuracy", "precision", "recall", "specificity", "f1score", "fbetascore")
+_RATINGS = "is a metric of predicted ratings, and sparkrank has none: it measures rankings and classifiers"
 
 ELSEWHERE: Mapping[str, str] = {
-    "hits": "is a number of hits in some programs, cg(gain=binary)@k here, and in others whether there is one, hit@k",
-    "averageprecision": "is pr_auc(exact) of all rows as one classification (torchmetrics), and ap of groups",
-    "average_precision_score": "is pr_auc(exact) of all rows as one classification, and ap(ties=block) of groups",
-    "areaunderpr": "of Spark joins the points of the curve by straight lines: write pr_auc(exact) for its steps",
-    "rocauc@": "is of the first k rows of each user: write group_auc for whole lists, or auc for all rows together",
+    "hits": "is the number of hits in some programs, here cg(gain=binary)@k, and whether there is one in others, hit@k",
+    "averageprecision": "is pr_auc(exact) for all rows as one classification (torchmetrics), and ap for groups",
+    "average_precision_score": "is pr_auc(exact) for all rows as one classification, and ap(ties=block) for groups",
+    "areaunderpr": "of Spark joins the points of the curve by straight lines: write pr_auc(exact) for steps",
+    "rocauc@": "covers the first k rows of each user: write group_auc for whole lists, or auc for all rows together",
     "r_precision_at_k": "of Recommenders is a mean over users with a hit: write p(over=min_k_relevant)@k for all users",
-    "ndcgkmetric": "of Evidently has for ideal the best order of the first k rows: write ndcg@k, whose ideal are all "
+    "ndcgkmetric": "of Evidently takes the best order of the first k rows as the ideal: write ndcg@k for that of all "
     "judged rows, or ndcg(ideal=retrieved)@k",
     "catalogcoverage": "of RecTools is a number of items: write coverage@k for their share of the catalogue",
-    "meaninvuserfreq": "of RecTools has the popularity of earlier interactions: write novelty@k for that of the input",
-    "surprisal": "of RePlay is scaled to 1 and has the popularity of a log of training: write novelty@k for that of "
-    "the input, in bits",
-    "retrievalfallout": "is a share of rows that are not relevant, and of groups sparkrank has none: write p@k, or fpr "
-    "for all rows at a threshold",
+    "meaninvuserfreq": "of RecTools uses the popularity in earlier interactions: write novelty@k for that in the input",
+    "surprisal": "of RePlay is scaled to 1 and uses the popularity in a training log: write novelty@k for that in the "
+    "input, in bits",
+    "retrievalfallout": "is a share of the rows that are not relevant, which sparkrank has for no group: write p@k, or "
+    "fpr for all rows at a threshold",
     "retrievalprecisionrecallcurve": "is a curve: write p@k and r@k for each of its points",
     "retrievalrecallatfixedprecision": "searches a curve for its best point, which sparkrank does not: write r@k",
-    "binaryroc": "is a curve, which the table curves holds: write auc(exact) for the area under it",
-    "binaryprecisionrecallcurve": "is a curve, which the table curves holds: write pr_auc(exact) for its steps",
-    **{f"binary{name}": _ABOVE.format(here) for name, here in _BINARY.items()},
+    "binaryroc": "is a curve, as in the table curves: write auc(exact) for the area under it",
+    "binaryprecisionrecallcurve": "is a curve, as in the table curves: write pr_auc(exact) for its area",
+    **{f"binary{name}": _ABOVE.format(name.removesuffix("score")) for name in _BINARY},
     **dict.fromkeys(("rmse", "mse", "mae", "mape", "smape", "r2", "rsquared", "exp_var"), _RATINGS),
 }
 
@@ -103,11 +96,9 @@ def meant(name: str, has_cutoff: bool) -> tuple[str, str] | None:
     Raises :class:`MetricError` if sparkrank has no such metric.
     """
     key = looked_up(name)
-    persistence = _PERSISTENCE.fullmatch(key)
-    if persistence:
+    if persistence := _PERSISTENCE.fullmatch(key):
         return "rbp", f"p=0.{persistence[1]}"
-    keys = (f"{key}@", key) if has_cutoff else (key,)
-    for alias in keys:
+    for alias in (f"{key}@", key) if has_cutoff else (key,):
         if alias in ALIASES:
             meaning, _, parameters = ALIASES[alias].partition("(")
             return meaning, parameters.rstrip(")")

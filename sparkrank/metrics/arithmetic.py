@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -95,10 +95,7 @@ _OPERATIONS: dict[str, tuple[str, Callable[..., float]]] = {
 
 @dataclass(frozen=True)
 class OneGroup:
-    """The rows of one group: one model's ranking under the ties of the metric, and the rows with a score.
-
-    ``scored_rows`` are the judgment rows of ``scored``.
-    """
+    """One model's ranking of one group, its rows with a score (``scored``), and their judgment rows."""
 
     ranking: Ranking
     scored: ScoredRows
@@ -145,8 +142,7 @@ def _computed(step: Step, columns: Mapping[TermColumn, Floats], done: Mapping[st
             return columns[operand]
         return done[operand].value if isinstance(operand, str) else float(operand)
 
-    value = float(_OPERATIONS[step.operation][1](*map(read, step.operands)))
-    return Step(step.name, step.operation, step.operands, value)
+    return replace(step, value=float(_OPERATIONS[step.operation][1](*map(read, step.operands))))
 
 
 def given(name: str, value: float) -> Step:
@@ -157,11 +153,6 @@ def given(name: str, value: float) -> Step:
 def total(name: str, column: str, table: str = LIST) -> Step:
     """The sum of a column."""
     return Step(name, "sum", (TermColumn(table, column),))
-
-
-def highest(name: str, column: str, table: str = LIST) -> Step:
-    """The highest number of a column, 0 at least."""
-    return Step(name, "highest", (TermColumn(table, column),))
 
 
 def ratio(name: str, part: Operand, whole: Operand) -> Step:
@@ -180,7 +171,7 @@ def list_table(ranking: Ranking, columns: Mapping[str, Floats]) -> TermTable:
 
 
 def spread(ranking: Ranking, rows: Ints, amounts: Floats, other: float = math.nan) -> Floats:
-    """A column over all ranked rows: ``amounts`` at the ranked ``rows``, ``other`` elsewhere."""
+    """``amounts`` at the ranked ``rows``, ``other`` at the other ranked rows."""
     column = np.full(len(ranking.row), other)
     column[rows] = amounts
     return column

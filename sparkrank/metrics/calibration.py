@@ -38,22 +38,21 @@ def _squared_error(metric: Metric) -> RowSum:
     return RowSum("squared_error", rel=metric.rel)
 
 
+def _has_probabilities(totals: PooledTotals) -> bool:
+    return totals.sum(OUTSIDE) == 0 and totals.sum(WEIGHT) > 0
+
+
 def _of_probabilities(
     value: Callable[[PooledTotals, Metric], float],
 ) -> Callable[[PooledTotals, Metric], PooledValue]:
-    """Wrap ``value`` so that it is undefined unless all scores are probabilities."""
-
-    def checked(totals: PooledTotals, metric: Metric) -> PooledValue:
-        defined = totals.sum(OUTSIDE) == 0 and totals.sum(WEIGHT) > 0
-        return PooledValue(value(totals, metric) if defined else math.nan)
-
-    return checked
+    """``value``, undefined unless all scores are probabilities."""
+    return lambda totals, metric: PooledValue(value(totals, metric) if _has_probabilities(totals) else math.nan)
 
 
 def _calibration_error(totals: PooledTotals, metric: Metric) -> PooledValue:  # noqa: ARG001
     """The value, with that of a model whose positive rate in each bin is its mean score there as the noise floor."""
     weight = totals.positives + totals.negatives
-    if totals.sum(OUTSIDE) != 0 or not totals.sum(WEIGHT) > 0:
+    if not _has_probabilities(totals):
         return PooledValue(math.nan)
     value, *by_chance = (term / weight for term in totals.terms)
     return PooledValue(value, noise_floor=by_chance[0] if by_chance else None)
@@ -115,7 +114,7 @@ DECLARATIONS = (
     ),
     _of_scores(
         name="copc",
-        title="clicks over predicted clicks, of all rows (1 is best)",
+        title="clicks over predicted clicks, over all rows (1 is best)",
         formula="P / Σ s",
         undefined=f"Σ s = 0, or below 2^-55 (3e-17) a row, for sums lose digits there; {NO_PROBABILITY}",
         reference="the inverse of calibration in He et al.: ADKDD 2014",

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from sparkrank.histogram.scored_rows import RowSum
@@ -24,16 +23,6 @@ BETA = Number("beta", 1.0, "b, the weight of recall against precision", above=LE
 FAWCETT = "Fawcett: Pattern Recognition Letters 2006"
 
 
-@dataclass(frozen=True)
-class Confusion:
-    """The confusion matrix of all rows: counts of rows, or sums of their weights."""
-
-    tp: float
-    fp: float
-    fn: float
-    tn: float
-
-
 def _sums(metric: Metric) -> tuple[RowSum, ...]:
     threshold = metric.number("threshold")
     return (
@@ -44,14 +33,15 @@ def _sums(metric: Metric) -> tuple[RowSum, ...]:
     )
 
 
-def _confusion(totals: PooledTotals, metric: Metric) -> Confusion:
+def _confusion(totals: PooledTotals, metric: Metric) -> dict[str, float]:
+    """The confusion matrix of all rows: counts of rows, or sums of their weights."""
     weight, positives, predicted, tp = _sums(metric)
-    return Confusion(
-        tp=totals.sum(tp),
-        fp=totals.sum(predicted, without=[tp]),
-        fn=totals.sum(positives, without=[tp]),
-        tn=totals.sum(weight, tp, without=[positives, predicted]),
-    )
+    return {
+        "tp": totals.sum(tp),
+        "fp": totals.sum(predicted, without=[tp]),
+        "fn": totals.sum(positives, without=[tp]),
+        "tn": totals.sum(weight, tp, without=[positives, predicted]),
+    }
 
 
 def _at_threshold(
@@ -59,17 +49,16 @@ def _at_threshold(
     title: str,
     formula: str,
     undefined: str,
-    share: Callable[[Confusion, Metric], tuple[float, float]],
+    quotient: Callable[[dict[str, float], Metric], tuple[float, float]],
     *carriers: Callable[[Metric], RowSum],
     **fields: Any,
 ) -> PooledMetric:
-    """A metric that is the quotient of two sums of counts, given by ``share``."""
+    """A metric that is the quotient of two sums of counts."""
 
     def value(totals: PooledTotals, metric: Metric) -> PooledValue:
-        part, whole = share(_confusion(totals, metric), metric)
+        part, whole = quotient(_confusion(totals, metric), metric)
         return PooledValue(part / whole if whole else math.nan)
 
-    given: dict[str, Any] = {"reference": FAWCETT, "parameters": (THRESHOLD, REL), "interval": "wilson", **fields}
     return PooledMetric(
         name=name,
         title=f"{title} over all rows at a threshold",
@@ -78,27 +67,40 @@ def _at_threshold(
         sums=_sums,
         value=value,
         carriers=lambda metric: tuple(carrier(metric) for carrier in carriers),
-        **given,
+        **{"reference": FAWCETT, "parameters": (THRESHOLD, REL), "interval": "wilson", **fields},
     )
+
+
+def _share(
+    name: str, formula: str, undefined: str, counts: str, *carriers: Callable[[Metric], RowSum], **fields: Any
+) -> PooledMetric:
+    """The share of the first of ``counts`` in all of them; ``+`` joins those of the part."""
+    part, whole = counts.split(maxsplit=1)[0].split("+"), counts.replace("+", " ").split()
+    title = fields.pop("title", name)
+
+    def quotient(count: dict[str, float], _: Metric) -> tuple[float, float]:
+        return sum(count[name] for name in part), sum(count[name] for name in whole)
+
+    return _at_threshold(name, title, formula, undefined, quotient, *carriers, **fields)
 
 
 def _predicted(metric: Metric) -> RowSum:
     return RowSum("predicted", threshold=metric.number("threshold"))
 
 
-def _f(confusion: Confusion, beta: float) -> tuple[float, float]:
-    """(b²+1)PR/(b²P+R), with P = TP/(TP+FP) and R = TP/(TP+FN) substituted: 0 if there is no true positive."""
-    part = (beta * beta + 1) * confusion.tp
-    return part, part + beta * beta * confusion.fn + confusion.fp
-
-
 def _f_measure(name: str, title: str, formula: str, beta: Callable[[Metric], float], **fields: Any) -> PooledMetric:
+    def quotient(count: dict[str, float], metric: Metric) -> tuple[float, float]:
+        """With P = TP/(TP+FP) and R = TP/(TP+FN) substituted: 0 if there is no true positive."""
+        square = beta(metric) * beta(metric)
+        part = (square + 1) * count["tp"]
+        return part, part + square * count["fn"] + count["fp"]
+
     return _at_threshold(
         name,
         title,
         f"(b²+1)·precision·recall / (b²·precision + recall){formula}",
         "no row is positive and none is predicted positive",
-        lambda c, metric: _f(c, beta(metric)),
+        quotient,
         positives_of,
         _predicted,
         reference="van Rijsbergen: Information Retrieval, 1979, ch. 7",
@@ -108,40 +110,12 @@ def _f_measure(name: str, title: str, formula: str, beta: Callable[[Metric], flo
 
 
 DECLARATIONS = (
-    _at_threshold(
-        "accuracy",
-        "accuracy",
-        "(TP + TN) / (P + N)",
-        "no rows",
-        lambda c, _: (c.tp + c.tn, c.tp + c.tn + c.fp + c.fn),
-        lambda _: WEIGHT,
-        is_row_mean=True,
-    ),
-    _at_threshold(
-        "precision",
-        "precision",
-        "TP / (TP + FP)",
-        "no row is predicted positive",
-        lambda c, _: (c.tp, c.tp + c.fp),
-        _predicted,
-        reference=MANNING,
-    ),
-    _at_threshold(
-        "recall", "recall", "TP / P", "P = 0", lambda c, _: (c.tp, c.tp + c.fn), positives_of, reference=MANNING
-    ),
-    _at_threshold("specificity", "specificity", "TN / N", "N = 0", lambda c, _: (c.tn, c.tn + c.fp), negatives_of),
-    _at_threshold(
-        "fpr",
-        "false positive rate",
-        "FP / N",
-        "N = 0",
-        lambda c, _: (c.fp, c.tn + c.fp),
-        negatives_of,
-        higher_is_better=False,
-    ),
-    _at_threshold(
-        "tpr", "true positive rate (recall)", "TP / P", "P = 0", lambda c, _: (c.tp, c.tp + c.fn), positives_of
-    ),
+    _share("accuracy", "(TP + TN) / (P + N)", "no rows", "tp+tn fp fn", lambda _: WEIGHT, is_row_mean=True),
+    _share("precision", "TP / (TP + FP)", "no row is predicted positive", "tp fp", _predicted, reference=MANNING),
+    _share("recall", "TP / P", "P = 0", "tp fn", positives_of, reference=MANNING),
+    _share("specificity", "TN / N", "N = 0", "tn fp", negatives_of),
+    _share("fpr", "FP / N", "N = 0", "fp tn", negatives_of, title="false positive rate", higher_is_better=False),
+    _share("tpr", "TP / P", "P = 0", "tp fn", positives_of, title="true positive rate (recall)"),
     _f_measure("f1", "F1", " with b = 1", lambda _: 1.0),
     _f_measure("fbeta", "F-measure", "", lambda metric: metric.number("beta"), parameters=(THRESHOLD, BETA, REL)),
 )

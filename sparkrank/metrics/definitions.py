@@ -113,7 +113,7 @@ class Definitions:
         return self.written()
 
     def written(self, *always: str) -> str:
-        """``ties``, ``undefined`` and the settings named in ``always``, and others that differ from their default."""
+        """The settings that differ from their default, ``ties``, ``undefined`` and those named in ``always``."""
         values = [(setting.name, getattr(self, setting.name), setting.default) for setting in fields(self)]
         shown = {*_ALWAYS_WRITTEN, *always}
         return ", ".join(f"{name}={value}" for name, value, default in values if value != default or name in shown)
@@ -126,10 +126,7 @@ ABOUT = {setting.name: str(setting.metadata["about"]) for setting in fields(Defi
 
 
 def default_duplicates(joins: bool) -> Duplicates:
-    """The default of ``duplicates`` if no user or preset sets it: with a truth an item counts once, as in R.
-
-    In a log, rows are what was shown: each has a label of its own, and R counts them all.
-    """
+    """With a truth an item counts once, as in R; in a log, each row was shown and has a label of its own."""
     return "once" if joins else "keep"
 
 

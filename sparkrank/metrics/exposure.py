@@ -76,9 +76,9 @@ DECLARATIONS = (
     ),
     CatalogueMetric(
         name="gini",
-        title="Gini's coefficient of the exposure of items: 0 = all shown equally often",
-        formula="Σ (2j-n-1)·x_j / (n·Σ x), x_j = times that an item stands in the first k, ascending, over n items of "
-        "the catalogue; of tied rows that k cuts the expected times",
+        title="Gini coefficient of the exposure of items: 0 = all shown equally often",
+        formula="Σ (2j-n-1)·x_j / (n·Σ x), x_j = how often an item is in the first k, ascending, over the n items of "
+        "the catalogue; for tied rows that k cuts, how often on average",
         undefined=NOTHING,
         reference="Gini 1912; Fleder, Hosanagar: Management Science 2009",
         higher_is_better=False,

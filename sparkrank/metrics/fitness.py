@@ -80,9 +80,8 @@ def digamma_difference(x: Floats, count: Floats) -> Floats:
 class RowPositions:
     """The rows in both orders, by group and then by reference: positions ``p`` by score and ``q`` by reference.
 
-    Under ``ties=expected``, ``p`` is one of several positions that the row may have. Its tie block follows the first
-    ``above`` positions and has ``tied`` rows (1: the row alone), of which ``alike`` also share its place in the
-    reference. Among these the row is the ``turn``-th by q, from 1.
+    The row's tie block follows the first ``above`` positions and has ``tied`` rows (1: the row alone), of which
+    ``alike`` also share its place in the reference. Among these the row is the ``turn``-th by q, from 1.
     """
 
     row: Ints
@@ -126,18 +125,15 @@ def fits(ranking: Ranking, rows: RowPositions, fit: Fit) -> Floats:
 
 
 def _in_turn(rows: RowPositions, several: Ints, fit: Fit) -> Floats:
-    """The expected fit of each of the rows ``several``, which share their places in both orders with other rows.
-
-    The loop goes through the positions of their tie blocks, longest blocks first. ``waits`` is the chance that exactly
-    the rows before a row's turn have been placed so far; the row then takes the position with the chance that it goes
-    to one of the rows alike that are left, out of all rows left.
-    """
+    """The expected fit of each of the rows ``several``, which share their places in both orders with other rows."""
     order = several[np.argsort(-rows.tied[several], kind="stable")]  # rows alike stay together, in turn
     tied, turn = rows.tied[order], rows.turn[order]
     left = (rows.alike[order] - turn + 1).astype(np.float64)
     above, q, unweighted = rows.above[order], rows.q[order], Fit(fit.alpha, discounted=False)
     waits, value = (turn == 1).astype(np.float64), np.zeros(len(order))
     begins = turn == 1
+    # ``waits`` is the chance that exactly the rows before a row's turn have been placed so far; the row then takes the
+    # position with the chance that it goes to one of the rows alike that are left, out of all rows left
     for step in range(1, int(tied[0]) + 1):
         count = int(np.searchsorted(-tied, -step, side="right"))  # rows in blocks of at least so many rows
         takes = waits[:count] * (left[:count] / (tied[:count] - step + 1))

@@ -77,7 +77,7 @@ TIED = Choice("tied", "half", "what a tied pair counts: half = 1/2; zero", choic
 def _weight(default: str) -> Name:
     return weight(
         default,
-        "uniform = 1; else its listed rows, its relevant ones, or its pairs",
+        "uniform = 1; rows = its listed rows; positives = its relevant ones; pairs = its pairs",
         ("uniform", "rows", "positives", "pairs"),
         (("relevant", "positives"),),
     )
@@ -99,7 +99,7 @@ def _group_auc(name: str, title: str, weighs: str, reference: str) -> GroupMetri
     return GroupMetric(
         name=name,
         title=title,
-        formula="share of (relevant, non-relevant) pairs of the list in the right order, a tied pair counting 1/2",
+        formula="share in the right order of the (relevant, non-relevant) pairs of the list, a tied pair counting 1/2",
         undefined=ONE_CLASS,
         reference=reference,
         cutoff="none",

@@ -32,6 +32,8 @@ from sparkrank.states.keys import Subject
 from sparkrank.states.means import NO_GROUPS
 from sparkrank.states.part_bins import VALUES, rule_name
 
+NOT_EXPLAINED = "the metric declares no arithmetic: its value is that of a function"
+
 
 class ListSums(Protocol):
     """Sums over the lists of a ranking: one for each distinct list, or one for each group if ``distinct`` is None."""
@@ -142,12 +144,9 @@ class GroupMetric(MetricKind):
         return merged.means.get(subject.state(metric.of_groups), NO_GROUPS).n_effective or None
 
     def values_of(self, ranking: Ranking, metric: Metric) -> GroupValues:
-        sums = self._sums_of(ranking, metric)
-        distinct = None if sums is None else sums.distinct
-        values = metric.call("values", self.values, ranking if sums is None else sums, metric)
-        if metric.outside is not None:
-            _validate_values(ranking.groups if distinct is None else len(distinct.rows), values, metric)
-        return GroupValues(values, distinct)
+        values = self._computed("values", self.values, ranking, metric)
+        assert values is not None  # noqa: S101 - weights alone may be None
+        return values
 
     def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
         if self.arithmetic is None:
@@ -160,19 +159,25 @@ class GroupMetric(MetricKind):
                 given("length of the list", ranking.length[0]),
                 given(str(metric), value),
             ]
-            return Arithmetic.of([list_table(ranking, {"relevant": hit.astype(np.float64)})], steps, [NOT_TOLD])
+            return Arithmetic.of([list_table(ranking, {"relevant": hit.astype(np.float64)})], steps, [NOT_EXPLAINED])
         arithmetic = metric.call("arithmetic", self.arithmetic, group.ranking, metric)
         if metric.outside is not None and not isinstance(arithmetic, Arithmetic):
             raise MetricError(f"the arithmetic of {metric} is {quote(arithmetic)}: Arithmetic.of(...) is needed")
         return arithmetic
 
-    def _sums_of(self, ranking: Ranking, metric: Metric) -> ListSums | None:
-        if self.sums is None:
-            return None
-        sums = metric.call("sums", self.sums, ranking, metric)
-        if metric.outside is not None and not isinstance(getattr(sums, "distinct", 0), DistinctLists | None):
+    def _computed(
+        self, what: str, function: Callable[[Any, Metric], Floats | None], ranking: Ranking, metric: Metric
+    ) -> GroupValues | None:
+        sums = None if self.sums is None else metric.call("sums", self.sums, ranking, metric)
+        if self.sums is not None and not isinstance(getattr(sums, "distinct", 0), DistinctLists | None):
             raise MetricError(f"the sums of {metric} are {quote(sums)}: sums over lists, with distinct, are needed")
-        return sums
+        distinct = None if sums is None else sums.distinct
+        values: Any = metric.call(what, function, ranking if sums is None else sums, metric)
+        if values is None and what == "weights":
+            return None
+        if metric.outside is not None:
+            _validate_values(ranking.groups if distinct is None else len(distinct.rows), values, metric, what)
+        return GroupValues(values, distinct)
 
     def is_weighted(self, metric: Metric) -> bool:
         """Whether groups may have different weights in its mean."""
@@ -184,14 +189,9 @@ class GroupMetric(MetricKind):
         if metric.weight_column is not None:
             return GroupValues(of_columns[metric.weight_column])
         if self.weights is not None:
-            sums = self._sums_of(ranking, metric)
-            source = ranking if sums is None else sums
-            weights = metric.call("weights", self.weights, source, metric)
+            weights = self._computed("weights", self.weights, ranking, metric)
             if weights is not None:
-                distinct = None if sums is None else sums.distinct
-                if metric.outside is not None:
-                    _validate_weights(ranking.groups if distinct is None else len(distinct.rows), weights, metric)
-                return GroupValues(weights, distinct)
+                return weights
         match metric.word("weight"):
             case "rows":
                 return GroupValues(ranking.length.astype(np.float64))
@@ -201,19 +201,11 @@ class GroupMetric(MetricKind):
         return None
 
 
-NOT_TOLD = "its declaration has no arithmetic: the value comes of a function"
-
-
-def _validate_values(count: int, values: object, metric: Metric, what: str = "values") -> None:
+def _validate_values(count: int, values: object, metric: Metric, what: str) -> None:
     if not (isinstance(values, np.ndarray) and values.dtype == np.float64 and values.shape == (count,)):
         given_values = f"{values.dtype} of shape {values.shape}" if isinstance(values, np.ndarray) else quote(values)
         raise MetricError(
             f"the {what} of {metric} are {given_values}: an array of {count} float64 is needed, one for each group"
         )
-
-
-def _validate_weights(count: int, weights: Floats, metric: Metric) -> None:
-    _validate_values(count, weights, metric, "weights")
-    bad = ~((weights >= 0) & (weights < np.inf))
-    if bad.any():
-        raise MetricError(f"a weight of {metric} is {weights[bad][0]:g}: a number from 0 is needed for each group")
+    if what == "weights" and (bad := ~((values >= 0) & (values < np.inf))).any():
+        raise MetricError(f"a weight of {metric} is {values[bad][0]:g}: a number from 0 is needed for each group")

@@ -51,11 +51,7 @@ class MeasuredTerms:
 
 @dataclass(frozen=True)
 class MetricRow:
-    """The columns of table ``metrics`` for one metric of one (model, slice, slice value), without those that name it.
-
-    ``n_groups`` is None if it is unknown; ``error_bound`` and ``noise_floor`` are None if the kind of metric has none.
-    ``blocks`` is the number of bins that the value was computed from.
-    """
+    """The columns of table ``metrics`` for one metric of one subject; ``blocks`` is the number of bins behind it."""
 
     value: float
     n_undefined: int
@@ -68,9 +64,8 @@ class MetricRow:
 
 
 class WithoutParts(NamedTuple):
-    """The ``value`` of a metric over all parts together, and its values ``without`` each part (parts).
-
-    ``sizes`` (parts) are the numbers of groups in each part, ``weights`` (parts) the total weights without each part.
+    """The ``value`` of a metric over all parts, and for each part (parts) its value and weight without the part's
+    groups, and their number.
     """
 
     value: float
@@ -117,28 +112,21 @@ class Merged:
 
     @cached
     def bins_of_parts(self, subject: Subject, rule: BinRule, metric: str = "") -> BinsOfParts | None:
-        """The bins of parts of one (model, slice, slice value) under a coarse ``rule``; None if there are none.
-
-        Without ``metric`` they are bins of the scores of rows, with it bins of the metric's values of groups.
-        """
+        """The bins of parts under a coarse ``rule``: of scores of rows, or of the values of groups of ``metric``."""
         series = self.partials.parts.histograms.by_series.get(PartSeries(subject.model, subject.slice, rule, metric))
         return None if series is None else series.of_value(rule, subject.slice_value)
 
     def sizes_of_parts(self, subject: Subject) -> Floats | None:
-        """The number of groups of each part (parts); None where there are no parts."""
         groups = self.partials.parts.sums.of(subject, GROUPS)
         return None if groups is None else rounded(groups)
 
     def groups_of_parts(self, subject: Subject) -> int | None:
-        """The number of groups of all parts; None where there are no parts, or no group is evaluated."""
+        """The number of groups of all parts, if there are any."""
         sizes = self.sizes_of_parts(subject)
         return None if sizes is None else int(sizes.sum()) or None
 
     def n_effective(self, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:
-        """The effective number of groups of one (model, slice, slice value), at most their real number.
-
-        ``clustered``: the same group may occur on several days.
-        """
+        """The effective number of groups, at most their number; ``clustered``: one may occur on several days."""
         number = kind_of(metric).n_effective(self, subject, metric, clustered=clustered)
         groups = self.groups_of_parts(subject)
         return number if number is None or groups is None else min(number, float(groups))
@@ -183,10 +171,7 @@ class MetricKind(Declaration):
         return None
 
     def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:  # noqa: ARG002
-        """The effective number of groups; None if it is unknown.
-
-        ``clustered``: the same group may occur on several days.
-        """
+        """The effective number of groups; ``clustered``: the same group may occur on several days."""
         return None
 
 
@@ -246,10 +231,9 @@ def sweep_each(
     day: Extent,
     above: Extent | None = None,
 ) -> tuple[list[Terms], Extent | None]:
-    """The terms of ``bins`` for each metric; the bins follow the rows ``above`` them in a ``day``.
+    """The terms of ``bins``, which follow the rows ``above`` them in a ``day``, for each metric, and the whole extent.
 
-    The extent of both comes with them, or None if no metric is asked for. A few thousand bins are swept at a time, so
-    that they stay in the cache.
+    A few thousand bins are swept at a time, so that they stay in the cache.
     """
     parts: list[list[Terms]] = [[] for _ in asked]
     through: Extent | None = None

@@ -52,11 +52,7 @@ Scale: TypeAlias = Literal["t", "wilson", "logit", "none"]
 
 @dataclass(frozen=True)
 class NeedsOrder:
-    """Marks metrics that have no expectation over ties.
-
-    ``because`` is the reason. ``holds`` selects the metrics of the declaration that are concerned, and ``form`` is how
-    they are written (if empty, all are concerned).
-    """
+    """Why metrics have no expectation over ties: those that ``holds`` selects, written as ``form`` (empty: all)."""
 
     because: str
     form: str = ""
@@ -126,10 +122,7 @@ class Declaration:
         return True
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
-        """Pickle a declaration of the package by name, so that a plan reaches tasks faster than by value.
-
-        A declaration from outside the package is pickled by value, because other processes may not know it.
-        """
+        """By name, which reaches tasks faster; from outside the package by value, which other processes may lack."""
         return (built_in, (self.name,)) if CATALOG.is_built_in(self) else super().__reduce_ex__(protocol)
 
     @property
@@ -163,9 +156,8 @@ class Declaration:
         if (reason := dict(self.refused).get(name)) is not None:
             raise MetricError(f'"{text}" gives {name}, but {self.name} takes none: {reason}')
         names = [parameter.name for parameter in self.all_parameters]
-        allowed = f"{self.name} takes {itemize(names)}" if names else f"{self.name} takes no parameter"
         problem = f'unknown parameter "{shorten(name)}" in "{text}"{did_you_mean(name, names)}'
-        raise MetricError(f"{problem} ({allowed})")
+        raise MetricError(f"{problem} ({self.name} takes {itemize(names) if names else 'no parameter'})")
 
     @property
     def all_parameters(self) -> tuple[Parameter, ...]:
@@ -247,13 +239,11 @@ class Metric:
         if len(text) > MOST_LETTERS:
             raise MetricError(f'"{quoted}" has {len(text)} letters: a metric is written in {MOST_LETTERS} at most')
         text = text.strip()
-        wrapped = _PERCENTILE.fullmatch(text)
-        if wrapped:
+        if wrapped := _PERCENTILE.fullmatch(text):
             if _PERCENTILE.fullmatch(wrapped["of"].strip()):
                 raise MetricError(f'"{quoted}" asks for a percentile of a percentile: the values of groups have one')
             return cls.parse(wrapped["of"], preset).at_percentile(float(wrapped["percent"] or 50))
-        match = _TEXT.fullmatch(text)
-        if match is None:
+        if (match := _TEXT.fullmatch(text)) is None:
             raise MetricError(f'"{quoted}" is not a metric: write name, name@k or name(parameter=value)@k')
         name, at = _name_and_cutoff(match["name"], match["k"])
         inside = match["parameters"] or ""
@@ -270,8 +260,7 @@ class Metric:
         for alias, parameter, translated in declaration.translations:
             if looked_up(name) == alias and parameter in given:
                 given[parameter] = translated(float(str(given[parameter])))
-        together = [name for name in declaration.exclusive if name in given]
-        if len(together) > 1:
+        if len(together := [name for name in declaration.exclusive if name in given]) > 1:
             raise MetricError(f'"{quoted}" gives {" and ".join(together)}: only one of them can hold')
         if preset is not None:
             given = {**_preset(preset, declaration, k is not None, given), **given}
@@ -281,17 +270,15 @@ class Metric:
             if parameter.name in given and given[parameter.name] != parameter.default
         )
         metric = cls(declaration.name, settings, k, outside=None if CATALOG.is_built_in(declaration) else declaration)
-        refused = metric.call("check", declaration.check, metric)
-        if refused:
+        if refused := metric.call("check", declaration.check, metric):
             raise MetricError(f'"{quoted}" {refused}')
         return metric
 
     def call(self, what: str, function: Callable[..., T], *arguments: object) -> T:
         """Call ``function``, the field ``what`` of the declaration, with ``arguments``.
 
-        Raises :class:`MetricError` if a function from outside the package raises an exception. In Spark's tasks the
-        error is recognised by its sentence
-        (:func:`sparkrank.engines.spark.failures.task_errors`).
+        Raises :class:`MetricError` if a function from outside the package raises an exception, by whose sentence it is
+        recognised in Spark's tasks (:func:`sparkrank.engines.spark.failures.task_errors`).
         """
         if self.outside is None:
             return function(*arguments)
@@ -300,9 +287,8 @@ class Metric:
         except (SparkrankError, MemoryError):
             raise
         except Exception as error:
-            text = first_line(error)
-            kind = type(error).__name__
-            reason = shorten(kind if text == kind else f"{kind}: {text}", MOST_LISTED)
+            parts = dict.fromkeys((type(error).__name__, first_line(error)))  # without a text the line is the name
+            reason = shorten(": ".join(parts), MOST_LISTED)
             raise MetricError(f"{what}, a function of the metric {self}, raised {reason}") from error
 
     @property

@@ -22,20 +22,20 @@ def row_sums(metric: Metric, sums: Callable[[Metric], tuple[RowSum, ...]]) -> tu
     totals = metric.call("sums", sums, metric)
     if metric.outside is None:
         return totals
-    if not isinstance(totals, (tuple, list)):
-        raise MetricError(f"the sums of {metric} are {quote(totals)}: a tuple of RowSum is needed")
+    _require(
+        isinstance(totals, (tuple, list)), f"the sums of {metric} are {quote(totals)}: a tuple of RowSum is needed"
+    )
     for total in totals:
-        if not isinstance(total, RowSum):
-            raise MetricError(f"a sum of {metric} is {quote(total)}: a RowSum is needed")
-        if total.name not in ROW_SUMS:
-            raise MetricError(f"a sum of {metric} is of {quote(total.name)} (allowed: {itemize(ROW_SUMS)})")
-        if not (total.rel is None or _is_number(total.rel)):
-            raise MetricError(f"a sum of {metric} has rel {quote(total.rel)}: a number or None is needed")
-        if not (_is_number(total.threshold) if total.name in AT_THRESHOLD else total.threshold is None):
-            needed = "a number" if total.name in AT_THRESHOLD else "None"
-            raise MetricError(
-                f"a sum of {metric}, {total.name}, has threshold {quote(total.threshold)}: {needed} is needed"
-            )
+        _require(isinstance(total, RowSum), f"a sum of {metric} is {quote(total)}: a RowSum is needed")
+        allowed = f"a sum of {metric} is of {quote(total.name)} (allowed: {itemize(ROW_SUMS)})"
+        _require(total.name in ROW_SUMS, allowed)
+        _require_rel(f"a sum of {metric}", total.rel)
+        at_threshold = total.name in AT_THRESHOLD
+        _require(
+            _is_number(total.threshold) if at_threshold else total.threshold is None,
+            f"a sum of {metric}, {total.name}, has threshold {quote(total.threshold)}: "
+            f"{'a number' if at_threshold else 'None'} is needed",
+        )
     return tuple(totals)
 
 
@@ -43,18 +43,16 @@ def bin_rule(metric: Metric, rule: Callable[[Metric], BinRule]) -> BinRule:
     given = metric.call("rule", rule, metric)
     if metric.outside is None:
         return given
-    if not isinstance(given, BinRule):
-        raise MetricError(f"the rule of {metric} is {quote(given)}: a BinRule is needed")
-    if given.kind not in tuple(_SIZES):  # a list is none of them
-        raise MetricError(f"the rule of {metric} is of the kind {quote(given.kind)} (allowed: {itemize(_SIZES)})")
+    _require(isinstance(given, BinRule), f"the rule of {metric} is {quote(given)}: a BinRule is needed")
+    allowed = f"the rule of {metric} is of the kind {quote(given.kind)} (allowed: {itemize(_SIZES)})"
+    _require(given.kind in tuple(_SIZES), allowed)  # a list is none of them
     least, most = _SIZES[given.kind]
-    if type(given.size) is not int or not least <= given.size <= most:
-        raise MetricError(
-            f"the rule of {metric}, {given.kind}, has size {quote(given.size)}: a whole number from {least} to {most} "
-            "is needed"
-        )
-    if not (given.rel is None or _is_number(given.rel)):
-        raise MetricError(f"the rule of {metric} has rel {quote(given.rel)}: a number or None is needed")
+    _require(
+        type(given.size) is int and least <= given.size <= most,
+        f"the rule of {metric}, {given.kind}, has size {quote(given.size)}: a whole number from {least} to {most} is "
+        "needed",
+    )
+    _require_rel(f"the rule of {metric}", given.rel)
     return given
 
 
@@ -69,6 +67,15 @@ def number(metric: Metric, what: str, value: float) -> float:
     if metric.outside is not None and not _is_real(value):
         raise MetricError(f"the {what} of {metric} is {quote(value)}: a number is needed")
     return value
+
+
+def _require(holds: bool, sentence: str) -> None:
+    if not holds:
+        raise MetricError(sentence)
+
+
+def _require_rel(what: str, rel: object) -> None:
+    _require(rel is None or _is_number(rel), f"{what} has rel {quote(rel)}: a number or None is needed")
 
 
 def _is_number(value: Any) -> bool:

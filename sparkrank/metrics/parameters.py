@@ -89,10 +89,10 @@ class Number(Parameter):
 
     @property
     def allowed(self) -> str:
+        low, high = format_number(self.above), format_number(self.below)
         if self.below < float("inf"):
-            between = "from {} to {}" if self.closed else "between {} and {}"
-            return f"a number {between.format(format_number(self.above), format_number(self.below))}"
-        return f"a number above {format_number(self.above)}" if self.above > float("-inf") else "a number"
+            return f"a number from {low} to {high}" if self.closed else f"a number between {low} and {high}"
+        return f"a number above {low}" if self.above > float("-inf") else "a number"
 
     def read(self, text: str) -> Value:
         value = float(text)
@@ -165,11 +165,11 @@ def format_number(value: float) -> str:
 TIES = Choice(
     "ties",
     None,
-    "where tied rows stand, for this metric alone; without it, where the setting of the evaluation puts them",
+    "the order of tied rows, for this metric only; without it, the setting of the evaluation holds",
     choices=get_args(Ties),
 )
 NEED_AN_ORDER = "item, worst, best or block"  # the values of ties that order the rows
-COLUMN = "or a column that has one number in each group, 0 or from 1e-6 to 1e9"
+COLUMN = "or a column with one number for each group, 0 or from 1e-6 to 1e9"
 
 
 def weight(default: str, doc: str, choices: tuple[str, ...], synonyms: tuple[tuple[str, str], ...]) -> Name:
@@ -179,7 +179,7 @@ def weight(default: str, doc: str, choices: tuple[str, ...], synonyms: tuple[tup
 
 WEIGHT = weight(
     "uniform",
-    "uniform = 1; else its listed rows, or its relevant rows, listed or not",
+    "uniform = 1; rows = its listed rows; relevant = its relevant rows, listed or not",
     ("uniform", "rows", "relevant"),
     (("positives", "relevant"),),
 )

@@ -136,13 +136,8 @@ class Plan:
     @cached_property
     def parted_rules(self) -> Mapping[BinRule, bool]:
         """The bin rules of parts, and for each whether its bins need the sums of scores."""
-        rules: dict[BinRule, bool] = {}
-        for metric, declaration in self.histogram_metrics:
-            if declaration.interval == "none":
-                continue
-            rule = coarse(declaration.rule_of(metric))
-            rules[rule] = rules.get(rule, False) or declaration.score_sums
-        return rules
+        parted = [pair for pair in self.histogram_metrics if pair[1].interval != "none"]
+        return _summed((coarse(declared.rule_of(metric)), declared.score_sums) for metric, declared in parted)
 
     @property
     def part_bins(self) -> list[str]:
@@ -186,7 +181,7 @@ class Plan:
     def ranges(self) -> tuple[tuple[Metric, float, float], ...]:
         """The metrics of groups with finite ends of their range, and these ends."""
         ranges = ((metric, *declared.range_of(metric)) for metric, declared in self.group_metrics)
-        return tuple((metric, low, high) for metric, low, high in ranges if math.isfinite(low) and math.isfinite(high))
+        return tuple(ends for ends in ranges if all(map(math.isfinite, ends[1:])))
 
     @cached_property
     def beatable(self) -> tuple[tuple[Metric, float], ...]:
@@ -228,7 +223,7 @@ class Plan:
         return metric.ties or self.definitions.ties
 
     def definition(self, metric: Metric) -> str:
-        """The meaning of a value of ``metric``, with every setting written out, as the tables have it."""
+        """The meaning of a value of ``metric`` in the tables, with every setting written out."""
         if metric.ties is None:
             return f"{metric.definition}; {self.settings}"
         return f"{metric.with_ties(None).definition}; {self._written(replace(self.definitions, ties=metric.ties))}"
@@ -258,11 +253,10 @@ class Plan:
     @cached_property
     def bin_rules(self) -> Mapping[BinRule, bool]:
         """Each bin rule that some metric reads, and whether its bins need the sums of scores."""
-        rules: dict[BinRule, bool] = {}
-        for metric, declaration in self.histogram_metrics:
-            rule = declaration.rule_of(metric)
-            rules[rule] = rules.get(rule, self.score_sums) or declaration.score_sums
-        return rules
+        return _summed(
+            (declared.rule_of(metric), self.score_sums or declared.score_sums)
+            for metric, declared in self.histogram_metrics
+        )
 
     @cached_property
     def unsummed_rules(self) -> frozenset[BinRule]:
@@ -278,15 +272,14 @@ class Plan:
     @cached_property
     def carriers(self) -> tuple[RowSum, ...]:
         """The sums on which the values of pooled metrics rest, each once."""
-        return tuple(
-            dict.fromkeys(total for metric, declared in self.pooled_metrics for total in declared.carriers_of(metric))
-        )
+        carried = (total for metric, declared in self.pooled_metrics for total in declared.carriers_of(metric))
+        return tuple(dict.fromkeys(carried))
 
     @cached_property
     def group_weights(self) -> tuple[str, ...]:
         """The columns that have the weights of groups in the mean of some metric, each once."""
         columns = (metric.of_groups.weight_column for metric in self.metrics)
-        return tuple(dict.fromkeys(column for column in columns if column is not None))
+        return tuple(dict.fromkeys(filter(None, columns)))
 
     @cached_property
     def slice_columns(self) -> tuple[str, ...]:
@@ -337,14 +330,21 @@ class Plan:
     def _reading(self) -> dict[str, Metric]:
         return {role: metric for metric in reversed(self.metrics) for role in metric.of_groups.declaration.columns}
 
-    @cached_property
+    @property
     def needs_reference_rank(self) -> bool:
-        """Whether a metric compares with the column of reference ranks."""
         return REFERENCE_RANK in self.references
 
 
 def _of_part(part: PlanPart, metrics: Iterable[Metric]) -> tuple[tuple[Metric, Any], ...]:
     return tuple((metric, metric.declaration) for metric in metrics if part in metric.declaration.parts)
+
+
+def _summed(rules: Iterable[tuple[BinRule, bool]]) -> Mapping[BinRule, bool]:
+    """Each of ``rules`` once, and whether any metric that reads it needs the sums of scores."""
+    summed: dict[BinRule, bool] = {}
+    for rule, needs_sums in rules:
+        summed[rule] = summed.get(rule, False) or needs_sums
+    return summed
 
 
 def level_text(rel: float | None) -> str:
@@ -353,35 +353,29 @@ def level_text(rel: float | None) -> str:
 
 
 def _resolved(metrics: Iterable[Metric], definitions: Definitions, preset: Preset | None) -> tuple[Metric, ...]:
-    """Each of ``metrics`` once, with its own ties only if these differ from those of the evaluation.
-
-    If ``preset`` names an order, metrics that have no mean over the orders of tied rows take it.
-    """
+    """Each of ``metrics`` once, with its own ties only if these differ from those of the evaluation."""
     return (*dict.fromkeys(_with_own_ties(metric, definitions, preset) for metric in metrics),)
 
 
 def _with_own_ties(metric: Metric, definitions: Definitions, preset: Preset | None) -> Metric:
     order = None if preset is None or definitions.positions != "dense" else preset.order
     of_groups = metric.of_groups
-    if metric.ties is None and definitions.ties == "expected" and order is not None:
+    if metric.ties is None and definitions.ties == "expected" and order is not None:  # of the preset
         return metric.with_ties(order) if of_groups.declaration.unexpected(of_groups) else metric
     given = definitions.positions != "dense" and metric.ties in ("expected", "block")  # the same with given positions
     return metric.with_ties(None) if metric.ties == definitions.ties or given else metric
 
 
 def validate_plan(plan: Plan) -> None:
-    """Raise :class:`MetricError` if a metric does not fit the definitions or the models, and :class:`SpecError` if the
-    group table would have two columns of one name, or if a comparison has no groups.
-    """
+    """Raise :class:`SpecError` if a metric does not fit the definitions, models or keys of ``plan``."""
     _validate_expectations(plan)
     _validate_groups(plan)
     _validate_references(plan)
     texts = {str(metric).lower() for metric, _ in plan.group_metrics} if plan.group_table else ()
     for key in plan.keys:
         if key.lower() in texts:  # Spark ignores the case of column names
-            raise SpecError(
-                f'the group column "{shorten(key)}" has the name of a metric, a column of the group table: rename it'
-            )
+            of_metric = "has the name of a metric, a column of the group table: rename it"
+            raise SpecError(f'the group column "{shorten(key)}" {of_metric}')
     if plan.compare is not None:
         plan.compare.validate_models(plan.models)
         if not plan.keys:
@@ -417,10 +411,8 @@ def _validate_groups(plan: Plan) -> None:
     for metric in plan.metrics:
         if metric.declaration.needs_groups:
             raise SpecError(f"{metric} is a metric of groups, but no group column is named")
-    definitions = plan.definitions
-    chosen = {"duplicates": "keep", "population": "all", "unretrieved": "zero", "positions": "dense"}
-    for name, needless in chosen.items():
-        if (word := getattr(definitions, name)) != needless:
+    for name in ("duplicates", "population", "unretrieved", "positions"):
+        if (word := getattr(plan.definitions, name)) != getattr(DEFAULTS, name):
             raise SpecError(f"{name}={word} is a setting of groups, but no group column is named")
 
 
@@ -431,7 +423,5 @@ def _validate_references(plan: Plan) -> None:
             problem = f"ref={shorten(reference)} of {shorten(metric)} names no order{did_you_mean(reference, known)}"
             raise MetricError(f"{problem} (allowed: {itemize(known)})")
         if reference in REF.choices and reference in plan.models:
-            raise MetricError(
-                f"ref={reference} of {shorten(metric)} may mean the {reference} or the model of that name: "
-                f"rename the model"
-            )
+            means = f"may mean the {reference} or the model of that name: rename the model"
+            raise MetricError(f"ref={reference} of {shorten(metric)} {means}")

@@ -197,13 +197,7 @@ class PooledMetric(MetricKind):
         of_parts = self._carried_by_parts(merged, subject, metric, carrier)
         return by_groups if of_parts is None else effective_number(of_parts)
 
-    def _carried_by_parts(
-        self,
-        merged: Merged,
-        subject: Subject,
-        metric: Metric,
-        carrier: RowSum,
-    ) -> Floats | None:
+    def _carried_by_parts(self, merged: Merged, subject: Subject, metric: Metric, carrier: RowSum) -> Floats | None:
         """The amount of ``carrier`` in each part (parts), from the sums of parts; None if they lack it."""
         if carrier.name == NEGATIVES:
             every, positives = (
@@ -251,13 +245,10 @@ class PooledMetric(MetricKind):
         return []
 
     def _parts_of_sums(self, merged: Merged, subject: Subject, metric: Metric) -> dict[RowSum, Floats] | None:
-        parts = {}
-        for row_sum in (*ROWS_AND_WEIGHT, *self.sums_of(metric)):
-            limbs = merged.partials.parts.sums.of(subject, row_sum)
-            if limbs is None:
-                return None
-            parts[row_sum] = limbs
-        return parts
+        sums = (*ROWS_AND_WEIGHT, *self.sums_of(metric))
+        parts = {row_sum: merged.partials.parts.sums.of(subject, row_sum) for row_sum in sums}
+        known = {row_sum: limbs for row_sum, limbs in parts.items() if limbs is not None}
+        return known if len(known) == len(parts) else None
 
     def sums_of(self, metric: Metric) -> tuple[RowSum, ...]:
         return outside.row_sums(metric, self.sums)

@@ -69,7 +69,7 @@ class Preset:
 AP_MIN_K = Default("ap", "over", "min_k_relevant", cutoff=True)
 BINARY_GAIN = Default("ndcg", "gain", "binary")
 EXACT_AUC = Default("auc", "exact", "")
-NO_TIE_RULE = "tied scores stand in the order of a sort, or of the rows, which means nothing: ties=expected"
+NO_TIE_RULE = "tied scores keep the order of a sort, or of the rows, which is arbitrary: here ties=expected"
 
 _ALL = (
     Preset(
@@ -80,7 +80,7 @@ _ALL = (
         (
             "scores are read as float32 there: those that differ by less are tied",
             "with its option -c the population is truth",
-            "rbp takes grades for gains there, as RBP of ir_measures without rel does; here a row is relevant or not",
+            "rbp takes grades as gains there, as does RBP of ir_measures without rel; here a row is relevant or not",
             "Accuracy of ir_measures is group_auc",
         ),
     ),
@@ -91,7 +91,7 @@ _ALL = (
         (AP_MIN_K, BINARY_GAIN, EXACT_AUC),
         (
             "ndcg with relevance values is ndcg(gain=exp2); from Python the values are ignored there",
-            "the ideal list of ndcg with relevance values takes them as they stand: the best order where they descend",
+            "the ideal list of ndcg takes relevance values in the given order, which is the best one if they descend",
             "auc with numBins, 1000 by default: bins there are chunks of distinct scores; with one class it is 1 or 0",
         ),
     ),
@@ -102,7 +102,7 @@ _ALL = (
         (),
         (
             NO_TIE_RULE,
-            "an item twice in a list: a Run that is made of a table keeps the last of its scores alone",
+            "an item twice in a list: a Run made from a table keeps only the last of its scores",
             "ndcg_burges and dcg_burges are ndcg(gain=exp2) and dcg(gain=exp2)",
             "precision, recall and f1 without @k are p, r and f there; precision(threshold=0.5) is sparkrank's own",
             "rbp adds up grades there; here a row is relevant or not",
@@ -122,10 +122,10 @@ _ALL = (
         {"undefined": "zero", "duplicates": "keep"},
         (EXACT_AUC,),
         (
-            "average_precision_score and label_ranking_average_precision_score take ties as one step: add ties=block",
+            "average_precision_score and label_ranking_average_precision_score treat ties as one step: add ties=block",
             "label_ranking_average_precision_score of a group without a relevant row is 1: add undefined=one",
-            "roc_auc_score of a group of one class is undefined: add undefined=skip",
-            "dcg_score takes a label below 0 for a gain below 0, and ndcg_score refuses it; here its gain is 0",
+            "roc_auc_score of a group with one class is undefined: add undefined=skip",
+            "dcg_score gives a label below 0 a gain below 0, and ndcg_score refuses it; here its gain is 0",
         ),
     ),
     Preset(
@@ -134,7 +134,7 @@ _ALL = (
         {"undefined": "zero", "population": "truth", "duplicates": "once"},
         (AP_MIN_K, BINARY_GAIN),
         (
-            "MAP and NDCG credit an item that is twice in a list at each place there: add duplicates=keep",
+            "MAP and NDCG credit an item that is twice in a list at both places: add duplicates=keep",
             "novelty is the share of shown items that are new to the user there",
             NO_TIE_RULE,
         ),
@@ -150,7 +150,7 @@ _ALL = (
         (BINARY_GAIN, Default("ndcg", "ideal", "k_relevant", cutoff=True)),
         (
             "an item given twice in the interactions counts twice there, so AP may exceed 1; here it counts once",
-            "an item twice in a list is credited at each place, here too; there R counts it twice as well",
+            "an item twice in a list is credited at both places, here too; there R also counts it twice",
             "divide_by_k=True is ap(over=k)@k, divide_by_achievable=True is ndcg(ideal=judged)@k",
             "r_precision=True is p(over=min_k_relevant)@k",
         ),
@@ -161,9 +161,9 @@ _ALL = (
         {"undefined": "zero", "population": "both", "duplicates": "keep"},
         (AP_MIN_K, BINARY_GAIN, EXACT_AUC),
         (
-            "an item twice in a list is credited at each place, but recall of its Spark class counts it once",
+            "an item twice in a list is credited at both places, but recall of its Spark class counts it once",
             "ap@k is its map_at_k; its map is ap(over=relevant)@k",
-            "r_precision_at_k averages over the users with a hit only",
+            "r_precision_at_k is averaged only over users with a hit",
             "ndcg_at_k of its Python evaluation (1.2) counts a user without a list as 0: add population=truth",
             NO_TIE_RULE,
         ),

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparkrank.base.errors import InputError
 from sparkrank.metrics import fitness as closeness
@@ -119,7 +118,8 @@ def overlap_by_depth(ranking: Ranking, reference: str) -> Depths:
     group = judgments.codes[by_reference]
     other = np.zeros(len(place), np.int64)  # the position of each row in the reference, 0 if it has none
     position, length = place_in_group(group, ranking.groups)
-    other[by_reference] = _first_positions(position, _runs(place[by_reference], position))
+    first = np.flatnonzero((np.diff(place[by_reference], prepend=-1) != 0) | (position == 1))  # of a tie, or a group
+    other[by_reference] = np.repeat(position[first].astype(np.int64), np.diff(first, append=len(position)))
     if judgments.item_row is not None:
         other = other[judgments.item_row]
     own = ranking.lists.place.astype(np.int64)
@@ -150,21 +150,12 @@ def overlap_by_depth(ranking: Ranking, reference: str) -> Depths:
     return Depths(of_depth, depth, shared, agreement, depth == longer[of_depth], shorter, matched)
 
 
-def _runs(place: Ints, position: NDArray[np.int32]) -> Ints:
-    """The starts of runs of equal ``place``; every group starts a new run."""
-    return np.flatnonzero((np.diff(place, prepend=-1) != 0) | (position == 1))
-
-
-def _first_positions(position: NDArray[np.int32], first: Ints) -> Ints:
-    return np.repeat(position[first].astype(np.int64), np.diff(first, append=len(position)))
-
-
 REFERENCE_RANK = "reference_rank"
 REF = Name(
     "ref",
     LABEL,
     "the reference order: label = judged rows, the highest label first; reference_rank = that column, the lowest rank "
-    "first; or the score of another model. Rows that have a score and a reference take part",
+    "first; or the score of another model. Only rows with both a score and a reference take part",
     choices=(LABEL, REFERENCE_RANK),
     named="<model>",
 )
@@ -227,32 +218,18 @@ def _tau_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     return Arithmetic.of([list_table(ranking, columns)], steps)
 
 
-def _share_terms(
-    ranking: Ranking, metric: Metric, rows: PairedRows, counted: tuple[str, str], whole: Step
-) -> Arithmetic:
-    """The share of pairs ``counted``: the name of a column, and the name of its total with half of the tied pairs."""
-    columns, steps = _pair_counts(ranking, rows)
-    column, name = counted
+def _share_terms(ranking: Ranking, metric: Metric, column: str, name: str, whole: str) -> Arithmetic:
+    """The share of the pairs of ``column`` and half of the tied ones, ``name``, in all pairs, ``whole``."""
+    reference = metric.word("ref") if "ref" in metric.declaration.defaults else None
+    rows = paired_rows(ranking, reference)
+    pairs, (columns, steps) = rows.concordance(), _pair_counts(ranking, rows)
     more = [
         step("half of the tied", "times", 0.5, "tied by score"),
         step(name, "plus", column, "half of the tied"),
-        whole,
-        quotient(str(metric), name, whole.name),
+        given(whole, int(pairs.all[0] - (0 if reference else pairs.reference_tied[0]))),
+        quotient(str(metric), name, whole),
     ]
     return Arithmetic.of([list_table(ranking, columns)], [*steps, *more])
-
-
-def _distance_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
-    rows = _paired(ranking, metric)
-    whole = given("pairs", int(rows.concordance().all[0]))
-    return _share_terms(ranking, metric, rows, ("discordant", "out of order"), whole)
-
-
-def _graded_pair_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
-    rows = paired_rows(ranking, None)
-    pairs = rows.concordance()
-    whole = given("pairs of different labels", int(pairs.all[0] - pairs.reference_tied[0]))
-    return _share_terms(ranking, metric, rows, ("concordant", "in order"), whole)
 
 
 def _rank_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
@@ -317,6 +294,7 @@ def _pair_weights(ranking: Ranking, metric: Metric) -> Floats | None:
 
 # Rows of one tie block, some of which the reference ties as well: that many passes compute the chances, in 2 seconds.
 MOST_ALIKE = 2**14
+WEIGHT_IS_OF_GROUPS = "gives weight=log2: rows are discounted by discount=log2, and weight is that of groups"
 
 
 def _fitness(ranking: Ranking, metric: Metric) -> Floats:
@@ -347,7 +325,7 @@ DECLARATIONS = (
     GroupMetric(
         name="pair_auc",
         title="AUC of graded labels inside each group",
-        formula="of the pairs of rows with different labels, the share in the right order, a tied pair counting 1/2",
+        formula="share in the right order of the pairs of rows with different labels, a tied pair counting 1/2",
         undefined="no pair of different labels",
         reference="Hanley, McNeil: Radiology 1982, for more than two grades; Rajaram, Agarwal: NIPS 2005 workshop",
         cutoff="none",
@@ -356,13 +334,14 @@ DECLARATIONS = (
         parameters=(
             weight(
                 "uniform",
-                "uniform = 1; else its listed rows, its relevant rows, or its pairs of different labels",
+                "uniform = 1; rows = its listed rows; relevant = its relevant rows; pairs = its pairs with different "
+                "labels",
                 ("uniform", "rows", "relevant", "pairs"),
                 (("positives", "relevant"),),
             ),
         ),
         values=lambda ranking, metric: pair_auc(paired_rows(ranking, None)),
-        arithmetic=_graded_pair_terms,
+        arithmetic=partial(_share_terms, column="concordant", name="in order", whole="pairs of different labels"),
         weights=_pair_weights,
         interval="logit",
     ),
@@ -375,19 +354,19 @@ DECLARATIONS = (
         reference=f"{KENDALL}; Stuart: Biometrika 1953 (c); as scipy.stats.kendalltau",
         aliases=("kendalltau", "tau"),
         lowest=-1.0,
-        parameters=(Choice("variant", "b", "what the excess of pairs is divided by", choices=("b", "c")), REF),
+        parameters=(Choice("variant", "b", "the divisor of the excess of pairs", choices=("b", "c")), REF),
         values=lambda ranking, metric: kendall_tau(_paired(ranking, metric), metric.word("variant")),
         arithmetic=_tau_terms,
     ),
     _of_two_orders(
         name="kendall_distance",
-        title="share of pairs in the opposite order of a reference order",
+        title="share of pairs in the opposite order to a reference order",
         formula="(discordant pairs + 1/2 · pairs that the score alone ties) / (n(n-1)/2); 0 = same order, 1 = reversed",
         undefined="n < 2",
         reference=f"{KENDALL}; Fagin et al.: PODS 2004 for tied scores",
         higher_is_better=False,
         values=lambda ranking, metric: kendall_distance(_paired(ranking, metric)),
-        arithmetic=_distance_terms,
+        arithmetic=partial(_share_terms, column="discordant", name="out of order", whole="pairs"),
         interval="logit",
     ),
     _of_two_orders(
@@ -405,8 +384,8 @@ DECLARATIONS = (
         name="rbo",
         title="rank-biased overlap with a reference list, extrapolated (RBO_EXT)",
         formula="(1-p)/p · Σ_d p^d · A_d + p^l · A_l, d to the length l of the longer list; A_d = 2·rows in both "
-        "first d / rows of both; beyond the shorter list its agreement goes on; tied rows all stand at their first "
-        "position",
+        "first d / rows of both; beyond the end of the shorter list the agreement at its end continues; tied rows all "
+        "have the first of their positions",
         undefined="one of the lists is empty",
         reference="Webber, Moffat, Zobel: TOIS 2010 (extrapolated, ties as there)",
         parameters=(
@@ -414,7 +393,7 @@ DECLARATIONS = (
             replace(
                 REF,
                 doc="the reference list: label = judged rows, the highest label first; reference_rank = that column, "
-                "the lowest rank first; or the score of another model. The other list are all rows with a score",
+                "the lowest rank first; or the score of another model. The other list is all rows with a score",
             ),
         ),
         values=lambda ranking, metric: rank_biased_overlap(ranking, metric.word("ref"), metric.number("p")),
@@ -423,7 +402,7 @@ DECLARATIONS = (
     ),
     GroupMetric(
         name="fitness",
-        title="closeness of positions to those of a reference order",
+        title="closeness of positions to those in a reference order",
         formula="1/Z · Σ w / (alpha·(|p-q| + 1) + (1-alpha)·p), p = position by score, q = by reference, Z = its value "
         "for p = q; where the reference ties, q follows the score",
         undefined="n = 0",
@@ -436,9 +415,7 @@ DECLARATIONS = (
             Choice("discount", "none", "w: 1, or 1/log2(q+1)", choices=("none", "log2")),
             REF,
         ),
-        check=lambda metric: (
-            "weighs rows as discount=log2 does: weight is that of groups" if metric["weight"] == "log2" else None
-        ),
+        check=lambda metric: WEIGHT_IS_OF_GROUPS if metric["weight"] == "log2" else None,
         values=_fitness,
         arithmetic=_fitness_terms,
         interval="logit",

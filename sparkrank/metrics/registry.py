@@ -37,6 +37,10 @@ def _is_number(given: Any) -> bool:
 
 # For the fields that differ from their default: a test of the value, and what messages call a valid value.
 _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys(
+        ("name", "title", "formula", "undefined", "reference"),
+        (lambda given: isinstance(given, str) and bool(given.strip()), "a text"),
+    ),
     **dict.fromkeys(("aliases", "exclusive", "columns"), (_tuple_of(str), "a tuple of texts")),
     **dict.fromkeys(("parameters", "common"), (_tuple_of(Parameter), "a tuple of parameters")),
     "translations": (_tuple_of(tuple), "a tuple of (alias, parameter, function)"),
@@ -119,18 +123,14 @@ def register(declaration: D) -> D:
 
 
 def _validate_declaration(declaration: Declaration) -> None:
-    for field in ("name", "title", "formula", "undefined", "reference"):
-        text = getattr(declaration, field)
-        if not isinstance(text, str) or not text.strip():
-            raise MetricError(f"{field} of the metric {quote(declaration.name)} is {quote(text)}: a text is needed")
     _validate_field_types(declaration)
     own = [declaration.name, *(alias.removesuffix("@") for alias in declaration.aliases)]
     for name in own:
-        if not _NAME.fullmatch(name) or _PERCENTILE.fullmatch(name):
-            raise MetricError(
-                f"{quote(name)} is not a name of a metric: small letters, digits, _ and . are allowed, a letter or _ "
-                "first" + (", and this asks for a percentile" if _PERCENTILE.fullmatch(name) else "")
-            )
+        is_percentile = _PERCENTILE.fullmatch(name)
+        if is_percentile or not _NAME.fullmatch(name):
+            allowed = "small letters, digits, _ and . are allowed, a letter or _ first"
+            also = ", and this asks for a percentile" if is_percentile else ""
+            raise MetricError(f"{quote(name)} is not a name of a metric: {allowed}{also}")
     if len(set(own)) < len(own):
         raise MetricError(f"the metric {declaration.name} has one name twice: {itemize(own)}")
     parameters = [name for parameter in declaration.all_parameters for name in (parameter.name, *parameter.aliases)]
@@ -146,7 +146,7 @@ def _validate_declaration(declaration: Declaration) -> None:
 def _validate_field_types(declaration: Declaration) -> None:
     for field, given in vars(declaration).items():
         fits, needed = _FIELDS.get(field, (None, ""))
-        if fits is not None and given is not getattr(type(declaration), field) and not fits(given):
+        if fits is not None and given is not getattr(type(declaration), field, ...) and not fits(given):
             raise MetricError(f"{field} of the metric {declaration.name} is {quote(given)}: {needed} is needed")
     if declaration.lowest > declaration.highest:
         raise MetricError(
@@ -171,7 +171,7 @@ def _validate_parameters(declaration: Declaration) -> None:
     of_its_own = {parameter.name for parameter in declaration.all_parameters}
     for name in (*declaration.exclusive, *filter(None, [declaration.at])):
         if name not in of_its_own:
-            raise MetricError(f"{declaration.name} says something of {quote(name)}, and has no such parameter")
+            raise MetricError(f"{declaration.name} refers to {quote(name)}, and has no such parameter")
     if getattr(declaration, "by_rate", False) and not isinstance(declaration.defaults.get("min_rows"), int):
         raise MetricError(
             f"the metric {declaration.name} is by_rate and has no parameter min_rows with a whole number by default, "
@@ -197,8 +197,8 @@ def _alike(one: object, other: object) -> bool:
     """Whether two values are equal, with functions compared by code, as a module imported twice has new functions."""
     if isinstance(one, FunctionType) and isinstance(other, FunctionType):
         return one is other or (one.__code__ == other.__code__ and all(map(_alike, _bound(one), _bound(other))))
-    if type(one) is not type(other):
-        return _same_class(one, other) and _alike(vars(one), vars(other))
+    if _class_of(one) != _class_of(other):
+        return False
     if dataclasses.is_dataclass(one):
         return _alike(vars(one), vars(other))
     if isinstance(one, dict) and isinstance(other, dict):
@@ -208,11 +208,9 @@ def _alike(one: object, other: object) -> bool:
     return bool(one == other)
 
 
-def _same_class(one: object, other: object) -> bool:
-    kind, kind_of_other = type(one), type(other)
-    if not (dataclasses.is_dataclass(one) and dataclasses.is_dataclass(other)):
-        return False
-    return kind.__qualname__ == kind_of_other.__qualname__ and kind.__bases__ == kind_of_other.__bases__
+def _class_of(value: object) -> object:
+    kind = type(value)
+    return (kind.__qualname__, kind.__bases__) if dataclasses.is_dataclass(value) else kind
 
 
 def _bound(function: FunctionType) -> Iterator[object]:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sparkrank.metrics.arithmetic import Arithmetic, given, highest, list_table, spread, step, total, within
+from sparkrank.metrics.arithmetic import LIST, Arithmetic, TermColumn, given, list_table, spread, step, total, within
 from sparkrank.metrics.arithmetic import ratio as quotient
 from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.metric import Metric, NeedsOrder
@@ -177,7 +177,11 @@ def _interpolated_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
         "hits so far": within(spread(ranking, hits.row, hits.through), ranking.stands_at(), None),
         "precision": spread(ranking, hits.row, counted),
     }
-    steps = [given("R", hits.relevant[0]), given("h", needed), highest("highest precision", "precision")]
+    steps = [
+        given("R", hits.relevant[0]),
+        given("h", needed),
+        step("highest precision", "highest", TermColumn(LIST, "precision")),
+    ]
     return Arithmetic.of([list_table(ranking, columns)], [*steps, step(str(metric), "where", "highest precision", "R")])
 
 
@@ -190,7 +194,7 @@ MOST_GRADE = 1000.0  # 2^1024 is no float
 ROUND = Choice(
     "round",
     "up",
-    "how a level becomes a number of hits: up (trec_eval 9, pytrec_eval, ir_measures) or nearest (trec_eval 10)",
+    "how a level is rounded to a number of hits: up (trec_eval 9, pytrec_eval, ir_measures) or nearest (trec_eval 10)",
     choices=("up", "nearest"),
 )
 ADDED = {"up": 0.9, "nearest": 0.5}
@@ -198,9 +202,9 @@ ADDED = {"up": 0.9, "nearest": 0.5}
 DECLARATIONS = (
     of_relevant(
         name="arhr",
-        title="reciprocal hit ranks (ARHR): rr counts the first hit, this every one; equal where R = 1",
+        title="reciprocal hit ranks (ARHR): rr counts the first hit, arhr every hit; they are equal where R = 1",
         formula="Σ over hits within k of 1/i",
-        reference="Deshpande, Karypis: TOIS 2004, of one held-out item a user; summed over several as is common",
+        reference="Deshpande, Karypis: TOIS 2004, for one held-out item per user; the sum over several is common",
         highest=math.inf,
         values=_reciprocal_ranks,
         interval="t",
@@ -221,7 +225,7 @@ DECLARATIONS = (
     ),
     of_relevant(
         name="bpref",
-        title="binary preference: of judged rows alone",
+        title="binary preference, computed from judged rows only",
         formula="1/R · Σ over hits of (1 - min(n, R) / min(R, N)), n = judged non-relevant rows above the hit; "
         "a null label, or one below 0, is not judged",
         reference=f"Buckley, Voorhees: SIGIR 2004; {TREC}: bpref",
@@ -247,7 +251,7 @@ DECLARATIONS = (
     ),
     of_relevant(
         name="infap",
-        title="inferred average precision, for pools judged in part",
+        title="inferred average precision, for partly judged pools",
         formula="1/R · Σ over hits of 1/i + p/i · (r + ε)/(r + n + 2ε), 1 where i = 1, of the rows above the hit: p in "
         "the pool, r relevant, n judged not relevant; a label below 0 is in the pool and not judged; ε = 0.00001",
         reference=f"Yilmaz, Aslam: CIKM 2006; {TREC}: infAP",

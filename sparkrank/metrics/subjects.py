@@ -16,10 +16,7 @@ def slices_of(partials: Partials, plan: Plan) -> list[tuple[str, str | None]]:
 
 
 def subjects_of(partials: Partials, plan: Plan) -> list[Subject]:
-    """Every (model, slice, value) with states; in a window, a model may lack values from days before its first.
-
-    Slice values with fewer than ``plan.least_groups`` groups are left out.
-    """
+    """Every (model, slice, value) with states, of at least ``plan.least_groups`` groups."""
     there = {key.subject for states in (partials.means.results(), partials.sums.limbs()) for key in states}
     small = small_slices(partials, plan)
     values = [value for value in slices_of(partials, plan) if value not in small]

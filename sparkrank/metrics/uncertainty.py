@@ -60,17 +60,12 @@ class Uncertainty:
         return cls(**{**given, "sequential": False, "nights": looks["nights"]})
 
     def __post_init__(self) -> None:
-        level: object = self.level
-        is_number = isinstance(level, (int, float)) and not isinstance(level, bool)
-        if not is_number or not LEAST_LEVEL <= self.level <= MOST_LEVEL:
-            raise SpecError(
-                f"uncertainty.level is {quote(self.level)}: a share from {LEAST_LEVEL} to {MOST_LEVEL} is needed"
-            )
-        nights: object = self.nights
-        if not isinstance(nights, int) or isinstance(nights, bool) or not 1 <= nights <= MOST_NIGHTS:
-            raise SpecError(
-                f"uncertainty.sequential.nights is {quote(nights)}: a whole number from 1 to {MOST_NIGHTS} is needed"
-            )
+        for key, value, kinds, least, most, what in (
+            ("level", self.level, (int, float), LEAST_LEVEL, MOST_LEVEL, "a share"),
+            ("sequential.nights", self.nights, int, 1, MOST_NIGHTS, "a whole number"),
+        ):
+            if not isinstance(value, kinds) or isinstance(value, bool) or not least <= value <= most:
+                raise SpecError(f"uncertainty.{key} is {quote(value)}: {what} from {least} to {most} is needed")
 
     @property
     def look_level(self) -> float:
@@ -84,10 +79,7 @@ class Uncertainty:
         return 1 - (1 - self.level) / self.nights
 
     def validate_single_look(self) -> None:
-        """Raise :class:`SpecError` if intervals of a growing window are asked for, but rows are evaluated once.
-
-        The error probabilities of looks on different days add up, and such an interval does not account for that.
-        """
+        """Raise :class:`SpecError` if intervals of a growing window are asked for, but rows are evaluated once."""
         if self.sequential:
             raise SpecError(
                 "uncertainty.sequential is true, but tables of single days are no data that grow: spend the level over "

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import math
+import operator
+from collections import Counter, defaultdict
+from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any
@@ -48,6 +50,7 @@ OF_A_GROUP = {
     "arhr@5": "",
     "rbo": "p=0.9 p=0.5",
 }
+OF_GROUPS = {name for name, declared in CATALOG.items() if isinstance(declared, GroupMetric)}
 GROUPS = 6
 MODELS = {"one": "one", "two": "two"}
 TIES = ("expected", "item", "worst", "best", "block")
@@ -55,92 +58,89 @@ TIES = ("expected", "item", "worst", "best", "block")
 
 def _rows(seed: int) -> pa.Table:
     """Groups of up to nine rows with few scores, so that most are tied; nulls in scores and labels; items twice."""
-    random = np.random.default_rng(seed)
-    names = ("user", "item", "one", "two", "label", "place", "weight", "worth")
-    rows: dict[str, list[Any]] = {name: [] for name in names}
-    for group in range(GROUPS):
-        worth = float(random.integers(1, 5))
-        for _ in range(int(random.integers(1, 10))):
-            rows["user"].append(group)
-            rows["item"].append(f"i{random.integers(0, 7)}")
-            for model in MODELS:
-                rows[model].append(None if random.random() < 0.15 else float(random.integers(0, 5)) / 4)
-            rows["label"].append(None if random.random() < 0.15 else int(random.integers(-1, 4)))
-            rows["place"].append(None if random.random() < 0.15 else float(random.integers(1, 6)))
-            rows["weight"].append(float(random.integers(1, 4)) / 2)
-            rows["worth"].append(worth)
-    return pa.table(rows)
+    draw = np.random.default_rng(seed)
+    sizes = draw.integers(1, 10, GROUPS)
+    rows = int(sizes.sum())
+
+    def with_nulls(values: np.ndarray) -> pa.Array:
+        return pa.array(values, mask=draw.random(rows) < 0.15)
+
+    return pa.table(
+        {
+            "user": np.repeat(np.arange(GROUPS), sizes),
+            "item": [f"i{item}" for item in draw.integers(0, 7, rows)],
+            **{model: with_nulls(draw.integers(0, 5, rows) / 4) for model in MODELS},
+            "label": with_nulls(draw.integers(-1, 4, rows)),
+            "place": with_nulls(draw.integers(1, 6, rows).astype(float)),
+            "weight": draw.integers(1, 4, rows) / 2,
+            "worth": np.repeat(draw.integers(1, 5, GROUPS).astype(float), sizes),
+        }
+    )
+
+
+def _name(text: str) -> str:
+    return text.partition("(")[0].partition("@")[0]
 
 
 def _texts() -> list[str]:
     """Every declared metric of groups, with each value of its parameters, with a cut-off and without."""
-    found = []
+    texts = [*OF_A_GROUP]
     for text, settings in OF_A_GROUP.items():
         name, at, k = text.partition("@")
-        own = [""] if name == "iprec" else []
-        found += [
-            f"{name}({setting}){at}{k}" if setting else text
-            for setting in (*own, *settings.replace("ref=model", "ref=two").split())
-        ]
-    named = {each.partition("(")[0].partition("@")[0] for each in found}
-    missing = [name for name, declared in CATALOG.items() if isinstance(declared, GroupMetric) and name not in named]
+        texts += [f"{name}({setting}){at}{k}" for setting in settings.replace("ref=model", "ref=two").split()]
+    texts += OF_GROUPS - set(map(_name, texts))
     weighted = ["ndcg(weight=worth)@3", "rr(weight=rows)", "p(weight=relevant,rel=2)@3", "group_auc(tied=zero)"]
-    return list(
-        dict.fromkeys([*OF_A_GROUP, *found, *missing, *weighted, "iprec@0.5", "iprec(round=nearest)@0.5", "r(rel=2)@2"])
-    )
+    return [*dict.fromkeys([*texts, *weighted, "iprec@0.5", "iprec(round=nearest)@0.5", "r(rel=2)@2"])]
 
 
-COLUMNS = {"score": MODELS, "label": "label", "item": "item", "reference_rank": "place"}
+JOINED = {"score": MODELS, "label": "label", "item": "item"}
+COLUMNS = {**JOINED, "reference_rank": "place"}
 # Settings of an evaluation, of which each changes what a list, a position or a mean is.
 SETTINGS: dict[str, dict[str, Any]] = {
     "plain": {},
-    **{f"duplicates={each}": {"duplicates": each} for each in ("once", "first")},
+    **{f"duplicates={word}": {"duplicates": word} for word in ("once", "first")},
     "zero": {"undefined": "zero", "population": "both"},
     "one": {"undefined": "one", "unretrieved": "skip"},
     "drop": {"unjudged": "drop"},
 }
 
 
-def recomputed(found: ExplainedMetric) -> float:
+OPERATIONS: dict[str, Callable[..., float]] = {
+    "sum": lambda column: float(sum(map(Fraction, column))),
+    "highest": lambda column: max([0.0, *column]),
+    "ratio": lambda one, other: one / other if other else math.nan,
+    "share": lambda one, other: one / other if other else 0.0,
+    "times": operator.mul,
+    "plus": operator.add,
+    "minus": operator.sub,
+    "min": min,
+    "max": max,
+    "root": math.sqrt,
+    "where": lambda one, other: one if other else math.nan,
+}
+
+
+def recomputed(explained: ExplainedMetric) -> float:
     """The value of the last step, done again by hand: from the columns as they are shown, and exact but for the end."""
     columns = {
         TermColumn(table.name, name): [value for value in values if value is not None]
-        for table in found.tables
+        for table in explained.tables
         for name, values in table.columns.items()
         if all(value is None or isinstance(value, (int, float)) for value in values)
     }
     done: dict[str, float] = {}
-    for step in found.steps:
-        of = [
-            columns[each] if isinstance(each, TermColumn) else done[each] if isinstance(each, str) else each
-            for each in step.operands
+    for step in explained.steps:
+        operands = [
+            columns[part] if isinstance(part, TermColumn) else done.get(part, part) if isinstance(part, str) else part
+            for part in step.operands
         ]
-        done[step.name] = _done(step.operation, of, step.value)
-    return done[found.steps[-1].name]
-
-
-def _done(operation: str, of: list[Any], given: float) -> float:
-    if operation == "given":
-        return given
-    if operation == "sum":
-        return float(sum(map(Fraction, of[0])))
-    if operation == "highest":
-        return max([0.0, *of[0]])
-    if any(math.isnan(each) for each in of):
-        return math.nan
-    one, other = (*of, 0.0)[:2]
-    with np.errstate(all="ignore"):
-        return {
-            "ratio": lambda: one / other if other else math.nan,
-            "share": lambda: one / other if other else 0.0,
-            "times": lambda: one * other,
-            "plus": lambda: one + other,
-            "minus": lambda: one - other,
-            "min": lambda: min(one, other),
-            "max": lambda: max(one, other),
-            "root": lambda: math.sqrt(one),
-            "where": lambda: one if other else math.nan,
-        }[operation]()
+        if step.operation == "given":
+            done[step.name] = step.value
+        elif any(isinstance(part, float) and math.isnan(part) for part in operands):
+            done[step.name] = math.nan
+        else:
+            done[step.name] = OPERATIONS[step.operation](*operands)
+    return done[explained.steps[-1].name]
 
 
 def _agree(found: float, value: float) -> bool:
@@ -160,23 +160,22 @@ def _accepted(texts: list[str], settings: dict[str, Any]) -> list[str]:
 def _same_by_group(
     rows: pa.Table, texts: list[str], columns: dict[str, Any], settings: dict[str, Any], **more: Any
 ) -> int:
-    ev = sr.evaluate(rows, texts, group="user", **columns, **settings, **more)
-    table = ev.groups.to_pylist()
-    by_group = {(row["user"], row["model"]): row for row in table}
-    names = [str(metric) for metric in ev.plan.metrics]
+    given = {**columns, **settings, **more}
+    by_group = {
+        (row["user"], row["model"]): row for row in sr.evaluate(rows, texts, group="user", **given).groups.to_pylist()
+    }
     checked = 0
-    for user in sorted({row["user"] for row in table}):
-        for found in sr.explain(rows, texts, group={"user": user}, **columns, **settings, **more):
-            row = by_group.get((user, found.model))
-            assert found.metric in names
+    for user in range(GROUPS):
+        for shown in sr.explain(rows, texts, group={"user": user}, **given):
+            row = by_group.get((user, shown.model))
             if row is None:  # the population leaves the group out
-                assert math.isnan(found.counts_as)
-                assert any("left out" in sentence for sentence in found.told)
+                assert math.isnan(shown.counts_as)
+                assert any("left out" in sentence for sentence in shown.told)
                 continue
-            value = row[found.metric]
-            assert found.value == value or (math.isnan(found.value) and math.isnan(value)), found.metric
-            assert _agree(found.steps[-1].value, value), (found.metric, user, found.steps, value)
-            assert _agree(recomputed(found), value), (found.metric, user, found.steps, value)
+            value = row[shown.metric]
+            assert shown.value == value or (math.isnan(shown.value) and math.isnan(value)), shown.metric
+            for again in (shown.steps[-1].value, recomputed(shown)):
+                assert _agree(again, value), (shown.metric, user, shown.steps, value)
             checked += 1
     return checked
 
@@ -192,10 +191,7 @@ UNDER = [
 def test_the_steps_lead_to_the_value_of_the_group_table(ties: str, name: str) -> None:
     settings = {**SETTINGS[name], "ties": ties}
     texts = _accepted(_texts(), settings)
-    missing = {name for name, each in CATALOG.items() if isinstance(each, GroupMetric)} - {
-        text.partition("(")[0].partition("@")[0] for text in texts
-    }
-    assert missing <= ({"err", "iprec", "infap"} if ties == "expected" else set())
+    assert OF_GROUPS - set(map(_name, texts)) <= ({"err", "iprec", "infap"} if ties == "expected" else set())
     seed = TIES.index(ties) * 10 + list(SETTINGS).index(name)
     assert _same_by_group(_rows(seed), texts, COLUMNS, settings) > 100
 
@@ -203,7 +199,7 @@ def test_the_steps_lead_to_the_value_of_the_group_table(ties: str, name: str) ->
 @pytest.mark.parametrize("positions", ["given", "given_from_0"])
 def test_the_steps_where_positions_are_given(positions: str) -> None:
     rows = _rows(7)
-    ranks = [None if each is None else round(each * 4) + (positions == "given") for each in rows["one"].to_pylist()]
+    ranks = [None if score is None else round(score * 4) + (positions == "given") for score in rows["one"].to_pylist()]
     rows = rows.append_column("rank", pa.array(ranks, pa.int64()))
     columns = {"rank": "rank", "label": "label", "item": "item", "reference_rank": "place"}
     settings = {"positions": positions}
@@ -217,10 +213,8 @@ def test_the_steps_where_lists_are_joined_with_a_truth(ties: str) -> None:
     rows = _rows(21)
     lists, truth = rows.select(["user", "item", "one", "two", "worth"]), rows.select(["user", "item", "label"])
     truth = truth.filter(pa.array([group != 3 for group in truth["user"].to_pylist()]))
-    columns = {"score": MODELS, "label": "label", "item": "item"}
-    texts = [text for text in _texts() if "reference_rank" not in text]
-    texts = _accepted(texts, {"ties": ties})
-    assert _same_by_group(lists, texts, columns, {"ties": ties}, truth=truth) > 100
+    texts = _accepted([text for text in _texts() if "reference_rank" not in text], {"ties": ties})
+    assert _same_by_group(lists, texts, JOINED, {"ties": ties}, truth=truth) > 100
 
 
 def test_the_steps_of_arrays() -> None:
@@ -228,43 +222,45 @@ def test_the_steps_of_arrays() -> None:
     rows = pa.table({"user": [1, 2, 2, 3], "found": lists, "liked": [["c", "z"], ["b"], ["q"], []]})
     columns = {"items": "found", "true_items": "liked"}
     texts = ["ndcg", "ap", "p@2", "rr", "bpref"]
-    ev = sr.evaluate(rows, texts, group="user", **columns)
-    values = [(row["user"], *(row[text] for text in texts)) for row in ev.groups.to_pylist()]
-    explained = []
-    for user in (1, 2, 3):
-        for key in sr.explain(rows, texts, group={"user": user}, **columns).keys:
-            explained += [(user, *(each.steps[-1].value for each in group.metrics)) for group in key.groups]
-    same = {tuple(round(each, 12) if not math.isnan(each) else None for each in row) for row in values}
-    assert {tuple(round(each, 12) if not math.isnan(each) else None for each in row) for row in explained} == same
-    assert len(explained) == len(values) == 4
+    table = sr.evaluate(rows, texts, group="user", **columns).groups.to_pylist()
+    values = [(row["user"], *(row[text] for text in texts)) for row in table]
+    explained = [
+        (user, *(shown.steps[-1].value for shown in group.metrics))
+        for user in (1, 2, 3)
+        for key in sr.explain(rows, texts, group={"user": user}, **columns).keys
+        for group in key.groups
+    ]
+    assert len(values) == 4
+    assert sorted(map(_rounded, explained)) == sorted(map(_rounded, values))
+
+
+def _rounded(row: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(-1.0 if math.isnan(value) else round(value, 12) for value in row)
 
 
 def test_what_groups_add_to_pooled_sums_is_all_there_is() -> None:
     """Added up over all groups, the terms of rows give the sums of the day, and the bins its bins."""
     rows = _rows(5)
-    columns = {"score": MODELS, "label": "label", "item": "item", "weight": "weight"}
-    texts = [name for name, each in CATALOG.items() if isinstance(each, PooledMetric)]
+    columns = {**JOINED, "weight": "weight"}
+    texts = [name for name, declared in CATALOG.items() if isinstance(declared, PooledMetric)]
     ev = sr.evaluate(rows, texts, group="user", **columns)
-    found = [list(sr.explain(rows, texts, group={"user": user}, **columns)) for user in range(GROUPS)]
-    by_metric: dict[tuple[str, str], dict[str, float]] = {}
-    for each in itertools.chain.from_iterable(found):
-        sums = by_metric.setdefault((each.metric, each.model), {})
-        for step in each.steps:
-            assert _agree(recomputed(each), each.steps[-1].value)
-            sums[step.name] = sums.get(step.name, 0.0) + step.value
+    sums: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for user in range(GROUPS):
+        for shown in sr.explain(rows, texts, group={"user": user}, **columns):
+            assert _agree(recomputed(shown), shown.steps[-1].value)
+            sums[shown.metric, shown.model].update({step.name: step.value for step in shown.steps})
     for row in ev.metrics.to_pylist():
-        sums = by_metric[row["metric"], row["model"]]
-        assert sums["rows"] == row["n_rows"]
-        assert math.isclose(sums["weight"], row["weight"])
-    for model in MODELS:
-        share = {name: by_metric[f"{name}", model] for name in ("accuracy", "precision", "recall", "brier", "logloss")}
-        for metric, part, whole in (
-            ("precision", "true_positives(threshold=0.5)", "predicted(threshold=0.5)"),
-            ("recall", "true_positives(threshold=0.5)", "positives"),
-        ):
-            assert math.isclose(share[metric][part] / share[metric][whole], ev.value(metric, model=model))
-        for metric, part in (("brier", "squared_error"), ("logloss", "log_loss")):
-            assert math.isclose(share[metric][part] / share[metric]["weight"], ev.value(metric, model=model))
+        added = sums[row["metric"], row["model"]]
+        assert (added["rows"], added["weight"]) == (row["n_rows"], pytest.approx(row["weight"]))
+    for metric, part, whole in (
+        ("precision", "true_positives(threshold=0.5)", "predicted(threshold=0.5)"),
+        ("recall", "true_positives(threshold=0.5)", "positives"),
+        ("brier", "squared_error", "weight"),
+        ("logloss", "log_loss", "weight"),
+    ):
+        for model in MODELS:
+            added = sums[metric, model]
+            assert math.isclose(added[part] / added[whole], ev.value(metric, model=model))
 
 
 def test_what_a_list_adds_to_all_lists() -> None:

@@ -43,20 +43,14 @@ def test_what_is_written_is_what_is_read(parts: Asked, random_case: random.Rando
 
 
 @settings(PATIENT, max_examples=examples(400))
-@given(asked())
-def test_the_canonical_text_is_the_identity(parts: Asked) -> None:
+@given(asked(), asked())
+def test_the_canonical_text_is_the_identity(parts: Asked, other: Asked) -> None:
     metric = Metric.parse(text(parts))
     again = Metric.parse(str(metric))
     assert (again, hash(again), str(again)) == (metric, hash(metric), str(metric))
     assert Metric.parse(metric.definition) == metric  # with every default written out
     assert " " not in str(metric)
-
-
-@settings(PATIENT)
-@given(asked(), asked())
-def test_equal_texts_are_equal_metrics(one: Asked, other: Asked) -> None:
-    left, right = Metric.parse(text(one)), Metric.parse(text(other))
-    assert (left == right) == (str(left) == str(right))
+    assert (metric == Metric.parse(text(other))) == (str(metric) == str(Metric.parse(text(other))))
 
 
 # What is typed, and what tables hold. SetF is trec_eval's set_F.x = (x+1)PR/(R + xP): its x is the square of our beta.
@@ -81,10 +75,8 @@ CANONICAL = """
     roc_auc                                auc
 
     ndcg(gain=linear, ideal=judged)@10     ndcg@10
-    rbp(p=0.80)                            rbp
     p(rel=2.0)@3                           p(rel=2)@3
     p( rel = 0.5 , over = k )@ 5           p(rel=0.5)@5
-    ap(rel=2,over=k)@5                     ap(over=k,rel=2)@5
     ndcg(ideal=[3.0, 2,0.50])              ndcg(ideal=[3,2,0.5])
     ndcg(ideal=k_relevant)@4194304         ndcg(ideal=k_relevant)@4194304
     ndcg(discount=log2)@10                 ndcg@10
@@ -124,7 +116,6 @@ REFUSED = {
     # The text, then what the sentence must contain: what is wrong, the nearest name, all that is allowed.
     "": ("is not a metric", "name@k"),
     "ndcg@": ('"ndcg@" is not a metric',),
-    "ndcg@10@20": ('"ndcg@10@20" is not a metric',),
     "ndgc@10": ('"ndgc"', '"ndgc@10"', 'did you mean "ndcg"?', ALL_NAMES),
     "precison@5": ('"precison"', 'did you mean "precision"?', ALL_NAMES),
     "xyzzy": ('unknown metric "xyzzy"', ALL_NAMES),
@@ -134,9 +125,7 @@ REFUSED = {
     "accuracy(threshold=nan)": ("threshold=nan", "a number"),
     "fbeta(beta=0)": ("beta=0", "between 1e-09 and 1000000"),
     "ece(bins=0)": ("bins=0", "whole number from 1 to 1000000"),
-    "auc_up(min_rows=0)": ("min_rows=0", "whole number from 1"),
     "ndcg@0": ('"ndcg@0"', "whole number from 1"),
-    "ndcg@-1": ('"ndcg@-1"', "whole number from 1"),
     "ndcg(gain=exp2,ideal=[3,401])": ("2^401", "grades up to 400"),
     "p@2147483648": ("2147483648", "whole number from 1 to 2147483647"),
     "ndcg@ten": ('"ndcg@ten"', "whole number from 1"),
@@ -146,7 +135,6 @@ REFUSED = {
     "auc(binary)": ('"binary"', "bits, digits, exact, rel"),
     "ap(over=retrieved)": ("over=retrieved", '"ap(over=retrieved)"', "relevant|min_k_relevant|k|hits|"),
     "ndcg(ideal=3)": ("ideal=3", "judged|retrieved|k_relevant|[grade,...]"),
-    "ndcg(ideal=[])": ("ideal=[]", "[grade,...]"),
     "ndcg(ideal=[3,x])": ("ideal=[3,x]", "[grade,...]"),
     "ndcg(ideal=[inf])": ("ideal=[inf]", "[grade,...]"),
     "dcg(discount=ln)": ("discount=ln", "log2|zipf|[discount,...]"),
@@ -159,7 +147,6 @@ REFUSED = {
     "rbp(p=1)": ("p=1", "between 0 and 1"),
     "iprec@2": ('recall=2 in "iprec@2"', "a number from 0 to 1"),
     "iprec(recall=0.1)@0.2": ("recall twice",),
-    "f(beta=0)@5": ("beta=0", "between 1e-09 and 1000000"),
     "f(beta=1e200)@5": ("beta=1e200", "between 1e-09 and 1000000"),
     "err(max_grade=2000)": ("max_grade=2000", "between 0 and 1000"),
     "p(rel=high)@5": ("rel=high", "a number"),
@@ -173,7 +160,6 @@ REFUSED = {
     "p(over=k,over=retrieved)@5": ('"p(over=k,over=retrieved)@5"', "over twice"),
     "ndcg(gain=exp2,dcg=log2)": ("gain twice",),
     "ap(over=min_k_relevant)": ("needs a cut-off", "over=min_k_relevant"),
-    "p(over=min_k_relevant)": ("needs a cut-off", "over=min_k_relevant"),
     "ndcg(ideal=k_relevant)": ("needs a cut-off", "ideal=k_relevant"),
     "ndcg(ideal=k_relevant)@5000000": ("an ideal list of k items", "a cut-off up to 4194304"),
     "ndcg(rel=2)@10": ("rel with gain=linear", "gain=binary"),
@@ -184,7 +170,5 @@ REFUSED = {
 def test_refused(typed: str) -> None:
     with pytest.raises(MetricError) as refused:
         Metric.parse(typed)
-    for part in REFUSED[typed]:
-        assert part in str(refused.value)
-    assert isinstance(refused.value, SpecError)
-    assert refused.value.exit_code == 2
+    assert [part for part in REFUSED[typed] if part not in str(refused.value)] == []
+    assert (isinstance(refused.value, SpecError), refused.value.exit_code) == (True, 2)

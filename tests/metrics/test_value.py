@@ -57,57 +57,52 @@ def test_an_undefined_value_is_nan() -> None:
 
 
 SLICES = ["country", "mobile", "level", "since", ["country", "level"]]
+OF_SLICES: list[tuple[object, float]] = [
+    (None, 0.75),
+    ({"country": "de"}, 0.5),
+    ("country=de", 0.5),
+    ("country=a,b", 1.0),
+    ("country=a\\,b", 1.0),
+    ({"mobile": True}, 0.5),
+    ({"level": 2}, 1.0),
+    ({"since": dt.date(2026, 1, 2)}, 0.75),
+    ({"country": "de", "level": 1}, 0.5),
+    ({"level": 2, "country": "a,b"}, 1.0),
+]
+WITHOUT_A_VALUE = [{"country": None}, "country=(null)", "country=(null),level=3", {"country": None, "level": 3}]
 
 
-@pytest.mark.parametrize(
-    ("of", "value"),
-    [
-        (None, 0.75),
-        ({"country": "de"}, 0.5),
-        ("country=de", 0.5),
-        ("country=a,b", 1.0),
-        ("country=a\\,b", 1.0),
-        ({"mobile": True}, 0.5),
-        ({"level": 2}, 1.0),
-        ({"since": dt.date(2026, 1, 2)}, 0.75),
-        ({"country": "de", "level": 1}, 0.5),
-        ({"level": 2, "country": "a,b"}, 1.0),
-    ],
-)
-def test_a_value_of_a_slice(of: object, value: float) -> None:
-    assert evaluated(["rr"], slices=SLICES).value("rr", slice=of) == value
+def test_a_value_of_a_slice() -> None:
+    """Rows without a value are a slice, too."""
+    ev = evaluated(["rr", "p@1"], slices=SLICES)
+    assert [(asked, ev.value("rr", slice=asked)) for asked, _ in OF_SLICES] == OF_SLICES
+    assert [ev.value("p@1", slice=asked) for asked in (*WITHOUT_A_VALUE, {"mobile": None})] == [0.0] * 5
 
 
-@pytest.mark.parametrize(
-    "of",
-    [{"country": None}, "country=(null)", "country=(null),level=3", {"country": None, "level": 3}, {"mobile": None}],
-)
-def test_rows_without_a_value_are_a_slice(of: object) -> None:
-    assert evaluated(["p@1"], slices=SLICES).value("p@1", slice=of) == 0.0
+REFUSED: list[tuple[dict, str]] = [
+    ({"metric": "ndgc@2"}, 'no metric "ndgc@2" was evaluated, did you mean "ndcg@2"? (there are: ndcg@2, rr)'),
+    ({"metric": "ndcg@3"}, 'no metric "ndcg@3" was evaluated, did you mean "ndcg@2"?'),
+    ({"model": "mm"}, 'no model "mm" was evaluated'),
+    ({"model": None}, "there are several models, so model= is needed (there are: m, n)"),
+    ({"slice": "contry=de"}, 'no slice "contry=de" was evaluated, did you mean "country=de"?'),
+    ({"slice": {"country": "dee"}}, 'no slice "country=dee" was evaluated, did you mean "country='),
+    ({"slice": {}}, 'no slice "" was evaluated'),
+    ({"slice": ["c", "p"]}, "slice is ['c', 'p']: a mapping of columns to values, or a text such as "),
+    ({"slice": ("country", "de")}, "slice is ('country', 'de'): a mapping"),
+    ({"metric": 0}, "metric is 0: a text is needed"),
+    ({"metric": ["rr"]}, "metric is ['rr']: a text is needed"),
+    ({"model": 5}, 'no model "5" was evaluated'),
+]
 
 
-@pytest.mark.parametrize(
-    ("asked", "told"),
-    [
-        ({"metric": "ndgc@2"}, 'no metric "ndgc@2" was evaluated, did you mean "ndcg@2"? (there are: ndcg@2, rr)'),
-        ({"metric": "ndcg@3"}, 'no metric "ndcg@3" was evaluated, did you mean "ndcg@2"?'),
-        ({"metric": "rr", "model": "mm"}, 'no model "mm" was evaluated'),
-        ({"metric": "rr", "model": None}, "there are several models, so model= is needed (there are: m, n)"),
-        ({"metric": "rr", "slice": "contry=de"}, 'no slice "contry=de" was evaluated, did you mean "country=de"?'),
-        ({"metric": "rr", "slice": {"country": "dee"}}, 'no slice "country=dee" was evaluated, did you mean "country='),
-        ({"metric": "rr", "slice": {}}, 'no slice "" was evaluated'),
-    ],
-)
-def test_what_was_not_evaluated_is_told(asked: dict, told: str) -> None:
+def test_what_was_not_evaluated_is_told() -> None:
     ev = evaluated(["ndcg@2", "rr"], {"m": "m", "n": "n"}, slices=["country"])
-    with pytest.raises(KeyError) as refused:
-        ev.value(**{"model": "m", **asked})
-    assert told in str(refused.value)
-    assert isinstance(refused.value, UnknownResultError)
-    assert isinstance(refused.value, sr.SparkrankError)
-
-
-def test_without_slices_none_is_there() -> None:
+    for asked, sentence in REFUSED:
+        with pytest.raises(KeyError) as refused:
+            ev.value(**{"metric": "rr", "model": "m", **asked})
+        assert str(refused.value).startswith(sentence)
+        assert isinstance(refused.value, UnknownResultError)
+        assert isinstance(refused.value, sr.SparkrankError)
     with pytest.raises(UnknownResultError, match="no slices were asked for"):
         evaluated(["rr"]).value("rr", slice="country=de")
 
@@ -127,29 +122,12 @@ def test_a_long_name_is_not_repeated() -> None:
         assert len(str(refused.value)) < 500
 
 
-@pytest.mark.parametrize(
-    ("asked", "told"),
-    [
-        ({"slice": ["c", "p"]}, r"^slice is \['c', 'p'\]: a mapping of columns to values, or a text such as "),
-        ({"slice": ("country", "de")}, r"^slice is \('country', 'de'\): a mapping"),
-        ({"metric": 0}, "^metric is 0: a text is needed"),
-        ({"metric": ["rr"]}, r"^metric is \['rr'\]: a text is needed"),
-        ({"model": 5}, '^no model "5" was evaluated'),
-    ],
-    ids=str,
-)
-def test_what_is_no_name_is_told(asked: dict, told: str) -> None:
-    ev = evaluated(["rr"], slices=["country"])
-    with pytest.raises(UnknownResultError, match=told):
-        ev.value(**{"metric": "rr", **asked})
-
-
 def test_the_metrics_that_there_are() -> None:
     ev = evaluated(["ndcg@2", "MRR", "median(rr)"], {"m": "m", "n": "n"})
     assert list(ev) == ["ndcg@2", "rr", "median(rr)"]
     assert "nDCG@2" in ev
     assert sr.Metric.parse("mrr") in ev
-    assert [each in ev for each in ("ap", "no metric", "", 0, None, ["rr"])] == [False] * 6
+    assert [asked in ev for asked in ("ap", "no metric", "", 0, None, ["rr"])] == [False] * 6
     with pytest.raises(UnknownResultError, match=r"^metric is 0"):
         ev[0]
 

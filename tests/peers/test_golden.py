@@ -58,22 +58,18 @@ def printed_of(name: str, golden: Path) -> dict[str, Any]:
     """What the libraries print for `name`."""
     if name in FEATURES:
         return read(golden / "lightgbm_rank_train.json")[f"train_{name}"]
-    found = read(golden / RUNS[name][2])
-    return found["wt11"] if name == "wt11" else found
+    printed = read(golden / RUNS[name][2])
+    return printed["wt11"] if name == "wt11" else printed
 
 
 def rows_of(name: str, data: Path) -> list[Impression]:
     """The impressions of `name`."""
-    if name in FEATURES:
-        return _learning_to_rank(data / "lightgbm_rank" / "train.csv", f"score_{name}")
-    qrels, run, _ = RUNS[name]
-    return join_truth(trec.read_run(data / run), trec.read_qrels(data / qrels))
-
-
-def _learning_to_rank(path: Path, score: str) -> list[Impression]:
-    with path.open(encoding="utf-8", newline="") as file:
-        records = list(csv.DictReader(file))
-    return [Impression(r["group"], r["item"], float(r[score]), float(r["label"])) for r in records]
+    if name not in FEATURES:
+        qrels, run, _ = RUNS[name]
+        return join_truth(trec.read_run(data / run), trec.read_qrels(data / qrels))
+    with (data / "lightgbm_rank" / "train.csv").open(encoding="utf-8", newline="") as file:
+        rows = [(row["group"], row["item"], row[f"score_{name}"], row["label"]) for row in csv.DictReader(file)]
+    return [Impression(group, item, float(score), float(label)) for group, item, score, label in rows]
 
 
 def differing(got: dict[str, float], expected: dict[str, float], tolerance: float) -> dict[str, tuple[float, float]]:

@@ -18,6 +18,7 @@ from tests.peers import trec
 from tests.peers.harness import Evaluation, Impression, evaluate
 from tests.peers.rankings import (
     CUTOFFS,
+    EXACT,
     assert_close,
     by_group,
     graded_labels,
@@ -87,11 +88,10 @@ def test_expected_ties_are_the_mean_of_pytrec_eval_over_all_item_names(
     names = {f"{name}_{k}" for name in ("P", "recall", "map_cut", "ndcg_cut", "success") for k in (1, 2, 3, 20)}
     texts = trec.metric_texts(names | {"map", "ndcg", "recip_rank", "Rprec", "set_P", "set_recall", "set_F"})
     answer = evaluate(rows, list(texts.values()), ties="expected", undefined="zero")
-    printed = pytrec_eval.RelevanceEvaluator(qrels, ASKED).evaluate(run) if run else {}
-    for name in texts:
-        values = [of_query[name] for of_query in printed.values() if name in of_query]
-        if values:
-            assert_close(answer.counted(texts[name])["q0"], sum(values) / len(values), name)
+    printed = list(pytrec_eval.RelevanceEvaluator(qrels, ASKED).evaluate(run).values()) if run else []
+    for name in texts if printed else ():
+        mean = sum(of_query[name] for of_query in printed) / len(printed)
+        assert_close(answer.counted(texts[name])["q0"], mean, name)
 
 
 # ir_measures -------------------------------------------------------------------------------------------------------
@@ -124,22 +124,21 @@ def test_trec_eval_weighs_recall_by_beta_where_van_rijsbergen_takes_its_square(
 ) -> None:
     """Its set_F, and so ir_measures' SetF(beta=4), is f(beta=2)."""
     qrels, run = qrels_and_run(rows)
-    text = f"f(beta={b!r})"
-    answer = evaluate(rows, text, **trec.DEFINITIONS)
+    values = evaluate(rows, f"f(beta={b!r})", **trec.DEFINITIONS).counted(f"f(beta={b!r})")
     for metric in ir_measures.iter_calc([ir_measures.SetF(beta=b * b)], qrels, run) if qrels and run else ():
-        assert_close(answer.counted(text)[metric.query_id], metric.value, metric)
+        assert_close(values[metric.query_id], metric.value, metric)
 
 
 def compare_with_ir_measures(
-    ir_measures: ModuleType, names: list[str], qrels: dict[str, Any], run: dict[str, Any], answer: Evaluation
+    ir_measures: ModuleType, names: list[str], qrels: dict[str, Any], run: dict[str, Any], answer: Evaluation, **within
 ) -> None:
     measures = [ir_measures.parse_measure(name) for name in names]
     assert [str(measure) for measure in measures] == names
-    compared = 0
-    for metric in ir_measures.iter_calc(measures, qrels, run):
-        assert_close(answer.counted(str(metric.measure))[metric.query_id], metric.value, metric)
-        compared += 1
-    assert compared == len(names) * len(qrels)
+    compared = list(ir_measures.iter_calc(measures, qrels, run))
+    assert len(compared) == len(names) * len(qrels)
+    for metric in compared:
+        got = answer.counted(str(metric.measure))[metric.query_id]
+        assert math.isclose(got, metric.value, **(within or {"rel_tol": EXACT, "abs_tol": EXACT})), metric
 
 
 # ranx --------------------------------------------------------------------------------------------------------------
@@ -204,12 +203,12 @@ def test_scikit_learn_average_precision(sklearn_metrics: ModuleType, rows: list[
     answer = evaluate(rows, "ap", preset="sklearn", ties="block")
     for group, members in by_group(rows).items():
         scores, labels = [row.score for row in members], [row.label for row in members]
-        if any(labels):
-            expected = sklearn_metrics.label_ranking_average_precision_score([labels], [scores])
-            assert_close(answer.values["ap"][group], expected, group)
-            assert_close(answer.values["ap"][group], sklearn_metrics.average_precision_score(labels, scores), group)
-        else:
+        if not any(labels):
             assert math.isnan(answer.values["ap"][group])
+            continue
+        as_list = sklearn_metrics.label_ranking_average_precision_score([labels], [scores])
+        for expected in (as_list, sklearn_metrics.average_precision_score(labels, scores)):
+            assert_close(answer.values["ap"][group], expected, group)
 
 
 def test_err_is_that_of_trec_s_web_track(ir_measures: ModuleType) -> None:
@@ -223,11 +222,5 @@ def test_err_is_that_of_trec_s_web_track(ir_measures: ModuleType) -> None:
         for item, score in enumerate(draw.permutation(12))
     ]
     names = ["ERR@1", "ERR@3", "ERR@20"]
-    compared = 0
     answer = evaluate(rows, names, **trec.DEFINITIONS)
-    qrels, run = qrels_and_run(rows)
-    for metric in ir_measures.iter_calc([ir_measures.parse_measure(name) for name in names], qrels, run):
-        got = answer.counted(str(metric.measure))[metric.query_id]
-        assert math.isclose(got, metric.value, abs_tol=6e-6), metric
-        compared += 1
-    assert compared == 90
+    compare_with_ir_measures(ir_measures, names, *qrels_and_run(rows), answer, abs_tol=6e-6)

@@ -12,15 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.peers.harness import Impression, evaluate
-from tests.peers.rankings import (
-    EXACT,
-    assert_close,
-    by_group,
-    graded_labels,
-    impressions,
-    looking,
-    tied_scores,
-)
+from tests.peers.rankings import EXACT, assert_close, by_group, graded_labels, impressions, looking, tied_scores
 
 pytestmark = pytest.mark.peer
 
@@ -60,21 +52,17 @@ def test_auc_of_groups_and_of_the_day(
 
 
 def weighted_mean(values: dict[Hashable, float], weight: str, rows: list[Impression], rel: int) -> float:
-    if not values:
-        return math.nan
     weights = []
     for group in values:
         labels = [row.label for row in rows if row.group == group and row.score is not None]
         positives = sum(label is not None and label >= rel for label in labels)
-        negatives = len(labels) - positives
-        each = {"uniform": 1, "rows": len(labels), "positives": positives, "pairs": positives * negatives}
-        weights.append(each[weight])
-    return float(np.average(list(values.values()), weights=weights))
+        pairs = positives * (len(labels) - positives)
+        weights.append({"uniform": 1, "rows": len(labels), "positives": positives, "pairs": pairs}[weight])
+    return float(np.average(list(values.values()), weights=weights)) if values else math.nan
 
 
 def assert_same(got: float, expected: float) -> None:
-    assert math.isnan(got) == math.isnan(expected)
-    assert math.isnan(got) or math.isclose(got, expected, abs_tol=EXACT)
+    assert (math.isnan(got) and math.isnan(expected)) or math.isclose(got, expected, abs_tol=EXACT)
 
 
 @looking

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from types import ModuleType
 
 import pytest
@@ -13,13 +13,7 @@ from hypothesis import strategies as st
 from sparkrank.metrics import CATALOG, PRESETS, Definitions, Metric
 from tests.peers import vectors
 from tests.peers.harness import Impression, evaluate
-from tests.peers.rankings import (
-    assert_close,
-    by_group,
-    impressions,
-    looking,
-    qrels_and_run,
-)
+from tests.peers.rankings import assert_close, by_group, impressions, looking, qrels_and_run
 
 pytestmark = pytest.mark.peer
 
@@ -90,17 +84,14 @@ def test_a_bare_text_gives_the_number_of_the_library(preset: str, vectors_folder
 
 
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=lambda preset: preset.name)
-def test_a_preset_is_made_of_what_there_is(preset) -> None:
+def test_a_preset_names_what_differs_and_nothing_else(preset) -> None:
     Definitions.of(preset, {})
     for default in preset.defaults:
-        declaration = CATALOG[default.metric]
-        at = "" if default.cutoff is False or declaration.cutoff == "none" else "@3"
+        at = "" if default.cutoff is False or CATALOG[default.metric].cutoff == "none" else "@3"
         bare, setting = f"{default.metric}{at}", "=".join(filter(None, (default.parameter, default.value)))
-        assert (
-            Metric.parse(bare, preset)[default.parameter]
-            == Metric.parse(f"{default.metric}({setting}){at}")[default.parameter]
-        )
-        assert Metric.parse(bare, preset) != Metric.parse(bare), "a preset names what differs, and nothing else"
+        written = Metric.parse(f"{default.metric}({setting}){at}")
+        assert Metric.parse(bare, preset)[default.parameter] == written[default.parameter]
+        assert Metric.parse(bare, preset) != Metric.parse(bare)
 
 
 def test_ranx_adds_up_grades_in_rbp(ranx: ModuleType) -> None:
@@ -138,10 +129,9 @@ def test_what_is_given_wins_over_the_preset() -> None:
     rows = [Impression("u", f"i{place}", -float(place), label) for place, label in enumerate((0.0, 1.0, 0.0, 2.0, 1.0))]
     texts = ["ap@2", "ap(over=relevant)@2", "ndcg", "ndcg(gain=linear)"]
     answer = evaluate([*rows, Impression("v", "x", None, 0.0)], texts, preset="mllib", undefined="skip")
-    values: dict[str, dict[Hashable, float]] = {text: dict(answer.values[text]) for text in texts}
-    assert values["ap@2"]["u"] == (1 / 2) / 2
-    assert values["ap(over=relevant)@2"]["u"] == (1 / 2) / 3
+    preset_ap, own_ap, preset_ndcg, own_ndcg = (answer.values[text]["u"] for text in texts)
+    assert (preset_ap, own_ap) == ((1 / 2) / 2, (1 / 2) / 3)
     binary = (1 / math.log2(3) + 1 / math.log2(5) + 1 / math.log2(6)) / (1 + 1 / math.log2(3) + 1 / math.log2(4))
-    assert values["ndcg"]["u"] == pytest.approx(binary, rel=1e-15)
-    assert values["ndcg(gain=linear)"]["u"] != values["ndcg"]["u"]
+    assert preset_ndcg == pytest.approx(binary, rel=1e-15)
+    assert own_ndcg != preset_ndcg
     assert math.isnan(answer.counted("ap@2")["v"])

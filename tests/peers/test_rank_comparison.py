@@ -77,13 +77,9 @@ def test_a_large_group_among_small_ones(scipy_stats: ModuleType) -> None:
     scores = draw.normal(size=len(codes)).round(5)
     label = (scores + draw.normal(size=len(codes))).round(4)
     rows = paired_rows(Ranking(Judgments(codes, label, groups), scores), LABEL)
-    found = {
-        "b": correlation.kendall_tau(rows, "b"),
-        "c": correlation.kendall_tau(rows, "c"),
-        "spearman": correlation.spearman(rows),
-    }
+    values = [*(correlation.kendall_tau(rows, variant) for variant in "bc"), correlation.spearman(rows)]
     for group in (0, 1, groups - 1):
         x, y = scores[codes == group], label[codes == group]
-        assert found["b"][group] == pytest.approx(scipy_stats.kendalltau(x, y).statistic, abs=1e-12)
-        assert found["c"][group] == pytest.approx(scipy_stats.kendalltau(x, y, variant="c").statistic, abs=1e-12)
-        assert found["spearman"][group] == pytest.approx(scipy_stats.spearmanr(x, y).statistic, abs=1e-12)
+        theirs = [scipy_stats.kendalltau(x, y, variant=variant) for variant in "bc"] + [scipy_stats.spearmanr(x, y)]
+        expected = [test.statistic for test in theirs]
+        assert [value[group] for value in values] == pytest.approx(expected, abs=1e-12)

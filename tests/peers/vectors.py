@@ -45,8 +45,10 @@ def question(case: Record) -> Question:
     """The case in sparkrank's words. Raises `NotCoveredError` with the reason when these cannot say it."""
     metric, parameters = case["metric"], case["params"]
     text, undefined = metric_text(metric, parameters), undefined_as(metric, parameters)
-    if "mean" in case["expected"]:
-        _validate_aggregate(metric, parameters)
+    aggregate, weighted = parameters.get("aggregate", "mean"), ("weighted_by_count", "weighted_by_positives")
+    covered = ("mean", "ci_half_width", "sum", "median", *(weighted if metric == "auc" else ()))
+    if "mean" in case["expected"] and aggregate not in covered:
+        raise NotCoveredError(f"aggregate {aggregate}")
     return Question(tables_of(case), text, undefined, factor_of(metric, parameters))
 
 
@@ -90,21 +92,8 @@ def _differences(case: Record, asked: Question, answer: Evaluation) -> list[str]
     ]
 
 
-def _median(asked: Question) -> str:
-    return f"median({asked.metric})"
-
-
 def _medians(case: Record, asked: Question) -> list[str]:
-    return [_median(asked)] if case["params"].get("aggregate") == "median" else []
-
-
-def _validate_aggregate(metric: str, parameters: Parameters) -> None:
-    aggregate = parameters.get("aggregate", "mean")
-    covered = ["mean", "ci_half_width", "sum", "median"]
-    if metric == "auc":
-        covered += ["weighted_by_count", "weighted_by_positives"]
-    if aggregate not in covered:
-        raise NotCoveredError(f"aggregate {aggregate}")
+    return [f"median({asked.metric})"] if case["params"].get("aggregate") == "median" else []
 
 
 def _compared(case: Record, asked: Question, answer: Evaluation) -> Iterator[tuple[Hashable, float | str, float]]:
@@ -123,7 +112,7 @@ def _aggregate(parameters: Parameters, asked: Question, answer: Evaluation, aggr
     if asked.metric in answer.days:
         return answer.days[asked.metric]
     if aggregate == "median":
-        return answer.percentiles[_median(asked)]
+        return answer.percentiles[f"median({asked.metric})"]
     mean = answer.means[asked.metric]
     if mean.weight == 0:  # no group is in the mean: NaN here, and in the case what the parameters say
         assert math.isnan(mean.value)

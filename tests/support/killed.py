@@ -41,11 +41,17 @@ def counting(steps: int, how: type[BaseException] = Killed) -> Callable[[Callabl
     return counted
 
 
-def stop_after(
-    patch: pytest.MonkeyPatch, steps: int, how: type[BaseException]
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Let ``steps`` changes of folders and files through and raise ``how`` at the next; returns what counts more."""
+def survives(steps: int, how: type[BaseException], write: Callable[[], object], *, counts_syncs: bool = True) -> bool:
+    """Whether ``write`` is not stopped by ``how`` after ``steps`` changes of folders and files. Nothing is synced: that
+    takes long, and changes nothing that a reader sees.
+    """
     counted = counting(steps, how)
-    for owner, name in CHANGES:
-        patch.setattr(owner, name, counted(getattr(owner, name)))
-    return counted
+    with pytest.MonkeyPatch.context() as patch:
+        for owner, name in CHANGES:
+            patch.setattr(owner, name, counted(getattr(owner, name)))
+        patch.setattr(os, "fsync", counted(lambda _: None) if counts_syncs else lambda _: None)
+        try:
+            write()
+        except how:
+            return False
+    return True

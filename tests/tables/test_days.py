@@ -7,6 +7,7 @@ import itertools
 import os
 import shutil
 import stat
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,38 +17,45 @@ import pytest
 
 from sparkrank.base.errors import SparkrankError
 from sparkrank.tables.commit import days, locks
-from tests.support.killed import Killed, stop_after
+from tests.support.killed import Killed, survives
 from tests.support.written_days import paths_in, tables_of, write_day
 
-DAY = "2026-11-19"
+DAY, OTHER = "2026-11-19", "2026-11-18"
 NAMES = ("metrics", "groups", "runs")
 
 
-def _shown(output: Path, names=NAMES, column: str = "day", day: str = DAY) -> dict[str, int | None]:
+def _shown(output: Path, column: str = "day", day: str = DAY) -> dict[str, int | None]:
     """The value that each table shows for the day, None where it shows no row."""
-    shown = {}
-    for name in names:
-        folder = output / name / f"{column}={day}"
-        shown[name] = ds.dataset(folder).to_table()["value"].to_pylist()[0] if folder.exists() else None
-    return shown
+    folders = {name: output / name / f"{column}={day}" for name in NAMES}
+    return {
+        name: ds.dataset(folder).to_table()["value"].to_pylist()[0] if folder.exists() else None
+        for name, folder in folders.items()
+    }
 
 
-def test_a_day_comes_and_is_replaced(tmp_path: Path) -> None:
-    write_day(str(tmp_path), DAY, tables_of(1, NAMES))
-    assert _shown(tmp_path) == dict.fromkeys(NAMES, 1)
-    write_day(str(tmp_path), DAY, tables_of(2, NAMES))
-    assert _shown(tmp_path) == dict.fromkeys(NAMES, 2)
-    assert len(_runs(tmp_path)) == 2  # the one before stays for readers that have it open
+def _runs(output: Path) -> list[Path]:
+    return [run for run in (output / "_runs").iterdir() if run.is_dir()]
 
 
-@pytest.mark.parametrize("keep", [0, 1, 2])
-def test_as_many_runs_stay_as_are_kept(tmp_path: Path, keep: int) -> None:
-    """The last ones that were shown; those of other days are not counted."""
-    write_day(str(tmp_path), "2026-11-18", tables_of(9, NAMES), how=days.Commit(keep_runs=keep))
+@pytest.mark.parametrize("keep", [None, 0, 1, 2])
+def test_a_day_is_replaced_and_as_many_runs_stay_as_are_kept(tmp_path: Path, keep: int | None) -> None:
+    """The last ones that were shown, and one where nothing is said; those of other days are not counted."""
+    how = days.DEFAULT_COMMIT if keep is None else days.Commit(keep_runs=keep)
+    write_day(str(tmp_path), OTHER, tables_of(9, NAMES), how=how)
     for value in range(5):
-        write_day(str(tmp_path), DAY, tables_of(value, NAMES), how=days.Commit(keep_runs=keep))
+        write_day(str(tmp_path), DAY, tables_of(value, NAMES), how=how)
+        assert (_shown(tmp_path), _shown(tmp_path, day=OTHER)) == (dict.fromkeys(NAMES, value), dict.fromkeys(NAMES, 9))
         kept = sorted(pq.read_table(run / "metrics")["value"][0].as_py() for run in _runs(tmp_path))
-        assert kept == [*range(max(0, value - keep), value + 1), 9]
+        assert kept == [*range(max(0, value - (1 if keep is None else keep)), value + 1), 9]
+    table = ds.dataset(tmp_path / "metrics", partitioning="hive").to_table().to_pydict()
+    assert sorted(zip(table["day"], table["value"], strict=True)) == [(OTHER, 9), (DAY, 4)]
+
+
+def test_a_table_left_out_loses_the_day(tmp_path: Path) -> None:
+    write_day(str(tmp_path), DAY, tables_of(1, NAMES))
+    write_day(str(tmp_path), DAY, tables_of(2, ("metrics", "runs")))
+    assert _shown(tmp_path) == {"metrics": 2, "groups": None, "runs": 2}
+    assert not list((tmp_path / "groups").iterdir())  # not even a link to nothing
 
 
 def test_a_reader_that_listed_files_before_a_commit_never_opens_others(tmp_path: Path) -> None:
@@ -106,10 +114,6 @@ def test_all_is_on_the_disk_before_the_day_is_shown(tmp_path: Path, monkeypatch:
     assert {f"new/out/{name}" for name in NAMES} <= {path for _, path in steps[links:commit]}
 
 
-def _runs(output: Path) -> list[Path]:
-    return [run for run in (output / "_runs").iterdir() if run.is_dir()]
-
-
 def test_what_the_operating_system_refuses_is_told_with_its_place(tmp_path: Path, small_files: None) -> None:
     """And nothing is left of it."""
     large = {"metrics": pa.table({"value": range(5000)})}
@@ -118,83 +122,51 @@ def test_what_the_operating_system_refuses_is_told_with_its_place(tmp_path: Path
     assert not (tmp_path / "out").exists()
 
 
-def test_other_days_stay(tmp_path: Path) -> None:
-    write_day(str(tmp_path), "2026-11-18", tables_of(1, NAMES))
-    write_day(str(tmp_path), DAY, tables_of(2, NAMES))
-    write_day(str(tmp_path), DAY, tables_of(3, NAMES))
-    table = ds.dataset(tmp_path / "metrics", partitioning="hive").to_table().to_pydict()
-    assert sorted(zip(table["day"], table["value"], strict=True)) == [("2026-11-18", 1), (DAY, 3)]
-
-
-def test_a_table_left_out_loses_the_day(tmp_path: Path) -> None:
-    write_day(str(tmp_path), DAY, tables_of(1, NAMES))
-    write_day(str(tmp_path), DAY, tables_of(2, ("metrics", "runs")))
-    assert _shown(tmp_path) == {"metrics": 2, "groups": None, "runs": 2}
-    assert not list((tmp_path / "groups").iterdir())  # not even a link to nothing
-
-
 @pytest.mark.parametrize(
     ("first_day", "column"), [(True, "day"), (False, "window")], ids=["first run of a day", "rerun of a window"]
 )
-def test_killed_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_day: bool, column: str) -> None:
+def test_killed_at_any_step(tmp_path: Path, first_day: bool, column: str) -> None:
     """Every call that changes the file system is in turn the last one that the run makes.
 
     The next run leaves what it leaves where nobody was killed.
     """
     day = DAY if column == "day" else f"{DAY}..{DAY}"
-    how = days.Commit(keep_runs=0)
-    write_day(str(tmp_path / "undisturbed"), day, tables_of(3, NAMES), column=column)
+    write = partial(write_day, column=column, how=days.Commit(keep_runs=0))
+    write(str(tmp_path / "undisturbed"), day, tables_of(3, NAMES))
     for step in itertools.count():
         output = tmp_path / str(step)
         if not first_day:
-            write_day(str(output), day, tables_of(1, NAMES), column=column, how=how)
-        with monkeypatch.context() as patch:
-            survived = True
-            counted = stop_after(patch, step, Killed)
-            patch.setattr(os, "fsync", counted(lambda _: None))  # which takes long, and changes nothing that is seen
-            try:
-                write_day(str(output), day, tables_of(2, NAMES), column=column, how=how)
-            except Killed:
-                survived = False
+            write(str(output), day, tables_of(1, NAMES))
+        survived = survives(step, Killed, partial(write, str(output), day, tables_of(2, NAMES)))
         old = None if first_day else 1
-        assert _shown(output, column=column, day=day) in (dict.fromkeys(NAMES, old), dict.fromkeys(NAMES, 2)), (
-            f"killed after step {step}"
-        )
-        write_day(str(output), day, tables_of(3, NAMES), column=column, how=how)
-        assert _shown(output, column=column, day=day) == dict.fromkeys(NAMES, 3)
-        assert paths_in(output) == paths_in(tmp_path / "undisturbed"), f"killed after step {step}"
+        assert _shown(output, column, day) in (dict.fromkeys(NAMES, old), dict.fromkeys(NAMES, 2)), step
+        write(str(output), day, tables_of(3, NAMES))
+        assert _shown(output, column, day) == dict.fromkeys(NAMES, 3)
+        assert paths_in(output) == paths_in(tmp_path / "undisturbed"), step
         if survived:
             assert step > 8  # the loop has killed at each of the steps that there are
             return
 
 
 @pytest.mark.parametrize("before", [(), ("metrics", "runs"), (*NAMES, "items")], ids=["none", "fewer", "more"])
-def test_interrupted_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: tuple[str, ...]) -> None:
+def test_interrupted_at_any_step(tmp_path: Path, before: tuple[str, ...]) -> None:
     """A run that is told to stop leaves what was there, or what it has shown, and nothing beside it.
 
     ``before`` are the tables of the day that were there.
     """
-    how = days.Commit(keep_runs=0)
-    write_day(str(tmp_path / "after"), DAY, tables_of(2, NAMES), how=how)
+    write = partial(write_day, how=days.Commit(keep_runs=0))
+    write(str(tmp_path / "after"), DAY, tables_of(2, NAMES))
     for step in itertools.count():
         output, kept = tmp_path / str(step), tmp_path / f"{step}-kept"
-        for place in (output, kept):
-            if before:
-                write_day(str(place), DAY, tables_of(1, before), how=how)
-        with monkeypatch.context() as patch:
-            survived = True
-            counted = stop_after(patch, step, KeyboardInterrupt)
-            patch.setattr(os, "fsync", counted(lambda _: None))
-            try:
-                write_day(str(output), DAY, tables_of(2, NAMES), how=how)
-            except KeyboardInterrupt:
-                survived = False
+        for place in (output, kept) if before else ():
+            write(str(place), DAY, tables_of(1, before))
+        survived = survives(step, KeyboardInterrupt, partial(write, str(output), DAY, tables_of(2, NAMES)))
         done = _shown(output)["metrics"] == 2
         expected = paths_in(tmp_path / "after" if done else kept)
         if before:  # an empty folder of a table stays: the run of another day may be about to take it
             expected |= {name for name in (*NAMES, "items") if (output / name).exists()}
         if step > 1:  # the lock and its folder are made first
-            assert paths_in(output) == expected, f"interrupted after step {step}"
+            assert paths_in(output) == expected, step
         if survived:
             assert done
             assert step > 8
@@ -214,24 +186,19 @@ def test_tables_are_read_from_one_run(tmp_path: Path) -> None:
 def test_a_run_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
     """Nothing at all where no run was before it."""
 
-    def paths() -> list[Path]:
-        return sorted(tmp_path.rglob("*"))
-
-    def fail() -> None:
+    def left() -> list[Path]:
         with pytest.raises(ValueError, match="halfway"), days.day_run(str(tmp_path / "out"), DAY):
             raise ValueError("halfway")
+        return sorted(tmp_path.rglob("*"))
 
-    fail()
-    assert paths() == []
-    write_day(str(tmp_path / "out"), "2026-11-18", tables_of(1, NAMES))
-    before = paths()
-    fail()
+    assert left() == []
+    write_day(str(tmp_path / "out"), OTHER, tables_of(1, NAMES))
+    before = sorted(tmp_path.rglob("*"))
     lock = tmp_path / "out/_runs" / f"{DAY}.lock"  # where there are days, another run may be about to take it
-    assert paths() == sorted([*before, lock])
+    assert left() == sorted([*before, lock])
     write_day(str(tmp_path / "out"), DAY, tables_of(1, NAMES))
-    before = paths()
-    fail()
-    assert paths() == before
+    before = sorted(tmp_path.rglob("*"))
+    assert left() == before
 
 
 def test_a_lock_that_was_removed_meanwhile_holds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

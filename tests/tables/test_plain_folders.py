@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -17,7 +18,7 @@ from sparkrank.tables.commit import days
 from sparkrank.tables.commit.output_folder import OutputFolder
 from tests.extent import IS_LONG
 from tests.support.commands import exit_code
-from tests.support.killed import Killed, stop_after
+from tests.support.killed import Killed, survives
 from tests.support.written_days import paths_in, tables_of, write_day
 from tests.tables.test_output_folder import seen
 
@@ -60,67 +61,52 @@ def test_runs_before_stay_for_as_many_as_are_kept(tmp_path: Path, keep: int) -> 
     for value in range(4):
         write_day(str(tmp_path), DAY, tables_of(value, NAMES), how=days.Commit(keep, plain=True))
     place = OutputFolder(tmp_path, "day")
-    old = [run for run in place.runs_of(DAY) if run != place.shown(DAY)]
-    found = [{each.name: pq.read_table(each)["value"][0].as_py() for each in run.glob("[a-z]*")} for run in old]
-    assert found == [dict.fromkeys(NAMES, value) for value in range(3 - keep, 3)]
+    kept = [
+        {table.name: pq.read_table(table)["value"][0].as_py() for table in run.glob("[a-z]*")}
+        for run in place.runs_of(DAY)
+        if run != place.shown(DAY)
+    ]
+    assert kept == [dict.fromkeys(NAMES, value) for value in range(3 - keep, 3)]
 
 
 @pytest.mark.parametrize(
-    ("how", "before", "after", "fewer", "column"),
+    ("how", "before", "after", "column"),
     [
-        pytest.param("killed", PLAIN, PLAIN, True, "day", id="rerun killed"),
-        pytest.param("killed", LINKS, PLAIN, True, "day", id="from links killed"),
-        pytest.param("killed", PLAIN, LINKS, True, "day", id="to links killed"),
-        pytest.param("told to stop", PLAIN, PLAIN, False, "window", id="rerun told to stop"),
+        pytest.param(Killed, PLAIN, PLAIN, "day", id="rerun killed"),
+        pytest.param(Killed, LINKS, PLAIN, "day", id="from links killed"),
+        pytest.param(Killed, PLAIN, LINKS, "day", id="to links killed"),
+        pytest.param(KeyboardInterrupt, PLAIN, PLAIN, "window", id="rerun told to stop"),
     ],
 )
 def test_stopped_at_any_step(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    before: days.Commit,
-    after: days.Commit,
-    fewer: bool,
-    how: str,
-    column: str,
+    tmp_path: Path, before: days.Commit, after: days.Commit, how: type[BaseException], column: str
 ) -> None:
     """Every call that changes the file system is in turn the last that the run makes, or the one where it is stopped.
 
     sparkrank's own readers see one run, whole, at each step. Those who follow no link see no two runs while ``runs``
     is there. The next run of any day ends what was begun, and the next of the day leaves what it always leaves.
     """
+    killed = how is Killed
     day, other = (DAY, OTHER) if column == "day" else (f"{OTHER}..{DAY}", f"{OTHER}..{OTHER}")
-    new = ("groups", "metrics", "runs") if fewer else NAMES
-    old = NAMES if not fewer else ("metrics", "runs", "states")
-    for place in (tmp_path / "undisturbed", tmp_path / "undisturbed other"):
-        write_day(str(place), day, tables_of(3, NAMES), column=column, how=after)
-    write_day(str(tmp_path / "undisturbed other"), other, tables_of(0, NAMES), column=column, how=after)
-    exception: type[BaseException] = Killed if how == "killed" else KeyboardInterrupt
-    monkeypatch.setattr(os, "fsync", lambda _: None)  # which takes long, and changes nothing that a reader sees
+    old, new = (("metrics", "runs", "states"), ("groups", "metrics", "runs")) if killed else (NAMES, NAMES)
+    write = partial(write_day, column=column, how=after)
+    write(str(tmp_path / "undisturbed"), day, tables_of(3, NAMES))
+    write(str(tmp_path / "undisturbed"), other, tables_of(0, NAMES))
     states = [dict.fromkeys(old, 1), dict.fromkeys(new, 2)]
-    for step in itertools.count(int(fewer), 1 if IS_LONG else 2):
+    for step in itertools.count(int(killed), 1 if IS_LONG else 2):
         output = tmp_path / str(step)
         write_day(str(output), day, tables_of(1, old), column=column, how=before)
-        survived = True
-        with monkeypatch.context() as patch:
-            stop_after(patch, step, exception)
-            try:
-                write_day(str(output), day, tables_of(2, new), column=column, how=after)
-            except exception:
-                survived = False
-        assert by_run(output, day, column) in states, f"{how} after step {step}"
-        there = plain(output, day, column)
-        if "runs" in there:
-            assert there in states, f"{how} after step {step}"
-        if how == "told to stop":
-            assert there in states, f"stopped after step {step}"
-        shown = by_run(output, day, column)
-        write_day(str(output), other, tables_of(0, NAMES), column=column, how=after)
+        survived = survives(step, how, partial(write, str(output), day, tables_of(2, new)), counts_syncs=False)
+        shown, there = by_run(output, day, column), plain(output, day, column)
+        assert shown in states, step
+        assert there in states or (killed and "runs" not in there), step
+        write(str(output), other, tables_of(0, NAMES))
         assert by_run(output, day, column) == shown
         links_now = before == LINKS if shown == states[0] else after == LINKS
-        assert plain(output, day, column) == ({} if links_now else shown), f"{how} after step {step}, then another day"
-        write_day(str(output), day, tables_of(3, NAMES), column=column, how=after)
+        assert plain(output, day, column) == ({} if links_now else shown), f"{step}, then another day"
+        write(str(output), day, tables_of(3, NAMES))
         assert by_run(output, day, column) == dict.fromkeys(NAMES, 3)
-        assert paths_in(output) == paths_in(tmp_path / "undisturbed other"), f"{how} after step {step}"
+        assert paths_in(output) == paths_in(tmp_path / "undisturbed"), step
         if survived:
             assert step > 12
             return

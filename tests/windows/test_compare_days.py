@@ -40,8 +40,8 @@ def compared(told: Callable[..., str]) -> Callable[..., dict[str, Any]]:
     return lambda *words: json.loads(told(*words, "--json"))
 
 
-def stored(spec: str, place: str = f"day={DAYS[0]}") -> pd.DataFrame:
-    (file,) = (Path(spec).parent / f"tables/comparisons/{place}").glob("*.parquet")
+def stored(spec: str) -> pd.DataFrame:
+    (file,) = (Path(spec).parent / f"tables/comparisons/day={DAYS[0]}").glob("*.parquet")
     return pd.read_parquet(file)
 
 

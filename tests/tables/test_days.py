@@ -18,7 +18,7 @@ import pytest
 from sparkrank.base.errors import SparkrankError
 from sparkrank.tables.commit import days, locks
 from tests.support.killed import Killed, survives
-from tests.support.written_days import paths_in, tables_of, write_day
+from tests.support.written_days import paths_in, steps_below, tables_of, write_day
 
 DAY, OTHER = "2026-11-19", "2026-11-18"
 NAMES = ("metrics", "groups", "runs")
@@ -90,19 +90,7 @@ def test_all_is_on_the_disk_before_the_day_is_shown(tmp_path: Path, monkeypatch:
 
     ``scripts/power_loss.sh`` shows the same on a file system that loses its power.
     """
-    steps: list[tuple[str, str]] = []
-    fsync, replace = os.fsync, Path.replace
-
-    def synced(handle: int) -> None:
-        steps.append(("sync", str(Path(f"/proc/self/fd/{handle}").readlink().relative_to(tmp_path))))
-        fsync(handle)
-
-    def replaced(link: Path, target: Path) -> Path:
-        steps.append(("show", str(target.relative_to(tmp_path))))
-        return replace(link, target)
-
-    monkeypatch.setattr(os, "fsync", synced)
-    monkeypatch.setattr(Path, "replace", replaced)
+    steps = steps_below(tmp_path, monkeypatch)
     write_day(str(tmp_path / "new/out"), DAY, tables_of(1, NAMES))
     commit = steps.index(("show", f"new/out/_days/{DAY}"))
     assert steps[commit + 1 :] == [("sync", "new/out/_days")]

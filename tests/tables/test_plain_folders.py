@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +19,8 @@ from sparkrank.tables.commit.output_folder import OutputFolder
 from tests.extent import IS_LONG
 from tests.support.commands import exit_code
 from tests.support.killed import Killed, survives
-from tests.support.written_days import paths_in, tables_of, write_day
+from tests.support.stored_files import one_file
+from tests.support.written_days import conf_of, paths_in, steps_below, tables_of, write_day
 from tests.tables.test_output_folder import seen
 
 DAY, OTHER = "2026-11-19", "2026-11-18"
@@ -113,48 +114,41 @@ def test_stopped_at_any_step(
 
 
 def test_clean_ends_what_a_killed_run_has_begun(tmp_path: Path) -> None:
-    write_day(str(tmp_path), DAY, tables_of(1, NAMES), how=PLAIN)
-    place = OutputFolder(tmp_path, "day")
+    output = tmp_path / "out"
+    write_day(str(output), DAY, tables_of(1, NAMES), how=PLAIN)
+    place = OutputFolder(output, "day")
     shown = place.shown(DAY)
     assert shown is not None
     for name in ("runs", "metrics"):  # as where the run was killed before these
         place.table_link(name, DAY).rename(shown / name)
-    assert by_run(tmp_path) == dict.fromkeys(NAMES, 1)
-    conf = spec(tmp_path, plain=True)
-    assert exit_code("clean", "--conf", conf) == 0
-    assert plain(tmp_path) == dict.fromkeys(NAMES, 1)
+    assert by_run(output) == dict.fromkeys(NAMES, 1)
+    assert exit_code("clean", "--conf", conf_of(output, plain=True)) == 0
+    assert plain(output) == dict.fromkeys(NAMES, 1)
 
 
-def spec(tmp_path: Path, **output: object) -> str:
-    path = tmp_path.parent / f"{tmp_path.name}.yaml"
-    given = json.dumps({"path": str(tmp_path), **output})
-    path.write_text(
-        f"input: {{path: /log, columns: {{group: u, score: s, label: y}}}}\nmetrics: [rr]\noutput: {given}\n"
-    )
-    return str(path)
+def own_name_as_link(folder: Path) -> None:
+    file = one_file(folder)
+    file.unlink()
+    file.symlink_to(folder.parents[2] / "precious")
 
 
-@pytest.mark.parametrize("what", ["another file", "a folder", "a link", "no file", "an own name", "a forged list"])
+FOREIGN: dict[str, Callable[[Path], object]] = {
+    "another file": lambda folder: (folder / "mine").write_text("mine"),
+    "a folder": lambda folder: (folder / "mine").mkdir(),
+    "a link": lambda folder: (folder / "mine").symlink_to(folder.parents[2] / "precious"),
+    "no file": lambda folder: one_file(folder).unlink(),
+    "an own name": own_name_as_link,
+    "a forged list": lambda folder: next(folder.parents[1].glob("_runs/*/_PLAIN")).write_text("[[]]"),
+}
+
+
+@pytest.mark.parametrize("what", FOREIGN)
 def test_what_is_not_its_own_stays(tmp_path: Path, what: str) -> None:
     """In the folder of a table: it is told before anything is evaluated, and at the commit."""
     output = tmp_path / "out"
     write_day(str(output), DAY, tables_of(1, NAMES), how=PLAIN)
-    folder = output / "metrics" / f"day={DAY}"
     (tmp_path / "precious").write_text("mine")
-    (mark,) = output.glob("_runs/*/_PLAIN")
-    if what in ("no file", "an own name"):
-        (file,) = folder.iterdir()
-        file.unlink()
-        if what == "an own name":
-            file.symlink_to(tmp_path / "precious")
-    elif what == "a folder":
-        (folder / "mine").mkdir()
-    elif what == "a link":
-        (folder / "mine").symlink_to(tmp_path / "precious")
-    else:
-        (folder / "mine").write_text("mine")
-    if what == "a forged list":
-        mark.write_text("[[]]")
+    FOREIGN[what](output / "metrics" / f"day={DAY}")
     before = seen(output)
     for how in (PLAIN, LINKS):
         with pytest.raises(SparkrankError, match=rf"{output}/\w+/day={DAY} is not a link of sparkrank's, nor"):
@@ -176,24 +170,7 @@ def test_a_copy_is_an_output_of_its_own(tmp_path: Path) -> None:
 def test_all_is_on_the_disk_before_the_old_run_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folders into which tables were moved, and those that they have left; and the run itself before its commit."""
     write_day(str(tmp_path), DAY, tables_of(1, NAMES), how=PLAIN)
-    steps: list[tuple[str, str]] = []
-    fsync, rename, rmtree = os.fsync, Path.rename, shutil.rmtree
-
-    def synced(handle: int) -> None:
-        steps.append(("sync", os.path.relpath(Path(f"/proc/self/fd/{handle}").readlink(), tmp_path)))
-        fsync(handle)
-
-    def renamed(path: Path, target: Path) -> Path:
-        steps.append(("move", str(path.relative_to(tmp_path))))
-        return rename(path, target)
-
-    def removed(path: Path, **options: bool) -> None:
-        steps.append(("remove", str(path.relative_to(tmp_path))))
-        rmtree(path, **options)
-
-    monkeypatch.setattr(os, "fsync", synced)
-    monkeypatch.setattr(Path, "rename", renamed)
-    monkeypatch.setattr(shutil, "rmtree", removed)
+    steps = steps_below(tmp_path, monkeypatch)
     old = OutputFolder(tmp_path, "day").shown(DAY)
     write_day(str(tmp_path), DAY, tables_of(2, NAMES), how=PLAIN)
     new = OutputFolder(tmp_path, "day").shown(DAY)
@@ -213,25 +190,22 @@ def test_stored_days_are_exported(tmp_path: Path, capsys: pytest.CaptureFixture[
     for day in (OTHER, DAY):
         write_day(str(output), day, tables_of(1, NAMES))
     write_day(str(output / "windows"), window, tables_of(1, NAMES), column="window")
-    conf = spec(output)
-    assert exit_code("export", "--conf", conf, "--date", DAY, str(goal)) == 0
+    conf = conf_of(output)
+    one_day = ("export", "--conf", conf, "--date", DAY, str(goal))
+    assert exit_code(*one_day) == 0
     assert (plain(goal), plain(goal, OTHER)) == (dict.fromkeys(NAMES, 1), {})
     capsys.readouterr()
     assert exit_code("export", "--conf", conf, str(goal)) == 0
-    assert capsys.readouterr().out.splitlines() == [
-        f"{OTHER}: exported",
-        f"{DAY}: there",
-        f"{window}: exported",
-        "Exported: 2",
-    ]
+    lines = [f"{OTHER}: exported", f"{DAY}: there", f"{window}: exported", "Exported: 2"]
+    assert capsys.readouterr().out.splitlines() == lines
     assert plain(goal / "windows", window, "window") == plain(goal, OTHER) == dict.fromkeys(NAMES, 1)
-    (shown,) = (output / "metrics" / f"day={DAY}").iterdir()
+    shown = one_file(output / "metrics" / f"day={DAY}")
     assert (goal / "metrics" / f"day={DAY}" / shown.name).samefile(shown)
     write_day(str(output), DAY, tables_of(2, NAMES))
-    assert exit_code("export", "--conf", conf, "--date", DAY, str(goal)) == 0
+    assert exit_code(*one_day) == 0
     assert plain(goal) == dict.fromkeys(NAMES, 2)
     (goal / "groups" / f"day={DAY}").rename(tmp_path / "lost")
-    assert exit_code("export", "--conf", conf, "--date", DAY, str(goal)) == 0
+    assert exit_code(*one_day) == 0
     assert plain(goal) == dict.fromkeys(NAMES, 2)
 
 
@@ -241,7 +215,7 @@ def test_an_export_in_wrong_places_is_refused(
 ) -> None:
     output = tmp_path / "out"
     write_day(str(output), DAY, tables_of(1, NAMES), how=how)
-    conf = spec(output)
+    conf = conf_of(output)
     before = seen(tmp_path)
     for words, code, told in (
         (("--date", OTHER, f"{tmp_path}/a"), 4, f"{OTHER} has no tables under {output}: evaluate the day first"),
@@ -264,7 +238,7 @@ def test_an_export_in_wrong_places_is_refused(
 def test_a_path_is_that_of_each_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / "out"
     write_day(str(output), DAY, tables_of(1, NAMES), how=PLAIN)
-    words = ("path", "--conf", spec(output, plain=True), "--date", DAY)
+    words = ("path", "--conf", conf_of(output, plain=True), "--date", DAY)
     assert exit_code(*words, "--table", "metrics") == 0
     assert capsys.readouterr().out == f"{output}/metrics/day={DAY}\n"
     assert exit_code(*words) == 2

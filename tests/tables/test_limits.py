@@ -44,29 +44,23 @@ def evaluated(rows: pa.Table, **asked: Any) -> sr.Evaluation:
 
 
 @pytest.mark.parametrize("asked", SETTINGS.values(), ids=SETTINGS)
-def test_the_checks_of_a_run_are_those_of_its_table(asked: dict[str, Any]) -> None:
-    found = evaluated(**asked)
-    rows = {row["check"]: row["of"] is not None for row in found.quality.to_pylist()}
-    unread = set() if "weight" in asked else {checks.BAD_WEIGHT, checks.NAN_REFERENCE}
-    assert checks_of(found.plan) == {name: share for name, share in rows.items() if name not in unread}
-
-
-@pytest.mark.parametrize("asked", SETTINGS.values(), ids=SETTINGS)
-def test_every_check_has_a_limit_that_stops_and_one_that_does_not(asked: dict[str, Any]) -> None:
+def test_every_check_of_a_run_has_a_limit_that_stops_and_one_that_does_not(asked: dict[str, Any]) -> None:
     """What is counted is allowed; less is not, but where nothing was counted."""
-    quality = evaluated(**asked).quality.to_pylist()
-    for name, share in checks_of(evaluated(**asked).plan).items():
+    whole = evaluated(**asked)
+    quality = whole.quality.to_pylist()
+    unread = set() if "weight" in asked else {checks.BAD_WEIGHT, checks.NAN_REFERENCE}
+    known = checks_of(whole.plan)
+    assert known == {row["check"]: row["of"] is not None for row in quality if row["check"] not in unread}
+    for name, share in known.items():
         own = [row["fraction"] or 0.0 if share else row["count"] for row in quality if row["check"] == name]
         least = name.startswith("rows per block")
-        bad = {"max_bad_fraction": 0.0} if name == checks.ROWS_REJECTED else {}
-        given = {**asked, **bad}
+        given = {**asked, **({"max_bad_fraction": 0.0} if name == checks.ROWS_REJECTED else {})}
         kept = min(own) if least else max(own)
         row = next(row for row in evaluated(**given, limits={name: kept}).quality.to_pylist() if row["check"] == name)
         assert (row["limit"], row["ok"]) == (kept, True)
-        over = kept * 1.01 if least else kept * 0.99
         if kept:
             with pytest.raises(sr.InputError, match=r"(limits|max_bad_fraction) allows"):
-                evaluated(**given, limits={name: over})
+                evaluated(**given, limits={name: kept * (1.01 if least else 0.99)})
 
 
 UNCOUNTED = 'limits names "{}", which this run does not count (it counts "rows'

@@ -21,7 +21,7 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum, ScoredRows
 from sparkrank.numeric.exact_sums import LIMBS
 from sparkrank.states import Distribution, ItemCounts, MeanStates, Partials, RowSums, ScoreHistogram, ScoreSeries
-from sparkrank.states.forms import SMALL_FORMS, large_forms
+from sparkrank.states.forms import SMALL_FORMS, StateForm, large_forms
 from sparkrank.states.items import UNIT, items_table
 from sparkrank.states.keys import SliceKey
 from sparkrank.states.means import MeanRows, weighted_sums
@@ -38,20 +38,34 @@ SERIES = ScoreSeries("model", "all", "all", LOGITS)
 
 @dataclass(frozen=True)
 class State:
-    """A state as the law sees it: what it is made of, how it is made, merged and read.
+    """A state as the law sees it: what it is made of, how it is made, and read as ``bits``.
 
-    ``partials`` puts it where tables take it from, and ``state`` takes it out again. ``field`` is its place there.
+    ``field`` is its place in partials, there by ``key`` where it has one; some are partials themselves.
     """
 
     name: str
     elements: st.SearchStrategy[list[Any]]
     of: Callable[[Sequence[Any]], Any]
-    empty: Callable[[], Any]
-    merge: Callable[[Sequence[Any]], Any]
     bits: Callable[[Any], object]
-    partials: Callable[[Any], Partials]
-    state: Callable[[Partials], Any]
     field: str | None = None
+    empty: Callable[[], Any] = Partials
+    key: Any = None
+
+    def merge(self, parts: Sequence[Any]) -> Any:
+        return Partials.merged(parts) if self.empty is Partials else parts[0].merge(*parts[1:])
+
+    def partials(self, state: Any) -> Partials:
+        """Partials with the state where tables take it from."""
+        if self.empty is Partials or self.field is None:
+            return state
+        return Partials(**{self.field: state if self.key is None else {self.key: state}})
+
+    def state(self, partials: Partials) -> Any:
+        """The state of ``partials``."""
+        if self.empty is Partials or self.field is None:
+            return partials
+        whole = getattr(partials, self.field)
+        return whole if self.key is None else whole.get(self.key, self.empty())
 
 
 def means_of(groups: Sequence[tuple[float, float]]) -> MeanStates:
@@ -154,25 +168,6 @@ WEIGHTS = st.floats(0, 1000) | st.sampled_from([0.0, 1.0, 1 / 3, 1e-9, 2.0**-70]
 SCORES = st.floats(-20, 20) | st.just(math.inf)
 
 
-def merged_by_itself(name: str, elements: st.SearchStrategy[list[Any]], of: Callable[..., Any],
-                     empty: Callable[[], Any], bits: Callable[[Any], object], field: str,
-                     key: Any = None) -> State:  # fmt: skip
-    """A state with a method ``merge`` that stands in a ``field`` of partials, there by ``key`` where it has one."""
-
-    def partials(state: Any) -> Partials:
-        return Partials(**{field: state if key is None else {key: state}})
-
-    def state(partials: Partials) -> Any:
-        return getattr(partials, field) if key is None else getattr(partials, field).get(key, empty())
-
-    return State(name, elements, of, empty, lambda parts: parts[0].merge(*parts[1:]), bits, partials, state, field)
-
-
-def partials_themselves(name: str, elements: st.SearchStrategy[list[Any]], of: Callable[..., Partials],
-                        bits: Callable[[Partials], object], field: str | None = None) -> State:  # fmt: skip
-    return State(name, elements, of, Partials, Partials.merged, bits, lambda it: it, lambda it: it, field)
-
-
 def lists_of(*columns: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
     return st.lists(st.tuples(*columns), max_size=30)
 
@@ -182,73 +177,70 @@ def no_blocks() -> ScoreHistogram:
 
 
 STATES = [
-    merged_by_itself(
+    State(
         "MeanStates",
         lists_of(st.floats(-8, 1000), st.floats(0, 10000)),
         means_of,
-        MeanStates.empty,
         bits_of_means,
         "means",
+        MeanStates.empty,
     ),
-    merged_by_itself(
-        "ScoreHistogram", lists_of(SCORES, st.booleans()), blocks_of, no_blocks, bits_of_blocks, "blocks", SERIES
-    ),
-    merged_by_itself(
+    State("ScoreHistogram", lists_of(SCORES, st.booleans()), blocks_of, bits_of_blocks, "blocks", no_blocks, SERIES),
+    State(
         "ScoreHistogram with weights",
         lists_of(SCORES, st.booleans(), WEIGHTS),
         weighted_blocks_of,
-        no_blocks,
         bits_of_blocks,
         "blocks",
+        no_blocks,
         SERIES,
     ),
-    merged_by_itself(
+    State(
         "ItemCounts",
         lists_of(st.sampled_from(["x", "y", "é", ""]), st.integers(0, UNIT), st.booleans()),
         items_of,
-        ItemCounts.empty,
         lambda items: items_table(items).to_pylist(),
         "items",
+        ItemCounts.empty,
     ),
-    merged_by_itself(
+    State(
         "RowSums",
         lists_of(st.floats(-0.1, 1), st.sampled_from([0.0, 1.0, 2.0]), WEIGHTS),
         row_sums_of,
-        RowSums.empty,
         bits_of_row_sums,
         "sums",
+        RowSums.empty,
     ),
-    merged_by_itself(
+    State(
         "Distribution",
         st.lists(st.sampled_from([0.0, 1 / 3, 0.5, 1.0]) | st.floats(0, 1), max_size=30),
         lambda values: distribution_of(np.array(values, dtype=float)),
-        lambda: distribution_of(np.empty(0)),
         lambda it: (str(it.histogram.rule), *bits_of_blocks(it.histogram)) if len(it.histogram.bins) else None,
         "distributions",
+        lambda: distribution_of(np.empty(0)),
         KEY,
     ),
-    partials_themselves(
+    State(
         "counts",
         lists_of(st.sampled_from(["groups", "rows read"]), st.sampled_from(["", "model"])),
         lambda counted: Partials(counts=Counter(counted)),
         lambda partials: sorted(partials.counts.items()),
         "counts",
     ),
-    partials_themselves("Partials", WHOLE_GROUPS, of_groups, bits_of_filled_partials),
-    partials_themselves("PartStates", WHOLE_GROUPS, of_groups, bits_of_parts, "parts"),
+    State("Partials", WHOLE_GROUPS, of_groups, bits_of_filled_partials),
+    State("PartStates", WHOLE_GROUPS, of_groups, bits_of_parts, "parts"),
 ]
 
 
 def through_tables(parts: Sequence[Partials]) -> Partials:
     """Each part written as its tables, the files read and merged as those of days are."""
-    found = []
     weighted = any(blocks.count is not None for part in parts for blocks in part.blocks.values())
-    for form in (*SMALL_FORMS, *large_forms(weighted=weighted)):
-        tables = []
-        for part in parts:
-            file = io.BytesIO()
-            pq.write_table(form.to_table(part), file)
-            texts = [name for name in form.key if name not in ("block", "part")]
-            tables.append(pq.ParquetFile(file, read_dictionary=texts).read(form.columns))
-        found.append(form.from_table(form.merged(tables)))
-    return Partials.merged(found)
+
+    def stored(part: Partials, form: StateForm) -> pa.Table:
+        file = io.BytesIO()
+        pq.write_table(form.to_table(part), file)
+        texts = [name for name in form.key if name not in ("block", "part")]
+        return pq.ParquetFile(file, read_dictionary=texts).read(form.columns)
+
+    forms = (*SMALL_FORMS, *large_forms(weighted=weighted))
+    return Partials.merged([form.from_table(form.merged([stored(part, form) for part in parts])) for form in forms])

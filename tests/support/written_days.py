@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from sparkrank.tables.commit.days import DEFAULT_COMMIT, Commit, Table, day_run
+from sparkrank.tables.commit.days import day_run
+from sparkrank.tables.commit.links import DEFAULT_COMMIT, Commit, Table
 from sparkrank.tables.commit.output_folder import DAY
 from tests.support.commands import write_spec
 

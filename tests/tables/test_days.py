@@ -17,6 +17,7 @@ import pytest
 
 from sparkrank.base.errors import SparkrankError
 from sparkrank.tables.commit import days, locks
+from sparkrank.tables.commit.links import DEFAULT_COMMIT, Commit
 from tests.support.killed import Killed, survives
 from tests.support.written_days import paths_in, steps_below, tables_of, write_day
 
@@ -40,7 +41,7 @@ def _runs(output: Path) -> list[Path]:
 @pytest.mark.parametrize("keep", [None, 0, 1, 2])
 def test_a_day_is_replaced_and_as_many_runs_stay_as_are_kept(tmp_path: Path, keep: int | None) -> None:
     """The last ones that were shown, and one where nothing is said; those of other days are not counted."""
-    how = days.DEFAULT_COMMIT if keep is None else days.Commit(keep_runs=keep)
+    how = DEFAULT_COMMIT if keep is None else Commit(keep_runs=keep)
     write_day(str(tmp_path), OTHER, tables_of(9, NAMES), how=how)
     for value in range(5):
         write_day(str(tmp_path), DAY, tables_of(value, NAMES), how=how)
@@ -119,7 +120,7 @@ def test_killed_at_any_step(tmp_path: Path, first_day: bool, column: str) -> Non
     The next run leaves what it leaves where nobody was killed.
     """
     day = DAY if column == "day" else f"{DAY}..{DAY}"
-    write = partial(write_day, column=column, how=days.Commit(keep_runs=0))
+    write = partial(write_day, column=column, how=Commit(keep_runs=0))
     write(str(tmp_path / "undisturbed"), day, tables_of(3, NAMES))
     for step in itertools.count():
         output = tmp_path / str(step)
@@ -142,7 +143,7 @@ def test_interrupted_at_any_step(tmp_path: Path, before: tuple[str, ...]) -> Non
 
     ``before`` are the tables of the day that were there.
     """
-    write = partial(write_day, how=days.Commit(keep_runs=0))
+    write = partial(write_day, how=Commit(keep_runs=0))
     write(str(tmp_path / "after"), DAY, tables_of(2, NAMES))
     for step in itertools.count():
         output, kept = tmp_path / str(step), tmp_path / f"{step}-kept"

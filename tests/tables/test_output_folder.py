@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from sparkrank.base.errors import SparkrankError
 from sparkrank.tables.commit import days, links
+from sparkrank.tables.commit.links import Commit
 from sparkrank.tables.commit.locks import is_locked
 from sparkrank.tables.commit.output_folder import OutputFolder
 from tests.extent import examples
@@ -178,7 +179,7 @@ def test_a_run_lists_all_runs_as_often_however_many_days_there_are(
 
     def write(day: int) -> int:
         listed.clear()
-        with days.day_run(str(tmp_path), f"2026-11-{day:02}", how=days.Commit(plain=is_plain)) as run:
+        with days.day_run(str(tmp_path), f"2026-11-{day:02}", how=Commit(plain=is_plain)) as run:
             run.commit(TABLES)
         return listed.count(str(tmp_path / "_runs"))
 
@@ -220,7 +221,7 @@ def test_what_is_raised_before_the_commit_leaves_the_old_day(tmp_path: Path, wha
         raise SparkrankError("the process is ending")
 
     def write() -> None:
-        with days.day_run(str(tmp_path), DAY, how=days.Commit(before=ending)) as run:
+        with days.day_run(str(tmp_path), DAY, how=Commit(before=ending)) as run:
             if what != "the process is ending":
                 place.lock(DAY).unlink()
             run.commit(TABLES)

@@ -15,6 +15,7 @@ import pytest
 
 from sparkrank.base.errors import SparkrankError
 from sparkrank.tables.commit import days
+from sparkrank.tables.commit.links import Commit
 from sparkrank.tables.commit.output_folder import OutputFolder
 from tests.extent import IS_LONG
 from tests.support.commands import exit_code
@@ -25,8 +26,8 @@ from tests.tables.test_output_folder import seen
 
 DAY, OTHER = "2026-11-19", "2026-11-18"
 NAMES = ("groups", "metrics", "runs", "states")
-PLAIN = days.Commit(keep_runs=0, plain=True)
-LINKS = days.Commit(keep_runs=0)
+PLAIN = Commit(keep_runs=0, plain=True)
+LINKS = Commit(keep_runs=0)
 
 
 def plain(output: Path, day: str = DAY, column: str = "day") -> dict[str, int]:
@@ -60,7 +61,7 @@ def test_files_have_one_name_and_no_reader_needs_a_link(tmp_path: Path) -> None:
 def test_runs_before_stay_for_as_many_as_are_kept(tmp_path: Path, keep: int) -> None:
     """Whole, in their own folders."""
     for value in range(4):
-        write_day(str(tmp_path), DAY, tables_of(value, NAMES), how=days.Commit(keep, plain=True))
+        write_day(str(tmp_path), DAY, tables_of(value, NAMES), how=Commit(keep, plain=True))
     place = OutputFolder(tmp_path, "day")
     kept = [
         {table.name: pq.read_table(table)["value"][0].as_py() for table in run.glob("[a-z]*")}
@@ -80,7 +81,7 @@ def test_runs_before_stay_for_as_many_as_are_kept(tmp_path: Path, keep: int) -> 
     ],
 )
 def test_stopped_at_any_step(
-    tmp_path: Path, before: days.Commit, after: days.Commit, how: type[BaseException], column: str
+    tmp_path: Path, before: Commit, after: Commit, how: type[BaseException], column: str
 ) -> None:
     """Every call that changes the file system is in turn the last that the run makes, or the one where it is stopped.
 
@@ -210,9 +211,7 @@ def test_stored_days_are_exported(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("how", [LINKS, PLAIN], ids=["links", "plain"])
-def test_an_export_in_wrong_places_is_refused(
-    tmp_path: Path, how: days.Commit, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_export_in_wrong_places_is_refused(tmp_path: Path, how: Commit, capsys: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / "out"
     write_day(str(output), DAY, tables_of(1, NAMES), how=how)
     conf = conf_of(output)

@@ -17,6 +17,7 @@ from pyarrow import fs
 from sparkrank.base.errors import InputError, SparkrankError, StoreError
 from sparkrank.sources.files import folders_in
 from sparkrank.tables.commit import days, manifests
+from sparkrank.tables.commit.links import Commit
 from sparkrank.tables.commit.manifests import StoreFolder
 from sparkrank.tables.stored.day_files import WrittenFile, day_files
 from tests.support.commands import exit_code
@@ -171,7 +172,7 @@ def test_a_run_that_fails_leaves_what_was_there(store: fs.FileSystem) -> None:
         raise SparkrankError("the process is ending")
 
     with pytest.raises(SparkrankError, match="is ending"):
-        write_day(output, DAY, tables_of(2, NAMES), how=days.Commit(before=fails))
+        write_day(output, DAY, tables_of(2, NAMES), how=Commit(before=fails))
     assert {info.path for info in store.get_file_info(everything)} == before
     assert shown(output) == dict.fromkeys(NAMES, 1)
 

@@ -54,8 +54,9 @@ class StoredResult:
         of_history = [name for name, kind in KINDS.items() if kind.reads_history]
         levels = pc.and_(let_in, pc.is_in(self._verdicts["kind"].cast(pa.string()), pa.array(of_history)))
         masks = (pc.and_not(fails, accepted), let_in, levels, self._flags(FROM_NOW_ON))
-        cells = [frozenset(key.cell for key in self._keys(mask)) for mask in masks]
-        return DayOutcome(*cells, bool(self.run.get(FROM_NOW_ON)))
+        cells = (frozenset(key.cell for key in self._keys(mask)) for mask in masks)
+        fields = ("failed", "let_in", "levels", "anew")
+        return DayOutcome(**dict(zip(fields, cells, strict=True)), is_new=bool(self.run.get(FROM_NOW_ON)))
 
     @property
     def beginnings(self) -> frozenset[VerdictKey]:

@@ -190,28 +190,28 @@ def test_a_run_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
     assert left() == before
 
 
-def test_a_lock_that_was_removed_meanwhile_holds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that showed nothing takes its lock file with it: who had opened that file locks what nobody else sees."""
+def test_a_lock_that_was_removed_meanwhile_holds_nothing_and_a_file_system_may_have_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that showed nothing takes its lock file with it: who had opened that locks what nobody else sees. Without
+    locks one is not told of another run, for whose end one would wait in vain.
+    """
     lock = tmp_path / "_runs" / f"{DAY}.lock"
 
     def removed_first(*_: object) -> None:
         lock.unlink()
         lock.touch()
 
-    monkeypatch.setattr(locks.fcntl, "lockf", removed_first)
-    with pytest.raises(SparkrankError, match="another run is writing the day"):
-        write_day(str(tmp_path), DAY, tables_of(1, NAMES))
-
-
-def test_a_file_system_without_locks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not as another run, for whose end one would wait in vain."""
-
     def refused(*_: object) -> None:
         raise OSError(errno.ENOLCK, "no locks")
 
-    monkeypatch.setattr(locks.fcntl, "lockf", refused)
-    with pytest.raises(SparkrankError, match=rf"^the lock .*/_runs/{DAY}.lock cannot be taken: No locks available$"):
-        write_day(str(tmp_path), DAY, tables_of(1, NAMES))
+    for taken, sentence in (
+        (removed_first, "another run is writing the day"),
+        (refused, rf"^the lock .*/_runs/{DAY}.lock cannot be taken: No locks available$"),
+    ):
+        monkeypatch.setattr(locks.fcntl, "lockf", taken)
+        with pytest.raises(SparkrankError, match=sentence):
+            write_day(str(tmp_path), DAY, tables_of(1, NAMES))
 
 
 def test_a_run_that_showed_nothing_takes_no_folder_from_another(
@@ -243,25 +243,22 @@ def test_folders_have_the_rights_and_the_group_of_the_one_above(tmp_path: Path, 
     assert {(stat.S_IMODE(path.stat().st_mode), path.stat().st_gid) for path in made} == {(mode, os.getgid())}
 
 
-def test_a_foreign_folder_is_found_before_any_link_is_made(tmp_path: Path) -> None:
-    """Links of tables that come before it in the alphabet would be left behind for tables that the day lacks."""
-    write_day(str(tmp_path), DAY, tables_of(1, NAMES))
-    before = {link: link.readlink() for link in tmp_path.rglob("*") if link.is_symlink()}
-    (tmp_path / "zones" / f"day={DAY}").mkdir(parents=True)
+def test_what_is_foreign_is_found_before_anything_is_done(tmp_path: Path) -> None:
+    """Links of tables that come before it in the alphabet would be left behind for tables that the day lacks. A copy
+    that follows links has folders in their places.
+    """
+    output, copied = tmp_path / "out", tmp_path / "copied"
+    write_day(str(output), DAY, tables_of(1, NAMES))
+    shutil.copytree(output, copied)
+    (output / "zones" / f"day={DAY}").mkdir(parents=True)
+    before = {path: path.is_symlink() and path.readlink() for path in tmp_path.rglob("*") if "_runs" not in path.parts}
     with pytest.raises(SparkrankError, match="is not a link of sparkrank's"):
-        write_day(str(tmp_path), DAY, tables_of(2, (*NAMES, "curves", "zones")))
-    assert {link: link.readlink() for link in tmp_path.rglob("*") if link.is_symlink()} == before
-
-
-def test_a_copy_without_links_is_refused_before_anything_is_evaluated(tmp_path: Path) -> None:
-    """What a copy that follows links makes of the folder of tables. Its runs stay."""
-    write_day(str(tmp_path / "out"), DAY, tables_of(1, NAMES))
-    copied = tmp_path / "copied"
-    shutil.copytree(tmp_path / "out", copied)  # follows them
-    before = sorted(copied.rglob("*"))
+        write_day(str(output), DAY, tables_of(2, (*NAMES, "curves", "zones")))
     with pytest.raises(SparkrankError, match=rf"_days/{DAY} is not a link of sparkrank's"):
         days.day_run(str(copied), DAY).__enter__()
-    assert sorted(copied.rglob("*")) == before
+    after = {path: path.is_symlink() and path.readlink() for path in tmp_path.rglob("*") if "_runs" not in path.parts}
+    assert after == before
+    assert len(_runs(copied)) == 1
 
 
 @pytest.mark.parametrize(("file", "place"), [("out", "folder .*/out/_runs"), ("out/metrics", "folder .*/out/metrics")])

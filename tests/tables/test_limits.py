@@ -10,7 +10,6 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.base import checks
-from sparkrank.metrics import Definitions, Plan
 from sparkrank.tables.rows.limits import checks_of
 from tests.bucket.test_unmatched import job, sides
 from tests.support.commands import exit_code
@@ -26,7 +25,7 @@ LOG = pa.table(
     }
 )
 ROLES = {"group": "u", "item": "i", "score": "s", "label": "y", "weight": "w", "reference_rank": "r"}
-METRICS = ["ap", "logloss", "coverage", "auc_up(digits=1)", "spearman(ref=reference_rank)"]
+METRICS = ["ap", "logloss", "coverage", "auc_up(digits=1)", "auc_up(min_rows=20)", "spearman(ref=reference_rank)"]
 LISTS, TRUTH = sides([("u", "a"), ("u", "a"), ("u", "b"), ("v", "c")], [("u", "a"), ("u", "x"), ("w", "c")])
 SETTINGS: dict[str, dict[str, Any]] = {
     "log": {"rows": LOG, **ROLES},
@@ -34,6 +33,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "groups left out": {"rows": LOG, **ROLES, "population": "truth"},
     "join": {"rows": LISTS, "truth": TRUTH, "group": "u", "item": "i", "score": "s"},
     "slices": {"rows": LOG, **ROLES, "slices": ["i"]},
+    "given ranks": {"rows": LOG, "group": "u", "rank": "r", "label": "y", "positions": "given"},
 }
 
 
@@ -114,16 +114,3 @@ def test_a_window_is_held_to_its_limits(tmp_path, capsys) -> None:
     assert '"truth in no list" is 66.6667% (2) of' in capsys.readouterr().err
     assert not (tmp_path / "out/windows").exists()
     assert exit_code(*merge, "quality.limits.truth in no list=0.7") == 0
-
-
-def test_the_checks_of_a_plan_need_no_rows() -> None:
-    plan = Plan.of(["auc_up", "auc_up(min_rows=20)"], ["m"], ["u", "v"], Definitions(positions="given"), slices=[["c"]])
-    found = checks_of(plan)
-    assert found[checks.BAD_RANK] is True
-    assert [name for name, share in found.items() if not share] == [
-        "rows read",
-        "groups",
-        *checks.LARGEST_GROUPS,
-        "rows per block of auc_up: few mean a value near 1 by construction",
-        "rows per block of auc_up(min_rows=20): few mean a value near 1 by construction",
-    ]

@@ -209,14 +209,12 @@ def test_the_command_without_spark_writes_and_reads_there(
         f"output: {{path: s3://{BUCKET}/job}}\nengine: {{lane: local}}\ngates: [{{metric: rr, max: -10}}]\n"
     )
     words = ("--conf", str(conf), "--date", DAY)
-    for _ in range(2):
-        assert exit_code("evaluate", *words) == 3
+    assert [exit_code("evaluate", *words) for _ in range(2)] == [3, 3]
     capsys.readouterr()
-    assert exit_code("path", *words) == 0
-    run = capsys.readouterr().out.strip()
+    assert [exit_code("path", *words, *more) for more in ((), ("--table", "metrics"))] == [0, 0]
+    run, metrics_of_run = capsys.readouterr().out.splitlines()
     assert run.startswith(f"s3://{BUCKET}/job/_runs/{DAY}.")
-    assert exit_code("path", *words, "--table", "metrics") == 0
-    assert capsys.readouterr().out.strip() == f"{run}/metrics"
+    assert metrics_of_run == f"{run}/metrics"
     (file,) = store.get_file_info(fs.FileSelector(f"{run.removeprefix('s3://')}/metrics"))
     metrics = pq.read_table(file.path, filesystem=store).to_pylist()
     assert {row["metric"]: row["value"] for row in metrics} == {"rr": 0.75, "auc": 0.5}

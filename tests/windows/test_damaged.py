@@ -120,8 +120,8 @@ def cases() -> Iterator[tuple[str, Change, str]]:
                 for change, sentence in (*own, *FAULTS_OF_BOTH):
                     yield table, change(name), sentence.format(name)
     for table, key in KEYS.items():  # the first row in place of the last, so that there are as many as before
-        yield table, lambda rows: pa.concat_tables([rows[:-1], rows[:1]]), f"has rows of one key twice ({key})"
-    yield "states", lambda rows: pa.concat_tables([rows, rows]), "has rows of one key twice"
+        yield table, lambda rows: pa.concat_tables([rows[:-1], rows[:1]]), f"has two rows of one key ({key})"
+    yield "states", lambda rows: pa.concat_tables([rows, rows]), "has two rows of one key"
 
 
 def test_wrong_types_texts_and_keys_are_refused(folder: Path, capsys) -> None:

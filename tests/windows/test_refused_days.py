@@ -77,7 +77,7 @@ def test_a_day_of_scores_does_not_merge_with_a_day_of_ranks(tables: Path, capsys
 
 def test_states_of_another_version_and_blocks_that_are_not_whole_are_refused(tables: Path, capsys) -> None:
     for table, change, sentence in (
-        ("blocks", lambda rows: rows[1:], "2026-11-15 has 650 rows of blocks where its states tell of 651"),
+        ("blocks", lambda rows: rows[1:], "2026-11-15 has 650 rows of blocks where its states say 651"),
         (
             "states",
             lambda rows: rows.set_column(1, "version", pc.subtract(rows["version"], 1)),

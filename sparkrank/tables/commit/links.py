@@ -163,7 +163,7 @@ class LinkedRun:
         if there != rows:
             raise SparkrankError(
                 f"{shorten(folder)} has {there} of the {rows} rows of the table {name}: name an output.path that "
-                f"every executor reaches, as a folder that is mounted on all of them"
+                f"every executor reaches, such as a folder mounted on all of them"
             )
         with writing_errors(f"the table {name} in {folder}"):
             for number, file in enumerate(files):

@@ -61,7 +61,7 @@ def validate_partials(partials: Partials, plan: Plan, max_bad_fraction: float, e
 def _validate_clusters(partials: Partials, plan: Plan, column: str) -> None:
     if count := partials.counts.get((checks.NULL_CLUSTER, ""), 0):
         raise InputError(
-            f"{column} is null or NaN in {count:,} rows: give each an own value, as that of its group, where nobody "
+            f"{column} is null or NaN in {count:,} rows: give each a value of its own, such as its group, if nobody "
             f"knows who stands behind it"
         )
     for model in plan.models:

@@ -88,7 +88,7 @@ class StoredDay:
                 rows = rows.filter(pc.field(column).isin(requested))
         if rows.num_rows != expected:
             raise InputError(
-                f"{self.day} has {rows.num_rows} rows of {form.kind} where its states tell of {expected}: {ADVICE}"
+                f"{self.day} has {rows.num_rows} rows of {form.kind} where its states say {expected}: {ADVICE}"
             )
         validate_unique_keys(rows, form.key, form.kind, self.day)
         if form is DISTRIBUTION_FORM and (others := set(rows["rule"].unique().to_pylist()) - DISTRIBUTION_RULES):

@@ -95,7 +95,8 @@ def test_a_day_comes_and_is_replaced(either: Store) -> None:
         write_day(output, DAY, tables_of(value, NAMES))
         assert shown(output) == copies(either.files, "replaced") == dict.fromkeys(NAMES, value)
     runs = folders_in(either.files, f"{BUCKET}/replaced/_runs")
-    assert len(runs) == 2  # the one before stays for readers that have it open
+    tables = (pq.read_table(f"{BUCKET}/replaced/_runs/{run}/metrics", filesystem=either.files) for run in runs)
+    assert sorted(table["value"][0].as_py() for table in tables) == [1, 2]  # the one before stays for its readers
     write_day(output, DAY, tables_of(3, ("metrics", "runs")))
     expected = {"metrics": 3, "groups": None, "runs": 3}
     assert shown(output) == copies(either.files, "replaced") == expected

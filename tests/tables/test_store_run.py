@@ -91,14 +91,14 @@ def copies(store: fs.FileSystem, folder: str) -> dict[str, int | None]:
 
 def test_a_day_comes_and_is_replaced(either: Store) -> None:
     output = f"{either.url}/replaced"
-    for value in range(3):
+    for value in range(4):
         write_day(output, DAY, tables_of(value, NAMES))
         assert shown(output) == copies(either.files, "replaced") == dict.fromkeys(NAMES, value)
     runs = folders_in(either.files, f"{BUCKET}/replaced/_runs")
     tables = (pq.read_table(f"{BUCKET}/replaced/_runs/{run}/metrics", filesystem=either.files) for run in runs)
-    assert sorted(table["value"][0].as_py() for table in tables) == [1, 2]  # the one before stays for its readers
-    write_day(output, DAY, tables_of(3, ("metrics", "runs")))
-    expected = {"metrics": 3, "groups": None, "runs": 3}
+    assert sorted(table["value"][0].as_py() for table in tables) == [2, 3]  # the one before stays for its readers
+    write_day(output, DAY, tables_of(4, ("metrics", "runs")))
+    expected = {"metrics": 4, "groups": None, "runs": 4}
     assert shown(output) == copies(either.files, "replaced") == expected
     assert days.stored_names(output) == {DAY}
     assert days.stored_names(f"{output}/nothing") == set()

@@ -24,7 +24,8 @@ from sparkrank.run.execute import EvaluationOutcome, open_request
 from sparkrank.run.provenance import origin_of, runs_table
 from sparkrank.run.stages import Stages
 from sparkrank.schemas.tables import RUNS
-from sparkrank.tables.commit.days import Commit, day_run, needs_spark, table_folders
+from sparkrank.tables.commit.days import day_run, needs_spark, table_folders
+from sparkrank.tables.commit.links import Commit
 from sparkrank.tables.rows.finished import Finished
 from sparkrank.tables.rows.outputs import output_tables
 from sparkrank.tables.rows.results import with_origin

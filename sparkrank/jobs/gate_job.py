@@ -31,7 +31,8 @@ from sparkrank.jobs.report_job import REPORT, validate_report, with_report
 from sparkrank.jobs.target import Target
 from sparkrank.metrics.slices import ALL
 from sparkrank.schemas.tables import ATTEMPT_ID, FILES, FROM_NOW_ON, RUNS, WINDOW_RUNS
-from sparkrank.tables.commit.days import Commit, day_run, stored_names
+from sparkrank.tables.commit.days import day_run, stored_names
+from sparkrank.tables.commit.links import Commit
 from sparkrank.tables.commit.output_folder import DAY
 from sparkrank.tables.stored.stored_results import StoredResult, run_row
 

@@ -28,7 +28,8 @@ from sparkrank.run.provenance import origin_of, runs_table
 from sparkrank.run.stages import Stages
 from sparkrank.schemas.tables import WINDOW_RUNS
 from sparkrank.states import Partials
-from sparkrank.tables.commit.days import Commit, day_run, table_folders
+from sparkrank.tables.commit.days import day_run, table_folders
+from sparkrank.tables.commit.links import Commit
 from sparkrank.tables.rows.finished import Finished
 from sparkrank.tables.rows.limits import validate_quality
 from sparkrank.tables.rows.outputs import output_tables

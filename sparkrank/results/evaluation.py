@@ -18,7 +18,6 @@ from sparkrank.engines.result import Solved
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.uncertainty import Comparison, Family
-from sparkrank.schemas.tables import CURVES
 from sparkrank.states import Partials
 from sparkrank.states.distributions import distributions_table
 from sparkrank.stats.corrections import Correction
@@ -369,10 +368,7 @@ class Evaluation:
     @property
     def curves(self) -> pa.Table:
         """The points of the ROC and PR curves; no rows if ``curve_points`` was 0."""
-        if not self.plan.curve_points:
-            return CURVES.schema.empty_table()
-        exact = self.solved.exact
-        return curves_table(self.partials, self.plan, {} if exact is None else exact.sketches)
+        return curves_table(self.solved, self.plan)
 
     @property
     def quality(self) -> pa.Table:

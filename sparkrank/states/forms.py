@@ -158,27 +158,22 @@ ITEM_FORM = StateForm(
 )
 
 
-def _part_form(
-    kind: str,
-    columns: Iterable[TableColumn],
-    sums_of: Callable[[PartStates], PartSums],
-    made_of: Callable[[PartSums], PartStates],
-) -> StateForm:
+def _part_form(kind: str, columns: Iterable[TableColumn], field: str) -> StateForm:
     numbers = schema_of(columns)
-    return StateForm(
-        kind,
-        numbers,
-        lambda partials: sums_of(partials.parts).rows(numbers),
-        lambda rows: Partials(parts=made_of(PartSums.of_rows(rows, numbers.names))),
-        key=(*STATE_KEY, PART.name),
-    )
+
+    def from_table(rows: pa.Table) -> Partials:
+        sums: Any = PartSums.of_rows(rows, numbers.names)
+        return Partials(parts=PartStates(**{field: sums}))
+
+    def to_table(partials: Partials) -> pa.Table:
+        return getattr(partials.parts, field).rows(numbers)
+
+    return StateForm(kind, numbers, to_table, from_table, key=(*STATE_KEY, PART.name))
 
 
-PART_MEAN_FORM = _part_form(
-    "part_mean", PART_MEAN_NUMBERS, lambda parts: parts.means, lambda sums: PartStates(means=sums)
-)
-PART_SUM_FORM = _part_form("part_sum", PART_SUM_NUMBERS, lambda parts: parts.sums, lambda sums: PartStates(sums=sums))
-PAIR_FORM = _part_form("pair", PAIR_NUMBERS, lambda parts: parts.pairs, lambda sums: PartStates(pairs=sums))
+PART_MEAN_FORM = _part_form("part_mean", PART_MEAN_NUMBERS, "means")
+PART_SUM_FORM = _part_form("part_sum", PART_SUM_NUMBERS, "sums")
+PAIR_FORM = _part_form("pair", PAIR_NUMBERS, "pairs")
 PARTS_KIND = "parts"
 # The types of state in the table ``states``. The names of their number columns are unique.
 SMALL_FORMS = (MEAN_FORM, SUM_FORM, COUNT_FORM, PART_MEAN_FORM, PART_SUM_FORM, PAIR_FORM)

@@ -24,10 +24,6 @@ class PartStates:
     pairs: PartSums = field(default_factory=PartSums)
 
     def merge(self, others: Iterable[PartStates]) -> PartStates:
-        every = [self, *others]
-        return PartStates(
-            self.means.merge(state.means for state in every[1:]),
-            self.sums.merge(state.sums for state in every[1:]),
-            self.histograms.merge(state.histograms for state in every[1:]),
-            self.pairs.merge(state.pairs for state in every[1:]),
-        )
+        others = list(others)
+        fields = ("means", "sums", "histograms", "pairs")
+        return PartStates(*(getattr(self, name).merge(getattr(other, name) for other in others) for name in fields))

@@ -6,10 +6,10 @@ The job of the tests of signals, its log and its spec are those of the tests of 
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
+import pandas as pd
 import pytest
 
 from tests.faults.cluster import Cluster
@@ -26,49 +26,36 @@ Tried = Callable[[str], AbstractContextManager[dict[str, bool]]]
 
 @pytest.fixture
 def tried(request: pytest.FixtureRequest) -> Tried:
-    """Counts a fault. Inside of the block ``found["is_new"]`` is set, and whatever fails there has lost the day."""
+    """Counts a fault. Inside of the block ``outcome["is_new"]`` is set, and whatever fails there has lost the day."""
 
     @contextmanager
     def counted(fault: str) -> Iterator[dict[str, bool]]:
-        found: dict[str, bool] = {}
-        outcome = LOST
+        outcome: dict[str, bool] = {}
+        became = LOST
         try:
-            yield found
-            outcome = WENT_ON if found["is_new"] else FAILED
+            yield outcome
+            became = WENT_ON if outcome["is_new"] else FAILED
         except pytest.skip.Exception:
-            outcome = ""
+            became = ""
             raise
         finally:
-            if outcome:
-                request.node.user_properties.append((FAULT, (fault, outcome)))
+            if became:
+                request.node.user_properties.append((FAULT, (fault, became)))
 
     return counted
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Shows how often each fault was tried, and what became of the day."""
-    reports = [each for found in terminalreporter.stats.values() for each in found]
-    counts = Counter(
-        value
-        for report in reports
-        if getattr(report, "when", None) == "call"
-        for name, value in report.user_properties
-        if name == FAULT
-    )
-    if not counts:
-        return
-    heads = ("tried", "survived", "lost", WENT_ON, FAILED)
-    lines = []
-    for fault in sorted({fault for fault, _ in counts}):
-        went_on, failed, lost = (counts[fault, outcome] for outcome in (WENT_ON, FAILED, LOST))
-        lines.append((fault, went_on + failed + lost, went_on + failed, lost, went_on, failed))
-    lines.append(("all", *(sum(numbers) for numbers in list(zip(*lines, strict=True))[1:])))
-    width = max(len(line[0]) for line in lines)
-    terminalreporter.section("faults")
-    for line in (("", *heads), *lines):
-        first, *others = line
-        cells = (f"{cell:>{len(head)}}" for cell, head in zip(others, heads, strict=True))
-        terminalreporter.write_line("  ".join((f"{first:<{width}}", *cells)))
+    reports = [report for several in terminalreporter.stats.values() for report in several]
+    calls = (report for report in reports if getattr(report, "when", None) == "call")
+    faults = [value for report in calls for name, value in report.user_properties if name == FAULT]
+    if faults:
+        tried = pd.DataFrame(faults, columns=["fault", "outcome"])
+        tried["outcome"] = pd.Categorical(tried["outcome"], [WENT_ON, FAILED, LOST])
+        counts = pd.crosstab(tried["fault"], tried["outcome"], margins=True, margins_name="tried", dropna=False)
+        terminalreporter.section("faults")
+        terminalreporter.write_line(counts.rename_axis(index=None, columns=None).to_string())
 
 
 @pytest.fixture(scope="session")

@@ -70,8 +70,8 @@ class Output:
 
     def make_old(self, days: Iterable[str]) -> None:
         """Let each of ``days`` be there as of the old log."""
-        first, *_, last = sorted(days) * 2
-        sparkrank("evaluate", "--conf", str(self.old_conf), "--from", min(first, last), "--to", max(first, last))
+        days = sorted(days)
+        sparkrank("evaluate", "--conf", str(self.old_conf), "--from", days[0], "--to", days[-1])
 
     def shown(self, day: str) -> str | None:
         """The name of the run that ``day`` shows."""

@@ -25,7 +25,7 @@ LANES = ("scan", "frame")
 OUTPUT_SIZE = 64 << 20  # bytes; the day takes about five
 
 # What is there, below the folder of runs or of a worker's disk, from a moment on.
-RUN, GROUPS, LAST_TABLE = "{day}.*", "{day}.*/.groups.*/*", "{day}.*/runs/*"
+RUN, GROUPS, LAST_TABLE, SHOWN = "{day}.*", "{day}.*/.groups.*/*", "{day}.*/runs/*", "shown"
 
 
 @pytest.fixture
@@ -42,8 +42,42 @@ def running(cluster: Cluster, output: Output, lane: str, *arguments: str, cores:
         job.stop()
 
 
-def rerun(cluster: Cluster, output: Output, lane: str, days: Sequence[str]) -> None:
-    """Evaluate all of ``days`` again, undisturbed: each is as if nothing had been broken, with no leftovers."""
+class Broken:
+    """A day of ``output`` that is evaluated while something breaks, and the run that it shows until then."""
+
+    def __init__(self, output: Output, day: str) -> None:
+        self.output, self.day, self.before = output, day, output.shown(day)
+
+    def has(self, moment: str) -> bool:
+        return self.is_replaced if moment == SHOWN else self.output.has(moment.format(day=self.day), self.before)
+
+    @property
+    def is_replaced(self) -> bool:
+        return self.output.shown(self.day) != self.before
+
+    def is_new(self) -> bool:
+        """Whether it is the new day. Fails where it is neither that nor the old one, whole."""
+        is_new = self.output.is_new(self.day)
+        assert is_new == self.is_replaced
+        return is_new
+
+    def is_written(self, job: Job) -> bool:
+        """Whether the job showed the new day and said so; otherwise it failed in one sentence and left the old one."""
+        code, told = job.ended()
+        is_new = self.is_new()
+        assert is_new == (code == 0), told
+        assert is_new or told.splitlines()[-1].startswith("sparkrank: "), told
+        return is_new
+
+
+def old_days(output: Output, count: int) -> list[Broken]:
+    output.make_old(DAYS[:count])
+    return [Broken(output, day) for day in DAYS[:count]]
+
+
+def rerun(cluster: Cluster, output: Output, lane: str, count: int) -> None:
+    """Evaluate the days again, undisturbed: each is as if nothing had been broken, with no leftovers."""
+    days = DAYS[:count]
     with running(cluster, output, lane, "--from", days[0], "--to", days[-1], "--again") as job:
         code, told = job.ended()
     assert code == 0, told
@@ -77,44 +111,35 @@ BROKEN: dict[str, Callable[[Cluster], None]] = {
 WHEN = ("rows are shuffled", "buckets are solved")
 
 
-def is_over(job: Job, output: Output, day: str, before: str | None) -> bool:
-    return job.process.poll() is not None or output.shown(day) != before
-
-
 @pytest.mark.parametrize("lane", LANES)
 def test_what_spark_goes_on_without(cluster: Cluster, output: Output, tried: Tried, lane: str) -> None:
     """Each on a day of its own, one after the other in one session; a day that fails is left out and the next begun."""
     cases = [(fault, when) for fault in BROKEN for when in WHEN]
-    days = list(DAYS[: len(cases)])
-    output.make_old(days)
-    left = list(zip(days, cases, strict=True))
+    left = list(zip(old_days(output, len(cases)), cases, strict=True))
     while left:
-        with running(cluster, output, lane, "--from", left[0][0], "--to", days[-1], "--again") as job:
+        with running(cluster, output, lane, "--from", left[0][0].day, "--to", left[-1][0].day, "--again") as job:
             while left:
-                day, (fault, when) = left.pop(0)
-                before = output.shown(day)
+                broken, (fault, when) = left.pop(0)
                 seen = set(cluster.shuffle_files())
 
-                def reached(
-                    when: str = when, day: str = day, before: str | None = before, seen: set[Path] = seen
-                ) -> bool:
+                def reached(broken: Broken = broken, when: str = when, seen: set[Path] = seen) -> bool:
                     if when == WHEN[0]:
-                        return output.has(RUN.format(day=day), before) and any(
-                            f not in seen for f in cluster.shuffle_files()
-                        )
-                    return output.has(GROUPS.format(day=day), before)
+                        return broken.has(RUN) and any(file not in seen for file in cluster.shuffle_files())
+                    return broken.has(GROUPS)
 
-                with tried(fault) as found:
-                    job.wait_until(reached, f"{when} of {day}")
+                with tried(fault) as outcome:
+                    job.wait_until(reached, f"{when} of {broken.day}")
                     BROKEN[fault](cluster)
-                    wait_until(partial(is_over, job, output, day, before), f"the end of {day}")
-                    found["is_new"] = output.is_new(day)
-                    assert found["is_new"] == (output.shown(day) != before)
-                if not found["is_new"]:
+                    wait_until(
+                        lambda job=job, broken=broken: job.process.poll() is not None or broken.is_replaced,
+                        f"the end of {broken.day}",
+                    )
+                    outcome["is_new"] = broken.is_new()
+                if not outcome["is_new"]:
                     break
             code, told = job.ended()
-            assert code == (0 if found["is_new"] else 1), told
-    rerun(cluster, output, lane, days)
+            assert code == (0 if outcome["is_new"] else 1), told
+    rerun(cluster, output, lane, len(cases))
 
 
 # --- The driver: its JVM, which is the process that a scheduler starts, and its Python -------------------------------
@@ -125,35 +150,26 @@ DRIVERS = [
     ("scan", "JVM", LAST_TABLE),
     ("scan", "Python", GROUPS),
     ("scan", "Python", LAST_TABLE),
-    ("scan", "Python", "shown"),
-    ("frame", "JVM", "shown"),
+    ("scan", "Python", SHOWN),
+    ("frame", "JVM", SHOWN),
     ("frame", "Python", GROUPS),
 ]
 
 
 def test_a_driver_that_is_killed(cluster: Cluster, output: Output, tried: Tried) -> None:
-    days = list(DAYS[: len(DRIVERS)])
-    output.make_old(days)
-    for day, (lane, which, moment) in zip(days, DRIVERS, strict=True):
-        before = output.shown(day)
-        with tried(f"driver's {which} killed") as found, running(cluster, output, lane, "--date", day) as job:
-            job.wait_until(
-                lambda day=day, moment=moment, before=before: (
-                    output.shown(day) != before if moment == "shown" else output.has(moment.format(day=day), before)
-                ),
-                moment,
-            )
+    for broken, (lane, which, moment) in zip(old_days(output, len(DRIVERS)), DRIVERS, strict=True):
+        with tried(f"driver's {which} killed") as outcome, running(cluster, output, lane, "--date", broken.day) as job:
+            job.wait_until(partial(broken.has, moment), moment)
             python = job.python()
             assert kill(job.process.pid if which == "JVM" else python)
             code, told = job.ended()
             wait_until(lambda python=python: parent_of(python) is None, "the driver's Python has ended")
-            found["is_new"] = output.is_new(day)
-            assert found["is_new"] == (output.shown(day) != before)
-            assert code != 0 or found["is_new"], told
-            assert found["is_new"] or moment != "shown"
+            outcome["is_new"] = is_new = broken.is_new()
+            assert code != 0 or is_new, told
+            assert is_new or moment != SHOWN
             # Nobody is there any more to tell the truth about a run that is killed after it has shown its day.
-            assert moment in ("shown", LAST_TABLE) or (code != 0 and not found["is_new"]), told
-    rerun(cluster, output, "scan", days)
+            assert moment in (SHOWN, LAST_TABLE) or (code != 0 and not is_new), told
+    rerun(cluster, output, "scan", len(DRIVERS))
 
 
 # --- Disks -----------------------------------------------------------------------------------------------------------
@@ -167,16 +183,6 @@ def disk(tmp_path: Path, evaluated: Evaluated) -> Iterator[Disk]:
         yield disk
 
 
-def try_to_write(job: Job, output: Output, day: str, before: str | None) -> bool:
-    """Whether the job showed the new day and said so; otherwise it failed in one sentence and left the old one."""
-    code, told = job.ended()
-    is_new = output.is_new(day)
-    assert is_new == (output.shown(day) != before) == (code == 0), told
-    if not is_new:
-        assert told.splitlines()[-1].startswith("sparkrank: "), told
-    return is_new
-
-
 @pytest.mark.parametrize(
     ("lane", "moments"), [("scan", ("", RUN, GROUPS, LAST_TABLE)), ("frame", (GROUPS,))], ids=["scan", "frame"]
 )
@@ -184,24 +190,17 @@ def test_the_disk_of_the_output_is_full(
     cluster: Cluster, evaluated: Evaluated, disk: Disk, tmp_path: Path, tried: Tried, lane: str, moments: Sequence[str]
 ) -> None:
     output = evaluated.output(tmp_path, disk.folder / "tables")
-    days = list(DAYS[: len(moments)])
-    output.make_old(days)
-    for day, moment in zip(days, moments, strict=True):
-        before = output.shown(day)
-        with tried("disk of the output full") as found:
+    for broken, moment in zip(old_days(output, len(moments)), moments, strict=True):
+        with tried("disk of the output full") as outcome:
             if not moment:
                 disk.fill()
-            with running(cluster, output, lane, "--date", day) as job:
-                job.wait_until(
-                    lambda day=day, moment=moment, before=before: (
-                        not moment or output.has(moment.format(day=day), before)
-                    ),
-                    moment,
-                )
-                disk.fill()
-                found["is_new"] = try_to_write(job, output, day, before)
+            with running(cluster, output, lane, "--date", broken.day) as job:
+                if moment:
+                    job.wait_until(partial(broken.has, moment), moment)
+                    disk.fill()
+                outcome["is_new"] = broken.is_written(job)
         disk.empty()
-    rerun(cluster, output, lane, days)
+    rerun(cluster, output, lane, len(moments))
 
 
 @pytest.mark.parametrize("lane", LANES)
@@ -209,76 +208,69 @@ def test_the_disk_of_the_workers_is_full(
     cluster: Cluster, disks: Disk, output: Output, tried: Tried, lane: str
 ) -> None:
     disks.need()
-    days = list(DAYS[:2])
-    output.make_old(days)
-    for day, when in zip(days, ("from the start", "rows are shuffled"), strict=True):
-        before = output.shown(day)
+    moments = {"executors run": cluster.executors, "rows are shuffled": lambda: any(cluster.shuffle_files())}
+    for broken, (what, reached) in zip(old_days(output, 2), moments.items(), strict=True):
         try:
-            with tried("disk of the workers full") as found, running(cluster, output, lane, "--date", day) as job:
-                if when == "from the start":
-                    job.wait_until(cluster.executors, "executors run")
-                else:
-                    job.wait_until(lambda: any(cluster.shuffle_files()), when)
+            with (
+                tried("disk of the workers full") as outcome,
+                running(cluster, output, lane, "--date", broken.day) as job,
+            ):
+                job.wait_until(reached, what)
                 disks.fill()
-                found["is_new"] = try_to_write(job, output, day, before)
+                outcome["is_new"] = broken.is_written(job)
         finally:
             disks.empty()
-    rerun(cluster, output, lane, days)
+    rerun(cluster, output, lane, 2)
 
 
 def test_a_read_only_output(cluster: Cluster, evaluated: Evaluated, disk: Disk, tmp_path: Path, tried: Tried) -> None:
     output = evaluated.output(tmp_path, disk.folder / "tables")
-    days = list(DAYS[:1])
-    output.make_old(days)
-    before = output.shown(days[0])
-    with tried("output read-only") as found:
+    (broken,) = old_days(output, 1)
+    with tried("output read-only") as outcome:
         assert not run("mount", "-o", "remount,ro", str(disk.folder)).returncode
-        with running(cluster, output, "scan", "--date", days[0]) as job:
-            found["is_new"] = try_to_write(job, output, days[0], before)
-        assert not found["is_new"]
+        with running(cluster, output, "scan", "--date", broken.day) as job:
+            outcome["is_new"] = broken.is_written(job)
+        assert not outcome["is_new"]
         assert not run("mount", "-o", "remount,rw", str(disk.folder)).returncode
-    rerun(cluster, output, "scan", days)
+    rerun(cluster, output, "scan", 1)
 
 
 # --- Two at once -----------------------------------------------------------------------------------------------------
 
 
 def test_two_runs_of_one_day_at_once(cluster: Cluster, output: Output, tried: Tried) -> None:
-    day = DAYS[0]
-    output.make_old([day])
-    before = output.shown(day)
+    (broken,) = old_days(output, 1)
     with (
-        tried("two runs of one day at once") as found,
-        running(cluster, output, "scan", "--date", day, cores=1) as one,
-        running(cluster, output, "frame", "--date", day, cores=1) as other,
+        tried("two runs of one day at once") as outcome,
+        running(cluster, output, "scan", "--date", broken.day, cores=1) as one,
+        running(cluster, output, "frame", "--date", broken.day, cores=1) as other,
     ):
         ends = [one.ended(), other.ended()]
-        found["is_new"] = output.is_new(day)
-        assert output.shown(day) != before
+        outcome["is_new"] = output.is_new(broken.day)
+        assert broken.is_replaced
         assert 0 in [code for code, _ in ends], ends
         for code, told in ends:
-            assert code == 0 or (code == 1 and f"another run is writing the day {day}" in told), told
-    rerun(cluster, output, "scan", [day])
+            assert code == 0 or (code == 1 and f"another run is writing the day {broken.day}" in told), told
+    rerun(cluster, output, "scan", 1)
 
 
 @pytest.mark.parametrize("moment", [RUN, GROUPS])
 def test_a_run_beside_one_that_writes_the_day_is_refused(
     cluster: Cluster, output: Output, tried: Tried, moment: str
 ) -> None:
-    day = DAYS[0]
-    output.make_old([day])
-    before = output.shown(day)
-    with tried("a run beside one that writes") as found, running(cluster, output, "scan", "--date", day) as job:
-        job.wait_until(lambda: output.has(moment.format(day=day), before), moment)
+    (broken,) = old_days(output, 1)
+    day = broken.day
+    with tried("a run beside one that writes") as outcome, running(cluster, output, "scan", "--date", day) as job:
+        job.wait_until(partial(broken.has, moment), moment)
         command = [sys.executable, "-m", "sparkrank", "evaluate", "--conf", str(output.old_conf), "--date", day]
         beside = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
         code, told = job.ended()
         assert code == 0, told
         # The one beside may have begun when the first had ended.
         assert beside.returncode in (0, 1), beside.stderr
+        outcome["is_new"] = output.is_new(day)
         if beside.returncode == 1:
             assert f"another run is writing the day {day}" in beside.stderr
-            assert output.is_new(day)
-        found["is_new"] = output.is_new(day)
-        assert output.shown(day) != before
-    rerun(cluster, output, "scan", [day])
+            assert outcome["is_new"]
+        assert broken.is_replaced
+    rerun(cluster, output, "scan", 1)

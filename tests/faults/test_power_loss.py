@@ -6,7 +6,6 @@ then; a copy of it, mounted, is what the next boot finds.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -21,6 +20,7 @@ import pytest
 
 from tests.faults.conftest import Tried
 from tests.faults.disks import run
+from tests.support.commands import write_spec
 from tests.support.stored_files import one_file
 
 pytestmark = [pytest.mark.faults]
@@ -54,8 +54,7 @@ def image(tmp_path: Path) -> Path:
     return found
 
 
-def spec(folder: Path, output: Path, plain: bool) -> Path:
-    path = folder / "spec.json"
+def spec(folder: Path, output: Path, plain: bool) -> str:
     columns = {"group": "u", "score": "s", "label": "y"}
     document = {
         "input": {"path": f"{folder}/rows.parquet", "columns": columns},
@@ -63,12 +62,11 @@ def spec(folder: Path, output: Path, plain: bool) -> Path:
         "output": {"path": str(output), "plain": plain},
         "engine": {"lane": "local"},
     }
-    path.write_text(json.dumps(document), encoding="utf-8")
-    return path
+    return write_spec(folder, document)
 
 
-def evaluate(conf: Path) -> None:
-    done = run(sys.executable, "-m", "sparkrank", "evaluate", "--conf", str(conf), "--date", DAY)
+def evaluate(conf: str) -> None:
+    done = run(sys.executable, "-m", "sparkrank", "evaluate", "--conf", conf, "--date", DAY)
     assert done.returncode == 0, done.stderr
 
 

@@ -23,13 +23,8 @@ POOLED = (
     *("logloss", "ne", "brier", "ece", "copc"),
 )
 BESIDE = (
-    "ap(weight=rows)",
-    "ndcg(weight=relevant)@3",
-    "p90(rr)",
-    "median(ap)",
-    "gini(ties=item)@2",
-    "novelty@2",
-    "coverage(ties=item)@3",
+    *("ap(weight=rows)", "ndcg(weight=relevant)@3", "p90(rr)", "median(ap)"),
+    *("gini(ties=item)@2", "novelty@2", "coverage(ties=item)@3"),
 )
 SMALL, LARGE = 6, 400  # rows of a group: so few that every order of its ties can be tried, and more than a tile
 
@@ -72,15 +67,11 @@ class Case:
 
     def __str__(self) -> str:
         """All of it, so that somebody else may evaluate it."""
-        told = [f"shape: {self.shape}", f"metrics: {self.metrics}", f"arguments: {self.arguments}"]
-        told += [
-            f"buckets: {self.buckets}, order: {self.order}",
-            f"rows: {self.rows.schema}",
-            *map(str, self.rows.to_pylist()),
-        ]
-        if self.truth is not None:
-            told += [f"truth: {self.truth.schema}", *map(str, self.truth.to_pylist())]
-        return "\n".join(told)
+        lines = [f"shape: {self.shape}", f"metrics: {self.metrics}", f"arguments: {self.arguments}"]
+        lines.append(f"buckets: {self.buckets}, order: {self.order}")
+        for side, table in (("rows", self.rows), ("truth", self.truth)):
+            lines += [] if table is None else [f"{side}: {table.schema}", *map(str, table.to_pylist())]
+        return "\n".join(lines)
 
 
 @st.composite
@@ -142,26 +133,20 @@ def _tables(
         "country": _chosen(draw, ("de", "fr", None), count),
         "device": _chosen(draw, ("web", "tv"), count),
     }
+    number = pa.int64() if ranked else pa.float32() if kind == 2 else pa.float64()
     for name in columns.values():
-        if ranked:
-            found[name] = pa.array(_ranks(draw, sizes), pa.int64())
-        else:
-            found[name] = pa.array(_chosen(draw, values, count), pa.float32() if kind == 2 else pa.float64())
+        found[name] = pa.array(_ranks(draw, sizes) if ranked else _chosen(draw, values, count), number)
     labels = pa.array(_chosen(draw, CLICKS if draw.random() < 0.5 else LABELS, count), pa.float64())
     if shape == "rows":
         found["label"] = labels
         found["weight"] = draw.choice([0.0, 0.25, 1.0, 3.0] if kind % 2 else [0.1, 1 / 3, 1e6 / 7, 1e-9 / 3], count)
         return pa.table(found), None
     if draw.random() < 0.4:  # some items stand in a list twice
-        found["item"] = [
-            item[draw.integers(0, place + 1)] if draw.random() < 0.3 else item[place] for place in range(count)
-        ]
-    kept = draw.random(count) < 0.6
-    truth = {"user": found["user"], "item": item, "label": labels}
+        found["item"] = [item[draw.integers(0, at + 1)] if draw.random() < 0.3 else item[at] for at in range(count)]
+    kept = pa.array(draw.random(count) < 0.6)
+    truth = pa.table({"user": found["user"], "item": item, "label": labels})
     beside = {"user": [users[0]] * 2, "item": ["never", "listed"], "label": pa.array([1.0, 0.0])}
-    return pa.table(found), pa.concat_tables(
-        [pa.table(truth).filter(pa.array(kept)), pa.table(beside, schema=pa.table(truth).schema)]
-    )
+    return pa.table(found), pa.concat_tables([truth.filter(kept), pa.table(beside, schema=truth.schema)])
 
 
 def _chosen(draw: np.random.Generator, values: Sequence[Any], count: int) -> list[Any]:

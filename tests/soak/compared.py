@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 CLOSE = 1e-11  # of means over all orders, of which oracles add up thousands
+SIDES = ("rows", "truth")
 Found = list[Any]
 
 
@@ -57,31 +58,26 @@ def ways_of(case: Case, folder: Path, spark: SparkSession | None) -> dict[str, C
     """How the case is evaluated: in memory, from files in another order, bit by bit, and by Spark."""
     order = np.random.default_rng(case.order)
     paths: dict[str, Any] = {}
-    for side, table in (("rows", case.rows), ("truth", case.truth)):
+    for side, table in zip(SIDES, (case.rows, case.truth), strict=True):
         if table is not None:
             paths[side] = folder / f"{side}.parquet"
             shuffled = table.take(order.permutation(table.num_rows))
             pq.write_table(shuffled, paths[side], row_group_size=max(1, table.num_rows // 3))
 
     def evaluated(rows: Any, truth: Any, **how: Any) -> sr.Evaluation:
-        beside = {} if truth is None else {"truth": truth}
-        return sr.evaluate(rows, case.metrics, **case.arguments, **beside, score_sums=True, curve_points=10, **how)
+        asked = {**case.arguments, "score_sums": True, "curve_points": 10, **how}
+        return sr.evaluate(rows, case.metrics, **asked, **({} if truth is None else {"truth": truth}))
+
+    def of_files(read: Callable[[str], Any] = str, **how: Any) -> Callable[[], sr.Evaluation]:
+        return lambda: evaluated(*(read(str(paths[side])) if side in paths else None for side in SIDES), **how)
 
     ways = {
         "local, in memory": lambda: evaluated(case.rows, case.truth),
-        "local, from files": lambda: evaluated(
-            paths["rows"], paths.get("truth"), lane="local", buckets=case.buckets, row_memory=0
-        ),
+        "local, from files": of_files(lane="local", buckets=case.buckets, row_memory=0),
     }
     if spark is not None:
-        ways["scan"] = lambda: evaluated(
-            str(paths["rows"]), None if case.truth is None else str(paths["truth"]), lane="scan", spark=spark
-        )
-        ways["frame"] = lambda: evaluated(
-            spark.read.parquet(str(paths["rows"])),
-            None if case.truth is None else spark.read.parquet(str(paths["truth"])),
-            buckets=case.buckets,
-        )
+        ways["scan"] = of_files(lane="scan", spark=spark)
+        ways["frame"] = of_files(spark.read.parquet, buckets=case.buckets)
     return ways
 
 

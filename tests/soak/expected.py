@@ -77,10 +77,8 @@ def orders(listed: Iterable[tuple[str, float, Label]]) -> int:
 
 def mean_of(case: Case, values: Iterable[float]) -> float:
     """The mean of the values of groups, under the case's rule for the undefined ones."""
-    undefined = case.settings["undefined"]
-    instead = {"zero": 0.0, "one": 1.0}.get(undefined)
-    known = [instead if math.isnan(value) and instead is not None else value for value in values]
-    known = [value for value in known if not math.isnan(value)]
+    instead = {"zero": [0.0], "one": [1.0]}.get(case.settings["undefined"], [])
+    known = [number for value in values for number in (instead if math.isnan(value) else [value])]
     return math.fsum(known) / len(known) if known else math.nan
 
 
@@ -88,19 +86,17 @@ def weighted_auc(case: Case, model: str) -> float | None:
     """The share of the weight of all pairs of a relevant and another row that is in order; None where nobody knows."""
     if case.shape != "rows" or case.rows.num_rows > 10 * MOST_ROWS:
         return None
-    column = case.columns[model]
     rows = []
     for row in case.rows.to_pylist():
-        score, label = row[column], row["label"]
-        if score is None or (label is None and case.settings["unjudged"] == "drop"):
-            continue
-        weight = row["weight"] if "weight" in case.settings else 1.0
-        rows.append((-score if case.ranked else score, label is not None and label > 0, weight))
-    inside = total = 0.0
-    for high, relevant, one in rows:
-        if relevant:
-            for low, other_relevant, other in rows:
-                if not other_relevant:
-                    total += one * other
-                    inside += one * other * (1.0 if high > low else 0.5 if high == low else 0.0)
-    return inside / total if total else math.nan
+        score, label = row[case.columns[model]], row["label"]
+        if score is not None and (label is not None or case.settings["unjudged"] != "drop"):
+            weight = row["weight"] if "weight" in case.settings else 1.0
+            rows.append((-score if case.ranked else score, label is not None and label > 0, weight))
+    pairs = [
+        (one * other, 1.0 if high > low else 0.5 if high == low else 0.0)
+        for high, relevant, one in rows
+        for low, other_relevant, other in rows
+        if relevant and not other_relevant
+    ]
+    total = sum(weight for weight, _ in pairs)
+    return sum(weight * inside for weight, inside in pairs) / total if total else math.nan

@@ -41,14 +41,18 @@ class Soak:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             number = seed + self.rounds_done
-            # A seed means the same cases whatever was asked for, so that it alone says what differed.
-            by_spark = self.spark if number % 2 else None
-            if not self._round(number, by_spark):
+            try:
+                # A seed means the same cases whatever was asked for, so that it alone says what differed.
+                self._round(number, self.spark if number % 2 else None)
+            except Exception:  # noqa: BLE001 - whatever it is, it is a finding
+                told = f"SEED={number} gives a difference; the smallest case:\n{self.last_failing}\n\n"
+                self.failing.write_text(told + traceback.format_exc(), encoding="utf-8")
+                self.compared.counts["differences"] += 1
                 return False
             self.rounds_done += 1
         return True
 
-    def _round(self, seed: int, spark: SparkSession | None) -> bool:
+    def _round(self, seed: int, spark: SparkSession | None) -> None:
         @hypothesis.seed(seed)
         @settings(
             max_examples=SPARK_CASES if spark is not None else CASES,
@@ -65,22 +69,11 @@ class Soak:
                 self.last_failing = case
                 raise
 
-        try:
-            one_round()
-        except Exception:  # noqa: BLE001 - whatever it is, it is a finding
-            self._tell(seed, traceback.format_exc())
-            return False
-        return True
-
-    def _tell(self, seed: int, trace: str) -> None:
-        text = f"SEED={seed} gives a difference; the smallest case:\n{self.last_failing}\n\n{trace}"
-        self.failing.write_text(text, encoding="utf-8")
-        self.compared.counts["differences"] += 1
+        one_round()
 
     def told(self) -> str:
-        counts = self.compared.counts
         names = ("cases", "refused", "values of oracles", "values between lanes", "differences")
-        return f"rounds: {self.rounds_done}, " + ", ".join(f"{name}: {counts[name]:,}" for name in names)
+        return f"rounds: {self.rounds_done}, " + ", ".join(f"{name}: {self.compared.counts[name]:,}" for name in names)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ def sums_of(of_value: Mapping[str | None, float], name: str = "rows") -> RowSums
     return RowSums.of([(SliceKey("m", "country", tuple(of_value), name), numbers)])
 
 
-def found(sums: RowSums) -> dict[tuple[str, str], float]:
+def totals(sums: RowSums) -> dict[tuple[str, str], float]:
     return {(row["slice_value"], row["sum"]): row["total_0"] for row in sums.table.to_pylist()}
 
 
@@ -32,7 +32,7 @@ def test_arrays_and_tables_add_up_alike() -> None:
     for as_tables in itertools.product([False, True], repeat=3):
         parts = [RowSums(part.table) if as_table else part for part, as_table in zip(PARTS, as_tables, strict=True)]
         for first, *others in itertools.permutations(parts):
-            assert found(first.merge(*others)) == {("at", "rows"): 11, ("de", "rows"): 122, ("ch", "rows"): 200}
+            assert totals(first.merge(*others)) == {("at", "rows"): 11, ("de", "rows"): 122, ("ch", "rows"): 200}
 
 
 def test_values_that_not_every_part_has_are_put_in_order() -> None:
@@ -53,7 +53,3 @@ def test_what_is_sent_is_the_numbers_alone() -> None:
     assert len(pickled(sums)) == size  # the table that was made is not sent beside them
     again = unpickled(pickled(sums))
     assert (again.rows.keys, again.rows.numbers.tolist()) == (sums.rows.keys, sums.rows.numbers.tolist())
-
-
-def test_nothing_adds_up_to_nothing() -> None:
-    assert RowSums.empty().merge(RowSums.empty()).table.equals(RowSums.empty().table)

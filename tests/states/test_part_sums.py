@@ -106,19 +106,15 @@ def test_rows_and_bytes_are_the_sums_again(added: Added) -> None:
     assert values_of(sums) == values_of(again) == values_of(sent)
 
 
-def test_zeros_are_not_kept() -> None:
+def test_zeros_and_what_cancels_are_not_kept() -> None:
     """Three of 48 parts of values, and of 34 columns the count and the one limb of each sum that wholes have."""
     added: Added = {("a", "ap", value, 7): [1.0, 1.0] for value in VALUES} | {("a", "rr", "at", 7): [0.0]}
     (sums,) = sums_of(added).by_slice["country"].by_model.values()
     assert sums.numbers.shape == (4, 3)
     assert sums.cells.tolist() == [7, PARTS_OF_SLICE + 7, 2 * PARTS_OF_SLICE + 7]
-
-
-def test_what_cancels_is_not_kept() -> None:
     one, other = (sums_of({("a", "ap", "at", 1): [number]}) for number in (0.25, -0.25))
     (sums,) = one.merge([other]).by_slice["country"].by_model.values()
-    assert sums.numbers.tolist() == [[2.0]]  # the count alone
-    assert sums.used.tolist() == [0]
+    assert (sums.numbers.tolist(), sums.used.tolist()) == ([[2.0]], [0])  # the count alone
 
 
 def test_the_same_sum_has_one_form() -> None:

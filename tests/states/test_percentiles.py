@@ -34,9 +34,9 @@ def dealt(values: list[float], parts: int) -> Distribution:
 def test_few_values_give_numpy_s_quantiles(values: list[float], parts: int) -> None:
     state = dealt(values, parts)
     for share in SHARES:
-        found, bound = state.quantile(share)
+        value, bound = state.quantile(share)
         assert bound == 0
-        assert np.isnan(found) if not values else found == pytest.approx(np.quantile(values, share), rel=1e-15)
+        assert np.isnan(value) if not values else value == pytest.approx(np.quantile(values, share), rel=1e-15)
     if values:
         assert state.quantile(0.5)[0] == np.median(values)  # to the last bit
 

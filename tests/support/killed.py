@@ -22,19 +22,17 @@ class Killed(BaseException):
     """Nothing in the code may catch this, as nothing catches SIGKILL."""
 
 
-Counted = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-
-def counting(steps: int, how: type[BaseException] = Killed) -> Counted:
-    """What makes functions count their calls together: ``steps`` go through, the next raises ``how`` in its place.
-
-    Calls after that go through again, as where a run that is told to stop tidies up; but not after :class:`Killed`.
+def counting(steps: int, how: type[BaseException] = Killed) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """What makes a function count its calls: with all others that it makes so, ``steps`` go through, and the next one
+    raises ``how`` in place of the call. Calls after that go through again, as where a run that is told to stop tidies
+    up; but not after :class:`Killed`.
     """
     raised = itertools.chain(itertools.repeat(None, steps), itertools.repeat(how) if how is Killed else [how])
 
     def counted(original: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **options: Any) -> Any:
-            if (stop := next(raised, None)) is not None:
+            stop = next(raised, None)
+            if stop is not None:
                 raise stop
             return original(*arguments, **options)
 
@@ -43,9 +41,17 @@ def counting(steps: int, how: type[BaseException] = Killed) -> Counted:
     return counted
 
 
-def stop_after(patch: pytest.MonkeyPatch, steps: int, how: type[BaseException]) -> Counted:
-    """Let ``steps`` changes of folders and files through and raise ``how`` at the next; returns what counts more."""
+def survives(steps: int, how: type[BaseException], write: Callable[[], object], *, counts_syncs: bool = True) -> bool:
+    """Whether ``write`` is not stopped by ``how`` after ``steps`` changes of folders and files. Nothing is synced: that
+    takes long, and changes nothing that a reader sees.
+    """
     counted = counting(steps, how)
-    for owner, name in CHANGES:
-        patch.setattr(owner, name, counted(getattr(owner, name)))
-    return counted
+    with pytest.MonkeyPatch.context() as patch:
+        for owner, name in CHANGES:
+            patch.setattr(owner, name, counted(getattr(owner, name)))
+        patch.setattr(os, "fsync", counted(lambda _: None) if counts_syncs else lambda _: None)
+        try:
+            write()
+        except how:
+            return False
+    return True

@@ -7,6 +7,7 @@ import itertools
 import os
 import shutil
 import stat
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,38 +17,46 @@ import pytest
 
 from sparkrank.base.errors import SparkrankError
 from sparkrank.tables.commit import days, locks
-from tests.support.killed import Killed, stop_after
-from tests.support.written_days import paths_in, tables_of, write_day
+from sparkrank.tables.commit.links import DEFAULT_COMMIT, Commit
+from tests.support.killed import Killed, survives
+from tests.support.written_days import paths_in, steps_below, tables_of, write_day
 
-DAY = "2026-11-19"
+DAY, OTHER = "2026-11-19", "2026-11-18"
 NAMES = ("metrics", "groups", "runs")
 
 
-def _shown(output: Path, names=NAMES, column: str = "day", day: str = DAY) -> dict[str, int | None]:
+def _shown(output: Path, column: str = "day", day: str = DAY) -> dict[str, int | None]:
     """The value that each table shows for the day, None where it shows no row."""
-    shown = {}
-    for name in names:
-        folder = output / name / f"{column}={day}"
-        shown[name] = ds.dataset(folder).to_table()["value"].to_pylist()[0] if folder.exists() else None
-    return shown
+    folders = {name: output / name / f"{column}={day}" for name in NAMES}
+    return {
+        name: ds.dataset(folder).to_table()["value"].to_pylist()[0] if folder.exists() else None
+        for name, folder in folders.items()
+    }
 
 
-def test_a_day_comes_and_is_replaced(tmp_path: Path) -> None:
-    write_day(str(tmp_path), DAY, tables_of(1, NAMES))
-    assert _shown(tmp_path) == dict.fromkeys(NAMES, 1)
-    write_day(str(tmp_path), DAY, tables_of(2, NAMES))
-    assert _shown(tmp_path) == dict.fromkeys(NAMES, 2)
-    assert len(_runs(tmp_path)) == 2  # the one before stays for readers that have it open
+def _runs(output: Path) -> list[Path]:
+    return [run for run in (output / "_runs").iterdir() if run.is_dir()]
 
 
-@pytest.mark.parametrize("keep", [0, 1, 2])
-def test_as_many_runs_stay_as_are_kept(tmp_path: Path, keep: int) -> None:
-    """The last ones that were shown; those of other days are not counted."""
-    write_day(str(tmp_path), "2026-11-18", tables_of(9, NAMES), how=days.Commit(keep_runs=keep))
+@pytest.mark.parametrize("keep", [None, 0, 1, 2])
+def test_a_day_is_replaced_and_as_many_runs_stay_as_are_kept(tmp_path: Path, keep: int | None) -> None:
+    """The last ones that were shown, and one where nothing is said; those of other days are not counted."""
+    how = DEFAULT_COMMIT if keep is None else Commit(keep_runs=keep)
+    write_day(str(tmp_path), OTHER, tables_of(9, NAMES), how=how)
     for value in range(5):
-        write_day(str(tmp_path), DAY, tables_of(value, NAMES), how=days.Commit(keep_runs=keep))
+        write_day(str(tmp_path), DAY, tables_of(value, NAMES), how=how)
+        assert (_shown(tmp_path), _shown(tmp_path, day=OTHER)) == (dict.fromkeys(NAMES, value), dict.fromkeys(NAMES, 9))
         kept = sorted(pq.read_table(run / "metrics")["value"][0].as_py() for run in _runs(tmp_path))
-        assert kept == [*range(max(0, value - keep), value + 1), 9]
+        assert kept == [*range(max(0, value - (1 if keep is None else keep)), value + 1), 9]
+    table = ds.dataset(tmp_path / "metrics", partitioning="hive").to_table().to_pydict()
+    assert sorted(zip(table["day"], table["value"], strict=True)) == [(OTHER, 9), (DAY, 4)]
+
+
+def test_a_table_left_out_loses_the_day(tmp_path: Path) -> None:
+    write_day(str(tmp_path), DAY, tables_of(1, NAMES))
+    write_day(str(tmp_path), DAY, tables_of(2, ("metrics", "runs")))
+    assert _shown(tmp_path) == {"metrics": 2, "groups": None, "runs": 2}
+    assert not list((tmp_path / "groups").iterdir())  # not even a link to nothing
 
 
 def test_a_reader_that_listed_files_before_a_commit_never_opens_others(tmp_path: Path) -> None:
@@ -82,19 +91,7 @@ def test_all_is_on_the_disk_before_the_day_is_shown(tmp_path: Path, monkeypatch:
 
     ``scripts/power_loss.sh`` shows the same on a file system that loses its power.
     """
-    steps: list[tuple[str, str]] = []
-    fsync, replace = os.fsync, Path.replace
-
-    def synced(handle: int) -> None:
-        steps.append(("sync", str(Path(f"/proc/self/fd/{handle}").readlink().relative_to(tmp_path))))
-        fsync(handle)
-
-    def replaced(link: Path, target: Path) -> Path:
-        steps.append(("show", str(target.relative_to(tmp_path))))
-        return replace(link, target)
-
-    monkeypatch.setattr(os, "fsync", synced)
-    monkeypatch.setattr(Path, "replace", replaced)
+    steps = steps_below(tmp_path, monkeypatch)
     write_day(str(tmp_path / "new/out"), DAY, tables_of(1, NAMES))
     commit = steps.index(("show", f"new/out/_days/{DAY}"))
     assert steps[commit + 1 :] == [("sync", "new/out/_days")]
@@ -106,10 +103,6 @@ def test_all_is_on_the_disk_before_the_day_is_shown(tmp_path: Path, monkeypatch:
     assert {f"new/out/{name}" for name in NAMES} <= {path for _, path in steps[links:commit]}
 
 
-def _runs(output: Path) -> list[Path]:
-    return [run for run in (output / "_runs").iterdir() if run.is_dir()]
-
-
 def test_what_the_operating_system_refuses_is_told_with_its_place(tmp_path: Path, small_files: None) -> None:
     """And nothing is left of it."""
     large = {"metrics": pa.table({"value": range(5000)})}
@@ -118,83 +111,51 @@ def test_what_the_operating_system_refuses_is_told_with_its_place(tmp_path: Path
     assert not (tmp_path / "out").exists()
 
 
-def test_other_days_stay(tmp_path: Path) -> None:
-    write_day(str(tmp_path), "2026-11-18", tables_of(1, NAMES))
-    write_day(str(tmp_path), DAY, tables_of(2, NAMES))
-    write_day(str(tmp_path), DAY, tables_of(3, NAMES))
-    table = ds.dataset(tmp_path / "metrics", partitioning="hive").to_table().to_pydict()
-    assert sorted(zip(table["day"], table["value"], strict=True)) == [("2026-11-18", 1), (DAY, 3)]
-
-
-def test_a_table_left_out_loses_the_day(tmp_path: Path) -> None:
-    write_day(str(tmp_path), DAY, tables_of(1, NAMES))
-    write_day(str(tmp_path), DAY, tables_of(2, ("metrics", "runs")))
-    assert _shown(tmp_path) == {"metrics": 2, "groups": None, "runs": 2}
-    assert not list((tmp_path / "groups").iterdir())  # not even a link to nothing
-
-
 @pytest.mark.parametrize(
     ("first_day", "column"), [(True, "day"), (False, "window")], ids=["first run of a day", "rerun of a window"]
 )
-def test_killed_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_day: bool, column: str) -> None:
+def test_killed_at_any_step(tmp_path: Path, first_day: bool, column: str) -> None:
     """Every call that changes the file system is in turn the last one that the run makes.
 
     The next run leaves what it leaves where nobody was killed.
     """
     day = DAY if column == "day" else f"{DAY}..{DAY}"
-    how = days.Commit(keep_runs=0)
-    write_day(str(tmp_path / "undisturbed"), day, tables_of(3, NAMES), column=column)
+    write = partial(write_day, column=column, how=Commit(keep_runs=0))
+    write(str(tmp_path / "undisturbed"), day, tables_of(3, NAMES))
     for step in itertools.count():
         output = tmp_path / str(step)
         if not first_day:
-            write_day(str(output), day, tables_of(1, NAMES), column=column, how=how)
-        with monkeypatch.context() as patch:
-            survived = True
-            counted = stop_after(patch, step, Killed)
-            patch.setattr(os, "fsync", counted(lambda _: None))  # which takes long, and changes nothing that is seen
-            try:
-                write_day(str(output), day, tables_of(2, NAMES), column=column, how=how)
-            except Killed:
-                survived = False
+            write(str(output), day, tables_of(1, NAMES))
+        survived = survives(step, Killed, partial(write, str(output), day, tables_of(2, NAMES)))
         old = None if first_day else 1
-        assert _shown(output, column=column, day=day) in (dict.fromkeys(NAMES, old), dict.fromkeys(NAMES, 2)), (
-            f"killed after step {step}"
-        )
-        write_day(str(output), day, tables_of(3, NAMES), column=column, how=how)
-        assert _shown(output, column=column, day=day) == dict.fromkeys(NAMES, 3)
-        assert paths_in(output) == paths_in(tmp_path / "undisturbed"), f"killed after step {step}"
+        assert _shown(output, column, day) in (dict.fromkeys(NAMES, old), dict.fromkeys(NAMES, 2)), step
+        write(str(output), day, tables_of(3, NAMES))
+        assert _shown(output, column, day) == dict.fromkeys(NAMES, 3)
+        assert paths_in(output) == paths_in(tmp_path / "undisturbed"), step
         if survived:
             assert step > 8  # the loop has killed at each of the steps that there are
             return
 
 
 @pytest.mark.parametrize("before", [(), ("metrics", "runs"), (*NAMES, "items")], ids=["none", "fewer", "more"])
-def test_interrupted_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: tuple[str, ...]) -> None:
+def test_interrupted_at_any_step(tmp_path: Path, before: tuple[str, ...]) -> None:
     """A run that is told to stop leaves what was there, or what it has shown, and nothing beside it.
 
     ``before`` are the tables of the day that were there.
     """
-    how = days.Commit(keep_runs=0)
-    write_day(str(tmp_path / "after"), DAY, tables_of(2, NAMES), how=how)
+    write = partial(write_day, how=Commit(keep_runs=0))
+    write(str(tmp_path / "after"), DAY, tables_of(2, NAMES))
     for step in itertools.count():
         output, kept = tmp_path / str(step), tmp_path / f"{step}-kept"
-        for place in (output, kept):
-            if before:
-                write_day(str(place), DAY, tables_of(1, before), how=how)
-        with monkeypatch.context() as patch:
-            survived = True
-            counted = stop_after(patch, step, KeyboardInterrupt)
-            patch.setattr(os, "fsync", counted(lambda _: None))
-            try:
-                write_day(str(output), DAY, tables_of(2, NAMES), how=how)
-            except KeyboardInterrupt:
-                survived = False
+        for place in (output, kept) if before else ():
+            write(str(place), DAY, tables_of(1, before))
+        survived = survives(step, KeyboardInterrupt, partial(write, str(output), DAY, tables_of(2, NAMES)))
         done = _shown(output)["metrics"] == 2
         expected = paths_in(tmp_path / "after" if done else kept)
         if before:  # an empty folder of a table stays: the run of another day may be about to take it
             expected |= {name for name in (*NAMES, "items") if (output / name).exists()}
         if step > 1:  # the lock and its folder are made first
-            assert paths_in(output) == expected, f"interrupted after step {step}"
+            assert paths_in(output) == expected, step
         if survived:
             assert done
             assert step > 8
@@ -214,48 +175,43 @@ def test_tables_are_read_from_one_run(tmp_path: Path) -> None:
 def test_a_run_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
     """Nothing at all where no run was before it."""
 
-    def paths() -> list[Path]:
-        return sorted(tmp_path.rglob("*"))
-
-    def fail() -> None:
+    def left() -> list[Path]:
         with pytest.raises(ValueError, match="halfway"), days.day_run(str(tmp_path / "out"), DAY):
             raise ValueError("halfway")
+        return sorted(tmp_path.rglob("*"))
 
-    fail()
-    assert paths() == []
-    write_day(str(tmp_path / "out"), "2026-11-18", tables_of(1, NAMES))
-    before = paths()
-    fail()
+    assert left() == []
+    write_day(str(tmp_path / "out"), OTHER, tables_of(1, NAMES))
+    before = sorted(tmp_path.rglob("*"))
     lock = tmp_path / "out/_runs" / f"{DAY}.lock"  # where there are days, another run may be about to take it
-    assert paths() == sorted([*before, lock])
+    assert left() == sorted([*before, lock])
     write_day(str(tmp_path / "out"), DAY, tables_of(1, NAMES))
-    before = paths()
-    fail()
-    assert paths() == before
+    before = sorted(tmp_path.rglob("*"))
+    assert left() == before
 
 
-def test_a_lock_that_was_removed_meanwhile_holds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that showed nothing takes its lock file with it: who had opened that file locks what nobody else sees."""
+def test_a_lock_that_was_removed_meanwhile_holds_nothing_and_a_file_system_may_have_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that showed nothing takes its lock file with it: who had opened that locks what nobody else sees. Without
+    locks one is not told of another run, for whose end one would wait in vain.
+    """
     lock = tmp_path / "_runs" / f"{DAY}.lock"
 
     def removed_first(*_: object) -> None:
         lock.unlink()
         lock.touch()
 
-    monkeypatch.setattr(locks.fcntl, "lockf", removed_first)
-    with pytest.raises(SparkrankError, match="another run is writing the day"):
-        write_day(str(tmp_path), DAY, tables_of(1, NAMES))
-
-
-def test_a_file_system_without_locks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not as another run, for whose end one would wait in vain."""
-
     def refused(*_: object) -> None:
         raise OSError(errno.ENOLCK, "no locks")
 
-    monkeypatch.setattr(locks.fcntl, "lockf", refused)
-    with pytest.raises(SparkrankError, match=rf"^the lock .*/_runs/{DAY}.lock cannot be taken: No locks available$"):
-        write_day(str(tmp_path), DAY, tables_of(1, NAMES))
+    for taken, sentence in (
+        (removed_first, "another run is writing the day"),
+        (refused, rf"^the lock .*/_runs/{DAY}.lock cannot be taken: No locks available$"),
+    ):
+        monkeypatch.setattr(locks.fcntl, "lockf", taken)
+        with pytest.raises(SparkrankError, match=sentence):
+            write_day(str(tmp_path), DAY, tables_of(1, NAMES))
 
 
 def test_a_run_that_showed_nothing_takes_no_folder_from_another(
@@ -287,25 +243,22 @@ def test_folders_have_the_rights_and_the_group_of_the_one_above(tmp_path: Path, 
     assert {(stat.S_IMODE(path.stat().st_mode), path.stat().st_gid) for path in made} == {(mode, os.getgid())}
 
 
-def test_a_foreign_folder_is_found_before_any_link_is_made(tmp_path: Path) -> None:
-    """Links of tables that come before it in the alphabet would be left behind for tables that the day lacks."""
-    write_day(str(tmp_path), DAY, tables_of(1, NAMES))
-    before = {link: link.readlink() for link in tmp_path.rglob("*") if link.is_symlink()}
-    (tmp_path / "zones" / f"day={DAY}").mkdir(parents=True)
+def test_what_is_foreign_is_found_before_anything_is_done(tmp_path: Path) -> None:
+    """Links of tables that come before it in the alphabet would be left behind for tables that the day lacks. A copy
+    that follows links has folders in their places.
+    """
+    output, copied = tmp_path / "out", tmp_path / "copied"
+    write_day(str(output), DAY, tables_of(1, NAMES))
+    shutil.copytree(output, copied)
+    (output / "zones" / f"day={DAY}").mkdir(parents=True)
+    before = {path: path.is_symlink() and path.readlink() for path in tmp_path.rglob("*") if "_runs" not in path.parts}
     with pytest.raises(SparkrankError, match="is not a link of sparkrank's"):
-        write_day(str(tmp_path), DAY, tables_of(2, (*NAMES, "curves", "zones")))
-    assert {link: link.readlink() for link in tmp_path.rglob("*") if link.is_symlink()} == before
-
-
-def test_a_copy_without_links_is_refused_before_anything_is_evaluated(tmp_path: Path) -> None:
-    """What a copy that follows links makes of the folder of tables. Its runs stay."""
-    write_day(str(tmp_path / "out"), DAY, tables_of(1, NAMES))
-    copied = tmp_path / "copied"
-    shutil.copytree(tmp_path / "out", copied)  # follows them
-    before = sorted(copied.rglob("*"))
+        write_day(str(output), DAY, tables_of(2, (*NAMES, "curves", "zones")))
     with pytest.raises(SparkrankError, match=rf"_days/{DAY} is not a link of sparkrank's"):
         days.day_run(str(copied), DAY).__enter__()
-    assert sorted(copied.rglob("*")) == before
+    after = {path: path.is_symlink() and path.readlink() for path in tmp_path.rglob("*") if "_runs" not in path.parts}
+    assert after == before
+    assert len(_runs(copied)) == 1
 
 
 @pytest.mark.parametrize(("file", "place"), [("out", "folder .*/out/_runs"), ("out/metrics", "folder .*/out/metrics")])

@@ -10,7 +10,6 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.base import checks
-from sparkrank.metrics import Definitions, Plan
 from sparkrank.tables.rows.limits import checks_of
 from tests.bucket.test_unmatched import job, sides
 from tests.support.commands import exit_code
@@ -26,7 +25,7 @@ LOG = pa.table(
     }
 )
 ROLES = {"group": "u", "item": "i", "score": "s", "label": "y", "weight": "w", "reference_rank": "r"}
-METRICS = ["ap", "logloss", "coverage", "auc_up(digits=1)", "spearman(ref=reference_rank)"]
+METRICS = ["ap", "logloss", "coverage", "auc_up(digits=1)", "auc_up(min_rows=20)", "spearman(ref=reference_rank)"]
 LISTS, TRUTH = sides([("u", "a"), ("u", "a"), ("u", "b"), ("v", "c")], [("u", "a"), ("u", "x"), ("w", "c")])
 SETTINGS: dict[str, dict[str, Any]] = {
     "log": {"rows": LOG, **ROLES},
@@ -34,6 +33,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "groups left out": {"rows": LOG, **ROLES, "population": "truth"},
     "join": {"rows": LISTS, "truth": TRUTH, "group": "u", "item": "i", "score": "s"},
     "slices": {"rows": LOG, **ROLES, "slices": ["i"]},
+    "given ranks": {"rows": LOG, "group": "u", "rank": "r", "label": "y", "positions": "given"},
 }
 
 
@@ -44,29 +44,23 @@ def evaluated(rows: pa.Table, **asked: Any) -> sr.Evaluation:
 
 
 @pytest.mark.parametrize("asked", SETTINGS.values(), ids=SETTINGS)
-def test_the_checks_of_a_run_are_those_of_its_table(asked: dict[str, Any]) -> None:
-    found = evaluated(**asked)
-    rows = {row["check"]: row["of"] is not None for row in found.quality.to_pylist()}
-    unread = set() if "weight" in asked else {checks.BAD_WEIGHT, checks.NAN_REFERENCE}
-    assert checks_of(found.plan) == {name: share for name, share in rows.items() if name not in unread}
-
-
-@pytest.mark.parametrize("asked", SETTINGS.values(), ids=SETTINGS)
-def test_every_check_has_a_limit_that_stops_and_one_that_does_not(asked: dict[str, Any]) -> None:
+def test_every_check_of_a_run_has_a_limit_that_stops_and_one_that_does_not(asked: dict[str, Any]) -> None:
     """What is counted is allowed; less is not, but where nothing was counted."""
-    quality = evaluated(**asked).quality.to_pylist()
-    for name, share in checks_of(evaluated(**asked).plan).items():
+    whole = evaluated(**asked)
+    quality = whole.quality.to_pylist()
+    unread = set() if "weight" in asked else {checks.BAD_WEIGHT, checks.NAN_REFERENCE}
+    known = checks_of(whole.plan)
+    assert known == {row["check"]: row["of"] is not None for row in quality if row["check"] not in unread}
+    for name, share in known.items():
         own = [row["fraction"] or 0.0 if share else row["count"] for row in quality if row["check"] == name]
         least = name.startswith("rows per block")
-        bad = {"max_bad_fraction": 0.0} if name == checks.ROWS_REJECTED else {}
-        given = {**asked, **bad}
+        given = {**asked, **({"max_bad_fraction": 0.0} if name == checks.ROWS_REJECTED else {})}
         kept = min(own) if least else max(own)
         row = next(row for row in evaluated(**given, limits={name: kept}).quality.to_pylist() if row["check"] == name)
         assert (row["limit"], row["ok"]) == (kept, True)
-        over = kept * 1.01 if least else kept * 0.99
         if kept:
             with pytest.raises(sr.InputError, match=r"(limits|max_bad_fraction) allows"):
-                evaluated(**given, limits={name: over})
+                evaluated(**given, limits={name: kept * (1.01 if least else 0.99)})
 
 
 UNCOUNTED = 'limits names "{}", which this run does not count (it counts "rows'
@@ -120,16 +114,3 @@ def test_a_window_is_held_to_its_limits(tmp_path, capsys) -> None:
     assert '"truth in no list" is 66.6667% (2) of' in capsys.readouterr().err
     assert not (tmp_path / "out/windows").exists()
     assert exit_code(*merge, "quality.limits.truth in no list=0.7") == 0
-
-
-def test_the_checks_of_a_plan_need_no_rows() -> None:
-    plan = Plan.of(["auc_up", "auc_up(min_rows=20)"], ["m"], ["u", "v"], Definitions(positions="given"), slices=[["c"]])
-    found = checks_of(plan)
-    assert found[checks.BAD_RANK] is True
-    assert [name for name, share in found.items() if not share] == [
-        "rows read",
-        "groups",
-        *checks.LARGEST_GROUPS,
-        "rows per block of auc_up: few mean a value near 1 by construction",
-        "rows per block of auc_up(min_rows=20): few mean a value near 1 by construction",
-    ]

@@ -10,10 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml
 
 import sparkrank as sr
-from tests.support.commands import exit_code
+from tests.support.commands import exit_code, write_spec
 
 LISTS = pa.table({"u": ["a", "a", "b"], "i": ["x", "y", "x"], "s": [3.0, 2.0, 1.0], "day": [1, 1, 2]})
 TRUTH = pa.table({"u": ["a", "b"], "i": ["y", "x"], "y": [1.0, 1.0], "day": [1, 2]})
@@ -103,29 +102,27 @@ def ended(folder: Path, rows: pa.Table, truth: pa.Table | None, /, **changes: An
         document["truth"] = {"path": f"{folder}/truth.parquet", "columns": {"label": "y"}}
     for section, options in changes.items():
         document[section] = {**document.get(section, {}), **options}
-    (folder / "spec.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
-    return exit_code("evaluate", "--conf", f"{folder}/spec.yaml", "--date", "2026-01-31")
+    return exit_code("evaluate", "--conf", write_spec(folder, document), "--date", "2026-01-31")
 
 
 def test_the_job_writes_nothing_of_nothing(tmp_path: Path, capsys) -> None:
-    """Exit code 4, and no table."""
+    """Exit code 4, and no table; also where conditions leave nothing on a side."""
+    cases: list[tuple[pa.Table, pa.Table | None, dict[str, Any], str]] = []
     for rows, truth, settings, sentence in NOTHING.values():
         definitions = {name: word for name, word in settings.items() if name != "max_bad_fraction"}
         quality = {"max_bad_fraction": settings.get("max_bad_fraction", 0.0)}
-        assert ended(tmp_path, rows, truth, quality=quality, definitions=definitions) == 4
-        assert capsys.readouterr().err == f"sparkrank: {sentence}\n"
-        assert not (tmp_path / "out").exists()
-
-
-def test_a_condition_that_leaves_nothing_on_a_side_is_refused(tmp_path: Path, capsys) -> None:
+        cases.append((rows, truth, {"definitions": definitions, "quality": quality}, sentence))
     for of_lists, of_truth, sentence in (
         ("day = 3", None, NO_LISTS),
         (None, "day = 3", NO_TRUTH),
         ("day = 3", "day = 3", "the input has no rows"),
         ("day = 1", "day = 2", f"{APART}: each of the 2 groups (u) is on one side alone"),
     ):
-        assert ended(tmp_path, LISTS, TRUTH, input={"where": of_lists}, truth={"where": of_truth}) == 4
+        cases.append((LISTS, TRUTH, {"input": {"where": of_lists}, "truth": {"where": of_truth}}, sentence))
+    for rows, truth, changes, sentence in cases:
+        assert ended(tmp_path, rows, truth, **changes) == 4
         assert capsys.readouterr().err == f"sparkrank: {sentence}\n"
+        assert not (tmp_path / "out").exists()
 
 
 EMPTY = pa.array([[], None, []], pa.list_(pa.string()))
@@ -145,10 +142,10 @@ def test_arrays_that_hold_nothing_are_refused() -> None:
             sr.evaluate(rows, ["r", "ndcg"], group="u", items={name: name for name in items}, true_items="true")
 
 
-@pytest.mark.parametrize("settings", [{}, {"population": "both"}, {"unjudged": "drop"}, {"duplicates": "first"}])
-def test_little_is_evaluated(settings: dict[str, Any]) -> None:
+def test_little_is_evaluated() -> None:
     """One user in common, whose item stands second; with population=all the others count, and they have no 1."""
     lists, truth = LISTS[:2], with_all(TRUTH, u=["a", "c"])
-    asked = {"group": "u", "item": "i", "score": "s", "label": "y", "ties": "worst", **settings}
-    found = sr.evaluate(lists, ["r", "p@2"], truth=truth, **asked).table.to_pylist()
-    assert found[0]["value"] == (1.0 if settings.get("population") == "both" else (1.0 + 0.0) / 2)
+    asked = {"group": "u", "item": "i", "score": "s", "label": "y", "ties": "worst"}
+    for settings in ({}, {"population": "both"}, {"unjudged": "drop"}, {"duplicates": "first"}):
+        recall = sr.evaluate(lists, ["r", "p@2"], truth=truth, **asked, **settings).table["value"][0].as_py()
+        assert recall == (1.0 if "population" in settings else (1.0 + 0.0) / 2), settings

@@ -10,7 +10,7 @@ import pytest
 from sparkrank.tables.commit import days
 from sparkrank.tables.commit.output_folder import OutputFolder
 from tests.support.commands import exit_code
-from tests.support.written_days import write_day
+from tests.support.written_days import conf_of, write_day
 
 DAY, OTHER = "2026-11-19", "2026-11-18"
 WINDOW = f"{OTHER}..{DAY}"
@@ -19,12 +19,7 @@ TABLES = {name: pa.table({"value": [1]}) for name in ("metrics", "runs")}
 
 @pytest.fixture
 def conf(tmp_path: Path) -> str:
-    path = tmp_path / "spec.yaml"
-    path.write_text(
-        f"input: {{path: /log, columns: {{group: u, score: s, label: y}}}}\nmetrics: [rr]\n"
-        f"output: {{path: {tmp_path}/tables}}\n"
-    )
-    return str(path)
+    return conf_of(tmp_path / "tables")
 
 
 @pytest.fixture
@@ -40,25 +35,21 @@ def place(tmp_path: Path) -> OutputFolder:
 def test_a_path_is_that_of_the_run_that_a_day_shows(
     conf: str, place: OutputFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shown = place.shown(DAY)
-    windows = OutputFolder(place.root / "windows", "window")
-    for words, expected in (
-        (("--date", DAY), shown),
-        (("--date", DAY, "--table", "metrics"), f"{shown}/metrics"),
-        (("--from", OTHER, "--to", DAY), windows.shown(WINDOW)),
-    ):
-        assert exit_code("path", "--conf", conf, *words) == 0
-        assert capsys.readouterr().out == f"{expected}\n"
-    for words, code, told in (
-        (("--date", "2026-11-17"), 4, f"2026-11-17 has no tables under {place.root}: evaluate the day first"),
+    shown, windows = place.shown(DAY), OutputFolder(place.root / "windows", "window")
+    for words, code, out, error in (
+        (("--date", DAY), 0, shown, ""),
+        (("--date", DAY, "--table", "metrics"), 0, f"{shown}/metrics", ""),
+        (("--from", OTHER, "--to", DAY), 0, windows.shown(WINDOW), ""),
+        (("--date", "2026-11-17"), 4, "", f"2026-11-17 has no tables under {place.root}: evaluate the day first"),
         (
             ("--date", DAY, "--table", "metric"),
             2,
+            "",
             f'{DAY} has no table "metric", did you mean "metrics"? (there are: metrics, runs)',
         ),
     ):
         assert exit_code("path", "--conf", conf, *words) == code
-        assert capsys.readouterr().err == f"sparkrank: {told}\n"
+        assert tuple(capsys.readouterr()) == (f"{out}\n" if out else "", f"sparkrank: {error}\n" if error else "")
 
 
 def test_clean_removes_what_was_shown_before_and_what_killed_runs_have_left(
@@ -81,18 +72,15 @@ def test_clean_removes_what_was_shown_before_and_what_killed_runs_have_left(
     assert capsys.readouterr().out == "Removed: 0\n"
 
 
-def test_clean_of_one_day_leaves_the_others(conf: str, place: OutputFolder) -> None:
+def test_clean_of_one_day_leaves_the_others_and_what_is_being_written(conf: str, place: OutputFolder) -> None:
     assert exit_code("clean", "--conf", conf, "--date", DAY) == 0
     assert (len(place.runs_of(DAY)), len(place.runs_of(OTHER))) == (1, 2)
     assert exit_code("clean", "--conf", conf, "--from", OTHER, "--to", DAY) == 0  # the window
     assert len(OutputFolder(place.root / "windows", "window").runs_of()) == 1
-
-
-def test_clean_leaves_what_is_being_written(conf: str, place: OutputFolder) -> None:
-    before = place.runs_of(DAY)
-    with days.day_run(str(place.root), DAY) as run:
+    before = place.runs_of(OTHER)
+    with days.day_run(str(place.root), OTHER) as run:
         assert exit_code("clean", "--conf", conf) == 0
-        assert set(place.runs_of(DAY)) == {*before, run.folder}
+        assert set(place.runs_of(OTHER)) == {*before, run.folder}
         run.commit(TABLES)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -14,17 +15,19 @@ import pytest
 
 from sparkrank.base.errors import SparkrankError
 from sparkrank.tables.commit import days
+from sparkrank.tables.commit.links import Commit
 from sparkrank.tables.commit.output_folder import OutputFolder
 from tests.extent import IS_LONG
 from tests.support.commands import exit_code
-from tests.support.killed import Killed, stop_after
-from tests.support.written_days import paths_in, tables_of, write_day
+from tests.support.killed import Killed, survives
+from tests.support.stored_files import one_file
+from tests.support.written_days import conf_of, paths_in, steps_below, tables_of, write_day
 from tests.tables.test_output_folder import seen
 
 DAY, OTHER = "2026-11-19", "2026-11-18"
 NAMES = ("groups", "metrics", "runs", "states")
-PLAIN = days.Commit(keep_runs=0, plain=True)
-LINKS = days.Commit(keep_runs=0)
+PLAIN = Commit(keep_runs=0, plain=True)
+LINKS = Commit(keep_runs=0)
 
 
 def plain(output: Path, day: str = DAY, column: str = "day") -> dict[str, int]:
@@ -58,117 +61,95 @@ def test_files_have_one_name_and_no_reader_needs_a_link(tmp_path: Path) -> None:
 def test_runs_before_stay_for_as_many_as_are_kept(tmp_path: Path, keep: int) -> None:
     """Whole, in their own folders."""
     for value in range(4):
-        write_day(str(tmp_path), DAY, tables_of(value, NAMES), how=days.Commit(keep, plain=True))
+        write_day(str(tmp_path), DAY, tables_of(value, NAMES), how=Commit(keep, plain=True))
     place = OutputFolder(tmp_path, "day")
-    old = [run for run in place.runs_of(DAY) if run != place.shown(DAY)]
-    found = [{each.name: pq.read_table(each)["value"][0].as_py() for each in run.glob("[a-z]*")} for run in old]
-    assert found == [dict.fromkeys(NAMES, value) for value in range(3 - keep, 3)]
+    kept = [
+        {table.name: pq.read_table(table)["value"][0].as_py() for table in run.glob("[a-z]*")}
+        for run in place.runs_of(DAY)
+        if run != place.shown(DAY)
+    ]
+    assert kept == [dict.fromkeys(NAMES, value) for value in range(3 - keep, 3)]
 
 
 @pytest.mark.parametrize(
-    ("how", "before", "after", "fewer", "column"),
+    ("how", "before", "after", "column"),
     [
-        pytest.param("killed", PLAIN, PLAIN, True, "day", id="rerun killed"),
-        pytest.param("killed", LINKS, PLAIN, True, "day", id="from links killed"),
-        pytest.param("killed", PLAIN, LINKS, True, "day", id="to links killed"),
-        pytest.param("told to stop", PLAIN, PLAIN, False, "window", id="rerun told to stop"),
+        pytest.param(Killed, PLAIN, PLAIN, "day", id="rerun killed"),
+        pytest.param(Killed, LINKS, PLAIN, "day", id="from links killed"),
+        pytest.param(Killed, PLAIN, LINKS, "day", id="to links killed"),
+        pytest.param(KeyboardInterrupt, PLAIN, PLAIN, "window", id="rerun told to stop"),
     ],
 )
 def test_stopped_at_any_step(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    before: days.Commit,
-    after: days.Commit,
-    fewer: bool,
-    how: str,
-    column: str,
+    tmp_path: Path, before: Commit, after: Commit, how: type[BaseException], column: str
 ) -> None:
     """Every call that changes the file system is in turn the last that the run makes, or the one where it is stopped.
 
     sparkrank's own readers see one run, whole, at each step. Those who follow no link see no two runs while ``runs``
     is there. The next run of any day ends what was begun, and the next of the day leaves what it always leaves.
     """
+    killed = how is Killed
     day, other = (DAY, OTHER) if column == "day" else (f"{OTHER}..{DAY}", f"{OTHER}..{OTHER}")
-    new = ("groups", "metrics", "runs") if fewer else NAMES
-    old = NAMES if not fewer else ("metrics", "runs", "states")
-    for place in (tmp_path / "undisturbed", tmp_path / "undisturbed other"):
-        write_day(str(place), day, tables_of(3, NAMES), column=column, how=after)
-    write_day(str(tmp_path / "undisturbed other"), other, tables_of(0, NAMES), column=column, how=after)
-    exception: type[BaseException] = Killed if how == "killed" else KeyboardInterrupt
-    monkeypatch.setattr(os, "fsync", lambda _: None)  # which takes long, and changes nothing that a reader sees
+    old, new = (("metrics", "runs", "states"), ("groups", "metrics", "runs")) if killed else (NAMES, NAMES)
+    write = partial(write_day, column=column, how=after)
+    write(str(tmp_path / "undisturbed"), day, tables_of(3, NAMES))
+    write(str(tmp_path / "undisturbed"), other, tables_of(0, NAMES))
     states = [dict.fromkeys(old, 1), dict.fromkeys(new, 2)]
-    for step in itertools.count(int(fewer), 1 if IS_LONG else 2):
+    for step in itertools.count(int(killed), 1 if IS_LONG else 2):
         output = tmp_path / str(step)
         write_day(str(output), day, tables_of(1, old), column=column, how=before)
-        survived = True
-        with monkeypatch.context() as patch:
-            stop_after(patch, step, exception)
-            try:
-                write_day(str(output), day, tables_of(2, new), column=column, how=after)
-            except exception:
-                survived = False
-        assert by_run(output, day, column) in states, f"{how} after step {step}"
-        there = plain(output, day, column)
-        if "runs" in there:
-            assert there in states, f"{how} after step {step}"
-        if how == "told to stop":
-            assert there in states, f"stopped after step {step}"
-        shown = by_run(output, day, column)
-        write_day(str(output), other, tables_of(0, NAMES), column=column, how=after)
+        survived = survives(step, how, partial(write, str(output), day, tables_of(2, new)), counts_syncs=False)
+        shown, there = by_run(output, day, column), plain(output, day, column)
+        assert shown in states, step
+        assert there in states or (killed and "runs" not in there), step
+        write(str(output), other, tables_of(0, NAMES))
         assert by_run(output, day, column) == shown
         links_now = before == LINKS if shown == states[0] else after == LINKS
-        assert plain(output, day, column) == ({} if links_now else shown), f"{how} after step {step}, then another day"
-        write_day(str(output), day, tables_of(3, NAMES), column=column, how=after)
+        assert plain(output, day, column) == ({} if links_now else shown), f"{step}, then another day"
+        write(str(output), day, tables_of(3, NAMES))
         assert by_run(output, day, column) == dict.fromkeys(NAMES, 3)
-        assert paths_in(output) == paths_in(tmp_path / "undisturbed other"), f"{how} after step {step}"
+        assert paths_in(output) == paths_in(tmp_path / "undisturbed"), step
         if survived:
             assert step > 12
             return
 
 
 def test_clean_ends_what_a_killed_run_has_begun(tmp_path: Path) -> None:
-    write_day(str(tmp_path), DAY, tables_of(1, NAMES), how=PLAIN)
-    place = OutputFolder(tmp_path, "day")
+    output = tmp_path / "out"
+    write_day(str(output), DAY, tables_of(1, NAMES), how=PLAIN)
+    place = OutputFolder(output, "day")
     shown = place.shown(DAY)
     assert shown is not None
     for name in ("runs", "metrics"):  # as where the run was killed before these
         place.table_link(name, DAY).rename(shown / name)
-    assert by_run(tmp_path) == dict.fromkeys(NAMES, 1)
-    conf = spec(tmp_path, plain=True)
-    assert exit_code("clean", "--conf", conf) == 0
-    assert plain(tmp_path) == dict.fromkeys(NAMES, 1)
+    assert by_run(output) == dict.fromkeys(NAMES, 1)
+    assert exit_code("clean", "--conf", conf_of(output, plain=True)) == 0
+    assert plain(output) == dict.fromkeys(NAMES, 1)
 
 
-def spec(tmp_path: Path, **output: object) -> str:
-    path = tmp_path.parent / f"{tmp_path.name}.yaml"
-    given = json.dumps({"path": str(tmp_path), **output})
-    path.write_text(
-        f"input: {{path: /log, columns: {{group: u, score: s, label: y}}}}\nmetrics: [rr]\noutput: {given}\n"
-    )
-    return str(path)
+def own_name_as_link(folder: Path) -> None:
+    file = one_file(folder)
+    file.unlink()
+    file.symlink_to(folder.parents[2] / "precious")
 
 
-@pytest.mark.parametrize("what", ["another file", "a folder", "a link", "no file", "an own name", "a forged list"])
+FOREIGN: dict[str, Callable[[Path], object]] = {
+    "another file": lambda folder: (folder / "mine").write_text("mine"),
+    "a folder": lambda folder: (folder / "mine").mkdir(),
+    "a link": lambda folder: (folder / "mine").symlink_to(folder.parents[2] / "precious"),
+    "no file": lambda folder: one_file(folder).unlink(),
+    "an own name": own_name_as_link,
+    "a forged list": lambda folder: next(folder.parents[1].glob("_runs/*/_PLAIN")).write_text("[[]]"),
+}
+
+
+@pytest.mark.parametrize("what", FOREIGN)
 def test_what_is_not_its_own_stays(tmp_path: Path, what: str) -> None:
     """In the folder of a table: it is told before anything is evaluated, and at the commit."""
     output = tmp_path / "out"
     write_day(str(output), DAY, tables_of(1, NAMES), how=PLAIN)
-    folder = output / "metrics" / f"day={DAY}"
     (tmp_path / "precious").write_text("mine")
-    (mark,) = output.glob("_runs/*/_PLAIN")
-    if what in ("no file", "an own name"):
-        (file,) = folder.iterdir()
-        file.unlink()
-        if what == "an own name":
-            file.symlink_to(tmp_path / "precious")
-    elif what == "a folder":
-        (folder / "mine").mkdir()
-    elif what == "a link":
-        (folder / "mine").symlink_to(tmp_path / "precious")
-    else:
-        (folder / "mine").write_text("mine")
-    if what == "a forged list":
-        mark.write_text("[[]]")
+    FOREIGN[what](output / "metrics" / f"day={DAY}")
     before = seen(output)
     for how in (PLAIN, LINKS):
         with pytest.raises(SparkrankError, match=rf"{output}/\w+/day={DAY} is not a link of sparkrank's, nor"):
@@ -190,24 +171,7 @@ def test_a_copy_is_an_output_of_its_own(tmp_path: Path) -> None:
 def test_all_is_on_the_disk_before_the_old_run_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folders into which tables were moved, and those that they have left; and the run itself before its commit."""
     write_day(str(tmp_path), DAY, tables_of(1, NAMES), how=PLAIN)
-    steps: list[tuple[str, str]] = []
-    fsync, rename, rmtree = os.fsync, Path.rename, shutil.rmtree
-
-    def synced(handle: int) -> None:
-        steps.append(("sync", os.path.relpath(Path(f"/proc/self/fd/{handle}").readlink(), tmp_path)))
-        fsync(handle)
-
-    def renamed(path: Path, target: Path) -> Path:
-        steps.append(("move", str(path.relative_to(tmp_path))))
-        return rename(path, target)
-
-    def removed(path: Path, **options: bool) -> None:
-        steps.append(("remove", str(path.relative_to(tmp_path))))
-        rmtree(path, **options)
-
-    monkeypatch.setattr(os, "fsync", synced)
-    monkeypatch.setattr(Path, "rename", renamed)
-    monkeypatch.setattr(shutil, "rmtree", removed)
+    steps = steps_below(tmp_path, monkeypatch)
     old = OutputFolder(tmp_path, "day").shown(DAY)
     write_day(str(tmp_path), DAY, tables_of(2, NAMES), how=PLAIN)
     new = OutputFolder(tmp_path, "day").shown(DAY)
@@ -227,35 +191,30 @@ def test_stored_days_are_exported(tmp_path: Path, capsys: pytest.CaptureFixture[
     for day in (OTHER, DAY):
         write_day(str(output), day, tables_of(1, NAMES))
     write_day(str(output / "windows"), window, tables_of(1, NAMES), column="window")
-    conf = spec(output)
-    assert exit_code("export", "--conf", conf, "--date", DAY, str(goal)) == 0
+    conf = conf_of(output)
+    one_day = ("export", "--conf", conf, "--date", DAY, str(goal))
+    assert exit_code(*one_day) == 0
     assert (plain(goal), plain(goal, OTHER)) == (dict.fromkeys(NAMES, 1), {})
     capsys.readouterr()
     assert exit_code("export", "--conf", conf, str(goal)) == 0
-    assert capsys.readouterr().out.splitlines() == [
-        f"{OTHER}: exported",
-        f"{DAY}: there",
-        f"{window}: exported",
-        "Exported: 2",
-    ]
+    lines = [f"{OTHER}: exported", f"{DAY}: there", f"{window}: exported", "Exported: 2"]
+    assert capsys.readouterr().out.splitlines() == lines
     assert plain(goal / "windows", window, "window") == plain(goal, OTHER) == dict.fromkeys(NAMES, 1)
-    (shown,) = (output / "metrics" / f"day={DAY}").iterdir()
+    shown = one_file(output / "metrics" / f"day={DAY}")
     assert (goal / "metrics" / f"day={DAY}" / shown.name).samefile(shown)
     write_day(str(output), DAY, tables_of(2, NAMES))
-    assert exit_code("export", "--conf", conf, "--date", DAY, str(goal)) == 0
+    assert exit_code(*one_day) == 0
     assert plain(goal) == dict.fromkeys(NAMES, 2)
     (goal / "groups" / f"day={DAY}").rename(tmp_path / "lost")
-    assert exit_code("export", "--conf", conf, "--date", DAY, str(goal)) == 0
+    assert exit_code(*one_day) == 0
     assert plain(goal) == dict.fromkeys(NAMES, 2)
 
 
 @pytest.mark.parametrize("how", [LINKS, PLAIN], ids=["links", "plain"])
-def test_an_export_in_wrong_places_is_refused(
-    tmp_path: Path, how: days.Commit, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_export_in_wrong_places_is_refused(tmp_path: Path, how: Commit, capsys: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / "out"
     write_day(str(output), DAY, tables_of(1, NAMES), how=how)
-    conf = spec(output)
+    conf = conf_of(output)
     before = seen(tmp_path)
     for words, code, told in (
         (("--date", OTHER, f"{tmp_path}/a"), 4, f"{OTHER} has no tables under {output}: evaluate the day first"),
@@ -278,7 +237,7 @@ def test_an_export_in_wrong_places_is_refused(
 def test_a_path_is_that_of_each_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / "out"
     write_day(str(output), DAY, tables_of(1, NAMES), how=PLAIN)
-    words = ("path", "--conf", spec(output, plain=True), "--date", DAY)
+    words = ("path", "--conf", conf_of(output, plain=True), "--date", DAY)
     assert exit_code(*words, "--table", "metrics") == 0
     assert capsys.readouterr().out == f"{output}/metrics/day={DAY}\n"
     assert exit_code(*words) == 2

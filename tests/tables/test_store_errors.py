@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -17,44 +16,41 @@ STORE = "s3://somebody:secret@bucket"
 ROLES = {"group": "user", "score": "score", "label": "label"}
 
 
-@pytest.fixture(params=[503, 403])
-def answered(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+class Answer(BaseHTTPRequestHandler):
     """The one answer of a store of ``s3://``."""
 
-    class Answer(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(request.param)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+    status = 503
 
-        do_HEAD = do_GET  # noqa: N815 - the name by which it is looked for
+    def do_GET(self) -> None:
+        self.send_response(self.status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
 
-        def log_message(self, *_: object) -> None:
-            pass
+    do_HEAD = do_GET  # noqa: N815 - the name by which it is looked for
 
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize("status", [503, 403])
+def test_who_asks_a_store_that_fails_may_ask_again(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And is told of no password."""
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.setattr(Answer, "status", status)
+    error = StoreError if status >= 500 else InputError
     with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
         Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()  # seconds until it ends
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_port}")
-        yield request.param
+        with pytest.raises(error, match=r"^(the input|there is no parquet input at) s3://bucket/log") as told:
+            sr.evaluate(f"{STORE}/log", ["rr"], **ROLES)
+        assert (type(told.value), told.value.exit_code) == ((StoreError, 1) if status >= 500 else (InputError, 4))
+        assert "secret" not in str(told.value)
+        if status == 403:
+            sentence = r"^the tables under s3://bucket/tables cannot be opened: .*ACCESS_DENIED"
+            with pytest.raises(InputError, match=sentence):
+                day_files(f"{STORE}/tables", "2026-11-19", ["states"], None)
         server.shutdown()
-
-
-def test_who_asks_a_store_that_fails_may_ask_again(answered: int) -> None:
-    with pytest.raises((InputError, StoreError)) as told:
-        sr.evaluate(f"{STORE}/log", ["rr"], **ROLES)
-    assert type(told.value) is (StoreError if answered >= 500 else InputError)
-    assert told.value.exit_code == (1 if answered >= 500 else 4)
-    assert str(told.value).startswith(("the input s3://bucket/log", "there is no parquet input at s3://bucket/log"))
-    assert "secret" not in str(told.value)
-
-
-@pytest.mark.parametrize("answered", [403], indirect=True)
-@pytest.mark.usefixtures("answered")
-def test_who_may_not_read_the_tables_of_a_day_is_told_so_without_his_password() -> None:
-    with pytest.raises(InputError, match=r"^the tables under s3://bucket/tables cannot be opened: .*ACCESS_DENIED"):
-        day_files(f"{STORE}/tables", "2026-11-19", ["states"], None)
 
 
 REASONS = {

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +17,7 @@ from pyarrow import fs
 from sparkrank.base.errors import InputError, SparkrankError, StoreError
 from sparkrank.sources.files import folders_in
 from sparkrank.tables.commit import days, manifests
+from sparkrank.tables.commit.links import Commit
 from sparkrank.tables.commit.manifests import StoreFolder
 from sparkrank.tables.stored.day_files import WrittenFile, day_files
 from tests.support.commands import exit_code
@@ -24,7 +26,7 @@ from tests.support.killed import Killed, counting
 from tests.support.s3_server import s3_environment, s3_server, s3_with
 from tests.support.written_days import tables_of, write_day
 
-pytest.importorskip("obstore", reason="a write on a condition needs obstore (the extra stores)")
+obstore = pytest.importorskip("obstore", reason="a write on a condition needs obstore (the extra stores)")
 
 BUCKET, DAY = "lake", "2026-11-19"
 NAMES = ("metrics", "groups", "runs")
@@ -53,24 +55,21 @@ class Store(NamedTuple):
 @pytest.fixture(params=["s3", "gcs"])
 def either(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A server that tells objects by their tags, or by their generations, and what a job has in its environment."""
-    server = request.getfixturevalue(request.param)
     if request.param == "s3":
-        environment, found = s3_environment(server), Store(s3_with(server, BUCKET), f"s3://{BUCKET}")
-    else:
-        environment = gcs_environment(server, tmp_path)
-        found = Store(gcs_with(server, BUCKET), f"gs://anonymous@{BUCKET}")
-    for name, value in environment.items():
+        return Store(request.getfixturevalue("store"), f"s3://{BUCKET}")
+    server = request.getfixturevalue("gcs")
+    for name, value in gcs_environment(server, tmp_path).items():
         monkeypatch.setenv(name, value)
-    return found
+    return Store(gcs_with(server, BUCKET), f"gs://anonymous@{BUCKET}")
 
 
 @pytest.fixture
 def store(s3: str, monkeypatch: pytest.MonkeyPatch) -> fs.FileSystem:
     for name, value in s3_environment(s3).items():
         monkeypatch.setenv(name, value)
-    found = s3_with(s3, BUCKET)
-    found.delete_dir_contents(BUCKET)
-    return found
+    opened = s3_with(s3, BUCKET)
+    opened.delete_dir_contents(BUCKET)
+    return opened
 
 
 def shown(output: str, names: tuple[str, ...] = NAMES) -> dict[str, int | None]:
@@ -81,24 +80,25 @@ def shown(output: str, names: tuple[str, ...] = NAMES) -> dict[str, int | None]:
 
 def copies(store: fs.FileSystem, folder: str) -> dict[str, int | None]:
     """The value in the copy of each table, and None where there is none; never two files."""
-    found: dict[str, int | None] = {}
+    values: dict[str, int | None] = {}
     for name in NAMES:
         selector = fs.FileSelector(f"{BUCKET}/{folder}/{name}/day={DAY}", allow_not_found=True)
         files = [info.path for info in store.get_file_info(selector) if info.size]
         assert len(files) < 2
-        found[name] = pq.read_table(files[0], filesystem=store)["value"][0].as_py() if files else None
-    return found
+        values[name] = pq.read_table(files[0], filesystem=store)["value"][0].as_py() if files else None
+    return values
 
 
 def test_a_day_comes_and_is_replaced(either: Store) -> None:
     output = f"{either.url}/replaced"
-    for value in range(3):
+    for value in range(4):
         write_day(output, DAY, tables_of(value, NAMES))
         assert shown(output) == copies(either.files, "replaced") == dict.fromkeys(NAMES, value)
     runs = folders_in(either.files, f"{BUCKET}/replaced/_runs")
-    assert len(runs) == 2  # the one before stays for readers that have it open
-    write_day(output, DAY, tables_of(3, ("metrics", "runs")))
-    expected = {"metrics": 3, "groups": None, "runs": 3}
+    tables = (pq.read_table(f"{BUCKET}/replaced/_runs/{run}/metrics", filesystem=either.files) for run in runs)
+    assert sorted(table["value"][0].as_py() for table in tables) == [2, 3]  # the one before stays for its readers
+    write_day(output, DAY, tables_of(4, ("metrics", "runs")))
+    expected = {"metrics": 4, "groups": None, "runs": 4}
     assert shown(output) == copies(either.files, "replaced") == expected
     assert days.stored_names(output) == {DAY}
     assert days.stored_names(f"{output}/nothing") == set()
@@ -107,26 +107,17 @@ def test_a_day_comes_and_is_replaced(either: Store) -> None:
 @pytest.mark.parametrize("is_rerun", [False, True], ids=["first run", "rerun"])
 def test_killed_at_any_step(either: Store, monkeypatch: pytest.MonkeyPatch, is_rerun: bool) -> None:
     """Every call that changes the store is in turn the last one that the run makes."""
-    import obstore
-
     for step in itertools.count():
         output, counted = f"{either.url}/killed-{is_rerun}-{step}", counting(step)
         if is_rerun:
             write_day(output, DAY, tables_of(1, NAMES))
-
-        place = StoreFolder.at(output)
-        assert place is not None
-        opened = _Counting(place.store, counted)
-        with monkeypatch.context() as patch:
-            patch.setattr(manifests, "file_system", lambda path, opened=opened, place=place: (opened, place.root))
+        survived = False
+        with monkeypatch.context() as patch, suppress(Killed):
+            opened_as(patch, output, dict.fromkeys(("open_output_stream", "copy_file", "delete_dir"), counted))
             patch.setattr(obstore, "put", counted(obstore.put))
-            try:
-                write_day(output, DAY, tables_of(2, NAMES))
-                survived = True
-            except Killed:
-                survived = False
-        found = shown(output)
-        assert found in (dict.fromkeys(NAMES, 1 if is_rerun else None), dict.fromkeys(NAMES, 2)), step
+            write_day(output, DAY, tables_of(2, NAMES))
+            survived = True
+        assert shown(output) in (dict.fromkeys(NAMES, 1 if is_rerun else None), dict.fromkeys(NAMES, 2)), step
         write_day(output, DAY, tables_of(3, NAMES))
         assert shown(output) == copies(either.files, output.rpartition("/")[2]) == dict.fromkeys(NAMES, 3)
         if survived:
@@ -134,16 +125,17 @@ def test_killed_at_any_step(either: Store, monkeypatch: pytest.MonkeyPatch, is_r
             return
 
 
-class _Counting:
-    """A file system of Arrow's that counts what changes it."""
+def opened_as(patch: pytest.MonkeyPatch, output: str, changed: Mapping[str, Callable[[Any], Any]]) -> None:
+    """Let ``output`` be opened as Arrow's file system whose methods are ``changed`` as by decorators."""
+    place = StoreFolder.at(output)
+    assert place is not None
 
-    def __init__(self, store: fs.FileSystem, counted) -> None:
-        self._store = store
-        for name in ("open_output_stream", "copy_file", "delete_dir"):
-            setattr(self, name, counted(getattr(store, name)))
+    class Opened:
+        def __getattr__(self, name: str) -> Any:
+            method = getattr(place.store, name)
+            return changed[name](method) if name in changed else method
 
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._store, name)
+    patch.setattr(manifests, "file_system", lambda _: (Opened(), place.root))
 
 
 def test_of_two_runs_of_a_day_one_wins(either: Store) -> None:
@@ -174,14 +166,15 @@ def test_without_conditions_the_last_run_wins_whole(store: fs.FileSystem, monkey
 def test_a_run_that_fails_leaves_what_was_there(store: fs.FileSystem) -> None:
     output = f"s3://{BUCKET}/fails"
     write_day(output, DAY, tables_of(1, NAMES))
-    before = {info.path for info in store.get_file_info(fs.FileSelector(f"{BUCKET}/fails", recursive=True))}
+    everything = fs.FileSelector(f"{BUCKET}/fails", recursive=True)
+    before = {info.path for info in store.get_file_info(everything)}
 
     def fails() -> None:
         raise SparkrankError("the process is ending")
 
     with pytest.raises(SparkrankError, match="is ending"):
-        write_day(output, DAY, tables_of(2, NAMES), how=days.Commit(before=fails))
-    assert {info.path for info in store.get_file_info(fs.FileSelector(f"{BUCKET}/fails", recursive=True))} == before
+        write_day(output, DAY, tables_of(2, NAMES), how=Commit(before=fails))
+    assert {info.path for info in store.get_file_info(everything)} == before
     assert shown(output) == dict.fromkeys(NAMES, 1)
 
 
@@ -217,14 +210,12 @@ def test_the_command_without_spark_writes_and_reads_there(
         f"output: {{path: s3://{BUCKET}/job}}\nengine: {{lane: local}}\ngates: [{{metric: rr, max: -10}}]\n"
     )
     words = ("--conf", str(conf), "--date", DAY)
-    for _ in range(2):
-        assert exit_code("evaluate", *words) == 3
+    assert [exit_code("evaluate", *words) for _ in range(2)] == [3, 3]
     capsys.readouterr()
-    assert exit_code("path", *words) == 0
-    run = capsys.readouterr().out.strip()
+    assert [exit_code("path", *words, *more) for more in ((), ("--table", "metrics"))] == [0, 0]
+    run, metrics_of_run = capsys.readouterr().out.splitlines()
     assert run.startswith(f"s3://{BUCKET}/job/_runs/{DAY}.")
-    assert exit_code("path", *words, "--table", "metrics") == 0
-    assert capsys.readouterr().out.strip() == f"{run}/metrics"
+    assert metrics_of_run == f"{run}/metrics"
     (file,) = store.get_file_info(fs.FileSelector(f"{run.removeprefix('s3://')}/metrics"))
     metrics = pq.read_table(file.path, filesystem=store).to_pylist()
     assert {row["metric"]: row["value"] for row in metrics} == {"rr": 0.75, "auc": 0.5}
@@ -252,12 +243,9 @@ def test_a_file_that_is_not_the_runs_is_refused_there(store: fs.FileSystem) -> N
 
 def test_a_lost_answer_is_no_failure(store: fs.FileSystem, monkeypatch: pytest.MonkeyPatch) -> None:
     """The store has done what was asked, and whoever asked is told of an error, or of a second request by itself."""
-    import obstore
-    from obstore.exceptions import GenericError, PreconditionError
-
-    put = obstore.put
+    put, errors = obstore.put, obstore.exceptions
     output = f"s3://{BUCKET}/lost"
-    for value, error in enumerate((GenericError, PreconditionError)):
+    for value, error in enumerate((errors.GenericError, errors.PreconditionError)):
 
         def lost(*arguments, error=error, **options):
             put(*arguments, **options)
@@ -277,16 +265,11 @@ def test_copies_that_fail_take_nothing_from_the_day(
     if is_rerun:
         write_day(output, DAY, tables_of(1, NAMES))
 
-    class Failing(_Counting):
-        def copy_file(self, *_: str) -> None:
-            raise OSError("slow down")
+    def fails(*_: str) -> None:
+        raise OSError("slow down")
 
-    place = StoreFolder.at(output)
-    assert place is not None
-    opened = Failing(place.store, lambda original: original)
-    del opened.__dict__["copy_file"]
     with monkeypatch.context() as patch:
-        patch.setattr(manifests, "file_system", lambda path: (opened, place.root))
+        opened_as(patch, output, {"copy_file": lambda _: fails})
         with pytest.raises(StoreError, match=rf"^{DAY} is shown by its manifest, but not all copies .*slow down"):
             write_day(output, DAY, tables_of(2, NAMES))
     assert shown(output) == dict.fromkeys(NAMES, 2)

@@ -41,63 +41,51 @@ def change_of(name: str, how: Callable[[pa.ChunkedArray], Any]) -> Change:
     return lambda table: table.set_column(table.schema.get_field_index(name), name, how(table[name]))
 
 
-def constant(value: Any) -> Callable[[pa.ChunkedArray], Any]:
-    return lambda column: pa.array([value] * len(column), column.type)
+HOW: dict[str, Callable[[pa.ChunkedArray], Any]] = {
+    "as bytes": lambda column: column.cast(pa.binary()),
+    "no UTF-8": lambda column: pa.array([b"\xff"] * len(column)).cast(pa.string(), safe=False),
+    "first null": lambda column: pa.array([None, *column.to_pylist()[1:]], column.type),
+    "nulls": lambda column: pa.nulls(len(column), column.type),
+    "as text": lambda column: column.cast(pa.string()),
+    "nested": lambda column: pa.array([[1]] * len(column)),
+    "infinite": lambda column: pa.array([np.inf] * len(column), column.type),
+    "below 0": lambda column: pc.subtract(column, 10**6),
+}
+TEXT, NUMBER = ("as bytes", "no UTF-8", "first null"), ("as text", "nested")
 
 
-def no_utf8(column: pa.ChunkedArray) -> pa.Array:
-    return pa.array([b"\xff"] * len(column)).cast(pa.string(), safe=False)
+def damaged(names: str, how: tuple[str, ...]) -> list[tuple[str, Change]]:
+    return [(name, change_of(name, HOW[way])) for name in names.split() for way in how]
 
 
-def first_null(column: pa.ChunkedArray) -> pa.Array:
-    return pa.array([None, *column.to_pylist()[1:]], column.type)
-
-
-def twice(table: pa.Table) -> pa.Table:
-    return pa.concat_tables([table, table])
-
-
-def nested(column: pa.ChunkedArray) -> pa.Array:
-    return pa.array([[1]] * len(column))
-
-
-TEXT = ("as bytes", lambda column: column.cast(pa.binary())), ("no UTF-8", no_utf8), ("null", first_null)
-AS_TEXT = ("as text", lambda column: column.cast(pa.string()))
-NUMBER = (AS_TEXT, ("nested", nested))
 # Of groups the numbers are looked at too: they are summed as they are read.
-COUNT = (*NUMBER, ("below 0", lambda column: pc.subtract(column, 10**6)))
 METRICS = [
-    *(("metrics", name, *how) for name in ("model", "metric", "slice") for how in TEXT),
-    *(("metrics", name, *how) for name in ("n_groups", "value", "weight") for how in NUMBER),
-    ("metrics", "weight", "infinite", constant(np.inf)),
+    *damaged("model metric slice", TEXT),
+    *damaged("n_groups value weight", NUMBER),
+    *damaged("weight", ("infinite",)),
 ]
 GROUPS = [
-    *(("groups", "model", *how) for how in TEXT),
-    *(
-        ("groups", name, *how)
-        for name in ("n_rows", "n_relevant")
-        for how in (*COUNT, ("null", lambda column: pa.nulls(len(column), column.type)))
-    ),
-    *(("groups", "rr", *how) for how in (*NUMBER, ("infinite", constant(np.inf)))),
+    *damaged("model", TEXT),
+    *damaged("n_rows n_relevant", (*NUMBER, "below 0", "nulls")),
+    *damaged("rr", (*NUMBER, "infinite")),
 ]
 GATES = [
-    *(("gates", name, *how) for name in ("gate", "metric", "verdict", "kind") for how in TEXT),
-    ("gates", "accepted", "null", first_null),
-    ("gates", "value", *AS_TEXT),
+    *damaged("gate metric verdict kind", TEXT),
+    *damaged("accepted", ("first null",)),
+    *damaged("value", ("as text",)),
 ]
-COMPARED = [
-    *(("comparisons", name, *how) for name in ("candidate", "baseline", "metric") for how in TEXT),
-    *(("comparisons", name, *how) for name in ("difference", "ci_high") for how in NUMBER),
-]
+COMPARED = [*damaged("candidate baseline metric", TEXT), *damaged("difference ci_high", NUMBER)]
 GATE = ("gate", "--date", DAYS[2])
 DECOMPOSE = ("compare", "--left-date", DAYS[1], "--right-date", DAYS[2], "--model", "candidate", "--decompose", "kind")
 MOVERS = ("movers", "--date", DAYS[2], "--metric", "rr")
 TWICE = [(GATE, "metrics"), (GATE, "comparisons"), (DECOMPOSE, "metrics"), (MOVERS, "groups")]
 CASES = [
-    *((GATE, table, column, change_of(column, how)) for table, column, _, how in (*METRICS, *GATES, *COMPARED)),
-    *((DECOMPOSE, table, name, change_of(name, how)) for table, name, _, how in METRICS if name != "n_groups"),
-    *((MOVERS, table, column, change_of(column, how)) for table, column, _, how in GROUPS),
-    *((words, table, "one key", twice) for words, table in TWICE),
+    *((GATE, "metrics", *damage) for damage in METRICS),
+    *((GATE, "gates", *damage) for damage in GATES),
+    *((GATE, "comparisons", *damage) for damage in COMPARED),
+    *((DECOMPOSE, "metrics", *damage) for damage in METRICS if damage[0] != "n_groups"),
+    *((MOVERS, "groups", *damage) for damage in GROUPS),
+    *((words, table, "one key", lambda rows: pa.concat_tables([rows, rows])) for words, table in TWICE),
 ]
 
 
@@ -142,14 +130,10 @@ def test_tables_in_memory_are_looked_at_too(evaluated: Path) -> None:
         for name in ("metrics", "groups")
     )
     groups = groups.set_column(0, "model", groups["model"].cast(pa.string()))
-    for _, column, _, how in METRICS:
+    for _, change in METRICS:
         with pytest.raises(sr.InputError):
-            sr.decompose(
-                metrics, change_of(column, how)(metrics), "kind", left_model="candidate", right_model="candidate"
-            )
-    for _, column, _, how in GROUPS:
-        for side in (0, 1):
-            sides = [groups, groups]
-            sides[side] = change_of(column, how)(groups)
+            sr.decompose(metrics, change(metrics), "kind", left_model="candidate", right_model="candidate")
+    for _, change in GROUPS:
+        for sides in ((change(groups), groups), (groups, change(groups))):
             with pytest.raises(sr.InputError):
                 sr.movers(*sides, "rr", left_model="production", right_model="candidate")

@@ -43,11 +43,6 @@ def one_more() -> Iterator[None]:
     OUTPUTS[:] = known
 
 
-def rows_of(folder: Path, partition: str) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = pq.read_table(folder / f"totals/{partition}", partitioning=None).to_pylist()
-    return found
-
-
 def test_it_is_written_by_both_jobs_where_it_is_asked_for(tmp_path: Path) -> None:
     metrics = ["ap", "auc", "logloss"]
     asked = spec_of(tmp_path, metrics=metrics, output__blocks=True)
@@ -58,17 +53,14 @@ def test_it_is_written_by_both_jobs_where_it_is_asked_for(tmp_path: Path) -> Non
     tables = tmp_path / "tables"
     for folder, partition in ((tables, f"day={DAYS[0]}"), (tables / "windows", f"window={DAYS[0]}..{DAYS[1]}")):
         (run,) = pq.read_table(folder / f"runs/{partition}", partitioning=None).to_pylist()
-        models = ("production", "candidate")
-        assert rows_of(folder, partition) == [
-            {"model": model, "metrics": len(metrics), "run_id": run["run_id"]} for model in models
+        assert pq.read_table(folder / f"totals/{partition}", partitioning=None).to_pylist() == [
+            {"model": model, "metrics": len(metrics), "run_id": run["run_id"]} for model in ("production", "candidate")
         ]
     (run,) = pq.read_table(tables / f"runs/day={DAYS[0]}", schema=RUNS.schema, partitioning=None).to_pylist()
-    assert [each["rows"] for each in run["files"] if each["table"] == "totals"] == [2]
+    assert [file["rows"] for file in run["files"] if file["table"] == "totals"] == [2]
 
-    plain = spec_of(tmp_path, metrics=metrics, output__blocks=False)
-    evaluate(plain, DAYS[0])
-    assert not (tables / f"totals/day={DAYS[0]}").exists()
-    assert (tables / f"totals/day={DAYS[1]}").exists()
+    evaluate(spec_of(tmp_path, metrics=metrics, output__blocks=False), DAYS[0])
+    assert [(tables / f"totals/day={day}").exists() for day in DAYS[:2]] == [False, True]
 
 
 def test_it_is_described(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,7 @@ from tests.windows.week import (
     evaluate,
     impressions_of,
     merging,
+    refused,
     spec_of,
     together,
     window_table,
@@ -36,21 +37,26 @@ def days_of(folder: Path, by_day: list[dict[str, Any]], **changes: Any) -> list[
     return found
 
 
-def merged(folder: Path, *more: str, **changes: Any) -> int:
-    return exit_code(*merging(spec_of(folder, **changes), *more, last=DAYS[2]))
+def words(folder: Path, *more: str, **changes: Any) -> list[str]:
+    return merging(spec_of(folder, **changes), *more, last=DAYS[2])
+
+
+def without_film(folder: Path, rows: pd.DataFrame, **asked: Any) -> pd.DataFrame:
+    """The first day again, with a kind that no other day has in place of one that all have."""
+    rows = rows.assign(kind=rows["kind"].replace({"film": "play"}))
+    write_log(folder, rows, DAYS[0])
+    evaluate(spec_of(folder, **asked), DAYS[0])
+    return rows
 
 
 def test_a_model_that_starts_late_is_merged_over_its_days(tmp_path: Path, capsys) -> None:
     """The bits of its days alone, and of the others all days, also by the values of a slice that it lacks."""
-    models = dict.fromkeys(("early", "late"), "input__columns__score")
     sliced = {"slices": ["kind"]}
-    days = days_of(tmp_path, [{models["early"]: OURS}, {models["late"]: BOTH}, {models["late"]: BOTH}], **sliced)
-    days[0] = days[0].assign(kind=days[0]["kind"].replace({"film": "play"}))  # which the candidate has on no day
-    write_log(tmp_path, days[0], DAYS[0])
-    evaluate(spec_of(tmp_path, input__columns__score=OURS, **sliced), DAYS[0])
+    days = days_of(tmp_path, [{"input__columns__score": score} for score in (OURS, BOTH, BOTH)], **sliced)
+    days[0] = without_film(tmp_path, days[0], input__columns__score=OURS, **sliced)
     capsys.readouterr()
     for more in (["--allow-missing"], []):
-        assert merged(tmp_path, *more, input__columns__score=BOTH, **sliced) == 0
+        assert exit_code(*words(tmp_path, *more, input__columns__score=BOTH, **sliced)) == 0
         told = capsys.readouterr().out
         assert "\n  The model candidate is missing on 2026-11-13: its metrics are over 2 of 3 days\n" in told
     found = window_table(tmp_path, "metrics", WINDOW)
@@ -89,14 +95,12 @@ def test_a_gap_needs_to_be_allowed(
         "slice": ("slices", "kind", ["country"], ["country", "kind"]),
     }[what]
     days = days_of(tmp_path, [{key: with_it if has else without} for has in there])
-    capsys.readouterr()
-    assert merged(tmp_path, **{key: with_it}) == 4
     assert (
         f"sparkrank: the {what} {name} is missing on {lacking}: evaluate {those} again, merge with --allow-missing, or "
         f"leave {name} out of the {what}s\n"
-    ) in capsys.readouterr().err
+    ) in refused(capsys, *words(tmp_path, **{key: with_it}))
     assert not (tmp_path / "tables/windows").exists()
-    assert merged(tmp_path, "--allow-missing", **{key: with_it}) == 0
+    assert exit_code(*words(tmp_path, "--allow-missing", **{key: with_it})) == 0
     told = f"  The {what} {name} is missing on {lacking}: its metrics are over {sum(there)} of 3 days\n"
     assert told in capsys.readouterr().out
     found = window_table(tmp_path, "metrics", WINDOW)
@@ -109,7 +113,7 @@ def test_a_gap_needs_to_be_allowed(
     if what == "model":
         expected = expected[expected["slice"] == "all"]
     assert_same(own, expected, VALUES)
-    assert merged(tmp_path, **{key: without}) == 0
+    assert exit_code(*words(tmp_path, **{key: without})) == 0
 
 
 def test_a_late_model_with_which_others_are_compared(tmp_path: Path, capsys) -> None:
@@ -118,16 +122,13 @@ def test_a_late_model_with_which_others_are_compared(tmp_path: Path, capsys) -> 
     sliced = {"slices": ["kind"]}
     both = {"metrics": compared, "input__columns__score": BOTH}
     days = days_of(tmp_path, [{"metrics": ["ap"], "input__columns__score": OURS}, both, both], **sliced)
-    days[0] = days[0].assign(kind=days[0]["kind"].replace({"film": "play"}))  # which no other day has
-    write_log(tmp_path, days[0], DAYS[0])
-    evaluate(spec_of(tmp_path, metrics=["ap"], input__columns__score=OURS, **sliced), DAYS[0])
+    days[0] = without_film(tmp_path, days[0], metrics=["ap"], input__columns__score=OURS, **sliced)
     capsys.readouterr()
-    assert merged(tmp_path, **both, **sliced) == 0
-    told = capsys.readouterr().out
+    assert exit_code(*words(tmp_path, **both, **sliced)) == 0
     assert (
         "  The model candidate is missing on 2026-11-13: its metrics and kendall_tau(ref=candidate), "
         "spearman(ref=candidate) of all models are over 2 of 3 days\n"
-    ) in told
+    ) in capsys.readouterr().out
     found = window_table(tmp_path, "metrics", WINDOW)
     n_days = found[found["model"] == "production"].groupby("metric")["n_days"].agg(set)
     assert n_days.to_dict() == {compared[0]: {3}, compared[1]: {2}, compared[2]: {2}}
@@ -140,38 +141,26 @@ def test_a_late_model_with_which_others_are_compared(tmp_path: Path, capsys) -> 
 
 
 def test_a_model_that_meets_the_one_it_is_compared_with_on_no_day(tmp_path: Path, capsys) -> None:
-    alone = {"input__columns__score": {"candidate": "other"}}
+    compared = ["ap", "kendall_tau(ref=candidate)"]
+    alone = {"metrics": compared, "input__columns__score": {"candidate": "other"}}
     days_of(tmp_path, [{"metrics": ["ap"], "input__columns__score": OURS}, alone, alone])
-    asked = {"metrics": ["ap", "kendall_tau(ref=candidate)"], "input__columns__score": BOTH}
-    evaluate(spec_of(tmp_path, **{**asked, **alone}), DAYS[1])
-    evaluate(spec_of(tmp_path, **{**asked, **alone}), DAYS[2])
-    capsys.readouterr()
-    assert merged(tmp_path, "--allow-missing", **asked) == 4
     assert (
         f"no day of {WINDOW} has both the model production and the model candidate, with which "
         f"kendall_tau(ref=candidate) compares"
-    ) in capsys.readouterr().err
+    ) in refused(capsys, *words(tmp_path, "--allow-missing", metrics=compared, input__columns__score=BOTH))
 
 
-def test_what_no_day_has_is_refused(tmp_path: Path, capsys) -> None:
-    days_of(tmp_path, [{"input__columns__score": OURS}] * 3)
-    capsys.readouterr()
+def test_what_no_day_has_and_a_metric_that_a_day_lacks_are_refused(tmp_path: Path, capsys) -> None:
+    days_of(tmp_path, [{"metrics": metrics} for metrics in (["ap"], ["ap", "rr"], ["ap", "rr"])])
+    columns = {"group": "user_id", "label": "clicked", "score": {**OURS, "third": "other"}}
     for changes, sentence in (
-        ({"input__columns__score": BOTH}, f"no day of {WINDOW} has the model candidate: evaluate the days again, or "),
-        ({"input__columns__score": OURS, "slices": ["kind"]}, f"no day of {WINDOW} has the slice kind: "),
+        ({"input__columns": columns}, f"no day of {WINDOW} has the model third: evaluate the days again, or "),
+        ({"slices": ["kind"]}, f"no day of {WINDOW} has the slice kind: "),
         (
-            {"input__columns__score": {"candidate": "other"}},
-            f"{DAYS[0]} has none of the models asked for (candidate): ",
+            {"input__columns": {**columns, "score": {"third": "other"}}},
+            f"{DAYS[0]} has none of the models asked for (third): ",
         ),
+        ({"metrics": ["ap", "rr"]}, f"{DAYS[0]} has no mean state of rr for the model production"),
     ):
         for more in ([], ["--allow-missing"]):
-            assert merged(tmp_path, *more, **changes) == 4
-            assert sentence in capsys.readouterr().err
-
-
-def test_a_metric_that_a_day_lacks_stays_refused(tmp_path: Path, capsys) -> None:
-    days_of(tmp_path, [{"metrics": ["ap"]}, {"metrics": ["ap", "rr"]}, {"metrics": ["ap", "rr"]}])
-    capsys.readouterr()
-    for more in ([], ["--allow-missing"]):
-        assert merged(tmp_path, *more, metrics=["ap", "rr"]) == 4
-        assert f"{DAYS[0]} has no mean state of rr for the model production" in capsys.readouterr().err
+            assert sentence in refused(capsys, *words(tmp_path, *more, **{"metrics": ["ap"], **changes}))

@@ -16,8 +16,8 @@ from tests.windows.week import (
     SCORES,
     assert_same,
     evaluate,
-    exit_code,
     merging,
+    refused,
     spec_of,
     spoil,
     window_table,
@@ -53,46 +53,39 @@ OTHERWISE: list[tuple[dict[str, object], str]] = [
 def test_a_day_of_another_definition_is_refused(tables: Path, capsys) -> None:
     for changes, sentence in OTHERWISE:
         evaluate(spec_of(tables, "other", **changes), DAYS[2])
-        assert exit_code(*merging(spec_of(tables), "--allow-missing")) == 4
-        assert sentence in capsys.readouterr().err.splitlines()[-1]
+        assert sentence in refused(capsys, *merging(spec_of(tables), "--allow-missing"))
         assert not (tables / "tables/windows").exists()
 
 
-@pytest.mark.parametrize(("metric", "meant"), [("ap", "ap(over=relevant)"), ("rr", "rr")])
-def test_one_state_of_another_definition_is_refused(tables: Path, capsys, metric: str, meant: str) -> None:
+def test_one_state_of_another_definition_is_refused(tables: Path, capsys) -> None:
     """Wherever it stands among those of its day, and where nothing else is asked for."""
     evaluate(spec_of(tables, "other", metrics=["ap", "rr"], definitions__ties="worst"), DAYS[2])
-    assert exit_code(*merging(spec_of(tables, metrics=[metric]), first=DAYS[2], last=DAYS[2])) == 4
-    assert capsys.readouterr().err.splitlines()[-1] == (
-        f'sparkrank: {metric} of 2026-11-15 was evaluated as "{meant}; ties=worst, undefined=skip", and the spec asks '
-        f'for "{meant}; ties=expected, undefined=skip": evaluate that day again, or ask for what it holds'
-    )
+    for metric, meant in (("ap", "ap(over=relevant)"), ("rr", "rr")):
+        error = refused(capsys, *merging(spec_of(tables, metrics=[metric]), first=DAYS[2], last=DAYS[2]))
+        assert error == (
+            f'sparkrank: {metric} of 2026-11-15 was evaluated as "{meant}; ties=worst, undefined=skip", and the spec '
+            f'asks for "{meant}; ties=expected, undefined=skip": evaluate that day again, or ask for what it holds\n'
+        )
 
 
 def test_a_day_of_scores_does_not_merge_with_a_day_of_ranks(tables: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The same columns mean the opposite: a mean over both would be of neither order."""
     ranks = {"group": "user_id", "label": "clicked", "rank": dict(SCORES)}
-    assert exit_code(*merging(spec_of(tables, input__columns=ranks))) == 4
-    told = capsys.readouterr().err.splitlines()[-1]
-    assert "of source group=user_id, label=clicked, and the spec asks for group=user_id, label=clicked, models" in told
+    error = refused(capsys, *merging(spec_of(tables, input__columns=ranks)))
+    assert "of source group=user_id, label=clicked, and the spec asks for group=user_id, label=clicked, models" in error
 
 
-def test_states_of_another_version_are_refused(tables: Path, capsys) -> None:
-    spoil(tables, "states", lambda rows: rows.set_column(1, "version", pc.subtract(rows["version"], 1)))
-    assert exit_code(*merging(spec_of(tables))) == 4
-    assert (
-        f"the states of 2026-11-15 are of version {VERSION - 1}, and this sparkrank reads version {VERSION}: evaluate "
-        "that day again"
-    ) in capsys.readouterr().err
-
-
-def test_blocks_that_are_not_whole_are_refused(tables: Path, capsys) -> None:
-    spoil(tables, "blocks", lambda rows: rows[1:])
-    assert exit_code(*merging(spec_of(tables))) == 4
-    assert (
-        "2026-11-15 has 650 rows of blocks where its states tell of 651: evaluate that day again"
-        in capsys.readouterr().err
-    )
+def test_states_of_another_version_and_blocks_that_are_not_whole_are_refused(tables: Path, capsys) -> None:
+    for table, change, sentence in (
+        ("blocks", lambda rows: rows[1:], "2026-11-15 has 650 rows of blocks where its states say 651"),
+        (
+            "states",
+            lambda rows: rows.set_column(1, "version", pc.subtract(rows["version"], 1)),
+            f"the states of 2026-11-15 are of version {VERSION - 1}, and this sparkrank reads version {VERSION}",
+        ),
+    ):
+        spoil(tables, table, change)
+        assert f"{sentence}: evaluate that day again" in refused(capsys, *merging(spec_of(tables)))
 
 
 def test_a_column_of_states_that_a_day_has_none_of_may_lack(tables: Path) -> None:

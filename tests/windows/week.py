@@ -15,6 +15,7 @@ import yaml
 
 import sparkrank as sr
 from sparkrank import cli
+from tests.support.commands import exit_code
 from tests.support.stored_files import list_again, one_file
 
 DAYS = [f"2026-11-{day}" for day in range(13, 20)]
@@ -83,10 +84,11 @@ def write_logs(folder: Path, *days: str, rows: int = 200) -> None:
         write_log(folder, impressions_of(day, rows), day)
 
 
-def exit_code(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        cli.main([*arguments, "--debug"])
-    return int(ended.value.code or 0)
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The error of a command that must end with 4."""
+    capsys.readouterr()
+    assert exit_code(*arguments) == 4
+    return capsys.readouterr().err
 
 
 def evaluate(conf: str, day: str) -> None:

@@ -9,26 +9,25 @@ wrote its tables.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
 from sparkrank.base.errors import SparkrankError, shorten
 from sparkrank.sources.files import file_system, folders_in
-from sparkrank.tables.commit.links import KEEP_RUNS, linked_run
+from sparkrank.tables.commit.links import DEFAULT_COMMIT, Commit, Table, linked_run
 from sparkrank.tables.commit.manifests import StoreFolder
 from sparkrank.tables.commit.output_folder import DAY, OutputFolder, new_attempt
 from sparkrank.tables.commit.store_run import StoreRun
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 _SCHEME = re.compile(r"([A-Za-z][\w+.-]*):(//)?")
-Table: TypeAlias = "pa.Table | DataFrame | Callable[..., pa.Table]"
 
 
 class DayRun(Protocol):
@@ -57,22 +56,6 @@ class DayRun(Protocol):
         """
 
 
-@dataclass(frozen=True)
-class Commit:
-    """How a day is replaced.
-
-    ``keep_runs`` earlier runs are kept, ``before`` is called right before the day is shown, and ``plain`` shows its
-    tables by real folders instead of links.
-    """
-
-    keep_runs: int = KEEP_RUNS
-    before: Callable[[], None] = lambda: None
-    plain: bool = False
-
-
-DEFAULT_COMMIT = Commit()
-
-
 @contextmanager
 def day_run(
     output: str, day: str, spark: SparkSession | None = None, column: str = DAY, how: Commit = DEFAULT_COMMIT
@@ -82,21 +65,19 @@ def day_run(
     Tables that were not committed are removed. Raises :class:`SparkrankError` when another run is writing the same day.
     """
     local = local_path(output)
-    if local is None:
-        if (place := StoreFolder.that_opens(output)) is None:
-            yield _ReplacedRun(output, day, spark, column, new_attempt())
-            return
-        before = place.read_to_replace(day)
-        stored = StoreRun(place, day, column, new_attempt(), before, how.keep_runs, how.before)
+    if local is not None:
+        with linked_run(local, day, column, how) as run:
+            yield run
+    elif (place := StoreFolder.that_opens(output)) is None:
+        yield _ReplacedRun(output, day, spark, column, new_attempt())
+    else:
+        stored = StoreRun(place, day, column, new_attempt(), place.read_to_replace(day), how)
         try:
             yield stored
         except (Exception, KeyboardInterrupt):
             with suppress(Exception):  # the run's own error is raised; when in doubt, its files stay
                 stored.discard()
             raise
-        return
-    with linked_run(local, day, column, how.keep_runs, how.before, is_plain=how.plain) as run:
-        yield run
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def make_folder(path: Path, made: list[Path] | None = None) -> None:
 def sync_all(paths: Iterable[Path]) -> None:
     """Flush files and folder entries to disk; raises :class:`SparkrankError` if that fails."""
     for path in paths:
-        with writing_errors(f"{path}", "brought to the disk"):
+        with writing_errors(f"{path}", "flushed to disk"):
             _sync(path)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,43 +25,53 @@ from sparkrank.schemas.tables import ATTEMPT_ID
 from sparkrank.tables.commit.durable_folders import files_and_folders, make_folder, remove_if_empty, sync_all
 from sparkrank.tables.commit.locks import Lock, only_writer, remove_lock
 from sparkrank.tables.commit.output_folder import PLAIN, REPLACED, OutputFolder, new_attempt, replace_link
-from sparkrank.tables.commit.plain_folders import is_unpublished, publish, withdraw_all
+from sparkrank.tables.commit.plain_folders import publish, unpublished, withdraw_all
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 KEEP_RUNS = 1
 _PIECE = 1 << 20  # bytes read at a time
+Table: TypeAlias = "pa.Table | DataFrame | Callable[..., pa.Table]"
+
+
+@dataclass(frozen=True)
+class Commit:
+    """How a day is replaced.
+
+    ``keep_runs`` earlier runs are kept, ``before`` is called right before the day is shown, and ``plain`` shows its
+    tables by real folders instead of links.
+    """
+
+    keep_runs: int = KEEP_RUNS
+    before: Callable[[], None] = lambda: None
+    plain: bool = False
+
+
+DEFAULT_COMMIT = Commit()
 
 
 @dataclass(frozen=True)
 class LinkedRun:
-    """The run ``attempt`` of a day, which a link will show. ``made`` are the folders that it made outside its own.
-
-    If ``is_plain``, its tables are moved into real folders instead of being linked.
-    """
+    """The run ``attempt`` of a day, which a link will show. ``made`` are the folders that it made outside its own."""
 
     place: OutputFolder
     day: str
     attempt: str
     lock: Lock
-    keep_runs: int
-    before_commit: Callable[[], None]
-    is_plain: bool = False
+    how: Commit
     made: list[Path] = field(default_factory=list)
 
     @property
     def folder(self) -> Path:
         return self.place.run_folder(self.day, self.attempt)
 
-    def commit(
-        self, tables: Mapping[str, pa.Table | DataFrame | Callable[..., pa.Table]], written: Collection[str] = ()
-    ) -> None:
+    def commit(self, tables: Mapping[str, Table], written: Collection[str] = ()) -> None:
         for name, table in tables.items():
             self._write(name, table(files=self._files(), attempt_id=self.attempt) if callable(table) else table)
         names = sorted({*tables, *written})
         self.place.validate(self.day, names)
-        if self.is_plain:
+        if self.how.plain:
             files = {name: sorted(file.name for file in (self.folder / name).iterdir()) for name in names}
             with writing_errors(f"{self.folder / PLAIN}"):
                 (self.folder / PLAIN).write_text(json.dumps(files), encoding="utf-8")
@@ -69,15 +79,14 @@ class LinkedRun:
         folders = [self.place.days, *(self.place.table_link(name, self.day).parent for name in names)]
         for folder in folders:
             make_folder(folder, self.made)
-        if not self.is_plain:
+        if not self.how.plain:
             withdraw_all(self.place, self.day, self.attempt)
             for name in names:
                 link, target = self.place.table_link(name, self.day), self.place.table_target(name, self.day)
                 replace_link(link, target, self.attempt)
         above = {folder.parent for folder in (*self.made, self.place.root)}
         sync_all(sorted({*folders, self.place.runs, *above}))
-        shown = self.place.shown(self.day)
-        if shown is not None:
+        if (shown := self.place.shown(self.day)) is not None:
             with writing_errors(f"{shown / REPLACED}"):
                 (shown / REPLACED).touch()
         self._show()
@@ -94,7 +103,7 @@ class LinkedRun:
                 f"the lock of {self.day} was taken away while it was written under {shorten(self.place.root)}: "
                 f"nothing of this run is shown"
             )
-        self.before_commit()
+        self.how.before()
         target = Path("..") / self.place.runs.name / self.folder.name
         replace_link(self.place.day_link(self.day), target, self.attempt)
         with suppress(OSError, SparkrankError):  # the day is committed: a failure from here on must not deny that
@@ -102,19 +111,19 @@ class LinkedRun:
 
     def clear(self, names: Collection[str]) -> None:
         """Remove links to tables that the run lacks and runs no longer needed, once the plain folders hold this run."""
-        if is_unpublished(self.place, self.place.shown(self.day)):
+        if unpublished(self.place, self.place.shown(self.day)):
             return
         with suppress(OSError):
             for link in list(self.place.links_of(self.day)):
                 if link.parent.name not in names:
                     link.unlink()
-            for run in replaced_runs(self.place, self.day)[: -self.keep_runs or None]:
+            for run in replaced_runs(self.place, self.day)[: -self.how.keep_runs or None]:
                 self.place.remove_run(run)
 
     def keep_others(self, names: Collection[str]) -> tuple[str, ...]:
         shown = self.place.shown(self.day)
-        there = {} if shown is None else self.place.tables_of(shown)
-        kept = {name: folder for name, folder in there.items() if name not in names}
+        kept = {} if shown is None else self.place.tables_of(shown)
+        kept = {name: folder for name, folder in kept.items() if name not in names}
         self.take(kept)
         return tuple(kept)
 
@@ -140,14 +149,9 @@ class LinkedRun:
     def _write(self, name: str, table: pa.Table | DataFrame) -> None:
         folder = self.folder / name
         if isinstance(table, pa.Table):
-            # Numbers of bins and states hardly repeat: dictionaries took three times as long and made the file larger.
-            texts = [column.name for column in table.schema if pa.types.is_string(column.type)]
-            own = table.replace_schema_metadata({**(table.schema.metadata or {}), ATTEMPT_ID: self.attempt})
             make_folder(folder)
             with writing_errors(f"the table {name} in {folder}"):
-                pq.write_table(
-                    own, folder / f"part-0-{self.attempt}.parquet", use_dictionary=texts, write_page_checksum=True
-                )
+                write_parquet(table, folder / f"part-0-{self.attempt}.parquet", self.attempt)
             return
         from pyspark.sql import Observation
         from pyspark.sql import functions as F
@@ -159,7 +163,7 @@ class LinkedRun:
         if there != rows:
             raise SparkrankError(
                 f"{shorten(folder)} has {there} of the {rows} rows of the table {name}: name an output.path that "
-                f"every executor reaches, as a folder that is mounted on all of them"
+                f"every executor reaches, such as a folder mounted on all of them"
             )
         with writing_errors(f"the table {name} in {folder}"):
             for number, file in enumerate(files):
@@ -167,17 +171,17 @@ class LinkedRun:
                 file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
 
 
+def write_parquet(table: pa.Table, sink: Path | pa.NativeFile, attempt: str) -> None:
+    """Write ``table`` with the name of the ``attempt`` in its metadata."""
+    own = table.replace_schema_metadata({**(table.schema.metadata or {}), ATTEMPT_ID: attempt})
+    # Numbers of bins and states hardly repeat: dictionaries took three times as long and made the file larger.
+    texts = [column.name for column in own.schema if pa.types.is_string(column.type)]
+    pq.write_table(own, sink, use_dictionary=texts, write_page_checksum=True)
+
+
 @contextmanager
-def linked_run(
-    output: Path,
-    day: str,
-    column: str,
-    keep_runs: int = KEEP_RUNS,
-    before_commit: Callable[[], None] = lambda: None,
-    *,
-    is_plain: bool = False,
-) -> Iterator[LinkedRun]:
-    """A run of ``day``, locked against other runs. If ``before_commit`` raises, the day keeps its old run.
+def linked_run(output: Path, day: str, column: str, how: Commit) -> Iterator[LinkedRun]:
+    """A run of ``day``, locked against other runs. If ``how.before`` raises, the day keeps its old run.
 
     Raises :class:`SparkrankError` when another run is writing the day, when something that sparkrank did not make is in
     the way, or when the operating system refuses to make a folder.
@@ -187,7 +191,7 @@ def linked_run(
     made: list[Path] = []
     try:
         with only_writer(place.lock(day), day, output, made) as lock:
-            run = LinkedRun(place, day, new_attempt(), lock, keep_runs, before_commit, is_plain, made)
+            run = LinkedRun(place, day, new_attempt(), lock, how, made)
             try:
                 remove_unfinished(place, day)
                 _tidy_others(place, day)
@@ -212,9 +216,9 @@ def export_day(source: OutputFolder, day: str, output: Path) -> bool:
         raise SparkrankError(f"{day} has no tables under {shorten(source.root)}")
     tables, goal = source.tables_of(shown), OutputFolder(output, source.column)
     there = goal.shown(day)
-    if there is not None and _sizes(goal.tables_of(there)) == _sizes(tables) and not is_unpublished(goal, there):
+    if there is not None and _sizes(goal.tables_of(there)) == _sizes(tables) and not unpublished(goal, there):
         return False
-    with linked_run(output, day, source.column, keep_runs=0, is_plain=True) as run:
+    with linked_run(output, day, source.column, Commit(keep_runs=0, plain=True)) as run:
         run.take(tables)
         run.commit({}, tables)
     return True
@@ -243,11 +247,9 @@ def remove_unfinished(place: OutputFolder, day: str) -> list[Path]:
 def has_leftovers(place: OutputFolder, day: str, runs: Collection[Path]) -> bool:
     """Whether some of the ``runs`` of ``day`` were never shown, or the run that it shows did not finish."""
     shown = place.shown(day)
-    return (
-        shown is None
-        or is_unpublished(place, shown)
-        or any(run != shown and not (run / REPLACED).exists() for run in runs)
-    )
+    if shown is None or unpublished(place, shown):
+        return True
+    return any(run != shown and not (run / REPLACED).exists() for run in runs)
 
 
 def replaced_runs(place: OutputFolder, day: str) -> list[Path]:
@@ -285,8 +287,7 @@ def _leave_no_trace(run: LinkedRun) -> None:
         run.clear(set(place.tables_of(run.folder)))
         return
     remove_unfinished(place, day)
-    shown = place.shown(day)
-    if shown is not None:
+    if (shown := place.shown(day)) is not None:
         (shown / REPLACED).unlink(missing_ok=True)
     for folder in reversed(run.made):
         if folder not in (place.root, place.runs):

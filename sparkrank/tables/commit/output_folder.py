@@ -108,11 +108,11 @@ class OutputFolder:
 
     def owns_plain_folder(self, folder: Path, table: str, name: str) -> bool:
         """Whether ``folder`` is the real folder that shows the day ``name`` of ``table``, without foreign files."""
-        there = _files_alone(folder)
-        if not there:
+        entries = list(folder.iterdir()) if _is_real(folder) else []
+        names = {entry.name for entry in entries}
+        if not entries or not all(entry.is_file() and not entry.is_symlink() for entry in entries):
             return False
-        known = (self.plain_files(run).get(table, set()) for run in self.runs_of(name))
-        return any(there <= files for files in known)
+        return any(names <= self.plain_files(run).get(table, set()) for run in self.runs_of(name))
 
     def plain_files(self, run: Path) -> dict[str, set[str]]:
         """The names of the files of each table of ``run``, if real folders show them; empty if links do."""
@@ -232,12 +232,6 @@ def _names_run(link: Path, name: str) -> bool:
     target = link.readlink() if link.is_symlink() else Path()
     match = _RUN.fullmatch(target.name)
     return match is not None and match["name"] == name and target == Path("..") / RUNS_FOLDER / target.name
-
-
-def _files_alone(folder: Path) -> set[str]:
-    """The names of the files in ``folder``; empty if it is not a real folder or contains anything but files."""
-    there = list(folder.iterdir()) if _is_real(folder) else []
-    return {entry.name for entry in there if all(each.is_file() and not each.is_symlink() for each in there)}
 
 
 def _is_real(folder: Path) -> bool:

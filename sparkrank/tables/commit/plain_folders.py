@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from sparkrank.base.errors import writing_errors
@@ -20,9 +19,12 @@ from sparkrank.tables.commit.output_folder import OutputFolder, replace_link
 _LAST = "runs"
 
 
-def is_unpublished(place: OutputFolder, shown: Path | None) -> bool:
-    """Whether some tables of the run that a day shows are not yet where readers look."""
-    return bool(_unpublished(place, shown))
+def unpublished(place: OutputFolder, run: Path | None) -> list[str]:
+    """The tables of the ``run`` that a day shows that have files and are not yet where readers look."""
+    if run is None or not (files := place.plain_files(run)):
+        return []
+    own = [entry for entry in run.iterdir() if entry.is_dir() and not entry.is_symlink() and any(entry.iterdir())]
+    return [entry.name for entry in own if entry.name in files]
 
 
 def publish(place: OutputFolder, name: str) -> None:
@@ -32,7 +34,7 @@ def publish(place: OutputFolder, name: str) -> None:
     continues where this one stopped.
     """
     run = place.shown(name)
-    tables = _unpublished(place, run)
+    tables = unpublished(place, run)
     if run is None or not tables:
         return
     place.validate(name, tables)
@@ -60,17 +62,6 @@ def withdraw_all(place: OutputFolder, name: str, attempt: str) -> None:
     sync_all(sorted(folders))
 
 
-def _unpublished(place: OutputFolder, run: Path | None) -> list[str]:
-    """The tables of ``run`` that have files, are still in its own folder and belong where readers look."""
-    if run is None:
-        return []
-    files = place.plain_files(run)
-    if not files:
-        return []
-    own = [entry for entry in run.iterdir() if entry.is_dir() and not entry.is_symlink() and any(entry.iterdir())]
-    return [entry.name for entry in own if entry.name in files]
-
-
 def _withdraw(place: OutputFolder, table: str, name: str) -> Iterator[Path]:
     """Unlink the day ``name`` of ``table``, or move its files back to their newest run; yields changed folders."""
     shown = place.table_link(table, name)
@@ -87,13 +78,8 @@ def _withdraw(place: OutputFolder, table: str, name: str) -> Iterator[Path]:
                 shown.rename(own[0] / table)
                 yield own[0]
             else:
-                _discard(shown, place.runs_of(name)[-1] / f".{table}")
+                aside = place.runs_of(name)[-1] / f".{table}"  # renamed first, so that readers never see part of it
+                shutil.rmtree(aside, ignore_errors=True)
+                shown.rename(aside)
+                shutil.rmtree(aside)
         yield shown.parent
-
-
-def _discard(folder: Path, aside: Path) -> None:
-    """Remove ``folder`` by renaming it to ``aside`` first, so that readers never see part of it."""
-    with suppress(FileNotFoundError):
-        shutil.rmtree(aside)
-    folder.rename(aside)
-    shutil.rmtree(aside)

@@ -8,7 +8,7 @@ ever duplicated.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sparkrank.base.errors import StoreError, first_line, shorten
-from sparkrank.schemas.tables import ATTEMPT_ID
+from sparkrank.tables.commit.links import Commit, Table, write_parquet
 from sparkrank.tables.commit.manifests import Manifest, Stored, StoreFolder
 from sparkrank.tables.commit.output_folder import RUNS_FOLDER
 
@@ -33,8 +33,7 @@ class StoreRun:
     column: str
     attempt: str
     before: Stored
-    keep_runs: int
-    before_commit: Callable[[], None]
+    how: Commit
 
     @property
     def _run(self) -> str:
@@ -45,9 +44,7 @@ class StoreRun:
         """The folder where tables can be written before the commit."""
         return self.place.run_url(self._run)
 
-    def commit(
-        self, tables: Mapping[str, pa.Table | DataFrame | Callable[..., pa.Table]], written: Collection[str] = ()
-    ) -> None:
+    def commit(self, tables: Mapping[str, Table], written: Collection[str] = ()) -> None:
         names = tuple(sorted({*tables, *written}))
         files: list[dict[str, Any]] = [file for name in sorted(written) for file in self._listed(name)]
         for name, given in tables.items():
@@ -55,12 +52,12 @@ class StoreRun:
             files += self._written(name, table)
         shown = self.before.manifest
         runs = () if shown is None else (*shown.replaced, shown.run)
-        gone, kept = runs[: -self.keep_runs or None], runs[-self.keep_runs :] if self.keep_runs else ()
-        self.before_commit()
+        kept = runs[-self.how.keep_runs :] if self.how.keep_runs else ()
+        self.how.before()
         self.place.replace(self.day, self.before, Manifest(self._run, names, kept))
         try:
             self._copy(names, () if shown is None else shown.tables)
-            for run in gone:
+            for run in runs[: len(runs) - len(kept)]:
                 self.place.remove(f"{RUNS_FOLDER}/{run}")
         except (pa.ArrowException, OSError) as error:
             lack = f"not all copies of its tables under {shorten(self.place.url)} are new"
@@ -94,10 +91,8 @@ class StoreRun:
         if not isinstance(table, pa.Table):
             table.write.parquet(f"{self.folder}/{name}")
             return self._listed(name)
-        own = table.replace_schema_metadata({**(table.schema.metadata or {}), ATTEMPT_ID: self.attempt})
-        texts = [column.name for column in own.schema if pa.types.is_string(column.type)]
         sink = pa.BufferOutputStream()
-        pq.write_table(own, sink, use_dictionary=texts, write_page_checksum=True)
+        write_parquet(table, sink, self.attempt)
         content, file = sink.getvalue(), f"part-0-{self.attempt}.parquet"
         path = f"{self.place.root}/{RUNS_FOLDER}/{self._run}/{name}/{file}"
         try:
@@ -107,20 +102,15 @@ class StoreRun:
             reason = shorten(first_line(error))
             raise StoreError(f"the table {name} cannot be written to {shorten(self.folder)}: {reason}") from error
         checksum = hashlib.sha256(content).hexdigest()
-        return [{"table": name, "name": file, "rows": own.num_rows, "bytes": content.size, "checksum": checksum}]
+        return [{"table": name, "name": file, "rows": table.num_rows, "bytes": content.size, "checksum": checksum}]
 
     def _listed(self, name: str) -> list[dict[str, Any]]:
         """The files of a table that other processes wrote. Nobody read their bytes for a checksum."""
-        return [
-            {
-                "table": name,
-                "name": info.base_name,
-                "rows": pq.read_metadata(info.path, filesystem=self.place.store).num_rows,
-                "bytes": info.size,
-                "checksum": None,
-            }
-            for info in self.place.files(f"{RUNS_FOLDER}/{self._run}/{name}")
-        ]
+        listed = []
+        for info in self.place.files(f"{RUNS_FOLDER}/{self._run}/{name}"):
+            rows = pq.read_metadata(info.path, filesystem=self.place.store).num_rows
+            listed.append({"table": name, "name": info.base_name, "rows": rows, "bytes": info.size, "checksum": None})
+        return listed
 
     def _copy(self, names: Collection[str], before: Collection[str]) -> None:
         """Replace the copies of the tables ``names``; ``before`` are the tables that the day showed until now."""

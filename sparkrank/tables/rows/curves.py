@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
 
+from sparkrank.engines.result import Solved
 from sparkrank.histogram.curve_points import pr_area, pr_points, roc_area, roc_points, sketched, thinned
 from sparkrank.histogram.threshold_sweep import Extent, Sweep
 from sparkrank.metrics import Plan
 from sparkrank.metrics.merged import steps_of
 from sparkrank.metrics.subjects import subjects_of
 from sparkrank.schemas.tables import CURVES
-from sparkrank.states import Partials, ScoreHistogram, ScoreSeries
+from sparkrank.states import ScoreHistogram, ScoreSeries
 
 _CURVES = {"roc": (roc_points, roc_area), "pr": (pr_points, pr_area)}
 
 
-def curves_table(partials: Partials, plan: Plan, sketches: Mapping[ScoreSeries, ScoreHistogram]) -> pa.Table:
-    """About ``plan.curve_points`` points for each model, slice value and metric that is the area under a curve.
-
-    Curves over exact bins are drawn from coarser bins. ``sketches`` has these where ``partials`` lacks the exact bins.
-    """
-    return pa.concat_tables([CURVES.schema.empty_table(), *_curves(partials, plan, sketches)])
+def curves_table(solved: Solved, plan: Plan) -> pa.Table:
+    """About ``plan.curve_points`` points for each model, slice value and metric that is the area under a curve."""
+    return pa.concat_tables([CURVES.schema.empty_table(), *(_curves(solved, plan) if plan.curve_points else ())])
 
 
-def _curves(partials: Partials, plan: Plan, sketches: Mapping[ScoreSeries, ScoreHistogram]) -> Iterator[pa.Table]:
+def _curves(solved: Solved, plan: Plan) -> Iterator[pa.Table]:
     drawn = [(metric, declared, declared.curve) for metric, declared in plan.histogram_metrics if declared.curve]
-    for model, slice_, value in subjects_of(partials, plan):
+    for model, slice_, value in subjects_of(solved.partials, plan):
         for metric, declaration, curve in drawn:
-            histogram = _histogram(partials, sketches, ScoreSeries(model, slice_, value, declaration.rule_of(metric)))
+            histogram = _histogram(solved, ScoreSeries(model, slice_, value, declaration.rule_of(metric)))
             steps = steps_of(histogram)
             points_of, area = _CURVES[curve]
             points = thinned(points_of(Sweep(steps, Extent.of(steps)), histogram.score[::-1]), plan.curve_points, area)
@@ -41,10 +39,9 @@ def _curves(partials: Partials, plan: Plan, sketches: Mapping[ScoreSeries, Score
             yield pa.Table.from_arrays(columns, schema=CURVES.schema)
 
 
-def _histogram(
-    partials: Partials, sketches: Mapping[ScoreSeries, ScoreHistogram], series: ScoreSeries
-) -> ScoreHistogram:
-    if series in sketches:
-        return sketches[series]
-    histogram = partials.blocks.get(series, ScoreHistogram.empty(series.rule))
+def _histogram(solved: Solved, series: ScoreSeries) -> ScoreHistogram:
+    """The bins of a curve: coarser ones in place of exact bins, which may be in a Spark table."""
+    if solved.exact is not None and series in solved.exact.sketches:
+        return solved.exact.sketches[series]
+    histogram = solved.partials.blocks.get(series, ScoreHistogram.empty(series.rule))
     return sketched(histogram) if series.rule.kind == "exact" else histogram

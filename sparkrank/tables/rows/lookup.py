@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -44,11 +44,9 @@ def _metric_named(plan: Plan, preset: Preset | None, metric: object) -> str:
     """The canonical text of the requested ``metric``, read first under the preset and then without it."""
     if not isinstance(metric, (str, Metric)):
         raise UnknownResultError(f"metric is {quote(metric)}: a text is needed, for example ndcg@10")
-    known = list(map(str, plan.metrics))
     text = found_metric(plan, preset, metric)
     if text is None:
-        near = did_you_mean(metric, known)
-        raise UnknownResultError(f'no metric "{shorten(metric)}" was evaluated{near} (there are: {_some(known)})')
+        raise _unknown("metric", metric, list(map(str, plan.metrics)))
     return text
 
 
@@ -81,8 +79,7 @@ def _model_named(plan: Plan, model: str | None) -> str:
             return plan.models[0]
         raise UnknownResultError(f"there are several models, so model= is needed (there are: {_some(plan.models)})")
     if model not in plan.models:
-        near = did_you_mean(model, plan.models)
-        raise UnknownResultError(f'no model "{shorten(model)}" was evaluated{near} (there are: {_some(plan.models)})')
+        raise _unknown("model", model, plan.models)
     return model
 
 
@@ -109,8 +106,7 @@ def _slice_named(table: pa.Table, plan: Plan, asked_slice: object) -> tuple[str,
     if place is not None:
         return place
     known = [",".join(_labels(parts)) for parts in (_parts(*place, plan).items() for place in there.values())]
-    there_are = f"there are: {_some(known)}" if known else "no slices were asked for"
-    raise UnknownResultError(f'no slice "{shorten(typed)}" was evaluated{did_you_mean(typed, known)} ({there_are})')
+    raise _unknown("slice", typed, known)
 
 
 def _parts(slice_: str, value: str | None, plan: Plan) -> dict[str, str | None]:
@@ -133,6 +129,10 @@ def _text(value: Any) -> str | None:
     return text.lower() if text in ("True", "False") and not isinstance(value, str) else text
 
 
-def _some(names: Iterable[str]) -> str:
-    known = list(names)
+def _unknown(what: str, name: object, known: Sequence[str]) -> UnknownResultError:
+    there_are = f"there are: {_some(known)}" if known else f"no {what}s were asked for"
+    return UnknownResultError(f'no {what} "{shorten(name)}" was evaluated{did_you_mean(name, known)} ({there_are})')
+
+
+def _some(known: Sequence[str]) -> str:
     return itemize(known[:_SHOWN]) + (f", and {len(known) - _SHOWN} more" if len(known) > _SHOWN else "")

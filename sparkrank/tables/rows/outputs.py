@@ -58,12 +58,6 @@ def table_names() -> list[str]:
     return [output.schema.name for output in OUTPUTS]
 
 
-def _curves(finished: Finished) -> pa.Table:
-    solved = finished.solved
-    sketches = {} if solved.exact is None else solved.exact.sketches
-    return curves_table(solved.partials, finished.plan, sketches)
-
-
 def _states(finished: Finished) -> pa.Table:
     solved, run_id = finished.solved, finished.origin.run_id
     source, blocks = str(finished.source), finished.has_blocks
@@ -81,7 +75,7 @@ OUTPUTS: list[OutputTable] = [
     OutputTable(COMPARISONS, lambda finished: finished.comparisons),
     OutputTable(GROUPS, lambda finished: finished.solved.groups),
     OutputTable(BLOCKS, lambda ev: all_blocks(ev.solved, ev.plan) if ev.has_blocks else None),
-    OutputTable(CURVES, lambda ev: _curves(ev) if ev.plan.curve_points else None),
+    OutputTable(CURVES, lambda ev: curves_table(ev.solved, ev.plan) if ev.plan.curve_points else None),
     OutputTable(
         DISTRIBUTIONS,
         lambda ev: distributions_table(ev.solved.partials.distributions) if ev.plan.distributions else None,

@@ -52,8 +52,7 @@ def quality_table(
     rows += [*_truth(counts, read), *_relevant_truth(counts, plan)] if plan.joins else []
     rows += [_check(checks.GROUPS, "", groups)] if plan.keys else []
     rows += _largest(partials, plan)
-    if (checks.SEVERAL_LISTS, "") in counts:
-        rows.append(_check(checks.SEVERAL_LISTS, "", counts[checks.SEVERAL_LISTS, ""]))
+    rows += _looked_for((checks.SEVERAL_LISTS,), counts, None, 0)
     if plan.least_groups > 1:
         rows.append(_check(checks.SMALL_SLICES, "", len(small_slices(partials, plan))))
     rows += _looked_for((checks.GROUPS_WITHOUT_TRUTH, checks.GROUPS_JOINED), counts, checks.GROUPS, groups)
@@ -214,7 +213,7 @@ def _fine_blocks(
 def _looked_for(
     names: Iterable[str],
     counts: Mapping[tuple[str, str], int],
-    whole: str,
+    whole: str | None,
     total: int,
     model: str = "",
     limit: float | None = None,

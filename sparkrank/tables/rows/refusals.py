@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
@@ -45,16 +46,22 @@ def validate_partials(partials: Partials, plan: Plan, max_bad_fraction: float, e
         count = len(partials.slice_values(name))
         if count > slicing.MOST_SLICE_VALUES:
             slicing.raise_many_values(name, count)
-    if plan.definitions.duplicates == "error":
-        _validate_unique_items(partials)
-    if plan.by_rank:
-        _validate_ranks(partials, plan)
+    for (check, model), count in sorted(partials.counts.items()) if plan.definitions.duplicates == "error" else ():
+        if count and check in (checks.REPEATED_ROWS, checks.TRUTH_REPEATED):
+            source = f"{check} of {shorten(model)}" if model else check
+            raise InputError(f"duplicates=error, and there are duplicates ({source}: {count})")
+    for (metric, reason), model in itertools.product(unexpected(plan) if plan.by_rank else (), plan.models):
+        if tied := partials.counts.get((checks.TIED_ROWS, model), 0):
+            raise InputError(
+                f"{metric} is not computed under ties=expected ({reason}), and {tied} rows of {model} share their "
+                f"rank with another: set ties to {NEED_AN_ORDER}"
+            )
 
 
 def _validate_clusters(partials: Partials, plan: Plan, column: str) -> None:
     if count := partials.counts.get((checks.NULL_CLUSTER, ""), 0):
         raise InputError(
-            f"{column} is null or NaN in {count:,} rows: give each an own value, as that of its group, where nobody "
+            f"{column} is null or NaN in {count:,} rows: give each a value of its own, such as its group, if nobody "
             f"knows who stands behind it"
         )
     for model in plan.models:
@@ -81,16 +88,6 @@ def _remedies(partials: Partials, plan: Plan, elements: Sequence[str]) -> Iterat
         yield f", and an array or a vector that has no element at its place in {itemize(elements)} gives NaN"
     if plan.definitions.positions == "given" and rejected(checks.BAD_RANK):
         yield ", and ranks that begin with 0 are positions=given_from_0"
-
-
-def _validate_ranks(partials: Partials, plan: Plan) -> None:
-    for metric, reason in unexpected(plan):
-        for model in plan.models:
-            if tied := partials.counts.get((checks.TIED_ROWS, model), 0):
-                raise InputError(
-                    f"{metric} is not computed under ties=expected ({reason}), and {tied} rows of {model} share their "
-                    f"rank with another: set ties to {NEED_AN_ORDER}"
-                )
 
 
 def _reasons(partials: Partials) -> str:
@@ -137,13 +134,6 @@ def _validate_side(side: str, usable: int, read: int, partials: Partials) -> Non
         rejected = _reasons(partials)
         of_both = f", rejected of both sides: {rejected}" if rejected else ""
         raise InputError(f"no row of the {side} has an item and can be evaluated (rows read: {read:,}{of_both})")
-
-
-def _validate_unique_items(partials: Partials) -> None:
-    for (check, model), count in sorted(partials.counts.items()):
-        if count and check in (checks.REPEATED_ROWS, checks.TRUTH_REPEATED):
-            source = f"{check} of {shorten(model)}" if model else check
-            raise InputError(f"duplicates=error, and there are duplicates ({source}: {count})")
 
 
 def validate_defined(metrics: pa.Table, plan: Plan) -> None:

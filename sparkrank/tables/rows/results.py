@@ -17,8 +17,6 @@ from sparkrank.schemas.tables import METRICS
 from sparkrank.states.keys import Subject
 from sparkrank.uncertainty.standard_errors import interval_of
 
-SLICE_KEY = ("model", "slice", "slice_value")
-
 
 @dataclass(frozen=True)
 class Origin:
@@ -38,11 +36,7 @@ def metrics_table(merged: Merged, plan: Plan, origin: Origin = NO_ORIGIN, *, clu
     clustered = clustered or plan.cluster is not None
     texts = [{"metric": str(metric), "definition": plan.definition(metric), **vars(origin)} for metric in plan.metrics]
     rows = (
-        {
-            **dict(zip(SLICE_KEY, subject, strict=True)),
-            **_columns(merged, plan, subject, metric, clustered=clustered),
-            **of_metric,
-        }
+        {**subject._asdict(), **_columns(merged, plan, subject, metric, clustered=clustered), **of_metric}
         for subject in _measured_subjects(merged, plan)
         for metric, of_metric in zip(plan.metrics, texts, strict=True)
     )

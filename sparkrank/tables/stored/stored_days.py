@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from sparkrank.base.errors import InputError, StateError
 from sparkrank.inputs.day_marks import on_day
 from sparkrank.metrics import Plan
-from sparkrank.schemas.tables import FILES, PART, RUN_ID, RUNS, SIZE_NUMBERS, STATES, schema_of
+from sparkrank.schemas.tables import FILES, PART, RUN_ID, RUNS, SIZE_NUMBERS, STATES, TIME, schema_of
 from sparkrank.states import Partials
 from sparkrank.states.distributions import COARSE, EXACT
 from sparkrank.states.forms import COUNT_FORM, DISTRIBUTION_FORM, SMALL_FORMS, STATE_KEY, StateForm, large_forms
@@ -31,6 +31,7 @@ READING_THREADS = 8  # reading spends half of its time waiting for the disk or t
 _TABLES = ("states", "runs", *(form.kind for form in large_forms(weighted=False)))
 SLICE_VALUE = "slice_value"
 DISTRIBUTION_RULES = {str(EXACT), str(COARSE)}  # the rules of tables of distributions
+_RUN = pa.schema(map(RUNS.schema.field, (RUN_ID, "status", FILES.name)))
 _TEXTS = [field.name for field in STATES.schema if field.type == pa.string() and field.name != RUN_ID]
 
 
@@ -48,9 +49,8 @@ class StoredDay:
         Raises :class:`StateError` if states do not match the plan, and :class:`InputError` if files are incomplete or
         damaged.
         """
-        run = self._run()
-        written = written_by(run)
-        states = self.files.read("states", STATES.schema, written.get("states"))
+        run = stored_run(self.files, self.day, _RUN, is_linked=self.is_linked)
+        states = self.files.read("states", STATES.schema, written_by(run).get("states"))
         run_ids = pc.unique(states[RUN_ID]).to_pylist() if RUN_ID in states.column_names else []
         validate_run(run, run_ids, self.day)
         self._with(states, [*_TEXTS, "version"], "states")
@@ -70,27 +70,17 @@ class StoredDay:
                 expected = pc.sum(self._with(series, sizes, "states")["n_blocks"]).as_py()
                 if expected:
                     names = series["name"].unique().to_pylist()
-                    kinds[form.kind] = self._large(form, plan, names, expected, written.get(form.kind))
-                    validate_run(run, _run_of(kinds[form.kind]), self.day, form.kind)
+                    kinds[form.kind] = self._large(form, plan, names, expected, run)
         return kinds, covered
 
-    def _run(self) -> dict[str, Any]:
-        """The ID, status and files of the run, from the day's row in the table ``runs``."""
-        if not self.files.has("runs"):
-            raise InputError(f"{self.day} has lost its table runs: {ADVICE}")
-        runs = self.files.read("runs", pa.schema(map(RUNS.schema.field, (RUN_ID, "status", FILES.name))))
-        if runs.num_rows != 1:
-            raise InputError(f"the table runs of {self.day} has {runs.num_rows} rows, not one: {ADVICE}")
-        run: dict[str, Any] = runs.to_pylist()[0]
-        if self.is_linked and run.get(FILES.name, []) is None:
-            raise InputError(f"the table runs of {self.day} has lost its list of files: {ADVICE}")
-        return run
-
-    def _large(self, form: StateForm, plan: Plan, names: list[str], expected: int, written: Written | None) -> pa.Table:
+    def _large(self, form: StateForm, plan: Plan, names: list[str], expected: int, run: dict[str, Any]) -> pa.Table:
         """The ``expected`` rows for ``names`` and for the plan's models and slices, from the form's own table."""
         if not self.files.has(form.kind):
             raise InputError(f"{self.day} has lost its table {form.kind}: {ADVICE}")
-        rows = self._with(self.files.read(form.kind, form.schema, written), form.columns, form.kind)
+        rows = self.files.read(form.kind, form.schema, written_by(run).get(form.kind))
+        run_id = (rows.schema.metadata or {}).get(RUN_ID.encode())  # days of earlier releases did not record it
+        validate_run(run, [] if run_id is None else [run_id.decode(errors="replace")], self.day, form.kind)
+        rows = self._with(rows, form.columns, form.kind)
         whose = (("model", plan.models), ("slice", asked_slices(plan)), (form.key[STATE_KEY.index("name")], names))
         for column, requested in whose:
             # Most days have no other rows, and filtering costs as much as reading.
@@ -98,7 +88,7 @@ class StoredDay:
                 rows = rows.filter(pc.field(column).isin(requested))
         if rows.num_rows != expected:
             raise InputError(
-                f"{self.day} has {rows.num_rows} rows of {form.kind} where its states tell of {expected}: {ADVICE}"
+                f"{self.day} has {rows.num_rows} rows of {form.kind} where its states say {expected}: {ADVICE}"
             )
         validate_unique_keys(rows, form.key, form.kind, self.day)
         if form is DISTRIBUTION_FORM and (others := set(rows["rule"].unique().to_pylist()) - DISTRIBUTION_RULES):
@@ -128,10 +118,27 @@ def written_by(run: Mapping[str, Any]) -> Mapping[str, Written]:
     return {name: written.get(name, {}) for name in (*_TABLES, *written)}
 
 
-def _run_of(table: pa.Table) -> list[str | None]:
-    """The run that wrote ``table``, or an empty list for a day of an earlier release, which did not record it."""
-    run_id = (table.schema.metadata or {}).get(RUN_ID.encode())
-    return [] if run_id is None else [run_id.decode(errors="replace")]
+def stored_run(files: DayFiles, day: str, schema: pa.Schema, *, is_linked: bool = False) -> dict[str, Any]:
+    """The row of the table ``runs`` of ``day``; a run that ``is_linked`` must have listed its files."""
+    if not files.has("runs"):
+        raise InputError(f"{day} has lost its table runs: {ADVICE}")
+    runs = _in_utc(files.read("runs", schema))
+    if runs.num_rows != 1:
+        raise InputError(f"the table runs of {day} has {runs.num_rows} rows, not one: {ADVICE}")
+    run: dict[str, Any] = runs.to_pylist()[0]
+    if is_linked and run.get(FILES.name, []) is None:
+        raise InputError(f"the table runs of {day} has lost its list of files: {ADVICE}")
+    return run
+
+
+def _in_utc(table: pa.Table) -> pa.Table:
+    """``table`` with timestamps of one type, whoever wrote them. Those without a time zone are taken as UTC."""
+    for index, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type):
+            instants = table[field.name].cast(pa.timestamp("us", field.type.tz))
+            instants = instants.cast(TIME) if field.type.tz else pc.assume_timezone(instants, "UTC")
+            table = table.set_column(index, field.name, instants)
+    return table
 
 
 def find_days(output: str, days: Sequence[str], spark: SparkSession | None = None) -> list[StoredDay]:

@@ -10,17 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.base.errors import InputError
 from sparkrank.gates.facts import COMPARED, DayOutcome
 from sparkrank.gates.register import KINDS
 from sparkrank.gates.rules import Cell
 from sparkrank.gates.verdicts import VerdictKey
-from sparkrank.schemas.tables import ACCEPTED, FILES, FROM_NOW_ON, GATES, METRICS, RUN_ID, RUNS, TIME, WINDOW_RUNS
+from sparkrank.schemas.tables import ACCEPTED, FILES, FROM_NOW_ON, GATES, METRICS, RUN_ID, RUNS, WINDOW_RUNS
 from sparkrank.tables.commit.days import shown_run
 from sparkrank.tables.commit.output_folder import DAY
 from sparkrank.tables.stored.day_files import DayFiles, day_files
-from sparkrank.tables.stored.stored_days import written_by
-from sparkrank.tables.stored.validation import ADVICE, validate_required, validate_results, validate_run
+from sparkrank.tables.stored.stored_days import stored_run, written_by
+from sparkrank.tables.stored.validation import validate_required, validate_results, validate_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,29 +49,31 @@ class StoredResult:
     @cached_property
     def outcome(self) -> DayOutcome:
         """Which of its cells a gate stopped, and which of these a person has accepted."""
-        is_new = bool(self.run.get(FROM_NOW_ON))
-        if self.gates is None:
-            return DayOutcome(is_new=is_new)
-        fails, accepted = pc.equal(self.gates["verdict"], "fail"), self._flags("accepted")
+        fails, accepted = pc.equal(self._verdicts["verdict"], "fail"), self._flags("accepted")
         let_in = pc.and_(fails, accepted)
         of_history = [name for name, kind in KINDS.items() if kind.reads_history]
-        levels = pc.and_(let_in, pc.is_in(self.gates["kind"].cast(pa.string()), pa.array(of_history)))
+        levels = pc.and_(let_in, pc.is_in(self._verdicts["kind"].cast(pa.string()), pa.array(of_history)))
         masks = (pc.and_not(fails, accepted), let_in, levels, self._flags(FROM_NOW_ON))
-        failed, *others = (frozenset(key.cell for key in self._keys(mask)) for mask in masks)
-        return DayOutcome(failed, others[0], others[1], others[2], is_new)
+        cells = (frozenset(key.cell for key in self._keys(mask)) for mask in masks)
+        fields = ("failed", "let_in", "levels", "anew")
+        return DayOutcome(**dict(zip(fields, cells, strict=True)), is_new=bool(self.run.get(FROM_NOW_ON)))
 
     @property
     def beginnings(self) -> frozenset[VerdictKey]:
-        return frozenset() if self.gates is None else frozenset(self._keys(self._flags(FROM_NOW_ON)))
+        return frozenset(self._keys(self._flags(FROM_NOW_ON)))
+
+    @property
+    def _verdicts(self) -> pa.Table:
+        return GATES.schema.empty_table() if self.gates is None else self.gates
 
     def _flags(self, name: str) -> pa.ChunkedArray:
-        """The boolean column ``name`` of ``gates``; false in days of earlier releases, which lack it."""
-        if self.gates is None or name not in self.gates.column_names:
-            return pa.array([False] * (0 if self.gates is None else self.gates.num_rows))
-        return pc.fill_null(self.gates[name], False)
+        """The boolean column ``name`` of the verdicts; false in days of earlier releases, which lack it."""
+        if name not in self._verdicts.column_names:
+            return pa.array([False] * self._verdicts.num_rows, pa.bool_())
+        return pc.fill_null(self._verdicts[name], False)
 
     def _keys(self, mask: pa.ChunkedArray) -> list[VerdictKey]:
-        return [] if self.gates is None else [key_of(row) for row in self.gates.filter(mask).to_pylist()]
+        return [_key(row) for row in self._verdicts.filter(mask).to_pylist()]
 
     @property
     def acceptance(self) -> dict[str, Any]:
@@ -83,11 +84,9 @@ class StoredResult:
     @property
     def acceptances(self) -> dict[VerdictKey, tuple[tuple[float | None, ...], str]]:
         """The verdicts that a person has accepted, with their numbers and the reason."""
-        if self.gates is None:
-            return {}
         return {
-            key_of(row): ((row["value"], row["ci_low"], row["ci_high"]), row["accepted_reason"])
-            for row in self.gates.filter(pc.fill_null(self.gates["accepted"], False)).to_pylist()
+            _key(row): ((row["value"], row["ci_low"], row["ci_high"]), row["accepted_reason"])
+            for row in self._verdicts.filter(self._flags("accepted")).to_pylist()
         }
 
     def has_same(self, metrics: pa.Table) -> bool:
@@ -98,8 +97,7 @@ class StoredResult:
         return all(_same(self.metrics[name], metrics[name]) for name in names)
 
 
-def key_of(row: dict[str, Any]) -> VerdictKey:
-    """The key of the verdict in a row of the table ``gates``."""
+def _key(row: dict[str, Any]) -> VerdictKey:
     return VerdictKey(row["gate"], row["kind"], Cell(row["metric"], row["model"], row["slice"], row["slice_value"]))
 
 
@@ -121,10 +119,8 @@ def stored_result(
     files = day_files(output, name, _TABLES, spark, column)
     if not files.has("metrics"):
         return None
-    run = _run(files, name)
-    if shown_run(output, name, column) is not None and column == DAY and run.get(FILES.name, []) is None:
-        raise InputError(f"the table runs of {name} has lost its list of files: {ADVICE}")
-    return result_in(files, name, run, is_past=is_past)
+    is_linked = column == DAY and shown_run(output, name, column) is not None
+    return result_in(files, name, stored_run(files, name, _RUN, is_linked=is_linked), is_past=is_past)
 
 
 def result_in(files: DayFiles, name: str, run: dict[str, Any], *, is_past: bool = False) -> StoredResult:
@@ -145,16 +141,6 @@ def result_in(files: DayFiles, name: str, run: dict[str, Any], *, is_past: bool 
     return StoredResult(name, tables["metrics"], tables.get("comparisons"), tables.get("gates"), run)
 
 
-def _run(files: DayFiles, name: str, schema: pa.Schema = _RUN) -> dict[str, Any]:
-    if not files.has("runs"):
-        raise InputError(f"{name} has lost its table runs: evaluate it again")
-    runs = _in_utc(files.read("runs", schema))
-    if runs.num_rows != 1:
-        raise InputError(f"the table runs of {name} has {runs.num_rows} rows, not one: evaluate it again")
-    run: dict[str, Any] = runs.to_pylist()[0]
-    return run
-
-
 def run_row(output: str, name: str, spark: SparkSession | None = None, column: str = DAY) -> dict[str, Any]:
     """The whole row of ``runs`` for a stored day or window."""
     return whole_run(day_files(output, name, ("runs",), spark, column), name, column)
@@ -162,14 +148,4 @@ def run_row(output: str, name: str, spark: SparkSession | None = None, column: s
 
 def whole_run(files: DayFiles, name: str, column: str = DAY) -> dict[str, Any]:
     """The whole row of ``runs`` in ``files``; raises :class:`InputError` if there is none."""
-    return _run(files, name, (RUNS if column == DAY else WINDOW_RUNS).schema)
-
-
-def _in_utc(table: pa.Table) -> pa.Table:
-    """``table`` with timestamps of one type, whoever wrote them. Those without a time zone are taken as UTC."""
-    for index, field in enumerate(table.schema):
-        if pa.types.is_timestamp(field.type):
-            instants = table[field.name].cast(pa.timestamp("us", field.type.tz))
-            instants = instants.cast(TIME) if field.type.tz else pc.assume_timezone(instants, "UTC")
-            table = table.set_column(index, field.name, instants)
-    return table
+    return stored_run(files, name, (RUNS if column == DAY else WINDOW_RUNS).schema)

@@ -77,7 +77,7 @@ def validate_utf8(table: pa.Table, name: str, day: str) -> None:
 def validate_unique_keys(table: pa.Table, key: Sequence[str], name: str, day: str) -> None:
     """Raise :class:`InputError` if two rows have the same ``key``: their values would count twice."""
     if table.group_by(list(key), use_threads=False).aggregate([]).num_rows != table.num_rows:
-        raise InputError(f"the table {name} of {day} has rows of one key twice ({', '.join(key)}): {ADVICE}")
+        raise InputError(f"the table {name} of {day} has two rows of one key ({', '.join(key)}): {ADVICE}")
 
 
 # The key of a row in a table of results: texts that are not null, and that no two rows share.

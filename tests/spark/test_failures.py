@@ -7,11 +7,9 @@ import logging
 import os
 import signal
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import AnalysisException, PySparkException
@@ -20,7 +18,6 @@ from pyspark.logger.logger import JSONFormatter
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-import sparkrank as sr
 from sparkrank.engines.spark.batches import arrow_batches
 from sparkrank.engines.spark.failures import reading_errors, reason_of
 from sparkrank.run.session import quieten_pyspark
@@ -113,14 +110,3 @@ def test_a_spark_that_has_gone_says_nothing_of_the_input(gone: Exception) -> Non
     """Of an input that cannot be read a scheduler need not try again; of a driver without memory it may."""
     with pytest.raises(type(gone)), reading_errors("log", "parquet input", "input"):
         raise gone
-
-
-def test_a_file_that_cannot_be_read_is_unusable_input_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
-    rows = 20_000
-    file = tmp_path / "1.parquet"
-    pq.write_table(pa.table({name: list(range(rows)) for name in ("user", "score", "label")}), file)
-    data = file.read_bytes()
-    file.write_bytes(bytes(len(data) - 2000) + data[-2000:])  # the footer is whole, the pages are not
-    for lane, session in (("frame", spark), ("scan", spark), ("local", None)):
-        with pytest.raises(sr.InputError, match=r"1\.parquet cannot be read"):
-            sr.evaluate(str(tmp_path), ["ap"], group="user", score="score", label="label", spark=session, lane=lane)

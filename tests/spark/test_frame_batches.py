@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import itertools
-from collections.abc import Iterable, Iterator
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,23 +85,6 @@ def test_the_session_may_say_how_wide_and_where(spark: SparkSession) -> None:
         assert sorted(map(repr, groups)) == sorted(map(repr, rows.select(*keys).distinct().collect()))
 
 
-KINDS = {
-    "boolean": [True, False, None],
-    "tinyint": [-128, 127, None],
-    "smallint": [-(2**15), None],
-    "int": [-(2**31), None],
-    "bigint": [2**63 - 1, None],
-    "float": [0.5, None],
-    "double": [1e-300, None],
-    "decimal(38, 3)": [Decimal("-1.125"), Decimal(10) ** 30, None],
-    "string": ["", "ü", None],
-    "binary": [b"", b"\xff\x00", None],
-    "date": [dt.date(1, 1, 1), dt.date(9999, 12, 31), None],
-    "timestamp": [dt.datetime(1969, 12, 31, 23, 59, 59, 1, dt.timezone.utc), None],
-    "timestamp_ntz": [dt.datetime.fromisoformat("2026-11-19T01:02:03.000004"), None],
-}
-
-
 @pytest.fixture(autouse=True)
 def _is_active(spark: SparkSession) -> None:
     """A test before may have left another session active, whose settings may differ: rows then go the public way."""
@@ -114,23 +94,6 @@ def _is_active(spark: SparkSession) -> None:
 def _batches_of_spark(rows: DataFrame) -> RDD[bytes] | None:
     with frame_batches.settings_in_tasks(rows.sparkSession):
         return frame_batches.arrow_batches(rows, rows.sparkSession.sparkContext)
-
-
-def _rows_of_spark(rows: DataFrame) -> list[dict]:
-    schema = frame_batches.arrow_schema(rows)
-
-    def read(packed: Iterable[bytes]) -> Iterator[dict]:
-        return (row for batch in frame_batches.read_batches(packed, schema) for row in batch.to_pylist())
-
-    with frame_batches.settings_in_tasks(rows.sparkSession):
-        return frame_batches.arrow_batches(rows, rows.sparkSession.sparkContext).mapPartitions(read).collect()
-
-
-def test_sparks_own_batches_hold_what_is_in_the_rows(spark: SparkSession) -> None:
-    names = [f"c{place}" for place in range(len(KINDS))]
-    rows = list(itertools.zip_longest(*KINDS.values()))
-    schema = ", ".join(f"{name} {kind}" for name, kind in zip(names, KINDS, strict=True))
-    assert _rows_of_spark(spark.createDataFrame(rows, schema)) == [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def test_a_type_that_arrow_may_hold_in_several_ways_is_mapped(spark: SparkSession) -> None:
@@ -172,16 +135,9 @@ def test_settings_of_the_session_hold_where_rows_are_made(spark: SparkSession, t
     Maps become texts as ``[0 -> 1]``, not ``{0 -> 1}``; the strict parser of dates refuses days of one digit.
     """
     date = "from_csv(concat('2026-1-', 1 + id div 2), 'a date', map('dateFormat', 'yyyy-MM-dd')).a"
-    for session, setting, value, key, keys in (
-        (
-            spark,
-            "legacy.castComplexTypesToString.enabled",
-            "true",
-            "map(id div 2, 1)",
-            [f"[{n} -> 1]" for n in range(3)],
-        ),
-        (spark.newSession(), "legacy.timeParserPolicy", "LEGACY", date, [f"2026-01-0{n}" for n in (1, 2, 3)]),
-    ):
+    maps = ("legacy.castComplexTypesToString.enabled", "true", "map(id div 2, 1)", [f"[{n} -> 1]" for n in range(3)])
+    dates = ("legacy.timeParserPolicy", "LEGACY", date, [f"2026-01-0{n}" for n in (1, 2, 3)])
+    for session, (setting, value, key, keys) in ((spark, maps), (spark.newSession(), dates)):
         session.conf.set(f"spark.sql.{setting}", value)
         try:
             rows = session.range(6).selectExpr(f"cast({key} as string) user", "id / 6 score", "id % 2 label")

@@ -32,42 +32,14 @@ from tests.spark.logs import METRICS, ROLES, rows_of, write_log
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-COMPARED = ["kendall_tau(ref=b)", "spearman(ref=reference_rank)", "pair_auc", "rbo(ref=b)"]
-COMPARED += [
-    "p90(ap)",
-    "median(spearman)",
-    "gini@3",
-    "novelty",
-    "median(err(ties=item)@5)",
-    "gini(ties=worst)@3",
-    "fitness",
-]
-
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_log(tmp_path_factory.mktemp("log"))
 
 
-def test_every_lane_writes_the_same_group_table(
-    spark: SparkSession, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also where the states of more buckets than one driver merges come together in tasks."""
-    monkeypatch.setattr("sparkrank.inputs.buckets.FAN_IN", 2)
-    settings, metrics = {**ROLES, "group": ["name", "born"], "buckets": 12}, ["ndcg@3", "auc(exact)"]
-    sources = {"frame": spark.read.parquet(str(log / "[23].parquet")), "scan": str(log / "[23].parquet")}
-    expected = rows_of(sr.evaluate(sources["scan"], metrics, **settings).groups)
-    for lane, source in {**sources, "local": sources["scan"]}.items():
-        session = spark if lane == "scan" else None
-        folder = str(tmp_path / lane)
-        evaluation = sr.evaluate(source, metrics, **settings, spark=session, group_table=folder)
-        assert evaluation.lane == lane
-        assert evaluation.groups is None
-        assert rows_of(pq.read_table(folder)) == expected
-
-
 def test_pieces_go_as_pairs_unless_tasks_tell_exact_blocks(spark: SparkSession) -> None:
-    for metrics, pairs in ((METRICS, False), (COMPARED, True), (["auc", "auc_up(digits=2)"], True)):
+    for metrics, pairs in ((METRICS, False), (["p90(ap)", "gini@3", "auc"], True)):
         plan = Plan.of(metrics, ["a", "b"], ["user_id"])
         assert (SessionFeatures.of(spark, plan).context is spark.sparkContext) is pairs
 

@@ -69,12 +69,6 @@ def test_a_day_on_s3(spark: SparkSession, log: tuple[str, pa.Table]) -> None:
             assert groups == 50
 
 
-def test_nothing_there_on_s3(log: tuple[str, pa.Table]) -> None:
-    path = log[0].replace("2026-11-19", "2026-11-20")
-    with pytest.raises(sr.InputError, match="there is no parquet input at"):
-        sr.evaluate(path, ["ap"], **ROLES)
-
-
 ODD = ("with space", "ünïcode", "plain#x", "x%20y", "h=10%3A00", "a?b", "a+b&c=d")
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pytest
 
 import sparkrank as sr
 from sparkrank.comparison.group_tables import GroupTable
@@ -41,16 +40,6 @@ def test_a_copy_goes_with_its_dataset(spark: SparkSession) -> None:
     assert Path(file).exists()
     del copy
     assert not Path(file).exists()
-
-
-def test_keys_that_are_repeated_or_of_another_type_are_refused(spark: SparkSession) -> None:
-    twice = pa.concat_tables([LEFT, LEFT[-1:]])
-    for left, right in ((twice, RIGHT), (RIGHT, twice)):
-        with pytest.raises(sr.InputError, match="several groups of m with one key"):
-            sr.compare_runs(spark.createDataFrame(left), right)
-    texts = LEFT.set_column(1, "user", LEFT["user"].cast(pa.string()))
-    with pytest.raises(sr.InputError, match='the key "user" is of type string'):
-        sr.compare_runs(spark.createDataFrame(texts), RIGHT)
 
 
 def test_evaluations_of_spark(spark: SparkSession) -> None:

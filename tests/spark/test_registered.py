@@ -92,18 +92,13 @@ def fails_on_bins(sweep: object) -> object:
 @pytest.mark.parametrize("lane", ["frame", "scan", "local"])
 def test_an_exception_of_a_function_is_one_sentence(spark: SparkSession, path: str, lane: str) -> None:
     """Of values, and of terms of exact bins, which Spark's tasks sweep in ranges of scores."""
-    given = {"title": "a", "formula": "b", "undefined": "never", "reference": "here"}
-    sr.register(sr.GroupMetric("failing", **given, values=fails))
-    sr.register(
-        sr.HistogramMetric(
-            "failing_bins", **given, terms=fails_on_bins, value=lambda totals, metric: sr.metrics.PooledValue(0.5)
-        )
-    )
-    asked = {"spark": spark, "lane": lane, "buckets": 1, **ROLES}
+    words, no_value = {"title": "a", "formula": "b", "undefined": "never", "reference": "here"}, lambda *_: None
+    sr.register(sr.GroupMetric("failing", **words, values=fails))
+    sr.register(sr.HistogramMetric("failing_bins", **words, terms=fails_on_bins, value=no_value))
     for metric, sentence in (
         ("failing@2", "values, a function of the metric failing@2, raised ZeroDivisionError: 3 groups"),
         ("failing_bins", "terms, a function of the metric failing_bins, raised TypeError: no sweep of this kind"),
     ):
         with pytest.raises(sr.MetricError) as raised:
-            sr.evaluate(path, [metric, "ndcg"], **asked)
+            sr.evaluate(path, [metric, "ndcg"], spark=spark, lane=lane, buckets=1, **ROLES)
         assert str(raised.value) == sentence

@@ -49,7 +49,6 @@ _AT_ONCE = 16  # days that are looked for at a time
 
 # The stored results of a day, None if there are none, or the error of reading them.
 Stored = Callable[[Target], "StoredResult | InputError | None"]
-_NO_OUTCOMES: Mapping[str, DayOutcome] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -259,7 +258,7 @@ def _judged(
     metrics: pa.Table,
     comparisons: pa.Table | None,
     read: Stored,
-    outcomes: Mapping[str, DayOutcome] = _NO_OUTCOMES,
+    outcomes: Mapping[str, DayOutcome] = MappingProxyType({}),
 ) -> Judgment:
     """The verdicts on tables. ``outcomes`` replace the stored outcomes of days."""
 

@@ -23,7 +23,7 @@ from sparkrank.jobs.gate_job import judge_run
 from sparkrank.jobs.report_job import REPORT, validate_report, with_report
 from sparkrank.jobs.target import Target
 from sparkrank.metrics import Plan
-from sparkrank.results.run_results import WindowResult
+from sparkrank.results.run_results import WindowResult, stored_by
 from sparkrank.run.provenance import origin_of, runs_table
 from sparkrank.run.stages import Stages
 from sparkrank.schemas.tables import WINDOW_RUNS
@@ -96,7 +96,6 @@ def merge_days(
         asked = (spec, origin, started_at, stages, spark, session)
         tables["runs"] = partial(runs_table, WINDOW_RUNS.schema, *asked, **own)
         tables, judgment = judge_run(spec, target, tables, spark)
-        warnings += [] if judgment is None else judgment.warnings
         commit = Commit(spec.output.keep_runs, before_commit, spec.output.plain)
         written = (REPORT,) if asked_for_report else ()
         with day_run(target.folder, target.name, spark, WINDOW, commit) as run:
@@ -104,18 +103,8 @@ def merge_days(
                 tables = with_report(spec, target, run, tables, spark)
             run.commit(tables, written)
     folders = table_folders(target.folder, target.name, {*tables, *written}, WINDOW)
-    return WindowResult(
-        str(window),
-        days,
-        missing,
-        tables["metrics"],
-        tables["quality"],
-        folders,
-        stages.seconds,
-        warnings,
-        judgment,
-        tables.get("comparisons"),
-    )
+    own: Any = {"window": str(window), "days": days, "missing": missing}
+    return WindowResult(**stored_by(tables, judgment, warnings), folders=folders, seconds=stages.seconds, **own)
 
 
 def _warnings_of_missing(plan: Plan, window: Window, coverage: Sequence[DayCoverage], allowed: bool) -> list[str]:

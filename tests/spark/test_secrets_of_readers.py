@@ -83,4 +83,4 @@ def test_odd_group_tables_are_refused_by_spark_too(spark: SparkSession) -> None:
     ):
         bad = good.set_column(good.column_names.index(name), name, pa.array([value] * 20))
         with pytest.raises(sr.InputError, match=sentence):
-            sr.compare_runs(*(spark.createDataFrame(rows.to_pandas()) for rows in (good, bad)), metrics=["rr"])
+            sr.movers(*(spark.createDataFrame(rows.to_pandas()) for rows in (good, bad)), "rr")

@@ -103,8 +103,8 @@ def merge_days(
                 tables = with_report(spec, target, run, tables, spark)
             run.commit(tables, written)
     folders = table_folders(target.folder, target.name, {*tables, *written}, WINDOW)
-    own: Any = {"window": str(window), "days": days, "missing": missing}
-    return WindowResult(**stored_by(tables, judgment, warnings), folders=folders, seconds=stages.seconds, **own)
+    about: Any = {"window": str(window), "days": days, "missing": missing}
+    return WindowResult(**stored_by(tables, judgment, warnings), folders=folders, seconds=stages.seconds, **about)
 
 
 def _warnings_of_missing(plan: Plan, window: Window, coverage: Sequence[DayCoverage], allowed: bool) -> list[str]:

@@ -129,12 +129,12 @@ def test_nulls_and_what_cannot_be_evaluated() -> None:
 
 def test_undefined_and_duplicates_may_stop() -> None:
     twice = [pa.array([[2.0, 1.0]]), pa.array([[1, 1]]), pa.array([["x", "x"]])]
-    for arrays, given, sentence in (
+    for arrays, words, sentence in (
         ([SCORES, LABELS], {"undefined": "error"}, "rr is undefined in 1 lists of a batch, and undefined=error"),
         (twice, {"duplicates": "error"}, "duplicates=error, and there are duplicates"),
     ):
         with pytest.raises(InputError, match=sentence):
-            values_of_lists(arrays, column_plan(["rr"], ROLES, given))
+            values_of_lists(arrays, column_plan(["rr"], ROLES, words))
     # R is 1 for an item that stands twice: p@2 is 1/2 where its repeat is a miss
     assert values_of_lists(twice, column_plan(["p@2"], ROLES, {"duplicates": "once"}))[0].to_pylist() == [0.5]
 
@@ -142,12 +142,12 @@ def test_undefined_and_duplicates_may_stop() -> None:
 def test_ranks_columns_and_other_orders() -> None:
     decimals, of_ranks = pa.array([[0, 1]], pa.list_(pa.decimal128(20, 0))), ("rank", "label")
     ref = ("score", "label", "reference_rank")
-    for arrays, metric, roles, given, value in (
+    for arrays, metric, roles, words, value in (
         ([pa.array([[2, 1]]), decimals], "rr", of_ranks, {}, 1.0),
         ([pa.array([[4, 2]]), pa.array([[0, 1]])], "rr", of_ranks, {"positions": "given"}, 0.5),
         ([pa.array([[3.0, 1.0]]), pa.array([[1, 1]]), pa.array([[3, 1]])], f"kendall_tau(ref={ref[2]})", ref, {}, -1.0),
     ):
-        asked = column_plan([metric], roles, given)
+        asked = column_plan([metric], roles, words)
         assert asked.roles == roles
         assert values_of_lists(arrays, asked)[0].to_pylist() == [value], metric
 
@@ -218,8 +218,8 @@ def test_pooled_metrics_have_the_bits_of_evaluate(monkeypatch: pytest.MonkeyPatc
 
 
 def test_pooled_rows_of_nothing_and_of_bad_rows() -> None:
-    for given, value in (({}, None), ({"undefined": "zero"}, 0.0)):
-        assert PooledRows(column_plan(["auc"], ROLES, given)).values() == [value]
+    for words, value in (({}, None), ({"undefined": "zero"}, 0.0)):
+        assert PooledRows(column_plan(["auc"], ROLES, words)).values() == [value]
     with pytest.raises(InputError, match="auc is undefined, and undefined=error"):
         PooledRows(column_plan(["auc"], ROLES, {"undefined": "error"})).values()
     rows = PooledRows(asked := column_plan(["auc"], ROLES, {}))

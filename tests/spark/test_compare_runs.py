@@ -46,8 +46,9 @@ def test_evaluations_of_spark(spark: SparkSession) -> None:
     log = pa.table({"user": [1, 1, 2, 2], "a": [0.9, 0.5, 0.7, 0.1], "b": [0.1, 0.5, 0.7, 0.1], "label": [0, 1, 1, 0]})
     asked = {"group": "user", "label": "label", "score": {"a": "a", "b": "b"}, "buckets": 2}
     with sr.evaluate(spark.createDataFrame(log), ["rr"], **asked, spark=spark) as ev:
-        common = sr.compare_runs(ev, ev, left_model="a", right_model="b", groups="common")
-        whole = sr.compare_runs(ev, ev, left_model="a", right_model="b")
+        common, whole = (
+            sr.compare_runs(ev, ev, left_model="a", right_model="b", groups=groups) for groups in ("common", None)
+        )
     (only,) = common.table.to_pylist()
     assert (only["difference"], only["wins"], only["ties"], only["losses"]) == (0.25, 1, 1, 0)
     assert (whole.groups, whole.table["difference"].to_pylist()) == ("all", [0.25])

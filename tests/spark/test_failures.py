@@ -50,19 +50,13 @@ def _of_its_batches(rows: DataFrame) -> int:
 
 
 FAILING: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
-    "worker": (
-        lambda rows: rows.mapInArrow(_disk_full, "a long"),
-        "OSError: [Errno 28] No space left on device",
-    ),
+    "worker": (lambda rows: rows.mapInArrow(_disk_full, "a long"), "OSError: [Errno 28] No space left on device"),
     "chained": (lambda rows: rows.mapInArrow(_chained, "a long"), "OSError: the second"),
     "killed": (
         lambda rows: rows.mapInArrow(_killed, "a long"),
         "a task was lost on localhost executor driver: Python worker exited",
     ),
-    "jvm": (
-        lambda rows: rows.selectExpr("cast(raise_error('no day') as int)"),
-        "[USER_RAISED_EXCEPTION] no day",
-    ),
+    "jvm": (lambda rows: rows.selectExpr("cast(raise_error('no day') as int)"), "[USER_RAISED_EXCEPTION] no day"),
     "arithmetic": (lambda rows: rows.selectExpr("1 div (id - id)"), "[DIVIDE_BY_ZERO] Division by zero"),
 }
 
@@ -80,33 +74,26 @@ def test_the_reason_is_what_was_raised_in_the_task(spark: SparkSession, name: st
 
 def test_pyspark_says_nothing_beside_the_sentence(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     # A handler of the test's own: that of PySpark may hold the stderr of a test before, or none was made.
-    said = io.StringIO()
-    handler = logging.StreamHandler(said)
+    handler = logging.StreamHandler(said := io.StringIO())
+    handler.setFormatter(JSONFormatter())
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logger = PySparkLogger.getLogger(name)
         monkeypatch.setattr(logger, "disabled", False)  # as it is again after the test
         monkeypatch.setattr(logger, "handlers", [handler])
-    handler.setFormatter(JSONFormatter())
-    fails = (lambda: spark.range(1).where("nope = 1"), lambda: spark.range(1).select(F.col("nope")).collect())
-    for ask in fails:
-        with pytest.raises(AnalysisException):
-            ask()
-    assert '"logger":' in said.getvalue()
-    quieten_pyspark()
-    said.truncate(0)
-    for ask in fails:
-        with pytest.raises(AnalysisException):
-            ask()
-    assert not said.getvalue()
+    for quiet in (False, True):
+        if quiet:
+            quieten_pyspark()
+        for ask in (lambda: spark.range(1).where("nope = 1"), lambda: spark.range(1).select(F.col("nope")).collect()):
+            said.truncate(0)
+            with pytest.raises(AnalysisException):
+                ask()
+            assert ('"logger":' in said.getvalue()) is not quiet
 
 
-def test_other_errors_are_named_by_their_type() -> None:
+def test_other_errors_are_named_by_their_type_and_a_spark_that_has_gone_says_nothing_of_the_input() -> None:
+    """Of an input that cannot be read a scheduler need not try again; of a driver without memory it may."""
     assert reason_of(RuntimeError("the disk is gone\nand more")) == "RuntimeError: the disk is gone"
     assert reason_of(RuntimeError()) == "RuntimeError: no message"
-
-
-@pytest.mark.parametrize("gone", [ConnectionRefusedError("refused"), Py4JNetworkError("no answer"), Py4JError("load")])
-def test_a_spark_that_has_gone_says_nothing_of_the_input(gone: Exception) -> None:
-    """Of an input that cannot be read a scheduler need not try again; of a driver without memory it may."""
-    with pytest.raises(type(gone)), reading_errors("log", "parquet input", "input"):
-        raise gone
+    for gone in (ConnectionRefusedError("refused"), Py4JNetworkError("no answer"), Py4JError("load")):
+        with pytest.raises(type(gone)), reading_errors("log", "parquet input", "input"):
+            raise gone

@@ -48,17 +48,6 @@ def test_one_group_is_explained(spark: SparkSession, log: str) -> None:
         assert repr(found.to_dict()["groups"]) == repr(explained)
 
 
-def test_names_of_folders_are_texts_where_that_is_asked_for(spark: SparkSession, log: str, tmp_path: Path) -> None:
-    for key in ("k=07", "k=7"):
-        (tmp_path / key).mkdir()
-        shutil.copy(log, tmp_path / key / "a.parquet")
-    asked = {**ROLES, "spark": spark, "lane": "frame", "group": "k"}
-    with sr.evaluate(str(tmp_path), ["ap"], partition_types="text", **asked) as evaluation:
-        assert sorted(evaluation.groups.toPandas()["k"]) == ["07", "7"]
-    with pytest.raises(sr.InputError, match='"k=07" and "k=7", which are one value'):
-        sr.evaluate(str(tmp_path), ["ap"], partition_types="inferred", **asked)
-
-
 OF_A_SCRIPT = """
 def first_row(ranking, metric):  # nobody else can import it
     import numpy

@@ -200,20 +200,10 @@ def test_none_takes_a_param_back() -> None:
 
 @KINDS
 def test_setters_getters_copies_and_explanations(kind: type[RankingMetricEvaluator]) -> None:
-    values = {
-        "metricName": "auc",
-        "groupCol": ["user", "query"],
-        "predictionCol": "p",
-        "labelCol": "l",
-        "itemCol": "i",
-        "weightCol": "w",
-        "referenceRankCol": "r",
-        "preset": "ranx",
-        **{name: allowed[-1] for name, allowed in ALLOWED.items()},
-        "positions": "dense",
-        "maxBadFraction": 0.25,
-        "buckets": 3,
-    }
+    columns = {"predictionCol": "p", "labelCol": "l", "itemCol": "i", "weightCol": "w", "referenceRankCol": "r"}
+    values = {"metricName": "auc", "groupCol": ["user", "query"], **columns, "preset": "ranx"}
+    values |= {name: allowed[-1] for name, allowed in ALLOWED.items()}
+    values |= {"positions": "dense", "maxBadFraction": 0.25, "buckets": 3}
     evaluator = kind()
     assert {param.name for param in evaluator.params} == values.keys()
     for method in (kind.__init__, kind.setParams):
@@ -222,15 +212,12 @@ def test_setters_getters_copies_and_explanations(kind: type[RankingMetricEvaluat
         title = f"{name[0].upper()}{name[1:]}"
         assert getattr(evaluator, f"set{title}")(value) is evaluator
         assert getattr(evaluator, f"get{title}")() == value
+        assert re.search(rf"^{name}: \w.* \(.*current: ", evaluator.explainParams(), re.MULTILINE)
+    assert all(preset in evaluator.explainParam("preset") for preset in PRESETS)
     assert {param.name: value for param, value in evaluator.extractParamMap().items()} == values
     copied = evaluator.copy({evaluator.metricName: "logloss"})
     assert (copied.getMetricName(), evaluator.getMetricName(), copied.uid) == ("logloss", "auc", evaluator.uid)
     assert (copied.isLargerBetter(), evaluator.isLargerBetter()) == (False, True)
-    explained = evaluator.explainParams()
-    for name in values:
-        assert re.search(rf"^{name}: \w.* \(.*current: ", explained, re.MULTILINE)
-    for preset in PRESETS:
-        assert preset in evaluator.explainParam("preset")
     again = pickle.loads(pickle.dumps(evaluator))  # noqa: S301 - our own
     assert again.extractParamMap() == evaluator.extractParamMap()
 
@@ -240,12 +227,8 @@ def test_a_nan_prediction_is_a_bad_row() -> None:
     evaluator = RankingMetricEvaluator(metricName="rr", groupCol="user")
     with pytest.raises(sr.InputError) as caught:
         evaluator.evaluate(rows)
-    assert str(caught.value) == (
-        "50.0000% of the rows cannot be evaluated (1 NaN score): max_bad_fraction allows 0.0000%, and a null score "
-        "means not retrieved; ALS predicts NaN for a user or an item that is not in its training data: "
-        'coldStartStrategy="drop" of ALS leaves these rows out, and maxBadFraction of the evaluator allows a share of '
-        "them"
-    )
+    assert str(caught.value).startswith("50.0000% of the rows cannot be evaluated (1 NaN score)")
+    assert 'not in its training data: coldStartStrategy="drop" of ALS leaves these rows out' in str(caught.value)
     assert evaluator.setMaxBadFraction(0.5).evaluate(rows) == 1
     other = pa.table({"user": ["a", None], "prediction": [0.5, 0.5], "label": [1, 0]})
     with pytest.raises(sr.InputError, match="1 null or NaN group key") as caught:

@@ -52,7 +52,7 @@ LEVEL = 0.95
 @all_of(
     DEBUG,
     PLUGIN,
-    click.option("--groups", type=click.Choice(["all", "common"]), help="Of two runs: all groups of each, or pairs."),
+    click.option("--groups", type=click.Choice(["all", "common"]), help="Of two runs: all groups, or the common ones."),
     click.option("--decompose", metavar="SLICE", help="Split the difference of means over the values of a slice."),
     click.option("--other-definitions", is_flag=True, help="Compare metrics that the two runs define otherwise, too."),
     click.option("--correction", type=click.Choice(list(METHODS)), help="How p is adjusted for many comparisons."),

@@ -48,7 +48,7 @@ def evaluate_day(
     """Evaluate one day and replace it in the tables. ``spark`` may be None where ``engine.lane`` is ``local``.
 
     ``before_commit`` is called right before the day is shown; if it raises, the day stays as it was. Raises
-    :class:`SpecError` without a day, or if the output needs Spark and there is none, and
+    :class:`SpecError` without a day or a session that is needed, and
     :class:`sparkrank.base.errors.InputError` if the input is unusable. Then nothing has been written.
     """
     day = resolve_day(spec, day)

@@ -55,11 +55,9 @@ def merge_days(
 ) -> WindowResult:
     """Evaluate ``window`` from the states of its days and replace it in the tables of windows.
 
-    ``spark`` writes if ``output.path`` is not on a local file system, and reads what Arrow cannot open; otherwise it
-    may be None. ``before_commit`` is called right before the window is shown. Raises :class:`InputError` if all days
-    lack states, if some do and ``allow_missing`` is False, or if their files cannot be read, and
-    :class:`sparkrank.base.errors.StateError` if the states are not those that ``spec`` asks for. Then nothing has been
-    written.
+    ``spark`` writes and reads what Arrow cannot, and may be None otherwise. ``before_commit`` is as for a day. Raises
+    :class:`InputError` if days lack states and that is not allowed, or if their files cannot be read, and
+    :class:`sparkrank.base.errors.StateError` if the states are not those of ``spec``. Then nothing has been written.
     """
     started_at = dt.datetime.now(dt.timezone.utc)
     asked_for_report = validate_report(spec)
@@ -108,11 +106,9 @@ def merge_days(
 
 
 def _warnings_of_missing(plan: Plan, window: Window, coverage: Sequence[DayCoverage], allowed: bool) -> list[str]:
-    """Sentences about the models and slices that some days lack.
+    """Sentences about the models and slices that some days lack; one that starts late lacks nothing.
 
-    A model or slice that starts late lacks nothing: its metrics are over the days from its first on. Raises
-    :class:`StateError` if one has a gap, or ends before the window does, and that is not ``allowed``, and if no day has
-    it.
+    Raises :class:`StateError` for a gap or an early end that is not ``allowed``, and if no day has it.
     """
     warnings: list[str] = []
     asked = [("model", model, [day.day for day in coverage if model in day.models]) for model in plan.models]

@@ -174,10 +174,7 @@ def _getter(name: str) -> Callable[..., Any]:
 
 @_with_params
 class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
-    """The params with their setters and getters, and the evaluation of a dataset, to combine with an ``Evaluator``.
-
-    :class:`sparkrank.ml.RankingMetricEvaluator` explains the params.
-    """
+    """The params with their setters and getters, and the evaluation of a dataset, to combine with an ``Evaluator``."""
 
     if TYPE_CHECKING:  # params, setters and getters: see PARAMS
 
@@ -241,10 +238,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         return self.getGroupCol() is not None or not self._reads_groups(self._definitions()[0])
 
     def _asked(self) -> dict[str, Any]:
-        """The arguments of :func:`sparkrank.evaluate`.
-
-        Raises :class:`SpecError` if the params do not fit together.
-        """
+        """The arguments of :func:`sparkrank.evaluate`; raises :class:`SpecError` if the params do not fit together."""
         preset, metric, text = find_preset(self.getPreset()), self._metric(), self.getMetricName()
         definitions, given = self._definitions()
         by_groups = self._reads_groups(definitions)

@@ -77,10 +77,11 @@ def test_a_failing_condition_shows_none(spark: SparkSession) -> None:
 
 def test_odd_group_tables_are_refused_by_spark_too(spark: SparkSession) -> None:
     good = groups(1, range(20))
-    for name, value, sentence in (
-        ("rr", float("inf"), '"rr" that is not finite'),
-        ("n_relevant", -1, "n_relevant that is null or below 0"),
-    ):
-        bad = good.set_column(good.column_names.index(name), name, pa.array([value] * 20))
-        with pytest.raises(sr.InputError, match=sentence):
-            sr.movers(*(spark.createDataFrame(rows.to_pandas()) for rows in (good, bad)), "rr")
+    bad = good.set_column(good.schema.get_field_index("rr"), "rr", pa.array([float("inf")] * 20))
+    frames = [spark.createDataFrame(rows.to_pandas()) for rows in (good, bad)]
+    with pytest.raises(sr.InputError, match='"rr" that is not finite'):
+        sr.compare_runs(*frames, metrics=["rr", "gauc"])
+    frames[0] = spark.createDataFrame(groups(2, range(20)).to_pandas())
+    frames[1] = spark.createDataFrame(good.set_column(4, "n_relevant", pa.array([-1] * 20)).to_pandas())
+    with pytest.raises(sr.InputError, match="n_relevant that is null or below 0"):
+        sr.movers(*frames, "rr")

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 def open_lane(request: Request) -> Lane:
     """The lane for ``request``: the one that it asks for, or under ``auto`` the first of ``LANES`` that takes it.
 
-    Spark takes both lists and truth if one is a DataFrame, or one a path for Spark and the other in memory, and what Arrow
-    reads differently or cannot open. The choice is logged. Raises :class:`InputError` if there is no input, and
+    Spark takes both lists and truth if one is a DataFrame, or one a path for Spark and the other in memory, and what
+    Arrow reads differently or cannot open. The choice is logged. Raises :class:`InputError` if there is no input, and
     :class:`SpecError` if the requested lane cannot take it, needs a session, or holds no rows in memory.
     """
     lane = _first_that_takes(request) if request.lane == AUTO else _asked(request)

@@ -140,13 +140,15 @@ def test_keys_of_every_type_by_value_and_by_text(tmp_path: Path) -> None:
 def test_a_key_of_several_columns() -> None:
     rows = pa.table({"user": [1, 1, 2], "shop": ["x", "y", "x"], "score": [1.0, 2.0, 3.0], "click": [1, 0, 0]})
     asked = {"score": "score", "label": "click"}
-    found = sr.explain(rows, "rr", group={"user": "1", "shop": "x"}, **asked)
-    assert (found.keys[0].key, found.metric.value) == ({"user": 1, "shop": "x"}, 1)
-    with pytest.raises(sr.InputError) as raised:
-        sr.explain(rows, "rr", group={"user": 2, "shop": "y"}, **asked)
-    assert str(raised.value) == "no row has user=2, shop=y: each of the values is there, and no row has all of them"
-    with pytest.raises(sr.InputError, match=r"no row has user=1, shop=z \(nearest in shop: y\)"):
-        sr.explain(rows, "rr", group={"user": 1, "shop": "z"}, **asked)
+    (key,) = sr.explain(rows, "rr", group={"user": "1", "shop": "x"}, **asked).keys
+    assert (key.key, key.groups[0].rows) == ({"user": 1, "shop": "x"}, 1)
+    for group, sentence in (
+        ({"user": 2, "shop": "y"}, "user=2, shop=y: each of the values is there, and no row has all of them"),
+        ({"user": 1, "shop": "z"}, "user=1, shop=z (nearest in shop: y)"),
+    ):
+        with pytest.raises(sr.InputError) as raised:
+            sr.explain(rows, "rr", group=group, **asked)
+        assert str(raised.value).startswith(f"no row has {sentence}")
 
 
 def test_a_key_that_is_not_there_is_told_with_the_nearest() -> None:
@@ -374,23 +376,20 @@ def test_both_doors_explain_alike(conf: str, capsys: pytest.CaptureFixture[str])
 
 
 def test_the_worst_groups_are_those_of_the_group_table(conf: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """An undefined group counts as 0 where the definitions say so, and so is among the worst."""
+    """An undefined group counts as 0 where the definitions say so, and so is among the worst. And those that moved."""
     settings = ["--set", "definitions.undefined=zero"]
     assert exit_code("evaluate", "--quiet", "--conf", conf, "--date", DAY, *settings) == 0
     found = _document(conf, capsys, "--worst", "20", "--model", "new", "rr", *settings)
     own = [(row["rr"], row["user"]) for row in _groups(conf) if row["model"] == "new"]
     counted = [(0.0 if math.isnan(value) else value, user) for value, user in own]
-    assert [each["key"]["user"] for each in found["groups"]] == [user for _, user in sorted(counted)[:20]]
-    assert {metric["model"] for each in found["groups"] for metric in each["metrics"]} == {"new"}
-
-
-def test_the_groups_that_moved_most_are_those_of_the_group_table(conf: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert [group["key"]["user"] for group in found["groups"]] == [user for _, user in sorted(counted)[:20]]
+    assert {metric["model"] for group in found["groups"] for metric in group["metrics"]} == {"new"}
     assert exit_code("evaluate", "--quiet", "--conf", conf, "--date", DAY) == 0
     found = _document(conf, capsys, "--moved", "15", "--models", "old", "new", "ndcg@5")
     values = {(row["user"], row["model"]): row["ndcg@5"] for row in _groups(conf)}
     moved = [(-abs(values[user, "new"] - values[user, "old"]), user) for user in {user for user, _ in values}]
-    ranked = sorted(each for each in moved if not math.isnan(each[0]) and each[0] < 0)
-    assert [each["key"]["user"] for each in found["groups"]] == [user for _, user in ranked[:15]]
+    ranked = sorted(pair for pair in moved if not math.isnan(pair[0]) and pair[0] < 0)
+    assert [group["key"]["user"] for group in found["groups"]] == [user for _, user in ranked[:15]]
 
 
 REFUSED = [
@@ -431,8 +430,8 @@ def test_text_formats_and_folders(tmp_path: Path, capsys: pytest.CaptureFixture[
     (tmp_path / "log").mkdir()
     (tmp_path / "log/0.csv").write_text("user,score,click\n007,0.5,1\n7,0.25,1\n007,0.75,0\n", encoding="utf-8")
     conf = _least(tmp_path, "rr", format="csv", options={"header": "true"})
-    found = _document(conf, capsys, "--group", "user=007", "rr")
-    assert (found["groups"][0]["key"], found["groups"][0]["metrics"][0]["value"]) == ({"user": "007"}, 0.5)
+    (group,) = _document(conf, capsys, "--group", "user=007", "rr")["groups"]
+    assert (group["key"], group["metrics"][0]["value"]) == ({"user": "007"}, 0.5)
 
 
 def test_rows_are_rejected_as_the_day_of_the_spec_rejects_them(

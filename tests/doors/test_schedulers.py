@@ -175,18 +175,8 @@ def test_a_document_of_an_unexpected_error_and_of_an_interrupt(
         assert printed.err.splitlines()[-1].startswith("sparkrank: ")
 
 
-def test_the_document_of_a_backfill_that_fails_has_the_days_before(
-    conf: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = ["evaluate", "--conf", conf, "--from", DAYS[1], "--to", "2026-02-01", "--again", "--json"]
-    assert exit_code(*words) == 4
-    document = json.loads(capsys.readouterr().out)
-    assert document["error"]["code"] == "no_input"
-    assert [(each["day"], each["state"]) for each in document["days"]] == [(DAYS[1], "evaluated")]
-    assert document["days"][0]["result"]["exit_code"] == 3
-
-
 def test_the_document_of_a_day_has_numbers_codes_and_places(conf: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """And that of a backfill that fails has the days before."""
     assert exit_code("evaluate", "--conf", conf, "--date", DAYS[1], "--json") == 3
     document = json.loads(capsys.readouterr().out)
     values = {(row["model"], row["metric"]): row["value"] for row in document["metrics"] if row["slice"] == "all"}
@@ -194,6 +184,11 @@ def test_the_document_of_a_day_has_numbers_codes_and_places(conf: str, capsys: p
     assert {(gate["verdict"], gate["stops"]) for gate in document["gates"]} == {("fail", True)}
     assert {row["code"] for row in document["quality"]} >= {"rows_read", "tied_rows", "groups_of_one_class"}
     assert Path(document["tables"]["metrics"]).is_dir()
+    assert exit_code("evaluate", "--conf", conf, "--from", DAYS[1], "--to", "2026-02-01", "--again", "--json") == 4
+    document = json.loads(capsys.readouterr().out)
+    assert document["error"]["code"] == "no_input"
+    (day,) = document["days"]
+    assert (day["day"], day["state"], day["result"]["exit_code"]) == (DAYS[1], "evaluated", 3)
 
 
 # Programs know checks, warnings and errors by these: a code that changes breaks them, so it is changed here alone.
@@ -252,17 +247,14 @@ def test_no_code_changes(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_quality_has_codes_and_older_tables_without_are_read(conf: str, tmp_path: Path) -> None:
     """``expect`` reads the quality of the day before, which may be of an older release."""
-    spec = load_spec(conf)
-    table = pq.read_table(Path(spec.output.path) / f"quality/day={DAYS[0]}", partitioning=None)
-    of_truth = dict(zip(table["check"].to_pylist(), table["code"].to_pylist(), strict=True))
-    assert of_truth["rows read"] == "rows_read"
+    table = pq.read_table(Path(load_spec(conf).output.path) / f"quality/day={DAYS[0]}", partitioning=None)
+    codes = dict(zip(table["check"].to_pylist(), table["code"].to_pylist(), strict=True))
+    assert codes["rows read"] == "rows_read"
     assert table.schema.names == QUALITY.schema.names
-    older = tmp_path / "quality" / f"day={DAYS[0]}"
-    older.mkdir(parents=True)
+    (older := tmp_path / "quality" / f"day={DAYS[0]}").mkdir(parents=True)
     pq.write_table(table.drop_columns(["code"]), older / "part-0.parquet")
     asked = pa.schema([QUALITY.schema.field(name) for name in ("check", "count")])
-    files = day_files(str(tmp_path), DAYS[0], ("quality",), None)
-    assert files.read("quality", asked).num_rows == table.num_rows
+    assert day_files(str(tmp_path), DAYS[0], ("quality",), None).read("quality", asked).num_rows == table.num_rows
 
 
 def test_init_writes_a_spec_that_can_be_checked_and_overwrites_none(

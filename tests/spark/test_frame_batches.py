@@ -103,32 +103,6 @@ def test_a_type_that_arrow_may_hold_in_several_ways_is_mapped(spark: SparkSessio
         assert evaluation.to_pandas().loc[0, ["value", "n_groups"]].tolist() == [1, 30]  # the odd one stands first
 
 
-def test_settings_under_which_batches_are_mapped(spark: SparkSession) -> None:
-    """Other types than were agreed, and batches that only their bytes would end."""
-    rows = spark.range(5).selectExpr("concat('u', id) name")
-    for setting, value in (("useLargeVarTypes", "true"), ("maxRecordsPerBatch", "0")):
-        name = f"spark.sql.execution.arrow.{setting}"
-        assert _batches_of_spark(rows) is not None
-        before = spark.conf.get(name)
-        spark.conf.set(name, value)
-        try:
-            assert _batches_of_spark(rows) is None
-        finally:
-            spark.conf.set(name, before)
-
-
-def test_a_spark_without_batches_of_its_own(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = spark.range(60).selectExpr("id div 2 user", "id / 60 score", "id % 2 label")
-
-    class Changed:
-        def __getattr__(self, name: str) -> object:
-            return getattr(spark.range(1)._jdf, name.replace("toArrowBatchRdd", "toSomethingElse"))
-
-    assert _batches_of_spark(rows) is not None
-    monkeypatch.setattr(rows, "_jdf", Changed())
-    assert _batches_of_spark(rows) is None
-
-
 def test_settings_of_the_session_hold_where_rows_are_made(spark: SparkSession, tmp_path: Path) -> None:
     """Of two that Spark looks up: one where it makes code, of the active session, and one in the task, of another.
 
@@ -163,3 +137,26 @@ def test_a_plan_that_spark_adapts(spark: SparkSession) -> None:
     with sr.evaluate(rows, ["p@1", "p@2"], group="user", score="score", label="label") as evaluation:
         # user u has the items u, u + 20 and u + 40, of which the first has the highest score and the label
         assert evaluation.to_pandas()[["value", "n_groups"]].to_numpy().tolist() == [[1, 20], [1 / 2, 20]]
+
+
+def test_settings_and_a_spark_under_which_batches_are_mapped(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other types than were agreed, batches that only their bytes would end, and a Spark without batches of its own."""
+    rows = spark.range(5).selectExpr("concat('u', id) name")
+    for setting, value in (("useLargeVarTypes", "true"), ("maxRecordsPerBatch", "0")):
+        name = f"spark.sql.execution.arrow.{setting}"
+        assert _batches_of_spark(rows) is not None
+        before = spark.conf.get(name)
+        spark.conf.set(name, value)
+        try:
+            assert _batches_of_spark(rows) is None
+        finally:
+            spark.conf.set(name, before)
+
+    class Changed:
+        def __getattr__(self, name: str) -> object:
+            return getattr(spark.range(1)._jdf, name.replace("toArrowBatchRdd", "toSomethingElse"))
+
+    monkeypatch.setattr(rows, "_jdf", Changed())
+    assert _batches_of_spark(rows) is None

@@ -14,7 +14,6 @@ import pytest
 
 from tests.faults.cluster import children_of, command_of, kill, wait_until
 from tests.jobs.conftest import DAY, PROJECT, differing
-from tests.jobs.conftest import command_of as submitted
 
 pytestmark = pytest.mark.job
 
@@ -71,12 +70,16 @@ def test_a_python_worker_that_is_killed(
     spark_environment: dict[str, str],
     spec: Callable[..., str],
     stored: Callable[[], dict[str, pd.DataFrame]],
+    tmp_path: Path,
 ) -> None:
     """Its task runs again, and nothing of it is there twice."""
     conf = spec(engine__buckets=30, engine__lane="scan")
-    evaluated = (str(PROJECT / "jobs/evaluate.py"), "--conf", conf, "--date", DAY)
     job = subprocess.Popen(
-        submitted(*evaluated, spark=("--master", "local[2,4]")),
+        [
+            str(Path(sys.executable).with_name("spark-submit")),
+            *("--conf", "spark.ui.enabled=false", "--conf", "spark.ui.showConsoleProgress=false"),
+            *("--master", "local[2,4]", str(PROJECT / "jobs/evaluate.py"), "--conf", conf, "--date", DAY),
+        ],
         env={**os.environ, **spark_environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -90,10 +93,10 @@ def test_a_python_worker_that_is_killed(
 
     try:
         wait_until(killed, "a Python worker is killed")
-        printed = job.communicate(timeout=120)[0]
+        told = job.communicate(timeout=120)[0]
     finally:
         job.kill()
-    assert job.returncode == 0, printed
+    assert job.returncode == 0, told
     disturbed = stored()
     evaluate(spec(engine__lane="local", engine__buckets=30))
     assert differing(disturbed, stored(), OF_A_RUN) == []

@@ -150,14 +150,8 @@ def _parameter_document(parameter: Parameter) -> Document:
 
 def preset_document(preset: Preset) -> Document:
     """The document of a preset: its definitions and defaults."""
-    parameters = list(map(asdict, preset.defaults))
-    definitions = dict(preset.definitions)
-    return {
-        **_fields(preset, "name", "library"),
-        "definitions": definitions,
-        "parameters": parameters,
-        "unmatched": preset.unmatched,
-    }
+    sets = {"definitions": dict(preset.definitions), "parameters": list(map(asdict, preset.defaults))}
+    return {**_fields(preset, "name", "library"), **sets, "unmatched": preset.unmatched}
 
 
 def table_document(table: TableSchema) -> Document:

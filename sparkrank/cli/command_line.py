@@ -407,10 +407,7 @@ for _command in commands.commands.values():
 
 
 def _named(name: str) -> list[Declaration]:
-    """The metric that ``name`` means with a cut-off, and the one without a cut-off if that differs.
-
-    ``name`` may also be the text of a metric, such as ``ndcg@10`` or ``median(rr)``.
-    """
+    """The metrics that ``name``, or a text such as ``ndcg@10``, means with a cut-off and without."""
     if not CATALOG.is_known(name):  # the parser's error says what is wrong
         return [Metric.parse(name).declaration]
     meant = (CATALOG.get(name.lower()), CATALOG.find(name, True, name))

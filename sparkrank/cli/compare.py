@@ -52,24 +52,11 @@ LEVEL = 0.95
 @all_of(
     DEBUG,
     PLUGIN,
-    click.option(
-        "--groups",
-        type=click.Choice(["all", "common"]),
-        help="Of two runs: all groups of each, by stored states, or those of both, in pairs; all where that can be.",
-    ),
+    click.option("--groups", type=click.Choice(["all", "common"]), help="Of two runs: all groups, or the common ones."),
     click.option("--decompose", metavar="SLICE", help="Split the difference of means over the values of a slice."),
     click.option("--other-definitions", is_flag=True, help="Compare metrics that the two runs define otherwise, too."),
-    click.option(
-        "--correction",
-        type=click.Choice(list(METHODS)),
-        help="How p is adjusted for many comparisons: holm without it, or as the spec says.",
-    ),
-    click.option(
-        "--family",
-        type=click.Choice(FAMILIES),
-        help="Which p are adjusted together, of --conf: those of the whole day and of each slice, or of a candidate, a "
-        "metric, or a value of a slice.",
-    ),
+    click.option("--correction", type=click.Choice(list(METHODS)), help="How p is adjusted for many comparisons."),
+    click.option("--family", type=click.Choice(FAMILIES), help="Which p are adjusted together, of --conf."),
     click.option("--metric", "metrics", multiple=True, metavar="TEXT", help="A metric to compare; all without it."),
     click.option("--allow-missing", is_flag=True, help="Compare over the days that are there."),
     day_option("--to", "last", "The last day of a window of --conf."),

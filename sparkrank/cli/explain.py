@@ -38,9 +38,7 @@ MOST_CHOSEN = 1_000  # groups that are explained at once
     click.option("--worst", type=click.IntRange(1, MOST_CHOSEN), help="The groups with the worst values, so many."),
     click.option("--model", "model_names", multiple=True, metavar="NAME", help="A model to show; all without it."),
     click.option("--metric", "texts", multiple=True, metavar="TEXT", help="A metric to explain: ndcg@10."),
-    click.option(
-        "--group", "group", multiple=True, metavar="COLUMN=VALUE", help="The group; once for each key column."
-    ),
+    click.option("--group", multiple=True, metavar="COLUMN=VALUE", help="The group; once for each key column."),
     click.option("--to", "other", metavar="PRESET", help="The preset of the second library."),
     click.option("--from", "one", metavar="PRESET", help="The preset of the first library."),
     day_option("--date", "day", "The day; without it, the spec's day."),

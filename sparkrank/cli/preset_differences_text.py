@@ -42,27 +42,17 @@ def _moved(difference: float) -> str:
 
 def differences_document(differences: PresetDifferences) -> dict[str, Any]:
     """The differences as plain values."""
-    metrics = [
-        {
-            "metric": moves.asked,
-            "model": moves.model,
-            "from": {"definition": moves.one, "value": moves.value},
-            "to": {"definition": moves.other, "value": moves.other_value},
-            "moved": moves.moved,
-            "combined": moves.combined,
-            "settings": [
-                {
-                    "setting": setting.setting,
-                    "from": setting.one,
-                    "to": setting.other,
-                    "value": setting.value,
-                    "moved": setting.value - moves.value,
-                    "told": setting.reason or None,
-                }
-                for setting in moves.settings
-            ],
-        }
-        for moves in differences.metrics
-    ]
     ends = {"day": differences.day, "from": differences.one, "to": differences.other}
-    return {**ends, "metrics": metrics, "told": differences.notes}
+    return {**ends, "metrics": list(map(_metric_document, differences.metrics)), "told": differences.notes}
+
+
+def _metric_document(moves: MetricMoves) -> dict[str, Any]:
+    settings = [
+        {"setting": setting.setting, "from": setting.one, "to": setting.other, "value": setting.value,
+         "moved": setting.value - moves.value, "told": setting.reason or None}
+        for setting in moves.settings
+    ]  # fmt: skip
+    ends = {"from": {"definition": moves.one, "value": moves.value}}
+    ends["to"] = {"definition": moves.other, "value": moves.other_value}
+    own = {"metric": moves.asked, "model": moves.model, **ends, "moved": moves.moved, "combined": moves.combined}
+    return {**own, "settings": settings}

@@ -29,18 +29,15 @@ if TYPE_CHECKING:
 
     from sparkrank.config import Spec
 
+_SIDES = ("left", "right")
 SIDE_OPTIONS = all_of(
     click.option("--model", "--right-model", "model", metavar="NAME", help="The model that is compared (right)."),
-    click.option(
-        "--baseline", "--left-model", "baseline", metavar="NAME", help="The model it is compared with (left)."
-    ),
+    click.option("--baseline", "--left-model", "baseline", metavar="NAME", help="Its baseline (left)."),
     day_option("--right-date", "right_date", "The day of the right side, or its window: DAY..DAY."),
     day_option("--left-date", "left_date", "The day of the left side, or its window: DAY..DAY."),
     day_option("--date", "day", "The day of both sides."),
     click.option("--right", metavar="DIR", help="The run that is compared: as --left."),
-    click.option(
-        "--left", metavar="DIR", help="The run it is compared with: .../groups/day=2026-01-31, or an output path."
-    ),
+    click.option("--left", metavar="DIR", help="Its baseline: .../groups/day=2026-01-31, or an output path."),
     SET,
     click.option("--conf", metavar="FILE", help="The spec, for two models or days of its own tables."),
 )
@@ -160,12 +157,12 @@ def metrics_of(asked: SidesAsked) -> tuple[MetricRows, MetricRows]:
     # the model of one side is that of the other unless it is named
     models = (baseline or model, model or baseline)
     with session_for_far(is_far=asked.is_far) as spark:
-        sides = []
-        every = zip(("left", "right"), asked.places, models, asked.model_options, strict=True)
-        for what, (path, day), name, option in every:
-            table, place = metrics_at(what, path, day, spark)
-            sides.append(MetricRows.of(what, table, name, option, place))
-    return sides[0], sides[1]
+        tables = [metrics_at(what, *place, spark) for what, place in zip(_SIDES, asked.places, strict=True)]
+    left, right = (
+        MetricRows.of(what, table, name, option, place)
+        for what, (table, place), name, option in zip(_SIDES, tables, models, asked.model_options, strict=True)
+    )
+    return left, right
 
 
 def states_of(asked: SidesAsked) -> tuple[RunStates | str, RunStates | str, tuple[str | None, str | None]]:

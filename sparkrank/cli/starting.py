@@ -30,10 +30,8 @@ def init(file: str) -> None:
             raise SpecError(f"{shorten(file)} is there already: name another file, or remove it") from None
         except FileNotFoundError:
             raise SpecError(f"there is no folder for {shorten(file)}: make it first, or name another file") from None
-    answer(
-        lambda: f"Written: {escape(file)}\nCheck it with: sparkrank validate --conf {escape(file)}",
-        lambda: {"path": file},
-    )
+    text = f"Written: {escape(file)}\nCheck it with: sparkrank validate --conf {escape(file)}"
+    answer(lambda: text, lambda: {"path": file})
 
 
 @click.command()

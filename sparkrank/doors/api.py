@@ -58,67 +58,58 @@ def evaluate(
     Parameters
     ----------
     impressions : DataFrame, pyarrow Table or Dataset, path, or any object that exports Arrow data
-        A row per impression, or with ``items`` a row per list: a Spark DataFrame; a path to Parquet, which Spark's
-        tasks read if ``spark`` is given; or a table of pyarrow, pandas (whose NaN are nulls) or polars, a LazyFrame, a
-        reader of record batches. Folders of a path that are named ``key=value`` become columns.
+        A row per impression, or with ``items`` a row per list. Spark's tasks read a path to Parquet if ``spark`` is
+        given. Folders of a path that are named ``key=value`` become columns. NaN of pandas are nulls.
     metrics : sequence of str or Metric
         Texts such as ``"ndcg@10"``, ``"ap(over=min_k_relevant)@10"`` or ``"auc"``. ``sparkrank metrics`` lists all.
     group : str or sequence of str, optional
-        The column or columns that identify a group: a user, a query, a session. Metrics of all rows together need no
-        group.
+        The columns that identify a group: a user, a query. Metrics of all rows together need no group.
     score : str or mapping of str to str, optional
-        A column, or columns by the name of their model. All models are evaluated in one pass, over the same rows.
-        Higher is better; null means judged but not retrieved.
+        A column, or columns by the name of their model. Higher is better; null means judged but not retrieved.
     rank : str or mapping of str to str, optional
         Used in place of ``score`` if lower is better.
     label : str, optional
-        A column of numbers; null means not judged. With ``truth`` it is a column of the truth, and without it every
-        row of the truth has label 1. Metrics that only compare with another order need no labels.
+        A column of numbers; null means not judged. With ``truth`` it is a column of the truth, where 1 is the default.
     item : str, optional
-        The column of items. A truth needs it, as do ``ties="item"``, ``duplicates`` other than ``"keep"``, and metrics
-        that count items.
+        The column of items, for a truth, ``ties="item"``, ``duplicates``, and metrics that count items.
     reference_rank : str, optional
-        The order that some metrics compare with: a column of numbers, the lowest first; null where the row is not in
-        that order.
+        The order that some metrics compare with: numbers, the lowest first; null where the row is not in that order.
     weight : str, optional
-        A column of numbers from 0: how much each row counts in metrics of all rows together. The weight of a group in
-        a mean is a parameter of the metric, which may name a column: ``"ndcg(weight=revenue)@10"``.
+        Numbers from 0: how much each row counts in metrics of all rows together. The weight of a group in a mean is a
+        parameter of the metric: ``"ndcg(weight=revenue)@10"``.
     cluster : str, optional
         The column of the unit behind a group, such as the user behind a session. All rows of a group have one value.
         Intervals and tests then treat clusters, not groups, as independent.
     truth : as impressions, optional
-        The relevant items, a row per group and item. ``impressions`` are then the lists. The two are joined by
-        ``group`` and ``item``. Truth that is in no list counts in the ideal list and in R.
+        The relevant items, a row per group and item, joined by ``group`` and ``item`` with ``impressions``, which are
+        then the lists. Truth that is in no list counts in the ideal list and in R.
     truth_columns : mapping of str to str or sequence of str, optional
-        The truth's columns for ``group``, ``item`` or ``label``, if their names differ, and for ``cluster``, which is
-        needed for groups that are in no list.
+        The truth's columns for ``group``, ``item``, ``label`` or ``cluster``, if their names differ.
     items : str or mapping of str to str, optional
-        An array column with the items that a model put first, second and so on. Each row of ``impressions`` is then a
-        list and a group of its own.
+        An array column with the items that a model put first, second and so on. Each row is then a group of its own.
     true_items : str, optional
         The array column of the relevant items. ``label`` may name an array of their labels.
     relevance : {"membership", "reciprocal_rank"}
         The labels of ``true_items`` without ``label``: 1 each, or 1 / place.
     slices : sequence of str or of sequences of str
         Columns, or combinations of columns. Everything is evaluated again for every value of each, as if there were no
-        other rows. Values are texts, whole numbers, booleans or dates; rows without a value are under None.
+        other rows; rows without a value are under None.
     preset : str, optional
-        The name of a library in :data:`sparkrank.metrics.PRESETS`. It sets the definitions and parameters that are not
-        given.
+        A library in :data:`sparkrank.metrics.PRESETS`, which sets the definitions and parameters that are not given.
     ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
-        The definitions, see :class:`sparkrank.Definitions`. Where neither the caller nor the preset sets
-        ``duplicates``, it is ``"once"`` if lists are joined with a truth, in arrays too, and ``"keep"`` otherwise.
+        The definitions, see :class:`sparkrank.Definitions`. By default ``duplicates`` is ``"once"`` if lists are joined
+        with a truth, in arrays too, and ``"keep"`` otherwise.
     group_table : bool or path
-        Whether to make the group table. With a path, the tasks that evaluate the buckets write it there as Parquet, so
-        that no process has all of it in memory. An evaluation that fails leaves no file there.
+        Whether to make the group table. With a path, tasks write it there as Parquet, so that no process has all of it
+        in memory; an evaluation that fails leaves no file there.
     score_sums : bool
         Whether :attr:`Evaluation.blocks` has the sum of the scores of each bin even if no metric reads it.
     curve_points : int
         The approximate number of points of each ROC and PR curve; 0 for no curves.
     max_bad_fraction : float
-        The largest share of rows, from 0 to 1, that may be rejected. A row is rejected if it has a null in the group
-        key, a NaN score, a label that is NaN or infinite, or a weight that is neither 0 nor from 1e-15 to 1e288. Where
-        items or ranks matter, so is a row without an item or with an invalid rank.
+        The largest share of rows, from 0 to 1, that may be rejected: those with a null in the group key, a NaN score, a
+        label that is NaN or infinite, a weight that is neither 0 nor from 1e-15 to 1e288, and, where they matter, no
+        item or an invalid rank.
     limits : mapping of str to float, optional
         Upper limits of checks in :attr:`Evaluation.quality`, by the name of the check: ``{"truth in no list": 0.8}``.
         A limit is a share from 0 to 1, or a count where the table has no share.
@@ -127,16 +118,14 @@ def evaluate(
     row_memory : int, optional
         How many bytes of rows the local lane holds before they go to disk. Results do not depend on it.
     uncertainty : mapping or bool
-        Which values get an interval: True for all that can have a valid one; False for means over groups alone, which
-        saves computing the parts from which the other intervals come. A mapping sets the ``level`` (0.95), or
-        ``slices`` to False.
+        Which values get an interval: True for all that can have a valid one, False for means over groups alone, which
+        is faster. A mapping sets the ``level`` (0.95), or ``slices`` to False.
     compare : str, optional
-        The model with which :meth:`Evaluation.compare` compares all others group by group. Without it, models are
-        compared by their parts.
+        The model with which :meth:`Evaluation.compare` compares all others group by group, otherwise by their parts.
     spark : SparkSession, optional
         The session that reads a path.
     lane : {"auto", "scan", "local", "frame"}
-        How rows reach the buckets: as Parquet read in Spark's tasks, in this process, or as a Spark DataFrame. All give
+        How rows reach the buckets: as files read in Spark's tasks, in this process, or as a Spark DataFrame. All give
         the same bits.
     partition_types : {"inferred", "text"}
         The types of columns from the names of folders: inferred from all values as Spark infers them, or texts.

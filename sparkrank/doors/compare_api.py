@@ -67,15 +67,14 @@ def compare_runs(
         The metrics to compare, by their columns. Without it, all that both sides have.
     left_day, right_day : str, optional
         The day, YYYY-MM-DD, if a path has several. With ``groups="all"`` it may be a window, 2026-01-25..2026-01-31.
-    correction : str
-        How p-values are adjusted over all metrics: ``holm``, ``benjamini-hochberg`` or ``none``.
+    correction : {"holm", "benjamini-hochberg", "none"}
+        How p-values are adjusted over all metrics.
     level : float
         The level of the intervals.
     other_definitions : bool
         Whether to compare metrics with the same text that the two runs define differently.
     groups : {"all", "common"}, optional
-        Which groups are compared: all groups of each side, which needs results or stored states on both, or the groups
-        that both have. Without it, all if that is possible.
+        All groups of each side, the default if both have results or stored states; or the groups that both have.
     spark : SparkSession, optional
         The session that reads what Arrow cannot.
 
@@ -138,22 +137,16 @@ def movers(
 
     Parameters
     ----------
-    left : Evaluation, pyarrow Table or Dataset, Spark DataFrame, or path
-        The baseline, as :func:`sparkrank.compare_runs` takes it. To compare two models of one run, give the run twice.
-    right : Evaluation, pyarrow Table or Dataset, Spark DataFrame, or path
-        What is compared with the baseline.
+    left, right : Evaluation, pyarrow Table or Dataset, Spark DataFrame, or path
+        As in :func:`sparkrank.compare_runs`. To compare two models of one run, give the run twice.
     metric : str
         The metric, by its column.
-    left_model, right_model : str, optional
-        The model of each side. It may be left out if the side has one model.
-    left_day, right_day : str, optional
-        The day, YYYY-MM-DD, if a path has several.
+    left_model, right_model, left_day, right_day, spark : optional
+        As in :func:`sparkrank.compare_runs`.
     top : int
         How many gains, and how many losses.
     other_definitions : bool
         Whether to compare a metric that the two runs define differently.
-    spark : SparkSession, optional
-        The session that reads what Arrow cannot.
 
     Returns
     -------
@@ -199,10 +192,8 @@ def decompose(
 
     Parameters
     ----------
-    left : Evaluation or pyarrow Table
-        The baseline: results, or a table ``metrics``.
-    right : Evaluation or pyarrow Table
-        What is compared with the baseline: another day, or the same day with another model.
+    left, right : Evaluation or pyarrow Table
+        The baseline, and another day or model: results, or tables ``metrics``.
     by : str
         The slice, as the tables name it: ``country``, or ``country,device``.
     metrics : sequence of str, optional
@@ -210,7 +201,7 @@ def decompose(
     left_model, right_model : str, optional
         The model of each side. It may be left out if the side has one model.
     other_definitions : bool
-        Whether to split the difference of metrics with the same text that the two sides define differently.
+        Whether to split the difference of metrics that the two sides define differently.
 
     Returns
     -------

@@ -50,8 +50,7 @@ INPUT_DEFAULTS = {"relevance": "membership", "lane": "auto", "partition_types": 
 def with_options(options: type[Any], defaults: Mapping[str, Any] | None = None) -> Callable[[F], F]:
     """Show the keys of ``options`` as keyword arguments of a function that takes them as ``**options``.
 
-    The signature lists them, so that ``help`` and editors show them with their ``defaults``. An unknown name is refused
-    with the nearest known one (:class:`SpecError`).
+    ``help`` and editors show them with their ``defaults``; an unknown name is refused with the nearest known one.
     """
 
     def decorate(function: F) -> F:

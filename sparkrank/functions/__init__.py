@@ -60,9 +60,8 @@ def metric(
     text : str or Metric
         A text such as ``"ap(over=min_k_relevant)@10"``, as :func:`sparkrank.evaluate` takes it.
     score : Column or str, optional
-        The scores. Higher is better; null means judged but not retrieved. For lists, arrays of scores, or arrays of
-        structs that have score, label and what else is needed. Their fields have these names or, if there are no other
-        fields, this order. Then there is no ``label``.
+        The scores: higher is better, null means judged but not retrieved. For lists, arrays of scores; or, without
+        ``label``, of structs with score, label and what else is needed, by these names or in this order.
     label : Column or str, optional
         The labels: null means not judged.
     rank : Column or str, optional
@@ -74,9 +73,9 @@ def metric(
     preset : str, optional
         A library of :data:`sparkrank.metrics.PRESETS`, which sets what is not given.
     of : {"rows", "lists", "batches"}, optional
-        What the columns hold. ``rows``, the default, aggregates the rows of a group. ``lists`` are arrays; this is the
-        default for one column of structs. ``batches`` are rows that a metric of all rows together folds into score
-        bins, so that memory is bounded; Spark allows no other aggregate beside it.
+        What the columns hold: the ``rows`` of a group; ``lists``, arrays, the default for one column of structs; or
+        ``batches`` of rows that a metric of all rows together folds into score bins, so that memory is bounded. Spark
+        allows no other aggregate beside these.
     over : WindowSpec, optional
         The window whose rows are evaluated.
 
@@ -115,9 +114,7 @@ def metrics(
     ----------
     texts : sequence of str or Metric
         Metrics of groups, or metrics of all rows together.
-    score, label : Column or str, optional
-        As in :func:`metric`.
-    rank, item, reference_rank, weight, of, over : optional
+    score, label, rank, item, reference_rank, weight, of, over : optional
         As in :func:`metric`.
     preset, ties, undefined, unretrieved, unjudged, duplicates, population, positions : optional
         As in :func:`metric`.

@@ -20,10 +20,7 @@ GROUP = "group"  # the key column of a list, which is its number
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """What a function computes from columns, which play ``roles`` in the order of its arguments.
-
-    ``of_groups``: the metrics are of groups, not of all rows together.
-    """
+    """The metrics, ``of_groups`` or of all rows, that a function computes from columns of ``roles``, in this order."""
 
     plan: Plan
     roles: tuple[str, ...]

@@ -45,14 +45,12 @@ def described(
         return general(text_of(name, cutoff, inside), *given, **named)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
-    general_ones = [argument for key, argument in arguments.items() if key != TEXT]
-    columns = [argument for argument in general_ones if argument.kind != keyword]
-    rest = [argument for argument in general_ones if argument.kind == keyword]
+    columns = [argument for key, argument in arguments.items() if key != TEXT and argument.kind != keyword]
+    rest = [argument for argument in arguments.values() if argument.kind == keyword]
     own = [inspect.Parameter("k", keyword, default=None, annotation="int | None")] if has_cutoff else []
-    own += [
-        inspect.Parameter(key, keyword, default=None, annotation=_annotation(parameter))
-        for key, parameter in parameters.items()
-    ]
+    for key, parameter in parameters.items():
+        annotation = "bool | None" if parameter.is_flag else "str | float | None"
+        own.append(inspect.Parameter(key, keyword, default=None, annotation=annotation))
     signature = inspect.Signature([*columns, *own, *rest], return_annotation="Column")
     function.__signature__ = signature  # type: ignore[attr-defined] # what inspect reads
     function.__name__ = function.__qualname__ = name
@@ -68,10 +66,6 @@ def own_parameters(declaration: Declaration, arguments: Mapping[str, object]) ->
         for parameter in declaration.parameters
         if parameter.name not in arguments and parameter.name.isidentifier()
     }
-
-
-def _annotation(parameter: Parameter) -> str:
-    return "bool | None" if parameter.is_flag else "str | float | None"
 
 
 def _doc(name: str, declaration: Declaration, parameters: Mapping[str, Parameter], has_cutoff: bool) -> str:

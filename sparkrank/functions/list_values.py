@@ -37,11 +37,10 @@ ROLES = {"score": SCORE, "rank": RANK, "label": OF_LABEL} | {role.key: role for 
 
 
 def values_of_lists(arrays: Sequence[pa.Array], asked: ColumnPlan) -> list[pa.Array]:
-    """The value of each metric for each list of a batch (n). It is null where it is undefined or the list is null.
+    """The value of each metric for each list of a batch (n): null if it is undefined or the list is null.
 
-    It is NaN where a row of the list cannot be evaluated, for example because its score is NaN. Raises
-    :class:`InputError` for types that a role cannot have, for arrays of one row that differ in length, and for whatever
-    the definitions make an error.
+    It is NaN where a row of the list cannot be evaluated, as for a NaN score. Raises :class:`InputError` for types that
+    a role cannot have, for arrays of one row that differ in length, and as the definitions say.
     """
     ranked = BatchRankings.of(lists_of(arrays, asked.roles), asked.plan)
     values = ranked.values_of(asked.plan)
@@ -52,10 +51,7 @@ def values_of_lists(arrays: Sequence[pa.Array], asked: ColumnPlan) -> list[pa.Ar
 
 @dataclass(frozen=True)
 class BatchLists:
-    """The lists of a batch. ``ends`` (n + 1, from 0) has their ends in all elements; ``null`` (n) flags null lists.
-
-    ``columns`` has the elements by the key of their role.
-    """
+    """Lists with their ``ends`` (n + 1, from 0), flags of ``null`` ones (n), and elements by the key of their role."""
 
     ends: Ints
     null: Flags

@@ -53,10 +53,7 @@ class PooledRows:
         self._batches, self._rows = [], 0
 
     def values(self) -> list[float | None]:
-        """The value of each metric: None where it is undefined, NaN where a row cannot be evaluated.
-
-        Raises :class:`InputError` for an undefined value where ``undefined`` is ``"error"``.
-        """
+        """The value of each metric: None where it is undefined, NaN where a row cannot be evaluated."""
         if self._batches:
             self._fold()
         if self._states is None:  # there were no rows

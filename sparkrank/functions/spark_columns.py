@@ -82,19 +82,15 @@ def list_function(asked: ColumnPlan, is_struct: bool) -> Any:
     spark = _spark_functions()
     names, kind = asked.names, _type(asked, is_struct)
 
-    def packed(arrays: Sequence[pa.Array]) -> pa.Array:
+    def packed(*arrays: pa.Array) -> pa.Array:
         values = (values_of_lists if asked.of_groups else pooled_values_of_lists)(arrays, asked)
         return pa.StructArray.from_arrays(values, names) if is_struct else values[0]
 
     if has_arrow_functions():
-
-        def of_arrays(*arrays: pa.Array) -> pa.Array:
-            return packed(arrays)
-
-        return spark.arrow_udf(_called(of_arrays, asked), kind)
+        return spark.arrow_udf(_called(packed, asked), kind)
 
     def of_series(*series: pd.Series) -> pd.Series:
-        values: Any = packed([pa.Array.from_pandas(column) for column in series])
+        values: Any = packed(*map(pa.Array.from_pandas, series))
         result: pd.Series = pa.Table.from_struct_array(values).to_pandas() if is_struct else values.to_pandas()
         return result
 
@@ -111,25 +107,24 @@ def row_function(asked: ColumnPlan, is_struct: bool, *, at_once: bool = False) -
     spark = _spark_functions()
     names, kind = asked.names, _type(asked, is_struct)
 
-    def valued(batches: Iterable[Sequence[pa.Array]]) -> Any:
+    def valued(batches: Iterable[Sequence[pa.Array]]) -> float:
         rows = PooledRows(asked)
         for arrays in batches:
             rows.add(arrays)
         values = rows.values()
         fields = pa.struct([(name, pa.float64()) for name in names])
-        return pa.scalar(dict(zip(names, values, strict=True)), fields) if is_struct else values[0]
+        one: Any = pa.scalar(dict(zip(names, values, strict=True)), fields) if is_struct else values[0]
+        return one  # type: ignore[no-any-return] # a struct where several are asked for
 
     if at_once or not hasattr(spark.ArrowUDFType, "GROUPED_AGG_ITER"):
 
         def of_arrays(*arrays: pa.Array) -> float:
-            value: float = valued([arrays])
-            return value
+            return valued([arrays])
 
         return spark.arrow_udf(_called(of_arrays, asked), kind)
 
     def of_batches(batches: Iterator[tuple[pa.Array, ...]]) -> float:
-        value: float = valued(batches)
-        return value
+        return valued(batches)
 
     return spark.arrow_udf(_called(of_batches, asked), kind)
 

@@ -52,11 +52,9 @@ def backfill(
 ) -> Iterator[BackfilledDay]:
     """Evaluate the days of ``window`` in order, and yield each when it is done.
 
-    A day that fails raises its error, and no later day is evaluated; the earlier days stay. ``again`` also evaluates
-    days that are stored already as ``spec`` would write them. ``allow_missing`` goes on past a day without input.
-    ``before_commit`` is as for :func:`evaluate_day`, and ``stages`` makes the stages of each day. Raises
-    :class:`SpecError` if all days have the same rows, and :class:`InputError` if the rows of a day cannot be evaluated,
-    or no day has input.
+    A day that fails raises its error; the days before it stay. ``again`` evaluates also days that are stored as
+    ``spec`` would write them, and ``allow_missing`` goes on past a day without input. Raises :class:`SpecError` if all
+    days have the same rows, and :class:`InputError` if those of a day cannot be evaluated, or no day has input.
     """
     _validate_days_differ(spec, window)
     missing = 0

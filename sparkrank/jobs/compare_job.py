@@ -35,9 +35,8 @@ def compare_days(
 ) -> tuple[pa.Table, tuple[str, ...], list[str]]:
     """The table ``comparisons`` of the days of ``window``, the missing days, and sentences about models that lack days.
 
-    ``comparison`` replaces that of the spec. With a baseline other than the spec's, models are compared by their parts.
-    Raises :class:`SpecError` if neither names a baseline, or if the model does not exist, and as :func:`find_window`
-    and :func:`merge_stored` do.
+    ``comparison`` replaces that of the spec. With another baseline, models are compared by their parts. Raises
+    :class:`SpecError` if no baseline is named or it does not exist, and as :func:`find_window` does.
     """
     plan = spec.plan()
     comparison = plan.compare if comparison is None else comparison
@@ -58,8 +57,7 @@ def find_window(
 ) -> tuple[list[StoredDay], tuple[str, ...]]:
     """The days of ``window`` that have states, and those that have none.
 
-    Raises :class:`InputError` if all days lack states, or if some do and ``allow_missing`` is False. ``verb`` names
-    what was to be done with the days.
+    Raises :class:`InputError` if all lack states, or if some do and that is not allowed. ``verb`` is what is done.
     """
     days = find_days(spec.output.path, window.days, spark)
     names = {stored.day for stored in days}
@@ -81,10 +79,9 @@ def compared(
     source: str,
     origin: Origin = NO_ORIGIN,
 ) -> tuple[pa.Table, list[str]]:
-    """The table ``comparisons`` of stored ``days``, whose states are ``merged``.
+    """The table ``comparisons`` of stored ``days``, whose states are ``merged``, and sentences about lacking models.
 
-    Each candidate is compared over the days that both it and the baseline have: otherwise the two values would differ
-    because the days do. Sentences name the candidates that lack days.
+    Each candidate is compared over the days that both it and the baseline have, so that the days are the same.
     """
     own: dict[str, tuple[Merged, bool]] = {}
     by_days: dict[tuple[str, ...], tuple[Merged, bool]] = {}

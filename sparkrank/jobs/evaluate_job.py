@@ -17,7 +17,7 @@ from sparkrank.inputs.day_marks import on_day
 from sparkrank.jobs.gate_job import judge_run
 from sparkrank.jobs.report_job import REPORT, changes_of_run, validate_report, with_report
 from sparkrank.jobs.target import Target
-from sparkrank.results.run_results import DayResult
+from sparkrank.results.run_results import DayResult, stored_by
 from sparkrank.run.completeness import Completeness
 from sparkrank.run.day_request import request_of, resolve_day
 from sparkrank.run.execute import EvaluationOutcome, open_request
@@ -49,7 +49,7 @@ def evaluate_day(
     """Evaluate one day and replace it in the tables. ``spark`` may be None where ``engine.lane`` is ``local``.
 
     ``before_commit`` is called right before the day is shown; if it raises, the day stays as it was. Raises
-    :class:`SpecError` without a day, or if the output needs Spark and there is none, and
+    :class:`SpecError` without a day or a session that is needed, and
     :class:`sparkrank.base.errors.InputError` if the input is unusable. Then nothing has been written.
     """
     day = resolve_day(spec, day)
@@ -83,19 +83,9 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages,
                 run.commit(tables, written)
         finally:
             outcome.solved.release()
-    return DayResult(
-        day,
-        outcome.lane.name,
-        outcome.lane.reason,
-        tables["metrics"],
-        tables["quality"],
-        table_folders(output, day, {*tables, *written}),
-        stages.seconds,
-        [*outcome.warnings, *([] if judgment is None else judgment.warnings)],
-        judgment,
-        tables.get("comparisons"),
-        changes,
-    )
+    own: Any = {"day": day, "lane": outcome.lane.name, "lane_reason": outcome.lane.reason, "changes": changes}
+    folders = table_folders(output, day, {*tables, *written})
+    return DayResult(**stored_by(tables, judgment, outcome.warnings), folders=folders, seconds=stages.seconds, **own)
 
 
 def _tables(
@@ -105,16 +95,9 @@ def _tables(
     plan, partials = request.plan, solved.partials
     session = outcome.lane.session_settings(request, own_zone=spec.input.time_zone is not None)
     origin = origin_of(spec, day, session)
-    finished = Finished(
-        plan,
-        solved,
-        origin,
-        with_origin(outcome.metrics, origin),
-        outcome.quality,
-        None if plan.compare is None else with_origin(outcome.comparisons(plan.compare), origin),
-        spec.output.blocks,
-        with_session(spec.source(), session),
-    )
+    comparisons = None if plan.compare is None else with_origin(outcome.comparisons(plan.compare), origin)
+    made = with_origin(outcome.metrics, origin), outcome.quality, comparisons
+    finished = Finished(plan, solved, origin, *made, spec.output.blocks, with_session(spec.source(), session))
     own: dict[str, Any] = {
         "lane": outcome.lane.name,
         "lane_reason": shorten(outcome.lane.reason, MOST_SENTENCE),

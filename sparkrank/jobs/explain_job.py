@@ -71,10 +71,7 @@ def explain_day(
     spark: SparkSession | None,
     stages: Stages,
 ) -> Explanation:
-    """Explain the metrics ``texts`` for groups of a day of ``spec``; nothing is written.
-
-    Raises as :func:`explain_request` does, and :class:`SpecError` for an invalid metric or model.
-    """
+    """Explain ``texts`` for groups of a day of ``spec``; raises :class:`SpecError` for an invalid metric or model."""
     plan, preset = spec.plan(), find_preset(spec.definitions.preset)
     metrics = [plan.resolved(Metric.parse(text, preset), preset) for text in texts]
     more = [text for text, metric in zip(texts, metrics, strict=True) if metric not in plan.metrics]

@@ -50,7 +50,6 @@ _AT_ONCE = 16  # days that are looked for at a time
 
 # The stored results of a day, None if there are none, or the error of reading them.
 Stored = Callable[[Target], "StoredResult | InputError | None"]
-_NO_OUTCOMES: Mapping[str, DayOutcome] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -82,8 +81,7 @@ def judge_run(
 ) -> tuple[dict[str, Any], Judgment | None]:
     """The ``tables`` of a run before its commit with their verdicts; None if the spec has no gates.
 
-    An acceptance of the day's last run stays valid where this run has the same result. It is then recorded in the row
-    of ``runs``, which stays the last of the tables.
+    An acceptance of the day's last run stays valid, and is recorded in ``runs``, where this run has the same result.
     """
     judge = spec.judge(spec.plan())
     if judge is None:
@@ -123,10 +121,8 @@ def accept_stored(
 ) -> Judgment:
     """Accept a stored day or window although gates stop it, and record ``reason`` in ``gates`` and ``runs``.
 
-    Verdicts that ``choice`` is not about stay as they are. ``from_now_on`` says that histories of those that it is
-    about go back to this day. The day is replaced as a whole; other tables keep their files. Raises :class:`SpecError`
-    where the spec has no gates or there is no reason, and :class:`InputError` where there are no tables, or no gate
-    stops them.
+    ``choice`` says which verdicts are accepted; by ``from_now_on`` their histories go back to this day only. Raises
+    :class:`SpecError` without gates or a reason, and :class:`InputError` without tables, or if no gate stops them.
     """
     judge, reason = _judge(spec), redact(reason.strip())  # all who read the tables see it
     if not reason:
@@ -187,8 +183,7 @@ def _accepted(
 def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -> list[tuple[str, tuple[Judged, ...]]]:
     """Every stored day of ``window`` with its verdicts, as if the gates of ``spec`` had applied every night.
 
-    A night on which a gate would have failed is no standard for what has failed, unless a person has accepted that.
-    Nights before the window count with their stored outcomes. Nothing is written.
+    A night that fails is no standard for what has failed, unless accepted. Nights before count as they are stored.
     """
     judge = _judge(spec)
     first = Target(spec.output.path, Window(window.first, window.first), False)
@@ -260,7 +255,7 @@ def _judged(
     metrics: pa.Table,
     comparisons: pa.Table | None,
     read: Stored,
-    outcomes: Mapping[str, DayOutcome] = _NO_OUTCOMES,
+    outcomes: Mapping[str, DayOutcome] = MappingProxyType({}),
 ) -> Judgment:
     """The verdicts on tables. ``outcomes`` replace the stored outcomes of days."""
 
@@ -295,8 +290,8 @@ def _days_before(
 ) -> tuple[list[tuple[StoredResult, DayOutcome]], list[str]]:
     """As many days before ``target`` as are needed, the latest first, and the days that cannot be read.
 
-    They are enough when every cell has the required number of days on which it has not failed, and one of the days is
-    one on which nothing has failed. Windows are as long as this one and share no day with it or with each other.
+    Enough are the required number for every cell that has not failed on them, with one on which nothing has failed.
+    Windows are as long as this one and share no day with it or with each other.
     """
     days: list[tuple[StoredResult, DayOutcome]] = []
     unread: list[str] = []
@@ -336,10 +331,7 @@ def _earliest(judge: Judge, target: Target) -> dt.date:
 
 
 def _looked_up(judge: Judge, target: Target, read: Stored) -> Iterator[tuple[Target, StoredResult | InputError | None]]:
-    """The days or windows before ``target`` with their stored results, the latest first.
-
-    They go back beyond the history, to find the last accepted day even behind many that were not accepted.
-    """
+    """The days or windows before ``target``, the latest first, even beyond many that were not accepted."""
     if not judge.needed_days:
         return
     step = judge.days_apart

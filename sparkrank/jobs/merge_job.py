@@ -23,7 +23,7 @@ from sparkrank.jobs.gate_job import judge_run
 from sparkrank.jobs.report_job import REPORT, validate_report, with_report
 from sparkrank.jobs.target import Target
 from sparkrank.metrics import Plan
-from sparkrank.results.run_results import WindowResult
+from sparkrank.results.run_results import WindowResult, stored_by
 from sparkrank.run.provenance import origin_of, runs_table
 from sparkrank.run.stages import Stages
 from sparkrank.schemas.tables import WINDOW_RUNS
@@ -56,11 +56,9 @@ def merge_days(
 ) -> WindowResult:
     """Evaluate ``window`` from the states of its days and replace it in the tables of windows.
 
-    ``spark`` writes if ``output.path`` is not on a local file system, and reads what Arrow cannot open; otherwise it
-    may be None. ``before_commit`` is called right before the window is shown. Raises :class:`InputError` if all days
-    lack states, if some do and ``allow_missing`` is False, or if their files cannot be read, and
-    :class:`sparkrank.base.errors.StateError` if the states are not those that ``spec`` asks for. Then nothing has been
-    written.
+    ``spark`` writes and reads what Arrow cannot, and may be None otherwise. ``before_commit`` is as for a day. Raises
+    :class:`InputError` if days lack states and that is not allowed, or if their files cannot be read, and
+    :class:`sparkrank.base.errors.StateError` if the states are not those of ``spec``. Then nothing has been written.
     """
     started_at = dt.datetime.now(dt.timezone.utc)
     asked_for_report = validate_report(spec)
@@ -97,7 +95,6 @@ def merge_days(
         asked = (spec, origin, started_at, stages, spark, session)
         tables["runs"] = partial(runs_table, WINDOW_RUNS.schema, *asked, **own)
         tables, judgment = judge_run(spec, target, tables, spark)
-        warnings += [] if judgment is None else judgment.warnings
         commit = Commit(spec.output.keep_runs, before_commit, spec.output.plain)
         written = (REPORT,) if asked_for_report else ()
         with day_run(target.folder, target.name, spark, WINDOW, commit) as run:
@@ -105,26 +102,14 @@ def merge_days(
                 tables = with_report(spec, target, run, tables, spark)
             run.commit(tables, written)
     folders = table_folders(target.folder, target.name, {*tables, *written}, WINDOW)
-    return WindowResult(
-        str(window),
-        days,
-        missing,
-        tables["metrics"],
-        tables["quality"],
-        folders,
-        stages.seconds,
-        warnings,
-        judgment,
-        tables.get("comparisons"),
-    )
+    about: Any = {"window": str(window), "days": days, "missing": missing}
+    return WindowResult(**stored_by(tables, judgment, warnings), folders=folders, seconds=stages.seconds, **about)
 
 
 def _warnings_of_missing(plan: Plan, window: Window, coverage: Sequence[DayCoverage], allowed: bool) -> list[str]:
-    """Sentences about the models and slices that some days lack.
+    """Sentences about the models and slices that some days lack; one that starts late lacks nothing.
 
-    A model or slice that starts late lacks nothing: its metrics are over the days from its first on. Raises
-    :class:`StateError` if one has a gap, or ends before the window does, and that is not ``allowed``, and if no day has
-    it.
+    Raises :class:`StateError` for a gap or an early end that is not ``allowed``, and if no day has it.
     """
     warnings: list[str] = []
     asked = [("model", model, [day.day for day in coverage if model in day.models]) for model in plan.models]

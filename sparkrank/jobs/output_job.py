@@ -19,11 +19,10 @@ from sparkrank.tables.commit.output_folder import DAY, OutputFolder
 
 
 def clean_stored(spec: Spec, targets: Iterable[Target] = ()) -> list[Path]:
-    """Remove earlier runs of days, and what killed runs have left. Returns what was removed.
+    """Remove earlier runs of ``targets``, or of all days, and what killed runs have left. Returns what was removed.
 
-    ``targets`` are the days and windows to clean; without them, the whole folder is cleaned. Days that are being
-    written stay. Raises :class:`SpecError` if the folder is not local, or if each day has its own folder and no day is
-    named.
+    Days that are being written stay. Raises :class:`SpecError` if the folder is not local, or if each day has its own
+    folder and no day is named.
     """
     removed: list[Path] = []
     for place, names in _places(spec, list(targets), "clean"):
@@ -106,9 +105,8 @@ def _known(table: str, tables: Sequence[str], target: Target) -> str:
 def export_stored(spec: Spec, folder: str, targets: Iterable[Target] = ()) -> list[tuple[str, bool]]:
     """Show stored days in real folders below another ``folder``, for programs that do not follow links.
 
-    Returns the name of each, and whether it was exported or was there already. ``targets`` are the days and windows to
-    export; without them, the whole output is exported. Raises :class:`SpecError` if a folder is not local, or if
-    ``folder`` is the output or lies in it, and :class:`InputError` if a day has no tables.
+    Returns the name of each, and whether it was exported now. Raises :class:`SpecError` if a folder is not local, or
+    ``folder`` is in the output, and :class:`InputError` if a day has no tables.
     """
     goal = _local(folder, "export")
     done = []

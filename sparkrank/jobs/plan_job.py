@@ -59,10 +59,7 @@ def _counted(spec: Spec, day: str) -> tuple[int, int, str]:
 
 
 def stored_runs(spec: Spec, day: str) -> list[StoredRun]:
-    """The last stored days of the same spec up to ``day``, in order. If there are none, the last of all days.
-
-    A day whose tables cannot be read is skipped: a plan can do without it.
-    """
+    """The last stored days of the same spec up to ``day`` that can be read, or of all days if none is before."""
     output = on_day(spec.output.path, day)
     names = sorted(name for name in stored_names(output) or () if day_of(name) is not None)
     before = [name for name in names if name <= day] or names
@@ -79,13 +76,8 @@ def _stored_run(spec: Spec, output: str, day: str) -> StoredRun | None:
             return None
         quality = files.read("quality", pa.schema([QUALITY.schema.field(name) for name in ("check", "count")]))
         groups = quality.filter(pc.equal(pc.cast(quality["check"], pa.string()), checks.GROUPS))["count"].to_pylist()
-        return StoredRun(
-            day,
-            str(run["lane"]),
-            int(run["rows"] or 0),
-            int(max(groups, default=0) or 0),
-            int(run["buckets"] or 1),
-            {str(stage): float(seconds) for stage, seconds in json.loads(run["stages"] or "{}").items()},
-        )
+        seconds = {str(stage): float(value) for stage, value in json.loads(run["stages"] or "{}").items()}
+        counts = int(run["rows"] or 0), int(max(groups, default=0) or 0), int(run["buckets"] or 1)
+        return StoredRun(day, str(run["lane"]), *counts, seconds)
     except (SparkrankError, KeyError, IndexError, TypeError, ValueError, pa.ArrowException, OSError):
         return None

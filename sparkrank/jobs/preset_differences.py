@@ -104,8 +104,7 @@ def explain_presets(
 ) -> PresetDifferences:
     """The differences of the metrics ``texts`` on a ``day`` of ``spec`` between two presets, setting by setting.
 
-    The definitions of the spec are ignored: both sides are as the presets say. Raises :class:`SpecError` for an unknown
-    preset or metric, and :class:`InputError` if the rows cannot be evaluated.
+    Both sides are as the presets say. Raises :class:`SpecError` for an unknown preset or metric.
     """
     presets = [_preset(name, option) for name, option in ((one, "--from"), (other, "--to"))]
     truth = None if spec.roles.truth is None else replace(spec.roles.truth, slices=())

@@ -208,10 +208,7 @@ def _group_table(files: DayFiles, models: Sequence[str]) -> GroupTable:
 def with_report(
     spec: Spec, target: Target, run: DayRun, tables: Mapping[str, Any], spark: SparkSession | None
 ) -> dict[str, Any]:
-    """The ``tables`` of a run. Making the row in ``runs``, the last to be made, also makes the report of the others.
-
-    The folder of the run then has the file of the report, and :data:`REPORT` has to be named to the commit.
-    """
+    """The ``tables`` of a run, whose last, ``runs``, also makes the report; name :data:`REPORT` to the commit."""
     inner: Callable[..., pa.Table] = tables["runs"]
 
     def runs(files: list[dict[str, Any]] | None, attempt_id: str) -> pa.Table:
@@ -225,10 +222,7 @@ def with_report(
 
 
 def validate_report(spec: Spec, run: DayRun | None = None) -> bool:
-    """Whether a report is asked for. Raises :class:`SpecError` if it is and could not be written.
-
-    Without a ``run`` this is checked before hours of work, not after.
-    """
+    """Whether a report is asked for. Raises :class:`SpecError` before hours of work if it could not be written."""
     if not spec.output.report:
         return False
     from sparkrank.report.page import require_extra
@@ -255,10 +249,7 @@ def _write(folder: str, name: str, content: bytes) -> None:
 
 
 def changes_of_run(target: Target, metrics: pa.Table, spark: SparkSession | None) -> Changes | None:
-    """What changed since the last day with tables, of the :data:`LOOKED_BACK` days before; None if none has tables.
-
-    A day that cannot be read is no reason to stop: it counts as one without tables.
-    """
+    """What changed since the last readable day of the :data:`LOOKED_BACK` days before; None if there is none."""
     earlier = [day for days in range(1, LOOKED_BACK + 1) if (day := target.earlier(days)) is not None]
     read = partial(_stored_day, spark=spark)
     try:

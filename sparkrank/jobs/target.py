@@ -54,10 +54,7 @@ class Target:
         return f"{in_window(self.output, str(self.window.first), str(self.window.last)).rstrip('/')}/{WINDOWS}"
 
     def stored(self, spark: SparkSession | None, *, is_past: bool = False) -> StoredResult | None:
-        """Its tables, or with ``is_past`` what later days are compared with; None if there are none.
-
-        Raises as :func:`stored_result` does.
-        """
+        """Its tables, or with ``is_past`` what later days are compared with; None if there are none."""
         return stored_result(self.folder, self.name, spark, self.column, is_past=is_past)
 
     def earlier(self, days: int) -> Target | None:

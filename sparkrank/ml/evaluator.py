@@ -23,16 +23,15 @@ class RankingMetricEvaluator(
     Parameters
     ----------
     metricName : str
-        The text of one metric, such as ``"ndcg@10"``, ``"ap(over=min_k_relevant)@10"`` or ``"auc"``. A metric whose
-        best value is neither its highest nor its lowest (``copc``) is refused, because it cannot select a model.
+        The text of one metric, such as ``"ndcg@10"`` or ``"auc"``. A metric whose best value is neither its highest nor
+        its lowest (``copc``) is refused, because it cannot select a model.
     groupCol : str or list of str, optional
-        The column or columns that identify a group: a user, a query. Metrics of groups need it. Metrics of all rows
-        together do not read it, unless a definition is about groups.
+        The columns that identify a group: a user, a query. It is read where a metric or a definition is about groups.
     predictionCol : str
         The column of the scores; higher is better. For a classifier use ``"probability"`` or ``"rawPrediction"``, a
         vector of two whose second element is taken. A classifier's ``"prediction"`` is a class, in which most rows tie.
     labelCol : str
-        The column of the labels: above 0 is relevant. It is not read where the metric needs none. For ALS, the rating.
+        The column of the labels, for ALS the rating: above 0 is relevant. It is not read where the metric needs none.
     itemCol : str, optional
         The column of items, which metrics of the catalogue, ``ties="item"`` and ``duplicates`` need.
     weightCol : str, optional
@@ -42,14 +41,11 @@ class RankingMetricEvaluator(
     preset : str, optional
         A library whose definitions are used where no other is given.
     ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
-        The definitions, see :class:`sparkrank.Definitions`. There is no column of ranks, so ``positions`` can only be
-        ``"dense"``, which is needed where a preset sets another.
+        The definitions, see :class:`sparkrank.Definitions`. ``positions`` can only be ``"dense"``: there are no ranks.
     maxBadFraction : float
-        The largest share of rows, from 0 to 1, that may be rejected, such as rows with a NaN prediction for a user that
-        ALS has not seen.
+        The largest share of rows, from 0 to 1, that may be rejected, such as those of a user that ALS has not seen.
     buckets : int, optional
-        The number of buckets into which groups are divided. Without it, the rows are counted first, which computes the
-        predictions once more. Values do not depend on it.
+        The number of buckets. Without it, the rows are counted first, which computes the predictions once more.
 
     Raises
     ------

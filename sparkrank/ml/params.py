@@ -23,6 +23,7 @@ from sparkrank.inputs.roles import COLUMN_ROLES, Roles, columns_of_key, planned
 from sparkrank.metrics import PRESETS, Definitions, Metric, Plan, find_preset
 from sparkrank.metrics.definitions import ABOUT, ALLOWED, SettingOptions
 from sparkrank.metrics.uncertainty import Uncertainty
+from sparkrank.run.arguments import validate_number
 from sparkrank.sources.in_memory import is_frame
 
 if TYPE_CHECKING:
@@ -85,16 +86,13 @@ def _word(name: str, allowed: tuple[str, ...], value: Any) -> str:
 
 
 def _fraction(value: Any) -> float:
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not (is_number and 0 <= value <= 1):
-        raise SpecError(f"maxBadFraction is {quote(value)}: a number from 0 to 1 is allowed")
+    validate_number("maxBadFraction", value, Real, 0, 1, "a number from 0 to 1")
     return float(value)
 
 
 def _buckets(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST_BUCKETS:
-        raise SpecError(f"buckets is {quote(value)}: an int from 1 to {MOST_BUCKETS} is allowed")
-    return value
+    validate_number("buckets", value, int, 1, MOST_BUCKETS, f"an int from 1 to {MOST_BUCKETS}")
+    return int(value)
 
 
 class EvaluatorColumns(TypedDict, total=False):
@@ -176,10 +174,7 @@ def _getter(name: str) -> Callable[..., Any]:
 
 @_with_params
 class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
-    """The params with their setters and getters, and the evaluation of a dataset, to combine with an ``Evaluator``.
-
-    :class:`sparkrank.ml.RankingMetricEvaluator` explains the params.
-    """
+    """The params with their setters and getters, and the evaluation of a dataset, to combine with an ``Evaluator``."""
 
     if TYPE_CHECKING:  # params, setters and getters: see PARAMS
 
@@ -243,25 +238,17 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         return self.getGroupCol() is not None or not self._reads_groups(self._definitions()[0])
 
     def _asked(self) -> dict[str, Any]:
-        """The arguments of :func:`sparkrank.evaluate`.
-
-        Raises :class:`SpecError` if the params do not fit together.
-        """
+        """The arguments of :func:`sparkrank.evaluate`; raises :class:`SpecError` if the params do not fit together."""
         preset, metric, text = find_preset(self.getPreset()), self._metric(), self.getMetricName()
         definitions, given = self._definitions()
         by_groups = self._reads_groups(definitions)
         group = self.getGroupCol() if by_groups else None
         if by_groups and group is None:
             raise SpecError(f"{metric} is a metric of groups: groupCol must name the column of the groups")
-        score = self._given("predictionCol")
-        columns = {
-            "score": score,
-            "item": self.getItemCol(),
-            "reference_rank": self.getReferenceRankCol(),
-            "weight": self.getWeightCol(),
-        }
+        own = {"score": "prediction", "item": "item", "reference_rank": "referenceRank", "weight": "weight"}
+        columns = {role: self._given(f"{param}Col") for role, param in own.items()}
         keys = () if group is None else columns_of_key(group)
-        reads = Plan.of([text], (score,), keys, definitions, preset=preset).label_is_for
+        reads = Plan.of([text], (columns["score"],), keys, definitions, preset=preset).label_is_for
         label = None if reads is None else self._given("labelCol")
         buckets = None if group is None else self.getBuckets()
         none = dict.fromkeys(COLUMN_ROLES)
@@ -299,15 +286,11 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
                 f"share of them"
             ) from None
         if math.isnan(value):
-            raise InputError(self._undefined())
+            metric, where, remedy = self._metric(), "for these rows", ""
+            if metric.declaration.is_averaged:
+                where, remedy = "in every group", ": undefined=zero counts such groups as 0"
+            reason = metric.declaration.undefined
+            raise InputError(
+                f"{metric} is undefined {where} ({reason}), and of models without a value none is the best{remedy}"
+            )
         return value
-
-    def _undefined(self) -> str:
-        metric = self._metric()
-        declaration = metric.declaration
-        where = "in every group" if declaration.is_averaged else "for these rows"
-        remedy = ": undefined=zero counts such groups as 0" if declaration.is_averaged else ""
-        return (
-            f"{metric} is undefined {where} ({declaration.undefined}), and of models without a value none is the "
-            f"best{remedy}"
-        )

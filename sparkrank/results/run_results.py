@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -12,41 +12,43 @@ from sparkrank.gates.judgment import Judgment
 from sparkrank.report.changes import Changes
 
 
-@dataclass(frozen=True)
-class DayResult:
-    """A day that was evaluated and stored.
+@dataclass(frozen=True, kw_only=True)
+class StoredTables:
+    """What a job has stored. ``judgment`` is None without gates, ``comparisons`` is None without a baseline."""
 
-    ``judgment`` is None without gates, ``comparisons`` is None without a baseline, and ``changes`` is None if no
-    previous day has tables.
-    """
+    metrics: pa.Table
+    quality: pa.Table
+    folders: dict[str, str]
+    seconds: dict[str, float]
+    warnings: list[str]
+    judgment: Judgment | None = None
+    comparisons: pa.Table | None = None
+
+
+def stored_by(tables: Mapping[str, Any], judgment: Judgment | None, warnings: Sequence[str]) -> dict[str, Any]:
+    """The fields of :class:`StoredTables` that a run knows from the ``tables`` that it has written."""
+    sentences = [*warnings, *([] if judgment is None else judgment.warnings)]
+    stored = {name: tables.get(name) for name in ("metrics", "quality", "comparisons")}
+    return {**stored, "judgment": judgment, "warnings": sentences}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DayResult(StoredTables):
+    """A day that was evaluated and stored. ``changes`` is None if no previous day has tables."""
 
     day: str
     lane: str
     lane_reason: str
-    metrics: pa.Table
-    quality: pa.Table
-    folders: dict[str, str]
-    seconds: dict[str, float]
-    warnings: list[str]
-    judgment: Judgment | None = None
-    comparisons: pa.Table | None = None
     changes: Changes | None = None
 
 
-@dataclass(frozen=True)
-class WindowResult:
-    """A window that was merged from ``days`` and stored; ``window`` is its name. See :class:`DayResult`."""
+@dataclass(frozen=True, kw_only=True)
+class WindowResult(StoredTables):
+    """A window that was merged from ``days`` and stored; ``window`` is its name."""
 
     window: str
     days: tuple[str, ...]
     missing: tuple[str, ...]
-    metrics: pa.Table
-    quality: pa.Table
-    folders: dict[str, str]
-    seconds: dict[str, float]
-    warnings: list[str]
-    judgment: Judgment | None = None
-    comparisons: pa.Table | None = None
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,13 @@ def validate_argument_numbers(buckets: Any, curve_points: Any, max_bad_fraction:
     ):
         if value is None and name in ("buckets", "row_memory"):
             continue
-        if isinstance(value, bool) or not (isinstance(value, kind) and low <= value <= high):
-            raise SpecError(f"{name} is {quote(value)}: {allowed} is allowed")
+        validate_number(name, value, kind, low, high, allowed)
+
+
+def validate_number(name: str, value: Any, kind: Any, low: float, high: float, allowed: str) -> None:
+    """Raise :class:`SpecError` unless ``value`` is a number of this ``kind`` from ``low`` to ``high``."""
+    if isinstance(value, bool) or not (isinstance(value, kind) and low <= value <= high):
+        raise SpecError(f"{name} is {quote(value)}: {allowed} is allowed")
 
 
 def validate_other_arguments(group_table: Any, spark: Any) -> None:

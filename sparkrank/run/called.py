@@ -33,9 +33,8 @@ def request_called(
 ) -> tuple[Request, TruthColumns | None]:
     """The request for ``impressions``, and the columns of the truth as the caller named them.
 
-    ``options`` are the arguments that all doors share (:class:`sparkrank.doors.keywords.InputOptions`), with their
-    defaults, and the cluster; ``asked`` are further arguments of :func:`sparkrank.inputs.roles.planned`. Raises
-    :class:`SpecError` if the arguments make no sense.
+    ``options`` are :class:`sparkrank.doors.keywords.InputOptions` with their defaults, and the cluster; ``asked`` are
+    further arguments of :func:`sparkrank.inputs.roles.planned`. Raises :class:`SpecError` if they make no sense.
     """
     truth, truth_columns, label = (options.get(name) for name in ("truth", "truth_columns", "label"))
     lane, partition_types, spark = options["lane"], options["partition_types"], options.get("spark")

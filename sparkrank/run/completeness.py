@@ -71,10 +71,8 @@ class Completeness:
         for what, asked in self.least.items():
             for least, words in asked:
                 if rows[what] < least:
-                    raise InputError(
-                        f"the {what} is incomplete: {rows[what]} rows were read, and {what}.expect.{words} "
-                        f"(nothing was written)"
-                    )
+                    unmet = f"{rows[what]} rows were read, and {what}.expect.{words} (nothing was written)"
+                    raise InputError(f"the {what} is incomplete: {unmet}")
 
 
 NOTHING_EXPECTED = Completeness()
@@ -104,9 +102,7 @@ def validate_markers(side: SideRows, marker: str) -> None:
         # the folders that the path stands for; if it stands for files, the folders of these
         for folder in dict.fromkeys(root.rpartition("/")[0] if root == file else root for file, root in places):
             if stored.store.get_file_info(f"{folder.rstrip('/')}/{marker}").type != fs.FileType.File:
-                raise InputError(
-                    f"the {side.what} is incomplete: {without_password(folder)} has no file {marker}, which "
-                    f"{side.what}.expect.marker asks for"
-                )
+                lacking = f"{without_password(folder)} has no file {marker}, which {side.what}.expect.marker asks for"
+                raise InputError(f"the {side.what} is incomplete: {lacking}")
     except (pa.ArrowException, OSError) as error:
         raise unreadable(f"the folders of the {side.what} cannot be searched for {marker}", error) from error

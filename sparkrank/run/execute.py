@@ -115,8 +115,7 @@ def _slower(solved: Solved) -> Iterator[str]:
 def open_request(request: Request, stages: Stages) -> Opened:
     """Find the lane for ``request``, check the schema of its rows, and count them if no number of buckets is given.
 
-    Raises as :func:`sparkrank.run.lane.open_lane` does, :class:`sparkrank.base.errors.InputError` for a column that
-    cannot play its role, and :class:`sparkrank.base.errors.SpecError` for intervals that need data that grow.
+    Raises as :func:`sparkrank.run.lane.open_lane` does, and for a column that cannot play its role.
     """
     request.plan.uncertainty.validate_single_look()
     with stages.stage("open"):

@@ -28,13 +28,9 @@ if TYPE_CHECKING:
 def open_lane(request: Request) -> Lane:
     """The lane for ``request``: the one that it asks for, or under ``auto`` the first of ``LANES`` that takes it.
 
-    Lists and truth may be of different kinds. If one is a Spark DataFrame, or one is a path that Spark is to read and
-    the other a table in memory, Spark takes both. Spark also takes what Arrow reads differently from Spark, and a path
-    on another file system that Arrow cannot open: Spark may have credentials, or know a store, that Arrow has not. The
-    choice is logged with its reason.
-
-    Raises :class:`InputError` if there is no input, and :class:`SpecError` if the requested lane cannot take it, if
-    only Spark can and there is no session, or if memory for rows is given to a lane that holds none.
+    Spark takes both lists and truth if one is a DataFrame, or one a path for Spark and the other in memory, and what
+    Arrow reads differently or cannot open. The choice is logged. Raises :class:`InputError` if there is no input, and
+    :class:`SpecError` if the requested lane cannot take it, needs a session, or holds no rows in memory.
     """
     lane = _first_that_takes(request) if request.lane == AUTO else _asked(request)
     logging.getLogger(__name__).info("lane %s: %s", lane.name, shorten(lane.reason, MOST_SENTENCE))

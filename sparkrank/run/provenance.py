@@ -30,10 +30,9 @@ _HOW_IT_RUNS = {"engine": None, "day": None}
 
 
 def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[str] = ()) -> Origin:
-    """The hash of the spec and the name of the run. Equal requests have equal ones: a rerun leaves the same rows.
+    """The hash of the spec and the name of the run, equal for equal requests: a rerun leaves the same rows.
 
-    ``name`` is the day or the window, ``session`` the Spark settings that reading depended on, ``days`` the stored days
-    of a window.
+    ``name`` is the day or the window, ``session`` the settings that reading depended on, ``days`` those of a window.
     """
     spec_hash = spec.hash(session)
     asked = " ".join((spec_hash, name, *days, __version__))

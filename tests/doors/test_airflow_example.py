@@ -54,14 +54,12 @@ def _constant(name: str) -> list[str]:
     raise AssertionError(f"{EXAMPLE.name} has no {name}")
 
 
-@pytest.mark.parametrize("name", ["EVALUATE", "MERGE"])
-def test_its_commands_are_commands(name: str) -> None:
-    program, command, *words = [each.format(**WORDS) for each in _constant(name)]
-    assert program == "sparkrank"
-    found = commands.commands[command]
-    context = found.make_context(command, words, parent=click.Context(commands))
-    assert context.params["conf"] == WORDS["conf"]
-    assert context.meta["sparkrank.form"] == "json"
+def test_its_commands_are_commands() -> None:
+    for name in ("EVALUATE", "MERGE"):
+        program, command, *words = [word.format(**WORDS) for word in _constant(name)]
+        assert program == "sparkrank"
+        context = commands.commands[command].make_context(command, words, parent=click.Context(commands))
+        assert (context.params["conf"], context.meta["sparkrank.form"]) == (WORDS["conf"], "json")
     assert _constant("NOT_AGAIN") == (2, 3, 5)
 
 

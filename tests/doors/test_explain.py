@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import html
 import json
 import math
 import re
 from decimal import Decimal
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +58,8 @@ def test_ndcg_with_a_tie_and_a_row_that_is_not_in_the_list() -> None:
     }  # fmt: skip
     assert (ideal.columns["item"], ideal.columns["gain"]) == (("y", "w"), (2, 1))
     assert unlisted.columns == {"item": ("w",), "label": (1,)}
-    assert [(step.name, step.formula()) for step in found.steps] == [
-        ("dcg@3", "Σ contribution"),
-        ("ideal dcg@3", "Σ contribution (ideal list)"),
-        ("ndcg@3", "dcg@3 / ideal dcg@3"),
-    ]
+    texts = {"dcg@3": "Σ contribution", "ideal dcg@3": "Σ contribution (ideal list)", "ndcg@3": "dcg@3 / ideal dcg@3"}
+    assert {step.name: step.formula() for step in found.steps} == texts
     assert [step.value for step in found.steps] == pytest.approx([DCG, IDEAL, DCG / IDEAL])
     assert found.value == pytest.approx(DCG / IDEAL)
 
@@ -89,10 +86,17 @@ def test_an_undefined_value_and_what_it_counts() -> None:
     assert "rr = undefined, counted as 0" in str(zero)
 
 
-def test_what_a_group_weighs_in_a_mean() -> None:
+def test_weights_percentiles_and_ranks() -> None:
     rows = ROWS.append_column("worth", pa.array([3.0] * 4 + [1.0]))
-    found = sr.explain(rows, ["rr(weight=worth)", "gauc", "rr"], group={"user": "a"}, **COLUMNS)
-    assert [each.weight for each in found] == [3, 3, 1]  # gauc weighs by rows of the list
+    found = sr.explain(rows, ["rr(weight=worth)", "gauc", "rr", "median(rr)"], group={"user": "a"}, **COLUMNS)
+    assert [metric.weight for metric in found][:3] == [3, 3, 1]  # gauc weighs by rows of the list
+    *_, median = found
+    assert median.steps[-1].name == "rr"
+    assert any("median(rr) is the percentile of the values of all groups" in sentence for sentence in median.told)
+    rows = pa.table({"user": ["a"] * 2, "rank": [2, 1], "click": [1, 0], "item": ["x", "y"]})
+    of_ranks = sr.explain(rows, "rr", group={"user": "a"}, rank="rank", label="click", item="item").metric
+    assert [of_ranks.tables[0].columns[name] for name in ("rank", "item")] == [(1, 2), ("y", "x")]
+    assert of_ranks.value == 0.5
 
 
 def test_rows_that_are_rejected_are_counted_and_a_group_of_them_alone_is_said_so() -> None:
@@ -136,20 +140,21 @@ def test_keys_of_every_type_by_value_and_by_text(tmp_path: Path) -> None:
 def test_a_key_of_several_columns() -> None:
     rows = pa.table({"user": [1, 1, 2], "shop": ["x", "y", "x"], "score": [1.0, 2.0, 3.0], "click": [1, 0, 0]})
     asked = {"score": "score", "label": "click"}
-    found = sr.explain(rows, "rr", group={"user": "1", "shop": "x"}, **asked)
-    assert (found.keys[0].key, found.metric.value) == ({"user": 1, "shop": "x"}, 1)
-    with pytest.raises(sr.InputError) as raised:
-        sr.explain(rows, "rr", group={"user": 2, "shop": "y"}, **asked)
-    assert str(raised.value) == "no row has user=2, shop=y: each of the values is there, and no row has all of them"
-    with pytest.raises(sr.InputError, match=r"no row has user=1, shop=z \(nearest in shop: y\)"):
-        sr.explain(rows, "rr", group={"user": 1, "shop": "z"}, **asked)
+    (key,) = sr.explain(rows, "rr", group={"user": "1", "shop": "x"}, **asked).keys
+    assert (key.key, key.groups[0].rows) == ({"user": 1, "shop": "x"}, 1)
+    for group, sentence in (
+        ({"user": 2, "shop": "y"}, "user=2, shop=y: each of the values is there, and no row has all of them"),
+        ({"user": 1, "shop": "z"}, "user=1, shop=z (nearest in shop: y)"),
+    ):
+        with pytest.raises(sr.InputError) as raised:
+            sr.explain(rows, "rr", group=group, **asked)
+        assert str(raised.value).startswith(f"no row has {sentence}")
 
 
 def test_a_key_that_is_not_there_is_told_with_the_nearest() -> None:
     for users, asked, sentence in (
         ([40, 43, 90], 42, "no row has user=42 (nearest in user: 40, 43)"),
         (["anna", "bert", "carla"], "brt", 'no row has user=brt, did you mean "bert"? (nearest in user: bert, carla)'),
-        (["anna", "bert", "carla"], "naan", "no row has user=naan (nearest in user: carla)"),
         (["xanna", "bert"], "anna", "no row has user=anna (nearest in user: bert)"),
         ([1.5, 2.5], 2.0, "no row has user=2.0 (nearest in user: 1.5, 2.5)"),
         (["a\x1b[31m", "c"], "b", "no row has user=b (nearest in user: a\\x1b[31m, c)"),
@@ -157,34 +162,28 @@ def test_a_key_that_is_not_there_is_told_with_the_nearest() -> None:
         rows = pa.table({"user": users, "score": [1.0] * len(users), "click": [1] * len(users)})
         with pytest.raises(sr.InputError) as raised:
             sr.explain(rows, "rr", group={"user": asked}, score="score", label="click")
-        assert str(raised.value).replace("(nearest in user: anna, bert)", "") == sentence
+        assert str(raised.value) == sentence
 
 
-def test_groups_that_are_none() -> None:
+def test_what_a_call_cannot_explain(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = pa.table({"user": [1], "score": [1.0], "click": [1]})
-    cases: list[tuple[Any, str]] = [
-        ({}, "no group column is named: without groups there is none to explain"),
-        ({"user": None}, "group has None for user: rows without a key are in no group"),
-        ({"user": "x"}, "group has 'x' for user, which is no int64"),
-        ({"user": 2**80}, "which is no int64"),
-        ("user=1", "group is 'user=1': a mapping of columns to the values of one key"),
-        ({1: 2}, "a mapping of columns"),
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"group": {}}, "no group column is named: without groups there is none to explain"),
+        ({"group": {"user": None}}, "group has None for user: rows without a key are in no group"),
+        ({"group": {"user": "x"}}, "group has 'x' for user, which is no int64"),
+        ({"group": "user=1"}, "group is 'user=1': a mapping of columns to the values of one key"),
+        ({"group": {1: 2}}, "a mapping of columns"),
+        ({"models": ["scor"]}, 'models: there is no model "scor", did you mean "score"?'),
+        ({"metric": "ndgc"}, 'did you mean "ndcg"'),
+        ({"metric": []}, "metrics is empty"),
     ]
-    for group, sentence in cases:
+    for given, sentence in cases:
         with pytest.raises(sr.SpecError) as raised:
-            sr.explain(rows, "rr", group=group, score="score", label="click")
+            sr.explain(rows, **{"metric": "rr", "group": {"user": 1}, **given}, score="score", label="click")
         assert sentence in str(raised.value)
-
-
-def test_models_and_metrics_that_there_are_not() -> None:
-    cases: list[tuple[Any, dict[str, Any], str]] = [
-        ("rr", {"models": ["scor"]}, 'models: there is no model "scor", did you mean "score"?'),
-        ("ndgc", {}, 'did you mean "ndcg"'),
-        ([], {}, "metrics is empty"),
-    ]
-    for metric, more, sentence in cases:
-        with pytest.raises(sr.SpecError, match=re.escape(sentence)):
-            sr.explain(ROWS, metric, group={"user": "a"}, **more, **COLUMNS)
+    monkeypatch.setattr("sparkrank.engines.one_group.MOST_ROWS", 3)
+    with pytest.raises(sr.InputError, match="the groups have 4 rows: up to 3 are explained"):
+        sr.explain(ROWS, "rr", group={"user": "a"}, **COLUMNS)
 
 
 def test_a_truth_and_arrays_and_the_order_of_rows() -> None:
@@ -204,30 +203,8 @@ def test_a_truth_and_arrays_and_the_order_of_rows() -> None:
     assert shuffled == [plain, plain]
 
 
-def test_ranks_are_shown_as_they_are_given() -> None:
-    rows = pa.table({"user": ["a"] * 2, "rank": [2, 1], "click": [1, 0], "item": ["x", "y"]})
-    found = sr.explain(rows, "rr", group={"user": "a"}, rank="rank", label="click", item="item").metric
-    columns = found.tables[0].columns
-    assert (columns["rank"], columns["item"], found.value) == ((1, 2), ("y", "x"), 0.5)
-
-
-def test_a_percentile_is_explained_by_the_value_of_the_group() -> None:
-    found = sr.explain(ROWS, "median(rr)", group={"user": "a"}, **COLUMNS).metric
-    assert found.steps[-1].name == "rr"
-    assert any("median(rr) is the percentile of the values of all groups" in sentence for sentence in found.told)
-
-
 def _length(ranking: Any, metric: Any) -> Any:
     return ranking.length.astype(np.float64)
-
-
-def _registered(**more: Any) -> sr.GroupMetric:
-    return sr.register(
-        sr.GroupMetric(
-            name="rows_of_list", title="rows of a list", formula="rows with a score", undefined="never",
-            reference="ours", highest=math.inf, values=_length, **more,
-        )
-    )  # fmt: skip
 
 
 def _ones(ranking: Any, metric: Any) -> Arithmetic:
@@ -235,30 +212,26 @@ def _ones(ranking: Any, metric: Any) -> Arithmetic:
 
 
 def test_a_metric_from_outside_by_its_value_or_by_its_own_arithmetic() -> None:
-    for own in (True, False):
-        _registered(**({"arithmetic": _ones} if own else {}))
+    """And arithmetic that is none is a sentence."""
+    words = {"title": "rows of a list", "formula": "rows with a score", "undefined": "never", "reference": "ours"}
+    for own, sentence in (
+        ({}, None),
+        ({"arithmetic": _ones}, None),
+        ({"arithmetic": lambda ranking, metric: 3}, "arithmetic of rows_of_list is 3: Arithmetic.of(...) is needed"),
+        ({"arithmetic": lambda ranking, metric: 1 / 0}, "a function of the metric rows_of_list, raised ZeroDivisionE"),
+    ):
+        sr.register(sr.GroupMetric("rows_of_list", **words, highest=math.inf, values=_length, **own))
         try:
+            if sentence is not None:
+                with pytest.raises(sr.MetricError, match=re.escape(sentence)):
+                    sr.explain(ROWS, "rows_of_list", group={"user": "a"}, **COLUMNS)
+                continue
             found = sr.explain(ROWS, "rows_of_list", group={"user": "a"}, **COLUMNS).metric
         finally:
             CATALOG.remove("rows_of_list")
         assert (found.value, found.steps[-1].value) == (3, 3)
-        assert ("one" in found.tables[0].columns) == own
-        assert any("no arithmetic" in sentence for sentence in found.told) != own
-
-
-def test_arithmetic_from_outside_that_is_none_is_a_sentence() -> None:
-    cases: list[tuple[Any, str]] = [
-        (lambda ranking, metric: 3, "the arithmetic of rows_of_list is 3: Arithmetic.of(...) is needed"),
-        (lambda ranking, metric: 1 / 0, "arithmetic, a function of the metric rows_of_list, raised ZeroDivisionError"),
-    ]
-    for arithmetic, sentence in cases:
-        _registered(arithmetic=arithmetic)
-        try:
-            with pytest.raises(sr.MetricError) as raised:
-                sr.explain(ROWS, "rows_of_list", group={"user": "a"}, **COLUMNS)
-            assert sentence in str(raised.value)
-        finally:
-            CATALOG.remove("rows_of_list")
+        assert ("one" in found.tables[0].columns) == bool(own)
+        assert any("no arithmetic" in sentence for sentence in found.told) != bool(own)
 
 
 def test_every_declared_metric_can_be_explained() -> None:
@@ -282,32 +255,22 @@ def test_the_score_bins_of_a_pooled_metric() -> None:
 
 def test_parquet_is_read_where_the_key_may_be(tmp_path: Path) -> None:
     """Of ten row groups with 100 users each one alone can have user 250."""
-    users = np.repeat(np.arange(1000), 2)
-    rows = pa.table({"user": users, "score": np.arange(2000) / 2000, "click": [0, 1] * 1000})
-    pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=200)
-    request, _ = called.request_called(
-        str(tmp_path / "rows.parquet"), ["rr"],
-        {"score": "score", "label": "click", **INPUT_DEFAULTS}, group=["user"],
-    )  # fmt: skip
+    path = str(tmp_path / "rows.parquet")
+    rows = {"user": np.repeat(np.arange(1000), 2), "score": np.arange(2000) / 2000, "click": [0, 1] * 1000}
+    pq.write_table(pa.table(rows), path, row_group_size=200)
+    asked = {"score": "score", "label": "click", **INPUT_DEFAULTS}
+    request, _ = called.request_called(path, ["rr"], asked, group=["user"])
     sides = Sides.open(request.sides, request.roles, request.plan, {})
     keys = GroupKeys(("user",), ((250,), (251,)))
-    narrowed = sides.narrowed(keys.condition)
-    assert [split.read.args[0].rows for _, split in narrowed.splits(request.plan, 10**6)] == [200]
-    assert sum(each.read.args[0].rows for _, each in sides.splits(request.plan, 10**6)) == 2000
+    for some, count in ((sides.narrowed(keys.condition), 200), (sides, 2000)):
+        assert sum(split.read.args[0].rows for _, split in some.splits(request.plan, 10**6)) == count
     found = explain_request(request, keys, request.plan.metrics, ["score"], Stages())
     assert [(key.key["user"], key.groups[0].rows) for key in found.keys] == [(250, 2), (251, 2)]
 
 
-def test_a_group_of_too_many_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sparkrank.engines.one_group.MOST_ROWS", 3)
-    with pytest.raises(sr.InputError, match="the groups have 4 rows: up to 3 are explained"):
-        sr.explain(ROWS, "rr", group={"user": "a"}, **COLUMNS)
-
-
 HOSTILE = [
     "\x1b[31mred\x1b[0m", "a\nb\rc", "<script>alert(1)</script>", "\u202eevil", '"><img src=x onerror=alert(1)>',
-    "👍 ünï",
-    "x" * 500, "{{ 7 * 7 }}", "a\x00b",
+    "👍 ünï", "x" * 500, "a\x00b",
 ]  # fmt: skip
 
 
@@ -325,24 +288,9 @@ def test_names_of_strangers_are_shown_and_nobody_obeys_them() -> None:
         assert {metric["model"] for metric in found.to_dict()["groups"][0]["metrics"]} == {name, "b"}
 
 
-class _Texts(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-        self.tags: set[str] = set()
-
-    def handle_data(self, data: str) -> None:
-        self.found.append(data)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-
-
 def _parsed(page: str) -> tuple[set[str], str]:
     """The tags of a page, and all of its texts."""
-    parser = _Texts()
-    parser.feed(page)
-    return parser.tags, "".join(parser.found)
+    return set(re.findall(r"<(\w+)", page)), html.unescape(re.sub(r"<[^>]*>", "", page))
 
 
 def test_the_fragment_has_every_number_and_asks_for_nothing() -> None:
@@ -359,10 +307,8 @@ def test_the_fragment_has_every_number_and_asks_for_nothing() -> None:
 def test_models_stand_side_by_side_where_there_is_room() -> None:
     rows = ROWS.append_column("other", pa.array([0.1, 0.9, 0.5, 0.2, 0.3]))
     found = sr.explain(rows, "rr", group={"user": "a"}, score={"old": "score", "new": "other"}, label="click")
-    wide, narrow = found.text(width=300), found.text(width=60)
-    assert re.search(r"list of old +\| list of new", wide)
-    assert "\nlist of old\n" in narrow
-    assert "\nlist of new\n" in narrow
+    assert re.search(r"list of old +\| list of new", found.text(width=300))
+    assert re.search(r"\nlist of old\n(.|\n)*\nlist of new\n", found.text(width=60))
     assert "… and 2 more rows" in found.text(rows=1)
 
 
@@ -371,26 +317,16 @@ def test_models_stand_side_by_side_where_there_is_room() -> None:
 
 @pytest.fixture(scope="module")
 def conf(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A stored day of three models and a hundred groups, of which some have equal values and some none."""
+    """A stored day of two models and a hundred groups, of which some have equal values and some none."""
     folder = tmp_path_factory.mktemp("explained")
-    (folder / f"log/dt={DAY}").mkdir(parents=True)
     random = np.random.default_rng(3)
     count = 600
-    rows = pa.table(
-        {
-            "user": random.integers(0, 100, count),
-            "item": [f"i{each}" for each in random.integers(0, 30, count)],
-            "old": random.integers(0, 6, count) / 6,
-            "new": random.integers(0, 6, count) / 6,
-            "click": random.integers(0, 2, count),
-        }
-    )
-    pq.write_table(rows, folder / f"log/dt={DAY}/0.parquet")
+    rows = {"user": random.integers(0, 100, count), "item": [f"i{item}" for item in random.integers(0, 30, count)]}
+    rows |= {model: random.integers(0, 6, count) / 6 for model in ("old", "new")}
+    pq.write_table(pa.table({**rows, "click": random.integers(0, 2, count)}), folder / f"{DAY}.parquet")
+    columns = {"group": "user", "item": "item", "label": "click", "score": {"old": "old", "new": "new"}}
     document = {
-        "input": {
-            "path": f"{folder}/log/dt={{date}}",
-            "columns": {"group": "user", "item": "item", "label": "click", "score": {"old": "old", "new": "new"}},
-        },
+        "input": {"path": f"{folder}/{{date}}.parquet", "columns": columns},
         "metrics": ["ndcg@5", "rr", "auc"],
         "output": {"path": f"{folder}/out"},
         "engine": {"lane": "local"},
@@ -415,7 +351,7 @@ def _document(conf: str, capsys: pytest.CaptureFixture[str], *words: str) -> dic
 def test_both_doors_explain_alike(conf: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The command reads the day of the spec, the call the rows; ndcg@7 is no metric of the spec."""
     found = _document(conf, capsys, "--group", "user=42", "ndcg@5", "--metric", "ndcg@7", "--metric", "auc")
-    rows = pq.read_table(Path(conf).parent / f"log/dt={DAY}")
+    rows = pq.read_table(Path(conf).parent / f"{DAY}.parquet")
     columns = {"score": {"new": "new", "old": "old"}, "label": "click", "item": "item"}
     by_call = sr.explain(rows, ["ndcg@5", "ndcg@7", "auc"], group={"user": 42}, **columns)
     assert found["groups"] == json.loads(json.dumps(by_call.to_dict()["groups"]).replace("NaN", "null"))
@@ -425,23 +361,20 @@ def test_both_doors_explain_alike(conf: str, capsys: pytest.CaptureFixture[str])
 
 
 def test_the_worst_groups_are_those_of_the_group_table(conf: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """An undefined group counts as 0 where the definitions say so, and so is among the worst."""
+    """An undefined group counts as 0 where the definitions say so, and so is among the worst. And those that moved."""
     settings = ["--set", "definitions.undefined=zero"]
     assert exit_code("evaluate", "--quiet", "--conf", conf, "--date", DAY, *settings) == 0
     found = _document(conf, capsys, "--worst", "20", "--model", "new", "rr", *settings)
     own = [(row["rr"], row["user"]) for row in _groups(conf) if row["model"] == "new"]
     counted = [(0.0 if math.isnan(value) else value, user) for value, user in own]
-    assert [each["key"]["user"] for each in found["groups"]] == [user for _, user in sorted(counted)[:20]]
-    assert {metric["model"] for each in found["groups"] for metric in each["metrics"]} == {"new"}
-
-
-def test_the_groups_that_moved_most_are_those_of_the_group_table(conf: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert [group["key"]["user"] for group in found["groups"]] == [user for _, user in sorted(counted)[:20]]
+    assert {metric["model"] for group in found["groups"] for metric in group["metrics"]} == {"new"}
     assert exit_code("evaluate", "--quiet", "--conf", conf, "--date", DAY) == 0
     found = _document(conf, capsys, "--moved", "15", "--models", "old", "new", "ndcg@5")
     values = {(row["user"], row["model"]): row["ndcg@5"] for row in _groups(conf)}
     moved = [(-abs(values[user, "new"] - values[user, "old"]), user) for user in {user for user, _ in values}]
-    ranked = sorted(each for each in moved if not math.isnan(each[0]) and each[0] < 0)
-    assert [each["key"]["user"] for each in found["groups"]] == [user for _, user in ranked[:15]]
+    ranked = sorted(pair for pair in moved if not math.isnan(pair[0]) and pair[0] < 0)
+    assert [group["key"]["user"] for group in found["groups"]] == [user for _, user in ranked[:15]]
 
 
 REFUSED = [
@@ -454,9 +387,7 @@ REFUSED = [
     (["rr", "--group", "user=1", "--models", "old", "new"], 2, "--models is for --moved"),
     (["rr", "--group", "user"], 2, "--group user has no value: write it as column=value"),
     (["rr", "--group", "usr=1"], 2, 'group names "usr", did you mean "user"?'),
-    (["rr", "--group", "user=x"], 2, "group has 'x' for user, which is no int64"),
     (["rr", "--group", "user=100042"], 4, "no row has user=100042 (nearest in user: "),
-    (["ndgc", "--group", "user=1"], 2, 'did you mean "ndcg"?'),
     (["rr", "--worst", "0", "--model", "old"], 2, "0 is not in the range"),
     (["ap@77", "--worst", "2", "--model", "old"], 2, 'has no metric "ap@77"'),
     (["rr", "--group", "user=1", "--html", "page.html"], 2, "writes no --html: a notebook shows"),
@@ -484,8 +415,8 @@ def test_text_formats_and_folders(tmp_path: Path, capsys: pytest.CaptureFixture[
     (tmp_path / "log").mkdir()
     (tmp_path / "log/0.csv").write_text("user,score,click\n007,0.5,1\n7,0.25,1\n007,0.75,0\n", encoding="utf-8")
     conf = _least(tmp_path, "rr", format="csv", options={"header": "true"})
-    found = _document(conf, capsys, "--group", "user=007", "rr")
-    assert (found["groups"][0]["key"], found["groups"][0]["metrics"][0]["value"]) == ({"user": "007"}, 0.5)
+    (group,) = _document(conf, capsys, "--group", "user=007", "rr")["groups"]
+    assert (group["key"], group["metrics"][0]["value"]) == ({"user": "007"}, 0.5)
 
 
 def test_rows_are_rejected_as_the_day_of_the_spec_rejects_them(

@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sparkrank.cli import main
+from tests.jobs.conftest import differing
+from tests.support.commands import exit_code
 
 pytestmark = pytest.mark.job
 
@@ -31,15 +33,12 @@ def test_a_day_twice_and_in_every_lane(
     for code, printed in submit_in_turn(day, [*day, *in_frame], stops=True):
         assert code == 0, printed
     after = stored()
-
-    for name in ("metrics", "groups", "blocks", "curves", "states", "quality"):
-        pd.testing.assert_frame_equal(before[name], after[name], check_exact=True)
+    assert differing(before, after) == []
     assert len(after["runs"]) == 1
     assert len([run for run in (tmp_path / "tables/_runs").iterdir() if run.is_dir()]) == 2
 
     rows = pd.read_parquet(log / f"dt={DAY}")
     metrics, groups, runs = after["metrics"], after["groups"], after["runs"].iloc[0]
-    assert set(metrics["model"]) == {"production", "candidate"}
     assert len(metrics) == 2 * 6
     assert len(groups) == 2 * rows["user_id"].nunique()
     assert (after["quality"].set_index("check").loc["rows read", "count"]) == len(rows)
@@ -47,21 +46,13 @@ def test_a_day_twice_and_in_every_lane(
     ap = metrics.set_index(["model", "metric"]).loc[("production", "ap")]
     in_groups = groups.loc[groups["model"] == "production", "ap"]
     assert ap["value"] == pytest.approx(in_groups.mean(), abs=1e-12)
-    assert ap["n_undefined"] == in_groups.isna().sum()
-    assert (ap["n_groups"], ap["n_rows"]) == (len(in_groups), len(rows))
+    assert (ap["n_undefined"], ap["n_groups"], ap["n_rows"]) == (in_groups.isna().sum(), len(in_groups), len(rows))
     blocks = after["blocks"].query("model == 'production' and rule == 'digits=1'")
     assert (blocks["pos"].sum(), blocks["neg"].sum()) == (rows["clicked"].sum(), (rows["clicked"] == 0).sum())
-    assert blocks["score_sum"].sum() == pytest.approx(rows["score"].sum(), abs=1e-9)
-    roc = after["curves"].query("model == 'production' and curve == 'roc'").sort_values("point")
-    area = ((roc["y"] + roc["y"].shift()) / 2 * roc["x"].diff()).sum()
-    assert area == pytest.approx(metrics.set_index(["model", "metric"]).loc[("production", "auc"), "value"], abs=1e-4)
-    definitions = json.loads(runs["spec"])["definitions"]
-    assert (definitions["ties"], definitions["undefined"]) == ("expected", "skip")
+    assert json.loads(runs["spec"])["definitions"]["ties"] == "expected"
     assert set(json.loads(runs["stages"])) == {"open", "count", "evaluate", "check"}
     assert (runs["status"], runs["lane"], runs["rows"]) == ("done", "scan", len(rows))
-    assert runs["lane_reason"] == "the input is Parquet named by path"
 
-    assert "production" in first.stdout
     assert "\nLane: scan (the input is Parquet named by path)\n" in first.stdout
     assert str(tmp_path / "tables/metrics" / f"day={DAY}") in first.stdout
     assert "\r" not in first.stdout  # no progress line where no terminal is
@@ -72,10 +63,8 @@ def test_a_day_twice_and_in_every_lane(
         main([*local, "--set", f"output.path={tmp_path}/local"])
         main([*local, "--set", "output.groups=false"])
     for lane in ("frame", "local"):
-        found = stored(lane)
-        assert found["runs"]["lane"].tolist() == [lane]
-        for name in ("metrics", "groups", "blocks", "states", "quality"):
-            pd.testing.assert_frame_equal(found[name], after[name], check_exact=True, check_dtype=False)
+        assert stored(lane)["runs"]["lane"].tolist() == [lane]
+        assert differing(stored(lane), after) == []
     assert not list((tmp_path / "tables/groups").iterdir())  # which the last run was not asked for
     assert (tmp_path / "tables/metrics" / f"day={DAY}").is_symlink()
 
@@ -84,10 +73,7 @@ UNUSABLE = {
     "2025-12-31": "there is no parquet input at",
     "2026-01-01": "the input has no rows",
     "2026-01-02": 'the label column "clicked" is not in the input',
-    "2026-01-03": 'the label column "clicked" is of type string: a number is needed',
     "2026-01-04": "0.1667% of the rows cannot be evaluated (1 NaN score): max_bad_fraction allows 0.0000%, and",
-    "2026-01-05": "0.1667% of the rows cannot be evaluated (1 null or NaN group key)",
-    "2026-01-06": "0.1667% of the rows cannot be evaluated (1 NaN or infinite label)",
 }
 
 
@@ -127,63 +113,36 @@ def test_a_worker_that_fails_is_told_last(submit, spec, tmp_path: Path) -> None:
     assert not (tmp_path / "tables").exists()
 
 
-def test_spark_logs_what_its_user_asks_for(submit, spec) -> None:
-    asked = ("--master", "local[2]", "--conf", "spark.log.level=INFO")
-    done = submit("evaluate.py", "--conf", spec(), "--date", "2025-12-31", spark=asked)
-    assert done.returncode == 4, done.stdout
-    assert "INFO SparkContext: Successfully stopped SparkContext" in done.stdout
-    assert "\nsparkrank: there is no parquet input at" in done.stdout
-
-
 def test_a_day_of_bad_rows_alone_is_told_by_the_exit_code(spec, tmp_path: Path, capsys) -> None:
     """Also where the group table is written by those who solve buckets, which have no group then."""
-    (tmp_path / "bad").mkdir()
     nothing = pa.nulls(2, pa.int64())
     columns = {"user_id": nothing, "item_id": nothing, "score": [0.5, 0.5], "other": [0.5, 0.5], "clicked": [0, 1]}
-    pq.write_table(pa.table(columns), tmp_path / "bad" / "0.parquet")
-    conf = spec(input__path=str(tmp_path / "bad"), engine__lane="local")
-    with pytest.raises(SystemExit) as ended:
-        main(["evaluate", "--conf", conf, "--date", DAY])
-    assert ended.value.code == 4
-    assert "100.0000% of the rows cannot be evaluated (2 null or NaN group key)" in capsys.readouterr().err
-    assert not (tmp_path / "tables").exists()
-    with pytest.raises(SystemExit) as ended:
-        main(["evaluate", "--conf", conf, "--date", DAY, "--set", "quality.max_bad_fraction=1"])
-    assert ended.value.code == 4
-    assert "no row is left to evaluate (2 null or NaN group key)" in capsys.readouterr().err
-    assert not (tmp_path / "tables" / "metrics").exists()
+    pq.write_table(pa.table(columns), tmp_path / "bad.parquet")
+    conf = spec(input__path=str(tmp_path / "bad.parquet"), engine__lane="local")
+    for allowed, sentence in (
+        (0, "100.0000% of the rows cannot be evaluated (2 null or NaN group key)"),
+        (1, "no row is left to evaluate (2 null or NaN group key)"),
+    ):
+        words = ("evaluate", "--conf", conf, "--date", DAY, "--set", f"quality.max_bad_fraction={allowed}")
+        assert exit_code(*words) == 4
+        assert sentence in capsys.readouterr().err
+        assert not (tmp_path / "tables" / "metrics").exists()
 
 
 @pytest.mark.parametrize(
-    ("changes", "arguments", "sentence"),
+    ("arguments", "sentence"),
     [
-        ({"input__pth": "x"}, [], 'unknown key "input.pth", did you mean "path"?'),
-        ({"metrics": ["ndgc@10"]}, [], 'metrics[0]: unknown metric "ndgc"'),
-        ({"input__columns__label": "user_id"}, [], 'column "user_id" is both group and label'),
-        ({"definitions__ties": "expcted"}, [], 'ties is "expcted", did you mean "expected"?'),
-        ({"metrics": ["ap(over=hits)"]}, [], "ap(over=hits) is not computed under ties=expected"),
-        ({}, ["--set", "engine.lane=warp"], "engine.lane is 'warp'"),
-        ({"output__path": ""}, [], "output.path is '': a text that is not empty is needed"),
-        ({"output__curves": 5}, [], "output.curves is 5: a number of at least 10 is needed"),
-        ({"metrics": ["gini"]}, ["--set", "input.columns.item=null"], "gini counts items, but no item column is named"),
-        ({"metrics": ["rbo(ref=reference_rank)"]}, [], "but no reference_rank column is named"),
-        ({}, ["--dat", DAY], "No such option"),
-        ({}, ["--date", "19.11.2026"], "is not a day"),  # the last word holds
+        (["--date", DAY, "--set", "input.pth=x"], 'unknown key "input.pth", did you mean "path"?'),
+        (["--date", DAY, "--set", "metrics=[ndgc@10]"], 'metrics[0]: unknown metric "ndgc"'),
+        (["--date", DAY, "--set", "input.columns.label=user_id"], 'column "user_id" is both group and label'),
+        (["--dat", DAY], "No such option"),
+        (["--date", "19.11.2026"], "is not a day"),
+        ([], "no day is given"),
     ],
 )
 def test_a_wrong_request_is_exit_2_before_anything_starts(
-    spec, capsys, monkeypatch: pytest.MonkeyPatch, changes, arguments, sentence: str
+    spec, capsys, monkeypatch: pytest.MonkeyPatch, arguments: list[str], sentence: str
 ) -> None:
     monkeypatch.setattr("sparkrank.run.session.spark_session", lambda name: pytest.fail("Spark started"))
-    with pytest.raises(SystemExit) as ended:
-        main(["evaluate", "--conf", spec(**changes), "--date", DAY, *arguments])
-    assert ended.value.code == 2
-    assert sentence in capsys.readouterr().err
-
-
-def test_a_missing_day_is_exit_2(spec, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sparkrank.run.session.spark_session", lambda name: pytest.fail("Spark started"))
-    with pytest.raises(SystemExit) as ended:
-        main(["evaluate", "--conf", spec()])
-    assert ended.value.code == 2
-    assert "no day is given" in _last_of_few(capsys.readouterr().err, most=1)
+    assert exit_code("evaluate", "--conf", spec(), *arguments) == 2
+    assert sentence in _last_of_few(capsys.readouterr().err, most=2)

@@ -60,71 +60,65 @@ def test_the_direction_of_every_metric(name: str) -> None:
         assert evaluator.setMetricName(percentile).isLargerBetter() is (values[0] > values[1])
 
 
-@KINDS
-def test_a_metric_whose_best_value_lies_in_the_middle_chooses_nothing(kind: type[RankingMetricEvaluator]) -> None:
-    with pytest.raises(sr.SpecError, match=r"^metricName is 'copc', whose best value lies in the middle"):
-        kind(metricName="copc")
-
-
 def test_a_registered_metric_has_the_direction_of_its_declaration() -> None:
     from examples.outside_metric import MEAN_POSITION
 
     sr.register(MEAN_POSITION)
     evaluator = RankingMetricEvaluator(metricName="mean_position@10", groupCol="user", predictionCol="good")
-    assert evaluator.evaluate(ROWS) == (1 + 2 + 1 + 2) / 4
-    assert not evaluator.isLargerBetter()
+    assert (evaluator.evaluate(ROWS), evaluator.isLargerBetter()) == ((1 + 2 + 1 + 2) / 4, False)
 
 
 @KINDS
-@pytest.mark.parametrize("metric", ["ndcg@2", "auc", "ap(over=min_k_relevant)@2", "f1(threshold=0.4)", "gauc"])
+@pytest.mark.parametrize("metric", ["auc", "ap(over=min_k_relevant)@2"])
 def test_the_value_is_that_of_evaluate(kind: type[RankingMetricEvaluator], metric: str) -> None:
     evaluator = kind(metricName=metric, groupCol="user", predictionCol="bad")
+    frame = ROWS.to_pandas()
+    before = frame.copy()
     expected = sr.evaluate(ROWS, [metric], group="user", score="bad", label="label")[metric]
-    assert evaluator.evaluate(ROWS) == expected
-    assert evaluator.evaluate(ROWS.to_pandas()) == expected
+    assert evaluator.evaluate(ROWS) == evaluator.evaluate(frame) == expected
+    pd.testing.assert_frame_equal(frame, before)
 
 
 def test_every_definition_reaches_the_evaluation() -> None:
     """Worked by hand: an item stands twice in the list of a, and the only row of b has no label."""
     columns = {"user": list("aaab"), "item": [1, 1, 2, 3], "prediction": [0.9, 0.8, 0.8, 0.5], "label": [0, 1, 1, None]}
     rows = pa.table(columns)
-    evaluator = RankingMetricEvaluator(metricName="rr", groupCol="user", itemCol="item")
-    assert evaluator.evaluate(rows) == 1 / 2  # of a; b has nothing relevant
-    assert evaluator.copy({evaluator.undefined: "zero"}).evaluate(rows) == (1 / 2 + 0) / 2
-    assert evaluator.copy({evaluator.undefined: "one"}).evaluate(rows) == (1 / 2 + 1) / 2
-    at_three = evaluator.copy({evaluator.metricName: "p@3"})
-    assert at_three.evaluate(rows) == (2 / 3 + 0) / 2
-    assert at_three.copy({at_three.population: "truth"}).evaluate(rows) == 2 / 3
     unlisted = rows.set_column(2, "prediction", pa.array([0.9, 0.8, 0.8, None]))
-    assert at_three.copy({at_three.unretrieved: "skip"}).evaluate(unlisted) == 2 / 3
-    unjudged = rows.set_column(3, "label", pa.array([None, 1, 1, 0]))
-    assert evaluator.evaluate(unjudged) == 1 / 2
-    assert evaluator.copy({evaluator.unjudged: "drop"}).evaluate(unjudged) == 1
-    all_relevant = rows.set_column(3, "label", pa.array([1, 1, 1, 0]))
-    assert at_three.evaluate(all_relevant) == (3 / 3 + 0) / 2
-    assert at_three.copy({at_three.duplicates: "once"}).evaluate(all_relevant) == (2 / 3 + 0) / 2
+    unjudged, all_relevant, one_relevant = (
+        rows.set_column(3, "label", pa.array(labels)) for labels in ([None, 1, 1, 0], [1, 1, 1, 0], [0, 1, 0, None])
+    )
+    for metric, log, values in (
+        ("rr", rows, {"": 1 / 2, "undefined=zero": (1 / 2 + 0) / 2, "undefined=one": (1 / 2 + 1) / 2}),  # b has none
+        ("p@3", rows, {"": (2 / 3 + 0) / 2, "population=truth": 2 / 3}),
+        ("p@3", unlisted, {"unretrieved=skip": 2 / 3}),
+        ("rr", unjudged, {"": 1 / 2, "unjudged=drop": 1}),
+        ("p@3", all_relevant, {"": (3 / 3 + 0) / 2, "duplicates=once": (2 / 3 + 0) / 2}),
+        ("p@2", rows, {"population=truth": 1 / 2}),
+        # the relevant row is second or third
+        ("p@2", one_relevant, {"": 1 / 4, "ties=best": 1 / 2, "ties=worst": 0}),
+    ):
+        for setting, value in values.items():
+            given = dict([setting.split("=")] if setting else [])
+            if log is one_relevant:
+                given["population"] = "truth"
+            evaluator = RankingMetricEvaluator(metricName=metric, groupCol="user", itemCol="item", **given)
+            assert evaluator.evaluate(log) == value, (metric, setting)
     with pytest.raises(sr.InputError, match="duplicates=error"):
-        at_three.copy({at_three.duplicates: "error"}).evaluate(rows)
-    ties = evaluator.copy({evaluator.metricName: "p@2", evaluator.population: "truth"})
-    assert ties.evaluate(rows) == 1 / 2
-    one_relevant = rows.set_column(3, "label", pa.array([0, 1, 0, None]))
-    assert ties.evaluate(one_relevant) == 1 / 4  # it is second or third
-    assert ties.copy({ties.ties: "best"}).evaluate(one_relevant) == 1 / 2
-    assert ties.copy({ties.ties: "worst"}).evaluate(one_relevant) == 0
+        RankingMetricEvaluator(metricName="rr", groupCol="user", itemCol="item", duplicates="error").evaluate(rows)
 
 
 def test_weights_presets_and_several_group_columns() -> None:
     columns = {"user": list("aaaa"), "device": list("xxyy"), "prediction": [0.9, 0.1, 0.2, 0.8], "label": [1, 0, 1, 0]}
     rows = pa.table({**columns, "w": [3.0, 1.0, 1.0, 1.0]})
-    evaluator = RankingMetricEvaluator(metricName="rr")
-    assert evaluator.copy({evaluator.groupCol: ("user", "device")}).evaluate(rows) == (1 + 1 / 2) / 2
-    assert evaluator.copy({evaluator.groupCol: "user"}).evaluate(rows) == 1
-    weighted = RankingMetricEvaluator(metricName="auc", weightCol="w")  # 3 of 4 pairs of weight are in order: 6 / 8
-    assert weighted.evaluate(rows) == (3 * 2 + 1 * 1) / 8
-    hits = RankingMetricEvaluator(metricName="hits@1", preset="ranx", groupCol=["user", "device"])
-    assert hits.evaluate(rows) == (1 + 0) / 2
-    dense = RankingMetricEvaluator(metricName="rr", preset="rectools", positions="dense", groupCol=["user", "device"])
-    assert dense.evaluate(rows) == (1 + 1 / 2) / 2
+    by_device = {"groupCol": ("user", "device")}
+    for given, value in (
+        ({"metricName": "rr", **by_device}, (1 + 1 / 2) / 2),
+        ({"metricName": "rr", "groupCol": "user"}, 1),
+        ({"metricName": "auc", "weightCol": "w"}, (3 * 2 + 1 * 1) / 8),  # of 4 * 2 pairs of weight
+        ({"metricName": "hits@1", "preset": "ranx", **by_device}, (1 + 0) / 2),
+        ({"metricName": "rr", "preset": "rectools", "positions": "dense", **by_device}, (1 + 1 / 2) / 2),
+    ):
+        assert RankingMetricEvaluator(**given).evaluate(rows) == value, given
 
 
 def test_labels_and_groups_are_read_where_the_metric_has_to_do_with_them() -> None:
@@ -141,11 +135,11 @@ def test_labels_and_groups_are_read_where_the_metric_has_to_do_with_them() -> No
     [
         ({"metricName": "ndgc@10"}, 'metricName: unknown metric "ndgc" in "ndgc@10", did you mean "ndcg"?'),
         ({"metricName": ["ndcg@10"]}, "metricName is ['ndcg@10']: the text of one metric is needed"),
+        ({"metricName": "copc"}, "metricName is 'copc', whose best value lies in the middle"),
         ({"groupCol": ["a", 1]}, "groupCol is ['a', 1]: the name of a column, or a list of names, is needed"),
         ({"predictionCol": 7}, "predictionCol is 7: the name of a column, a text, is needed"),
         ({"preset": "rankx"}, "preset is 'rankx', did you mean \"ranx\"? (allowed: trec_eval, mllib"),
         ({"maxBadFraction": 1.5}, "maxBadFraction is 1.5: a number from 0 to 1 is allowed"),
-        ({"maxBadFraction": True}, "maxBadFraction is True: a number from 0 to 1 is allowed"),
         ({"buckets": 0}, "buckets is 0: an int from 1 to 65536 is allowed"),
         *(({name: "wurst"}, f"{name} is 'wurst'") for name in ALLOWED),
     ],
@@ -159,7 +153,7 @@ def test_a_value_that_is_not_allowed(kind: type[RankingMetricEvaluator], given: 
     param = evaluator.getParam(name)
     for sets in (
         lambda: kind(**given),
-        lambda: evaluator.setParams(metricName="ap", **given) if name != "metricName" else evaluator.setParams(**given),
+        lambda: evaluator.setParams(**{"metricName": "ap", **given}),
         lambda: getattr(evaluator, f"set{name[0].upper()}{name[1:]}")(value),
         lambda: evaluator.set(param, value),
         lambda: evaluator.evaluate(None, {param: value}),
@@ -175,24 +169,20 @@ def test_a_value_that_is_not_allowed(kind: type[RankingMetricEvaluator], given: 
     [
         ({"metricName": "ndcg@10", "weightCol": "w", "groupCol": "u"}, 'weight="w" multiplies what a row counts'),
         ({"metricName": "err", "groupCol": "u"}, "err is not computed under ties=expected"),
-        ({"metricName": "coverage", "groupCol": "u"}, "coverage counts items, but no item column is named"),
         ({"metricName": "rr", "groupCol": "u", "labelCol": "u"}, 'column "u" is both group and label'),
-        ({"metricName": "rr", "groupCol": "u", "preset": "rectools"}, "positions=given takes ranks as positions"),
         ({"metricName": "novelty", "preset": "replay", "groupCol": "u"}, "metricName: novelty of RePlay is"),
     ],
     ids=str,
 )
 def test_values_that_do_not_go_together(given: dict, sentence: str) -> None:
     """The constructor says so; setters, after which others may come, leave it to evaluate, which reads nothing."""
-    with pytest.raises(sr.SpecError) as caught:
-        RankingMetricEvaluator(**given)
-    assert str(caught.value).startswith(sentence)
     evaluator = RankingMetricEvaluator()
     for name, value in given.items():
         getattr(evaluator, f"set{name[0].upper()}{name[1:]}")(value)
-    with pytest.raises(sr.SpecError) as caught:
-        evaluator.evaluate(None)
-    assert str(caught.value).startswith(sentence)
+    for refused in (lambda: RankingMetricEvaluator(**given), lambda: evaluator.evaluate(None)):
+        with pytest.raises(sr.SpecError) as caught:
+            refused()
+        assert str(caught.value).startswith(sentence)
 
 
 def test_a_metric_of_groups_without_a_group() -> None:
@@ -210,20 +200,10 @@ def test_none_takes_a_param_back() -> None:
 
 @KINDS
 def test_setters_getters_copies_and_explanations(kind: type[RankingMetricEvaluator]) -> None:
-    values = {
-        "metricName": "auc",
-        "groupCol": ["user", "query"],
-        "predictionCol": "p",
-        "labelCol": "l",
-        "itemCol": "i",
-        "weightCol": "w",
-        "referenceRankCol": "r",
-        "preset": "ranx",
-        **{name: allowed[-1] for name, allowed in ALLOWED.items()},
-        "positions": "dense",
-        "maxBadFraction": 0.25,
-        "buckets": 3,
-    }
+    columns = {"predictionCol": "p", "labelCol": "l", "itemCol": "i", "weightCol": "w", "referenceRankCol": "r"}
+    values = {"metricName": "auc", "groupCol": ["user", "query"], **columns, "preset": "ranx"}
+    values |= {name: allowed[-1] for name, allowed in ALLOWED.items()}
+    values |= {"positions": "dense", "maxBadFraction": 0.25, "buckets": 3}
     evaluator = kind()
     assert {param.name for param in evaluator.params} == values.keys()
     for method in (kind.__init__, kind.setParams):
@@ -232,15 +212,12 @@ def test_setters_getters_copies_and_explanations(kind: type[RankingMetricEvaluat
         title = f"{name[0].upper()}{name[1:]}"
         assert getattr(evaluator, f"set{title}")(value) is evaluator
         assert getattr(evaluator, f"get{title}")() == value
+        assert re.search(rf"^{name}: \w.* \(.*current: ", evaluator.explainParams(), re.MULTILINE)
+    assert all(preset in evaluator.explainParam("preset") for preset in PRESETS)
     assert {param.name: value for param, value in evaluator.extractParamMap().items()} == values
     copied = evaluator.copy({evaluator.metricName: "logloss"})
     assert (copied.getMetricName(), evaluator.getMetricName(), copied.uid) == ("logloss", "auc", evaluator.uid)
     assert (copied.isLargerBetter(), evaluator.isLargerBetter()) == (False, True)
-    explained = evaluator.explainParams()
-    for name in values:
-        assert re.search(rf"^{name}: \w.* \(.*current: ", explained, re.MULTILINE)
-    for preset in PRESETS:
-        assert preset in evaluator.explainParam("preset")
     again = pickle.loads(pickle.dumps(evaluator))  # noqa: S301 - our own
     assert again.extractParamMap() == evaluator.extractParamMap()
 
@@ -250,12 +227,8 @@ def test_a_nan_prediction_is_a_bad_row() -> None:
     evaluator = RankingMetricEvaluator(metricName="rr", groupCol="user")
     with pytest.raises(sr.InputError) as caught:
         evaluator.evaluate(rows)
-    assert str(caught.value) == (
-        "50.0000% of the rows cannot be evaluated (1 NaN score): max_bad_fraction allows 0.0000%, and a null score "
-        "means not retrieved; ALS predicts NaN for a user or an item that is not in its training data: "
-        'coldStartStrategy="drop" of ALS leaves these rows out, and maxBadFraction of the evaluator allows a share of '
-        "them"
-    )
+    assert str(caught.value).startswith("50.0000% of the rows cannot be evaluated (1 NaN score)")
+    assert 'not in its training data: coldStartStrategy="drop" of ALS leaves these rows out' in str(caught.value)
     assert evaluator.setMaxBadFraction(0.5).evaluate(rows) == 1
     other = pa.table({"user": ["a", None], "prediction": [0.5, 0.5], "label": [1, 0]})
     with pytest.raises(sr.InputError, match="1 null or NaN group key") as caught:
@@ -266,19 +239,12 @@ def test_a_nan_prediction_is_a_bad_row() -> None:
 def test_an_undefined_metric_is_no_value() -> None:
     """Without a relevant row; the loss of a probability is defined for them."""
     rows = pa.table({"user": ["a", "a"], "prediction": [0.5, 0.25], "label": [0, 0]})
-    evaluator = RankingMetricEvaluator(metricName="auc", groupCol="user")
-    told = r"auc is undefined for these rows \(.*\), and of models without a value none is the best$"
-    with pytest.raises(sr.InputError, match=told):
-        evaluator.evaluate(rows)
-    told = r"ndcg@10 is undefined in every group \(.*\), and of models .*: undefined=zero counts such groups"
-    with pytest.raises(sr.InputError, match=told):
-        evaluator.setMetricName("ndcg@10").evaluate(rows)
+    evaluator = RankingMetricEvaluator(groupCol="user")
+    for metric, sentence in (
+        ("auc", r"auc is undefined for these rows \(.*\), and of models without a value none is the best$"),
+        ("ndcg@10", r"ndcg@10 is undefined in every group \(.*\), and of models .*: undefined=zero counts such groups"),
+    ):
+        with pytest.raises(sr.InputError, match=sentence):
+            evaluator.setMetricName(metric).evaluate(rows)
     assert evaluator.setUndefined("zero").evaluate(rows) == 0
     assert evaluator.setMetricName("logloss").evaluate(rows) > 0
-
-
-def test_a_frame_of_pandas_is_not_changed() -> None:
-    rows = pd.DataFrame({"user": ["a", "a"], "prediction": [0.5, 0.25], "label": [1, 0]})
-    before = rows.copy()
-    assert RankingMetricEvaluator(metricName="rr", groupCol="user").evaluate(rows) == 1
-    pd.testing.assert_frame_equal(rows, before)

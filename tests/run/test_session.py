@@ -20,28 +20,24 @@ OVER_CONNECT = {
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """What a session is started with, after ``spark_session``; the properties of the JVM are in ``properties``."""
+    """What a session is started with, after ``spark_session``."""
     given: dict[str, str] = {}
 
     class Builder:
         def appName(self, name: str) -> Builder:  # noqa: N802 - as Spark calls it
-            given["name"] = name
-            return self
+            return self.config("name", name)
 
         def config(self, key: str, value: str) -> Builder:
             given[key] = value
             return self
 
-        def getOrCreate(self) -> Session:  # noqa: N802
-            return Session()
+        def getOrCreate(self) -> type:  # noqa: N802
+            return Session
 
     class Session:
         builder = Builder()
         conf = {"spark.sql.execution.arrow.maxRecordsPerBatch": "7"}  # noqa: RUF012 - as Spark's, it has a get
-
-        @staticmethod
-        def getActiveSession() -> None:  # noqa: N802
-            return None
+        getActiveSession = staticmethod(lambda: None)  # noqa: N815
 
     import pyspark.sql
 
@@ -78,58 +74,43 @@ def test_errors_alone_where_nobody_has_said(started: dict[str, str], monkeypatch
             assert level(started) == expected, master
 
 
-@pytest.mark.parametrize(
-    ("master", "said", "environment", "expected"),
-    [
+def test_workers_of_this_machine_run_this_python_unless_somebody_has_said(
+    started: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A session that is here already is not ours, and of other machines nobody knows what they have."""
+    for master, said, environment, expected in (
         ("local[2]", None, None, sys.executable),
         (None, None, None, sys.executable),
         ("local-cluster[2,1,1024]", None, None, None),  # as a cluster: nobody has to be right about its machines
         ("yarn", None, None, None),
-        ("spark://host:7077", None, None, None),
         ("local[2]", "/theirs", None, None),  # spark-submit has told Spark
         ("local[2]", None, "/theirs", "/theirs"),
-    ],
-)
-def test_workers_of_this_machine_run_this_python_unless_somebody_has_said(
-    started: dict[str, str], monkeypatch: pytest.MonkeyPatch, master: str | None, said: str | None,
-    environment: str | None, expected: str | None,
-) -> None:  # fmt: skip
-    """A session that is here already is not ours, and of other machines nobody knows what they have."""
-    monkeypatch.setenv("PYSPARK_PYTHON", environment or "")  # so that it is as before after the test
-    if environment is None:
-        monkeypatch.delenv("PYSPARK_PYTHON")
-    given = {"spark.master": master, "spark.pyspark.python": said}
-    properties(monkeypatch, {key: value for key, value in given.items() if value is not None})
-    session.spark_session("test")
-    assert os.environ.get("PYSPARK_PYTHON") == expected
+    ):
+        with monkeypatch.context() as patch:
+            patch.setenv("PYSPARK_PYTHON", environment or "")  # so that it is as before after the test
+            if environment is None:
+                patch.delenv("PYSPARK_PYTHON")
+            given = {"spark.master": master, "spark.pyspark.python": said}
+            properties(patch, {key: value for key, value in given.items() if value is not None})
+            session.spark_session("test")
+            assert os.environ.get("PYSPARK_PYTHON") == expected, master
 
 
-def test_a_setting_of_the_users_holds(started: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_setting_of_the_users_holds(started: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Or a configuration on the class path, as that of a cluster in SPARK_CONF_DIR; a template is none."""
     for key in ("spark.log.level", "log4j2.configurationFile", "log4j.configurationFile", "log4j.configuration"):
         properties(monkeypatch, {key: "INFO"})
         assert level(started) is None, key
-    properties(monkeypatch, {})
-    monkeypatch.setenv("LOG4J_CONFIGURATION_FILE", "mine.xml")
-    assert level(started) is None
-
-
-def test_a_configuration_on_the_class_path_holds(
-    started: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """As that of a cluster, in the folder SPARK_CONF_DIR; a template, which each Spark has, is none."""
     properties(monkeypatch, {"java.class.path": f"/nowhere/jars/*:{tmp_path}/:/nowhere/else"})
-    for file, is_configuration in (
-        ("log4j2.properties", True),
-        ("log4j2.xml", True),
-        ("log4j2.yaml", True),
-        ("log4j2-test.json", True),
-        ("log4j2.properties.template", False),
-        ("spark-defaults.conf", False),
-    ):
+    files = {"log4j2.properties": True, "log4j2.xml": True, "log4j2.yaml": True, "log4j2-test.json": True}
+    for file, is_configuration in (files | {"log4j2.properties.template": False, "spark-defaults.conf": False}).items():
         started.clear()
         (tmp_path / file).touch()
         assert (level(started) is None) == is_configuration, file
         (tmp_path / file).unlink()
+    started.clear()
+    monkeypatch.setenv("LOG4J_CONFIGURATION_FILE", "mine.xml")
+    assert level(started) is None
 
 
 def test_over_connect_no_jvm_is_asked(started: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:

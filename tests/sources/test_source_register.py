@@ -48,7 +48,7 @@ def spec(folder: Path, lane: str, where: str) -> Spec:
 
 def evaluated(folder: Path, lane: str, spark: SparkSession | None = None) -> dict[str, float]:
     """The value of each group."""
-    result = evaluate_day(spec(folder, lane, "s < 5.0"), DAY, spark, Stages(spark))
+    result = evaluate_day(spec(folder, lane, "s < 5.0"), DAY, spark, Stages())
     assert result.lane == lane
     assert "feathers are read whole" in result.warnings
     groups = pq.read_table(f"{folder}/out/groups/day={DAY}").to_pylist()

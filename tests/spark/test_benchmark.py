@@ -80,7 +80,3 @@ def test_the_floor_moves_every_row(spark: SparkSession, tmp_path: Path, monkeypa
     pairs = [pair for of_task in tasks for pair in of_task]
     assert join_pieces([unpack_piece(piece) for _, piece in pairs], sides.schema(plan)).num_rows == ROWS
     assert list(count_bytes(pairs)) == [sum(len(piece.to_pybytes()) for _, piece in pairs)]
-
-
-def test_no_bytes_where_nothing_came() -> None:
-    assert list(count_bytes([])) == [0]

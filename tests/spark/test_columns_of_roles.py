@@ -13,49 +13,11 @@ from pyspark.sql import functions as F
 import sparkrank as sr
 from sparkrank.engines.spark.columns import bucket_rows, check_schema
 from sparkrank.sources import columns as arrow_columns
-from tests.inputs.test_columns_of_roles import NEED_AN_ORDER, OF_TWO_MODELS, log, ranked
+from tests.inputs.test_columns_of_roles import OF_TWO_MODELS, log, ranked
 from tests.support.fake_roles import LOG, NAMED, add_fake_roles, asked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-def test_two_orders_without_a_label_and_ranks_without_ties(spark: SparkSession, tmp_path: Path) -> None:
-    pq.write_table(log().drop_columns(["label"]), scores := str(tmp_path / "scores.parquet"))
-    pq.write_table(ranked(), ranks := str(tmp_path / "ranks.parquet"))
-    for path, metrics, roles in (
-        (scores, OF_TWO_MODELS, {"score": {"a": "score", "b": "other"}}),
-        (ranks, NEED_AN_ORDER, {"rank": "rank", "label": "label", "item": "item"}),
-    ):
-        roles |= {"group": "user", "buckets": 3}
-        expected = repr(sr.evaluate(path, metrics, **roles).table.to_pylist())
-        for given in (path, spark.read.parquet(path)):
-            with sr.evaluate(given, metrics, spark=spark, **roles) as found:
-                assert repr(found.table.to_pylist()) == expected
-    pq.write_table(ranked(tied=2), path := str(tmp_path / "tied.parquet"))
-    for given in (path, spark.read.parquet(path)):
-        with pytest.raises(sr.InputError, match="4 rows of rank share their rank with another"):
-            sr.evaluate(given, ["err"], spark=spark, group="user", rank="rank", label="label")
-
-
-def test_a_column_with_two_roles_and_columns_with_none(spark: SparkSession, tmp_path: Path) -> None:
-    rows = log().append_column("months", pa.array([5] * 900, pa.duration("us")))
-    pq.write_table(rows, path := str(tmp_path / "rows.parquet"))
-    frame = spark.read.parquet(path)
-    frame = frame.withColumns(
-        {
-            "interval": F.make_interval(F.lit(1)),
-            "map": F.create_map(F.lit("a"), F.lit(1)),
-            "void": F.lit(None),
-            "variant": F.parse_json(F.lit("{}")),
-        }
-    )
-    roles = {"group": "user", "score": {"a": "score", "b": "label"}, "label": "label", "weight": "label"}
-    roles |= {"item": "label", "slices": ["label"], "buckets": 2}
-    expected = repr(sr.evaluate(rows, ["ap", "auc"], **roles, max_bad_fraction=0.2).table.to_pylist())
-    for given in (path, frame):
-        with sr.evaluate(given, ["ap", "auc"], spark=spark, **roles, max_bad_fraction=0.2) as found:
-            assert repr(found.table.to_pylist()) == expected
 
 
 def test_spark_reads_a_role_of_the_table_as_arrow_does(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,3 +32,30 @@ def test_spark_reads_a_role_of_the_table_as_arrow_does(spark: SparkSession, monk
     wrong = asked(**{**NAMED, "propensity": "item"})
     with pytest.raises(sr.InputError, match=r'^the propensity column "item" is of type string: a number is needed$'):
         check_schema(spark.createDataFrame(LOG).schema, *wrong)
+
+
+def test_an_order_without_a_label_a_column_with_two_roles_and_columns_with_none(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    rows = log().append_column("months", pa.array([5] * 900, pa.duration("us")))
+    pq.write_table(rows, both := str(tmp_path / "rows.parquet"))
+    pq.write_table(log().drop_columns(["label"]), unlabelled := str(tmp_path / "scores.parquet"))
+    none = {"interval": F.make_interval(F.lit(1)), "map": F.create_map(F.lit("a"), F.lit(1)), "void": F.lit(None)}
+    none |= {"variant": F.parse_json(F.lit("{}"))}
+    roles = {"score": {"a": "score", "b": "label"}, "label": "label", "weight": "label", "item": "label"}
+    for path, metrics, settings in (
+        (unlabelled, OF_TWO_MODELS, {"score": {"a": "score", "b": "other"}}),
+        (both, ["ap", "auc"], {**roles, "slices": ["label"], "max_bad_fraction": 0.2}),
+    ):
+        settings |= {"group": "user", "buckets": 2}
+        expected = repr(sr.evaluate(path, metrics, **settings).table.to_pylist())
+        for given in (path, spark.read.parquet(path).withColumns(none)):
+            with sr.evaluate(given, metrics, spark=spark, **settings) as there:
+                assert repr(there.table.to_pylist()) == expected
+
+
+def test_ranks_that_are_shared_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    pq.write_table(ranked(tied=2), path := str(tmp_path / "tied.parquet"))
+    for given in (path, spark.read.parquet(path)):
+        with pytest.raises(sr.InputError, match="4 rows of rank share their rank with another"):
+            sr.evaluate(given, ["err"], spark=spark, group="user", rank="rank", label="label")

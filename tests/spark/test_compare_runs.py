@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pytest
 
 import sparkrank as sr
 from sparkrank.comparison.group_tables import GroupTable
@@ -43,22 +42,13 @@ def test_a_copy_goes_with_its_dataset(spark: SparkSession) -> None:
     assert not Path(file).exists()
 
 
-def test_keys_that_are_repeated_or_of_another_type_are_refused(spark: SparkSession) -> None:
-    twice = pa.concat_tables([LEFT, LEFT[-1:]])
-    for left, right in ((twice, RIGHT), (RIGHT, twice)):
-        with pytest.raises(sr.InputError, match="several groups of m with one key"):
-            sr.compare_runs(spark.createDataFrame(left), right)
-    texts = LEFT.set_column(1, "user", LEFT["user"].cast(pa.string()))
-    with pytest.raises(sr.InputError, match='the key "user" is of type string'):
-        sr.compare_runs(spark.createDataFrame(texts), RIGHT)
-
-
 def test_evaluations_of_spark(spark: SparkSession) -> None:
     log = pa.table({"user": [1, 1, 2, 2], "a": [0.9, 0.5, 0.7, 0.1], "b": [0.1, 0.5, 0.7, 0.1], "label": [0, 1, 1, 0]})
     asked = {"group": "user", "label": "label", "score": {"a": "a", "b": "b"}, "buckets": 2}
     with sr.evaluate(spark.createDataFrame(log), ["rr"], **asked, spark=spark) as ev:
-        common = sr.compare_runs(ev, ev, left_model="a", right_model="b", groups="common")
-        whole = sr.compare_runs(ev, ev, left_model="a", right_model="b")
+        common, whole = (
+            sr.compare_runs(ev, ev, left_model="a", right_model="b", groups=groups) for groups in ("common", None)
+        )
     (only,) = common.table.to_pylist()
     assert (only["difference"], only["wins"], only["ties"], only["losses"]) == (0.25, 1, 1, 0)
     assert (whole.groups, whole.table["difference"].to_pylist()) == ("all", [0.25])

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 LISTS = pa.table({"u": ["a", "a"], "i": ["x", "y"], "s": [2.0, 1.0], "n": ["1", "one"], "zero": [1, 0]})
 TRUTH = pa.table({"u": ["a"], "i": ["y"], "n": ["one"], "zero": [0]})
 DAY = "2026-02-27"
+TAKEN = {DAY: "z", "2026-02-28": "q", "2026-03-01": "y"}
 
 
 def _evaluated(spark: SparkSession | None, tmp_path: Path, lane: str, **changes: Any) -> DayResult:
@@ -36,16 +37,6 @@ def _evaluated(spark: SparkSession | None, tmp_path: Path, lane: str, **changes:
     return evaluate_day(Spec.model_validate(document), DAY, spark, Stages())
 
 
-@pytest.fixture
-def tables(tmp_path: Path) -> Path:
-    (tmp_path / "in").mkdir()
-    pq.write_table(LISTS, tmp_path / "in/p.parquet")
-    for day, item in ((DAY, "z"), ("2026-02-28", "q"), ("2026-03-01", "y")):
-        (tmp_path / f"truth/dt={day}").mkdir(parents=True)
-        pq.write_table(TRUTH.set_column(1, "i", [[item]]), tmp_path / f"truth/dt={day}/p.parquet")
-    return tmp_path
-
-
 NO_SQL = [
     "u = = 'a'",
     "u in (",
@@ -59,6 +50,15 @@ NO_SQL = [
     "zero >= 0 /* no end",
     "(" * 3_000 + "zero >= 0" + ")" * 3_000,
 ]
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Path:
+    days = {f"truth/dt={day}": TRUTH.set_column(1, "i", [[item]]) for day, item in TAKEN.items()}
+    for folder, rows in {"in": LISTS, **days}.items():
+        (tmp_path / folder).mkdir(parents=True)
+        pq.write_table(rows, tmp_path / folder / "p.parquet")
+    return tmp_path
 
 
 def test_a_condition_that_is_no_sql_is_wrong_in_the_spec(spark: SparkSession, tables: Path) -> None:
@@ -80,7 +80,6 @@ def test_what_spark_says_repeats_no_long_text(spark: SparkSession, tables: Path)
     for side, condition in (
         ("input", f"missing = '{'z' * 100_000}'"),
         ("truth", f"raise_error(repeat('z', 100000)) is null and zero < {'9' * 10}"),
-        ("input", "cast(repeat('z', 100000) as int) = zero"),
         ("truth", "cast(repeat('z ', 50000) as int) = zero"),
     ):
         with pytest.raises(InputError) as refused:

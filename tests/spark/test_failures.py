@@ -7,11 +7,9 @@ import logging
 import os
 import signal
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import AnalysisException, PySparkException
@@ -20,7 +18,6 @@ from pyspark.logger.logger import JSONFormatter
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-import sparkrank as sr
 from sparkrank.engines.spark.batches import arrow_batches
 from sparkrank.engines.spark.failures import reading_errors, reason_of
 from sparkrank.run.session import quieten_pyspark
@@ -53,19 +50,13 @@ def _of_its_batches(rows: DataFrame) -> int:
 
 
 FAILING: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
-    "worker": (
-        lambda rows: rows.mapInArrow(_disk_full, "a long"),
-        "OSError: [Errno 28] No space left on device",
-    ),
+    "worker": (lambda rows: rows.mapInArrow(_disk_full, "a long"), "OSError: [Errno 28] No space left on device"),
     "chained": (lambda rows: rows.mapInArrow(_chained, "a long"), "OSError: the second"),
     "killed": (
         lambda rows: rows.mapInArrow(_killed, "a long"),
         "a task was lost on localhost executor driver: Python worker exited",
     ),
-    "jvm": (
-        lambda rows: rows.selectExpr("cast(raise_error('no day') as int)"),
-        "[USER_RAISED_EXCEPTION] no day",
-    ),
+    "jvm": (lambda rows: rows.selectExpr("cast(raise_error('no day') as int)"), "[USER_RAISED_EXCEPTION] no day"),
     "arithmetic": (lambda rows: rows.selectExpr("1 div (id - id)"), "[DIVIDE_BY_ZERO] Division by zero"),
 }
 
@@ -83,44 +74,26 @@ def test_the_reason_is_what_was_raised_in_the_task(spark: SparkSession, name: st
 
 def test_pyspark_says_nothing_beside_the_sentence(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     # A handler of the test's own: that of PySpark may hold the stderr of a test before, or none was made.
-    said = io.StringIO()
-    handler = logging.StreamHandler(said)
+    handler = logging.StreamHandler(said := io.StringIO())
+    handler.setFormatter(JSONFormatter())
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logger = PySparkLogger.getLogger(name)
         monkeypatch.setattr(logger, "disabled", False)  # as it is again after the test
         monkeypatch.setattr(logger, "handlers", [handler])
-    handler.setFormatter(JSONFormatter())
-    fails = (lambda: spark.range(1).where("nope = 1"), lambda: spark.range(1).select(F.col("nope")).collect())
-    for ask in fails:
-        with pytest.raises(AnalysisException):
-            ask()
-    assert '"logger":' in said.getvalue()
-    quieten_pyspark()
-    said.truncate(0)
-    for ask in fails:
-        with pytest.raises(AnalysisException):
-            ask()
-    assert not said.getvalue()
+    for quiet in (False, True):
+        if quiet:
+            quieten_pyspark()
+        for ask in (lambda: spark.range(1).where("nope = 1"), lambda: spark.range(1).select(F.col("nope")).collect()):
+            said.truncate(0)
+            with pytest.raises(AnalysisException):
+                ask()
+            assert ('"logger":' in said.getvalue()) is not quiet
 
 
-def test_other_errors_are_named_by_their_type() -> None:
+def test_other_errors_are_named_by_their_type_and_a_spark_that_has_gone_says_nothing_of_the_input() -> None:
+    """Of an input that cannot be read a scheduler need not try again; of a driver without memory it may."""
     assert reason_of(RuntimeError("the disk is gone\nand more")) == "RuntimeError: the disk is gone"
     assert reason_of(RuntimeError()) == "RuntimeError: no message"
-
-
-@pytest.mark.parametrize("gone", [ConnectionRefusedError("refused"), Py4JNetworkError("no answer"), Py4JError("load")])
-def test_a_spark_that_has_gone_says_nothing_of_the_input(gone: Exception) -> None:
-    """Of an input that cannot be read a scheduler need not try again; of a driver without memory it may."""
-    with pytest.raises(type(gone)), reading_errors("log", "parquet input", "input"):
-        raise gone
-
-
-def test_a_file_that_cannot_be_read_is_unusable_input_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
-    rows = 20_000
-    file = tmp_path / "1.parquet"
-    pq.write_table(pa.table({name: list(range(rows)) for name in ("user", "score", "label")}), file)
-    data = file.read_bytes()
-    file.write_bytes(bytes(len(data) - 2000) + data[-2000:])  # the footer is whole, the pages are not
-    for lane, session in (("frame", spark), ("scan", spark), ("local", None)):
-        with pytest.raises(sr.InputError, match=r"1\.parquet cannot be read"):
-            sr.evaluate(str(tmp_path), ["ap"], group="user", score="score", label="label", spark=session, lane=lane)
+    for gone in (ConnectionRefusedError("refused"), Py4JNetworkError("no answer"), Py4JError("load")):
+        with pytest.raises(type(gone)), reading_errors("log", "parquet input", "input"):
+            raise gone

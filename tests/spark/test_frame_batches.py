@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import itertools
-from collections.abc import Iterable, Iterator
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,23 +85,6 @@ def test_the_session_may_say_how_wide_and_where(spark: SparkSession) -> None:
         assert sorted(map(repr, groups)) == sorted(map(repr, rows.select(*keys).distinct().collect()))
 
 
-KINDS = {
-    "boolean": [True, False, None],
-    "tinyint": [-128, 127, None],
-    "smallint": [-(2**15), None],
-    "int": [-(2**31), None],
-    "bigint": [2**63 - 1, None],
-    "float": [0.5, None],
-    "double": [1e-300, None],
-    "decimal(38, 3)": [Decimal("-1.125"), Decimal(10) ** 30, None],
-    "string": ["", "ü", None],
-    "binary": [b"", b"\xff\x00", None],
-    "date": [dt.date(1, 1, 1), dt.date(9999, 12, 31), None],
-    "timestamp": [dt.datetime(1969, 12, 31, 23, 59, 59, 1, dt.timezone.utc), None],
-    "timestamp_ntz": [dt.datetime.fromisoformat("2026-11-19T01:02:03.000004"), None],
-}
-
-
 @pytest.fixture(autouse=True)
 def _is_active(spark: SparkSession) -> None:
     """A test before may have left another session active, whose settings may differ: rows then go the public way."""
@@ -116,54 +96,11 @@ def _batches_of_spark(rows: DataFrame) -> RDD[bytes] | None:
         return frame_batches.arrow_batches(rows, rows.sparkSession.sparkContext)
 
 
-def _rows_of_spark(rows: DataFrame) -> list[dict]:
-    schema = frame_batches.arrow_schema(rows)
-
-    def read(packed: Iterable[bytes]) -> Iterator[dict]:
-        return (row for batch in frame_batches.read_batches(packed, schema) for row in batch.to_pylist())
-
-    with frame_batches.settings_in_tasks(rows.sparkSession):
-        return frame_batches.arrow_batches(rows, rows.sparkSession.sparkContext).mapPartitions(read).collect()
-
-
-def test_sparks_own_batches_hold_what_is_in_the_rows(spark: SparkSession) -> None:
-    names = [f"c{place}" for place in range(len(KINDS))]
-    rows = list(itertools.zip_longest(*KINDS.values()))
-    schema = ", ".join(f"{name} {kind}" for name, kind in zip(names, KINDS, strict=True))
-    assert _rows_of_spark(spark.createDataFrame(rows, schema)) == [dict(zip(names, row, strict=True)) for row in rows]
-
-
 def test_a_type_that_arrow_may_hold_in_several_ways_is_mapped(spark: SparkSession) -> None:
     rows = spark.range(60).selectExpr("make_dt_interval(0, 0, 0, id div 2) k", "id / 60 score", "id % 2 label")
     assert _batches_of_spark(rows) is None
     with sr.evaluate(rows, ["p@1"], group="k", score="score", label="label") as evaluation:
         assert evaluation.to_pandas().loc[0, ["value", "n_groups"]].tolist() == [1, 30]  # the odd one stands first
-
-
-def test_settings_under_which_batches_are_mapped(spark: SparkSession) -> None:
-    """Other types than were agreed, and batches that only their bytes would end."""
-    rows = spark.range(5).selectExpr("concat('u', id) name")
-    for setting, value in (("useLargeVarTypes", "true"), ("maxRecordsPerBatch", "0")):
-        name = f"spark.sql.execution.arrow.{setting}"
-        assert _batches_of_spark(rows) is not None
-        before = spark.conf.get(name)
-        spark.conf.set(name, value)
-        try:
-            assert _batches_of_spark(rows) is None
-        finally:
-            spark.conf.set(name, before)
-
-
-def test_a_spark_without_batches_of_its_own(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = spark.range(60).selectExpr("id div 2 user", "id / 60 score", "id % 2 label")
-
-    class Changed:
-        def __getattr__(self, name: str) -> object:
-            return getattr(spark.range(1)._jdf, name.replace("toArrowBatchRdd", "toSomethingElse"))
-
-    assert _batches_of_spark(rows) is not None
-    monkeypatch.setattr(rows, "_jdf", Changed())
-    assert _batches_of_spark(rows) is None
 
 
 def test_settings_of_the_session_hold_where_rows_are_made(spark: SparkSession, tmp_path: Path) -> None:
@@ -172,16 +109,9 @@ def test_settings_of_the_session_hold_where_rows_are_made(spark: SparkSession, t
     Maps become texts as ``[0 -> 1]``, not ``{0 -> 1}``; the strict parser of dates refuses days of one digit.
     """
     date = "from_csv(concat('2026-1-', 1 + id div 2), 'a date', map('dateFormat', 'yyyy-MM-dd')).a"
-    for session, setting, value, key, keys in (
-        (
-            spark,
-            "legacy.castComplexTypesToString.enabled",
-            "true",
-            "map(id div 2, 1)",
-            [f"[{n} -> 1]" for n in range(3)],
-        ),
-        (spark.newSession(), "legacy.timeParserPolicy", "LEGACY", date, [f"2026-01-0{n}" for n in (1, 2, 3)]),
-    ):
+    maps = ("legacy.castComplexTypesToString.enabled", "true", "map(id div 2, 1)", [f"[{n} -> 1]" for n in range(3)])
+    dates = ("legacy.timeParserPolicy", "LEGACY", date, [f"2026-01-0{n}" for n in (1, 2, 3)])
+    for session, (setting, value, key, keys) in ((spark, maps), (spark.newSession(), dates)):
         session.conf.set(f"spark.sql.{setting}", value)
         try:
             rows = session.range(6).selectExpr(f"cast({key} as string) user", "id / 6 score", "id % 2 label")
@@ -207,3 +137,26 @@ def test_a_plan_that_spark_adapts(spark: SparkSession) -> None:
     with sr.evaluate(rows, ["p@1", "p@2"], group="user", score="score", label="label") as evaluation:
         # user u has the items u, u + 20 and u + 40, of which the first has the highest score and the label
         assert evaluation.to_pandas()[["value", "n_groups"]].to_numpy().tolist() == [[1, 20], [1 / 2, 20]]
+
+
+def test_settings_and_a_spark_under_which_batches_are_mapped(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other types than were agreed, batches that only their bytes would end, and a Spark without batches of its own."""
+    rows = spark.range(5).selectExpr("concat('u', id) name")
+    for setting, value in (("useLargeVarTypes", "true"), ("maxRecordsPerBatch", "0")):
+        name = f"spark.sql.execution.arrow.{setting}"
+        assert _batches_of_spark(rows) is not None
+        before = spark.conf.get(name)
+        spark.conf.set(name, value)
+        try:
+            assert _batches_of_spark(rows) is None
+        finally:
+            spark.conf.set(name, before)
+
+    class Changed:
+        def __getattr__(self, name: str) -> object:
+            return getattr(spark.range(1)._jdf, name.replace("toArrowBatchRdd", "toSomethingElse"))
+
+    monkeypatch.setattr(rows, "_jdf", Changed())
+    assert _batches_of_spark(rows) is None

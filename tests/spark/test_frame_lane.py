@@ -18,8 +18,6 @@ from sparkrank.metrics import Plan
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-METRICS = ["ndcg@3", "ap", "rr", "p@2", "group_auc", "gauc", "auc", "auc(exact)", "auc_up(digits=1)"]
-
 
 @pytest.fixture(scope="module")
 def log(spark: SparkSession) -> DataFrame:
@@ -27,15 +25,19 @@ def log(spark: SparkSession) -> DataFrame:
 
 
 KEYS: dict[str, list] = {
-    "int": [1, 2, -3],
-    "string": ["", "ü", "a\x00b"],
-    "date": ["2026-01-01", "2026-01-02", "1969-12-31"],
-    "boolean": [True, False, True],
-    "decimal(20,2)": ["1.50", "2.50", "-1.00"],
-    "binary": [b"\x00", b"\xff", b""],
-    "timestamp": ["2026-01-01 00:00:00", "2026-01-01 00:00:01", "1960-01-01 00:00:00"],
-    "double": ["1.5", "-0.5", "inf"],
+    "boolean": ["true", "false", "true"],
+    "tinyint": [-128, 127, 0],
+    "smallint": [-(2**15), 1, 2],
+    "int": [1, 2, -(2**31)],
+    "bigint": [2**63 - 1, 1, 2],
     "float": ["1.5", "0.0", "2.5"],
+    "double": ["1e-300", "-0.5", "inf"],
+    "decimal(38,3)": ["1.500", "1000000000000000000000000000000.000", "-1.125"],
+    "string": ["", "ü", "a\x00b"],
+    "binary": [b"\x00", b"\xff", b""],
+    "date": ["0001-01-01", "9999-12-31", "1969-12-31"],
+    "timestamp": ["2026-01-01 00:00:00", "1969-12-31 23:59:59.000001", "1960-01-01 00:00:00"],
+    "timestamp_ntz": ["2026-11-19 01:02:03.000004", "2026-01-01 00:00:00", "1960-01-01 00:00:00"],
 }
 
 

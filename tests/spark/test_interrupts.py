@@ -69,21 +69,17 @@ def _interrupt_once(begun: Path) -> threading.Thread:
 
 
 @pytest.mark.parametrize(
-    ("_handler", "group_table"),
-    [("Python's handler", "cached"), ("Spark's handler", "in files")],
-    indirect=["_handler"],
+    ("_handler", "in_files"), [("Python's handler", False), ("Spark's handler", True)], indirect=["_handler"]
 )
 @pytest.mark.usefixtures("_handler")
 def test_an_interrupt_ends_the_jobs_and_the_next_call_works(
-    spark: SparkSession, tmp_path: Path, group_table: str
+    spark: SparkSession, tmp_path: Path, in_files: bool
 ) -> None:
-    folder = tmp_path / "groups"
-    where = {"cached": True, "in files": str(folder)}[group_table]
-    cached, begun = _cached(spark), tmp_path / "begun"
+    folder, cached, begun = tmp_path / "groups", _cached(spark), tmp_path / "begun"
     thread = _interrupt_once(begun)
     started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        sr.evaluate(_slow_rows(spark, begun), ["rr", "auc"], **ASKED, group_table=where)
+        sr.evaluate(_slow_rows(spark, begun), ["rr", "auc"], **ASKED, group_table=str(folder) if in_files else True)
     thread.join()
     assert begun.exists()
     assert time.monotonic() - started < 60  # the rows alone take 200 s
@@ -93,10 +89,9 @@ def test_an_interrupt_ends_the_jobs_and_the_next_call_works(
     assert _jobs(spark) == []
     assert _cached(spark) <= cached  # what tests before have left may go meanwhile
     assert not list(folder.rglob("*.parquet"))
-    again = sr.evaluate(_rows(spark), ["rr", "auc"], **ASKED)
-    same = sr.evaluate(_rows(spark).toArrow(), ["rr", "auc"], **ASKED)
-    assert [again["rr"], again["auc"]] == [same["rr"], same["auc"]]
-    again.release()
+    with sr.evaluate(_rows(spark), ["rr", "auc"], **ASKED) as again:
+        same = sr.evaluate(_rows(spark).toArrow(), ["rr", "auc"], **ASKED)
+        assert [again["rr"], again["auc"]] == [same["rr"], same["auc"]]
 
 
 def test_jobs_of_others_run_on(spark: SparkSession, tmp_path: Path) -> None:

@@ -78,29 +78,27 @@ def test_links_are_what_they_lead_to(spark: SparkSession, tmp_path: Path) -> Non
 
 
 def test_a_condition_that_moves_the_day_to_another_lane_moves_no_row(spark: SparkSession, tmp_path: Path) -> None:
+    """Nor do other formats, of which Spark by itself leaves out what is nested, or has no bytes, as well."""
     write_files(tmp_path, ["in/x/a", "in/y/z/b"])
-    for where, name in (("score > 0", "scan"), ("score > 0 or score > 0", "frame")):
-        with pytest.raises(sr.InputError, match=r"z/b in a folder that is not named key=value"):
-            _lane(f"{tmp_path}/in/*", spark, where=where)
-        lane = _lane(f"{tmp_path}/in/*/*", spark, where=where)
-        assert (lane.name, lane.rows()) == (name, 4)
+    (tmp_path / "csv/sub").mkdir(parents=True)
+    for file in ("a.csv", "sub/b.csv"):
+        (tmp_path / "csv" / file).write_text("user,score,label\nx,0.5,1\n")
+    csv = {"format": "csv", "options": {"header": "true"}, "lane": "frame"}
+    for given, name, refused, path, rows in (
+        ({"where": "score > 0"}, "scan", "in/*", "in/*/*", 4),
+        ({"where": "score > 0 or score > 0"}, "frame", "in/*", "in/*/*", 4),
+        (csv, "frame", "csv", "csv/{a.csv,sub}", 2),
+    ):
+        with pytest.raises(sr.InputError, match=r"/b(.csv)? in a folder that is not named key=value"):
+            _lane(f"{tmp_path}/{refused}", spark, **given)
+        lane = _lane(f"{tmp_path}/{path}", spark, **given)
+        assert (lane.name, lane.rows()) == (name, rows)
 
 
 def _lane(path: str, spark: SparkSession, lane: str = "auto", **given) -> Lane:
     columns = Columns(group="user", score="score", label="label")
     plan, roles = Plan.of(["rr"], ["score"], ["user"]), Roles.of("user", "label", "score")
     return lane_of(Input(path=path, columns=columns, **given), lane, roles, plan, spark)
-
-
-def test_other_formats_are_listed_alike(spark: SparkSession, tmp_path: Path) -> None:
-    """Of which Spark leaves out what is nested, or has no bytes, as well."""
-    (tmp_path / "in/sub").mkdir(parents=True)
-    (tmp_path / "in/a.csv").write_text("user,score,label\nx,0.5,1\n")
-    (tmp_path / "in/sub/b.csv").write_text("user,score,label\ny,0.5,1\n")
-    csv = {"format": "csv", "options": {"header": "true"}}
-    assert _lane(f"{tmp_path}/in/{{a.csv,sub}}", spark, "frame", **csv).rows() == 2
-    with pytest.raises(sr.InputError, match=r"sub/b.csv in a folder that is not named key=value"):
-        _lane(f"{tmp_path}/in", spark, "frame", **csv)
 
 
 def _no_file_system(path: str) -> None:
@@ -149,17 +147,13 @@ def test_a_lake_table_is_no_folder_of_files_in_any_lane(
         write_files(folder, ["k=1/a", "k=2/b"])
         (folder / mark).parent.mkdir()
         (folder / mark).write_text("{}")
-        refused = pytest.raises(
-            sr.InputError, match=rf"is in a table of {kind.capitalize()} .*: write format: {kind} w"
-        )
+        sentence = rf"is in a table of {kind.capitalize()} .*: write format: {kind} w"
         for lane in LANES if (lists, kind) == ("arrow", "delta") else ("frame",):
-            with refused:
+            with pytest.raises(sr.InputError, match=sentence):
                 _users(f"{folder}/k=[1]/a", spark, lane)
         rows = pa.table({"user": ["a"], "item": [1], "score": [0.5]})
-        with refused:
-            sr.evaluate(
-                rows, ["rr"], truth=str(folder), spark=spark, lane="frame", item="item", group="user", score="score"
-            )
+        with pytest.raises(sr.InputError, match=sentence):
+            sr.evaluate(rows, ["rr"], truth=str(folder), spark=spark, lane="frame", item="item", **ROLES)
 
 
 def test_a_format_that_spark_lacks_is_told_with_its_package(spark: SparkSession, tmp_path: Path) -> None:

@@ -22,29 +22,21 @@ ROWS_OF_LOG = {
 }
 
 
-@pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("long") / "rows.parquet"
-    pq.write_table(pa.table(ROWS_OF_LOG), path)
-    return path
-
-
 # Types of which Spark's own batches, or mapInArrow, bring the rows.
 @pytest.mark.parametrize(("lane", "large"), [("scan", False), ("frame", False), ("frame", True)])
-def test_long_texts_play_every_role(spark, log: Path, tmp_path: Path, lane: str, large: bool) -> None:
+def test_long_texts_play_every_role(spark, tmp_path: Path, lane: str, large: bool) -> None:
     asked: dict[str, Any] = {"group": "u", "item": "i", "score": "s", "label": "y", "slices": ["c"], "ties": "item"}
-    rows = spark.read.parquet(str(log)) if lane == "frame" else str(log)
+    pq.write_table(pa.table(ROWS_OF_LOG), path := str(tmp_path / "rows.parquet"))
+    asked |= {"group_table": str(tmp_path / lane), "spark": spark, "lane": lane}
     spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", str(large).lower())
     try:
-        found = sr.evaluate(rows, ["rr", "novelty@1"], spark=spark, lane=lane, group_table=str(tmp_path / "g"), **asked)
+        rows = spark.read.parquet(path) if lane == "frame" else path
+        table = sr.evaluate(rows, ["rr", "novelty@1"], **asked).table
     finally:
         spark.conf.unset("spark.sql.execution.arrow.useLargeVarTypes")
-    local = sr.evaluate(pa.table(ROWS_OF_LOG), ["rr", "novelty@1"], **asked)
-    assert found.table.equals(local.table)
-    of_rr = [row for row in found.table.to_pylist() if row["metric"] == "rr"]
-    assert [row["value"] for row in of_rr if row["slice"] == "all"] == [0.75]  # (1/2 + 1) / 2
-    groups = pq.read_table(tmp_path / "g")
-    assert sorted(zip((key[-1] for key in groups["u"].to_pylist()), groups["rr"].to_pylist(), strict=True)) == [
-        ("a", 0.5),
-        ("b", 1.0),
-    ]
+    local = sr.evaluate(path, ["rr", "novelty@1"], **{**asked, "group_table": str(tmp_path / "local"), "lane": "local"})
+    assert table.equals(local.table)
+    values = {(row["slice"], row["metric"]): row["value"] for row in table.to_pylist()}
+    assert values["all", "rr"] == (1 / 2 + 1) / 2
+    groups = pq.read_table(tmp_path / lane).to_pylist()
+    assert sorted((row["u"][-1], row["rr"]) for row in groups) == [("a", 0.5), ("b", 1.0)]

@@ -28,15 +28,12 @@ FORMATS: list[tuple[dict[str, str], list[str]]] = [
 ]
 
 
-def document(folder: Path, **of: Any) -> dict[str, Any]:
+def evaluated(folder: Path, spark: SparkSession, **of: Any) -> dict[str, Any]:
     columns = {"group": "u", "item": "i", "score": "s", "label": "y"}
     given = {"path": f"{folder}/in", "columns": columns, "where": "surface = 'home'", **of}
-    return {"input": given, "metrics": ["rr"], "output": {"path": f"{folder}/out"}, "engine": {"lane": "frame"}}
-
-
-def evaluated(written: dict[str, Any], spark: SparkSession) -> dict[str, Any]:
-    [found] = evaluate_day(Spec.model_validate(written), DAY, spark, Stages()).metrics.to_pylist()
-    return found
+    written = {"input": given, "metrics": ["rr"], "output": {"path": f"{folder}/out"}, "engine": {"lane": "frame"}}
+    (row,) = evaluate_day(Spec.model_validate(written), DAY, spark, Stages()).metrics.to_pylist()
+    return row
 
 
 def test_a_file_that_lacks_a_column_is_refused(spark: SparkSession, tmp_path: Path) -> None:
@@ -48,10 +45,10 @@ def test_a_file_that_lacks_a_column_is_refused(spark: SparkSession, tmp_path: Pa
                 pq.write_table(pa.table(ROWS if name == first else without(LOSES[role])), tmp_path / "in" / name)
             column = f'{"input.where" if role == "where" else role} column "{LOSES[role]}", which other files have'
             with pytest.raises(sr.InputError, match=f"in/[{'ab'.replace(first, '')}] of the input lacks the {column}"):
-                evaluated(document(tmp_path, options=options), spark)
+                evaluated(tmp_path, spark, options=options)
     pq.write_table(pa.table(without("surface")).slice(0, 0), tmp_path / "in/a")
     pq.write_table(pa.table(ROWS), tmp_path / "in/b")
-    assert evaluated(document(tmp_path, options={"mergeSchema": "true"}), spark)["n_rows"] == 1
+    assert evaluated(tmp_path, spark, options={"mergeSchema": "true"})["n_rows"] == 1
 
 
 @pytest.mark.parametrize("side", ["input", "truth"])

@@ -13,11 +13,7 @@ from pyspark.ml.linalg import Vectors
 from pyspark.sql import functions as F
 
 import sparkrank as sr
-from tests.sources.test_nested import (
-    BEYOND,
-    NESTED,
-    log,
-)
+from tests.sources.test_nested import BEYOND, NESTED, log
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,40 +27,31 @@ def _values(evaluation: sr.Evaluation) -> list[str]:
 @pytest.fixture(scope="module")
 def vectors(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, object]:
     """What Spark ML writes: dense and sparse vectors of two and of three, nulls, an array of doubles."""
-    of = [(u % 9, u % 3 == 0, u * 37 % 101 / 101) for u in range(90)]
-    rows = [
-        (
-            user,
-            int(label),
-            None if score < 0.05 else Vectors.sparse(2, {1: score}) if user % 2 else Vectors.dense(1 - score, score),
-            Vectors.sparse(3, {0: 1.0}) if score > 0.9 else Vectors.dense(0.0, score, 0.0),
-            score if score > 0.05 else None,
-            0.0 if score > 0.9 else score,
-        )
-        for user, label, score in of
-    ]
-    frame = spark.createDataFrame(rows, ["u", "y", "probability", "three", "plain", "zeroed"])
+
+    def row(place: int) -> tuple[object, ...]:
+        user, score = place % 9, place * 37 % 101 / 101
+        two = Vectors.sparse(2, {1: score}) if user % 2 else Vectors.dense(1 - score, score)
+        three = Vectors.sparse(3, {0: 1.0}) if score > 0.9 else Vectors.dense(0.0, score, 0.0)
+        of_two = (two, score) if score >= 0.05 else (None, None)
+        return (user, int(place % 3 == 0), *of_two, three, 0.0 if score > 0.9 else score)
+
+    frame = spark.createDataFrame(map(row, range(90)), ["u", "y", "probability", "plain", "three", "zeroed"])
     path = str(tmp_path_factory.mktemp("vectors") / "rows")
     frame.repartition(2).write.parquet(path)
     return path, frame
 
 
-def test_vectors_of_spark_ml(spark: SparkSession, vectors: tuple) -> None:
-    """As the plain columns of the same numbers."""
+def test_vectors_of_spark_ml(spark: SparkSession, vectors: tuple, tmp_path: Path) -> None:
+    """As the plain columns of the same numbers; one of three is refused, also where Spark did not write it."""
     path, frame = vectors
     roles = {"group": "u", "label": "y", "buckets": 2}
     inside = {"a": "probability", "b": "probability[1]", "c": "three[1]"}
     expected = _values(sr.evaluate(path, ["ap", "logloss"], score={"a": "plain", "b": "plain", "c": "zeroed"}, **roles))
-    for rows, session in ((path, None), (path, spark), (frame, spark)):
-        assert _values(sr.evaluate(rows, ["ap", "logloss"], score=inside, spark=session, **roles)) == expected
-
-
-def test_a_vector_of_three_is_refused_in_every_lane(spark: SparkSession, vectors: tuple, tmp_path: Path) -> None:
-    """By one sentence, that of Spark and of files that Spark did not write too."""
-    path, frame = vectors
     pq.write_table(log(three=NESTED["v"]), foreign := str(tmp_path / "rows.parquet"))
     sentence = r'^the m score column "three" has a vector of another size than 2: name the element .*, as three\[2\]$'
     for rows, session in ((path, None), (path, spark), (frame, spark), (spark.read.parquet(foreign), spark)):
+        if rows is path or rows is frame:
+            assert _values(sr.evaluate(rows, ["ap", "logloss"], score=inside, spark=session, **roles)) == expected
         with pytest.raises(sr.InputError, match=sentence):
             sr.evaluate(rows, ["auc"], group="u", label="y", score={"m": "three"}, spark=session)
 

@@ -16,6 +16,7 @@ import pytest
 import sparkrank as sr
 from sparkrank.metrics import CATALOG
 from tests.conftest import PROJECT
+from tests.sources.test_source_register import GROUPS, evaluated, registered
 from tests.spark.logs import bits_of
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 ROWS = pa.table(
     {"user": list("aaabbc"), "score": [3.0, 2.0, 1.0, 1.0, 1.0, 1.0], "label": [1, 0, 2, 1, 0, 0], "item": range(6)}
 )
+__all__ = ["registered"]
 ROLES = {"group": "user", "score": "score", "label": "label", "item": "item"}
 METRICS = ["mean_position", "mean_position@2", "median(mean_position)", "ndcg"]
 BY_HAND = [(2 + 1.5) / 2, (1 + 1.5) / 2]
@@ -92,18 +94,19 @@ def fails_on_bins(sweep: object) -> object:
 @pytest.mark.parametrize("lane", ["frame", "scan", "local"])
 def test_an_exception_of_a_function_is_one_sentence(spark: SparkSession, path: str, lane: str) -> None:
     """Of values, and of terms of exact bins, which Spark's tasks sweep in ranges of scores."""
-    given = {"title": "a", "formula": "b", "undefined": "never", "reference": "here"}
-    sr.register(sr.GroupMetric("failing", **given, values=fails))
-    sr.register(
-        sr.HistogramMetric(
-            "failing_bins", **given, terms=fails_on_bins, value=lambda totals, metric: sr.metrics.PooledValue(0.5)
-        )
-    )
-    asked = {"spark": spark, "lane": lane, "buckets": 1, **ROLES}
+    words, no_value = {"title": "a", "formula": "b", "undefined": "never", "reference": "here"}, lambda *_: None
+    sr.register(sr.GroupMetric("failing", **words, values=fails))
+    sr.register(sr.HistogramMetric("failing_bins", **words, terms=fails_on_bins, value=no_value))
     for metric, sentence in (
         ("failing@2", "values, a function of the metric failing@2, raised ZeroDivisionError: 3 groups"),
         ("failing_bins", "terms, a function of the metric failing_bins, raised TypeError: no sweep of this kind"),
     ):
         with pytest.raises(sr.MetricError) as raised:
-            sr.evaluate(path, [metric, "ndcg"], **asked)
+            sr.evaluate(path, [metric, "ndcg"], spark=spark, lane=lane, buckets=1, **ROLES)
         assert str(raised.value) == sentence
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_format_from_outside_is_evaluated_in_the_scan_lane(spark: SparkSession, tmp_path: Path) -> None:
+    """Its splits travel to Spark's tasks."""
+    assert evaluated(tmp_path, "scan", spark) == GROUPS

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import sparkrank as sr
 from sparkrank.jobs.report_job import report_of_files, report_stored
-from sparkrank.report.data import ReportData
 from sparkrank.tables.commit.days import run_folders
 from sparkrank.tables.stored.day_files import SparkFolders
 from sparkrank.tables.stored.stored_results import run_row
@@ -25,22 +24,18 @@ ASKED: dict[str, Any] = {
 }  # fmt: skip
 
 
-def without_lane(data: ReportData) -> ReportData:
-    """All but where it was computed, which provenance and quality say."""
-    return replace(data, provenance=None, quality=(), paired=(), missing={})
-
-
 def test_an_evaluation_of_a_dataframe_has_the_report_of_one_in_memory(spark: SparkSession) -> None:
+    """All but where it was computed, which provenance and quality say."""
     rows, metrics = rows_of(0, 400), [*METRICS, "auc(exact)"]
     here = sr.evaluate(rows, metrics, **ASKED).report()
     with sr.evaluate(spark.createDataFrame(rows.to_pandas()), metrics, **ASKED) as ev:
         there = ev.report()
-    assert without_lane(there) == without_lane(here)
-    assert [each.metric for each in there.distributions] == ["ndcg@5", "rr", "dcg@5"]
+    own: dict[str, Any] = {"provenance": None, "quality": (), "paired": (), "missing": {}}
+    assert replace(there, **own) == replace(here, **own)
+    assert [shown.metric for shown in there.distributions] == ["ndcg@5", "rr", "dcg@5"]
     assert there.provenance is not None
     assert there.provenance.lane == "frame"
-    assert here.paired
-    assert there.paired == ()
+    assert (bool(here.paired), there.paired) == (True, ())
     assert "a stored day pairs its groups" in there.missing["paired"]
 
 

@@ -40,13 +40,9 @@ class Run(NamedTuple):
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    rows = {
-        "u": ["a", "a", "a"],
-        "s": [3.0, 2.0, 1.0],
-        "y": [1, 0, 1],
-        "ts": pa.array([LATE, NOON, NOON], pa.timestamp("us", "UTC")),
-        "text": ["2025-12-31T23:30:00Z", "2026-01-01T12:00:00Z", "2026-01-01T12:00:00Z"],
-    }
+    texts = ["2025-12-31T23:30:00Z", "2026-01-01T12:00:00Z", "2026-01-01T12:00:00Z"]
+    rows = {"u": ["a"] * 3, "s": [3.0, 2.0, 1.0], "y": [1, 0, 1], "text": texts}
+    rows["ts"] = pa.array([LATE, NOON, NOON], pa.timestamp("us", "UTC"))
     for day in (DAY, NEXT):
         (tmp_path / f"in/dt={day}/c=1").mkdir(parents=True)
         pq.write_table(pa.table(rows), tmp_path / f"in/dt={day}/c=1/p.parquet")
@@ -135,19 +131,16 @@ def test_days_of_two_sessions_are_not_merged(another_session: SparkSession, log:
 
 
 def test_a_time_zone_of_the_spec_holds_whatever_the_session_says(another_session: SparkSession, log: Path) -> None:
-    where, found = "date_format(to_timestamp(text), 'yyyy-MM-dd') = '2026-01-01'", []
-    for of_session, zone in (
-        ("UTC", "Europe/Berlin"),
-        ("America/New_York", "UTC"),
-        ("America/New_York", "Europe/Berlin"),
-    ):
+    where, runs = "date_format(to_timestamp(text), 'yyyy-MM-dd') = '2026-01-01'", []
+    berlin, york = "Europe/Berlin", "America/New_York"
+    for of_session, zone, value in (("UTC", berlin, 1), (york, "UTC", 1 / 2), (york, berlin, 1)):
         session = _with(another_session, {ZONE: of_session})
-        found.append(_run(session, log, where, input={"time_zone": zone}))
+        runs.append(_run(session, log, where, input={"time_zone": zone}))
         assert session.conf.get(ZONE) == of_session  # as it was
-        assert found[-1].spec.source() == f"group=u, label=y, where {where}, time zone {zone}"
-        assert ZONE not in found[-1].session
-    assert [run.value for run in found] == [1, 1 / 2, 1]
-    assert found[0].spec_hash == found[2].spec_hash != found[1].spec_hash
+        assert runs[-1].spec.source() == f"group=u, label=y, where {where}, time zone {zone}"
+        assert ZONE not in runs[-1].session
+        assert runs[-1].value == value
+    assert runs[0].spec_hash == runs[2].spec_hash != runs[1].spec_hash
 
 
 def test_columns_of_folders_that_the_session_reads_as_texts(another_session: SparkSession, log: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -25,13 +26,11 @@ class Shuffled:
 
     def __init__(self, spark: SparkSession) -> None:
         self._folder = Path(spark.sparkContext.getConf().get("spark.local.dir") or "")
-        self._before = self._all()
-
-    def _all(self) -> set[Path]:
-        return set(self._folder.rglob("shuffle_*"))
+        self._before: set[Path] = set()
+        self._before = self.now()
 
     def now(self) -> set[Path]:
-        return self._all() - self._before
+        return set(self._folder.rglob("shuffle_*")) - self._before
 
     def of_first(self) -> set[Path]:
         """Those of the first shuffle; what comes after that of pieces are states."""
@@ -48,9 +47,9 @@ class Shuffled:
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    file = tmp_path_factory.mktemp("log") / "0.parquet"
-    rows = [{"user_id": row % 40, "score": row * 37 % 101 / 101, "label": row % 7 // 6} for row in range(400)]
-    pq.write_table(pa.Table.from_pylist(rows), file, row_group_size=100)
+    file, row = tmp_path_factory.mktemp("log") / "0.parquet", np.arange(400)
+    rows = pa.table({"user_id": row % 40, "score": row * 37 % 101 / 101, "label": row % 7 // 6})
+    pq.write_table(rows, file, row_group_size=100)
     return file
 
 

@@ -30,19 +30,21 @@ if TYPE_CHECKING:
 def test_other_file_systems_replace_the_partition(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also by a table without rows, as of a day without a curve: Spark's overwrite knows the days that have rows."""
     monkeypatch.setattr(days, "local_path", lambda output: None)
     written = []
     parquet = DataFrameWriter.parquet
     monkeypatch.setattr(
         DataFrameWriter, "parquet", lambda writer, path: (written.append(Path(path).name), parquet(writer, path))
     )
-    for day, value in (("2026-11-18", 1), ("2026-11-19", 2), ("2026-11-19", 3)):
-        small = pa.table({"value": [value]})
-        write_day(str(tmp_path), day, {"runs": small, "groups": spark.range(value).select("id")}, spark)
-    assert written == ["groups", "runs"] * 3  # runs last: a day is whole when its row there names the run of its tables
+    for day, value in (("2026-11-18", 1), ("2026-11-19", 2), ("2026-11-19", 0)):
+        tables = {"runs": pa.table({"value": [value]}), "curves": pa.table({"x": [0.0] * value})}
+        write_day(str(tmp_path), day, {**tables, "groups": spark.range(value + 1).select("id")}, spark)
+    assert written[:3] == ["curves", "groups", "runs"]  # last: a day is whole when its row names the run of its tables
     runs = spark.read.parquet(str(tmp_path / "runs")).orderBy("day").collect()
-    assert [(str(row["day"]), row["value"]) for row in runs] == [("2026-11-18", 1), ("2026-11-19", 3)]
-    assert spark.read.parquet(str(tmp_path / "groups")).count() == 1 + 3
+    assert [(str(row["day"]), row["value"]) for row in runs] == [("2026-11-18", 1), ("2026-11-19", 0)]
+    assert spark.read.parquet(str(tmp_path / "groups")).count() == 2 + 1
+    assert [str(row["day"]) for row in spark.read.parquet(str(tmp_path / "curves")).collect()] == ["2026-11-18"]
 
 
 def test_rows_that_executors_wrote_elsewhere_are_missed(
@@ -62,19 +64,6 @@ def test_rows_that_executors_wrote_elsewhere_are_missed(
     with pytest.raises(SparkrankError, match="/blocks has 5 of the 10 rows of the table blocks: name an output"):
         write_day(str(tmp_path), "2026-11-19", written, spark)
     assert not (tmp_path / "blocks/day=2026-11-19").exists()
-
-
-def test_an_empty_table_replaces_the_rows_that_a_day_had(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A day evaluated again may have no curve where it had one; Spark's overwrite knows the days that have rows."""
-    monkeypatch.setattr(days, "local_path", lambda output: None)
-    curve = pa.table({"x": [0.0, 1.0]})
-    for day, table in (("2026-11-18", curve), ("2026-11-19", curve), ("2026-11-19", curve.slice(0, 0))):
-        write_day(str(tmp_path), day, {"curves": table}, spark)
-    rows = spark.read.parquet(str(tmp_path / "curves"))
-    assert rows.columns == ["x", "day"]
-    assert [str(row["day"]) for row in rows.collect()] == ["2026-11-18"] * 2
 
 
 def _not_opened(path: str) -> None:

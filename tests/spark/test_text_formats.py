@@ -50,21 +50,15 @@ def test_the_lanes_have_one_hash_and_the_same_bits(another_session: SparkSession
     rows = "".join(
         f"{user:03},i{item},{1 / (item * user + 3)!r},{(item * user) % 3}\n" for user in range(20) for item in range(9)
     )
-    each = case("many", rows, {})
     tables = {}
     for lane in ("local", "scan", "frame"):
-        document = document_of(each, tmp_path, lane)
-        document["metrics"] = ["ndcg@5", "ap", "auc(exact)"]
+        document = {**document_of(case("many", rows, {}), tmp_path, lane), "metrics": ["ndcg@5", "ap", "auc(exact)"]}
         evaluate_day(Spec.model_validate(document), DAY, None if lane == "local" else spark, Stages())
-        folder = f"{tmp_path}/out-{lane}"
-        found = {name: pq.read_table(f"{folder}/{name}/day={DAY}") for name in ("metrics", "groups", "runs", "states")}
-        assert "session" not in json.loads(found["runs"]["versions"][0].as_py())
-        tables[lane] = {
-            "metrics": found["metrics"].to_pylist(),
-            "groups": sorted(map(str, found["groups"].to_pylist())),  # NaN is not equal to itself
-            "states": sorted(map(str, found["states"].to_pylist())),
-        }
+        names = ("metrics", "groups", "states", "runs")
+        found = {name: pq.read_table(f"{tmp_path}/out-{lane}/{name}/day={DAY}") for name in names}
+        assert "session" not in json.loads(found.pop("runs")["versions"][0].as_py())
         assert found["groups"].schema.field("u").type == "string"
+        tables[lane] = {name: sorted(map(str, table.to_pylist())) for name, table in found.items()}  # NaN is NaN
     assert tables["local"] == tables["scan"] == tables["frame"]  # spec_hash and run_id too
 
 

@@ -59,37 +59,42 @@ def test_a_data_frame_of_pandas_beside_one_of_spark_is_what_it_is_alone(spark: S
 
 def test_a_truth_of_another_kind_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     lists, truth = (spark.read.parquet(str(side)) for side in LOGS["truth"]().written(tmp_path))
-    settings = {"group": "user", "item": "item", "score": "score"}
-    sentence = r'the item column is of type bigint in the lists \("item"\) and of type string in the truth \("sku"\)'
-    with pytest.raises(sr.InputError, match=sentence):
-        sr.evaluate(lists, ["ap"], truth=truth, truth_columns={"item": "sku"}, **settings)
-    with pytest.raises(sr.InputError, match='the label column "stars" is not in the truth'):
-        sr.evaluate(lists, ["ap"], truth=truth, label="stars", **settings)
-    sliced = lists.withColumn("kind", F.lit(1)), truth.withColumn("kind", F.lit("a"))
-    with pytest.raises(sr.InputError, match=r"the slice column is of type int in the lists .* string in the truth"):
-        sr.evaluate(sliced[0], ["ap"], truth=sliced[1], label="grade", slices=["kind"], **settings)
+    of_kinds = lists.withColumn("kind", F.lit(1)), truth.withColumn("kind", F.lit("a"))
+    arrays = spark.createDataFrame([("u", [1], ["a"], 3)], "user string, items array<int>, actual array<string>, n int")
+    of_arrays = {"group": "user", "items": "items"}
+    for rows, given, sentence in (
+        (
+            lists,
+            {"truth": truth, "truth_columns": {"item": "sku"}},
+            r'the item column is of type bigint in the lists \("item"\) and of type string in the truth \("sku"\)',
+        ),
+        (lists, {"truth": truth, "label": "stars"}, 'the label column "stars" is not in the truth'),
+        (
+            of_kinds[0],
+            {"truth": of_kinds[1], "label": "grade", "slices": ["kind"]},
+            r"the slice column is of type int in the lists .* string in the truth",
+        ),
+        (arrays, {**of_arrays, "true_items": "actual"}, r"array<int> in the lists .* array<string> in the truth"),
+        (arrays, {**of_arrays, "true_items": "n"}, '"n" is of type int: an array of plain values is needed'),
+    ):
+        roles = {} if rows is arrays else {"group": "user", "item": "item", "score": "score"}
+        with pytest.raises(sr.InputError, match=sentence):
+            sr.evaluate(rows, ["ap"], **roles, **given)
 
 
 def test_nan_is_no_item_in_any_lane(spark: SparkSession, tmp_path: Path) -> None:
-    rows = pa.table({"user": [1] * 4, "item": [float("nan")] * 3 + [7.0], "score": [4.0, 3.0, 2.0, 1.0]})
-    pq.write_table(rows.append_column("label", pa.array([0, 1, 0, 1])), path := str(tmp_path / "log.parquet"))
+    rows = pa.table({"user": [1] * 2, "item": [float("nan"), 7.0], "score": [2.0, 1.0], "label": [0, 1]})
     arrays = pa.table({"user": [1], "items": [[2.0, 1.0]], "actual": [[float("nan"), 1.0]]})
-    pq.write_table(arrays, of_arrays := str(tmp_path / "arrays.parquet"))
     settings = {"group": "user", "item": "item", "score": "score", "label": "label", "duplicates": "first"}
-    for source in (path, spark.read.parquet(path)):
-        with pytest.raises(sr.InputError, match=r"\(3 null item\)"):
-            sr.evaluate(source, ["rr"], spark=spark, **settings)
-    for source in (of_arrays, spark.read.parquet(of_arrays)):
-        with sr.evaluate(source, ["r"], group="user", items="items", true_items="actual", spark=spark) as found:
-            assert found.metrics.collect()[0]["value"] == 1.0
-
-
-def test_arrays_of_another_kind_are_refused(spark: SparkSession) -> None:
-    frame = spark.createDataFrame([("u", [1], ["a"], 3)], "user string, items array<int>, actual array<string>, n int")
-    with pytest.raises(sr.InputError, match=r"of type array<int> in the lists .* of type array<string> in the truth"):
-        sr.evaluate(frame, ["ap"], group="user", items="items", true_items="actual")
-    with pytest.raises(sr.InputError, match='"n" is of type int: an array of plain values is needed'):
-        sr.evaluate(frame, ["ap"], group="user", items="items", true_items="n")
+    for of, table in (("rows", rows), ("arrays", arrays)):
+        pq.write_table(table, path := str(tmp_path / f"{of}.parquet"))
+        for source in (path, spark.read.parquet(path)):
+            if table is rows:
+                with pytest.raises(sr.InputError, match=r"\(1 null item\)"):
+                    sr.evaluate(source, ["rr"], spark=spark, **settings)
+            else:
+                with sr.evaluate(source, ["r"], group="user", items="items", true_items="actual", spark=spark) as found:
+                    assert found.metrics.collect()[0]["value"] == 1.0
 
 
 def test_every_lane_shows_the_same_rows_that_do_not_meet(

@@ -188,17 +188,16 @@ def test_rows_of_sides_merge_in_any_order() -> None:
 EXAMPLE = 'the lists have u "u1", i "A", which the truth does not have; the truth has u "u1", i "A ", which no list has'
 
 
-def job(folder: Path, **more: Any) -> int:
-    """A day whose list has "A", and whose truth has "A "."""
-    for name, side in zip(("lists", "truth"), sides([("u1", "A")], [("u1", "A ")]), strict=True):
+def job(folder: Path, lists: pa.Table, truth: pa.Table, **more: Any) -> int:
+    for name, side in {"lists": lists, "truth": truth}.items():
         pq.write_table(side, folder / f"{name}.parquet")
-    truth = {"path": f"{folder}/truth.parquet"}
-    spec = local_conf(folder, f"{folder}/lists.parquet", COLUMNS, ["r", "ndcg@3"], truth=truth, **more)
+    more["truth"] = {"path": f"{folder}/truth.parquet"}
+    spec = local_conf(folder, f"{folder}/lists.parquet", COLUMNS, ["r", "ndcg@3"], **more)
     return exit_code("evaluate", "--conf", spec, "--date", "2026-01-31")
 
 
 def test_the_terminal_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert job(tmp_path) == 0
+    assert job(tmp_path, *sides([("u1", "A")], [("u1", "A ")])) == 0
     sentence = "No truth is found in any list (none of 1 items)"
     assert f"\nWarnings\n  {sentence}: {EXAMPLE}\n" in capsys.readouterr().out
     day = "2026-01-31"

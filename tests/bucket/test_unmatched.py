@@ -188,6 +188,9 @@ def test_rows_of_sides_merge_in_any_order() -> None:
 EXAMPLE = 'the lists have u "u1", i "A", which the truth does not have; the truth has u "u1", i "A ", which no list has'
 
 
+ONE_BLANK = sides([("u1", "A")], [("u1", "A ")])
+
+
 def job(folder: Path, lists: pa.Table, truth: pa.Table, **more: Any) -> int:
     for name, side in {"lists": lists, "truth": truth}.items():
         pq.write_table(side, folder / f"{name}.parquet")
@@ -197,7 +200,7 @@ def job(folder: Path, lists: pa.Table, truth: pa.Table, **more: Any) -> int:
 
 
 def test_the_terminal_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert job(tmp_path, *sides([("u1", "A")], [("u1", "A ")])) == 0
+    assert job(tmp_path, *ONE_BLANK) == 0
     sentence = "No truth is found in any list (none of 1 items)"
     assert f"\nWarnings\n  {sentence}: {EXAMPLE}\n" in capsys.readouterr().out
     day = "2026-01-31"
@@ -206,13 +209,13 @@ def test_the_terminal_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_a_limit_in_the_spec_stops_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert job(tmp_path, quality={"limits": {"truth in no list": 0.75}}) == 4
+    assert job(tmp_path, *ONE_BLANK, quality={"limits": {"truth in no list": 0.75}}) == 4
     assert capsys.readouterr().err == (
         'sparkrank: "truth in no list" is 100.0000% (1) of truth with a label, each item of a group once, and limits '
         f"allows 75.0000%: {EXAMPLE}\n"
     )
     assert not (tmp_path / "out").exists()
-    assert job(tmp_path, quality={"limits": {"truth in no list": 1}}) == 0
+    assert job(tmp_path, *ONE_BLANK, quality={"limits": {"truth in no list": 1}}) == 0
     printed = capsys.readouterr().out
     assert "Not within its limit" not in printed
     assert "No truth is found in any list" in printed  # what is allowed is said all the same

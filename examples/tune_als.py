@@ -9,6 +9,9 @@ ratings for grades. Films that are only in the other fold get no rating from ALS
 
 from __future__ import annotations
 
+import os
+import sys
+
 from movielens import read_ratings, sample_file, split_ratings
 from pyspark.ml.recommendation import ALS
 from pyspark.ml.tuning import CrossValidator, CrossValidatorModel, ParamGridBuilder
@@ -51,6 +54,7 @@ def tune(train: DataFrame) -> CrossValidatorModel:
 
 
 def main() -> None:
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers run python3 of the PATH
     spark = (
         SparkSession.builder.appName("tune_als")
         .config("spark.sql.shuffle.partitions", 2)  # 1,501 rows: the default of 200 is mostly waiting

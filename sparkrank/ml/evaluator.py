@@ -52,6 +52,8 @@ class RankingMetricEvaluator(
     SpecError
         If a value is not allowed, as soon as it is set. If values do not fit together, in the constructor, in
         ``setParams``, or else in ``evaluate`` before anything is read.
+    SparkrankError
+        In the constructor, before any model is fitted, if the Python of the active session's workers cannot work.
     InputError
         In ``evaluate``, if the rows cannot be evaluated, for example because too many predictions are NaN, and if the
         metric is undefined, for example because no row is relevant. Spark would take a NaN for the best of all values,

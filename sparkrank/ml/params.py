@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from pyspark.ml.param import Param, Params
 from pyspark.ml.param.shared import HasLabelCol, HasPredictionCol, HasWeightCol
+from pyspark.sql import SparkSession
 
 from sparkrank.base.checks import NAN_SCORE
 from sparkrank.base.errors import InputError, MetricError, RejectedRowsError, SpecError, did_you_mean, itemize, quote
@@ -184,6 +185,8 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
     def __init__(self, **options: Unpack[EvaluatorOptions]) -> None:
         """Set the given params. The others have their defaults, or none."""
         super().__init__()
+        if (spark := SparkSession.getActiveSession()) is not None:
+            validate_session(spark)  # before a CrossValidator fits its first model
         self._setDefault(**DEFAULTS)
         self._set_all(options)
 

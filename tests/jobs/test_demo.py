@@ -1,4 +1,4 @@
-"""The demo through spark-submit: the README shows lines that it prints, and they are true."""
+"""The demo and the README's block of commands through spark-submit: what the README shows is printed, and is true."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ __all__ = ["browser", "opened"]  # fixtures
 
 DAY = "2026-01-31"
 SPEC = str(PROJECT / "conf" / "demo.yaml")
-# Two scripts, one after the other, each with a session of its own: in one JVM, whose start is most of a small job.
-BOTH = """
+README = (PROJECT / "README.md").read_text(encoding="utf-8")
+# Scripts one after the other, each with a session of its own: in one JVM, whose start is most of a small job.
+SCRIPTS = """
 import runpy, sys
 
-for script, *words in (%r, %r):
+for script, *words in %r:
     print("now", script, flush=True)
     sys.argv = [script, *words]
     runpy.run_path(script, run_name="__main__")
@@ -32,19 +33,23 @@ for script, *words in (%r, %r):
 def demo(
     tmp_path_factory: pytest.TempPathFactory, submit: Submit, spark_environment: dict[str, str]
 ) -> tuple[Path, str]:
-    """The folder in which the demo has run, and what its evaluation printed."""
+    """The folder in which the demo and then the README's block on Spark have run, and what the evaluation printed."""
     # ALS nests deep where a JVM has not compiled its best code.
     jvm = f"{spark_environment['SPARK_SUBMIT_OPTS']} -Xss4m"
     folder = tmp_path_factory.mktemp("demo")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)  # the spec of the demo names folders below the one it is run in
-        evaluate = f"{PROJECT}/jobs/evaluate.py"
         make = [f"{PROJECT}/examples/movielens.py", "--date", DAY, "--output", "demo/impressions"]
-        (folder / "both.py").write_text(BOTH % (make, [evaluate, "--conf", SPEC, "--date", DAY]), encoding="utf-8")
-        done = submit(str(folder / "both.py"), SPARK_SUBMIT_OPTS=jvm)
+        lines = [line.split()[1:] for line in README.splitlines() if line.startswith("    spark-submit ")]
+        jobs = [
+            [word.replace("jobs/", f"{PROJECT}/jobs/").replace("conf/demo.yaml", SPEC) for word in line]
+            for line in lines
+        ]
+        (folder / "scripts.py").write_text(SCRIPTS % [make, *jobs], encoding="utf-8")
+        done = submit(str(folder / "scripts.py"), SPARK_SUBMIT_OPTS=jvm)
         assert done.returncode == 0, done.stdout
-    _, found, evaluated = done.stdout.partition(f"now {evaluate}\n")
-    assert found
+    _, evaluated, merged = done.stdout.split(f"now {PROJECT}/jobs/")
+    assert (folder / f"demo/tables/windows/metrics/window={DAY}..{DAY}").is_dir(), merged
     return folder, evaluated
 
 
@@ -71,8 +76,7 @@ def test_the_readme_shows_what_the_demo_prints(
     monkeypatch.chdir(demo[0])
     assert exit_code("compare", "--conf", SPEC, "--date", DAY, "--metric", "ndcg@10") == 0
     printed = {line.strip() for line in (demo[1] + capsys.readouterr().out).splitlines()}
-    page = (PROJECT / "README.md").read_text(encoding="utf-8")
-    answer = re.search(r"Among their lines are\n\n((?:    .*\n|\n)+)", page[page.index("conf/demo.yaml") :])
+    answer = re.search(r"Their output includes\n\n((?:    .*\n|\n)+)", README)
     assert answer is not None
     shown = [line.strip() for line in answer[1].splitlines() if line.strip()]
     assert len(shown) == 8

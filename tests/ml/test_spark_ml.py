@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 import pickle
 import re
+from types import SimpleNamespace
 
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 
 import sparkrank as sr
 from sparkrank.metrics import CATALOG, PRESETS
@@ -196,6 +198,17 @@ def test_none_takes_a_param_back() -> None:
     assert evaluator.setTies(None).getTies() is None
     assert evaluator.setMetricName("rr").setMetricName(None).getMetricName() == "ndcg@10"
     assert evaluator.setParams(groupCol=None).getGroupCol() is None
+
+
+@KINDS
+def test_an_evaluator_asks_for_the_python_of_workers_before_a_model_is_fitted(
+    kind: type[RankingMetricEvaluator], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = SimpleNamespace(pythonExec="no-such-python", master="local[2]")
+    active = SimpleNamespace(version="4.1.0", sparkContext=context)
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: active)
+    with pytest.raises(sr.SparkrankError, match=r"^Spark's workers run no-such-python, which is not there"):
+        kind(metricName="auc")
 
 
 @KINDS

@@ -22,7 +22,7 @@ def request_of(spec: Spec, day: str, spark: SparkSession | None) -> Request:
     plan, engine = spec.plan(), spec.engine
     how = (engine.lane, spark, engine.buckets, engine.bucket_rows, engine.row_memory)
     truth = None if spec.truth is None else side_of("truth", spec.truth, day)
-    return Request(side_of("input", spec.input, day), truth, spec.roles, plan, spec.limits(plan), *how)
+    return Request((side_of("input", spec.input, day),), truth, spec.roles, plan, spec.limits(plan), *how)
 
 
 def side_of(what: str, rows: InputRows, day: str) -> SideRows:

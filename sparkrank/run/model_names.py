@@ -54,6 +54,6 @@ def model_names(side: SideRows, column: str, lane: str, spark: Any) -> tuple[str
 
 def _names_and_rows(rows: pa.Table) -> pa.Table:
     """The names in ``rows`` and how many rows have each, null as the empty name, which comes first."""
-    names = pc.value_counts(pc.fill_null(rows[MODEL.key].cast(pa.string()), ""))
-    counted = pa.table({"name": names.field("values"), "rows": names.field("counts")})
+    names = pc.value_counts(rows[MODEL.key])
+    counted = pa.table({"name": pc.fill_null(names.field("values"), ""), "rows": names.field("counts")})
     return counted.sort_by("name").slice(0, MOST_MODELS + 1)

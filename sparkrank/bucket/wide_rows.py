@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank.base import checks
-from sparkrank.base.errors import InputError
+from sparkrank.base.errors import InputError, itemize
 from sparkrank.bucket.bucket_rows import BucketRows
-from sparkrank.bucket.encoding import paired
+from sparkrank.bucket.encoding import encode, paired
 from sparkrank.bucket.grouping import groups_of
 from sparkrank.bucket.impressions import ITEM, LABEL, MODEL, in_one_piece, one_array, score_column
 from sparkrank.bucket.joining import Counts
@@ -28,11 +28,12 @@ _KEY_BITS = 64
 
 
 def count_rows_of_models(rows: BucketRows, plan: Plan, counts: Counts) -> None:
-    """Count the long ``rows`` of each model. Raises :class:`InputError` for a row of no model of the ``plan``."""
+    """Count the long ``rows`` of each model. Raises :class:`InputError` for rows of no model of the ``plan``."""
     named = rows.valid(MODEL)
     is_known = np.ones(len(rows), np.bool_) if named is None else named
     if unknown := int(np.count_nonzero(~is_known & ~rows.truth)):
-        raise InputError(f"{unknown:,} rows are of a model that was not there when models were looked for: run it again")
+        models = itemize(plan.models)
+        raise InputError(f"the model column is null or names another model than {models} in {unknown:,} or more rows")
     numbers = np.bincount(_models(rows)[is_known], minlength=len(plan.models))
     for model, count in zip(plan.models, numbers.tolist(), strict=True):
         counts[checks.MODEL_ROWS, model] = count
@@ -103,7 +104,7 @@ def _sorted_keys(groups: Codes, items: Ints, models: Codes) -> tuple[Ints, tuple
     of_place, of_model = (max(length - 1, 0).bit_length() for length in (len(groups), int(models.max(initial=0)) + 1))
     of_item = int(items.max(initial=0)).bit_length()
     if int(groups.max(initial=0)).bit_length() + of_item + of_model + of_place >= _KEY_BITS:
-        items = paired(groups, paired(np.zeros(len(items), np.int32), items)).astype(np.int64)
+        items = paired(groups, encode(pa.chunked_array([items]))[0]).astype(np.int64)
         groups, of_item = np.zeros(len(groups), np.int32), int(items.max(initial=0)).bit_length()
     keys = groups.astype(np.int64) << of_item
     keys |= items
@@ -137,7 +138,7 @@ def _models(rows: BucketRows) -> Codes:
 def _item_numbers(rows: BucketRows, joined: Ints) -> Ints:
     """A number from 0 for the item of each of the ``joined`` rows."""
     if pa.types.is_signed_integer(rows.table[ITEM].type):
-        items = one_array(rows.table[ITEM]).fill_null(0).to_numpy()[joined].astype(np.int64)
+        items: Ints = one_array(rows.table[ITEM]).fill_null(0).to_numpy()[joined].astype(np.int64)
         lowest = int(items.min(initial=0))
         if int(items.max(initial=0)) - lowest < 1 << _KEY_BITS // 2:
             return items - lowest

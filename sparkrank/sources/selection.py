@@ -199,6 +199,6 @@ def _bucket_rows(sides: Sequence[Roles], plan: Plan, schema: pa.Schema, split: S
             first += table.num_rows
             made = [rows if rows.schema == schema else rows.cast(schema) for rows in made]
         except pa.ArrowInvalid as error:
-            what = ("the lists", "the truth")[side] if plan.joins else "the input"
+            what = "the input" if not plan.joins else "the lists" if roles.scores else "the truth"
             raise InputError(f"a value of {what} cannot be evaluated: {shorten(first_line(error))}") from error
         yield from made

@@ -45,7 +45,9 @@ def truth_of(models: Mapping[str, pa.Table]) -> pa.Table:
 
 
 def long(models: Mapping[str, pa.Table]) -> pa.Table:
-    return pa.concat_tables([rows.append_column("model", pa.array([name] * len(rows))) for name, rows in models.items()])
+    return pa.concat_tables(
+        [rows.append_column("model", pa.array([name] * len(rows))) for name, rows in models.items()]
+    )
 
 
 def joined(models: Mapping[str, pa.Table]) -> pa.Table:

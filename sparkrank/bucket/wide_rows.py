@@ -151,8 +151,8 @@ def _occurrences(rows: BucketRows, order: _InTurn, lists: Ints, several: Flags) 
     ``lists`` has a number for group, item and model; only where it is of ``several`` rows the order matters.
     """
     occurrence, places = np.zeros(len(lists), np.int64), np.flatnonzero(several)
-    table = rows.table.take(pa.array(order.row[places])).append_column("list", pa.array(lists[places]))
-    places = places[row_order(table, [("list", "ascending"), (_SCORE, "descending")])]
+    table = rows.table.take(pa.array(order.row[places])).append_column("in_list", pa.array(lists[places]))
+    places = places[row_order(table, [("in_list", "ascending"), (_SCORE, "descending")])]
     starts = np.flatnonzero(np.append(True, lists[places[1:]] != lists[places[:-1]]))
     occurrence[places] = np.arange(len(places)) - np.repeat(starts, np.diff(np.append(starts, len(places))))
     return occurrence

@@ -367,6 +367,8 @@ def _roles_of_models(
     models: Sequence[str],
 ) -> Roles:
     """The roles of rows that have the score of one model each."""
+    if not models:
+        raise SpecError("the input is a mapping of models without any: name at least one")
     for role in ("items", "true_items"):
         if columns[role] is not None:
             raise SpecError(

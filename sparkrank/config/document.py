@@ -251,7 +251,8 @@ def _asked(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
     """The ``resolved`` values of ``rows`` without secrets and without what changes no number."""
     asked = {**resolved, "options": options_to_hash(rows.options), "where": rows.where}
     if isinstance(rows, Input) and rows.by_model:
-        asked["models"] = {name: _asked(asked["models"][name], own) for name, own in rows.by_model.items()}
+        of_models = rows.by_model.items()  # in their order, which says whose label counts
+        asked["models"] = [(name, _asked(asked["models"][name], own)) for name, own in of_models]
     left_out = ("expect", "models") if asked.get("models") is None else ("expect",)
     return {key: value for key, value in asked.items() if key not in left_out}
 

@@ -143,7 +143,8 @@ def test_a_spec_knows_the_place_of_each_model(tmp_path: Path) -> None:
         "output.path: /tables",
     ]
     elsewhere = spec(tmp_path, models={**APART, "a": {"path": "/rows/a/dt={date}", "where": "score > 0"}})
-    assert loaded.hash() != elsewhere.hash()
+    in_turn = spec(tmp_path, models=dict(reversed(APART.items())))
+    assert len({one.hash() for one in (loaded, elsewhere, in_turn)}) == 3
     assert "input.models.a where score > 0" in elsewhere.source()
 
 

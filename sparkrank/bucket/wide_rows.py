@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from sparkrank.base import checks
 from sparkrank.base.errors import InputError, itemize
@@ -29,14 +31,13 @@ _KEY_BITS = 64
 
 def count_rows_of_models(rows: BucketRows, plan: Plan, counts: Counts) -> None:
     """Count the long ``rows`` of each model. Raises :class:`InputError` for rows of no model of the ``plan``."""
-    named = rows.valid(MODEL)
-    is_known = np.ones(len(rows), np.bool_) if named is None else named
-    if unknown := int(np.count_nonzero(~is_known & ~rows.truth)):
+    column = rows.table[MODEL]
+    if unknown := column.null_count - int(np.count_nonzero(rows.truth)):
         models = itemize(plan.models)
         raise InputError(f"the model column is null or names another model than {models} in {unknown:,} or more rows")
-    numbers = np.bincount(_models(rows)[is_known], minlength=len(plan.models))
-    for model, count in zip(plan.models, numbers.tolist(), strict=True):
-        counts[checks.MODEL_ROWS, model] = count
+    counted = pc.value_counts(column.drop_null()).to_pylist()
+    counts.update({(checks.MODEL_ROWS, model): 0 for model in plan.models})
+    counts.update({(checks.MODEL_ROWS, plan.models[number["values"]]): number["counts"] for number in counted})
 
 
 def wide_rows(rows: BucketRows, plan: Plan, counts: Counts) -> BucketRows:
@@ -54,7 +55,8 @@ def wide_rows(rows: BucketRows, plan: Plan, counts: Counts) -> BucketRows:
             for index in range(len(plan.models)):
                 columns[score_column(index)] = pa.chunked_array([_scores(rows, order, index), nothing])
         elif name != MODEL:
-            first = order.first_with(rows.valid(name))
+            has_none = name == LABEL and plan.joins  # no list has labels
+            first = order.first_with(None if has_none else rows.valid(name))
             if name == LABEL and not plan.joins:
                 counts[checks.LABELS_DIFFER, ""] = _other_labels(rows, order, first)
             columns[name] = one_array(rows.table[name]).take(pa.array(np.concatenate([first, others])))
@@ -68,8 +70,8 @@ class _InTurn(NamedTuple):
     """
 
     row: Ints
-    model: Codes
-    wide: Ints
+    model: NDArray[np.uint8]
+    wide: Codes
     first: Ints
 
     def first_with(self, valid: Flags | None) -> Ints:
@@ -91,7 +93,7 @@ def _in_turn(rows: BucketRows, joined: Ints) -> _InTurn:
         order = _unpacked(keys, shifts, joined)
         occurrence = _occurrences(rows, order, lists, np.isin(lists, lists[again]))
         numbers = np.empty(len(joined), np.int64)
-        numbers[keys & _mask(shifts[1])] = order.wide * (int(occurrence.max()) + 1) + occurrence
+        numbers[keys & _mask(shifts[1])] = order.wide.astype(np.int64) * (int(occurrence.max()) + 1) + occurrence
         keys, shifts = _sorted_keys(np.zeros(len(joined), np.int32), numbers, models)
     return _unpacked(keys, shifts, joined)
 
@@ -122,7 +124,9 @@ def _unpacked(keys: Ints, shifts: tuple[int, int], joined: Ints) -> _InTurn:
     np.not_equal(pairs[1:], pairs[:-1], out=is_first[1:])
     place = keys & _mask(shifts[1])
     row = place if not len(joined) or joined[-1] == len(joined) - 1 else joined[place]
-    return _InTurn(row, models.astype(np.int32), np.cumsum(is_first) - 1, np.flatnonzero(is_first))
+    wide = np.cumsum(is_first, dtype=np.int32)
+    wide -= np.int32(1)
+    return _InTurn(row, models.astype(np.uint8), wide, np.flatnonzero(is_first))
 
 
 def _mask(bits: int) -> int:
@@ -161,13 +165,11 @@ def _occurrences(rows: BucketRows, order: _InTurn, lists: Ints, several: Flags) 
 def _scores(rows: BucketRows, order: _InTurn, index: int) -> pa.Array:
     """The score of each wide row by the ``index``-th model, null where it does not list the item."""
     own = np.flatnonzero(order.model == index)
-    valid = rows.valid(_SCORE)
-    if valid is not None:
-        own = own[valid[order.row[own]]]
+    row, wide, valid = order.row[own], order.wide[own], rows.valid(_SCORE)
     values = rows.values(_SCORE)
     scores, is_missing = np.zeros(len(order.first), values.dtype), np.ones(len(order.first), np.bool_)
-    scores[order.wide[own]] = values[order.row[own]]
-    is_missing[order.wide[own]] = False
+    scores[wide] = values[row]
+    is_missing[wide] = False if valid is None else ~valid[row]
     return pa.array(scores, rows.table[_SCORE].type, mask=is_missing if is_missing.any() else None)
 
 

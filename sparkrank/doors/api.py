@@ -60,7 +60,6 @@ def evaluate(
     impressions : DataFrame, pyarrow Table or Dataset, path, or any object that exports Arrow data
         A row per impression, or with ``items`` a row per list. Spark's tasks read a path to Parquet if ``spark`` is
         given. Folders of a path that are named ``key=value`` become columns. NaN of pandas are nulls.
-
         A mapping of models to such rows joins them by ``group`` and ``item``: each model has a list in columns of the
         same names. An item that a model does not list is not retrieved by it.
     metrics : sequence of str or Metric

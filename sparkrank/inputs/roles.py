@@ -78,6 +78,7 @@ def of_model(model: str, what: str, column: str) -> str:
     return what if model == column else f"{shorten(model)} {what}"
 
 
+MOST_MODELS = 200  # whose rows are apart: a column with more names is one of something else
 Relevance: TypeAlias = Literal["membership", "reciprocal_rank"]
 RELEVANCE: tuple[str, ...] = get_args(Relevance)
 # The arguments that name columns, besides group and label.
@@ -369,6 +370,8 @@ def _roles_of_models(
     """The roles of rows that have the score of one model each."""
     if not models:
         raise SpecError("the input is a mapping of models without any: name at least one")
+    if len(models) > MOST_MODELS:
+        raise SpecError(f"there are {len(models)} models with rows of their own: up to {MOST_MODELS} are allowed")
     for role in ("items", "true_items"):
         if columns[role] is not None:
             raise SpecError(

@@ -11,13 +11,12 @@ from sparkrank.base.checks import NO_LIMITS
 from sparkrank.base.errors import InputError, NoInputError, itemize, shorten
 from sparkrank.engines.request import Request
 from sparkrank.inputs.role_table import MODEL
-from sparkrank.inputs.roles import Roles
+from sparkrank.inputs.roles import MOST_MODELS, Roles
 from sparkrank.metrics import Plan
 
 if TYPE_CHECKING:
     from sparkrank.sources.side_rows import SideRows
 
-MOST_MODELS = 200
 _PLAN = Plan((), (), (), long=True)  # of no models, so that rows are read for their names alone
 
 

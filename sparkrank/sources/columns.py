@@ -84,7 +84,11 @@ def _model_numbers(names: pa.ChunkedArray, roles: Roles, plan: Plan) -> pa.Chunk
     if not roles.scores:
         return names.cast(pa.int16())
     if MODEL in roles.of_rows:
-        return pc.index_in(names, pa.array(plan.models)).cast(pa.int16())
+        models = pa.array(plan.models)
+        if not pa.types.is_dictionary(names.type):
+            return pc.index_in(names, models).cast(pa.int16())
+        numbers = [pc.index_in(part.dictionary, models).cast(pa.int16()).take(part.indices) for part in names.chunks]
+        return pa.chunked_array(numbers, pa.int16())
     (model,) = roles.scores
     return pa.chunked_array([pa.repeat(pa.scalar(plan.models.index(model), pa.int16()), len(names))])
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from sparkrank.base.errors import FrameLaneNeededError, InputError, SpecError, first_line, shorten
 from sparkrank.inputs.field_paths import Place, places
+from sparkrank.inputs.role_table import MODEL
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.sources.columns import bucket_rows, bucket_schema, check_arrow_schema, needed_columns
@@ -79,9 +80,12 @@ class Selection:
         stored = dict.fromkeys(place.column for place in self._at(columns).values())
         return self.source.rows(list(stored), self._at(arrays))
 
-    def splits(self, columns: Sequence[str], split_rows: int, arrays: Sequence[str] = ()) -> list[Split]:
-        """Splits of ``columns`` that each make about ``split_rows`` bucket rows."""
-        return self.source.splits(self._at(columns), split_rows, self.where, self._at(arrays))
+    def splits(
+        self, columns: Sequence[str], split_rows: int, arrays: Sequence[str] = (), few: str | None = None
+    ) -> list[Split]:
+        """Splits of ``columns`` that each make about ``split_rows`` bucket rows. Of texts in ``few`` few differ."""
+        places = {name: replace(place, few=name == few) for name, place in self._at(columns).items()}
+        return self.source.splits(places, split_rows, self.where, self._at(arrays))
 
     def read(self, columns: Sequence[str]) -> pa.Table:
         """All rows with ``columns``, for callers that hold them in memory anyway."""
@@ -175,7 +179,9 @@ class Sides:
         return [
             (side, split)
             for side, (selection, roles) in enumerate(self.pairs)
-            for split in selection.splits(needed_columns(roles, plan), split_rows, roles.arrays)
+            for split in selection.splits(
+                needed_columns(roles, plan), split_rows, roles.arrays, roles.of_rows.get(MODEL.key)
+            )
         ]
 
     def reader(self, plan: Plan) -> Callable[[SideSplit], Iterator[pa.Table]]:

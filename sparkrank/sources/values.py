@@ -44,7 +44,7 @@ def item_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def text_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Names as texts: whole numbers, dates, true and false as SQL writes them."""
-    return decoded(column).cast(pa.string())
+    return column if column.type == pa.dictionary(pa.int32(), pa.string()) else decoded(column).cast(pa.string())
 
 
 def label_values(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -33,6 +33,7 @@ ASKED: dict[str, Any] = {"group": "user", "item": "item", "score": "score", "lab
         ),
         ({"a": ROWS}, {"items": "item", "true_items": "item"}, r'^items is "item", but the rows of models are apart: '),
         ({"a": ROWS}, {"model": "model"}, r"^model='model' names the models of a long table, but the input is one tab"),
+        (dict.fromkeys(map(str, range(201)), ROWS), {}, r"^there are 201 models with rows of their own: up to 200 are"),
         ({"": ROWS}, {}, r"^models names a model '': a text that is not empty is needed$"),
         ({1: ROWS}, {}, r"^models names a model 1: a text is needed$"),
         ({}, {}, r"^the input is a mapping of models without any: name at least one$"),

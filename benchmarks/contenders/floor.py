@@ -44,7 +44,7 @@ class Floor:
         from sparkrank.sources.parquet import ParquetInput
         from sparkrank.sources.selection import Selection, Sides
 
-        sides = Sides(Selection(ParquetInput.at(str(self._work.log))), None, self._roles)
+        sides = Sides([(Selection(ParquetInput.at(str(self._work.log))), self._roles)], self._roles)
         buckets = bucket_count(sides.rows)
         pairs = pairs_of(self._spark.sparkContext, sides, self._plan, buckets)
         shuffled = shuffled_pairs(pairs, buckets)

@@ -59,6 +59,11 @@ NAN_REFERENCE_OF_PANDAS = _check(
 NAN_OF_PANDAS = _check("nan_scores_of_pandas", "scores that are NaN in pandas, taken as not retrieved")
 NAN_RATINGS = _check("nan_ratings_of_pandas", "ratings that are NaN in pandas, whose items stand last in their list")
 
+# If each row has the score of one model.
+MODEL_ROWS = _check("rows_read_of_model", "rows read of the model")
+ROWS_JOINED = _check("rows_of_other_models", "rows joined with that of another model for the same group and item")
+LABELS_DIFFER = _check("labels_of_models_differ", "rows with another label than that of the row they are joined with")
+
 UNJUDGED_ROWS = _check("rows_without_label", "rows without a label, counted as not relevant")
 UNJUDGED_DROPPED = _check("rows_without_label_dropped", "rows without a label, dropped")
 GROUPS = _check("groups", "groups")
@@ -89,7 +94,7 @@ GROUPS_JOINED = _check("groups_joined", "groups in the lists and in the truth")
 JOINED = (TRUTH_LISTED, TRUTH_UNLISTED, TRUTH_REPEATED, TRUTH_OVERRULED, TRUTH_UNLABELLED, GROUP_ONLY)
 
 # Rows that are read, but neither rejected nor evaluated.
-GONE = (TRUTH_LISTED, TRUTH_REPEATED, TRUTH_UNLABELLED, GROUP_ONLY, UNJUDGED_DROPPED)
+GONE = (ROWS_JOINED, TRUTH_LISTED, TRUTH_REPEATED, TRUTH_UNLABELLED, GROUP_ONLY, UNJUDGED_DROPPED)
 
 # For each model.
 SCORED_ROWS = _check("rows_with_score", "rows with a score")
@@ -111,7 +116,7 @@ SMALL_SLICES = _check(
 # Above these a check is not ``ok``, which stops nothing. Lists of ten contain less than half of the truth even for many
 # a good recommender; but if lists and truth hardly overlap, that must be said even if no limit was set.
 MOST_UNLISTED = 0.5
-LIMITS: Mapping[str, float] = {TRUTH_UNLISTED: MOST_UNLISTED, OUTSIDE_ROWS: 0.0}
+LIMITS: Mapping[str, float] = {TRUTH_UNLISTED: MOST_UNLISTED, OUTSIDE_ROWS: 0.0, LABELS_DIFFER: 0.0}
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.rejection import reject
 from sparkrank.bucket.slicing import WHOLE_DAY, GroupSlice, SlicedRows, sliced_rows
 from sparkrank.bucket.weights import weighed_groups, weights_of_groups
+from sparkrank.bucket.wide_rows import count_rows_of_models, wide_rows
 from sparkrank.inputs.role_table import row_roles
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Codes, Floats
@@ -56,7 +57,7 @@ class BucketResult:
 
 def bucket_columns(plan: Plan, keys: int) -> list[str]:
     """The columns of a bucket for ``plan``, whose group key has ``keys`` columns."""
-    columns = [*map(key_column, range(keys)), LABEL, *map(score_column, range(len(plan.models)))]
+    columns = [*map(key_column, range(keys)), LABEL, *map(score_column, range(plan.scores_of_row))]
     columns += map(slice_column, range(len(plan.slice_columns)))
     columns += map(group_weight_column, range(len(plan.group_weights)))
     read = {role.key: role.needed(plan) for role in row_roles()}
@@ -118,7 +119,12 @@ def ranked_rows(
     """The rankings of the rows in ``table`` that can be evaluated. Adds to ``counts`` and ``unmatched``."""
     if plan.joins:
         counts[checks.TRUTH_ROWS, ""] = pc.sum(table[TRUTH]).as_py() or 0
-    rows = reject(BucketRows(in_one_piece(table)), plan, counts)
+    rows = BucketRows(in_one_piece(table))
+    if plan.long:
+        count_rows_of_models(rows, plan, counts)
+    rows = reject(rows, plan, counts)
+    if plan.long:
+        rows = wide_rows(rows, plan, counts)
     groups = groups_of_rows(rows, plan)
     if plan.arrays:
         count_keys_of_several(rows, groups, counts)

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from sparkrank.bucket.evaluate import ranked_rows
 from sparkrank.bucket.impressions import ITEM, LIST, score_column
 from sparkrank.bucket.ranked import RankedModel
+from sparkrank.bucket.row_order import row_order
 from sparkrank.inputs.role_table import rejections
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.arithmetic import LIST as RANKED
@@ -85,12 +86,7 @@ def explain_rows(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: 
 
 
 def _in_one_order(rows: pa.Table) -> pa.Table:
-    names = sorted(name for name in rows.column_names if name != LIST and not pa.types.is_null(rows[name].type))
-    flags = [name for name in names if pa.types.is_boolean(rows[name].type)]
-    keys = pa.table({name: rows[name].cast(pa.int8()) if name in flags else rows[name] for name in names})
-    first = [name for name in (ITEM,) if name in names]
-    order = pc.sort_indices(keys, [(name, "ascending") for name in dict.fromkeys((*first, *names))])
-    return rows.take(order)
+    return rows.take(pa.array(row_order(rows, [(ITEM, "ascending")])))
 
 
 def _explained(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: Sequence[str]) -> ExplainedGroup:

@@ -11,6 +11,7 @@ LIST = "list"  # for rows that were arrays: the number of the original row, uniq
 REFERENCE_RANK = "reference_rank"
 WEIGHT = "weight"
 CLUSTER = "cluster"
+MODEL = "model"  # where a row has the score of one model: the number of the model, null in rows of a truth
 _KEY = "key_"
 _SCORE = "score_"
 _SLICE = "slice_"

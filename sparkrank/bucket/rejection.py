@@ -39,7 +39,7 @@ def reject(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -> Bu
                 reasons[bad.check] = BAD_ROWS[bad.test](rows, role.key) if role.key in rows else None
     if plan.arrays:
         reasons[checks.BEYOND_TRUE_ITEMS] = _without_item(rows, [LABEL])
-    if plan.needs_pairs:
+    if plan.needs_pairs or plan.long:
         reasons[checks.NULL_ITEM] = _without_item(rows, [LABEL, *scores])
     if plan.definitions.positions != "dense":
         first = -1 if plan.definitions.positions == "given" else 0

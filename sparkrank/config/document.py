@@ -40,7 +40,7 @@ from sparkrank.config.validators import as_day, as_keys, as_list
 from sparkrank.engines.lanes import time_zone_lanes
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.register import KINDS
-from sparkrank.inputs.role_table import CLUSTER, GROUP_WEIGHT, ITEMS, RANK, SCORE, SLICE
+from sparkrank.inputs.role_table import CLUSTER, GROUP_WEIGHT, ITEMS, MODEL, RANK, SCORE, SLICE
 from sparkrank.inputs.roles import Roles, TruthColumns, planned
 from sparkrank.inputs.spec_hash import hash_of_plan
 from sparkrank.metrics import Plan, find_preset
@@ -94,8 +94,8 @@ class Spec(Section):
     @model_validator(mode="after")
     def _output_apart(self) -> Spec:
         """Refuse tables below the rows: the next run, and other readers of the rows, would take them for rows."""
-        for what, rows in (("input", self.input), ("truth", self.truth)):
-            if rows is None or rows.path is None:
+        for what, rows in self.places:
+            if rows.path is None:
                 continue
             if among(self.output.path, rows.path):
                 raise ValueError(
@@ -120,6 +120,17 @@ class Spec(Section):
         return self
 
     @property
+    def lists(self) -> list[tuple[str, InputRows]]:
+        """Where the impressions are, of all models or of each, with the key in the document."""
+        by_model = self.input.by_model
+        return [(f"input.models.{name}", rows) for name, rows in by_model.items()] or [("input", self.input)]
+
+    @property
+    def places(self) -> list[tuple[str, InputRows]]:
+        """Where all rows are, those of the truth last, with the key in the document."""
+        return self.lists if self.truth is None else [*self.lists, ("truth", self.truth)]
+
+    @property
     def roles(self) -> Roles:
         """The roles of the columns. Raises :class:`sparkrank.base.errors.SpecError` if they make no sense."""
         return self.roles_and_plan[0]
@@ -135,9 +146,10 @@ class Spec(Section):
         if self.truth is not None:
             beside = self.truth.columns
             truth = TruthColumns.of(beside.label, beside.model_dump())
+        models = None if self.input.models is None else tuple(self.input.models)
         named = columns.model_dump(exclude={"group", "label", "relevance"})
         roles, plan = planned(
-            Roles.named(named, columns.group, columns.label, truth, columns.relevance, self.slices),
+            Roles.named(named, columns.group, columns.label, truth, columns.relevance, self.slices, models),
             self.metrics,
             self.definitions.definitions,
             find_preset(self.definitions.preset),
@@ -148,9 +160,9 @@ class Spec(Section):
             uncertainty=self.uncertainty.uncertainty,
             compare=None if self.compare is None else self.compare.comparison,
         )
-        for what, rows, own in (("input", self.input, roles), ("truth", self.truth, roles.truth)):
-            if rows is not None and own is not None:
-                _validate_schema_columns(what, rows, own)
+        of_sides = (*roles.of_lists, *([] if roles.truth is None else [roles.truth]))
+        for (what, rows), own in zip(self.places, of_sides, strict=True):
+            _validate_schema_columns(what, rows, own)
         least = self.least_groups.tables
         if least > 1 and not plan.slices:
             raise SpecError(f"least_groups.tables is {least}, but the spec has no slices that it could be about")
@@ -202,10 +214,14 @@ class Spec(Section):
         is shown.
         """
         roles, definitions = self.roles, self.definitions.definitions
-        by_item = roles.joins or definitions.duplicates != "keep" or self.plan().orders_by_item
-        parts = _source(roles, self.input, by_item)
+        by_item = roles.joins or roles.long or definitions.duplicates != "keep" or self.plan().orders_by_item
+        parts = _columns_of_source(roles, by_item)
+        for what, rows in self.lists:
+            named = f"{what} " if self.input.by_model else ""
+            parts += [f"{named}{part}" for part in _reading_of_source(rows)]
         if roles.truth is not None and self.truth is not None:
-            parts += [f"truth {part}" for part in _source(roles.truth, self.truth, by_item)]
+            of_truth = [*_columns_of_source(roles.truth, by_item), *_reading_of_source(self.truth)]
+            parts += [f"truth {part}" for part in of_truth]
         if roles.true_items is not None:
             parts += [f"relevance={roles.relevance}", "each row a list"]  # once all rows with one key were one group
         if self.input.time_zone is not None:
@@ -234,7 +250,11 @@ class Spec(Section):
 def _asked(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
     """The ``resolved`` values of ``rows`` without secrets and without what changes no number."""
     asked = {**resolved, "options": options_to_hash(rows.options), "where": rows.where}
-    return {key: value for key, value in asked.items() if key != "expect"}
+    if isinstance(rows, Input) and rows.by_model:
+        of_models = rows.by_model.items()  # in their order, which says whose label counts
+        asked["models"] = [(name, _asked(asked["models"][name], own)) for name, own in of_models]
+    left_out = ("expect", "models") if asked.get("models") is None else ("expect",)
+    return {key: value for key, value in asked.items() if key not in left_out}
 
 
 def _validate_schema_columns(what: str, rows: InputRows, roles: Roles) -> None:
@@ -248,9 +268,17 @@ def _validate_schema_columns(what: str, rows: InputRows, roles: Roles) -> None:
             raise SpecError(f'{what}.schema lacks the {role} column "{shorten(column)}"{near} ({itemize(names)})')
 
 
-def _source(roles: Roles, rows: InputRows, by_item: bool) -> list[str]:
-    """The columns of ``roles`` that determine what a row means, how columns of folders are read, and the condition."""
-    left_out = {SLICE, GROUP_WEIGHT, SCORE, RANK, ITEMS, CLUSTER}  # the cluster matters for parts alone, which name it
+def _columns_of_source(roles: Roles, by_item: bool) -> list[str]:
+    """The columns of ``roles`` that determine what a row means."""
+    left_out = {
+        SLICE,
+        GROUP_WEIGHT,
+        SCORE,
+        RANK,
+        ITEMS,
+        CLUSTER,
+        MODEL,
+    }  # the cluster matters for parts alone, which name it
     kept = [
         f"{title}={column}"
         for role, title, column in roles.played()
@@ -258,6 +286,12 @@ def _source(roles: Roles, rows: InputRows, by_item: bool) -> list[str]:
     ]
     if roles.by_rank and roles.true_items is None:
         kept.append("models by rank")
+    return kept
+
+
+def _reading_of_source(rows: InputRows) -> list[str]:
+    """How columns of folders and of texts are read, and the condition."""
+    kept = []
     if rows.partition_types != "inferred":
         kept.append(f"partition_types={rows.partition_types}")
     if rows.fields is not None:

@@ -22,6 +22,7 @@ from sparkrank.base.redaction import redact, shown_options, shown_url
 from sparkrank.config.validators import (
     COLUMN,
     MODELS,
+    NAMES,
     NIGHTS,
     NOTHING,
     POINTS,
@@ -170,6 +171,10 @@ class InputRows(Section):
 
     @model_validator(mode="after")
     def _one_source(self) -> InputRows:
+        self._validate_source()
+        return self
+
+    def _validate_source(self) -> None:
         if (self.path is None) == (self.table is None):
             given = "neither a path nor a table" if self.path is None else "a path and a table"
             raise ValueError(f"names {given}: one of the two is needed")
@@ -182,7 +187,6 @@ class InputRows(Section):
             if self.expect is not None and self.expect.marker is not None:
                 raise ValueError(f"has expect.marker, but {read}, which says by itself what is whole")
         self._validate_reading()
-        return self
 
     def _validate_reading(self) -> None:
         """Refuse settings that only CSV and JSON have, and settings that would drop rows of these uncounted."""
@@ -206,14 +210,47 @@ class InputRows(Section):
         return None if self.ddl is None else fields_of(self.ddl)
 
 
+_ModelRows = Annotated[
+    Annotated[dict[str, InputRows], Tag(MODELS)] | Annotated[list[str], Tag(NAMES)],
+    Discriminator(kind_of, "models_or_names", "models with their rows, or a list of names, are needed"),
+]
+
+
 class Input(InputRows):
     """The impressions, or the lists if there is a truth.
 
-    ``time_zone`` is the one in which Spark reads both, whatever the setting of its session.
+    ``models`` says where the list of each model is, if it has a place of its own: ``path`` or ``table``, and all that
+    says how to read it. Rows of several models are joined by group and item. If instead the ``model`` column of one
+    long table names the model of each row, ``models`` lists their names. ``time_zone`` is the one in which Spark reads
+    all rows, whatever the setting of its session.
     """
 
     columns: Columns
+    models: _ModelRows | None = None
     time_zone: Annotated[str | None, AfterValidator(as_zone)] = None
+
+    @property
+    def by_model(self) -> dict[str, InputRows]:
+        """The rows of each model, if they are apart."""
+        return self.models if isinstance(self.models, dict) else {}
+
+    def _validate_source(self) -> None:
+        column = self.columns.model_dump()["model"]
+        if self.models is not None and not self.models:
+            raise ValueError("has models, but names none")
+        if isinstance(self.models, dict):
+            beside = [name for name in InputRows.model_fields if name in self.model_fields_set]
+            if beside:
+                raise ValueError(f"has models and {beside[0].replace('ddl', 'schema')}: each model names its own")
+            if column is not None:
+                raise ValueError(f"has models with rows of their own, and columns.model {shorten(column)}: name one")
+            return
+        if (column is None) != (self.models is None):
+            lacks = "models is no list of them" if self.models is None else "columns.model names no column"
+            raise ValueError(
+                f"is a long table of several models, but {lacks}: it needs models: [a, b] and columns.model"
+            )
+        super()._validate_source()
 
 
 class Truth(InputRows):

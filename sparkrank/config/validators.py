@@ -21,8 +21,8 @@ from sparkrank.inputs.day_marks import check_name, check_path, day_of
 from sparkrank.sources.text_schema import fields_of
 
 # The kinds of value where a key takes several. No person would give one of these names.
-KINDS = ("<column>", "<models>", "<points>", "<nothing>", "<switch>", "<nights>")
-COLUMN, MODELS, POINTS, NOTHING, SWITCH, NIGHTS = KINDS
+KINDS = ("<column>", "<models>", "<points>", "<nothing>", "<switch>", "<nights>", "<names>")
+COLUMN, MODELS, POINTS, NOTHING, SWITCH, NIGHTS, NAMES = KINDS
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", re.ASCII)
 _OFFSET = re.compile(r"[+-](?:0\d|1[0-7]):[0-5]\d|[+-]18:00", re.ASCII)
 _UNITS = {"": 1, "b": 1} | {
@@ -48,7 +48,7 @@ def as_list(value: object) -> object:
 
 def kind_of(value: object) -> str | None:
     """Which of :data:`KINDS` a value is, where a key takes several."""
-    return NOTHING if value is False else {str: COLUMN, dict: MODELS, int: POINTS}.get(type(value))
+    return NOTHING if value is False else {str: COLUMN, dict: MODELS, int: POINTS, list: NAMES}.get(type(value))
 
 
 def looks_of(value: object) -> str | None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @with_options(InputOptions, INPUT_DEFAULTS)
 @without_secrets()
 def evaluate(
-    impressions: Rows,
+    impressions: Rows | Mapping[str, Rows],
     metrics: Sequence[str | Metric],
     *,
     group: str | Sequence[str] | None = None,
@@ -60,6 +60,8 @@ def evaluate(
     impressions : DataFrame, pyarrow Table or Dataset, path, or any object that exports Arrow data
         A row per impression, or with ``items`` a row per list. Spark's tasks read a path to Parquet if ``spark`` is
         given. Folders of a path that are named ``key=value`` become columns. NaN of pandas are nulls.
+        A mapping of models to such rows joins them by ``group`` and ``item``: each model has a list in columns of the
+        same names. An item that a model does not list is not retrieved by it.
     metrics : sequence of str or Metric
         Texts such as ``"ndcg@10"``, ``"ap(over=min_k_relevant)@10"`` or ``"auc"``. ``sparkrank metrics`` lists all.
     group : str or sequence of str, optional
@@ -77,6 +79,8 @@ def evaluate(
     weight : str, optional
         Numbers from 0: how much each row counts in metrics of all rows together. The weight of a group in a mean is a
         parameter of the metric: ``"ndcg(weight=revenue)@10"``.
+    model : str, optional
+        The column that names the model of each row, in a long table of the lists of several models.
     cluster : str, optional
         The column of the unit behind a group, such as the user behind a session. All rows of a group have one value.
         Intervals and tests then treat clusters, not groups, as independent.
@@ -205,6 +209,8 @@ def evaluate(
     columns = {name: arguments.get(name) for name in COLUMN_ROLES} | {"group": group, "cluster": cluster}
     label = options.get("label") if beside is None else None
     of_lists = {**columns, "label": label, "relevance": arguments["relevance"]}
+    if isinstance(impressions, Mapping):
+        of_lists["models"] = list(impressions)
     of_truth: dict[str, Any] | None = None
     if beside is not None:
         of_both = {role.key: beside.of_rows.get(role.key) for role in row_roles("both")}
@@ -228,4 +234,4 @@ def _hash_of(request: Request, lists: Mapping[str, Any], truth: Mapping[str, Any
         return rows_asked({**columns, "group": group}, side.partition_types)
 
     true = None if truth is None or request.truth is None else asked(request.truth, truth)
-    return hash_of_plan(request.plan, {**asked(request.impressions, lists), "time_zone": None}, true)
+    return hash_of_plan(request.plan, {**asked(request.impressions[0], lists), "time_zone": None}, true)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @with_options(InputOptions, INPUT_DEFAULTS)
 @without_secrets()
 def explain(
-    impressions: Rows,
+    impressions: Rows | Mapping[str, Rows],
     metric: str | Metric | Sequence[str | Metric],
     *,
     group: Mapping[str, Any],
@@ -47,7 +47,7 @@ def explain(
         value of any type.
     models : sequence of str
         The models to show. Without it, all.
-    score, rank, label, item, reference_rank, weight : str, or mapping of str to str
+    score, rank, label, item, reference_rank, weight, model : str, or mapping of str to str
         The columns of rows, as for :func:`sparkrank.evaluate`. The item is shown where its column is named.
     truth, truth_columns, items, true_items, relevance : optional
         The truth, or arrays of items, as for :func:`sparkrank.evaluate`.

@@ -29,6 +29,7 @@ class _ColumnOptions(TypedDict, total=False):
     item: str | None
     reference_rank: str | None
     weight: str | None
+    model: str | None
     truth: Rows | None
     truth_columns: Mapping[str, str | Sequence[str]] | None
     items: str | Mapping[str, str] | None

@@ -23,10 +23,12 @@ AUTO = "auto"  # the word by which a request leaves the choice of its lane to th
 class Request:
     """A requested evaluation: ``impressions``, the ``truth`` beside them, and a ``plan`` over their ``roles``.
 
+    The impressions are one side, or one for each model whose rows are apart, in the order of the plan's models.
+
     Without ``buckets`` rows are counted, and each has about ``bucket_rows``. ``counts`` are of what was handed over.
     """
 
-    impressions: SideRows
+    impressions: tuple[SideRows, ...]
     truth: SideRows | None
     roles: Roles
     plan: Plan
@@ -41,9 +43,10 @@ class Request:
     @property
     def sides(self) -> tuple[tuple[SideRows, Roles], ...]:
         """Each side with the roles of its columns, the impressions first."""
+        lists = tuple(zip(self.impressions, self.roles.of_lists, strict=True))
         if self.truth is None or self.roles.truth is None:
-            return ((self.impressions, self.roles),)
-        return (self.impressions, self.roles), (self.truth, self.roles.truth)
+            return lists
+        return (*lists, (self.truth, self.roles.truth))
 
     @property
     def session(self) -> SparkSession | None:

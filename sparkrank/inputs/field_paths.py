@@ -84,10 +84,14 @@ PathStep: TypeAlias = StructField | Element | MapKey | VectorElement | Each | Re
 
 @dataclass(frozen=True)
 class Place:
-    """The place of the values of a role: inside ``column``, at the end of ``steps``."""
+    """The place of the values of a role: inside ``column``, at the end of ``steps``.
+
+    ``few``: there are few different texts, so that a reader may give them as a dictionary.
+    """
 
     column: str
     steps: tuple[PathStep, ...]
+    few: bool = False
 
 
 def ratings_at(place: Place) -> Place | None:

@@ -26,7 +26,7 @@ NEEDED: dict[Takes, str] = {
     "numbers": "an array of numbers",
 }
 # How a column is read. Both engines have a function for each name (READERS in values.py).
-Reader: TypeAlias = Literal["key", "item", "label", "float", "double"]
+Reader: TypeAlias = Literal["key", "item", "label", "float", "double", "text"]
 # The kinds of bad row. The bucket has a test for each name (BAD_ROWS in rejection.py).
 BadTest: TypeAlias = Literal["nan", "no weight", "small weight"]
 # Whether lists and the truth joined with them have the role, or only lists. Only the truth has a label.
@@ -106,6 +106,8 @@ CLUSTER = Role(
     of_groups=True,
     of_lists_first=True,
 )
+# The name of the model that a row's score belongs to, in a long table.
+MODEL = Role("model", ("slice",), "text", "model", used=lambda plan: plan.long, side="lists")
 
 # The roles with one column for each row, besides its label and scores.
 ROW_ROLES: tuple[Role, ...] = (
@@ -137,6 +139,7 @@ ROW_ROLES: tuple[Role, ...] = (
         bad=(BadRow(checks.BAD_WEIGHT, "no weight"), BadRow(checks.SMALL_WEIGHT, "small weight", always=False)),
     ),
     CLUSTER,
+    MODEL,
 )
 
 

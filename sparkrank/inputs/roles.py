@@ -15,6 +15,7 @@ from sparkrank.inputs.role_table import (
     ITEMS,
     LABEL,
     LABELS,
+    MODEL,
     RANK,
     SCORE,
     SLICE,
@@ -77,6 +78,7 @@ def of_model(model: str, what: str, column: str) -> str:
     return what if model == column else f"{shorten(model)} {what}"
 
 
+MOST_MODELS = 200  # whose rows are apart: a column with more names is one of something else
 Relevance: TypeAlias = Literal["membership", "reciprocal_rank"]
 RELEVANCE: tuple[str, ...] = get_args(Relevance)
 # The arguments that name columns, besides group and label.
@@ -114,6 +116,9 @@ class Roles:
     items in rank order, ``true_items`` is the array of true items, and ``label`` an array of labels beside it, if any;
     ``relevance`` says what the labels are without one. Columns of ``slices`` and of ``group_weights``, the weights of
     groups in the mean of some metric, may have another role too.
+
+    If ``long``, each row has the score of one model: the rows of each model are a side of their own, or a column with
+    the role ``model`` names the model of each row.
     """
 
     group: tuple[str, ...]
@@ -126,6 +131,7 @@ class Roles:
     relevance: str = "membership"
     slices: tuple[tuple[str, ...], ...] = ()
     group_weights: tuple[str, ...] = ()
+    long: bool = False
 
     @classmethod
     def named(
@@ -136,8 +142,14 @@ class Roles:
         truth: TruthColumns | None,
         relevance: str,
         slices: Slices = (),
+        models: Sequence[str] | None = None,
     ) -> Roles:
-        """The roles that ``columns`` names, of rows or of arrays; columns of both kinds are refused."""
+        """The roles that ``columns`` names, of rows or of arrays; columns of both kinds are refused.
+
+        ``models`` are those whose rows are apart, each a side of its own, or named by the column ``model``.
+        """
+        if models is not None:
+            return _roles_of_models(columns, group, label, truth, slices, models)
         if columns["items"] is None and columns["true_items"] is None:
             if relevance != "membership":
                 raise SpecError(f"relevance={shorten(relevance)} says what true_items are, but no such column is named")
@@ -298,6 +310,15 @@ class Roles:
             raise SpecError(f"{plan.label_is_for}, but label names no column, and there is no truth")
 
     @property
+    def of_lists(self) -> tuple[Roles, ...]:
+        """The roles of each side of lists: of the only one, or of one for each model."""
+        if not self.long:
+            return (self,)
+        if MODEL.key in self.of_rows:  # one side, whose score column is of all models
+            return (replace(self, scores={column: column for column in self.scores.values()}),)
+        return tuple(replace(self, scores={model: column}) for model, column in self.scores.items())
+
+    @property
     def joins(self) -> bool:
         """Whether labels come from a truth that the lists are joined with."""
         return self.truth is not None or self.true_items is not None
@@ -338,6 +359,39 @@ class Roles:
         yield from ((role, role.name, self.of_rows[role.key]) for role in row_roles() if role.key in self.of_rows)
 
 
+def _roles_of_models(
+    columns: Mapping[str, Any],
+    group: str | Sequence[str] | None,
+    label: str | None,
+    truth: TruthColumns | None,
+    slices: Slices,
+    models: Sequence[str],
+) -> Roles:
+    """The roles of rows that have the score of one model each."""
+    if not models:
+        raise SpecError("the input is a mapping of models without any: name at least one")
+    if len(models) > MOST_MODELS:
+        raise SpecError(f"there are {len(models)} models with rows of their own: up to {MOST_MODELS} are allowed")
+    for role in ("items", "true_items"):
+        if columns[role] is not None:
+            raise SpecError(
+                f'{role} is "{shorten(columns[role])}", but the rows of models are apart: arrays of several models are '
+                f"columns of one table, and {role} names them"
+            )
+    for role in ("score", "rank"):
+        if isinstance(columns[role], Mapping):
+            raise SpecError(
+                f"{role} is a mapping of models to columns, but the rows of models are apart: one column, which all "
+                f"models have, is needed"
+            )
+    of_rows = {name: column for name, column in columns.items() if name not in ("items", "true_items")}
+    roles = Roles.of(group, label, truth=truth, slices=slices, **of_rows)
+    if group is None:
+        raise SpecError("rows of several models are joined by group and item, but no group column is named")
+    (column,) = roles.scores.values()
+    return replace(roles, scores=by_model("models", dict.fromkeys(models, column)), long=True)
+
+
 def planned(
     roles: Roles,
     metrics: Sequence[str | Metric],
@@ -367,6 +421,7 @@ def planned(
         item=roles.item,
         arrays=roles.true_items is not None,
         by_rank=roles.by_rank,
+        long=roles.long,
         uncertainty=uncertainty,
         compare=compare,
         cluster=roles.cluster,

@@ -12,6 +12,7 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.uncertainty import DEFAULT
 
 DIGITS = 12
+_NEWER = ("cluster", "model")
 _OF_GATES = ("most_unpaired",)  # fields of a comparison that change verdicts and no numbers
 
 
@@ -25,8 +26,8 @@ def hash_of_plan(
 ) -> str:
     """The hash of ``plan``, of both sides (:func:`rows_asked`), and of settings of the Spark ``session``."""
     numbers: dict[str, object] = {
-        "input": _clustered(impressions),
-        "truth": None if truth is None else _clustered(truth),
+        "input": _as_before(impressions),
+        "truth": None if truth is None else _as_before(truth),
         "metrics": [str(metric) for metric in plan.metrics],
         "slices": [list(columns) for columns in plan.slices],
         "definitions": asdict(plan.definitions),
@@ -45,9 +46,9 @@ def hash_of_plan(
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
 
-def _clustered(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """``asked`` without an unnamed cluster, so that hashes from before there were clusters stay the same."""
-    columns = {role: column for role, column in asked["columns"].items() if role != "cluster" or column is not None}
+def _as_before(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """``asked`` without columns that are newer than it and not named, so that older hashes stay the same."""
+    columns = {role: column for role, column in asked["columns"].items() if role not in _NEWER or column is not None}
     return {**asked, "columns": columns}
 
 

@@ -79,7 +79,7 @@ def backfill(
 
 def _validate_days_differ(spec: Spec, window: Window) -> None:
     """Raise :class:`SpecError` if no part of the input depends on the day."""
-    texts = [text for text in (spec.input.path, spec.input.table, spec.input.where) if text is not None]
+    texts = [text for _, rows in spec.lists for text in (rows.path, rows.table, rows.where) if text is not None]
     ends = str(window.first), str(window.last)
     if window.count > 1 and all(len({on_day(text, day) for day in ends}) == 1 for text in texts):
         raise SpecError(

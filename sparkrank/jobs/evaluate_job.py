@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkrank.config import Spec
+    from sparkrank.engines.request import Request
 
 GROUPS = "groups"
 
@@ -88,6 +89,12 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages,
     return DayResult(**stored_by(tables, judgment, outcome.warnings), folders=folders, seconds=stages.seconds, **own)
 
 
+def _names_of(request: Request) -> str:
+    """The places of the rows, as the table of runs shows them."""
+    lists = ", ".join(shown_url(side.name) for side in request.impressions)
+    return lists if request.truth is None else f"{lists} with truth {shown_url(request.truth.name)}"
+
+
 def _tables(
     outcome: EvaluationOutcome, spec: Spec, day: str, started_at: dt.datetime, stages: Stages
 ) -> dict[str, Any]:
@@ -101,7 +108,7 @@ def _tables(
     own: dict[str, Any] = {
         "lane": outcome.lane.name,
         "lane_reason": shorten(outcome.lane.reason, MOST_SENTENCE),
-        "input": " with truth ".join(shown_url(side.name) for side, _ in request.sides),
+        "input": _names_of(request),
         "rows": partials.counts.get((checks.ROWS_READ, ""), 0),
         "buckets": outcome.buckets,
     }

@@ -47,7 +47,8 @@ class Plan:
     is a group of its own. ``by_rank``: models are given by ranks. ``shows_items``: a bucket has the items, if a column
     of them is named, even if no metric or definition needs them. Without ``keys`` all rows are evaluated together, and
     no metric is a metric of groups. ``cluster`` is the column of the cluster, such as the user, that groups belong to:
-    parts are sets of clusters, and groups are not independent. Slice values with fewer than ``least_groups`` groups
+    parts are sets of clusters, and groups are not independent. ``long``: a row of a bucket has the score of one model,
+    and rows of one group and item are joined. Slice values with fewer than ``least_groups`` groups
     have no rows in the tables.
     """
 
@@ -69,6 +70,7 @@ class Plan:
     shows_items: bool = False
     cluster: str | None = None
     least_groups: int = 1
+    long: bool = False
 
     @classmethod
     def of(
@@ -295,6 +297,8 @@ class Plan:
                 return f"ties=item of {metric} orders tied rows by item"
         if self.joins:
             return "lists and truth are joined by item"
+        if self.long and self.models:
+            return "rows of several models are joined by item"
         if self.definitions.duplicates != "keep":
             return "duplicates are found by item"
         return f"{self.catalogue_metrics[0][0]} counts items" if self.catalogue_metrics else None
@@ -311,6 +315,11 @@ class Plan:
             if metric.declaration.reads_labels and not other_order:
                 return f"{metric} reads labels"
         return None
+
+    @property
+    def scores_of_row(self) -> int:
+        """The number of scores of a row that reaches a bucket."""
+        return 1 if self.long else len(self.models)
 
     @cached_property
     def orders_by_item(self) -> bool:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sparkrank.base.errors import SpecError
+from sparkrank.base.errors import SpecError, quote, shorten
 from sparkrank.engines.request import Request
+from sparkrank.inputs.role_table import MODEL
 from sparkrank.inputs.roles import COLUMN_ROLES, Roles, TruthColumns, planned
-from sparkrank.metrics import Definitions, Metric, find_preset
+from sparkrank.metrics import Definitions, Metric, Plan, find_preset
 from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.metrics.slices import Slices
 from sparkrank.run.arguments import validate_argument_words
+from sparkrank.run.model_names import model_names, roles_of_names
 from sparkrank.sources.in_memory import accepted, is_path
 from sparkrank.sources.pandas_rows import out_of_pandas
 from sparkrank.sources.side_rows import SideRows
@@ -41,26 +44,46 @@ def request_called(
     columns = {name: options.get(name) for name in (*COLUMN_ROLES, "cluster")}
     settings = {name: options.get(name) for name in ALLOWED}
     library = find_preset(options.get("preset"))
-    validate_argument_words(lane, partition_types, is_path(impressions) or is_path(truth))
+    apart = dict(impressions) if isinstance(impressions, Mapping) else None  # the rows of each model
+    sides = [impressions] if apart is None else list(apart.values())
+    validate_argument_words(lane, partition_types, any(map(is_path, (*sides, truth))))
     beside = None if truth is None else TruthColumns.of(label, truth_columns)
     if truth_columns is not None and truth is None:
         raise SpecError("truth_columns names columns of a truth, but there is no truth")
-    named = Roles.named(columns, group, label if truth is None else None, beside, options["relevance"], slices)
+    models = None if apart is None else tuple(apart)
+    if (column := columns[MODEL.key]) is not None:
+        if apart is not None:
+            raise SpecError(
+                f"model={quote(column)} names the models of a long table, but the input is one table a model"
+            )
+        rows = accepted("the impressions are", impressions, roles_of_names(column))
+        rows = out_of_pandas(rows, roles_of_names(column), Plan((), (), ()), "input", Counter())
+        models = model_names(SideRows.of("input", rows, partition_types), column, lane, spark)
+    named = Roles.named(columns, group, label if truth is None else None, beside, options["relevance"], slices, models)
     definitions = Definitions.of(library, settings, joins=named.joins)
     roles, plan = planned(named, metrics, definitions, library, buckets=buckets, **asked)
-    lists = accepted("the impressions are", impressions, roles)
-    true = None if truth is None else accepted("the truth is", truth, roles.truth or roles)
-    given = out_of_pandas(lists, true, roles, plan)
+    counts: Counter[tuple[str, str]] = Counter()
+
+    def side(subject: str, given: Any, own: Roles, what: str) -> SideRows:
+        rows = out_of_pandas(accepted(subject, given, own), own, plan, what, counts)
+        return SideRows.of(what, rows, partition_types)
+
+    lists = [
+        side("the impressions are", rows, own, "input")
+        if apart is None
+        else side(f"the rows of {shorten(model)} are", rows, own, f"input of {shorten(model)}")
+        for model, rows, own in zip(models or ("",) * len(sides), sides, roles.of_lists, strict=False)
+    ]
     request = Request(
-        SideRows.of("input", given.impressions, partition_types),
-        None if truth is None else SideRows.of("truth", given.truth, partition_types),
+        tuple(lists),
+        None if truth is None else side("the truth is", truth, roles.truth or roles, "truth"),
         roles,
         plan,
-        limits_of(plan, bad, limits, also={check for check, _ in given.counts}),
+        limits_of(plan, bad, limits, also={check for check, _ in counts}),
         lane,
         spark,
         buckets,
         row_memory=row_memory,
-        counts=given.counts,
+        counts=counts,
     )
     return request, beside

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyarrow import fs
@@ -44,8 +44,8 @@ class Completeness:
         least: dict[str, tuple[tuple[float, str], ...]] = {}
         warnings: list[str] = []
         before: dict[str, int] | None = None
-        for what, rows in ((INPUT, spec.input), (TRUTH, spec.truth)):
-            expect = None if rows is None else rows.expect
+        for what, rows in spec.places:
+            expect = rows.expect
             if expect is None:
                 continue
             if expect.marker is not None:
@@ -55,7 +55,7 @@ class Completeness:
                 yesterday = (dt.date.fromisoformat(day) - dt.timedelta(1)).isoformat()
                 before = _rows_of(on_day(spec.output.path, yesterday), yesterday, spark) if before is None else before
                 share, key = expect.min_fraction_of_yesterday, "min_fraction_of_yesterday"
-                if before:
+                if what in before:
                     words = f"{key} is {share:g} of the {before[what]} rows of {yesterday}"
                     asked.append((share * before[what], words))
                 else:
@@ -68,6 +68,7 @@ class Completeness:
         """Raise :class:`InputError` if fewer rows were read than are expected."""
         truth = partials.counts.get((checks.TRUTH_ROWS, ""), 0)
         rows = {INPUT: partials.counts.get((checks.ROWS_READ, ""), 0) - truth, TRUTH: truth}
+        rows |= {_of_model(model): count for (check, model), count in partials.counts.items() if check in _OF_MODEL}
         for what, asked in self.least.items():
             for least, words in asked:
                 if rows[what] < least:
@@ -76,6 +77,11 @@ class Completeness:
 
 
 NOTHING_EXPECTED = Completeness()
+_OF_MODEL = (checks.MODEL_ROWS,)
+
+
+def _of_model(model: str) -> str:
+    return f"{INPUT}.models.{model}"
 
 
 def _rows_of(output: str, day: str, spark: SparkSession | None) -> dict[str, int]:
@@ -84,11 +90,13 @@ def _rows_of(output: str, day: str, spark: SparkSession | None) -> dict[str, int
         return {}
     runs = files.read("runs", pa.schema([RUNS.schema.field("rows")]))
     rows = int(runs["rows"][0].as_py() or 0) if runs.num_rows else 0
-    truth = 0
+    counted: list[dict[str, Any]] = []
     if files.has("quality"):
-        quality = files.read("quality", pa.schema([QUALITY.schema.field(name) for name in ("check", "count")]))
-        truth = sum(int(row["count"]) for row in quality.to_pylist() if row["check"] == checks.TRUTH_ROWS)
-    return {INPUT: rows - truth, TRUTH: truth}
+        names = ("check", "model", "count")
+        counted = files.read("quality", pa.schema([QUALITY.schema.field(name) for name in names])).to_pylist()
+    truth = sum(int(row["count"]) for row in counted if row["check"] == checks.TRUTH_ROWS)
+    of_models = {_of_model(row["model"]): int(row["count"]) for row in counted if row["check"] in _OF_MODEL}
+    return {INPUT: rows - truth, TRUTH: truth, **of_models}
 
 
 def validate_markers(side: SideRows, marker: str) -> None:

@@ -22,11 +22,12 @@ def request_of(spec: Spec, day: str, spark: SparkSession | None) -> Request:
     plan, engine = spec.plan(), spec.engine
     how = (engine.lane, spark, engine.buckets, engine.bucket_rows, engine.row_memory)
     truth = None if spec.truth is None else side_of("truth", spec.truth, day)
-    return Request(side_of("input", spec.input, day), truth, spec.roles, plan, spec.limits(plan), *how)
+    lists = tuple(side_of(what, rows, day) for what, rows in spec.lists)
+    return Request(lists, truth, spec.roles, plan, spec.limits(plan), *how)
 
 
 def side_of(what: str, rows: InputRows, day: str) -> SideRows:
-    """The place of the rows of ``day``; ``what`` names them in sentences: input or truth."""
+    """The place of the rows of ``day``; ``what`` names them in sentences: input, input.models.als or truth."""
     return SideRows(
         what,
         path=None if rows.path is None else as_pattern(rows.path, day),
@@ -55,9 +56,7 @@ def resolve_day(spec: Spec, day: str | None) -> str:
 def places_of(spec: Spec, day: str) -> list[str]:
     """The places that are read and written for ``day``, a line each: ``input.path: /log/dt=2026-01-31``."""
     lines = []
-    for what, rows in (("input", spec.input), ("truth", spec.truth)):
-        if rows is None:
-            continue
+    for what, rows in spec.places:
         if rows.path is not None:
             lines += [f"{what}.path: {shown_url(path)}" for path in on_days(rows.path, day)]
         texts = {"table": rows.table, "where": rows.where}

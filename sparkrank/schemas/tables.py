@@ -357,6 +357,8 @@ for values outside of their range, 20 rows per block. Checks, which keep their n
 | `rejected: null item` | `rows read` | where rows are told apart by item |
 | `rejected: rank that is no position` | `rows read` | with `positions=given` |
 | `rows rejected`, `rows evaluated` | `rows read` | always |
+| `rows joined with that of another model for the same group and item` | `rows read` | where the rows of models are apart |
+| `rows with another label than that of the row they are joined with` | `rows read` | where the rows of models are apart, without a truth; above 0 it is not `ok` |
 | `rows without a label, counted as not relevant` | `rows read` | with `unjudged=nonrelevant` |
 | `rows without a label, dropped` | `rows read` | with `unjudged=drop` |
 | `labels that are NaN in pandas, taken as not judged`, `reference ranks that are NaN in pandas, taken as none` | `rows read` | where rows come from pandas |
@@ -373,6 +375,7 @@ for values outside of their range, 20 rows per block. Checks, which keep their n
 | `most rows of one group` | `rows evaluated` | as these |
 | `groups without truth`, `groups in the lists and in the truth` | `groups` | with a truth |
 | `group keys with several lists, each of which is a group` | | with `true_items` |
+| `rows read of the model` | `rows read` | of each model, where the rows of models are apart |
 | `rows with a score` | `rows evaluated` | of each model |
 | `rows with a score whose item is in the truth` | `rows with a score` | of each model, with a truth |
 | `scores that are NaN in pandas, taken as not retrieved` | `rows read` | of each model, where rows come from pandas |

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from sparkrank.bucket.impressions import (
     ITEM,
     LABEL,
+    MODEL,
     TRUTH,
     group_weight_column,
     key_column,
@@ -21,7 +22,7 @@ from sparkrank.inputs.role_table import LABEL as OF_LABEL
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.sources.arrays import array_rows
-from sparkrank.sources.joined_types import check_joined, check_roles
+from sparkrank.sources.joined_types import check_arrow_joined, check_roles
 from sparkrank.sources.values import FITS, READERS
 
 
@@ -30,7 +31,7 @@ def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = 
     check_roles(roles, schema.names, lambda column: schema.field(column).type, FITS, str, what)
     roles.validate_required_roles(plan)
     if roles.true_items is not None:
-        check_joined(schema, schema, roles)
+        check_arrow_joined(schema, schema, roles, roles)
 
 
 def bucket_schema(sides: Sequence[tuple[pa.Schema, Roles]], plan: Plan) -> pa.Schema:
@@ -60,18 +61,36 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> lis
         score = _read(rows, SCORE, column)
         columns[score_column(index)] = pc.negate(score) if roles.by_rank else score
     if not roles.scores:
-        columns |= {score_column(index): nothing for index in range(len(plan.models))}
+        columns |= {score_column(index): nothing for index in range(plan.scores_of_row)}
     for role in row_roles():
         if role.needed(plan):
             named = roles.of_rows.get(role.key)
             missing = nothing if role.missing is None else pa.chunked_array([pa.repeat(role.missing, rows.num_rows)])
             columns[role.key] = missing if named is None else _read(rows, role, named)
+    if plan.long:
+        columns[MODEL] = _model_numbers(columns[MODEL], roles, plan)
     if plan.joins:
         is_truth = not roles.scores
         columns[TRUTH] = pa.chunked_array([pa.repeat(is_truth, rows.num_rows)])
         if is_truth and roles.label is None:
             columns[LABEL] = pc.if_else(pc.is_valid(columns[ITEM]), pa.scalar(1, pa.int8()), None)
     return [pa.table(columns)]
+
+
+def _model_numbers(names: pa.ChunkedArray, roles: Roles, plan: Plan) -> pa.ChunkedArray:
+    """The number of each row's model in ``plan``, by its name or by the side of the row; null for a truth."""
+    if not plan.models:  # they are being looked for
+        return names
+    if not roles.scores:
+        return names.cast(pa.int16())
+    if MODEL in roles.of_rows:
+        models = pa.array(plan.models)
+        if not pa.types.is_dictionary(names.type):
+            return pc.index_in(names, models).cast(pa.int16())
+        numbers = [pc.index_in(part.dictionary, models).cast(pa.int16()).take(part.indices) for part in names.chunks]
+        return pa.chunked_array(numbers, pa.int16())
+    (model,) = roles.scores
+    return pa.chunked_array([pa.repeat(pa.scalar(plan.models.index(model), pa.int16()), len(names))])
 
 
 def _read(rows: pa.Table, role: Role, column: str) -> pa.ChunkedArray:

@@ -1,4 +1,4 @@
-"""Types that must fit each other, because lists and truth are joined by columns that can have equal values."""
+"""Types that must fit each other, because sides of an input are joined by columns that can have equal values."""
 
 from __future__ import annotations
 
@@ -14,42 +14,61 @@ from sparkrank.metrics.slices import columns_of_slices
 from sparkrank.sources.types import plain_type
 from sparkrank.sources.values import is_array
 
+K = TypeVar("K")  # a type in the terms of an engine
 
-def joined_columns(roles: Roles) -> list[tuple[str, str, str]]:
-    """The columns by which lists and truth are joined, as (role, column of the lists, column of the truth)."""
+
+def joined_columns(roles: Roles, beside: Roles) -> list[tuple[str, str, str]]:
+    """The columns by which lists are joined with another side, as (role, column of the lists, column ``beside``)."""
     if roles.true_items is not None:
         return [
             (of_model(model, ITEMS.name, column), column, roles.true_items) for model, column in roles.scores.items()
         ]
-    truth = roles.truth
-    if truth is None or roles.item is None or truth.item is None:
+    if roles.item is None or beside.item is None:
         return []
-    keys = [("group", *pair) for pair in zip(roles.group, truth.group, strict=True)]
-    clusters = [("cluster", roles.cluster, truth.cluster)] if roles.cluster and truth.cluster else []
-    return [*keys, ("item", roles.item, truth.item), *clusters]
+    keys = [("group", *pair) for pair in zip(roles.group, beside.group, strict=True)]
+    clusters = [("cluster", roles.cluster, beside.cluster)] if roles.cluster and beside.cluster else []
+    return [*keys, ("item", roles.item, beside.item), *clusters]
 
 
-def check_joined(kinds: pa.Schema, truth_kinds: pa.Schema, roles: Roles) -> None:
-    """Refuse a truth whose group key or item is of another kind than that of the lists, because nothing would match."""
-    for role, column, truth_column in joined_columns(roles):
-        kind, truth_kind = kinds.field(column).type, truth_kinds.field(truth_column).type
-        if not _fit(kind, truth_kind):
-            raise_different_types(role, column, str(kind), truth_column, str(truth_kind))
-    for column in sides_of_slices(roles):
-        kind, truth_kind = kinds.field(column).type, truth_kinds.field(column).type
-        if pa.types.is_integer(plain_type(kind)) != pa.types.is_integer(plain_type(truth_kind)):
-            raise_different_types(SLICE.name, column, str(kind), column, str(truth_kind))
+def check_joined(
+    kind_of: Callable[[str], K],
+    kind_beside: Callable[[str], K],
+    roles: Roles,
+    beside: Roles,
+    fit: Callable[[K, K], bool],
+    is_integer: Callable[[K], bool],
+    text_of: Callable[[K], str],
+    sides: tuple[str, str] = ("lists", "truth"),
+) -> None:
+    """Refuse ``sides`` whose group keys or items are of different kinds, because nothing would match.
+
+    The columns of slices that they share must be integers on both sides, or a text on both.
+    """
+    joined = [(*columns, fit) for columns in joined_columns(roles, beside)]
+    alike = lambda kind, other: is_integer(kind) == is_integer(other)  # noqa: E731 - a rule like the other
+    joined += [(SLICE.name, column, column, alike) for column in columns_of_slices(roles.slices)]
+    for role, column, other_column, fits in joined:
+        kind, other = kind_of(column), kind_beside(other_column)
+        if not fits(kind, other):
+            raise InputError(
+                f'the {role} column is of type {shorten(text_of(kind))} in the {sides[0]} ("{shorten(column)}") and of '
+                f'type {shorten(text_of(other))} in the {sides[1]} ("{shorten(other_column)}"): one type is needed'
+            )
 
 
-def sides_of_slices(roles: Roles) -> Sequence[str]:
-    """The slice columns that lists and truth share; each must be integers on both sides, or a text on both."""
-    return [] if roles.truth is None else columns_of_slices(roles.slices)
-
-
-def raise_different_types(role: str, column: str, kind: str, truth_column: str, truth_kind: str) -> None:
-    raise InputError(
-        f'the {role} column is of type {shorten(kind)} in the lists ("{shorten(column)}") and of type '
-        f'{shorten(truth_kind)} in the truth ("{shorten(truth_column)}"): one type is needed'
+def check_arrow_joined(
+    schema: pa.Schema, other: pa.Schema, roles: Roles, beside: Roles, sides: tuple[str, str] = ("lists", "truth")
+) -> None:
+    """Refuse two sides as :func:`check_joined` does, by their schemas in Arrow."""
+    check_joined(
+        lambda column: schema.field(column).type,
+        lambda column: other.field(column).type,
+        roles,
+        beside,
+        _fit,
+        lambda kind: bool(pa.types.is_integer(plain_type(kind))),
+        str,
+        sides,
     )
 
 
@@ -64,9 +83,6 @@ def validate_column(role: str, column: str, names: Sequence[str], what: str) -> 
             f'the {role} column "{shorten(column)}" of the {what} is not the only one of that name, upper or lower '
             f"case ({itemize(alike)}): rename the others"
         )
-
-
-K = TypeVar("K")  # a type in the terms of an engine
 
 
 def check_roles(

@@ -160,7 +160,9 @@ def leaf_batches(
     groups = [group.id for group in fragment.row_groups]
     at_once = batch_rows(fragment, leaves)
     with fragment.open() as file:
-        parquet = pq.ParquetFile(file, metadata=fragment.metadata, pre_buffer=not is_limited(), **CHECKED)
+        coded = [place.column for place in read.values() if place.few]  # a seventh of the time of reading plain texts
+        how = {"read_dictionary": coded, "pre_buffer": not is_limited(), **CHECKED}
+        parquet = pq.ParquetFile(file, metadata=fragment.metadata, **how)
         for batch in parquet.iter_batches(at_once, row_groups=groups, columns=names, use_threads=False):
             rows = pa.table({name: _column(batch, place, of_folders, schema) for name, place in read.items()})
             for condition in (where.of_groups, where.of_rows):
@@ -179,6 +181,8 @@ def _column(
         stored = batch[place.column]
     else:
         stored = pa.nulls(batch.num_rows, kind)
+    if place.few and pa.types.is_dictionary(stored.type) and stored.type.value_type == kind == pa.string():
+        return pa.chunked_array([stored])
     column, kind = taken(pa.chunked_array([stored]), place.steps), taken_type(kind, place.steps)
     return column if column.type == kind else column.cast(kind)
 

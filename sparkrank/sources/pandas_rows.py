@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
 from sparkrank.base import checks
 from sparkrank.base.errors import InputError, itemize, quote, shorten
 from sparkrank.inputs.field_paths import Place, columns_of, places, ratings_at
+from sparkrank.inputs.role_table import MODEL
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.metrics.rank_comparison import REFERENCE_RANK
@@ -21,25 +22,13 @@ from sparkrank.sources.types import is_list, list_parts, plain_array
 Counts = Counter[tuple[str, str]]
 
 
-class PandasSides(NamedTuple):
-    """Both sides, in Arrow tables if they were of pandas, and the number of NaN made null, by check and model."""
+def out_of_pandas(rows: Any, roles: Roles, plan: Plan, what: str, counts: Counts) -> Any:
+    """The rows of a side, as an Arrow table if they are of pandas. ``counts`` gets the number of NaN made null.
 
-    impressions: Any
-    truth: Any
-    counts: Counts
-
-
-def out_of_pandas(impressions: Any, truth: Any, roles: Roles, plan: Plan) -> PandasSides:
-    """Both sides, converted if they are of pandas. Raises :class:`InputError` as :func:`table_of` does."""
-    counts: Counts = Counter()
-    if is_pandas(impressions):
-        impressions = _counted(impressions, roles, plan, "input", counts)
-    if is_pandas(truth) and roles.truth is not None:
-        truth = _counted(truth, roles.truth, plan, "truth", counts)
-    return PandasSides(impressions, truth, counts)
-
-
-def _counted(rows: Any, roles: Roles, plan: Plan, what: str, counts: Counts) -> pa.Table:
+    Raises :class:`InputError` as :func:`table_of` does.
+    """
+    if not is_pandas(rows):
+        return rows
     rows = _with_levels(rows, roles)
     table = table_of(rows, roles, what)
     inside = places(roles, {field.name: shape_of(field.type) for field in table.schema}, what)
@@ -55,7 +44,8 @@ def _counted(rows: Any, roles: Roles, plan: Plan, what: str, counts: Counts) -> 
 def _looked_at(roles: Roles, plan: Plan) -> Iterator[tuple[str, str, str]]:
     """The check, the model and the column of each role in which a null does not make the row a bad one."""
     arrays = roles.true_items is not None
-    for model, column in roles.scores.items():
+    for name, column in roles.scores.items():
+        model = "" if MODEL.key in roles.of_rows else name
         yield checks.NAN_RATINGS if arrays else checks.NAN_OF_PANDAS, model, column
     if roles.label is not None:
         yield checks.NAN_LABELS, "", roles.label

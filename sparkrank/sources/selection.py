@@ -12,12 +12,13 @@ import pyarrow as pa
 
 from sparkrank.base.errors import FrameLaneNeededError, InputError, SpecError, first_line, shorten
 from sparkrank.inputs.field_paths import Place, places
+from sparkrank.inputs.role_table import MODEL
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.sources.columns import bucket_rows, bucket_schema, check_arrow_schema, needed_columns
 from sparkrank.sources.conditions import Condition, UntranslatableError, pushed_down
 from sparkrank.sources.formats import source_kind
-from sparkrank.sources.joined_types import check_joined
+from sparkrank.sources.joined_types import check_arrow_joined
 from sparkrank.sources.nested import shape_of, taken_type
 from sparkrank.sources.protocol import Source, Split
 from sparkrank.sources.side_rows import SideRows
@@ -25,21 +26,26 @@ from sparkrank.sources.sizes import bytes_of_elements, in_parts
 from sparkrank.sources.stored_files import validate_present
 from sparkrank.sources.values import is_array
 
-SideSplit: TypeAlias = tuple[int, Split]  # 0 for impressions or 1 for the truth, and a split of that side
+SideSplit: TypeAlias = tuple[int, Split]  # the number of a side, and a split of that side
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The rows of ``source`` for which ``where`` is true. ``nested`` columns are inside columns of the source."""
+    """The rows of ``source`` for which ``where`` is true. ``nested`` columns are inside columns of the source.
+
+    ``what`` is how messages name the side.
+    """
 
     source: Source
     where: Condition | None = None
     nested: Mapping[str, Place] = field(default_factory=dict)
+    what: str = "input"
 
     @classmethod
     def of(cls, source: Source, roles: Roles, what: str, where: Condition | None = None) -> Selection:
         """A selection of the side ``what``, with the places of ``roles`` columns that are inside other columns."""
-        return cls(source, where, places(roles, {column.name: shape_of(column.type) for column in source.schema}, what))
+        shapes = {column.name: shape_of(column.type) for column in source.schema}
+        return cls(source, where, places(roles, shapes, what), what)
 
     @classmethod
     def open(cls, side: SideRows, roles: Roles, plan: Plan, opened: dict[str, Source]) -> Selection:
@@ -74,9 +80,12 @@ class Selection:
         stored = dict.fromkeys(place.column for place in self._at(columns).values())
         return self.source.rows(list(stored), self._at(arrays))
 
-    def splits(self, columns: Sequence[str], split_rows: int, arrays: Sequence[str] = ()) -> list[Split]:
-        """Splits of ``columns`` that each make about ``split_rows`` bucket rows."""
-        return self.source.splits(self._at(columns), split_rows, self.where, self._at(arrays))
+    def splits(
+        self, columns: Sequence[str], split_rows: int, arrays: Sequence[str] = (), few: str | None = None
+    ) -> list[Split]:
+        """Splits of ``columns`` that each make about ``split_rows`` bucket rows. Of texts in ``few`` few differ."""
+        places = {name: replace(place, few=name == few) for name, place in self._at(columns).items()}
+        return self.source.splits(places, split_rows, self.where, self._at(arrays))
 
     def read(self, columns: Sequence[str]) -> pa.Table:
         """All rows with ``columns``, for callers that hold them in memory anyway."""
@@ -127,10 +136,9 @@ def _is_of_every_lane(kind: pa.DataType) -> bool:
 
 @dataclass(frozen=True)
 class Sides:
-    """An impression log, or lists with a truth, and the roles of their columns."""
+    """An impression log or lists, of all models or a side for each, and their truth, with the roles of each side."""
 
-    impressions: Selection
-    truth: Selection | None
+    pairs: Sequence[tuple[Selection, Roles]]
     roles: Roles
 
     @classmethod
@@ -138,54 +146,52 @@ class Sides:
         cls, sides: Sequence[tuple[SideRows, Roles]], roles: Roles, plan: Plan, opened: dict[str, Source]
     ) -> Sides:
         """Open one side or both, each as :meth:`Selection.open` does."""
-        selections = [Selection.open(side, of_side, plan, opened) for side, of_side in sides]
-        return cls(selections[0], selections[1] if len(selections) > 1 else None, roles)
+        return cls([(Selection.open(side, of_side, plan, opened), of_side) for side, of_side in sides], roles)
 
     @property
     def rows(self) -> int:
         """The bucket rows of all sides before any condition. One with long texts counts as several."""
         return sum(
             selection.bucket_rows(list(dict.fromkeys(column for _, column in roles.columns())), roles.arrays)
-            for selection, roles in self._pairs()
+            for selection, roles in self.pairs
         )
 
     @property
     def warnings(self) -> list[str]:
         """Warnings about anything that makes reading slow."""
-        return [sentence for selection, _ in self._pairs() for sentence in selection.source.warnings]
+        return [sentence for selection, _ in self.pairs for sentence in selection.source.warnings]
 
     def check(self, plan: Plan) -> None:
         """Raise :class:`sparkrank.base.errors.InputError` for a column that is missing or cannot play its role."""
-        check_arrow_schema(self.impressions.schema, self.roles, plan)
-        if self.truth is not None and self.roles.truth is not None:
-            check_arrow_schema(self.truth.schema, self.roles.truth, plan, "truth")
-            check_joined(self.impressions.schema, self.truth.schema, self.roles)
+        for selection, roles in self.pairs:
+            check_arrow_schema(selection.schema, roles, plan, selection.what)
+        (first, of_first), *others = self.pairs
+        name = first.what if plan.long else "lists"
+        for selection, roles in others:
+            check_arrow_joined(first.schema, selection.schema, of_first, roles, (name, selection.what))
 
     def schema(self, plan: Plan) -> pa.Schema:
         """The schema of the rows of a bucket."""
-        return bucket_schema([(selection.schema, roles) for selection, roles in self._pairs()], plan)
+        return bucket_schema([(selection.schema, roles) for selection, roles in self.pairs], plan)
 
     def splits(self, plan: Plan, split_rows: int) -> list[SideSplit]:
         """Splits of all sides. Each is sent only to the task that reads it."""
         return [
             (side, split)
-            for side, (selection, roles) in enumerate(self._pairs())
-            for split in selection.splits(needed_columns(roles, plan), split_rows, roles.arrays)
+            for side, (selection, roles) in enumerate(self.pairs)
+            for split in selection.splits(
+                needed_columns(roles, plan), split_rows, roles.arrays, roles.of_rows.get(MODEL.key)
+            )
         ]
 
     def reader(self, plan: Plan) -> Callable[[SideSplit], Iterator[pa.Table]]:
         """A function that reads a split of :meth:`splits` as rows with bucket columns. It is sent to all tasks."""
-        return functools.partial(_bucket_rows, [roles for _, roles in self._pairs()], plan, self.schema(plan))
+        return functools.partial(_bucket_rows, [roles for _, roles in self.pairs], plan, self.schema(plan))
 
     def narrowed(self, holds: Callable[[Roles, pa.Schema], Sequence[pa.compute.Expression]]) -> Sides:
-        """Both sides, each narrowed as by :meth:`Selection.narrowed`."""
-        narrowed = [selection.narrowed(functools.partial(holds, roles)) for selection, roles in self._pairs()]
-        return replace(self, impressions=narrowed[0], truth=narrowed[1] if len(narrowed) > 1 else None)
-
-    def _pairs(self) -> Sequence[tuple[Selection, Roles]]:
-        if self.truth is None or self.roles.truth is None:
-            return [(self.impressions, self.roles)]
-        return [(self.impressions, self.roles), (self.truth, self.roles.truth)]
+        """All sides, each narrowed as by :meth:`Selection.narrowed`."""
+        narrowed = [(part.narrowed(functools.partial(holds, roles)), roles) for part, roles in self.pairs]
+        return replace(self, pairs=narrowed)
 
 
 def _bucket_rows(sides: Sequence[Roles], plan: Plan, schema: pa.Schema, split: SideSplit) -> Iterator[pa.Table]:
@@ -199,6 +205,6 @@ def _bucket_rows(sides: Sequence[Roles], plan: Plan, schema: pa.Schema, split: S
             first += table.num_rows
             made = [rows if rows.schema == schema else rows.cast(schema) for rows in made]
         except pa.ArrowInvalid as error:
-            what = ("the lists", "the truth")[side] if plan.joins else "the input"
+            what = "the input" if not plan.joins else "the lists" if roles.scores else "the truth"
             raise InputError(f"a value of {what} cannot be evaluated: {shorten(first_line(error))}") from error
         yield from made

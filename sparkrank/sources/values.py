@@ -42,6 +42,11 @@ def item_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column if plain else column.cast(pa.string(), safe=False)
 
 
+def text_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Names as texts: whole numbers, dates, true and false as SQL writes them."""
+    return column if column.type == pa.dictionary(pa.int32(), pa.string()) else decoded(column).cast(pa.string())
+
+
 def label_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_boolean(column.type) or pa.types.is_null(column.type):
         return column.cast(pa.int8())
@@ -79,6 +84,7 @@ READERS: dict[Reader, Callable[[pa.ChunkedArray], pa.ChunkedArray]] = {
     "label": label_values,
     "float": float_values,
     "double": double_values,
+    "text": text_values,
 }
 FITS: dict[Takes, Callable[[pa.DataType], bool]] = {
     "plain": _is_plain,

@@ -40,7 +40,7 @@ def fake_roles(monkeypatch: pytest.MonkeyPatch) -> None:
 def evaluated(rows: pa.Table, limits: Limits = NO_LIMITS, **named: str) -> EvaluationOutcome:
     roles, plan = asked(**named)
     stages = Stages()
-    return open_request(Request(SideRows.of("input", rows), None, roles, plan, limits), stages).evaluate(stages)
+    return open_request(Request((SideRows.of("input", rows),), None, roles, plan, limits), stages).evaluate(stages)
 
 
 @pytest.mark.usefixtures("fake_roles")

@@ -203,7 +203,7 @@ def test_splits_and_buckets_are_as_many_as_elements_want(tmp_path: Path) -> None
     pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=10)
     stored = ParquetInput.at(str(tmp_path))
     for source, true in ((TableInput(rows), 39), (stored, 40)):  # a footer has one element for no array
-        sides = Sides(Selection.of(source, OF_ARRAYS, "input"), None, OF_ARRAYS)
+        sides = Sides([(Selection.of(source, OF_ARRAYS, "input"), OF_ARRAYS)], OF_ARRAYS)
         assert sides.rows == 40 * 50 + true
         assert [len(sides.splits(PLAN, split_rows)) for split_rows in (600, 10_000)] == [4, 1]
     assert [split.rows for split in stored.file_splits(1_100, arrays=["predicted"])] == [20, 20]
@@ -212,6 +212,6 @@ def test_splits_and_buckets_are_as_many_as_elements_want(tmp_path: Path) -> None
 def test_rows_are_numbered_through_the_tables_of_a_split() -> None:
     """A split is read in several tables where it is large: their rows are other lists all the same."""
     rows = table(("u", ["a", "b"], ["b"]), ("u", ["c"], ["d"]))
-    sides = Sides(Selection.of(TableInput(rows), OF_ARRAYS, "input"), None, OF_ARRAYS)
+    sides = Sides([(Selection.of(TableInput(rows), OF_ARRAYS, "input"), OF_ARRAYS)], OF_ARRAYS)
     numbers = [part[LIST].to_pylist() for part in sides.reader(PLAN)((0, Split(5, lambda: iter([rows, rows]))))]
     assert [sorted(set(each)) for each in numbers] == [[5, 6], [5, 6], [7, 8], [7, 8]]  # of lists and of a truth each

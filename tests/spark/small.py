@@ -36,7 +36,7 @@ def groups_of(evaluation: sr.Evaluation) -> list[list]:
 
 def lane_of(given: Input, lane: str, roles: Roles, plan: Plan, spark: SparkSession | None) -> Lane:
     """The lane by which a spec that asks for ``lane`` reads ``given``."""
-    return open_lane(Request(side_of("input", given, DAY), None, roles, plan, NO_LIMITS, lane, spark))
+    return open_lane(Request((side_of("input", given, DAY),), None, roles, plan, NO_LIMITS, lane, spark))
 
 
 def frame_of(given: Input, spark: SparkSession, roles: Roles | None = None, day: str = DAY) -> DataFrame:

@@ -73,7 +73,7 @@ def test_the_floor_moves_every_row(spark: SparkSession, tmp_path: Path, monkeypa
     source = ParquetInput.at(str(write(LogShape(rows=ROWS, groups=200, files=2), tmp_path)))
     roles = Roles.of("user_id", "clicked", "score")
     plan = Plan.of(["ap"], ["score"], roles.group)
-    sides = Sides(Selection(source), None, roles)
+    sides = Sides([(Selection(source), roles)], roles)
     monkeypatch.setattr(scan, "SPLIT_ROWS", 1000)
     tasks = shuffled_pairs(scan.pairs_of(spark.sparkContext, sides, plan, 3), 3).glom().collect()
     assert [{bucket for bucket, _ in pairs} for pairs in tasks] == [{0}, {1}, {2}]  # dealt in turn

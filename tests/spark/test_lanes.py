@@ -48,7 +48,8 @@ def test_pieces_go_as_pairs_unless_tasks_tell_exact_blocks(spark: SparkSession) 
 
 def test_a_task_gets_its_own_split_alone(spark: SparkSession, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What all tasks get does not grow with the splits of the day: a thousand of them take 18 ms to unpack."""
-    sides = Sides(Selection(ParquetInput.at(str(log))), None, Roles.of("user_id", "label", {"a": "score"}))
+    roles = Roles.of("user_id", "label", {"a": "score"})
+    sides = Sides([(Selection(ParquetInput.at(str(log))), roles)], roles)
     plan = Plan.of(METRICS, ["a"], ["user_id"])
     shared = []
     # of 300 rows: 1; 300 six times; 199 and 14 row groups of 7; 42 such groups three times; the three that are left

@@ -9,6 +9,7 @@ from pyspark.sql import types as T
 from sparkrank.bucket.impressions import (
     ITEM,
     LABEL,
+    MODEL,
     TRUTH,
     group_weight_column,
     key_column,
@@ -20,7 +21,7 @@ from sparkrank.inputs.role_table import GROUP, GROUP_WEIGHT, SCORE, SLICE, Role,
 from sparkrank.inputs.role_table import LABEL as OF_LABEL
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
-from sparkrank.sources.joined_types import check_roles, joined_columns, raise_different_types, sides_of_slices
+from sparkrank.sources.joined_types import check_joined, check_roles
 
 
 def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "input") -> None:
@@ -30,19 +31,27 @@ def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "in
     )
     roles.validate_required_roles(plan)
     if roles.true_items is not None:
-        check_truth_schema(schema, schema, roles)
+        check_joined_schemas(schema, schema, roles, roles)
 
 
-def check_truth_schema(schema: T.StructType, truth: T.StructType, roles: Roles) -> None:
-    """Refuse a truth whose group key or item is of another kind than that of the lists, because nothing would match."""
-    for role, column, truth_column in joined_columns(roles):
-        kind, truth_kind = schema[column].dataType, truth[truth_column].dataType
-        if not _fit(kind, truth_kind):
-            raise_different_types(role, column, kind.simpleString(), truth_column, truth_kind.simpleString())
-    for column in sides_of_slices(roles):
-        kind, truth_kind = schema[column].dataType, truth[column].dataType
-        if isinstance(kind, T.IntegralType) != isinstance(truth_kind, T.IntegralType):
-            raise_different_types(SLICE.name, column, kind.simpleString(), column, truth_kind.simpleString())
+def check_joined_schemas(
+    schema: T.StructType,
+    other: T.StructType,
+    roles: Roles,
+    beside: Roles,
+    sides: tuple[str, str] = ("lists", "truth"),
+) -> None:
+    """Refuse two sides as :func:`sparkrank.sources.joined_types.check_joined` does."""
+    check_joined(
+        lambda column: schema[column].dataType,
+        lambda column: other[column].dataType,
+        roles,
+        beside,
+        _fit,
+        lambda kind: isinstance(kind, T.IntegralType),
+        lambda kind: kind.simpleString(),
+        sides,
+    )
 
 
 def _fit(kind: T.DataType, other: T.DataType) -> bool:
@@ -72,17 +81,33 @@ def bucket_rows(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     no_label = nothing if plan.joins else nothing.cast("tinyint")
     columns[LABEL] = no_label if roles.label is None else _read(schema, OF_LABEL, roles.label)
     scores = [_read(schema, SCORE, column) for column in roles.scores.values()]
-    for index, score in enumerate(scores or [nothing] * len(plan.models)):
+    for index, score in enumerate(scores or [nothing] * plan.scores_of_row):
         columns[score_column(index)] = -score if roles.by_rank else score
     for role in row_roles():
         if role.needed(plan):
             name = roles.of_rows.get(role.key)
             columns[role.key] = F.lit(role.missing) if name is None else _read(schema, role, name)
+    if plan.long:
+        columns[MODEL] = _model_number(columns[MODEL], roles, plan)
     if plan.joins:
         columns[TRUTH] = F.lit(not roles.scores)
         if not roles.scores and roles.label is None:
             columns[LABEL] = F.when(columns[ITEM].isNotNull(), F.lit(1).cast("tinyint"))
     return frame.select(*(column.alias(name) for name, column in columns.items()))
+
+
+def _model_number(name: Column, roles: Roles, plan: Plan) -> Column:
+    """The number of the model in the plan, by its name or by the side that the row is of; null for a truth."""
+    if not plan.models:  # they are being looked for
+        return name
+    number = F.lit(None)
+    if MODEL in roles.of_rows:
+        place = F.array_position(F.array(*map(F.lit, plan.models)), name)  # from 1, and 0 for no such name
+        number = F.nullif(place, F.lit(0)) - 1
+    elif roles.scores:
+        (model,) = roles.scores
+        number = F.lit(plan.models.index(model))
+    return number.cast("smallint")
 
 
 def _read(schema: T.StructType, role: Role, column: str) -> Column:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 from pyspark import RDD
@@ -47,23 +49,24 @@ from sparkrank.sources.sizes import may_be_wide
 if TYPE_CHECKING:
     from sparkrank.engines.one_group import GroupKeys, Pick
 
+FrameSides: TypeAlias = Sequence[tuple[DataFrame, Roles]]  # the rows of each side, with the roles of their columns
+
 
 def evaluate_frame(
-    frame: DataFrame,
+    sides: FrameSides,
     roles: Roles,
     plan: Plan,
     buckets: int,
     files: GroupFiles | None = None,
-    truth: DataFrame | None = None,
 ) -> Solved:
-    """Evaluate ``frame``, and ``truth`` if there is one, whose schemas have passed their check, in one pass."""
-    rows, sent = _sent_rows(frame, truth, roles, plan)
+    """Evaluate the rows of all ``sides``, whose schemas have passed their check, in one pass."""
+    rows, sent = _sent_rows(sides, roles, plan)
     keys = {column: rows.schema[key_column(index)].dataType for index, column in enumerate(roles.group)}
     shortened: AbstractContextManager[None] = nullcontext()
     if sent.arrays is not None:
-        shortened = short_batches(frame.sparkSession, ROWS_OF_ARRAYS)
+        shortened = short_batches(rows.sparkSession, ROWS_OF_ARRAYS)
     elif any(map(may_be_wide, sent.sent.types)):  # values of any length
-        shortened = short_batches(frame.sparkSession)
+        shortened = short_batches(rows.sparkSession)
     with shortened:
         return _evaluated(rows, sent, Work(sent.schema, plan, buckets, group_schema(keys, plan), files))
 
@@ -98,30 +101,30 @@ def rows_of(rows: DataFrame, sent: SentBatches, buckets: int) -> DataFrame:
     return rows.mapInArrow(cut, PIECES_TYPE)
 
 
-def _sent_rows(frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan) -> tuple[DataFrame, SentBatches]:
-    """The rows of both sides with the columns of a bucket, or with arrays, and how tasks read them as tables."""
+def _sent_rows(sides: FrameSides, roles: Roles, plan: Plan) -> tuple[DataFrame, SentBatches]:
+    """The rows of all sides with the columns of a bucket, or with arrays, and how tasks read them as tables."""
     if roles.true_items is not None:
-        rows = rows_of_arrays(frame, roles, plan)
+        rows = rows_of_arrays(sides[0][0], roles, plan)
     else:
-        rows = bucket_rows(frame, roles, plan)
-        if truth is not None and roles.truth is not None:
-            rows = rows.unionByName(bucket_rows(truth, roles.truth, plan))
+        rows = functools.reduce(_beside, (bucket_rows(frame, own, plan) for frame, own in sides))
     names = [key_column(index) for index in range(len(plan.keys))]
     others = [name for name in rows.columns if name not in names] if plan.arrays else bucket_columns(plan, 0)
     rows = rows.select(*names, *others)
     return rows, SentBatches.of(rows, roles, plan)
 
 
-def framed_schema(frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan) -> pa.Schema:
+def _beside(rows: DataFrame, others: DataFrame) -> DataFrame:
+    return rows.unionByName(others)
+
+
+def framed_schema(sides: FrameSides, roles: Roles, plan: Plan) -> pa.Schema:
     """The schema of the rows of a bucket."""
-    return _sent_rows(frame, truth, roles, plan)[1].schema
+    return _sent_rows(sides, roles, plan)[1].schema
 
 
-def pick_framed(
-    frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan, keys: GroupKeys | None, pick: Pick
-) -> list[pa.Table]:
-    """The non-empty tables that ``pick`` makes of the rows of both sides, or of those of ``keys``, in the tasks."""
-    rows, sent = _sent_rows(frame, truth, roles, plan)
+def pick_framed(sides: FrameSides, roles: Roles, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
+    """The non-empty tables that ``pick`` makes of the rows of all sides, or of those of ``keys``, in the tasks."""
+    rows, sent = _sent_rows(sides, roles, plan)
     if keys is not None:
         for index, values in enumerate(zip(*keys.typed(sent.schema), strict=True)):
             rows = rows.where(F.col(key_column(index)).isin(*(scalar.as_py() for scalar in values)))

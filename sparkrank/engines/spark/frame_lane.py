@@ -14,7 +14,7 @@ from sparkrank.engines.spark.failures import task_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from sparkrank.engines.group_files import GroupFiles
     from sparkrank.engines.one_group import GroupKeys, Pick
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from sparkrank.inputs.roles import Roles
     from sparkrank.metrics import Plan
     from sparkrank.sources.protocol import Source
+    from sparkrank.sources.side_rows import SideRows
 
 SAMPLED_ROWS = 1000
 
 
 @dataclass(frozen=True)
 class FrameLane:
-    """Any Spark DataFrame, and a second one of a truth."""
+    """Spark DataFrames: one of the input or one for each model, and one of the truth."""
 
     name: ClassVar[str] = "frame"
     needs_session: ClassVar[bool] = True
     takes_row_memory: ClassVar[bool] = False
     takes_time_zone: ClassVar[bool] = True
 
-    frame: DataFrame
+    frames: Sequence[tuple[DataFrame, SideRows, Roles]]
     roles: Roles
-    truth: DataFrame | None = None
     reason: str = "the input is a Spark DataFrame"
 
     @classmethod
@@ -51,63 +51,65 @@ class FrameLane:
     def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> FrameLane:
         session = request.session
         assert session is not None  # noqa: S101 - see why_not
-        frames = [spark_frame(side, session, roles, opened) for side, roles in request.sides]
+        frames = [(spark_frame(side, session, roles, opened), side, roles) for side, roles in request.sides]
         reason = left or f"lane is {cls.name}"
         if (what := request.frame_side) is not None:
             reason = f"the {what} is a Spark DataFrame"
-        return cls(frames[0], request.roles, frames[1] if len(frames) > 1 else None, reason)
+        return cls(frames, request.roles, reason)
 
     @cached_property
-    def _sides(self) -> tuple[DataFrame, DataFrame | None]:
-        """Both sides, with columns for roles that name values inside other columns."""
+    def _sides(self) -> list[tuple[DataFrame, Roles]]:
+        """All sides, with columns for roles that name values inside other columns."""
         from sparkrank.engines.spark.nested import with_nested
 
-        truth, of_truth = self.truth, self.roles.truth
-        beside = None if truth is None or of_truth is None else with_nested(truth, of_truth, "truth")
-        return with_nested(self.frame, self.roles, "input"), beside
+        return [(with_nested(frame, roles, side.what), roles) for frame, side, roles in self.frames]
+
+    @property
+    def _session(self) -> SparkSession:
+        return self.frames[0][0].sparkSession
 
     @property
     def warnings(self) -> list[str]:
         return []
 
     def check(self, plan: Plan) -> None:
-        from sparkrank.engines.spark.columns import check_schema, check_truth_schema
+        from sparkrank.engines.spark.columns import check_joined_schemas, check_schema
 
-        frame, truth = self._sides
-        check_schema(frame.schema, self.roles, plan)
-        if truth is not None and self.roles.truth is not None:
-            check_schema(truth.schema, self.roles.truth, plan, "truth")
-            check_truth_schema(frame.schema, truth.schema, self.roles)
+        names = [side.what for _, side, _ in self.frames]
+        for (frame, roles), name in zip(self._sides, names, strict=True):
+            check_schema(frame.schema, roles, plan, name)
+        (first, of_first), *others = self._sides
+        beside = names[0] if plan.long else "lists"
+        for (frame, roles), name in zip(others, names[1:], strict=True):
+            check_joined_schemas(first.schema, frame.schema, of_first, roles, (beside, name))
 
     def rows(self) -> int:
-        with task_errors(self.frame.sparkSession):
+        with task_errors(self._session):
             if self.roles.arrays:
-                return int(self.frame.count()) * _elements_of_row(self._sides[0], self.roles.arrays)
-            return self.frame.count() + (0 if self.truth is None else self.truth.count())
+                return int(self.frames[0][0].count()) * _elements_of_row(self._sides[0][0], self.roles.arrays)
+            return sum(frame.count() for frame, *_ in self.frames)
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         from sparkrank.engines.spark.frame import evaluate_frame
 
-        with task_errors(self.frame.sparkSession):
-            frame, truth = self._sides
-            return evaluate_frame(frame, self.roles, plan, buckets, files, truth)
+        with task_errors(self._session):
+            return evaluate_frame(self._sides, self.roles, plan, buckets, files)
 
     def bucket_schema(self, plan: Plan) -> pa.Schema:
         from sparkrank.engines.spark.frame import framed_schema
 
-        return framed_schema(*self._sides, self.roles, plan)
+        return framed_schema(self._sides, self.roles, plan)
 
     def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
         from sparkrank.engines.spark.frame import pick_framed
 
-        with task_errors(self.frame.sparkSession):
-            return pick_framed(*self._sides, self.roles, plan, keys, pick)
+        with task_errors(self._session):
+            return pick_framed(self._sides, self.roles, plan, keys, pick)
 
-    def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:
+    def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:  # noqa: ARG002
         settings: dict[str, str] = {}
-        for (side, roles), frame in zip(request.sides, (self.frame, self.truth), strict=False):
-            if frame is not None:
-                settings |= settings_of_frame(side, frame, roles, own_zone)
+        for frame, side, roles in self.frames:
+            settings |= settings_of_frame(side, frame, roles, own_zone)
         return settings
 
 

@@ -48,7 +48,7 @@ class ScanLane(SidesLane):
     def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> ScanLane:  # noqa: ARG003
         assert request.spark is not None  # noqa: S101 - see why_not
         sides = Sides.open(request.sides, request.roles, request.plan, opened)
-        kind = request.impressions.format
+        kind = request.impressions[0].format
         return cls(sides, f"the input is {_NAMES.get(kind, kind)} named by path", request.spark)
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:

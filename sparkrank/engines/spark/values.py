@@ -73,6 +73,10 @@ def label_of(column: Column, kind: T.DataType) -> Column:
     return column.cast("double") if isinstance(kind, T.DecimalType) else column
 
 
+def text_of(column: Column, _: T.DataType) -> Column:
+    return column.cast("string")
+
+
 def double_of(column: Column, _: T.DataType) -> Column:
     return column.cast("double")
 
@@ -97,6 +101,7 @@ READERS: dict[Reader, Callable[[Column, T.DataType], Column]] = {
     "label": label_of,
     "float": float_of,
     "double": double_of,
+    "text": text_of,
 }
 FITS: dict[Takes, Callable[[T.DataType], bool]] = {
     "plain": is_plain,

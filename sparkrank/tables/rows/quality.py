@@ -46,7 +46,14 @@ def quality_table(
     rejected = sum(map(count, rejections()))
     rows.append(_check(checks.ROWS_REJECTED, "", rejected, checks.ROWS_READ, read, limits.bad))
     rows.append(_check(checks.ROWS_EVALUATED, "", evaluated, checks.ROWS_READ, read))
-    of_rows = (checks.UNJUDGED_ROWS, checks.UNJUDGED_DROPPED, checks.NAN_LABELS, checks.NAN_REFERENCE_OF_PANDAS)
+    of_rows = (
+        checks.NAN_OF_PANDAS,
+        checks.UNJUDGED_ROWS,
+        checks.UNJUDGED_DROPPED,
+        checks.NAN_LABELS,
+        checks.NAN_REFERENCE_OF_PANDAS,
+    )
+    rows += _looked_for((checks.ROWS_JOINED, checks.LABELS_DIFFER), counts, checks.ROWS_READ, read)
     rows += _looked_for((*of_rows, checks.NULL_CLUSTER), counts, checks.ROWS_READ, read)
     rows += _looked_for((checks.ITEMLESS_ROWS,), counts, checks.ROWS_EVALUATED, evaluated)
     rows += [*_truth(counts, read), *_relevant_truth(counts, plan)] if plan.joins else []
@@ -60,6 +67,7 @@ def quality_table(
         # In a window, a model may have fewer days than others.
         evaluated, groups = (counts.get((name, model), count(name)) for name in (checks.ROWS_EVALUATED, checks.GROUPS))
         scored = count(checks.SCORED_ROWS, model)
+        rows += _looked_for((checks.MODEL_ROWS,), counts, checks.ROWS_READ, read, model)
         rows.append(_check(checks.SCORED_ROWS, model, scored, checks.ROWS_EVALUATED, evaluated))
         rows += _looked_for((checks.NAN_OF_PANDAS, checks.NAN_RATINGS), counts, checks.ROWS_READ, read, model)
         rows += _looked_for((checks.ROWS_IN_TRUTH,), counts, checks.SCORED_ROWS, scored, model)

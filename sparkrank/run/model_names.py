@@ -1,0 +1,58 @@
+"""The names of the models in a long table: what is in its column of models, read before anything is planned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.base.checks import NO_LIMITS
+from sparkrank.base.errors import InputError, NoInputError, itemize, shorten
+from sparkrank.engines.request import Request
+from sparkrank.inputs.role_table import MODEL
+from sparkrank.inputs.roles import MOST_MODELS, Roles
+from sparkrank.metrics import Plan
+
+if TYPE_CHECKING:
+    from sparkrank.sources.side_rows import SideRows
+
+_PLAN = Plan((), (), (), long=True)  # of no models, so that rows are read for their names alone
+
+
+def roles_of_names(column: str) -> Roles:
+    """The roles of a long table of which only the ``column`` of models is read."""
+    return Roles((), None, {}, {MODEL.key: column}, long=True)
+
+
+def model_names(side: SideRows, column: str, lane: str, spark: Any) -> tuple[str, ...]:
+    """The names in ``column`` of ``side``, in alphabetical order, by one pass over the column in the ``lane``.
+
+    Raises :class:`InputError` if there are more than :data:`MOST_MODELS`, or a row has no name.
+    """
+    from sparkrank.run.lane import open_lane
+
+    opened = open_lane(Request((side,), None, roles_of_names(column), _PLAN, NO_LIMITS, lane, spark))
+    opened.check(_PLAN)
+    tables = opened.picked(_PLAN, None, _names_and_rows)
+    if not tables:
+        raise NoInputError(f"the {side.what} has no rows")
+    rows = pa.concat_tables(tables).group_by("name").aggregate([("rows", "sum")])
+    nameless = rows.filter(pc.equal(rows["name"], ""))["rows_sum"].to_pylist()
+    the_column = f'the model column "{shorten(column)}"'
+    if nameless:
+        raise InputError(f"{the_column} is null or empty in {nameless[0]:,} rows: each row needs the name of its model")
+    names = sorted(rows["name"].to_pylist())
+    if len(names) > MOST_MODELS:
+        raise InputError(
+            f"{the_column} has more than {MOST_MODELS} names ({itemize(names[:3])} and others): up to "
+            f"{MOST_MODELS} models are evaluated together"
+        )
+    return tuple(names)
+
+
+def _names_and_rows(rows: pa.Table) -> pa.Table:
+    """The names in ``rows`` and how many rows have each, null as the empty name, which comes first."""
+    names = pc.value_counts(rows[MODEL.key])
+    counted = pa.table({"name": pc.fill_null(names.field("values"), ""), "rows": names.field("counts")})
+    return counted.sort_by("name").slice(0, MOST_MODELS + 1)

@@ -1,0 +1,123 @@
+"""Rows of models that come apart: what meets, which values count, and what is counted."""
+
+from __future__ import annotations
+
+import logging
+from math import log2
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sparkrank as sr
+from sparkrank.base import checks
+from tests.support.apart import joined, lists_of_models, long, truth_of
+from tests.support.joined import COLUMNS, counts_of, lists_table, truth_table
+from tests.wide_logs import shuffled
+
+ALS = [("u", "x", 3.0), ("u", "y", 2.0), ("v", "x", 1.0)]
+POPULAR = [("u", "y", 9.0), ("u", "z", 8.0), ("w", "x", 1.0)]
+TRUE = [("u", "y", 1.0), ("u", "q", 1.0), ("v", "x", 1.0), ("w", "x", 1.0)]
+OF_ROWS: dict[str, Any] = {"group": "user", "item": "item", "score": "score", "label": "label"}
+
+
+def of_model(found: sr.Evaluation, metric: str, model: str) -> dict[str, float]:
+    rows = [row for row in found.groups.to_pylist() if row["model"] == model]
+    return {row["user"]: row[metric] for row in rows}
+
+
+def test_models_of_other_users_and_items_meet_by_group_and_item(caplog: pytest.LogCaptureFixture) -> None:
+    """Of u als has x, y and popular y, z; y and q are true. Only als lists v, and only popular lists w."""
+    models = {"als": lists_table(ALS), "popular": lists_table(POPULAR)}
+    with caplog.at_level(logging.WARNING):
+        found = sr.evaluate(models, ["rr", "r@2", "ndcg@2"], truth=truth_table(TRUE), uncertainty=False, **COLUMNS)
+    ideal = 1 + 1 / log2(3)
+    assert of_model(found, "rr", "als") == {"u": 1 / 2, "v": 1.0, "w": 0.0}
+    assert of_model(found, "rr", "popular") == {"u": 1.0, "v": 0.0, "w": 1.0}
+    assert of_model(found, "r@2", "als") == {"u": 1 / 2, "v": 1.0, "w": 0.0}
+    assert of_model(found, "ndcg@2", "popular") == pytest.approx({"u": 1 / ideal, "v": 0.0, "w": 1.0})
+    rows = {row["user"]: row for row in found.groups.to_pylist() if row["model"] == "popular"}
+    assert (rows["u"]["n_rows"], rows["u"]["n_retrieved"], rows["v"]["n_retrieved"]) == (4, 2, 0)
+    assert not caplog.records  # an item that one model does not list is nothing to warn of
+    counts = counts_of(found)
+    assert counts[checks.ROWS_JOINED] == 1  # y of u
+    gone = counts[checks.ROWS_JOINED] + counts[checks.TRUTH_LISTED]
+    assert counts[checks.ROWS_READ] == 10 == counts[checks.ROWS_EVALUATED] + gone
+
+
+def test_the_first_model_with_a_value_says_what_a_row_is() -> None:
+    """Label, weight and slice of (u, x) come from the first model, those of (u, y) from the only one that has them."""
+    first = {"user": ["u", "u"], "item": ["x", "y"], "score": [0.9, 0.1], "label": pa.array([1, None], pa.int64())}
+    other = {"user": ["u", "u"], "item": ["y", "x"], "score": [0.8, 0.3], "label": [1, 0]}
+    weights, places = ([2.0, 3.0], [5.0, 7.0]), (["de", None], ["fr", "it"])
+    tables = [
+        pa.table({**columns, "weight": weight, "country": place})
+        for columns, weight, place in zip((first, other), weights, places, strict=True)
+    ]
+    models = dict(zip("ab", tables, strict=True))
+    found = sr.evaluate(models, ["rr", "logloss"], weight="weight", slices=["country"], uncertainty=False, **OF_ROWS)
+    assert of_model(found, "rr", "a") == of_model(found, "rr", "b") == {"u": 1.0}  # both rows are relevant
+    assert {row["slice_value"] for row in found.table.to_pylist()} == {"all", "de", "fr"}
+    assert counts_of(found)[checks.LABELS_DIFFER] == 1  # x is not relevant by b
+    logloss = -(2 * np.log(0.9) + 3 * np.log(0.1)) / 5
+    of_a = [row["value"] for row in found.table.to_pylist() if (row["metric"], row["model"]) == ("logloss", "a")]
+    assert of_a[0] == pytest.approx(logloss)
+
+
+def test_repeats_in_a_list_meet_by_their_scores_in_any_order() -> None:
+    """The better x of the first list meets the better x of the second, whose label it takes."""
+    first = pa.table({"user": ["u"] * 3, "item": ["x", "x", "y"], "score": [0.5, 0.9, 0.7], "label": [0, 1, 0]})
+    other = pa.table(
+        {"user": ["u"] * 3, "item": ["y", "x", "x"], "score": [0.1, 0.2, 0.6], "label": [None, None, None]}
+    )
+    other = other.set_column(3, "label", pa.nulls(3, pa.int64()))
+    found = []
+    for seed in range(4):
+        order = np.random.default_rng(seed).permutation(3)
+        models = {"a": first.take(order), "b": other.take(order[::-1])}
+        evaluated = sr.evaluate(models, ["rr", "ap", "auc"], uncertainty=False, **OF_ROWS)
+        assert counts_of(evaluated)[checks.ROWS_JOINED] == 3
+        found.append(evaluated.table.select(["model", "metric", "value"]).to_pylist())
+    assert found.count(found[0]) == len(found)
+    # by the scores of b, 0.6, 0.2 and 0.1, the only relevant row is first
+    assert [row["value"] for row in found[0] if row["model"] == "b"] == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("item", [pa.int64(), pa.string()], ids=str)
+@pytest.mark.parametrize("population", ["all", "lists", "truth"])
+def test_forms_have_the_bits_of_the_outer_join(item: pa.DataType, population: str) -> None:
+    models = lists_of_models(item)
+    asked: dict[str, Any] = {"group": ["user", "shop"], "item": "item", "slices": ["country"], "population": population}
+    asked |= {"truth": truth_of(models), "unretrieved": "skip" if population == "lists" else "zero"}
+    metrics = ["ndcg@5", "p90(ap)", "auc(exact)", "pair_auc", "gini@3", "kendall_tau(ref=other)"]
+    found = [
+        sr.evaluate(joined(models), metrics, score={name: name for name in models}, buckets=1, **asked),
+        sr.evaluate(models, metrics, score="score", buckets=3, **asked),
+        sr.evaluate(shuffled([long(models)]), metrics, score="score", model="model", buckets=2, **asked),
+    ]
+    tables = [[one.metrics, one.compare("best")] for one in found]
+    texts = [repr([table.drop_columns(["spec_hash"]).to_pylist() for table in of_form]) for of_form in tables]
+    assert texts[1] == texts[0]
+    assert texts[2] == texts[0]
+
+
+def test_items_and_groups_beyond_the_bits_of_a_key_meet_too() -> None:
+    """Items of 63 bits are numbered before they are sorted by."""
+    items = [-(2**62), 2**62, 5]
+    tables = {
+        name: pa.table({"user": ["u"] * 3, "item": items, "score": scores, "label": [0, 1, 0]})
+        for name, scores in (("a", [1.0, 2.0, 3.0]), ("b", [1.0, 3.0, 2.0]))
+    }
+    found = sr.evaluate(tables, ["rr"], uncertainty=False, **OF_ROWS)
+    assert [of_model(found, "rr", model) for model in "ab"] == [{"u": 1 / 2}, {"u": 1.0}]
+    assert counts_of(found)[checks.ROWS_JOINED] == 3
+
+
+def test_two_hundred_models() -> None:
+    models = {f"m{number:03}": lists_table([("u", "x", 1.0), ("u", str(number), 2.0)]) for number in range(200)}
+    found = sr.evaluate(
+        models, ["rr"], truth=truth_table([("u", "7", 1.0), ("u", "x", 1.0)]), uncertainty=False, **COLUMNS
+    )
+    assert [of_model(found, "rr", name) for name in ("m006", "m007")] == [{"u": 1 / 2}, {"u": 1.0}]
+    assert counts_of(found)[checks.ROWS_JOINED] == 199

@@ -147,6 +147,7 @@ class Spec(Section):
             buckets=self.engine.buckets,
             uncertainty=self.uncertainty.uncertainty,
             compare=None if self.compare is None else self.compare.comparison,
+            ties_asked=self.definitions.ties is not None,
         )
         for what, rows, own in (("input", self.input, roles), ("truth", self.truth, roles.truth)):
             if rows is not None and own is not None:

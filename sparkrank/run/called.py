@@ -47,7 +47,8 @@ def request_called(
         raise SpecError("truth_columns names columns of a truth, but there is no truth")
     named = Roles.named(columns, group, label if truth is None else None, beside, options["relevance"], slices)
     definitions = Definitions.of(library, settings, joins=named.joins)
-    roles, plan = planned(named, metrics, definitions, library, buckets=buckets, **asked)
+    asked = {**asked, "buckets": buckets, "ties_asked": settings["ties"] is not None}
+    roles, plan = planned(named, metrics, definitions, library, **asked)
     lists = accepted("the impressions are", impressions, roles)
     true = None if truth is None else accepted("the truth is", truth, roles.truth or roles)
     given = out_of_pandas(lists, true, roles, plan)

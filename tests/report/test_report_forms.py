@@ -388,6 +388,26 @@ def test_the_line_names_what_cannot_be_compared() -> None:
     assert changes_text(since(rows(), rows())) == ""
 
 
+@pytest.mark.parametrize(
+    ("then", "now", "warned"),
+    [
+        ((200, 0), (200, 194), "rr of s in 6 of 200 groups (3.0%, then 100.0%)"),
+        ((2000, 1000), (2000, 1700), "rr of s in 300 of 2,000 groups (15.0%, then 50.0%)"),
+        ((200, 0), (200, 90), None),  # more than half of the share is left
+        ((20, 17), (20, 19), None),  # chance does as much: 0.1 is 1.05 standard errors of 0.095
+        ((200, 200), (200, 200), None),
+        ((200, 0), (200, 200), "rr of s in 0 of 200 groups (0.0%, then 100.0%)"),
+        ((None, None), (200, 194), None),  # of an earlier release
+        ((None, 0), (None, 1), None),  # rows have no group
+    ],
+)
+def test_a_metric_that_is_defined_for_few_is_said(then: tuple, now: tuple, warned: str | None) -> None:
+    values = [dict(zip(("n_groups", "n_undefined"), counts, strict=True)) for counts in (then, now)]
+    changes = since(*(rows({"value": 0.5, "metric": "rr", "model": "s", **counts}) for counts in values))
+    start = "Defined in far fewer groups than on 2026-01-30: "
+    assert changes.warnings == (() if warned is None else (f"{start}{warned}",))
+
+
 def test_a_verdict_in_words() -> None:
     cell = {"kind": "min", "metric": "rr", "model": "a", "slice": "all", "slice_value": "all", "accepted": False}
     for verdicts, gates, sentence in (

@@ -291,8 +291,8 @@ class Evaluation:
             ``comparisons``, ``slices``, ``roc``, ``pr``, ``calibration``, ``histograms``, ``auc_up``,
             ``distributions`` or ``paired``.
         metric, model, slice : str, optional
-            Which chart, if there are several: a metric as :meth:`value` finds it, a model (for comparisons, a candidate),
-            the columns of a slice joined by commas. The first matching chart is returned.
+            Which chart, if there are several: a metric in any spelling, a model (for comparisons, a candidate), the
+            columns of a slice joined by commas. The first matching chart is returned.
 
         Returns
         -------

@@ -151,6 +151,14 @@ def test_markdown_and_latex_have_the_numbers_of_the_terminal(folder: Path) -> No
     assert len(page) < 10_000
 
 
+def test_markdown_has_the_groups_without_a_value() -> None:
+    """The first hit of a is at 1, that of b at 2, and c has none."""
+    log = pa.table({"u": [*"aabbc"], "s": [2.0, 1.0, 2.0, 1.0, 1.0], "y": [1, 0, 0, 1, 0]})
+    page = as_form(sr.evaluate(log, ["rr", "auc"], group="u", score="s", label="y").report(), "md")
+    lines = [line.split(" | ") for line in page.splitlines() if line.startswith("|")]
+    assert [line[-2:] for line in lines if line[0] in ("| metric", "| rr")] == [["groups", "undefined |"], ["3", "1 |"]]
+
+
 HOSTILE = [
     "<script>alert(1)</script>", "a|b", "**bold**", "[x](http://evil)", "`code`", "@everyone", "x\n# y", "a & b",
     "50%_#$^~\\{}", "$x_{1}$", "\u202eright to left", "😀", "m" * 500, "=cmd()", "\x1b[31mred",

@@ -89,7 +89,16 @@ TRUTH_PAIRS = _check("pairs_of_list_and_truth", "pairs of a row of a list and tr
 GROUP_ONLY = _check("rows_only_of_group", "rows that only name their group")
 GROUPS_WITHOUT_TRUTH = _check("groups_without_truth", "groups without truth")
 GROUPS_JOINED = _check("groups_joined", "groups in the lists and in the truth")
-JOINED = (TRUTH_LISTED, TRUTH_UNLISTED, TRUTH_REPEATED, TRUTH_OVERRULED, TRUTH_UNLABELLED, GROUP_ONLY)
+JOINED = (
+    TRUTH_LISTED,
+    TRUTH_UNLISTED,
+    TRUTH_ROOM,
+    TRUTH_PAIRS,
+    TRUTH_REPEATED,
+    TRUTH_OVERRULED,
+    TRUTH_UNLABELLED,
+    GROUP_ONLY,
+)
 
 # Rows that are read, but neither rejected nor evaluated.
 GONE = (TRUTH_LISTED, TRUTH_REPEATED, TRUTH_UNLABELLED, GROUP_ONLY, UNJUDGED_DROPPED)

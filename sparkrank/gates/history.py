@@ -278,7 +278,7 @@ class AsBefore(GateKind):
 
 
 def _defined_for_few(
-    measured: IntervalEstimate, past: Past, weekdays: Sequence[int | None], unjudged: Judged, options: History
+    measured: IntervalEstimate, past: Past, weekdays: Sequence[int | None], undecided: Judged, options: History
 ) -> str | None:
     """A sentence if the value is defined in a much smaller share of the groups than before: it is one of others."""
     today = measured.defined
@@ -293,7 +293,7 @@ def _defined_for_few(
         return None
     values, errors, of_days = zip(*shares, strict=True)
     band, one_sided = band_of(values, errors, of_days, weekdays[0]), replace(options, sides="worse")
-    if _against_band(replace(unjudged, value=today[0]), band, today[1], Margin(), one_sided, 1).verdict == "pass":
+    if _against_band(replace(undecided, value=today[0]), band, today[1], Margin(), one_sided, 1).verdict == "pass":
         return None
     groups = measured.n_groups or 0
     now = f"{groups - (measured.n_undefined or 0):,} of {groups:,} groups ({today[0]:.1%})"

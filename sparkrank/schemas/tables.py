@@ -367,6 +367,8 @@ days, whose items are not counted, this limit is 1. Checks, which keep their nam
 | `rows without an item, counted in no coverage, gini or novelty` | `rows evaluated` | with one of these metrics |
 | `truth with a label, each item of a group once` | `rows of truth` | with a truth |
 | `truth found in a list, its label given to the list row`, `truth in no list` | the check above | with a truth |
+| `truth for which the lists of its group have rows` | `truth with a label, each item of a group once` | with a truth: more than that cannot be in a list |
+| `pairs of a row of a list and truth of its group` | | with a truth: divided by the number of items, it is how much truth chance would give the lists |
 | `truth given again for the same group and item`, `truth with a lower label than given elsewhere for the same group and item`, `truth without a label` | `rows of truth` | with a truth |
 | `rows that only name their group` | `rows read` | with a truth |
 | `relevant truth, each item of a group once (label > 0)` | `truth with a label, each item of a group once` | with a truth, for each level that a metric names |

@@ -137,7 +137,9 @@ def _truth(partials: Partials, read: int) -> Iterator[dict[str, Any]]:
     names = (checks.TRUTH_ROWS, checks.TRUTH_LISTED, checks.TRUTH_UNLISTED)
     given, listed, unlisted = (counts.get((name, ""), 0) for name in names)
     yield _check(checks.TRUTH_ITEMS, "", listed + unlisted, checks.TRUTH_ROWS, given)
-    whole = dict.fromkeys((checks.TRUTH_LISTED, checks.TRUTH_UNLISTED), (checks.TRUTH_ITEMS, listed + unlisted))
+    of_items = (checks.TRUTH_LISTED, checks.TRUTH_UNLISTED, checks.TRUTH_ROOM)
+    whole: dict[str, tuple[str | None, int]] = dict.fromkeys(of_items, (checks.TRUTH_ITEMS, listed + unlisted))
+    whole[checks.TRUTH_PAIRS] = None, 0
     whole[checks.GROUP_ONLY] = checks.ROWS_READ, read
     for name in checks.JOINED:
         limit = unlisted_limit(partials) if name == checks.TRUTH_UNLISTED else None

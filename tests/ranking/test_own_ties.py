@@ -135,7 +135,7 @@ FIRST, SECOND = (
     1 / 2 * 1 / 16,
 )  # what a relevant row of grade 1 adds to err at 1 and, below one that is not, at 2
 BOTH = 1 / 16 + 1 / 2 * 15 / 16 * 1 / 16
-WARNED = "No order of tied rows was asked for, so that they stand {}, which decides {}"
+WARNED = "No order of tied rows was asked for: they are ordered {}, which decides {}"
 UNASKED = {
     ("err", "item"): ("err(ties=item)", (FIRST + BOTH) / 3, ("by item", "err(ties=item) on 1 of 3 lists")),
     ("err", None): (

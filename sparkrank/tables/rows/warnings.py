@@ -187,7 +187,7 @@ def _ordered(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
         how = "by item" if plan.order == "item" else "with relevant rows last" if plan.order == "worst" else plan.order
         yield CodedSentence(
             "ties_decide",
-            f"no order of tied rows was asked for, so that they stand {how}, which decides {_first(decided)}",
+            f"no order of tied rows was asked for: they are ordered {how}, which decides {_first(decided)}",
         )
 
 

@@ -38,7 +38,7 @@ def _order(needs: NeedsOrder | None) -> str:
     if needs is None:
         return ""
     form = f"`{needs.form}` " if needs.form else ""
-    return f"; {form}needs `ties` other than `expected`, or ranks"
+    return f"; {form}takes `ties=item` unless another is asked for"
 
 
 def _names(declaration: Declaration) -> str:

@@ -17,6 +17,7 @@ _CODES_OF_FORMS = (
     (re.compile(r"groups with .* outside of its range, .*", re.DOTALL), "values_outside_range"),
     (re.compile(r"rows per block of .*", re.DOTALL), "rows_per_block"),
     (re.compile(r"most weight of one group in .*", re.DOTALL), "most_weight_of_one_group"),
+    (re.compile(r"lists in which the order of tied rows decides .*", re.DOTALL), "lists_decided_by_ties"),
 )
 
 
@@ -88,10 +89,21 @@ TRUTH_UNLISTED = _check("truth_in_no_list", "truth in no list")
 TRUTH_REPEATED = _check("truth_repeated", "truth given again for the same group and item")
 TRUTH_OVERRULED = _check("truth_overruled", "truth with a lower label than given elsewhere for the same group and item")
 TRUTH_UNLABELLED = _check("truth_without_label", "truth without a label")
+TRUTH_ROOM = _check("truth_with_room_in_lists", "truth for which the lists of its group have rows")
+TRUTH_PAIRS = _check("pairs_of_list_and_truth", "pairs of a row of a list and truth of its group")
 GROUP_ONLY = _check("rows_only_of_group", "rows that only name their group")
 GROUPS_WITHOUT_TRUTH = _check("groups_without_truth", "groups without truth")
 GROUPS_JOINED = _check("groups_joined", "groups in the lists and in the truth")
-JOINED = (TRUTH_LISTED, TRUTH_UNLISTED, TRUTH_REPEATED, TRUTH_OVERRULED, TRUTH_UNLABELLED, GROUP_ONLY)
+JOINED = (
+    TRUTH_LISTED,
+    TRUTH_UNLISTED,
+    TRUTH_ROOM,
+    TRUTH_PAIRS,
+    TRUTH_REPEATED,
+    TRUTH_OVERRULED,
+    TRUTH_UNLABELLED,
+    GROUP_ONLY,
+)
 
 # Rows that are read, but neither rejected nor evaluated.
 GONE = (ROWS_JOINED, TRUTH_LISTED, TRUTH_REPEATED, TRUTH_UNLABELLED, GROUP_ONLY, UNJUDGED_DROPPED)
@@ -113,10 +125,13 @@ SMALL_SLICES = _check(
     "values of slices left out of metrics and comparisons: fewer groups than least_groups.tables",
 )
 
-# Above these a check is not ``ok``, which stops nothing. Lists of ten contain less than half of the truth even for many
-# a good recommender; but if lists and truth hardly overlap, that must be said even if no limit was set.
+# Above these a check is not ``ok``, which stops nothing.
+LIMITS: Mapping[str, float] = {OUTSIDE_ROWS: 0.0, LABELS_DIFFER: 0.0}
+# Lists of ten contain less than half of the truth even for many a good recommender. But if most of it is in no list,
+# and lists have no more of it than chance would give them, that must be said even if no limit was set.
 MOST_UNLISTED = 0.5
-LIMITS: Mapping[str, float] = {TRUTH_UNLISTED: MOST_UNLISTED, OUTSIDE_ROWS: 0.0, LABELS_DIFFER: 0.0}
+TIMES_CHANCE = 2.0  # so many times what chance gives them is more than chance,
+OF_THE_ROOM = 0.1  # or what chance gives them and so much of what else they have room for, if that is less
 
 
 @dataclass(frozen=True)
@@ -170,6 +185,11 @@ def relevant_truth(level: str) -> str:
 def relevant_unlisted(level: str) -> str:
     """Relevant truth in no list, at a ``level`` of the labels."""
     return f"relevant truth in no list ({level})"
+
+
+def decided_by_ties(metric: object) -> str:
+    """Lists whose value of ``metric`` depends on the order of rows with equal scores."""
+    return f"lists in which the order of tied rows decides {metric}"
 
 
 def outside_range(metric: object, low: float, high: float) -> str:

@@ -92,6 +92,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         items=ItemCounts.all_of([items for model, values in sliced for items in model.items(values)]),
         counts=dict(counts),
         unmatched=unmatched,
+        item_hashes=judged.item_hashes,
         parts=part_states(parts, plan),
         heaviest={key: weight for model in models for key, weight in model.heaviest()},
         largest=largest_groups(accepted.table, groups, models[0].ranking.judgments.rows_of_group(), plan),

@@ -20,12 +20,13 @@ from sparkrank.bucket.grouping import Groups
 from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_columns, score_column
 from sparkrank.bucket.matching import BEATEN, UNLISTED, Matches, matches_of
 from sparkrank.bucket.twins import Twins
-from sparkrank.bucket.unmatched_rows import unmatched_rows
+from sparkrank.bucket.unmatched_rows import place_of, unmatched_rows
 from sparkrank.metrics import Plan
 from sparkrank.metrics.plan import level_text
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.segments import highest_of_each, taken
 from sparkrank.ranking.judgments import Judgments, is_relevant
+from sparkrank.states.distinct_items import lowest_hashes
 from sparkrank.states.unmatched import IRRELEVANT, LISTS, UnmatchedRow
 from sparkrank.states.unmatched import TRUTH as TRUTH_SIDE
 
@@ -37,6 +38,7 @@ class JudgedRows:
     """The rows to evaluate. Each has a group (``codes``), a label, and a flag whether it is ``judged`` (None: all are).
 
     ``twins`` share group and item. ``with_truth`` flags groups with a judged row, ``with_list`` those with a score.
+    ``item_hashes`` are the lowest of the items of lists and truth.
     """
 
     rows: BucketRows
@@ -47,6 +49,7 @@ class JudgedRows:
     twins: Twins | None = None
     with_truth: Flags | None = None
     with_list: tuple[Flags, ...] = ()
+    item_hashes: tuple[int, ...] = ()
 
     def unjudged(self, groups: Flags) -> int:
         return 0 if self.judged is None else int(np.count_nonzero(groups[self.codes] & ~self.judged))
@@ -123,12 +126,16 @@ def _joined(
     matches = matches_of(rows, codes, groups.count, lists)
     matched, is_unlisted = matches.matched, matches.fates == UNLISTED
     unlisted = np.flatnonzero(is_unlisted)
+    item_hashes: tuple[int, ...] = ()
     _count_matches(matches, len(unlisted), counts, plan.levels)
     if unmatched is not None:
         relevant = np.logical_or.reduce([is_relevant(matches.labels, level) for level in plan.levels])
         sides = {LISTS: (0, ~matched), TRUTH_SIDE: (lists, is_unlisted & relevant)}
         if not relevant[unlisted].all():
             sides[IRRELEVANT] = (lists, is_unlisted & ~relevant)
+        places = matches.items if matches.distinct is None else place_of(matches.distinct).view(np.int64)
+        item_hashes = lowest_hashes(places)
+        _count_room(codes, lists, matches, groups.count, counts)
         unmatched |= unmatched_rows(sides, matches.items, matches.distinct, rows.keys if plan.group_table else None)
     with_truth = _groups_of(codes[lists:], matches.fates != BEATEN, groups.count)
     counts[checks.GROUPS_WITHOUT_TRUTH, ""] = int(np.count_nonzero(~with_truth))
@@ -150,6 +157,7 @@ def _joined(
         twins=twins,
         with_truth=with_truth,
         with_list=with_list,
+        item_hashes=item_hashes,
     )
 
 
@@ -178,6 +186,14 @@ def _count_matches(matches: Matches, unlisted: int, counts: Counts, levels: Sequ
         counts[checks.relevant_truth(text), ""] = int(np.count_nonzero(relevant & (matches.fates != BEATEN)))
         counts[checks.relevant_unlisted(text), ""] = int(np.count_nonzero(relevant & (matches.fates == UNLISTED)))
     counts[checks.GROUPS_JOINED, ""] = matches.joined
+
+
+def _count_room(codes: Codes, lists: int, matches: Matches, groups: int, counts: Counts) -> None:
+    """Count the pairs of a list row and a true item of one group, and the true items for which lists have rows."""
+    listed = np.bincount(codes[:lists], minlength=groups)
+    true = np.bincount(codes[lists:][matches.fates != BEATEN], minlength=groups)
+    counts[checks.TRUTH_PAIRS, ""] = int(np.dot(listed, true))
+    counts[checks.TRUTH_ROOM, ""] = int(np.minimum(listed, true).sum())
 
 
 def _with_list(rows: BucketRows, codes: Codes, groups: int) -> tuple[Flags, ...]:

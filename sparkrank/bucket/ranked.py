@@ -20,7 +20,7 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.count import SegmentCounts, count_segments
 from sparkrank.histogram.row_histogram import histograms_of_rows
 from sparkrank.histogram.scored_rows import RowSum, ScoredRows
-from sparkrank.metrics import Metric, Plan
+from sparkrank.metrics import GroupMetric, Metric, Plan
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
 from sparkrank.metrics.group_auc import class_counts
 from sparkrank.metrics.merged import kind_of
@@ -48,6 +48,7 @@ SegmentLists: TypeAlias = "dict[DistinctLists, tuple[Ints, Segments] | None]"
 _COUNTED = (*map(str, ROWS_AND_WEIGHT), POSITIVES, NEGATIVES)
 # The amount of a group is squared in this unit, so that the squares of as many groups as there may be add up exactly.
 AMOUNT_UNIT, MOST_AMOUNT = 2.0**15, 2.0**42
+EXTREMES: tuple[Ties, Ties] = ("best", "worst")  # if the value is the same under both, no order of ties matters
 ROUNDING = 2.0**-40  # tolerance for a value out of range: above the error of a million terms of 1
 
 
@@ -81,6 +82,7 @@ class RankedModel:
                 checks.above_ideal(*bound): self._outside(bound[0], -math.inf, bound[1]) for bound in self.plan.beatable
             },
         }
+        counted |= {checks.decided_by_ties(metric): self._decided_by_ties(metric) for metric in self.plan.ordered}
         if self.weights:
             lacking = np.any([np.isnan(self._chosen(weights)) for weights in self.weights.values()], axis=0)
             counted[checks.WEIGHTLESS_GROUPS] = int(np.count_nonzero(lacking))
@@ -98,6 +100,17 @@ class RankedModel:
         outside = values.numbers < low - ROUNDING
         outside |= values.numbers > high + ROUNDING
         return self._count_groups(GroupValues(outside, values.distinct)) if outside.any() else 0
+
+    def _decided_by_ties(self, metric: Metric) -> int:
+        """The number of evaluated groups in which another order of the tied rows may change what ``metric`` counts."""
+        declared, flags = metric.declaration, np.zeros(self.ranking.groups, np.bool_)
+        if not isinstance(declared, GroupMetric):  # of items: those of a tie block that the cut-off divides
+            blocks = self.ranking.blocks
+            inside = float(metric.k or 0) - blocks.before
+            flags[blocks.group[(inside > 0) & (inside < blocks.size)]] = True
+            return self._count_groups(GroupValues(flags))
+        best, worst = (declared.values_of(self.ranked(ties), metric.of_groups).of_groups() for ties in EXTREMES)
+        return self._count_groups(GroupValues(~np.equal(best, worst) & ~(np.isnan(best) & np.isnan(worst))))
 
     def _count_groups(self, flags: GroupValues) -> int:
         if self.chosen is None:
@@ -166,7 +179,8 @@ class RankedModel:
         return kind_of(metric).explain(one, metric)
 
     def drop_cached(self) -> None:
-        for ties in {metric.ties for metric in self.plan.metrics}:
+        orders: set[Ties | None] = {metric.ties for metric in self.plan.metrics}
+        for ties in orders | ({*EXTREMES} if self.plan.ordered else set()):
             ranking = self.ranked(ties)
             if ranking is not self.ranking:
                 drop_cached(ranking.by_score)

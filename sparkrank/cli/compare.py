@@ -29,11 +29,12 @@ from sparkrank.comparison.whole_runs import compare_states
 from sparkrank.inputs.day_marks import on_day
 from sparkrank.inputs.window import Window, spans
 from sparkrank.jobs.compare_job import compare_days
-from sparkrank.metrics import Metric
+from sparkrank.metrics import find_preset
 from sparkrank.metrics.registry import import_plugins
 from sparkrank.metrics.uncertainty import FAMILIES, Comparison, Family
 from sparkrank.stats.corrections import METHODS, Correction
 from sparkrank.tables.commit.days import local_path
+from sparkrank.tables.rows.lookup import found_metric
 from sparkrank.text.comparison_text import (
     comparisons_text,
     decomposition_text,
@@ -159,10 +160,10 @@ def _chosen(table: pa.Table, asked: SidesAsked, spec: Spec, metrics: tuple[str, 
         validate_model(plan.models, "--model", asked.model)
         table = table.filter(pc.equal(table["candidate"], asked.model))
     if metrics:
-        texts = [str(plan.resolved(Metric.parse(text))) for text in metrics]
-        known = [str(metric) for metric in plan.metrics]
-        for text in texts:
-            if text not in known:
+        preset, known = find_preset(spec.definitions.preset), [str(metric) for metric in plan.metrics]
+        texts = [found_metric(plan, preset, text) for text in metrics]
+        for text, name in zip(metrics, texts, strict=True):
+            if name is None:
                 near = did_you_mean(text, known)
                 raise SpecError(f'--metric: the spec has no "{shorten(text)}"{near} ({itemize(known)})')
         table = table.filter(pc.is_in(table["metric"], pa.array(texts)))

@@ -30,6 +30,7 @@ from sparkrank.base.errors import (
 from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL
 from sparkrank.inputs.day_marks import day_of, on_day
 from sparkrank.metrics import Metric, Plan
+from sparkrank.metrics.presets import PRESETS, Preset
 from sparkrank.schemas.tables import METRICS, RUNS
 from sparkrank.sources.files import file_system, is_hidden, visible_files, without_password
 from sparkrank.sources.in_memory import is_frame, is_path
@@ -53,7 +54,7 @@ class GroupTable:
 
     ``place`` is its name in sentences. ``definitions`` of metrics and ``known_models`` come from the run's table
     ``metrics`` and are empty without it. ``cluster`` is the column that identifies whose groups are not independent;
-    the group table itself lacks it.
+    the group table itself lacks it. ``preset`` is the one under which the run read texts of metrics.
     """
 
     what: str
@@ -65,6 +66,7 @@ class GroupTable:
     spec_hash: str | None = None
     run_id: str | None = None
     cluster: str | None = None
+    preset: Preset | None = None
 
     @classmethod
     def of(cls, what: str, rows: Any, day: str | None = None, spark: SparkSession | None = None) -> GroupTable:
@@ -79,14 +81,15 @@ class GroupTable:
         return cls.held(what, rows, f"the {what} rows")
 
     @classmethod
-    def of_evaluation(cls, what: str, rows: object, plan: Plan) -> GroupTable:
-        """The group table ``rows`` of an evaluation by ``plan``; raises :class:`SpecError` if it is None."""
+    def of_evaluation(cls, what: str, rows: object, plan: Plan, preset: Preset | None = None) -> GroupTable:
+        """The group table ``rows`` of an evaluation; raises :class:`SpecError` if it is None."""
         if rows is None:
             raise SpecError(f"{what} has no group table: evaluate with a group and group_table=True")
         table = cls.held(what, rows, f"the {what} evaluation")
         every = dict.fromkeys((*(metric for metric, _ in plan.group_metrics), *plan.metrics))
         definitions = {str(metric): plan.definition(metric) for metric in every}
-        return replace(table, definitions=definitions, known_models=tuple(plan.models), cluster=plan.cluster)
+        known = {"known_models": tuple(plan.models), "cluster": plan.cluster, "preset": preset}
+        return replace(table, definitions=definitions, **known)  # type: ignore[arg-type]
 
     @classmethod
     def held(cls, what: str, rows: Any, place: str) -> GroupTable:
@@ -123,7 +126,7 @@ class GroupTable:
             if set(_KEPT) <= set(rows.column_names):
                 known = _facts(rows)
         if files.has("runs"):
-            known["cluster"] = _cluster(files.read("runs", pa.schema([RUNS.schema.field("spec")])))
+            known |= _of_spec(files.read("runs", pa.schema([RUNS.schema.field("spec")])))
         if not isinstance(files, ArrowFiles):
             return replace(cls._by_spark(what, files.folders[GROUPS], place, spark), **known)  # type: ignore[attr-defined]
         return replace(cls.of_files(what, place, files.store, files.files[GROUPS]), **known)
@@ -320,18 +323,21 @@ def chosen_models(
     return before, model_among(right.place, right.models, right_model, options[1])
 
 
-def metric_text(metrics: Sequence[str], text: str) -> str:
-    """The column name of the metric that ``text`` means."""
-    with suppress(MetricError):
-        return text if text in metrics else str(Metric.parse(text))
-    return text
+def metric_text(metrics: Sequence[str], text: str, *presets: Preset | None) -> str | None:
+    """The one of ``metrics`` that ``text`` means under ``presets`` or without one; None if there is none."""
+    readings: list[Metric] = []
+    for preset in (*presets, None):
+        with suppress(MetricError):
+            readings.append(Metric.parse(text, preset))
+    ordered = [metric.with_ties(order) for metric in readings for order in metric.orders]
+    return next((name for name in (*map(str, readings), text, *map(str, ordered)) if name in metrics), None)
 
 
-def asked_among(metrics: Sequence[str], text: str) -> str:
+def asked_among(metrics: Sequence[str], text: str, *presets: Preset | None) -> str:
     """The metric among the common ``metrics`` that ``text`` means in any spelling; raises :class:`SpecError`."""
-    name = metric_text(metrics, text)
-    if name not in metrics:
-        near = did_you_mean(name, metrics)
+    name = metric_text(metrics, text, *presets)
+    if name is None:
+        near = did_you_mean(text, metrics)
         there = f"there are: {itemize(metrics)}" if metrics else "they have none in common"
         raise SpecError(f'the metric "{shorten(text)}" is not on both sides{near} ({there})')
     return name
@@ -388,13 +394,14 @@ def _facts(rows: pa.Table) -> dict[str, Any]:
     }
 
 
-def _cluster(runs: pa.Table) -> str | None:
-    """The cluster column that the run's spec names."""
+def _of_spec(runs: pa.Table) -> dict[str, Any]:
+    """The cluster column and the preset that the run's spec names."""
     try:
-        cluster = json.loads(runs["spec"][0].as_py())["input"]["columns"].get("cluster")
+        spec = json.loads(runs["spec"][0].as_py())
+        cluster, name = spec["input"]["columns"].get("cluster"), spec["definitions"].get("preset")
     except (LookupError, TypeError, ValueError):  # a table of another kind, or truncated
-        return None
-    return cluster if isinstance(cluster, str) else None
+        return {}
+    return {"cluster": cluster if isinstance(cluster, str) else None, "preset": PRESETS.get(str(name))}
 
 
 def _days_in(store: fs.FileSystem, folder: str) -> list[str]:

@@ -101,7 +101,8 @@ def decomposition(
             there = f"there are: {itemize(side.slices())}" if side.slices() else "there is none"
             raise SpecError(f'{side.place} has no slice "{shorten(by)}"{near} ({there})')
     common = [name for name in right.metrics() if name in left.metrics()]
-    names = common if metrics is None else [asked_among(common, text) for text in metrics]
+    presets = [side.preset for side in states[::-1] if not isinstance(side, str)]
+    names = common if metrics is None else [asked_among(common, text, *presets) for text in metrics]
     refused = {name: _refused(name) for name in names}
     chosen, notes = [name for name, why in refused.items() if why is None], list(filter(None, refused.values()))
     if notes and metrics is not None:

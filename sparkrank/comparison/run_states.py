@@ -9,6 +9,7 @@ from sparkrank.base import checks
 from sparkrank.base.errors import StateError
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.merged import Merged
+from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.slices import ALL, slice_name
 from sparkrank.states.keys import Subject
 from sparkrank.tables.stored.stored_days import StoredDay, merge_stored
@@ -39,7 +40,8 @@ class LoadedStates:
 class RunStates:
     """The states of the side ``what`` (left or right): ``held`` in memory, or to be read from stored ``days``.
 
-    They were computed by ``plan``. ``place`` is their name in sentences, and ``notes`` name the metrics that they lack.
+    They were computed by ``plan``, under ``preset``. ``place`` is their name in sentences, and ``notes`` name the
+    metrics that they lack.
     """
 
     what: str
@@ -51,6 +53,7 @@ class RunStates:
     notes: tuple[str, ...] = ()
     spec_hash: str | None = None
     run_id: str | None = None
+    preset: Preset | None = None
 
     @property
     def models(self) -> list[str]:

@@ -69,7 +69,8 @@ def _common_metrics(
 ) -> tuple[list[str], list[str]]:
     common = [name for name in right.metrics if name in left.metrics]
     notes = notes_on_lone_metrics(left, right) if asked is None else []
-    names = common if asked is None else list(dict.fromkeys(asked_among(common, text) for text in asked))
+    presets = right.preset, left.preset
+    names = common if asked is None else list(dict.fromkeys(asked_among(common, text, *presets) for text in asked))
     if not names:
         raise InputError(f"no metric of {left.place} is one of {right.place}: nothing can be compared")
     return names, notes + notes_on_definitions(left.definitions, right.definitions, names, other_definitions)

@@ -19,10 +19,10 @@ def worst_groups(table: GroupTable, model: str, metric: str, top: int) -> list[t
     """The keys of the ``top`` groups worst in ``metric``, ties by key; undefined values rank as they count."""
     if top < 1:
         raise SpecError(f"worst is {top}: a whole number from 1 is needed")
-    name = metric_text(table.metrics, metric)
-    if name not in table.metrics:
+    name = metric_text(table.metrics, metric, table.preset)
+    if name is None:
         problem = f'the group table {table.place} has no metric "{shorten(metric)}"'
-        raise SpecError(f"{problem}{did_you_mean(name, table.metrics)} (there are: {itemize(table.metrics)})")
+        raise SpecError(f"{problem}{did_you_mean(metric, table.metrics)} (there are: {itemize(table.metrics)})")
     counted_as = counted_undefined(table.definitions.get(name))
     sign = -1.0 if is_higher_better(name) else 1.0
     side = ModelGroups(table, model).here([name])

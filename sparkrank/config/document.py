@@ -159,6 +159,7 @@ class Spec(Section):
             buckets=self.engine.buckets,
             uncertainty=self.uncertainty.uncertainty,
             compare=None if self.compare is None else self.compare.comparison,
+            ties_asked=self.definitions.ties is not None,
         )
         of_sides = (*roles.of_lists, *([] if roles.truth is None else [roles.truth]))
         for (what, rows), own in zip(self.places, of_sides, strict=True):

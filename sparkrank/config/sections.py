@@ -263,11 +263,12 @@ class DefinitionSettings(Section):
     """The rules that determine what the numbers mean (:class:`sparkrank.metrics.Definitions`).
 
     ``preset`` names a library: its rules apply unless they are given here, and so do its parameters of the metrics.
-    The default of ``duplicates`` depends on whether lists are joined with a truth.
+    The default of ``duplicates`` depends on whether lists are joined with a truth. Without ``ties`` it is ``expected``,
+    and metrics that have no expectation over ties order tied rows by item.
     """
 
     preset: str | None = None
-    ties: str = "expected"
+    ties: str | None = None
     undefined: str = "skip"
     unretrieved: str = "zero"
     unjudged: str = "nonrelevant"
@@ -285,7 +286,7 @@ class DefinitionSettings(Section):
 
     @property
     def definitions(self) -> Definitions:
-        return Definitions(**self.model_dump(exclude={"preset"}))
+        return Definitions(**self.model_dump(exclude={"preset"}, exclude_none=True))
 
 
 class Nights(Section):

@@ -64,7 +64,7 @@ def compare_runs(
     left_model, right_model : str, optional
         The model of each side. It may be left out if the side has one model, or if just one name is on both sides.
     metrics : sequence of str, optional
-        The metrics to compare, by their columns. Without it, all that both sides have.
+        The metrics to compare, in any spelling, read under the preset of the runs. Without it, all that both have.
     left_day, right_day : str, optional
         The day, YYYY-MM-DD, if a path has several. With ``groups="all"`` it may be a window, 2026-01-25..2026-01-31.
     correction : {"holm", "benjamini-hochberg", "none"}
@@ -140,7 +140,7 @@ def movers(
     left, right : Evaluation, pyarrow Table or Dataset, Spark DataFrame, or path
         As in :func:`sparkrank.compare_runs`. To compare two models of one run, give the run twice.
     metric : str
-        The metric, by its column.
+        The metric, in any spelling, read under the preset of the runs.
     left_model, right_model, left_day, right_day, spark : optional
         As in :func:`sparkrank.compare_runs`.
     top : int
@@ -242,8 +242,8 @@ def decompose(
 def states_of(what: str, rows: GroupRows, day: str | None, spark: SparkSession | None) -> RunStates | str:
     """The states of ``rows``, or the sentence that says why there are none."""
     if isinstance(rows, Evaluation):
-        hash_ = rows.origin.spec_hash
-        return RunStates(what, f"the {what} evaluation", rows.plan, rows.solved.merged, spec_hash=hash_)
+        own = {"spec_hash": rows.origin.spec_hash, "preset": rows.preset}
+        return RunStates(what, f"the {what} evaluation", rows.plan, rows.solved.merged, **own)  # type: ignore[arg-type]
     if not is_path(rows):
         return f"the {what} rows are a group table, which has no states"
     return stored_states(what, os.fspath(rows), day, spark)  # type: ignore[arg-type]
@@ -256,7 +256,7 @@ def _sides(
     spark: SparkSession | None,
 ) -> tuple[ModelGroups, ModelGroups]:
     left, right = (
-        GroupTable.of_evaluation(what, side.groups, side.plan)
+        GroupTable.of_evaluation(what, side.groups, side.plan, side.preset)
         if isinstance(side, Evaluation)
         else GroupTable.of(what, side, day, spark)
         for what, side, day in zip(("left", "right"), rows, days, strict=True)

@@ -10,7 +10,7 @@ from sparkrank.base.errors import InputError, MetricError, SparkrankError, itemi
 from sparkrank.comparison.group_tables import day_at
 from sparkrank.comparison.run_states import RunStates
 from sparkrank.inputs.window import Window, spans
-from sparkrank.metrics import Metric
+from sparkrank.metrics import Metric, find_preset
 from sparkrank.sources.files import without_password
 from sparkrank.tables.commit.output_folder import DAY
 from sparkrank.tables.stored.stored_days import StoredDay, find_days
@@ -62,7 +62,8 @@ def _of_run(what: str, place: str, days: tuple[StoredDay, ...]) -> RunStates:
         binned = [metric for metric, _ in plan.histogram_metrics]
         plan = replace(plan, metrics=tuple(metric for metric in plan.metrics if metric not in binned))
         notes.append(f"{place} has no score bins (output.blocks), from which {itemize(map(str, binned))} would be read")
-    return RunStates(what, place, plan, None, days, spec.source(), tuple(notes), run["spec_hash"], run["run_id"])
+    of_run = run["spec_hash"], run["run_id"], find_preset(spec.definitions.preset)
+    return RunStates(what, place, plan, None, days, spec.source(), tuple(notes), *of_run)
 
 
 def _is_registered(text: str) -> bool:

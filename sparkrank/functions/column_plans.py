@@ -61,6 +61,7 @@ def column_plan(
         library,
         group_table=False,
         uncertainty=Uncertainty(off=True),
+        ties_asked=settings.get("ties") is not None,
     )
     read = [role.key for role in row_roles() if role.key in roles and role.needed(plan)]
     scores = "rank" if plan.by_rank else "score"

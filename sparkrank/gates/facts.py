@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -33,6 +34,14 @@ class IntervalEstimate(NamedTuple):
     n_effective: float | None = None
     n_unpaired: int | None = None
     n_undefined: int | None = None
+
+    @property
+    def defined(self) -> tuple[float, float] | None:
+        """The share of groups in which it is defined, and the standard error of that share; None if unknown."""
+        if not self.n_groups or self.n_undefined is None or self.n_undefined > self.n_groups:
+            return None
+        share = 1 - self.n_undefined / self.n_groups
+        return share, math.sqrt(share * (1 - share) / self.n_groups)
 
     @classmethod
     def of(cls, table: pa.Table, value: str) -> Iterator[IntervalEstimate]:

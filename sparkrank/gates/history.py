@@ -26,6 +26,8 @@ RHYTHM = 0.05
 TWO_WEEKS = 14
 # The standard error of a day is above usual if it exceeds this quantile of the standard errors of its history.
 USUAL = 0.9
+# A value is of other groups if the share in which it is defined is below its band and below so much of the usual one.
+MUCH_SMALLER = 0.9
 ROUNDING = 1e-12  # of a value: smaller differences do not count
 
 
@@ -36,7 +38,8 @@ class Band:
     The centre is the mean of ``alike`` days. The scatter is that of all ``days``, with ``degrees`` of freedom.
     ``strays`` counts further days, left out because they are too far from these. ``usual`` is the standard error of a
     day that the scatter already includes. ``by_weekday`` says that the day's weekday has its own centre. ``reach`` is a
-    range that the band contains in any case, if the scatter may not say everything.
+    range that the band contains in any case, if the scatter may not say everything. ``constant`` is the value that most
+    days have, or all of its weekday, and their number: then the scatter does not say how far the value may move.
     """
 
     centre: float
@@ -48,6 +51,7 @@ class Band:
     usual: float = math.inf
     by_weekday: bool = False
     reach: tuple[float, float] | None = None
+    constant: tuple[float, int] | None = None
 
     def prediction(self, stderr: float | None) -> tuple[float, float]:
         """The standard deviation from the centre of another day with this ``stderr``, and its degrees of freedom.
@@ -85,7 +89,8 @@ def band_of(
     """
     middle = statistics.median(values)
     numbers = [0.0 if abs(value - middle) <= ROUNDING * abs(middle) else value - middle for value in values]
-    is_tied = 2 * max(Counter(numbers).values()) > len(numbers)
+    most = max(Counter(numbers).values())
+    is_tied = 2 * most > len(numbers)
     one, by_weekday, strays = [0] * len(numbers), False, set[int]()
     may_have_rhythm = weekday is not None and None not in weekdays and not is_tied
     kinds = [day or 0 for day in weekdays] if may_have_rhythm else one
@@ -100,11 +105,13 @@ def band_of(
     own = (weekday or 0) if by_weekday else 0
     kept = [number for day, number in enumerate(numbers) if day not in strays]
     errors = sorted(error for day, error in enumerate(stderrs) if error is not None and day not in strays)
-    usual = 0.0 if is_tied or fit.squares == 0 else errors[math.ceil(USUAL * len(errors)) - 1] if errors else math.inf
+    scatter, centre = math.sqrt(fit.squares / fit.degrees), middle + fit.means[own]
+    scatter = 0.0 if scatter <= ROUNDING * abs(centre) else scatter
+    usual = 0.0 if is_tied or scatter == 0 else errors[math.ceil(USUAL * len(errors)) - 1] if errors else math.inf
     needs_reach = is_tied or (not errors and not by_weekday)
     return Band(
-        middle + fit.means[own],
-        math.sqrt(fit.squares / fit.degrees),
+        centre,
+        scatter,
         fit.degrees,
         fit.counts[own],
         len(kept),
@@ -112,6 +119,7 @@ def band_of(
         usual,
         by_weekday,
         (middle + min(kept), middle + max(kept)) if needs_reach else None,
+        (middle, most) if is_tied else (centre, fit.counts[own]) if scatter == 0 else None,
     )
 
 
@@ -255,13 +263,46 @@ class AsBefore(GateKind):
         if measured.interval == TOO_FEW.method and any(stderr is not None for stderr in stderrs):
             return replace(undecided, reason="it has too few groups to say how far they move it, unlike on days before")
         weekdays = [_weekday(name, options) for name in (evidence.facts.name, *(name for name, _ in past.days))]
+        if (for_few := _defined_for_few(measured, past, weekdays, undecided, options)) is not None:
+            return replace(undecided, reason=f"{for_few}{_left_out_text(past.left_out)}")
         band = band_of([float(day.value or 0.0) for _, day in past.days], stderrs, weekdays[1:], weekdays[0])
-        if band.prediction(own_error(measured))[0] == 0:
-            alone = f"it was {shown_number(band.centre)} on all of the {days} before, and has no error of its own"
-            return replace(undecided, reason=f"{alone}: nothing says how far it may move")
         left_out = _left_out_text({**past.left_out, "far from the others": band.strays})
+        if band.constant is not None and own_error(measured) is None and not _has_been(value, band):
+            constant, count = band.constant
+            of_days = f"{_days(band.alike)} of its weekday" if band.by_weekday else days
+            often = f"{'all' if count == band.alike else count} of the {of_days} before"
+            known = f"it was {shown_number(constant)} on {often}, and has no error of its own"
+            return replace(undecided, reason=f"{known}: nothing says how far it may move{left_out}")
         judged = _against_band(undecided, band, own_error(measured), rule.margin, options, evidence.sign(cell))
         return replace(judged, reason=f"{judged.reason}{left_out}")
+
+
+def _defined_for_few(
+    measured: IntervalEstimate, past: Past, weekdays: Sequence[int | None], undecided: Judged, options: History
+) -> str | None:
+    """A sentence if the value is defined in a much smaller share of the groups than before: it is one of others."""
+    today = measured.defined
+    if today is None or today[0] == 1.0:
+        return None
+    known = [(day.defined, weekday) for (_, day), weekday in zip(past.days, weekdays[1:], strict=True)]
+    shares = [(*defined, weekday) for defined, weekday in known if defined is not None]
+    if len(shares) < options.least_days:
+        return None
+    usual = statistics.median(share for share, _, _ in shares)
+    if today[0] > MUCH_SMALLER * usual:
+        return None
+    values, errors, of_days = zip(*shares, strict=True)
+    band, one_sided = band_of(values, errors, of_days, weekdays[0]), replace(options, sides="worse")
+    if _against_band(replace(undecided, value=today[0]), band, today[1], Margin(), one_sided, 1).verdict == "pass":
+        return None
+    groups = measured.n_groups or 0
+    now = f"{groups - (measured.n_undefined or 0):,} of {groups:,} groups ({today[0]:.1%})"
+    return f"it is defined in {now}, where {usual:.1%} are usual: a value of so few is not compared with those before"
+
+
+def _has_been(value: float, band: Band) -> bool:
+    """Whether ``value`` is within what the days before had, if they had more than one value."""
+    return band.reach is not None and band.reach[0] < band.reach[1] and band.reach[0] <= value <= band.reach[1]
 
 
 def _against_band(

@@ -231,7 +231,7 @@ def _meant(role: Role, title: str, name: str, shape: Shape, roles: Roles) -> tup
     problem = f'the {title} column "{shorten(name)}" is of type {shorten(shape.text)}'
     if roles.true_items is not None and role != SLICE and not role.of_groups:
         fields = None if shape.element is None else shape.element.fields
-        return () if fields is None else _items(role, name, problem, fields)
+        return () if fields is None else _items(role, name, problem, fields, roles)
     is_value = role.is_name
     needed = "a plain value is needed" if is_value else "a number is needed"
     if shape.is_vector:
@@ -258,7 +258,7 @@ def _fits(shape: Shape, is_value: bool) -> bool:
     return shape.is_plain if is_value else shape.is_number
 
 
-def _items(role: Role, name: str, problem: str, fields: Mapping[str, Shape]) -> tuple[PathStep, ...]:
+def _items(role: Role, name: str, problem: str, fields: Mapping[str, Shape], roles: Roles) -> tuple[PathStep, ...]:
     is_label = role == LABELS
     rating = RATING_FIELD if RATING_FIELD in fields and fields[RATING_FIELD].is_number and not is_label else None
     fitting = [field for field, part in fields.items() if _fits(part, not is_label) and field != rating]
@@ -267,6 +267,13 @@ def _items(role: Role, name: str, problem: str, fields: Mapping[str, Shape]) -> 
     if len(fitting) != 1:
         example = next(iter(fitting or fields), ITEM_FIELD)
         raise InputError(f"{problem}: name the field, as {_again(name)}.{example} (it has {itemize(fields)})")
+    grades = [field for field, part in fields.items() if part.is_number and field != fitting[0]]
+    if role == TRUE_ITEMS and grades and roles.label is None and roles.relevance == "membership":
+        shown = _again(name)
+        raise InputError(
+            f"{problem}, with numbers beside the items: label={shown}.{grades[0]} takes them as grades, and "
+            f"true_items={shown}.{fitting[0]} takes each item as relevant"
+        )
     if rating is None or role == TRUE_ITEMS:
         return (Each((StructField(fitting[0]),)),)
     return (Recommended(fitting[0], rating),)

@@ -24,6 +24,7 @@ from sparkrank.inputs.role_table import (
     row_roles,
 )
 from sparkrank.metrics import Definitions, Metric, Plan
+from sparkrank.metrics.parameters import ORDERS
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.slices import Slices, columns_of_slices, named_slices
 from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
@@ -404,8 +405,13 @@ def planned(
     buckets: int | None = None,
     uncertainty: Uncertainty = DEFAULT,
     compare: Comparison | None = None,
+    ties_asked: bool = True,
 ) -> tuple[Roles, Plan]:
-    """The plan for ``metrics``, whose texts are read under ``preset``, and ``roles`` with its group weights."""
+    """The plan for ``metrics``, whose texts are read under ``preset``, and ``roles`` with its group weights.
+
+    Without ``ties_asked``, metrics that have no expectation over tied scores take an order of the rows.
+    """
+    order = None if ties_asked or roles.by_rank else ORDERS[roles.item is None]
     plan = Plan.of(
         metrics,
         tuple(roles.scores),
@@ -416,6 +422,7 @@ def planned(
         weighted=roles.weight is not None,
         joins=roles.joins,
         preset=preset,
+        order=order,
         curve_points=curve_points,
         slices=roles.slices,
         item=roles.item,

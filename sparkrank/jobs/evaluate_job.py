@@ -86,7 +86,8 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages,
             outcome.solved.release()
     own: Any = {"day": day, "lane": outcome.lane.name, "lane_reason": outcome.lane.reason, "changes": changes}
     folders = table_folders(output, day, {*tables, *written})
-    return DayResult(**stored_by(tables, judgment, outcome.warnings), folders=folders, seconds=stages.seconds, **own)
+    warnings = [*outcome.warnings, *(() if changes is None else changes.warnings)]
+    return DayResult(**stored_by(tables, judgment, warnings), folders=folders, seconds=stages.seconds, **own)
 
 
 def _names_of(request: Request) -> str:

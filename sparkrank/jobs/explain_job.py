@@ -73,7 +73,7 @@ def explain_day(
 ) -> Explanation:
     """Explain ``texts`` for groups of a day of ``spec``; raises :class:`SpecError` for an invalid metric or model."""
     plan, preset = spec.plan(), find_preset(spec.definitions.preset)
-    metrics = [plan.resolved(Metric.parse(text, preset), preset) for text in texts]
+    metrics = [plan.resolved(Metric.parse(text, preset)) for text in texts]
     more = [text for text, metric in zip(texts, metrics, strict=True) if metric not in plan.metrics]
     # keep its own metrics, so that the same rows are rejected as for the day of the spec
     spec = spec.model_copy(update={"metrics": [*spec.metrics, *more]})

@@ -29,11 +29,13 @@ from sparkrank.inputs.day_marks import day_of
 from sparkrank.inputs.window import MOST_DAYS, Window
 from sparkrank.jobs.report_job import REPORT, validate_report, with_report
 from sparkrank.jobs.target import Target
+from sparkrank.metrics import find_preset
 from sparkrank.metrics.slices import ALL
 from sparkrank.schemas.tables import ATTEMPT_ID, FILES, FROM_NOW_ON, RUNS, WINDOW_RUNS
 from sparkrank.tables.commit.days import day_run, stored_names
 from sparkrank.tables.commit.links import Commit
 from sparkrank.tables.commit.output_folder import DAY
+from sparkrank.tables.rows.lookup import found_metric
 from sparkrank.tables.stored.stored_results import StoredResult, run_row
 
 if TYPE_CHECKING:
@@ -125,6 +127,9 @@ def accept_stored(
     :class:`SpecError` without gates or a reason, and :class:`InputError` without tables, or if no gate stops them.
     """
     judge, reason = _judge(spec), redact(reason.strip())  # all who read the tables see it
+    if choice.metric is not None:
+        named = found_metric(spec.plan(), find_preset(spec.definitions.preset), choice.metric)
+        choice = replace(choice, metric=named or choice.metric)
     if not reason:
         raise SpecError("--reason is empty: say why the day may be a standard for others all the same")
     lacking = f"{target.name} has no tables under {shorten(target.folder)}: there is nothing to accept"

@@ -182,7 +182,7 @@ def _resolved(text: str, preset: Preset, side: Definitions, plan: Plan) -> Metri
     takes_ties = any(parameter.name == TIES.name for parameter in metric.declaration.all_parameters)
     if side.positions != "dense" or not takes_ties:
         return metric.with_ties(None) if takes_ties else metric
-    named = replace(plan, definitions=side).resolved(metric, preset)
+    named = replace(plan, definitions=side, order=preset.order or plan.order).resolved(metric)
     return named.with_ties(named.ties or side.ties)
 
 

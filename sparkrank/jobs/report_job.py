@@ -55,7 +55,18 @@ REPORT = "report"  # the folder beside those of the tables
 TREND_DAYS = 28  # up to the day of the report, and at most so many of a window
 LOOKED_BACK = 7  # days before, among which a run looks for the last one with tables
 _TABLES = ("metrics", "comparisons", "gates", "quality", "curves", "blocks", GROUPS, "distributions", "runs")
-_TREND_COLUMNS = ("model", "slice", "metric", "value", "ci_low", "ci_high", "stderr", "definition")
+_TREND_COLUMNS = (
+    "model",
+    "slice",
+    "metric",
+    "value",
+    "ci_low",
+    "ci_high",
+    "stderr",
+    "definition",
+    "n_groups",
+    "n_undefined",
+)
 _OF_TREND = pa.schema([METRICS.schema.field(name) for name in _TREND_COLUMNS])
 
 

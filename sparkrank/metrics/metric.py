@@ -28,7 +28,7 @@ from sparkrank.base.errors import (
 )
 from sparkrank.metrics.aliases import cut_off, looked_up
 from sparkrank.metrics.catalog import Catalog
-from sparkrank.metrics.parameters import TIES, WEIGHT, Name, Parameter, Value, format_number
+from sparkrank.metrics.parameters import ORDERS, TIES, WEIGHT, Name, Parameter, Value, format_number
 from sparkrank.metrics.presets import Preset
 from sparkrank.ranking.ranking import Ties
 
@@ -295,6 +295,12 @@ class Metric:
     def ties(self) -> Ties | None:
         """The metric's own rule for tied rows, or None if it follows that of the evaluation."""
         return cast("Ties | None", dict(self.settings).get(TIES.name))
+
+    @property
+    def orders(self) -> tuple[Ties, ...]:
+        """The rules for tied rows that it may take if nobody gives one; empty if it has an expectation over them."""
+        of_groups = self.of_groups
+        return ORDERS if self.ties is None and of_groups.declaration.unexpected(of_groups) else ()
 
     @property
     def weight_column(self) -> str | None:

@@ -169,6 +169,8 @@ TIES = Choice(
     choices=get_args(Ties),
 )
 NEED_AN_ORDER = "item, worst, best or block"  # the values of ties that order the rows
+# What metrics without an expectation over ties take if nobody asks: with an item column, and without one.
+ORDERS: tuple[Ties, Ties] = ("item", "worst")
 COLUMN = "or a column with one number for each group, 0 or from 1e-6 to 1e9"
 
 

@@ -48,8 +48,9 @@ class Plan:
     of them is named, even if no metric or definition needs them. Without ``keys`` all rows are evaluated together, and
     no metric is a metric of groups. ``cluster`` is the column of the cluster, such as the user, that groups belong to:
     parts are sets of clusters, and groups are not independent. ``long``: a row of a bucket has the score of one model,
-    and rows of one group and item are joined. Slice values with fewer than ``least_groups`` groups
-    have no rows in the tables.
+    and rows of one group and item are joined. Slice values with fewer than ``least_groups`` groups have no rows in the
+    tables. ``order`` is the rule for tied rows of metrics that ``ties=expected`` rules out; without it these are
+    refused. ``ordered`` are the metrics that took it.
     """
 
     metrics: tuple[Metric, ...]
@@ -71,6 +72,8 @@ class Plan:
     cluster: str | None = None
     least_groups: int = 1
     long: bool = False
+    order: Ties | None = None
+    ordered: tuple[Metric, ...] = ()
 
     @classmethod
     def of(
@@ -81,22 +84,29 @@ class Plan:
         definitions: Definitions = DEFAULTS,
         *,
         preset: Preset | None = None,
+        order: Ties | None = None,
         group_table: bool = True,
         slices: Sequence[Sequence[str]] = (),
         **settings: Any,
     ) -> Plan:
         """The plan for ``metrics``, whose texts are read under ``preset``; ``settings`` are other fields of a plan.
 
+        The order of tied rows that ``preset`` has comes before ``order``.
+
         Raises :class:`MetricError` naming the metric that is unknown or that ``definitions`` rules out, and
         :class:`SpecError` where the group table would have two columns of one name.
         """
+        order = order if preset is None or preset.order is None else preset.order
+        asked = {metric: _with_own_ties(metric, definitions, order) for metric in asked_metrics(metrics, preset)}
         plan = cls(
-            _resolved(asked_metrics(metrics, preset), definitions, preset),
+            (*dict.fromkeys(asked.values()),),
             tuple(models),
             tuple(keys),
             definitions,
             group_table and bool(keys),
             slices=tuple(map(tuple, slices)),
+            order=order,
+            ordered=tuple(named for metric, named in asked.items() if metric.ties is None and named.ties is not None),
             **settings,
         )
         validate_plan(plan)
@@ -216,9 +226,9 @@ class Plan:
     def pooled_metrics(self) -> tuple[tuple[Metric, PooledMetric], ...]:
         return _of_part("rows", self.metrics)
 
-    def resolved(self, metric: Metric, preset: Preset | None = None) -> Metric:
-        """``metric``, read under ``preset``, as this evaluation names it."""
-        return _resolved([metric], self.definitions, preset)[0]
+    def resolved(self, metric: Metric) -> Metric:
+        """``metric`` as this evaluation names it: with its own ties only if these differ from those of the others."""
+        return _with_own_ties(metric, self.definitions, self.order)
 
     def ties_of(self, metric: Metric) -> Ties:
         """The rule for tied rows under which ``metric`` is computed."""
@@ -301,7 +311,7 @@ class Plan:
             return "rows of several models are joined by item"
         if self.definitions.duplicates != "keep":
             return "duplicates are found by item"
-        return f"{self.catalogue_metrics[0][0]} counts items" if self.catalogue_metrics else None
+        return f"{self.catalogue_metrics[0][0].with_ties(None)} counts items" if self.catalogue_metrics else None
 
     @cached_property
     def label_is_for(self) -> str | None:
@@ -361,16 +371,9 @@ def level_text(rel: float | None) -> str:
     return "label > 0" if rel is None else f"label >= {format_number(rel)}"
 
 
-def _resolved(metrics: Iterable[Metric], definitions: Definitions, preset: Preset | None) -> tuple[Metric, ...]:
-    """Each of ``metrics`` once, with its own ties only if these differ from those of the evaluation."""
-    return (*dict.fromkeys(_with_own_ties(metric, definitions, preset) for metric in metrics),)
-
-
-def _with_own_ties(metric: Metric, definitions: Definitions, preset: Preset | None) -> Metric:
-    order = None if preset is None or definitions.positions != "dense" else preset.order
-    of_groups = metric.of_groups
-    if metric.ties is None and definitions.ties == "expected" and order is not None:  # of the preset
-        return metric.with_ties(order) if of_groups.declaration.unexpected(of_groups) else metric
+def _with_own_ties(metric: Metric, definitions: Definitions, order: Ties | None) -> Metric:
+    if order is not None and definitions.ties == "expected" and definitions.positions == "dense" and metric.orders:
+        return metric.with_ties(order)
     given = definitions.positions != "dense" and metric.ties in ("expected", "block")  # the same with given positions
     return metric.with_ties(None) if metric.ties == definitions.ties or given else metric
 

@@ -251,7 +251,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         own = {"score": "prediction", "item": "item", "reference_rank": "referenceRank", "weight": "weight"}
         columns = {role: self._given(f"{param}Col") for role, param in own.items()}
         keys = () if group is None else columns_of_key(group)
-        reads = Plan.of([text], (columns["score"],), keys, definitions, preset=preset).label_is_for
+        reads = Plan.of([text], (columns["score"],), keys, definitions, preset=preset, order="item").label_is_for
         label = None if reads is None else self._given("labelCol")
         buckets = None if group is None else self.getBuckets()
         none = dict.fromkeys(COLUMN_ROLES)
@@ -263,6 +263,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
             group_table=False,
             buckets=buckets,
             uncertainty=Uncertainty(off=True),
+            ties_asked=given["ties"] is not None,
         )
         names = {"preset": self.getPreset(), "max_bad_fraction": self.getMaxBadFraction(), "buckets": buckets}
         return {"metrics": [text], "group": group, "label": label, **columns, **given, **names}

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
-from sparkrank.base.errors import escape
+from sparkrank.base.errors import CodedSentence, escape
 from sparkrank.report.report_tables import DayBefore, defined, plain_texts, whole_day
 
 MOST_NAMED = 3  # changes whose numbers the line gives
 BEYOND = 1.96  # in standard errors of the difference of two days: a smaller one may be chance
-_COLUMNS = ("metric", "model", "value", "stderr", "definition")
+LEAST_KEPT = 0.5  # of the share of groups with a value: if less is left, the value is one of other groups
+BY_CHANCE = 3.0  # standard errors of a difference of two shares: a smaller one may be chance
+_COLUMNS = ("metric", "model", "value", "stderr", "definition", "n_groups", "n_undefined")
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Changes:
     """The changes since the day ``since``, the largest first.
 
     ``n_redefined`` counts metrics whose definition changed. ``came`` and ``went`` are the models that only the later or
-    only the earlier day has.
+    only the earlier day has. ``warnings`` are sentences about metrics that are defined for few groups today.
     """
 
     since: str
@@ -63,6 +66,7 @@ class Changes:
     n_redefined: int = 0
     came: tuple[str, ...] = ()
     went: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def changes_since(before: DayBefore, metrics: pa.Table) -> Changes:
@@ -74,13 +78,37 @@ def changes_since(before: DayBefore, metrics: pa.Table) -> Changes:
     changes.sort(key=lambda change: change.size, reverse=True)
     models, earlier = ({model for _, model in rows} for rows in (now, then))
     came, went = tuple(sorted(models - earlier)), tuple(sorted(earlier - models))
-    return Changes(before.name, tuple(changes), len(both) - len(alike), came, went)
+    fallen = [text for key in alike if (text := _defined_for_few(key, then[key], now[key])) is not None]
+    return Changes(before.name, tuple(changes), len(both) - len(alike), came, went, _warnings(before.name, fallen))
 
 
 def _rows(metrics: pa.Table) -> dict[tuple[str, str], dict[str, Any]]:
     table = plain_texts(whole_day(metrics))
     rows = table.select([name for name in _COLUMNS if name in table.column_names]).to_pylist()
     return {(row["metric"], row["model"]): row for row in rows}
+
+
+def _defined_for_few(key: tuple[str, str], then: dict[str, Any], now: dict[str, Any]) -> str | None:
+    """The metric and its counts if it is defined in a much smaller share of the groups than on the day before."""
+    counts = [(row.get("n_groups") or 0, row.get("n_undefined")) for row in (then, now)]
+    defined_groups = [(groups, groups - undefined) for groups, undefined in counts if groups and undefined is not None]
+    if len(defined_groups) < len(counts):  # rows have no group, or an older day has no such counts
+        return None
+    (groups_then, defined_then), (groups, count) = defined_groups
+    before, share = defined_then / groups_then, count / groups
+    together = (defined_then + count) / (groups_then + groups)
+    noise = math.sqrt(max(together * (1 - together), 0.0) * (1 / groups_then + 1 / groups))
+    if share >= LEAST_KEPT * before or before - share <= BY_CHANCE * noise:
+        return None
+    return f"{key[0]} of {key[1]} in {count:,} of {groups:,} groups ({share:.1%}, then {before:.1%})"
+
+
+def _warnings(since: str, fallen: Sequence[str]) -> tuple[str, ...]:
+    if not fallen:
+        return ()
+    more = f" and {len(fallen) - MOST_NAMED:,} more" if len(fallen) > MOST_NAMED else ""
+    sentence = f"defined in far fewer groups than on {since}: {', '.join(fallen[:MOST_NAMED])}{more}"
+    return (CodedSentence("defined_for_few", sentence).capitalized(),)
 
 
 def _change(key: tuple[str, str], then: dict[str, Any], now: dict[str, Any]) -> Change | None:

@@ -14,7 +14,7 @@ from sparkrank.report.figures import charted
 from sparkrank.report.sections.model_comparisons import SURE, adjusted_p
 from sparkrank.stats.intervals import WHY_TOO_FEW
 from sparkrank.text.comparison_text import probability
-from sparkrank.text.text import UNDEFINED, value_text
+from sparkrank.text.text import UNDEFINED, counts_of, value_text
 
 MOST_ROWS = 40  # rows of the headline
 MOST_LINES = 8  # lines each for gates, checks and slices
@@ -71,13 +71,16 @@ def _headline(data: ReportData) -> Iterator[str]:
     cells = data.headline.cells
     models, metrics = charted(data.headline.models, data.baseline), data.headline.metrics[:MOST_ROWS]
     compared = [model for model in models if any(cell.comparison for key, cell in cells.items() if key[1] == model)]
-    head = ["metric", *map(_md, models), *(f"{_md(model)} - {_md(data.baseline or '')}" for model in compared)]
+    counts = ["groups", "undefined"]
+    head = ["metric", *map(_md, models), *counts, *(f"{_md(model)} - {_md(data.baseline or '')}" for model in compared)]
     lines = []
     for metric in metrics:
         values = ["" if (cell := cells.get((metric, model))) is None else _value(cell.row) for model in models]
         own = [cells.get((metric, model)) for model in compared]
         differences = [_difference(cell.comparison) if cell and cell.comparison else "" for cell in own]
-        lines.append([_md(metric), *values, *differences])
+        rows = [cell.row for model in models if (cell := cells.get((metric, model))) is not None]
+        pairs = [dict.fromkeys(texts) for texts in zip(*(counts_of(vars(row)) for row in rows), strict=True)]
+        lines.append([_md(metric), *values, *([" / ".join(texts) for texts in pairs] or ["", ""]), *differences])
     yield _table(head, lines)
     for shown, all_, what in ((metrics, data.headline.metrics, "metrics"), (models, data.headline.models, "models")):
         if len(all_) > len(shown):

@@ -24,7 +24,7 @@ from sparkrank.stats.corrections import Correction
 from sparkrank.tables.rows.blocks import all_blocks
 from sparkrank.tables.rows.comparisons import comparisons_table
 from sparkrank.tables.rows.curves import curves_table
-from sparkrank.tables.rows.lookup import has_metric, text_of, value_of
+from sparkrank.tables.rows.lookup import found_metric, has_metric, text_of, value_of
 from sparkrank.tables.rows.pandas_types import with_whole_numbers
 from sparkrank.tables.rows.quality import quality_table
 from sparkrank.tables.rows.results import NO_ORIGIN, Origin
@@ -291,8 +291,8 @@ class Evaluation:
             ``comparisons``, ``slices``, ``roc``, ``pr``, ``calibration``, ``histograms``, ``auc_up``,
             ``distributions`` or ``paired``.
         metric, model, slice : str, optional
-            Which chart, if there are several: a metric as the tables write it, a model (for comparisons, a candidate),
-            the columns of a slice joined by commas. The first matching chart is returned.
+            Which chart, if there are several: a metric in any spelling, a model (for comparisons, a candidate), the
+            columns of a slice joined by commas. The first matching chart is returned.
 
         Returns
         -------
@@ -319,7 +319,8 @@ class Evaluation:
         require_extra()
         from sparkrank.report.charts import chart
 
-        return chart(self._report_data(), name, metric=metric, model=model, slice=slice)
+        named = None if metric is None else found_metric(self.plan, self.preset, metric) or metric
+        return chart(self._report_data(), name, metric=named, model=model, slice=slice)
 
     def _report_data(self) -> ReportData:
         """The report on the tables of the evaluation. From Spark tables only counts of bins are collected."""

@@ -61,7 +61,8 @@ def request_called(
         models = model_names(SideRows.of("input", rows, partition_types), column, lane, spark)
     named = Roles.named(columns, group, label if truth is None else None, beside, options["relevance"], slices, models)
     definitions = Definitions.of(library, settings, joins=named.joins)
-    roles, plan = planned(named, metrics, definitions, library, buckets=buckets, **asked)
+    asked = {**asked, "buckets": buckets, "ties_asked": settings["ties"] is not None}
+    roles, plan = planned(named, metrics, definitions, library, **asked)
     counts: Counter[tuple[str, str]] = Counter()
 
     def side(subject: str, given: Any, own: Roles, what: str) -> SideRows:

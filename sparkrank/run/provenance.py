@@ -42,7 +42,13 @@ def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[
 def is_same_question(spec: Spec, stored: str | None) -> bool:
     """Whether the ``stored`` text of a spec in ``runs`` equals ``spec``, apart from how it runs."""
     document = json.loads(stored or "null")
-    return isinstance(document, dict) and {**spec.resolved(), **_HOW_IT_RUNS} == {**document, **_HOW_IT_RUNS}
+    return isinstance(document, dict) and _question(spec.resolved()) == _question(document)
+
+
+def _question(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The ``document`` of a spec without how it runs. Earlier releases wrote out the default of ties."""
+    definitions = dict(document.get("definitions") or {})
+    return {**document, **_HOW_IT_RUNS, "definitions": {**definitions, "ties": definitions.get("ties") or "expected"}}
 
 
 def runs_table(

@@ -337,9 +337,12 @@ code text: the check for programs, as `truth_in_no_list`: the same for each leve
 0.8`: over the limit a run ends with exit code 4 and writes nothing. A limit is a share of the whole from 0 to 1. Of
 `rows read`, `groups` and `rows of the largest group`, which have no whole, it is a count, and of `rows per block` the least. A limit for `rows
 rejected` stands in place of `max_bad_fraction`. A name that is no check, or one that the run does not count, is
-refused before anything is read. The limits that are there without asking stop nothing: 0.5 for `truth in no list`
-and, where some of the truth is not relevant, for `relevant truth in no list`, 0 for scores that are no probability and
-for values outside of their range, 20 rows per block. Checks, which keep their names:
+refused before anything is read. The limits that are there without asking stop nothing: 0 for scores that are no
+probability and for values outside of their range, 20 rows per block, and one for `truth in no list` and, where some of
+the truth is not relevant, for `relevant truth in no list`: more than half, where lists have no more of the truth than
+chance would give them. Chance gives a list of 10 rows 10 T / N of its T true items, where lists and truth have N items;
+the lists must have less than twice as much, or less than that and a tenth of what else they have room for. Of merged
+days, whose items are not counted, this limit is 1. Checks, which keep their names:
 
 | check | of | counted |
 |---|---|---|
@@ -366,6 +369,8 @@ for values outside of their range, 20 rows per block. Checks, which keep their n
 | `rows without an item, counted in no coverage, gini or novelty` | `rows evaluated` | with one of these metrics |
 | `truth with a label, each item of a group once` | `rows of truth` | with a truth |
 | `truth found in a list, its label given to the list row`, `truth in no list` | the check above | with a truth |
+| `truth for which the lists of its group have rows` | `truth with a label, each item of a group once` | with a truth: more than that cannot be in a list |
+| `pairs of a row of a list and truth of its group` | | with a truth: divided by the number of items, it is how much truth chance would give the lists |
 | `truth given again for the same group and item`, `truth with a lower label than given elsewhere for the same group and item`, `truth without a label` | `rows of truth` | with a truth |
 | `rows that only name their group` | `rows read` | with a truth |
 | `relevant truth, each item of a group once (label > 0)` | `truth with a label, each item of a group once` | with a truth, for each level that a metric names |
@@ -387,6 +392,7 @@ for values outside of their range, 20 rows per block. Checks, which keep their n
 | `groups evaluated that have no row in the lists, and so no cluster` | `groups` | of each model, where groups have clusters and there is a truth; a single one stops the evaluation |
 | `most weight of one group in gauc` | `weight` | of each model and mean in which groups weigh differently; not of days that are merged |
 | `groups with r@2 outside of its range, 0 to 1` | `groups` | of each model and metric of groups that has such a range |
+| `lists in which the order of tied rows decides err(ties=item)@10` | `groups` | of each model and metric that takes an order of tied rows because nobody asked for any |
 | `values of slices left out of metrics and comparisons: fewer groups than least_groups.tables` | | where `least_groups.tables` is above 1 |
 | `groups left out by population or unretrieved` | `groups` | of each model, where these leave some out |
 | `scored rows whose score is no probability: logloss, ne, brier, ece and copc are undefined` | `rows with a score, of the groups evaluated` | of each model, with one of these metrics |

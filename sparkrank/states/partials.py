@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from sparkrank.histogram.state import ScoreHistogram, ScoreSeries
 from sparkrank.histogram.wire import NarrowHistogram, NarrowRows, merged
+from sparkrank.states.distinct_items import merged_hashes
 from sparkrank.states.distributions import Distribution
 from sparkrank.states.items import ItemCounts
 from sparkrank.states.keys import StateKey, by_key, in_order
@@ -31,9 +32,10 @@ class Partials:
     """The merged states of one or several buckets.
 
     ``counts`` are by (check, model), "" for all models, as in ``quality``. ``unmatched`` has one row of each side
-    without a match. ``loops`` counts how often compiled loops and numpy ran. ``largest`` are the groups with the most
-    rows, ``heaviest`` the largest weights of a group by (metric, model). ``failure`` is the message of a task that ran
-    out of memory; it is returned because Spark would run a failed task three times.
+    without a match, ``item_hashes`` the lowest hashes of the items of both sides. ``loops`` counts how often compiled
+    loops and numpy ran. ``largest`` are the groups with the most rows, ``heaviest`` the largest weights of a group by
+    (metric, model). ``failure`` is the message of a task that ran out of memory; it is returned because Spark would run
+    a failed task three times.
     """
 
     means: MeanStates = field(default_factory=MeanStates.empty)
@@ -48,6 +50,7 @@ class Partials:
     largest: LargestGroups = ()
     heaviest: Mapping[tuple[str, str], float] = field(default_factory=dict)
     failure: str = ""
+    item_hashes: tuple[int, ...] = ()
 
     @classmethod
     def merged(cls, parts: Iterable[Partials]) -> Partials:
@@ -77,6 +80,7 @@ class Partials:
             merged_largest(part.largest for part in gathered),
             heaviest,
             max(part.failure for part in gathered),
+            merged_hashes(part.item_hashes for part in gathered),
         )
 
     def slice_values(self, slice_: str) -> list[str | None]:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from sparkrank.base.errors import escape
 from sparkrank.metrics import CATALOG
 from sparkrank.metrics.metric import Declaration, NeedsOrder
-from sparkrank.metrics.parameters import NEED_AN_ORDER, format_number
+from sparkrank.metrics.parameters import NEED_AN_ORDER, ORDERS, format_number
 from sparkrank.metrics.presets import Default, Preset
 from sparkrank.metrics.slices import ALL
 from sparkrank.schemas.tables import TableColumn, TableSchema
@@ -168,7 +168,10 @@ def range_text(declaration: Declaration) -> str:
 def order_text(needs: NeedsOrder) -> str:
     """The tie settings that a declaration accepts, and why it refuses the default."""
     form = f" with {needs.form}" if needs.form else ""
-    return f"ties{form}: {NEED_AN_ORDER}; expected is computed of ranks without ties alone ({needs.because})"
+    return (
+        f"ties{form}: {NEED_AN_ORDER}; {ORDERS[0]} if nobody asks ({ORDERS[1]} without an item column); expected is "
+        f"computed of ranks without ties alone ({needs.because})"
+    )
 
 
 def preset_text(preset: Preset) -> str:

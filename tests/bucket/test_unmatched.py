@@ -76,6 +76,39 @@ def test_most_of_the_truth_in_no_list_is_told(matched: int, told: bool, caplog: 
     assert [text[: len(start)] for text in warnings_about_input(caplog)] == [start] * told
 
 
+def shown(users: int, rows: int, true: int, items: int, hits: int) -> tuple[pa.Table, pa.Table]:
+    """Each user has ``true`` of the ``items``, and ``hits`` of them stand in a list of ``rows``: all items are used."""
+    lists, truth = [], []
+    for user in range(users):
+        first = user * 7
+        own = [(first + step) % items for step in range(items)]
+        truth += [(user, item) for item in own[:true]]
+        lists += [(user, item) for item in (*own[:hits], *own[true : true + rows - hits])]
+    return sides(lists, truth)
+
+
+# Users, rows of a list, true items, items, and hits in each list: chance alone gives rows · true / items of them.
+BY_CHANCE = {
+    "lists of ten, hundreds of true items": ((40, 10, 300, 1000, 7), False),  # chance 3
+    "the same by chance": ((40, 10, 300, 1000, 3), True),
+    "ten of ten in a thousand": ((120, 10, 10, 1000, 1), False),  # chance 0.1
+    "one of ten in a hundred": ((40, 10, 10, 100, 1), True),  # chance 1
+    "two of ten in a hundred": ((40, 10, 10, 100, 3), False),
+    "most is listed": ((40, 60, 10, 100, 6), False),
+}
+
+
+@pytest.mark.parametrize("case", BY_CHANCE)
+def test_truth_in_no_list_is_judged_by_chance(case: str, caplog: pytest.LogCaptureFixture) -> None:
+    numbers, told = BY_CHANCE[case]
+    lists, truth = shown(*numbers)
+    ev = sr.evaluate(lists, ["r@10"], truth=truth, **COLUMNS)
+    (row,) = of_quality(ev, checks.TRUTH_UNLISTED)
+    assert (row["ok"], len(warnings_about_input(caplog))) == (not told, int(told))
+    other = sr.evaluate(lists, ["r@10"], truth=truth, buckets=5, **COLUMNS)
+    assert other.partials.item_hashes == ev.partials.item_hashes
+
+
 NEGATIVES = dict.fromkeys("vwxyz", 0.0)
 # Lists, labels of the truth, metrics, and what is told: judged negatives that are found, or not, say nothing.
 RELEVANT: dict[str, tuple[list[str], dict[str, float], list[str], str]] = {

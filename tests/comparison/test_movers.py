@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
 from sparkrank.comparison import group_pairs
 from tests.comparison.tables import METRICS, groups, joined, write_run
-from tests.support.commands import exit_code
+from tests.support.commands import exit_code, local_conf
 
 USERS = [f"user {number:03d}" for number in range(80)]
 BOTH = groups(5, USERS, ("old", "new"))
@@ -66,6 +67,40 @@ def test_an_undefined_value_that_counts_as_0_moves(tmp_path: Path) -> None:
         folders.append(write_run(tmp_path / str(place), DAY, table, definition))
     movers = sr.movers(*folders, "rr").select(["change", "user", "baseline_value", "value"]).to_pylist()
     assert [tuple(row.values()) for row in movers] == [("gain", "b", 0.0, 0.25), ("loss", "a", 1.0, 0.0)]
+
+
+PRESETS = {
+    "ndcg@2": ({"preset": "mllib"}, "ndcg(gain=binary)@2"),
+    "map@2": ({"preset": "torchmetrics"}, "ap(over=hits,ties=worst)@2"),
+    "err": ({}, "err(ties=item)"),
+}
+
+
+@pytest.mark.parametrize("metric", PRESETS)
+def test_a_metric_is_read_as_the_run_read_it(metric: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In results and in stored days alike, in every command that takes ``--metric``; by its column, too."""
+    definitions, column = PRESETS[metric]
+    log = pa.table({"u": [*"aabb"], "i": [*"xyxy"], "old": [2.0, 1.0] * 2, "new": [1.0, 2.0] * 2, "y": [0, 1, 1, 0]})
+    scores = {"old": "old", "new": "new"}
+    ev = sr.evaluate(log, [metric], group="u", item="i", score=scores, label="y", **definitions)
+    for text in (metric, column):
+        of_models = {"left_model": "old", "right_model": "new"}
+        assert sr.movers(ev, ev, text, **of_models).num_rows == 2
+        assert sr.compare_runs(ev, ev, metrics=[text], **of_models).table["metric"].to_pylist() == [column]
+        assert sr.compare_runs(ev, ev, metrics=[text], groups="common", **of_models).table.num_rows == 1
+    rows = {"group": "u", "item": "i", "label": "y", "score": scores}
+    pq.write_table(log.append_column("c", pa.array([*"ddff"])), tmp_path / "rows.parquet")
+    spec = local_conf(tmp_path, f"{tmp_path}/rows.parquet", rows, [metric], definitions=definitions, slices=["c"])
+    assert exit_code("evaluate", "--conf", spec, "--date", DAY) == 0
+    for words in (
+        ("compare", "--baseline", "old"),
+        ("compare", "--baseline", "old", "--model", "new", "--decompose", "c"),
+        ("movers", "--baseline", "old", "--model", "new"),
+        ("explain", "--worst", "1", "--model", "old"),
+        ("explain", "--moved", "1", "--models", "old", "new"),
+    ):
+        for text in (metric, column):
+            assert exit_code(*words, "--conf", spec, "--date", DAY, "--metric", text) == 0, (words, capsys.readouterr())
 
 
 def test_what_is_refused() -> None:

@@ -29,7 +29,7 @@ def test_validate_writes_out_every_default_of_a_shipped_spec(conf: Path, capsys:
     assert exit_code("validate", "--conf", str(conf), "--set", "definitions.undefined=zero") == 0
     resolved = yaml.safe_load(capsys.readouterr().out)
     written = {
-        "preset": None, "ties": "expected", "undefined": "zero", "unretrieved": "zero", "unjudged": "nonrelevant",
+        "preset": None, "ties": None, "undefined": "zero", "unretrieved": "zero", "unjudged": "nonrelevant",
         "duplicates": "keep", "population": "all", "positions": "dense",
     }  # fmt: skip
     if conf.name == "recommendations.yaml":  # what its preset sets is written out, too

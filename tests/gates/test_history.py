@@ -140,12 +140,60 @@ class TestNoWidth:
         """1 of 28 days was another: by its scatter alone, 3.36 · 0.189, it would be beyond the band."""
         days = [1.0 - value] * 27 + [value]
         assert judged(value, days).verdict == "pass"
-        assert judged(value + (value - 0.5) * 0.1, days).verdict == "fail"
+        beyond = judged(value + (value - 0.5) * 0.1, days)
+        alone = f"it was {1 - value:g} on 27 of the 28 days before, and has no error of its own"
+        assert (beyond.verdict, beyond.reason) == ("undecided", f"{alone}: nothing says how far it may move")
+        assert judged(measured(value + (value - 0.5) * 0.1, 0.001), days).verdict == "fail"  # its error says how far
+
+    @pytest.mark.parametrize("noise", [0.0, 1e-16])
+    def test_weekdays_that_have_one_value_each_decide_nothing(self, noise: float) -> None:
+        """As coverage may; sums of equal numbers are rounded, and that is no scatter."""
+        days = [0.1 * (number % 7 + 1) + noise * (number // 7) for number in range(28)]
+        verdict = judged(0.11, days)
+        assert (verdict.verdict, verdict.deviation) == ("undecided", None)
+        assert "it was 0.1 on all of the 4 days of its weekday before" in verdict.reason
+
+    def test_percentiles_whose_intervals_have_no_width_are_undecided_too(self) -> None:
+        one, half = (IntervalEstimate(value, value, value, None, "as it is") for value in (1.0, 0.5))
+        for value, verdict in ((1.0, "pass"), (0.5, "pass"), (1 / 3, "undecided")):
+            today = IntervalEstimate(value, value, value, None, "as it is")
+            assert judged(today, [one] * 20 + [half] * 2).verdict == verdict
 
     def test_a_value_of_too_few_groups_is_undecided_where_others_have_an_error(self) -> None:
         few = measured(0.1, interval="too few")
         assert judged(few, [measured(value, 0.01) for value in WEEK]).verdict == "undecided"
         assert judged(few, WEEK).verdict == "fail"  # scatter says enough
+
+
+class TestDefinedForFew:
+    """A value of 0.4 on every day; of 200 groups it is defined in about so many."""
+
+    USUAL = (198, 200, 199, 200, 197, 200, 200)
+    CASES = (
+        (USUAL, 194, "pass"),
+        (USUAL, 150, "undecided"),
+        (USUAL, 6, "undecided"),
+        ((40, 44, 36, 42, 38, 41, 39), 30, "pass"),  # chance does as much to a fifth of the groups
+        ((40, 44, 36, 42, 38, 41, 39), 6, "undecided"),
+        ((200,) * 7, 190, "pass"),  # beyond its band, but not much less
+        ((200,) * 7, 170, "undecided"),
+    )
+
+    @pytest.mark.parametrize(("before", "today", "verdict"), CASES)
+    def test_the_share_of_defined_groups_has_a_history(self, before: Sequence[int], today: int, verdict: str) -> None:
+        days, now = (
+            [
+                measured(0.4 + 0.01 * (day % 3), 0.01, n_groups=200, n_undefined=200 - count)
+                for day, count in enumerate(counts)
+            ]
+            for counts in (before, (today,))
+        )
+        found = judged(now[0], days)
+        assert found.verdict == verdict
+        share = (
+            f"it is defined in {today} of 200 groups ({today / 200:.1%}), where {np.median(before) / 200:.1%} are usual"
+        )
+        assert found.reason.startswith(share) == (verdict == "undecided")
 
 
 class TestStrays:
@@ -268,7 +316,7 @@ class TestDays:
         )
 
     def test_so_many_days_and_no_more(self) -> None:
-        assert judged(0.5, WEEK * 5, days=9, rhythm="none").degrees == 8
+        assert judged(0.5, [*WEEK[:5], 0.43, 0.37] * 5, days=9, rhythm="none").degrees == 8
 
 
 def test_many_cells_are_one_family_and_one_that_stands_out_fails() -> None:

@@ -211,7 +211,7 @@ def test_equal_ranks_are_none() -> None:
         sr.evaluate(ranked(tied=3), ["rr", metric], ties="worst", **BY_RANK)
     sr.evaluate(ranked(tied=3), ["rr", "ap"], **BY_RANK)
     with pytest.raises(sr.MetricError, match="err is not computed under ties=expected"):
-        sr.evaluate(ranked(), ["err"], group="user", score="rank", label="label")
+        sr.evaluate(ranked(), ["err"], group="user", score="rank", label="label", ties="expected")
 
 
 ODD = {

@@ -170,7 +170,7 @@ def test_a_value_that_is_not_allowed(kind: type[RankingMetricEvaluator], given: 
     ("given", "sentence"),
     [
         ({"metricName": "ndcg@10", "weightCol": "w", "groupCol": "u"}, 'weight="w" multiplies what a row counts'),
-        ({"metricName": "err", "groupCol": "u"}, "err is not computed under ties=expected"),
+        ({"metricName": "err", "groupCol": "u", "ties": "expected"}, "err is not computed under ties=expected"),
         ({"metricName": "rr", "groupCol": "u", "labelCol": "u"}, 'column "u" is both group and label'),
         ({"metricName": "novelty", "preset": "replay", "groupCol": "u"}, "metricName: novelty of RePlay is"),
     ],

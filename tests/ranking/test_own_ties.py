@@ -18,6 +18,7 @@ from tests.cases import Row
 from tests.cases.rows import FOUR_TIED
 from tests.extent import examples
 from tests.support.buckets import evaluate, group_values, mean
+from tests.support.logged import warnings_about_input
 from tests.support.strategies import PATIENT, Asked, group_metrics, impressions, text
 
 RULES = ALLOWED["ties"]
@@ -123,6 +124,47 @@ def test_a_preset_names_the_order_of_what_has_no_expectation_alone() -> None:
     log = pa.table({"u": ["a", "a"], "s": [1.0, 1.0], "y": [1, 0]})
     ev = sr.evaluate(log, ["map@3"], group="u", score="s", label="y", preset="torchmetrics")
     assert ev["map@3"] == ev["RetrievalMAP@3"] == ev["ap(over=hits,ties=worst)@3"] == 1 / 2
+
+
+# Of a the relevant row is tied with another and stands first by item, of b both are relevant, c has one row.
+TIED = pa.table(
+    {"u": [*"aaabbc"], "i": [*"xyzxyw"], "s": [0.5, 0.5, 0.2, 0.9, 0.9, 1.0], "y": [0, 1, 0, 1, 1, 0]},
+)
+FIRST, SECOND = (
+    1 / 16,
+    1 / 2 * 1 / 16,
+)  # what a relevant row of grade 1 adds to err at 1 and, below one that is not, at 2
+BOTH = 1 / 16 + 1 / 2 * 15 / 16 * 1 / 16
+WARNED = "No order of tied rows was asked for: they are ordered {}, which decides {}"
+UNASKED = {
+    ("err", "item"): ("err(ties=item)", (FIRST + BOTH) / 3, ("by item", "err(ties=item) on 1 of 3 lists")),
+    ("err", None): (
+        "err(ties=worst)",
+        (SECOND + BOTH) / 3,
+        ("with relevant rows last", "err(ties=worst) on 1 of 3 lists"),
+    ),
+    ("p50(err)", "item"): ("median(err(ties=item))", FIRST, ("by item", "median(err(ties=item)) on 1 of 3 lists")),
+    ("coverage@1", "item"): ("coverage(ties=item)@1", 2 / 4, ("by item", "coverage(ties=item)@1 on 2 of 3 lists")),
+    ("coverage@2", "item"): ("coverage(ties=item)@2", 3 / 4, None),
+    ("err(ties=item)", "item"): ("err(ties=item)", (FIRST + BOTH) / 3, None),
+    ("rr", "item"): ("rr", (3 / 4 + 1) / 2, None),
+}
+
+
+@pytest.mark.parametrize(("metric", "by"), UNASKED)
+def test_where_nobody_asks_tied_rows_have_an_order(metric: str, by: str, caplog: pytest.LogCaptureFixture) -> None:
+    """The text and a warning say which, and on how many lists it decides; only by request is there an expectation."""
+    named, value, warned = UNASKED[metric, by]
+    asked = {"group": "u", "score": "s", "label": "y", "item": by and "i"}
+    ev = sr.evaluate(TIED, [metric], **asked)
+    assert ev.table["metric"].to_pylist() == [named]
+    assert ev[metric] == ev[named] == pytest.approx(value, rel=1e-12)
+    assert warnings_about_input(caplog) == ([] if warned is None else [WARNED.format(*warned)])
+    if "ties" not in metric and named != metric:
+        with pytest.raises(MetricError, match="is not computed under ties=expected"):
+            sr.evaluate(TIED, [metric], ties="expected", **asked)
+        plain = sr.evaluate(TIED, [metric], ties="worst" if by is None else "item", **asked)
+        assert plain[metric] == ev[metric]
 
 
 def test_one_ranking_for_each_rule_and_one_sort_for_all(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -151,6 +151,14 @@ def test_markdown_and_latex_have_the_numbers_of_the_terminal(folder: Path) -> No
     assert len(page) < 10_000
 
 
+def test_markdown_has_the_groups_without_a_value() -> None:
+    """The first hit of a is at 1, that of b at 2, and c has none."""
+    log = pa.table({"u": [*"aabbc"], "s": [2.0, 1.0, 2.0, 1.0, 1.0], "y": [1, 0, 0, 1, 0]})
+    page = as_form(sr.evaluate(log, ["rr", "auc"], group="u", score="s", label="y").report(), "md")
+    lines = [line.split(" | ") for line in page.splitlines() if line.startswith("|")]
+    assert [line[-2:] for line in lines if line[0] in ("| metric", "| rr")] == [["groups", "undefined |"], ["3", "1 |"]]
+
+
 HOSTILE = [
     "<script>alert(1)</script>", "a|b", "**bold**", "[x](http://evil)", "`code`", "@everyone", "x\n# y", "a & b",
     "50%_#$^~\\{}", "$x_{1}$", "\u202eright to left", "😀", "m" * 500, "=cmd()", "\x1b[31mred",
@@ -386,6 +394,26 @@ def test_the_line_names_what_cannot_be_compared() -> None:
     changed = "rr 0.5000 -> 0.2500 (-0.2500, -50.0%); 1 defined otherwise; new: new; gone: gone\\x1b"
     assert changes_text(since(before, now)) == f"Since 2026-01-30: {changed}"
     assert changes_text(since(rows(), rows())) == ""
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "warned"),
+    [
+        ((200, 0), (200, 194), "rr of s in 6 of 200 groups (3.0%, then 100.0%)"),
+        ((2000, 1000), (2000, 1700), "rr of s in 300 of 2,000 groups (15.0%, then 50.0%)"),
+        ((200, 0), (200, 90), None),  # more than half of the share is left
+        ((20, 17), (20, 19), None),  # chance does as much: 0.1 is 1.05 standard errors of 0.095
+        ((200, 200), (200, 200), None),
+        ((200, 0), (200, 200), "rr of s in 0 of 200 groups (0.0%, then 100.0%)"),
+        ((None, None), (200, 194), None),  # of an earlier release
+        ((None, 0), (None, 1), None),  # rows have no group
+    ],
+)
+def test_a_metric_that_is_defined_for_few_is_said(then: tuple, now: tuple, warned: str | None) -> None:
+    values = [dict(zip(("n_groups", "n_undefined"), counts, strict=True)) for counts in (then, now)]
+    changes = since(*(rows({"value": 0.5, "metric": "rr", "model": "s", **counts}) for counts in values))
+    start = "Defined in far fewer groups than on 2026-01-30: "
+    assert changes.warnings == (() if warned is None else (f"{start}{warned}",))
 
 
 def test_a_verdict_in_words() -> None:

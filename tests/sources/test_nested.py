@@ -249,6 +249,33 @@ def test_a_named_field_of_recommendations_keeps_their_order() -> None:
     assert "it has a, b" in str(told.value)
 
 
+GRADED = {
+    "rating": ("rating", r"label=t\.rating takes them as grades, and true_items=t\.item takes each item as relevant"),
+    "grade": ("grade", r"label=t\.grade takes them as grades"),
+    "a text": ("note", None),
+}
+
+
+@pytest.mark.parametrize("case", GRADED)
+def test_grades_beside_true_items_are_not_lost(case: str, tmp_path: Path) -> None:
+    """5 at place 1 and 0 at place 2 of two true items, by dcg@2: 5 by their grades, else 1 + 1/log2(3)."""
+    field, refused = GRADED[case]
+    kind = pa.list_(pa.struct([("item", pa.int32()), (field, pa.float64() if refused else pa.string())]))
+    true = pa.array([[{"item": 1, field: 5.0 if refused else "x"}, {"item": 2, field: 0.0 if refused else "y"}]], kind)
+    log = pa.table({"u": [1], "p": [[1, 2]], "t": true})
+    for folder in (None, tmp_path):
+        asked = {"group": "u", "items": {"m": "p"}}
+        rows = held_or_stored(log, folder)
+        if refused is None:
+            assert sr.evaluate(rows, ["dcg@2"], true_items="t", **asked)["dcg@2"] == 1 + 1 / math.log2(3)
+            continue
+        with pytest.raises(sr.InputError, match=refused):
+            sr.evaluate(rows, ["dcg@2"], true_items="t", **asked)
+        graded = sr.evaluate(rows, ["dcg@2"], true_items="t", label=f"t.{field}", **asked)
+        plain = sr.evaluate(rows, ["dcg@2"], true_items="t.item", **asked)
+        assert (graded["dcg@2"], plain["dcg@2"]) == (5.0, 1 + 1 / math.log2(3))
+
+
 def test_only_the_leaves_that_are_needed_are_read(tmp_path: Path) -> None:
     """All other bytes of the columns are spoilt. Conditions may ask for a column that has no role."""
     much = list(enumerate("x" * 1_000 + str(n) for n in range(400)))

@@ -263,11 +263,12 @@ def test_a_declaration_is_written_out_whole() -> None:
           undefined: never
           range: 0 to 1
           better: higher
-          ties with @k: item, worst, best or block; expected is computed of ranks without ties alone (of it)
+          ties with @k: item, worst, best or block; item if nobody asks (worst without an item column); expected is \
+computed of ranks without ties alone (of it)
           reference: N
     """
     assert declaration_text(short) == dedent(written).strip()
-    row = "| `day_gain` | the gain of a day: G; `@k` needs `ties` other than `expected`, or ranks | none | never | N |"
+    row = "| `day_gain` | the gain of a day: G; `@k` takes `ties=item` unless another is asked for | none | never | N |"
     assert declarations_markdown([short]).splitlines()[-1] == row
 
 

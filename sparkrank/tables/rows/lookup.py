@@ -67,7 +67,7 @@ def found_metric(plan: Plan, preset: Preset | None, metric: str | Metric) -> str
     readings: list[str] = []
     for read_by in (preset, None) if isinstance(metric, str) else (None,):
         try:
-            readings.append(str(plan.resolved(Metric.parse(str(metric), read_by), read_by)))
+            readings.append(str(plan.resolved(Metric.parse(str(metric), read_by))))
         except MetricError:
             continue
     return next((reading for reading in (*readings, str(metric)) if reading in known), None)

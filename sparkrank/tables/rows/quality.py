@@ -22,7 +22,7 @@ from sparkrank.metrics.subjects import small_slices
 from sparkrank.schemas.tables import QUALITY
 from sparkrank.states import Partials
 from sparkrank.states.keys import StateKey, Subject
-from sparkrank.tables.rows.warnings import as_shown, example_text, heaviest_shares, key_text
+from sparkrank.tables.rows.warnings import as_shown, example_text, heaviest_shares, key_text, unlisted_limit
 
 # With fewer rows per block, auc_up approaches 1 whatever the scores; with one row per block it is 1 (docs/auc_up.md).
 FEW_ROWS_PER_BLOCK = 20
@@ -56,7 +56,7 @@ def quality_table(
     rows += _looked_for((checks.ROWS_JOINED, checks.LABELS_DIFFER), counts, checks.ROWS_READ, read)
     rows += _looked_for((*of_rows, checks.NULL_CLUSTER), counts, checks.ROWS_READ, read)
     rows += _looked_for((checks.ITEMLESS_ROWS,), counts, checks.ROWS_EVALUATED, evaluated)
-    rows += [*_truth(counts, read), *_relevant_truth(counts, plan)] if plan.joins else []
+    rows += [*_truth(partials, read), *_relevant_truth(partials, plan)] if plan.joins else []
     rows += [_check(checks.GROUPS, "", groups)] if plan.keys else []
     rows += _largest(partials, plan)
     rows += _looked_for((checks.SEVERAL_LISTS,), counts, None, 0)
@@ -80,6 +80,7 @@ def quality_table(
         of_groups = (checks.WEIGHTLESS_GROUPS, checks.CLUSTERLESS_GROUPS, checks.GROUPS_LEFT_OUT)
         rows += _looked_for(of_groups, counts, checks.GROUPS, groups, model)
         rows += _impossible(partials, plan, model, groups)
+        rows += _looked_for(map(checks.decided_by_ties, plan.ordered), counts, checks.GROUPS, groups, model)
         rows += _heaviest(partials, model)
         rows += _outside(partials, plan, model)
         rows += _fine_blocks(partials, plan, model, measured or {})
@@ -138,25 +139,30 @@ def _repeated(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, 
     yield from _looked_for((checks.REPEATED_ROWS,), partials.counts, checks.SCORED_ROWS, scored, model, limit)
 
 
-def _truth(counts: Mapping[tuple[str, str], int], read: int) -> Iterator[dict[str, Any]]:
+def _truth(partials: Partials, read: int) -> Iterator[dict[str, Any]]:
     """The checks of the truth rows."""
+    counts = partials.counts
     names = (checks.TRUTH_ROWS, checks.TRUTH_LISTED, checks.TRUTH_UNLISTED)
     given, listed, unlisted = (counts.get((name, ""), 0) for name in names)
     yield _check(checks.TRUTH_ITEMS, "", listed + unlisted, checks.TRUTH_ROWS, given)
-    whole = dict.fromkeys((checks.TRUTH_LISTED, checks.TRUTH_UNLISTED), (checks.TRUTH_ITEMS, listed + unlisted))
+    of_items = (checks.TRUTH_LISTED, checks.TRUTH_UNLISTED, checks.TRUTH_ROOM)
+    whole: dict[str, tuple[str | None, int]] = dict.fromkeys(of_items, (checks.TRUTH_ITEMS, listed + unlisted))
+    whole[checks.TRUTH_PAIRS] = None, 0
     whole[checks.GROUP_ONLY] = checks.ROWS_READ, read
     for name in checks.JOINED:
-        yield from _looked_for((name,), counts, *whole.get(name, (checks.TRUTH_ROWS, given)))
+        limit = unlisted_limit(partials) if name == checks.TRUTH_UNLISTED else None
+        yield from _looked_for((name,), counts, *whole.get(name, (checks.TRUTH_ROWS, given)), limit=limit)
 
 
-def _relevant_truth(counts: Mapping[tuple[str, str], int], plan: Plan) -> Iterator[dict[str, Any]]:
+def _relevant_truth(partials: Partials, plan: Plan) -> Iterator[dict[str, Any]]:
     """The relevant truth at each level, and how much of it is in no list. Older days lack these counts."""
+    counts = partials.counts
     whole = counts.get((checks.TRUTH_LISTED, ""), 0) + counts.get((checks.TRUTH_UNLISTED, ""), 0)
     for level in map(level_text, plan.levels):
         relevant = checks.relevant_truth(level)
         total = counts.get((relevant, ""), 0)
         yield from _looked_for((relevant,), counts, checks.TRUTH_ITEMS, whole)
-        limit = checks.MOST_UNLISTED if total < whole else None
+        limit = unlisted_limit(partials) if total < whole else None
         yield from _looked_for((checks.relevant_unlisted(level),), counts, relevant, total, limit=limit)
 
 

@@ -15,6 +15,7 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.plan import level_text
 from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
+from sparkrank.states.distinct_items import distinct_items
 from sparkrank.states.keys import StateKey
 from sparkrank.states.unmatched import IRRELEVANT, LISTS, TRUTH, Unmatched, UnmatchedRow
 
@@ -33,6 +34,7 @@ def warnings_of(partials: Partials, plan: Plan, metrics: pa.Table, limits: check
         *_unmatched(partials, plan, limits),
         *_strangers(partials, plan),
         *_missing(partials, plan),
+        *_ordered(partials, plan),
         *_undefined(metrics, plan),
         *(_large_group(partials) if plan.has_parts else ()),
         *(_few_groups(metrics) if plan.has_parts else ()),
@@ -67,7 +69,7 @@ def _unmatched(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterato
     counts = partials.counts
     unlisted = _count(counts, checks.TRUTH_UNLISTED)
     whole = unlisted + _count(counts, checks.TRUTH_LISTED)
-    limit = limits.by_check.get(checks.TRUTH_UNLISTED, checks.LIMITS[checks.TRUTH_UNLISTED])
+    limit = limits.by_check.get(checks.TRUTH_UNLISTED, unlisted_limit(partials))
     shares: list[tuple[tuple[str, str], int, int, float]] = []
     for level in map(level_text, plan.levels):
         total, check = _count(counts, checks.relevant_truth(level)), checks.relevant_unlisted(level)
@@ -83,6 +85,20 @@ def _unmatched(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterato
         example = example_text(partials.unmatched, plan)
         yield CodedSentence("truth_in_no_list", f"{sentence}{': ' if example else ''}{example}")
         return
+
+
+def unlisted_limit(partials: Partials) -> float:
+    """The share of the truth in no list above which most of it is, and lists have no more of it than by chance.
+
+    Of a window, whose items nobody has counted, it is 1.
+    """
+    room, pairs = (_count(partials.counts, check) for check in (checks.TRUTH_ROOM, checks.TRUTH_PAIRS))
+    whole = sum(_count(partials.counts, check) for check in (checks.TRUTH_LISTED, checks.TRUTH_UNLISTED))
+    if not partials.item_hashes or not whole:
+        return 1.0
+    by_chance = pairs / distinct_items(partials.item_hashes)
+    more = min(checks.TIMES_CHANCE * by_chance, by_chance + checks.OF_THE_ROOM * max(room - by_chance, 0.0))
+    return max(checks.MOST_UNLISTED, 1 - more / whole)
 
 
 def _count(counts: Mapping[tuple[str, str], int], check: str, model: str = "") -> int:
@@ -157,6 +173,26 @@ def _missing(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
     silent = [model for model in plan.models if counts.get((checks.SCORED_ROWS, model)) == 0]
     if silent:
         yield CodedSentence("no_scores", f"no row has a score of {_listed(silent)}: each of its lists is empty")
+
+
+def _ordered(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
+    """Metrics that nobody gave an order of tied rows, and the lists that it decides, of the model with the most."""
+    groups, decided = _count(partials.counts, checks.GROUPS), []
+    for metric in plan.ordered:
+        check = checks.decided_by_ties(metric)
+        lists, model = max((_count(partials.counts, check, model), model) for model in plan.models)
+        if lists:
+            decided.append(f"{metric} on {lists:,} of {groups:,} lists{_of(model, plan)}")
+    if decided:
+        how = "by item" if plan.order == "item" else "with relevant rows last" if plan.order == "worst" else plan.order
+        yield CodedSentence(
+            "ties_decide",
+            f"no order of tied rows was asked for: they are ordered {how}, which decides {_first(decided)}",
+        )
+
+
+def _of(model: str, plan: Plan) -> str:
+    return f" of {as_shown(model)}" if len(plan.models) > 1 else ""
 
 
 def _undefined(metrics: pa.Table, plan: Plan) -> Iterator[CodedSentence]:

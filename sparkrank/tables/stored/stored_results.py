@@ -28,7 +28,7 @@ _TABLES = ("metrics", "comparisons", "gates", "runs")
 ACCEPTED_NAMES = tuple(column.name for column in ACCEPTED)
 _RUN = pa.schema([RUNS.schema.field(name) for name in (RUN_ID, "status", FILES.name, *ACCEPTED_NAMES)])
 # The columns read for a day to compare with: its values, its failed gates, and what a person accepted.
-_NUMBERS = ("value", "ci_low", "ci_high", "stderr", "interval", "n_groups", "definition")
+_NUMBERS = ("value", "ci_low", "ci_high", "stderr", "interval", "n_groups", "n_undefined", "definition")
 _VALUES = pa.schema([METRICS.schema.field(name) for name in (*Cell._fields, *_NUMBERS, RUN_ID)])
 _VERDICTS = pa.schema(
     [GATES.schema.field(name) for name in ("gate", "kind", *Cell._fields, "verdict", "accepted", FROM_NOW_ON, RUN_ID)]

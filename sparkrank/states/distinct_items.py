@@ -1,0 +1,35 @@
+"""The mergeable state of how many distinct items there are: the lowest hashes of items, the same in any layout.
+
+Of n hashes the k-th lowest is about at the share k / n of their range (Bar-Yossef et al.: RANDOM 2002).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from sparkrank.numeric.array_types import Ints
+
+LOWEST = 256  # hashes: the estimate is then within 6 % of the number in two of three cases, and exact below
+SCATTERED = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio, by which neighbouring numbers are far apart
+_FIRST = 1 << 15  # items that bound what the others must be below
+
+
+def lowest_hashes(numbers: Ints) -> tuple[int, ...]:
+    """The lowest distinct hashes of the items that have these ``numbers``."""
+    hashes = numbers.view(np.uint64) * SCATTERED
+    first = np.unique(hashes[:_FIRST])[:LOWEST]
+    if len(hashes) > _FIRST:
+        others = hashes[_FIRST:]
+        first = np.unique(np.concatenate([first, others[others <= first[-1]] if len(first) == LOWEST else others]))
+    return tuple(first[:LOWEST].tolist())
+
+
+def merged_hashes(parts: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    return tuple(sorted({hash_ for part in parts for hash_ in part})[:LOWEST])
+
+
+def distinct_items(lowest: tuple[int, ...]) -> float:
+    """About how many distinct items have these ``lowest`` hashes."""
+    return float(len(lowest)) if len(lowest) < LOWEST else (LOWEST - 1) * 2.0**64 / lowest[-1]

@@ -12,7 +12,7 @@ from sparkrank.config import Spec
 from sparkrank.inputs.window import WINDOW, WINDOWS
 from sparkrank.jobs.target import Target
 from sparkrank.tables.commit.days import local_path, run_folders, shown_run
-from sparkrank.tables.commit.links import export_day, remove_unfinished, replaced_runs
+from sparkrank.tables.commit.links import export_day, settle
 from sparkrank.tables.commit.locks import is_locked, only_writer, remove_lock
 from sparkrank.tables.commit.manifests import StoreFolder
 from sparkrank.tables.commit.output_folder import DAY, OutputFolder
@@ -48,8 +48,8 @@ def _cleaned(place: OutputFolder, name: str) -> list[Path]:
         return []
     try:
         with only_writer(place.lock(name), name, place.root, []):
-            removed = remove_unfinished(place, name)
-            for run in replaced_runs(place, name):
+            removed = settle(place, name)
+            for run in place.replaced(place.shown(name)):
                 place.remove_run(run)
                 removed.append(run)
             if place.shown(name) is None and place.column == DAY:

@@ -91,20 +91,25 @@ class LinkedRun:
                 replace_link(self.place.table_link(name, self.day), self.place.table_target(name, self.day))
         above = {folder.parent for folder in (*self.made, self.place.root)}
         sync_all(sorted({*folders, self.place.runs, *above}))
-        self._show([self.folder / name / file for name in names for file in files[name]])
+        lost = [path for name in names for file in files[name] if not (path := self.folder / name / file).is_file()]
+        if lost:
+            raise self._taken_away(shorten(lost[0]))
+        self._show()
         try:
             settle(self.place, self.day)
         except (SparkrankError, OSError) as error:
             raise SparkrankError(f"{self.day} is shown, but {first_line(error)}: run the day again") from error
 
-    def _show(self, files: Collection[Path]) -> None:
-        """Commit: make the day show this run, whose ``files`` must be there."""
-        lost = next((str(file) for file in files if not file.is_file()), None)
-        if lost is not None or not self.lock.is_held():
-            raise SparkrankError(
-                f"{shorten(lost or f'the lock of {self.day}')} was taken away while the day was written under "
-                f"{shorten(self.place.root)}: nothing of this run is shown"
-            )
+    def _taken_away(self, what: str) -> SparkrankError:
+        place = shorten(self.place.root)
+        return SparkrankError(
+            f"{what} was taken away while {self.day} was written under {place}: nothing of this run is shown"
+        )
+
+    def _show(self) -> None:
+        """Commit: make the day show this run."""
+        if not self.lock.is_held():
+            raise self._taken_away(f"the lock of {self.day}")
         self.how.before()
         target = Path("..") / self.place.runs.name / self.folder.name
         replace_link(self.place.day_link(self.day), target)
@@ -206,7 +211,7 @@ def linked_run(output: Path, day: str, column: str, how: Commit) -> Iterator[Lin
         raise
 
 
-def export_day(source: OutputFolder, day: str, output: Path) -> bool:
+def export_day(source: OutputFolder, day: str, output: Path, before_commit: Callable[[], None]) -> bool:
     """Copy ``day`` of ``source`` to ``output`` as well, in real folders; False if it is already there.
 
     Raises :class:`SparkrankError` if the day shows no run, and in the cases of :func:`linked_run`.
@@ -218,7 +223,7 @@ def export_day(source: OutputFolder, day: str, output: Path) -> bool:
     there = goal.shown(day)
     if there is not None and _sizes(goal.tables_of(there)) == _sizes(tables) and not unpublished(goal, there):
         return False
-    with linked_run(output, day, source.column, Commit(keep_runs=0, plain=True)) as run:
+    with linked_run(output, day, source.column, Commit(0, before_commit, plain=True)) as run:
         run.take(tables)
         run.commit({}, tables)
     return True

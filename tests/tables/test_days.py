@@ -248,9 +248,13 @@ def test_a_run_that_showed_nothing_takes_no_folder_from_another(
     ],
 )
 def test_folders_have_the_rights_of_the_one_above_that_the_umask_leaves(
-    tmp_path: Path, mode: int, umask: int, expected: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, umask: int, expected: int
 ) -> None:
     """And its group: whoever may read, or write, beside the tables may read, or write, them, if the umask says so."""
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(errno.EPERM, "no hard links")
+
     shared, place = tmp_path / "shared", OutputFolder(tmp_path / "shared/of/tables", "day")
     shared.mkdir()
     os.chown(shared, -1, os.getgid())
@@ -258,8 +262,9 @@ def test_folders_have_the_rights_of_the_one_above_that_the_umask_leaves(
     before = os.umask(umask)
     try:
         write_day(str(place.root), DAY, tables_of(1, NAMES))
-        for folder in place.root.rglob("metrics"):
-            folder.chmod(0o777)  # a copy of these is not as wide
+        for path in (*place.root.rglob("metrics"), *place.root.glob("_runs/*/metrics/*")):
+            path.chmod(0o777)  # a copy of these is not as wide
+        monkeypatch.setattr(os, "link", refused)
         with days.day_run(str(place.root), DAY) as run:
             run.commit(tables_of(2, ("runs",)), run.keep_others(("runs",)))
     finally:
@@ -267,6 +272,8 @@ def test_folders_have_the_rights_of_the_one_above_that_the_umask_leaves(
     made = [path for path in shared.rglob("*") if path.is_dir() and not path.is_symlink()]
     assert len(made) == 2 + 2 + 2 + 3 * len(NAMES)  # of tables, _runs and _days, two runs, each table three times
     wide = {place.root / "metrics", *(run / "metrics" for run in place.replaced(place.shown(DAY)))}
+    copies = (place.root / f"metrics/day={DAY}").iterdir()
+    assert {stat.S_IMODE(file.stat().st_mode) for file in copies} == {0o666 & ~umask}
     modes = {path: (stat.S_IMODE(path.stat().st_mode), path.stat().st_gid) for path in made if path not in wide}
     assert set(modes.values()) == {(expected, os.getgid())}
 

@@ -17,9 +17,9 @@ import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import yaml
@@ -43,6 +43,7 @@ from sparkrank.cli.answers import (
 from sparkrank.cli.backfill_text import backfill_text, backfilled_text
 from sparkrank.cli.compare import compare
 from sparkrank.cli.explain import explain
+from sparkrank.cli.invocation import Invocation, after_commit
 from sparkrank.cli.movers import movers
 from sparkrank.cli.options import PLUGIN, REMOVED_OPTIONS, asked_stages, day_option, form_options, spec_options
 from sparkrank.cli.output import clean, export, path, unlock
@@ -60,7 +61,6 @@ from sparkrank.inputs.window import Window, spans
 from sparkrank.jobs.backfill import backfill, worst_code
 from sparkrank.jobs.evaluate_job import evaluate_day
 from sparkrank.jobs.gate_job import VerdictPatterns, accept_stored, gate_stored, replay_days, replayed_window
-from sparkrank.jobs.interrupts import Interrupts
 from sparkrank.jobs.merge_job import merge_days
 from sparkrank.metrics import CATALOG, Metric, find_preset
 from sparkrank.metrics.metric import Declaration
@@ -131,14 +131,6 @@ def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) 
     finally:
         if not ends_process:
             invocation.interrupts.release()
-
-
-@dataclass
-class Invocation:
-    """One call of the command line: its signals, and the document of what was done before an error."""
-
-    interrupts: Interrupts = field(default_factory=Interrupts)
-    done: dict[str, object] = field(default_factory=dict)
 
 
 def _end_with(code: int, ends_process: bool) -> None:
@@ -230,9 +222,10 @@ def evaluate(
             _backfill(spec, window, spark, invocation, **of_many)
             return
         result = evaluate_day(spec, day, spark, asked_stages(), invocation.interrupts.hold)
-    lane = f"Lane: {result.lane} ({escape(result.lane_reason)})"
-    since = "" if result.changes is None else f"\n{changes_text(result.changes)}".rstrip()
-    answer(lambda: f"{_shown(result.day, spec, result)}\n{lane}{since}", lambda: day_document(result))
+    with after_commit():
+        lane = f"Lane: {result.lane} ({escape(result.lane_reason)})"
+        since = "" if result.changes is None else f"\n{changes_text(result.changes)}".rstrip()
+        answer(lambda: f"{_shown(result.day, spec, result)}\n{lane}{since}", lambda: day_document(result))
     _end(result.judgment)
 
 
@@ -252,20 +245,23 @@ def _window(day: str | None, first: str | None, last: str | None, flags: Mapping
 def _backfill(spec: Spec, window: Window, spark: SparkSession | None, invocation: Invocation, **flags: bool) -> None:
     """Evaluate the days of ``window``, with a line for each as soon as it is done."""
     done: list[BackfilledDay] = []
-    hold = invocation.interrupts.hold
+    held = invocation.interrupts
+    how: Any = {**flags, "before_day": held.release, "before_commit": held.hold, "stages": asked_stages}
     try:
-        for evaluated in backfill(spec, window, spark, **flags, before_commit=hold, stages=asked_stages):
-            invocation.interrupts.release()
-            answer_line(partial(backfilled_text, evaluated))
+        for evaluated in backfill(spec, window, spark, **how):
             done.append(evaluated)
+            with after_commit():
+                answer_line(partial(backfilled_text, evaluated))
     except BaseException:
         invocation.done = backfill_document(done)
         if done and len(done) < window.count:
             stopped = window.days[len(done)]
-            answer_line(lambda: f"Stopped at {stopped}: the days before it stay, and the same command resumes")
+            with suppress(OSError):  # the error itself is raised
+                answer_line(lambda: f"Stopped at {stopped}: the days before it stay, and the same command resumes")
         raise
     code = worst_code(done)
-    answer(lambda: f"\n{backfill_text(done)}", lambda: {"exit_code": code, **backfill_document(done)})
+    with after_commit():
+        answer(lambda: f"\n{backfill_text(done)}", lambda: {"exit_code": code, **backfill_document(done)})
     if code:
         sys.exit(code)
 
@@ -285,7 +281,8 @@ def merge(invocation: Invocation, spec: Spec, first: str, last: str, allow_missi
         result = merge_days(spec, window, spark, asked_stages(), allow_missing=allow_missing, before_commit=hold)
     what = f"{window}, {len(result.days)} days pooled"
     missing = f"\nMissing: {spans(result.missing)}" if result.missing else ""
-    answer(lambda: f"{_shown(what, spec, result)}{missing}", lambda: window_document(result))
+    with after_commit():
+        answer(lambda: f"{_shown(what, spec, result)}{missing}", lambda: window_document(result))
     _end(result.judgment)
 
 
@@ -345,13 +342,18 @@ def _answer_verdicts(judgment: Judgment) -> None:
 @click.option("--model", metavar="PATTERN", help="Only those about this model.")
 @click.option("--slice", metavar="COLUMN=VALUE", help="Only those about this slice value, or all.")
 @click.option("--from-now-on", is_flag=True, help="A change that is wanted: histories begin anew with the day.")
-def accept(spec: Spec, named: NamedDays, reason: str, from_now_on: bool, **patterns: str | None) -> None:
+@click.pass_obj
+def accept(
+    invocation: Invocation, /, spec: Spec, named: NamedDays, reason: str, from_now_on: bool, **patterns: str | None
+) -> None:
     """Let a stored day in although a gate stops it: it may be a standard for the days after it."""
     target = named.target(spec)
     with command_session("accept", is_needed=needs_spark(spec.output.path)) as spark:
-        choice = VerdictPatterns(**patterns)
-        judgment = accept_stored(spec, target, reason, spark, choice, from_now_on=from_now_on)
-    _answer_verdicts(judgment)
+        invocation.interrupts.spark = spark
+        how: Any = {"from_now_on": from_now_on, "before_commit": invocation.interrupts.hold}
+        judgment = accept_stored(spec, target, reason, spark, VerdictPatterns(**patterns), **how)
+    with after_commit():
+        _answer_verdicts(judgment)
 
 
 @commands.command()

@@ -6,6 +6,7 @@ import click
 
 from sparkrank.base.errors import escape
 from sparkrank.cli.answers import answer
+from sparkrank.cli.invocation import Invocation, after_commit
 from sparkrank.cli.options import spec_options
 from sparkrank.cli.stored import NamedDays, stored_options
 from sparkrank.config import Spec
@@ -26,14 +27,17 @@ def path(spec: Spec, named: NamedDays, table: str | None) -> None:
 @spec_options
 @stored_options
 @click.argument("folder")
-def export(spec: Spec, named: NamedDays, folder: str) -> None:
+@click.pass_obj
+def export(invocation: Invocation, spec: Spec, named: NamedDays, folder: str) -> None:
     """Show stored days in real folders below FOLDER, for programs that follow no links; without a day, all of them."""
-    done = export_stored(spec, folder, named.targets(spec))
+    signals = invocation.interrupts
+    done = export_stored(spec, folder, named.targets(spec), before_day=signals.release, before_commit=signals.hold)
     lines = [f"{name}: {'exported' if is_new else 'there'}" for name, is_new in done]
-    answer(
-        lambda: "\n".join([*lines, f"Exported: {sum(is_new for _, is_new in done)}"]),
-        lambda: {"days": [{"name": name, "is_new": is_new} for name, is_new in done]},
-    )
+    with after_commit():
+        answer(
+            lambda: "\n".join([*lines, f"Exported: {sum(is_new for _, is_new in done)}"]),
+            lambda: {"days": [{"name": name, "is_new": is_new} for name, is_new in done]},
+        )
 
 
 @click.command()

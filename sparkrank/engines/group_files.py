@@ -1,7 +1,9 @@
 """The group table as Parquet files that the tasks write themselves, so that its rows need not be sent to the driver.
 
-A file is named after its first bucket and the attempt, so a task that Spark runs twice writes the same files twice.
-Until :meth:`GroupFiles.publish` they are in a folder of the attempt, which readers ignore and other runs avoid.
+A file is named after its first bucket, a random number and the run. A task that Spark runs twice writes twice, and the
+files that its result names stay. The other attempt may end later and have only part of the groups: where the input of a
+task breaks off, its Python takes that for the end and writes what it has. Until :meth:`GroupFiles.publish` the files
+are in a folder of the run, which readers ignore and other runs avoid.
 """
 
 from __future__ import annotations
@@ -112,19 +114,16 @@ class GroupFiles:
         part = next(groups, None)
         while part is not None:
             bucket, rows = part.bucket, 0
-            unfinished = f"{self.unseen}/_{uuid.uuid4().hex}"
+            name = name_of(bucket, self.attempt)
             with (
                 writing_errors(f"the group table in {self.folder}"),
-                self._writer(unfinished, part.groups) if wanted else nullcontext() as writer,
+                self._writer(f"{self.unseen}/{name}", part.groups) if wanted else nullcontext() as writer,
             ):
                 while part is not None and rows < FILE_ROWS:
                     if writer is not None:
                         writer.write_table(part.groups.cast(writer.schema), row_group_size=part.groups.num_rows)
                     rows += part.groups.num_rows
                     part = next(groups, None)
-            name = name_of(bucket, self.attempt)
-            if wanted:
-                self.store.move(unfinished, f"{self.unseen}/{name}")
             yield name
 
     def _writer(self, path: str, group: pa.Table) -> pq.ParquetWriter:
@@ -239,8 +238,8 @@ def key_columns(table: pa.Table) -> list[str]:
 
 
 def name_of(bucket: int, attempt: str) -> str:
-    """The file name of an ``attempt`` for groups of which ``bucket`` is the first bucket."""
-    return f"part-{bucket:05d}-{attempt}.parquet"
+    """A new file name of the run ``attempt`` for groups of which ``bucket`` is the first bucket."""
+    return f"part-{bucket:05d}-{uuid.uuid4().hex[:12]}-{attempt}.parquet"
 
 
 def _gathered(parts: Iterable[Part], rows: int) -> Iterator[Part]:

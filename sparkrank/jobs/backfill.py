@@ -47,13 +47,15 @@ def backfill(
     *,
     again: bool = False,
     allow_missing: bool = False,
+    before_day: Callable[[], None] = lambda: None,
     before_commit: Callable[[], None] = lambda: None,
     stages: Callable[[], Stages] = Stages,
 ) -> Iterator[BackfilledDay]:
     """Evaluate the days of ``window`` in order, and yield each when it is done.
 
     A day that fails raises its error; the days before it stay. ``again`` evaluates also days that are stored as
-    ``spec`` would write them, and ``allow_missing`` goes on past a day without input. Raises :class:`SpecError` if all
+    ``spec`` would write them, and ``allow_missing`` goes on past a day without input. ``before_day`` is called before
+    each evaluation, and ``before_commit`` right before its day is shown. Raises :class:`SpecError` if all
     days have the same rows, and :class:`InputError` if those of a day cannot be evaluated, or no day has input.
     """
     _validate_days_differ(spec, window)
@@ -64,6 +66,7 @@ def backfill(
         if run is not None:
             yield BackfilledDay(day, "there", reason=run)
             continue
+        before_day()
         try:
             result = evaluate_day(spec, day, spark, stages(), before_commit)
         except NoInputError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -83,7 +84,8 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages,
                     tables = with_report(spec, target, run, tables, spark)
                 run.commit(tables, written)
         finally:
-            outcome.solved.release()
+            with suppress(Exception):  # the day may be shown, and the session ends soon
+                outcome.solved.release()
     own: Any = {"day": day, "lane": outcome.lane.name, "lane_reason": outcome.lane.reason, "changes": changes}
     folders = table_folders(output, day, {*tables, *written})
     warnings = [*outcome.warnings, *(() if changes is None else changes.warnings)]

@@ -120,10 +120,12 @@ def accept_stored(
     choice: VerdictPatterns = VerdictPatterns(),
     *,
     from_now_on: bool = False,
+    before_commit: Callable[[], None] = lambda: None,
 ) -> Judgment:
     """Accept a stored day or window although gates stop it, and record ``reason`` in ``gates`` and ``runs``.
 
-    ``choice`` says which verdicts are accepted; by ``from_now_on`` their histories go back to this day only. Raises
+    ``choice`` says which verdicts are accepted; by ``from_now_on`` their histories go back to this day only.
+    ``before_commit`` is called right before that is shown. Raises
     :class:`SpecError` without gates or a reason, and :class:`InputError` without tables, or if no gate stops them.
     """
     judge, reason = _judge(spec), redact(reason.strip())  # all who read the tables see it
@@ -135,7 +137,7 @@ def accept_stored(
     lacking = f"{target.name} has no tables under {shorten(target.folder)}: there is nothing to accept"
     if target.stored(spark) is None:  # before the run makes folders
         raise InputError(lacking)
-    commit = Commit(spec.output.keep_runs, plain=spec.output.plain)
+    commit = Commit(spec.output.keep_runs, before_commit, spec.output.plain)
     with day_run(target.folder, target.name, spark, target.column, commit) as run:
         stored = target.stored(spark)
         if stored is None:

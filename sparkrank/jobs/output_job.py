@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +12,7 @@ from sparkrank.config import Spec
 from sparkrank.inputs.window import WINDOW, WINDOWS
 from sparkrank.jobs.target import Target
 from sparkrank.tables.commit.days import local_path, run_folders, shown_run
-from sparkrank.tables.commit.links import export_day, remove_unfinished, replaced_runs
+from sparkrank.tables.commit.links import export_day, settle
 from sparkrank.tables.commit.locks import is_locked, only_writer, remove_lock
 from sparkrank.tables.commit.manifests import StoreFolder
 from sparkrank.tables.commit.output_folder import DAY, OutputFolder
@@ -48,8 +48,8 @@ def _cleaned(place: OutputFolder, name: str) -> list[Path]:
         return []
     try:
         with only_writer(place.lock(name), name, place.root, []):
-            removed = remove_unfinished(place, name)
-            for run in replaced_runs(place, name):
+            removed = settle(place, name)
+            for run in place.replaced(place.shown(name)):
                 place.remove_run(run)
                 removed.append(run)
             if place.shown(name) is None and place.column == DAY:
@@ -102,11 +102,19 @@ def _known(table: str, tables: Sequence[str], target: Target) -> str:
     return table
 
 
-def export_stored(spec: Spec, folder: str, targets: Iterable[Target] = ()) -> list[tuple[str, bool]]:
+def export_stored(
+    spec: Spec,
+    folder: str,
+    targets: Iterable[Target] = (),
+    *,
+    before_day: Callable[[], None] = lambda: None,
+    before_commit: Callable[[], None] = lambda: None,
+) -> list[tuple[str, bool]]:
     """Show stored days in real folders below another ``folder``, for programs that do not follow links.
 
-    Returns the name of each, and whether it was exported now. Raises :class:`SpecError` if a folder is not local, or
-    ``folder`` is in the output, and :class:`InputError` if a day has no tables.
+    ``before_day`` is called before each, and ``before_commit`` right before it is shown. Returns the name of each, and
+    whether it was exported now. Raises :class:`SpecError` if a folder is not local, or ``folder`` is in the output, and
+    :class:`InputError` if a day has no tables.
     """
     goal = _local(folder, "export")
     done = []
@@ -119,7 +127,8 @@ def export_stored(spec: Spec, folder: str, targets: Iterable[Target] = ()) -> li
         for name in names or [name for name in place.names() if place.shown(name) is not None]:
             if place.shown(name) is None:
                 raise _not_there(name, place)
-            done.append((name, export_day(place, name, root)))
+            before_day()
+            done.append((name, export_day(place, name, root, before_commit)))
     return done
 
 

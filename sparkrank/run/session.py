@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +42,8 @@ def command_session(name: str, *, is_needed: bool) -> Iterator[SparkSession | No
         yield spark
     finally:
         if spark is not None:
-            spark.stop()
+            with suppress(Exception):  # what the command has done stays done
+                spark.stop()
 
 
 def spark_session(name: str) -> SparkSession:

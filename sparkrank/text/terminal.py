@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import click
@@ -13,8 +14,12 @@ from sparkrank.base.redaction import redact
 
 
 def tell(text: str, *, err: bool = False) -> None:
-    """Print ``text``. Its line breaks are sparkrank's own: those in names were escaped when the text was built."""
-    click.echo(in_lines(redact(text)), err=err)
+    """Print ``text``. Its line breaks are sparkrank's own: those in names were escaped when the text was built.
+
+    What stderr does not take is lost: a line beside the answer fails nothing.
+    """
+    with suppress(OSError) if err else nullcontext():
+        click.echo(in_lines(redact(text)), err=err)
 
 
 def print_document(text: str, *, nl: bool = True) -> None:

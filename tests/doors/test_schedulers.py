@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
+import errno
 import json
+import os
 import pickle
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import jsonschema
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,6 +28,7 @@ from sparkrank.cli.command_line import commands
 from sparkrank.config import load_spec
 from sparkrank.config.json_schema import FILE, spec_schema_text
 from sparkrank.schemas.tables import QUALITY
+from sparkrank.tables.commit.links import LinkedRun
 from sparkrank.tables.rows.limits import checks_of
 from sparkrank.tables.stored.day_files import day_files
 from tests.support.commands import PROJECT, exit_code, write_spec
@@ -362,6 +367,47 @@ def test_the_commands_of_the_page_do_what_it_says(
             json.loads(printed.out)
         if "--quiet" in words:
             assert printed.out == ""
+
+
+SHOWN = [(name, case) for name, case in CASES if name in ("evaluate", "merge", "accept", "export")]
+
+
+@pytest.mark.parametrize("form", ["--json", "text"])
+@pytest.mark.parametrize(("name", "case"), SHOWN)
+def test_nothing_after_the_commit_fails_a_command(
+    conf: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    case: tuple,
+    form: str,
+) -> None:
+    """A signal right after it, and an output that takes nothing: the code is that of the day."""
+    show, echo, signals = LinkedRun._show, click.echo, []
+
+    def shown(run: LinkedRun) -> None:
+        show(run)
+        signals.append(os.kill(os.getpid(), signal.SIGTERM))
+
+    def full(*arguments: Any, err: bool = False, **options: Any) -> None:
+        if not err:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        echo(*arguments, err=err, **options)
+
+    monkeypatch.setattr(LinkedRun, "_show", shown)
+    monkeypatch.setattr(click, "echo", full)
+    words = _words(name, case, conf, tmp_path)
+    assert exit_code(*words, *(["--json"] if form == "--json" else [])) == case[2]
+    assert signals
+    told = "sparkrank: this is done, but cannot be printed: "
+    assert {line[: len(told)] for line in capsys.readouterr().err.splitlines()} == {told}
+
+
+def test_the_job_ends_with_the_code_of_the_day_where_nobody_reads(conf: str) -> None:
+    words = [sys.executable, "-m", "sparkrank", "evaluate", "--conf", conf, "--date", DAYS[1], "--json"]
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        assert subprocess.run(words, stdout=full, stderr=full, check=False).returncode == 3
 
 
 def test_the_sentence_is_on_stderr_where_stdout_fails() -> None:

@@ -18,6 +18,7 @@ import pytest
 from sparkrank.base.errors import SparkrankError
 from sparkrank.tables.commit import days, locks
 from sparkrank.tables.commit.links import DEFAULT_COMMIT, Commit
+from sparkrank.tables.commit.output_folder import OutputFolder
 from tests.support.killed import Killed, survives
 from tests.support.written_days import paths_in, steps_below, tables_of, write_day
 
@@ -40,7 +41,9 @@ def _runs(output: Path) -> list[Path]:
 
 @pytest.mark.parametrize("keep", [None, 0, 1, 2])
 def test_a_day_is_replaced_and_as_many_runs_stay_as_are_kept(tmp_path: Path, keep: int | None) -> None:
-    """The last ones that were shown, and one where nothing is said; those of other days are not counted."""
+    """The last ones that were shown, and one where nothing is said; those of other days are not counted, and clocks,
+    which here go back all the time, are not asked.
+    """
     how = DEFAULT_COMMIT if keep is None else Commit(keep_runs=keep)
     write_day(str(tmp_path), OTHER, tables_of(9, NAMES), how=how)
     for value in range(5):
@@ -48,6 +51,8 @@ def test_a_day_is_replaced_and_as_many_runs_stay_as_are_kept(tmp_path: Path, kee
         assert (_shown(tmp_path), _shown(tmp_path, day=OTHER)) == (dict.fromkeys(NAMES, value), dict.fromkeys(NAMES, 9))
         kept = sorted(pq.read_table(run / "metrics")["value"][0].as_py() for run in _runs(tmp_path))
         assert kept == [*range(max(0, value - (1 if keep is None else keep)), value + 1), 9]
+        for run in _runs(tmp_path):
+            os.utime(run, (-pq.read_table(run / "metrics")["value"][0].as_py(),) * 2)
     table = ds.dataset(tmp_path / "metrics", partitioning="hive").to_table().to_pydict()
     assert sorted(zip(table["day"], table["value"], strict=True)) == [(OTHER, 9), (DAY, 4)]
 
@@ -231,16 +236,62 @@ def test_a_run_that_showed_nothing_takes_no_folder_from_another(
     assert _shown(tmp_path / "out") == dict.fromkeys(NAMES, 1)
 
 
-@pytest.mark.parametrize("mode", [0o755, 0o750, 0o2775])
-def test_folders_have_the_rights_and_the_group_of_the_one_above(tmp_path: Path, mode: int) -> None:
-    """So whoever may read, or write, beside the tables may read, or write, them."""
-    (tmp_path / "shared").mkdir()
-    os.chown(tmp_path / "shared", -1, os.getgid())
-    (tmp_path / "shared").chmod(mode)
-    write_day(str(tmp_path / "shared/of/tables"), DAY, tables_of(1, NAMES))
-    made = [path for path in (tmp_path / "shared").rglob("*") if path.is_dir() and not path.is_symlink()]
-    assert len(made) == 2 + 2 + 1 + 2 * len(NAMES)  # of tables, _runs and _days, the run, each table twice
-    assert {(stat.S_IMODE(path.stat().st_mode), path.stat().st_gid) for path in made} == {(mode, os.getgid())}
+@pytest.mark.parametrize(
+    ("mode", "umask", "expected"),
+    [
+        (0o755, 0o022, 0o755),
+        (0o750, 0o022, 0o750),
+        (0o2775, 0o002, 0o2775),
+        (0o2775, 0o022, 0o2755),
+        (0o1777, 0o022, 0o755),
+        (0o1777, 0o077, 0o700),
+    ],
+)
+def test_folders_have_the_rights_of_the_one_above_that_the_umask_leaves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, umask: int, expected: int
+) -> None:
+    """And its group: whoever may read, or write, beside the tables may read, or write, them, if the umask says so."""
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(errno.EPERM, "no hard links")
+
+    shared, place = tmp_path / "shared", OutputFolder(tmp_path / "shared/of/tables", "day")
+    shared.mkdir()
+    os.chown(shared, -1, os.getgid())
+    shared.chmod(mode)
+    before = os.umask(umask)
+    try:
+        write_day(str(place.root), DAY, tables_of(1, NAMES))
+        for path in (*place.root.rglob("metrics"), *place.root.glob("_runs/*/metrics/*")):
+            path.chmod(0o777)  # a copy of these is not as wide
+        monkeypatch.setattr(os, "link", refused)
+        with days.day_run(str(place.root), DAY) as run:
+            run.commit(tables_of(2, ("runs",)), run.keep_others(("runs",)))
+    finally:
+        os.umask(before)
+    made = [path for path in shared.rglob("*") if path.is_dir() and not path.is_symlink()]
+    assert len(made) == 2 + 2 + 2 + 3 * len(NAMES)  # of tables, _runs and _days, two runs, each table three times
+    wide = {place.root / "metrics", *(run / "metrics" for run in place.replaced(place.shown(DAY)))}
+    copies = (place.root / f"metrics/day={DAY}").iterdir()
+    assert {stat.S_IMODE(file.stat().st_mode) for file in copies} == {0o666 & ~umask}
+    modes = {path: (stat.S_IMODE(path.stat().st_mode), path.stat().st_gid) for path in made if path not in wide}
+    assert set(modes.values()) == {(expected, os.getgid())}
+
+
+def test_a_run_is_gone_in_one_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who was told its folder never finds some of its files."""
+    write_day(str(tmp_path), DAY, tables_of(1, NAMES))
+    (first,) = _runs(tmp_path)
+    rmtree, there = shutil.rmtree, []
+
+    def removed(path: Path, **options: bool) -> None:
+        there.append(first.exists())
+        rmtree(path, **options)
+
+    monkeypatch.setattr(shutil, "rmtree", removed)
+    for value in (2, 3):
+        write_day(str(tmp_path), DAY, tables_of(value, NAMES))
+    assert there == [False]
 
 
 def test_what_is_foreign_is_found_before_anything_is_done(tmp_path: Path) -> None:

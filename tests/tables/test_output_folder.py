@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import re
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sparkrank.base.errors import SparkrankError
-from sparkrank.tables.commit import days, links
+from sparkrank.tables.commit import days
 from sparkrank.tables.commit.links import Commit
 from sparkrank.tables.commit.locks import is_locked
 from sparkrank.tables.commit.output_folder import OutputFolder
@@ -82,7 +83,7 @@ def is_own(path: str, what: str) -> bool:
     """Whether a run of ``DAY``, or what it tidies of other days, may remove what others have made to look like its own:
     the folder of a run by its name, and links of its form.
     """
-    if re.match(rf"out/_runs/({DAY}|{OTHER})\.([0-9a-f]{{12}}|[a-z0-9_]{{8}})(/|$)", path):
+    if re.match(rf"out/_runs/({DAY}|{OTHER})\.[0-9a-f]{{12}}(/|$)", path):
         return True
     if found := re.fullmatch(rf"out/_days/\.?({DAY}|{OTHER})(\.[0-9a-f]{{12}})?", path):
         return re.fullmatch(rf"-> \.\./_runs/{found[1]}\.\w+", what) is not None
@@ -204,11 +205,57 @@ def test_a_process_forked_meanwhile_holds_no_lock(tmp_path: Path) -> None:
         child.join()
 
 
-def test_threads_of_a_process_do_not_share_a_lock(tmp_path: Path) -> None:
-    with days.day_run(str(tmp_path), DAY):
-        with ThreadPoolExecutor() as pool, pytest.raises(SparkrankError, match="another run is writing the day"):
-            pool.submit(write_day, str(tmp_path), DAY, TABLES).result()
-        assert is_locked(OutputFolder(tmp_path, "day").lock(DAY))
+@pytest.mark.parametrize("name", ["real", "link", "real/../real"])
+def test_threads_of_a_process_do_not_share_a_lock(tmp_path: Path, name: str) -> None:
+    """Whatever each calls the output."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    with days.day_run(str(tmp_path / "real"), DAY) as run:
+        for _ in range(2):  # to be refused must not release the lock
+            with ThreadPoolExecutor() as pool, pytest.raises(SparkrankError, match="another run is writing the day"):
+                pool.submit(write_day, str(tmp_path / name), DAY, TABLES).result()
+        assert is_locked(OutputFolder(tmp_path / name, "day").lock(DAY))
+        run.commit(TABLES)
+    assert not is_locked(OutputFolder(tmp_path, "day").lock(DAY))
+
+
+@pytest.mark.parametrize("lost", ["metrics/*", "groups", "."])
+def test_a_run_whose_files_are_gone_is_not_shown(tmp_path: Path, lost: str) -> None:
+    """As where another machine without common locks took it for a killed one."""
+    place = OutputFolder(tmp_path, "day")
+    write_day(str(tmp_path), DAY, TABLES)
+    before = place.shown(DAY)
+
+    def write() -> None:
+        with days.day_run(str(tmp_path), DAY) as run:
+
+            def runs(**_: object) -> pa.Table:
+                for path in Path(str(run.folder)).glob(lost) if lost != "." else [Path(str(run.folder))]:
+                    path.unlink() if path.is_file() else shutil.rmtree(path)
+                return TABLES["runs"]
+
+            run.commit({"metrics": TABLES["metrics"], "groups": TABLES["groups"], "runs": runs})
+
+    with pytest.raises(SparkrankError, match=r"parquet was taken away while 2026-11-19 was written .* nothing of this"):
+        write()
+    assert (place.shown(DAY), place.runs_of(DAY)) == (before, [before])
+
+
+def test_copies_that_a_person_keeps_stay(tmp_path: Path) -> None:
+    """Of a run that is shown, and of one that was replaced, by any name that is not a run's."""
+    place = OutputFolder(tmp_path, "day")
+    names = ("original", "backup01", "old_copy", "keepthis", "bak", "2", "0123456789ab.bak", "0123456789abc")
+    for how in (Commit(), Commit(keep_runs=0), Commit(keep_runs=0, plain=True)):
+        write_day(str(tmp_path), DAY, TABLES, how=how)
+        shown = place.shown(DAY)
+        assert shown is not None
+        for name in names:
+            shutil.copytree(shown, place.runs / f"{DAY}.{name}", dirs_exist_ok=True)
+    before = {path for name in names for path in (place.runs / f"{DAY}.{name}").rglob("*")}
+    for day in (DAY, OTHER, DAY):
+        write_day(str(tmp_path), day, TABLES, how=Commit(keep_runs=0))
+    assert before == {path for name in names for path in (place.runs / f"{DAY}.{name}").rglob("*")}
+    assert len(before) > len(names)
 
 
 @pytest.mark.parametrize("what", ["its lock is taken away", "the process is ending"])
@@ -230,7 +277,7 @@ def test_what_is_raised_before_the_commit_leaves_the_old_day(tmp_path: Path, wha
         write()
     assert ("lock" in str(raised.value)) == ("lock" in what)
     assert (place.shown(DAY), place.runs_of(DAY)) == (shown, [shown])
-    assert links.replaced_runs(place, DAY) == []
+    assert place.replaced(shown) == []
 
 
 def test_a_day_of_a_release_with_other_names_of_runs_is_replaced(tmp_path: Path) -> None:
@@ -245,4 +292,4 @@ def test_a_day_of_a_release_with_other_names_of_runs_is_replaced(tmp_path: Path)
     assert place.shown(DAY) == older
     write_day(str(tmp_path), DAY, TABLES)
     assert place.shown(DAY) != older
-    assert links.replaced_runs(place, DAY) == [older]
+    assert place.replaced(place.shown(DAY)) == [older]

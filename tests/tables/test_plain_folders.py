@@ -30,12 +30,12 @@ PLAIN = Commit(keep_runs=0, plain=True)
 LINKS = Commit(keep_runs=0)
 
 
-def plain(output: Path, day: str = DAY, column: str = "day") -> dict[str, int]:
-    """The value of each table of the day that a program finds that follows no link and skips ``_*``."""
+def plain(output: Path, day: str = DAY, column: str = "day", *, follows: bool = False) -> dict[str, int]:
+    """The value of each table of the day that a program finds that follows links or none, and skips ``_*``."""
     found = {}
-    for folder, _, files in os.walk(output):  # which follows none
+    for folder, _, files in os.walk(output, followlinks=follows):
         place = Path(folder)
-        if place.name == f"{column}={day}" and "_runs" not in place.parts:
+        if place.name == f"{column}={day}" and not {"_runs", "_days"} & set(place.parts):
             (file,) = files
             found[place.parent.name] = pq.read_table(place / file, partitioning=None)["value"][0].as_py()
     return found
@@ -65,9 +65,9 @@ def test_runs_before_stay_for_as_many_as_are_kept(tmp_path: Path, keep: int) -> 
     place = OutputFolder(tmp_path, "day")
     kept = [
         {table.name: pq.read_table(table)["value"][0].as_py() for table in run.glob("[a-z]*")}
-        for run in place.runs_of(DAY)
-        if run != place.shown(DAY)
+        for run in place.replaced(place.shown(DAY))
     ]
+    assert len(place.runs_of(DAY)) == 1 + keep
     assert kept == [dict.fromkeys(NAMES, value) for value in range(3 - keep, 3)]
 
 
@@ -85,8 +85,9 @@ def test_stopped_at_any_step(
 ) -> None:
     """Every call that changes the file system is in turn the last that the run makes, or the one where it is stopped.
 
-    sparkrank's own readers see one run, whole, at each step. Those who follow no link see no two runs while ``runs``
-    is there. The next run of any day ends what was begun, and the next of the day leaves what it always leaves.
+    sparkrank's own readers see one run, whole, at each step. Others, whether they follow links or not, see no two runs
+    and lack no table while ``runs`` is there. The next run of any day ends what was begun, and the next of the day
+    leaves what it always leaves.
     """
     killed = how is Killed
     day, other = (DAY, OTHER) if column == "day" else (f"{OTHER}..{DAY}", f"{OTHER}..{OTHER}")
@@ -102,6 +103,8 @@ def test_stopped_at_any_step(
         shown, there = by_run(output, day, column), plain(output, day, column)
         assert shown in states, step
         assert there in states or (killed and "runs" not in there), step
+        by_links = plain(output, day, column, follows=True)
+        assert by_links in states or (killed and "runs" not in by_links), step
         write(str(output), other, tables_of(0, NAMES))
         assert by_run(output, day, column) == shown
         links_now = before == LINKS if shown == states[0] else after == LINKS
@@ -157,6 +160,36 @@ def test_what_is_not_its_own_stays(tmp_path: Path, what: str) -> None:
         assert seen(output) == before
 
 
+@pytest.mark.parametrize("refused", ["metrics", f"metrics/day={DAY}", "the run", "sticky"])
+@pytest.mark.parametrize("how", [PLAIN, LINKS], ids=["plain", "links"])
+def test_rights_to_move_are_asked_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: Commit, refused: str
+) -> None:
+    """And at the commit: by then a folder may be another's."""
+    write_day(str(tmp_path), DAY, tables_of(1, NAMES), how=PLAIN)
+    shown = OutputFolder(tmp_path, "day").shown(DAY)
+    assert shown is not None
+    forbidden = shown if refused == "the run" else tmp_path / refused
+
+    def write() -> None:
+        with days.day_run(str(tmp_path), DAY, how=how) as run:
+            forbid()
+            run.commit(tables_of(2, NAMES))
+
+    def forbid() -> None:
+        monkeypatch.setattr(os, "access", lambda path, _: path != forbidden)
+        if refused == "sticky":
+            (tmp_path / "metrics").chmod(0o1777)
+            monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+
+    told = rf"^output.plain moves folders in {tmp_path}/.*, which this account may not: let it write there"
+    with pytest.raises(SparkrankError, match=told):
+        write()
+    with pytest.raises(SparkrankError, match=told):
+        days.day_run(str(tmp_path), DAY, how=how).__enter__()
+    assert plain(tmp_path) == by_run(tmp_path) == dict.fromkeys(NAMES, 1)
+
+
 def test_a_copy_is_an_output_of_its_own(tmp_path: Path) -> None:
     """`cp -r` and `tar` keep links as they are, and these lead nowhere but into the copy."""
     output = tmp_path / "out"
@@ -176,9 +209,10 @@ def test_all_is_on_the_disk_before_the_old_run_goes(tmp_path: Path, monkeypatch:
     write_day(str(tmp_path), DAY, tables_of(2, NAMES), how=PLAIN)
     new = OutputFolder(tmp_path, "day").shown(DAY)
     moves = [number for number, (what, _) in enumerate(steps) if what == "move"]
-    gone = steps.index(("remove", f"_runs/{old.name}"))
+    gone = steps.index(("move", f"_runs/{old.name}"))
     before = {path for what, path in steps[: moves[0]] if what == "sync"}
     assert before >= {"_days", f"_runs/{new.name}/_PLAIN", *(f"_runs/{new.name}/{name}" for name in NAMES)}
+    moves.remove(gone)
     between = {path for what, path in steps[moves[-1] : gone] if what == "sync"}
     assert between >= {*NAMES, f"_runs/{new.name}", f"_runs/{old.name}"}
     assert (steps[moves[0]][1], steps[moves[-1]][1]) == (f"runs/day={DAY}", f"_runs/{new.name}/runs")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
@@ -113,7 +114,9 @@ def test_killed_at_any_step(either: Store, monkeypatch: pytest.MonkeyPatch, is_r
             write_day(output, DAY, tables_of(1, NAMES))
         survived = False
         with monkeypatch.context() as patch, suppress(Killed):
-            opened_as(patch, output, dict.fromkeys(("open_output_stream", "copy_file", "delete_dir"), counted))
+            opened_as(
+                patch, output, dict.fromkeys(("open_output_stream", "copy_file", "delete_dir", "delete_file"), counted)
+            )
             patch.setattr(obstore, "put", counted(obstore.put))
             write_day(output, DAY, tables_of(2, NAMES))
             survived = True
@@ -123,6 +126,58 @@ def test_killed_at_any_step(either: Store, monkeypatch: pytest.MonkeyPatch, is_r
         if survived:
             assert step > 6
             return
+
+
+def test_files_that_come_and_go_one_by_one_are_never_found_in_part(
+    either: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not in the copies, nor in a run that is removed; and while a day is in ``runs``, its copies are of that run.
+
+    What a reader finds is looked at before each change of the store.
+    """
+    output, folder = f"{either.url}/several", f"{BUCKET}/several"
+    counts: dict[str, set[int | None]] = {"copies": set(), "run": set()}
+
+    def write(value: int) -> str:
+        with days.day_run(output, DAY) as run:
+            own = f"{folder}/_runs/{DAY}.{run.attempt}/groups"
+            for part in range(3):
+                pq.write_table(
+                    tables_of(value, ("groups",))["groups"],
+                    f"{own}/part-{part}-{run.attempt}.parquet",
+                    filesystem=either.files,
+                )
+            run.commit(tables_of(value, ("metrics", "runs")), ("groups",))
+        return own
+
+    def values(place: str) -> list[int] | None:
+        try:
+            rows = ds.dataset(place, filesystem=either.files, format="parquet").to_table()
+        except (pa.ArrowException, OSError):
+            return None
+        return rows["value"].to_pylist()
+
+    def looking(method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            groups, metrics, runs = (values(f"{folder}/{name}/day={DAY}") for name in ("groups", "metrics", "runs"))
+            assert runs is None or (metrics, groups) == (runs, runs * 3)
+            counts["copies"].add(groups and len(groups))
+            run = values(first)
+            counts["run"].add(run and len(run))
+            return method(*arguments)
+
+        return call
+
+    first, read_metadata = write(1), pq.read_metadata
+    methods = ("open_output_stream", "copy_file", "delete_dir", "delete_file")
+    with monkeypatch.context() as patch:
+        opened_as(patch, output, dict.fromkeys(methods, looking))
+        patch.setattr(pq, "read_metadata", lambda path, **_: read_metadata(path, filesystem=either.files))
+        for value in (2, 3):
+            write(value)
+    assert counts == {"copies": {3, None}, "run": {3, None}}
+    assert values(f"{folder}/groups/day={DAY}") == [3, 3, 3]
+    assert values(first) is None
 
 
 def opened_as(patch: pytest.MonkeyPatch, output: str, changed: Mapping[str, Callable[[Any], Any]]) -> None:

@@ -1,9 +1,10 @@
-"""Folders and files that survive a loss of power, with the permissions of the folder they are in."""
+"""Folders and files that survive a loss of power, for whom the folder above them and the umask allow."""
 
 from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -11,14 +12,14 @@ from pathlib import Path
 from sparkrank.base.errors import writing_errors
 
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # errors of file systems that write folder entries to disk by themselves
-_BITS = 0o7777  # the mode bits: permissions, and whether new entries inherit the folder's group
+_PERMISSIONS = 0o777
 
 
 def make_folder(path: Path, made: list[Path] | None = None) -> None:
-    """Make the folder ``path`` and its missing parents, each with the permissions and the group of its own parent.
+    """Make the folder ``path`` and its missing parents, each with the group of its own parent.
 
-    Each folder is added to ``made`` as soon as it exists. Raises :class:`SparkrankError` if the operating system
-    refuses to make one.
+    Its permissions are those of its parent, as far as the umask allows, and those that its owner needs. Each folder is
+    added to ``made`` as soon as it exists. Raises :class:`SparkrankError` if the operating system refuses to make one.
     """
     made = [] if made is None else made
     with writing_errors(f"the folder {path}"):
@@ -26,14 +27,12 @@ def make_folder(path: Path, made: list[Path] | None = None) -> None:
         for folder in reversed(missing):
             above = folder.parent.stat()
             try:
-                folder.mkdir()
+                folder.mkdir(above.st_mode & _PERMISSIONS | stat.S_IRWXU)
             except FileExistsError:  # a run of another day has just made it
                 continue
             made.append(folder)
             with suppress(OSError):  # only a member of the group may assign it
                 os.chown(folder, -1, above.st_gid)
-            with suppress(OSError):
-                folder.chmod(above.st_mode & _BITS)
         path.mkdir(exist_ok=True)  # raises an error if something other than a folder is there
 
 

@@ -25,7 +25,7 @@ from sparkrank.schemas.tables import ATTEMPT_ID
 from sparkrank.tables.commit.durable_folders import files_and_folders, make_folder, remove_if_empty, sync_all
 from sparkrank.tables.commit.locks import Lock, only_writer, remove_lock
 from sparkrank.tables.commit.output_folder import PLAIN, REPLACED, OutputFolder, new_attempt, replace_link
-from sparkrank.tables.commit.plain_folders import publish, unpublished, withdraw_all
+from sparkrank.tables.commit.plain_folders import publish, unpublished, validate_moves
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -67,58 +67,54 @@ class LinkedRun:
         return self.place.run_folder(self.day, self.attempt)
 
     def commit(self, tables: Mapping[str, Table], written: Collection[str] = ()) -> None:
+        files = {name: self._names(name) for name in written if (self.folder / name).is_dir()}
         for name, table in tables.items():
             self._write(name, table(files=self._files(), attempt_id=self.attempt) if callable(table) else table)
-        names = sorted({*tables, *written})
+            files[name] = self._names(name)
+        files |= {name: self._names(name) for name in written if name not in files}  # a report is made with ``runs``
+        names, shown = sorted(files), self.place.shown(self.day)
         self.place.validate(self.day, names)
-        if self.how.plain:
-            files = {name: sorted(file.name for file in (self.folder / name).iterdir()) for name in names}
-            with writing_errors(f"{self.folder / PLAIN}"):
-                (self.folder / PLAIN).write_text(json.dumps(files), encoding="utf-8")
+        if moves_folders(self.place, self.day, self.how):
+            validate_moves(self.place, self.day, names)
+        before = [] if shown is None else [*self.place.replaced(shown), shown]
+        kept = [run.name for run in before[max(0, len(before) - self.how.keep_runs) :]]
+        for file, content in ((REPLACED, kept), (PLAIN, files if self.how.plain else {})):
+            if content:
+                with writing_errors(f"{self.folder / file}"):
+                    (self.folder / file).write_text(json.dumps(content), encoding="utf-8")
         sync_all(files_and_folders(self.folder))
         folders = [self.place.days, *(self.place.table_link(name, self.day).parent for name in names)]
         for folder in folders:
             make_folder(folder, self.made)
-        if not self.how.plain:
-            withdraw_all(self.place, self.day, self.attempt)
+        if not (self.how.plain if shown is None else self.place.plain_files(shown)):
             for name in names:
-                link, target = self.place.table_link(name, self.day), self.place.table_target(name, self.day)
-                replace_link(link, target, self.attempt)
+                replace_link(self.place.table_link(name, self.day), self.place.table_target(name, self.day))
         above = {folder.parent for folder in (*self.made, self.place.root)}
         sync_all(sorted({*folders, self.place.runs, *above}))
-        if (shown := self.place.shown(self.day)) is not None:
-            with writing_errors(f"{shown / REPLACED}"):
-                (shown / REPLACED).touch()
+        lost = [path for name in names for file in files[name] if not (path := self.folder / name / file).is_file()]
+        if lost:
+            raise self._taken_away(shorten(lost[0]))
         self._show()
         try:
-            publish(self.place, self.day)
+            settle(self.place, self.day)
         except (SparkrankError, OSError) as error:
             raise SparkrankError(f"{self.day} is shown, but {first_line(error)}: run the day again") from error
-        self.clear(names)
+
+    def _taken_away(self, what: str) -> SparkrankError:
+        place = shorten(self.place.root)
+        return SparkrankError(
+            f"{what} was taken away while {self.day} was written under {place}: nothing of this run is shown"
+        )
 
     def _show(self) -> None:
         """Commit: make the day show this run."""
         if not self.lock.is_held():
-            raise SparkrankError(
-                f"the lock of {self.day} was taken away while it was written under {shorten(self.place.root)}: "
-                f"nothing of this run is shown"
-            )
+            raise self._taken_away(f"the lock of {self.day}")
         self.how.before()
         target = Path("..") / self.place.runs.name / self.folder.name
-        replace_link(self.place.day_link(self.day), target, self.attempt)
+        replace_link(self.place.day_link(self.day), target)
         with suppress(OSError, SparkrankError):  # the day is committed: a failure from here on must not deny that
             sync_all([self.place.days])
-
-    def clear(self, names: Collection[str]) -> None:
-        """Remove links to tables that the run lacks and runs no longer needed, once the plain folders hold this run."""
-        if unpublished(self.place, self.place.shown(self.day)):
-            return
-        with suppress(OSError):
-            for link in list(self.place.links_of(self.day)):
-                if link.parent.name not in names:
-                    link.unlink()
-            for run in replaced_runs(self.place, self.day)[: -self.how.keep_runs or None]:
-                self.place.remove_run(run)
 
     def keep_others(self, names: Collection[str]) -> tuple[str, ...]:
         shown = self.place.shown(self.day)
@@ -130,8 +126,15 @@ class LinkedRun:
     def take(self, tables: Mapping[str, Path]) -> None:
         """Link (or copy) the files in the folders of ``tables`` into the folder of the run."""
         for name, folder in tables.items():
+            make_folder(self.folder / name)
             with writing_errors(f"the table {name} in {self.folder}"):
-                shutil.copytree(folder, self.folder / name, copy_function=_same_file, symlinks=True)
+                for file in filter(Path.is_file, folder.iterdir()):
+                    _same_file(file, self.folder / name / file.name)
+
+    def _names(self, name: str) -> list[str]:
+        """The names of the files of a table in the folder, in order."""
+        with writing_errors(f"the table {name} in {self.folder}"):
+            return sorted(file.name for file in (self.folder / name).iterdir() if file.is_file())
 
     def _files(self) -> list[dict[str, Any]]:
         """The files of each table in the folder, in order, as the row of the run in ``runs`` lists them."""
@@ -188,12 +191,14 @@ def linked_run(output: Path, day: str, column: str, how: Commit) -> Iterator[Lin
     """
     place = OutputFolder(output, column)
     place.validate(day)  # fail before hours of work, not after
+    if moves_folders(place, day, how):
+        validate_moves(place, day, [name for name in place.tables() if os.path.lexists(place.table_link(name, day))])
     made: list[Path] = []
     try:
         with only_writer(place.lock(day), day, output, made) as lock:
             run = LinkedRun(place, day, new_attempt(), lock, how, made)
             try:
-                remove_unfinished(place, day)
+                settle(place, day)
                 _tidy_others(place, day)
                 make_folder(run.folder)
                 yield run
@@ -206,7 +211,7 @@ def linked_run(output: Path, day: str, column: str, how: Commit) -> Iterator[Lin
         raise
 
 
-def export_day(source: OutputFolder, day: str, output: Path) -> bool:
+def export_day(source: OutputFolder, day: str, output: Path, before_commit: Callable[[], None]) -> bool:
     """Copy ``day`` of ``source`` to ``output`` as well, in real folders; False if it is already there.
 
     Raises :class:`SparkrankError` if the day shows no run, and in the cases of :func:`linked_run`.
@@ -218,7 +223,7 @@ def export_day(source: OutputFolder, day: str, output: Path) -> bool:
     there = goal.shown(day)
     if there is not None and _sizes(goal.tables_of(there)) == _sizes(tables) and not unpublished(goal, there):
         return False
-    with linked_run(output, day, source.column, Commit(keep_runs=0, plain=True)) as run:
+    with linked_run(output, day, source.column, Commit(0, before_commit, plain=True)) as run:
         run.take(tables)
         run.commit({}, tables)
     return True
@@ -229,33 +234,33 @@ def _sizes(tables: Mapping[str, Path]) -> dict[str, dict[str, int]]:
     return {name: {file.name: file.stat().st_size for file in folder.iterdir()} for name, folder in tables.items()}
 
 
-def remove_unfinished(place: OutputFolder, day: str) -> list[Path]:
-    """Remove runs of ``day`` that died before their commit, and finish one that died after it, under the day's lock."""
+def moves_folders(place: OutputFolder, day: str, how: Commit) -> bool:
+    """Whether a commit moves the folders of tables: those of the run before, its own, or both."""
+    shown = place.shown(day)
+    return how.plain or (shown is not None and bool(place.plain_files(shown)))
+
+
+def settle(place: OutputFolder, day: str) -> list[Path]:
+    """Let readers find the run that ``day`` shows, and remove the runs that it neither shows nor keeps, and dead links.
+
+    The caller must hold the lock of the day. Returns what was removed.
+    """
     publish(place, day)
-    shown, removed = place.shown(day), []
-    for run in place.runs_of(day):
-        if run != shown and not (run / REPLACED).exists():
-            place.remove_run(run)
-            removed.append(run)
+    removed = leftovers(place, day, place.runs_of(day))
+    for run in removed:
+        place.remove_run(run)
     dangling = [link for link in place.links_of(day) if not link.exists() or link.name.startswith(".")]
     for link in (*place.unfinished_day_links(day), *dangling):
-        link.unlink()
-        removed.append(link)
+        with suppress(OSError):
+            link.unlink()
+            removed.append(link)
     return removed
 
 
-def has_leftovers(place: OutputFolder, day: str, runs: Collection[Path]) -> bool:
-    """Whether some of the ``runs`` of ``day`` were never shown, or the run that it shows did not finish."""
+def leftovers(place: OutputFolder, day: str, runs: Collection[Path]) -> list[Path]:
+    """Those of the ``runs`` of ``day`` that it neither shows nor keeps."""
     shown = place.shown(day)
-    if shown is None or unpublished(place, shown):
-        return True
-    return any(run != shown and not (run / REPLACED).exists() for run in runs)
-
-
-def replaced_runs(place: OutputFolder, day: str) -> list[Path]:
-    """The runs that ``day`` showed before its present one, in the order in which they were replaced."""
-    shown = place.shown(day)
-    return [run for run in place.runs_of(day) if run != shown and (run / REPLACED).exists()]
+    return [run for run in runs if run not in (shown, *place.replaced(shown))] if runs else []
 
 
 def checksum(file: Path) -> str:
@@ -271,24 +276,21 @@ def _tidy_others(place: OutputFolder, own: str) -> None:
     """Remove what killed runs of other days left behind, except for days that another run is writing."""
     runs = place.runs_by_name()
     for day in place.names():
-        if day != own and has_leftovers(place, day, runs.get(day, [])):
+        shown = place.shown(day) if day != own else None
+        if day != own and (shown is None or unpublished(place, shown) or leftovers(place, day, runs.get(day, []))):
             with suppress(SparkrankError, OSError), only_writer(place.lock(day), day, place.root, []):
-                remove_unfinished(place, day)
-                if place.shown(day) is None and not replaced_runs(place, day):
+                settle(place, day)
+                if place.shown(day) is None:
                     remove_lock(place.lock(day))
 
 
 def _leave_no_trace(run: LinkedRun) -> None:
     """Remove everything that a run has made. If it is committed, keep it and remove the old run instead."""
     place, day = run.place, run.day
+    with suppress(SparkrankError, OSError):  # the run's own error is raised
+        settle(place, day)
     if place.shown(day) == run.folder:
-        with suppress(SparkrankError, OSError):
-            publish(place, day)
-        run.clear(set(place.tables_of(run.folder)))
         return
-    remove_unfinished(place, day)
-    if (shown := place.shown(day)) is not None:
-        (shown / REPLACED).unlink(missing_ok=True)
     for folder in reversed(run.made):
         if folder not in (place.root, place.runs):
             remove_if_empty(folder)
@@ -296,9 +298,9 @@ def _leave_no_trace(run: LinkedRun) -> None:
         remove_lock(place.lock(day))
 
 
-def _same_file(source: str, target: str) -> None:
+def _same_file(source: Path, target: Path) -> None:
     """Give the file ``source`` a second name ``target``, or copy it if the file system has no hard links."""
     try:
         os.link(source, target, follow_symlinks=False)
     except OSError:
-        shutil.copy2(source, target, follow_symlinks=False)
+        shutil.copyfile(source, target, follow_symlinks=False)

@@ -18,7 +18,7 @@ _ATTEMPTS = 10  # at creating a lock in a new folder, which a failing run of ano
 
 # The operating system's locks belong to a process, so a process forked meanwhile does not hold its parent's lock.
 # These locks separate the threads of one process.
-_held: set[Path] = set()
+_held: set[tuple[int, int]] = set()  # the device and the inode of each lock: a path may have several names
 _guard = threading.Lock()
 
 
@@ -40,29 +40,31 @@ class Lock:
 @contextmanager
 def only_writer(path: Path, day: str, output: Path, made: list[Path]) -> Iterator[Lock]:
     """Hold the lock ``path`` of ``day`` within the context; raises :class:`SparkrankError` if another run holds it."""
-    with _guard:
-        is_free = path not in _held
-        _held.add(path)
     busy = f"another run is writing the day {day} under {shorten(output)}: wait for it to end"
-    if not is_free:
-        raise SparkrankError(busy)
-    try:
+    with _guard:
+        if _is_held(path):  # before it is opened: closing it again would release the lock of the whole process
+            raise SparkrankError(busy)
         handle = _opened(path, made)
         try:
             if not _take(path, handle):
                 raise SparkrankError(busy)
-            yield Lock(path, handle)
-        finally:
+        except BaseException:
             os.close(handle)
+            raise
+        identity = _identity(os.fstat(handle))
+        _held.add(identity)
+    try:
+        yield Lock(path, handle)
     finally:
         with _guard:
-            _held.discard(path)
+            os.close(handle)
+            _held.discard(identity)
 
 
 def is_locked(path: Path) -> bool:
     """Whether a run of this or another process holds the lock ``path``."""
     with _guard:
-        if path in _held:
+        if _is_held(path):
             return True
         if not path.is_file() or path.is_symlink():
             return False
@@ -79,6 +81,18 @@ def remove_lock(path: Path) -> None:
         status = path.lstat()
         if stat.S_ISREG(status.st_mode) and not status.st_size:
             path.unlink()
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
+def _is_held(path: Path) -> bool:
+    """Whether a run of this process holds the lock ``path``."""
+    try:
+        return _identity(path.lstat()) in _held
+    except OSError:
+        return False
 
 
 def _opened(path: Path, made: list[Path]) -> int:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,6 +30,9 @@ _OBSTORE_SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 _RUN = re.compile(r"(?P<name>\d{4}-\d{2}-\d{2}(\.\.\d{4}-\d{2}-\d{2})?)\.[0-9a-f]{12}")
 _TABLE = re.compile(r"[a-z][a-z_]*")
 MOST_BYTES = 16 << 20  # a larger object is not a manifest
+# An object beside files that come or go one by one. No reader of Parquet can read it, and none takes part of the files
+# for all of them.
+_GUARD, _GUARD_TEXT = "being-replaced.parquet", b"The files beside this one are being replaced or removed.\n"
 
 
 @dataclass(frozen=True)
@@ -188,6 +193,38 @@ class StoreFolder:
             # create.
             if self._below(folder):
                 raise
+
+    def replace_files(self, folder: str, sources: Sequence[fs.FileInfo] = ()) -> None:
+        """Replace the files in ``folder`` by copies of ``sources``; without these, remove it.
+
+        A reader gets the old files, the new ones, none or an error, but never part of several.
+        """
+        there, guard = self.files(folder), f"{self.root}/{folder}/{_GUARD}"
+        is_guarded = max(len(there), len(sources)) > 1
+        if is_guarded:
+            with self.store.open_output_stream(guard) as opened:
+                opened.write(_GUARD_TEXT)
+            for info in there:
+                if info.base_name != _GUARD:
+                    self.store.delete_file(info.path)
+        else:
+            self.remove(folder)
+        for info in sources:
+            self.store.copy_file(info.path, f"{self.root}/{folder}/{info.base_name}")
+        if is_guarded and sources:
+            self.store.delete_file(guard)
+        elif is_guarded:
+            self.remove(folder)
+
+    def remove_run(self, run: str) -> None:
+        """Remove a run that was shown, its table ``runs`` first."""
+        folder = f"{RUNS_FOLDER}/{run}"
+        self.remove(f"{folder}/runs")
+        counts = Counter(info.path.split("/")[-2] for info in self.files(folder))
+        for table, count in counts.items():
+            if count > 1:
+                self.replace_files(f"{folder}/{table}")
+        self.remove(folder)
 
     def _below(self, folder: str) -> list[fs.FileInfo]:
         selector = fs.FileSelector(f"{self.root}/{folder}", allow_not_found=True, recursive=True)

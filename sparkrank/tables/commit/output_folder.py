@@ -9,7 +9,9 @@
       _runs/2026-11-19.lock
 
 With ``output.plain`` the first of them is a real folder, into which the files of the run were moved
-(:mod:`sparkrank.tables.commit.plain_folders`). The file ``_PLAIN`` in the folder of the run lists them.
+(:mod:`sparkrank.tables.commit.plain_folders`). The file ``_PLAIN`` in the folder of the run lists them. The file
+``_REPLACED`` lists the runs that the day showed before and that stay, the newest last. Any other run of the day is
+unfinished or no longer needed.
 
 Other programs may write into the output folder, and a user may keep rows or links there. A path with another name,
 kind or target is neither replaced nor removed. If it is in the way of a run, the run is refused.
@@ -23,18 +25,24 @@ import re
 import shutil
 import uuid
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sparkrank.base.errors import SparkrankError, shorten, writing_errors
 
 RUNS_FOLDER, DAYS_FOLDER = "_runs", "_days"
-REPLACED = "_REPLACED"  # the file that marks the folder of a run that was shown and later replaced
+REPLACED = "_REPLACED"  # the file in the folder of a run that lists earlier runs of its day that stay
 PLAIN = "_PLAIN"  # the file in the folder of a run shown by real folders; it lists the files of each table
 _DAY = r"\d{4}-\d{2}-\d{2}"
 _DAY_NAME, _WINDOW_NAME = re.compile(_DAY), re.compile(rf"{_DAY}\.\.{_DAY}")
-# The name of a run ends in twelve random hex digits. Earlier releases used eight letters, digits or underscores.
-_RUN = re.compile(rf"(?P<name>{_DAY}(\.\.{_DAY})?)\.(?P<attempt>[0-9a-f]{{12}}|[a-z0-9_]{{8}})")
+_NAME = rf"(?P<name>{_DAY}(\.\.{_DAY})?)"
+# The name of a run ends in twelve random hex digits. One that is being removed is hidden.
+_RUN = re.compile(rf"\.?{_NAME}\.[0-9a-f]{{12}}")
+# Earlier releases used eight letters, digits or underscores, as people do for copies: what a link or a list names is a
+# run, and other folders of such names are not.
+_NAMED_RUN = re.compile(rf"{_NAME}\.([0-9a-f]{{12}}|[a-z0-9_]{{8}})")
 _TABLE = re.compile(r"[a-z][a-z_]*")
 _MOST_BYTES = 16 << 20  # a larger file is not a list of files
 DAY = "day"  # the column by which the tables of days are partitioned
@@ -116,14 +124,17 @@ class OutputFolder:
 
     def plain_files(self, run: Path) -> dict[str, set[str]]:
         """The names of the files of each table of ``run``, if real folders show them; empty if links do."""
-        mark = run / PLAIN
-        if mark.is_symlink() or not mark.is_file() or mark.stat().st_size > _MOST_BYTES:
-            return {}
+        tables = _listed(run / PLAIN)
         try:
-            tables = json.loads(mark.read_bytes())
             return {table: set(map(str, files)) for table, files in tables.items() if _TABLE.fullmatch(table)}
-        except (ValueError, TypeError, AttributeError):  # not written by sparkrank
+        except (TypeError, AttributeError):  # not written by sparkrank
             return {}
+
+    def replaced(self, run: Path | None) -> list[Path]:
+        """The runs that its day showed before ``run`` and that stay, the oldest first."""
+        names = [] if run is None else _listed(run / REPLACED)
+        folders = [self.runs / Path(str(name)).name for name in (names if isinstance(names, list) else ())]
+        return [folder for folder in folders if run is not None and self.run_of(folder) == self.run_of(run)]
 
     def tables_of(self, run: Path) -> dict[str, Path]:
         """The folder of each table of ``run``: in the run's own folder, or where readers look if it was moved there."""
@@ -147,15 +158,14 @@ class OutputFolder:
 
     def run_of(self, folder: Path) -> str | None:
         """The day of the run whose folder is ``folder``, by name and kind; None if it is no run's folder."""
-        match = _RUN.fullmatch(folder.name)
+        match = _RUN.fullmatch(folder.name) or _NAMED_RUN.fullmatch(folder.name)
         if match is None or not self.is_name(match["name"]):
             return None
         return match["name"] if _is_real(folder) and not self.runs.is_symlink() else None
 
     def runs_of(self, name: str | None = None) -> list[Path]:
-        """The folders of the runs of the day ``name``, or of all days, the oldest first."""
-        own = [self.runs / entry for day, entry in self._entries(name or "") if name in (None, day)]
-        return sorted(own, key=lambda folder: folder.stat().st_mtime_ns) if len(own) > 1 else own
+        """The folders of the runs of the day ``name``, or of all days, by name."""
+        return [self.runs / entry for day, entry in self._entries() if name in (None, day)]
 
     def runs_by_name(self) -> dict[str, list[Path]]:
         """The folders of the runs of every day, by day, from a single listing."""
@@ -164,13 +174,13 @@ class OutputFolder:
             runs.setdefault(day, []).append(self.runs / entry)
         return runs
 
-    def _entries(self, beginning: str = "") -> list[tuple[str, str]]:
-        """Day and folder name of each run whose folder name starts with ``beginning``, from one listing."""
+    def _entries(self) -> list[tuple[str, str]]:
+        """Day and folder name of each run, from one listing."""
         if not _is_real(self.runs):
             return []
         with os.scandir(self.runs) as entries:
             there = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-        runs = ((name, _RUN.fullmatch(name)) for name in sorted(there) if name.startswith(beginning))
+        runs = ((name, _RUN.fullmatch(name)) for name in sorted(there))
         return [(run["name"], name) for name, run in runs if run is not None and self.is_name(run["name"])]
 
     def names(self) -> list[str]:
@@ -204,16 +214,23 @@ class OutputFolder:
         return [folder.name for folder in folders if folder.name not in (RUNS_FOLDER, DAYS_FOLDER)]
 
     def remove_run(self, folder: Path) -> None:
-        """Remove the folder of a run. Anything else at that path is left alone."""
-        if self.run_of(folder) is not None:
-            shutil.rmtree(folder, ignore_errors=True)  # does not follow links
+        """Remove the folder of a run. Anything else at that path is left alone.
+
+        It is renamed first, so that readers find the whole run or none of it.
+        """
+        name = self.run_of(folder)
+        with suppress(OSError):
+            if name is not None:
+                aside = self.runs / f".{name}.{new_attempt()}"
+                folder.rename(aside)
+                shutil.rmtree(aside, ignore_errors=True)  # does not follow links
 
 
-def replace_link(link: Path, target: Path, attempt: str) -> None:
+def replace_link(link: Path, target: Path) -> None:
     """Point ``link`` to ``target`` in one atomic step. It must be missing or owned by sparkrank."""
     if link.is_symlink() and link.readlink() == target:
         return
-    new = link.with_name(f".{link.name}.{attempt}")
+    new = link.with_name(f".{link.name}.{new_attempt()}")
     with writing_errors(f"the link {link}"):
         new.symlink_to(target, target_is_directory=True)
         new.replace(link)
@@ -230,8 +247,18 @@ def _unfinished(link: Path) -> list[Path]:
 def _names_run(link: Path, name: str) -> bool:
     """Whether ``link`` points to the place of a present or former run of the day ``name``."""
     target = link.readlink() if link.is_symlink() else Path()
-    match = _RUN.fullmatch(target.name)
+    match = _NAMED_RUN.fullmatch(target.name)
     return match is not None and match["name"] == name and target == Path("..") / RUNS_FOLDER / target.name
+
+
+def _listed(file: Path) -> Any:
+    """The content of a list that a run has written; an empty one if there is none, or none of sparkrank's."""
+    if file.is_symlink() or not file.is_file() or file.stat().st_size > _MOST_BYTES:
+        return {}
+    try:
+        return json.loads(file.read_bytes())
+    except (ValueError, RecursionError):
+        return {}
 
 
 def _is_real(folder: Path) -> bool:

@@ -2,17 +2,20 @@
 
 A run writes its tables into its own folder and replaces the link, as every run does. Its tables are then renamed to
 where readers look, such as ``metrics/day=2026-11-19``, and the tables of the previous run go back into that run's
-folder. The table ``runs`` is removed first and added last: while a day has it, all its tables belong to that run. If a
-run is killed in between, the next run of any day completes the moves.
+folder. A run without ``plain`` makes links of the folders in the same way. The table ``runs`` is removed first and
+added last: while a day has it, all its tables belong to that run. If a run is killed in between, the next run of any
+day completes the moves.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from sparkrank.base.errors import writing_errors
+from sparkrank.base.errors import SparkrankError, shorten, writing_errors
 from sparkrank.tables.commit.durable_folders import make_folder, sync_all
 from sparkrank.tables.commit.output_folder import OutputFolder, replace_link
 
@@ -20,15 +23,18 @@ _LAST = "runs"
 
 
 def unpublished(place: OutputFolder, run: Path | None) -> list[str]:
-    """The tables of the ``run`` that a day shows that have files and are not yet where readers look."""
-    if run is None or not (files := place.plain_files(run)):
+    """The tables of the ``run`` that a day shows if they are not yet where readers look: as folders, or by links."""
+    if run is None:
         return []
-    own = [entry for entry in run.iterdir() if entry.is_dir() and not entry.is_symlink() and any(entry.iterdir())]
-    return [entry.name for entry in own if entry.name in files]
+    files, link = place.plain_files(run), place.table_link(_LAST, str(place.run_of(run)))
+    if not files and place.owns_table_link(link, _LAST, str(place.run_of(run))):  # which comes last
+        return []
+    own = [entry.name for entry in run.iterdir() if entry.is_dir() and not entry.is_symlink() and any(entry.iterdir())]
+    return [name for name in own if name in files] if files else own * (_LAST in own)
 
 
 def publish(place: OutputFolder, name: str) -> None:
-    """Move the tables of the run that the day ``name`` shows to where readers look, if it is a plain run.
+    """Make the tables of the run that the day ``name`` shows what readers find: real folders, or links.
 
     The caller must hold the lock of the day. After a :class:`sparkrank.base.errors.SparkrankError`, another call
     continues where this one stopped.
@@ -38,32 +44,51 @@ def publish(place: OutputFolder, name: str) -> None:
     if run is None or not tables:
         return
     place.validate(name, tables)
-    others = set(place.tables()) - place.plain_files(run).keys()  # tables of the previous run that this one lacks
-    folders = {run}
+    is_plain, folders = bool(place.plain_files(run)), {run}
+    others = set(place.tables()) - {*place.plain_files(run), *tables}  # tables of the previous run that this one lacks
     for table in sorted({*tables, *others}, key=lambda table: (table != _LAST, table)):
         folders.update(_withdraw(place, table, name))
     for table in sorted(tables, key=lambda table: (table == _LAST, table)):
         goal = place.table_link(table, name)
         make_folder(goal.parent)
-        with writing_errors(f"the folder {goal}"):
-            (run / table).rename(goal)
+        if is_plain:
+            with writing_errors(f"the folder {goal}"):
+                (run / table).rename(goal)
+        else:
+            replace_link(goal, place.table_target(table, name))
         folders.add(goal.parent)
     sync_all(sorted(folder for folder in folders if folder.is_dir()))
 
 
-def withdraw_all(place: OutputFolder, name: str, attempt: str) -> None:
-    """Show the day ``name`` by links instead of real folders. It keeps showing the same run until a commit."""
-    folders: set[Path] = set()
-    for table in sorted(place.tables(), key=lambda table: (table != _LAST, table)):
-        link = place.table_link(table, name)
-        if place.owns_plain_folder(link, table, name):
-            folders.update(_withdraw(place, table, name))
-            replace_link(link, place.table_target(table, name), attempt)
-    sync_all(sorted(folders))
+def validate_moves(place: OutputFolder, name: str, tables: Iterable[str]) -> None:
+    """Raise :class:`SparkrankError` if this account may not move what readers find of ``tables`` of the day ``name``.
+
+    It is asked before the commit, after which no run should fail.
+    """
+    for table in tables:
+        shown = place.table_link(table, name)
+        is_plain = place.owns_plain_folder(shown, table, name)
+        for folder in (shown.parent, *((shown, place.shown(name)) if is_plain else ())):
+            if folder is not None and folder.exists() and not (_may_write(folder) and _may_move(shown)):
+                raise SparkrankError(
+                    f"output.plain moves folders in {shorten(folder)}, which this account may not: let it write there, "
+                    f"or choose another folder for the tables"
+                )
+
+
+def _may_write(folder: Path) -> bool:
+    return os.access(folder, os.W_OK | os.X_OK)
+
+
+def _may_move(path: Path) -> bool:
+    """Whether a sticky bit of the folder above lets this account move ``path``, if that exists."""
+    above = path.parent.stat()
+    is_sticky = above.st_mode & stat.S_ISVTX and os.path.lexists(path)
+    return not is_sticky or os.geteuid() in (0, above.st_uid, path.lstat().st_uid)
 
 
 def _withdraw(place: OutputFolder, table: str, name: str) -> Iterator[Path]:
-    """Unlink the day ``name`` of ``table``, or move its files back to their newest run; yields changed folders."""
+    """Unlink the day ``name`` of ``table``, or move its files back to their run; yields changed folders."""
     shown = place.table_link(table, name)
     if place.owns_table_link(shown, table, name):
         with writing_errors(f"the link {shown}"):
@@ -71,14 +96,14 @@ def _withdraw(place: OutputFolder, table: str, name: str) -> Iterator[Path]:
         yield shown.parent
     elif place.owns_plain_folder(shown, table, name):
         there = {file.name for file in shown.iterdir()}
-        runs = reversed(place.runs_of(name))
+        runs = [run for run in place.runs_of(name) if run.name[0] != "."]
         own = [run for run in runs if there <= place.plain_files(run).get(table, set()) and not (run / table).exists()]
         with writing_errors(f"the folder {shown}"):
             if own:
                 shown.rename(own[0] / table)
                 yield own[0]
             else:
-                aside = place.runs_of(name)[-1] / f".{table}"  # renamed first, so that readers never see part of it
+                aside = runs[-1] / f".{table}"  # renamed first, so that readers never see part of it
                 shutil.rmtree(aside, ignore_errors=True)
                 shown.rename(aside)
                 shutil.rmtree(aside)

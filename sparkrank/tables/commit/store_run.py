@@ -1,8 +1,8 @@
 """Showing a day in an object store by its manifest (:mod:`sparkrank.tables.commit.manifests`).
 
 Programs that do not know manifests find copies of the tables where a file system would have them. The copies are
-replaced one table at a time, ``runs`` last. During its replacement a table is missing for a moment, so that no rows are
-ever duplicated.
+replaced one table at a time. ``runs`` is removed first and added last: while a day has it, all its tables belong to
+that run. During its replacement a table is missing for a moment, or cannot be read if it has several files.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class StoreRun:
         try:
             self._copy(names, () if shown is None else shown.tables)
             for run in runs[: len(runs) - len(kept)]:
-                self.place.remove(f"{RUNS_FOLDER}/{run}")
+                self.place.remove_run(run)
         except (pa.ArrowException, OSError) as error:
             lack = f"not all copies of its tables under {shorten(self.place.url)} are new"
             reason = f"{self.day} is shown by its manifest, but {lack} ({shorten(first_line(error))})"
@@ -114,8 +114,7 @@ class StoreRun:
 
     def _copy(self, names: Collection[str], before: Collection[str]) -> None:
         """Replace the copies of the tables ``names``; ``before`` are the tables that the day showed until now."""
+        self.place.remove(f"runs/{self.column}={self.day}")
         for name in sorted({*names, *before}, key=lambda name: (name == "runs", name)):
-            folder = f"{name}/{self.column}={self.day}"
-            self.place.remove(folder)
-            for info in self.place.files(f"{RUNS_FOLDER}/{self._run}/{name}"):
-                self.place.store.copy_file(info.path, f"{self.place.root}/{folder}/{info.base_name}")
+            sources = self.place.files(f"{RUNS_FOLDER}/{self._run}/{name}")
+            self.place.replace_files(f"{name}/{self.column}={self.day}", sources)

@@ -12,10 +12,11 @@ from sparkrank.config import Spec
 from sparkrank.inputs.window import WINDOW, WINDOWS
 from sparkrank.jobs.target import Target
 from sparkrank.tables.commit.days import local_path, run_folders, shown_run
-from sparkrank.tables.commit.links import export_day, remove_unfinished, replaced_runs
+from sparkrank.tables.commit.links import export_day, is_exported, remove_unfinished, replaced_runs
 from sparkrank.tables.commit.locks import is_locked, only_writer, remove_lock
 from sparkrank.tables.commit.manifests import StoreFolder
 from sparkrank.tables.commit.output_folder import DAY, OutputFolder
+from sparkrank.tables.stored.day_files import whole_day
 
 
 def clean_stored(spec: Spec, targets: Iterable[Target] = ()) -> list[Path]:
@@ -106,7 +107,7 @@ def export_stored(spec: Spec, folder: str, targets: Iterable[Target] = ()) -> li
     """Show stored days in real folders below another ``folder``, for programs that do not follow links.
 
     Returns the name of each, and whether it was exported now. Raises :class:`SpecError` if a folder is not local, or
-    ``folder`` is in the output, and :class:`InputError` if a day has no tables.
+    ``folder`` is in the output, and :class:`InputError` if a day has no tables, or not those that its run wrote.
     """
     goal = _local(folder, "export")
     done = []
@@ -119,7 +120,11 @@ def export_stored(spec: Spec, folder: str, targets: Iterable[Target] = ()) -> li
         for name in names or [name for name in place.names() if place.shown(name) is not None]:
             if place.shown(name) is None:
                 raise _not_there(name, place)
-            done.append((name, export_day(place, name, root)))
+            is_new = not is_exported(place, name, root)
+            if is_new:
+                whole_day(str(place.root), name, column=place.column)
+                export_day(place, name, root)
+            done.append((name, is_new))
     return done
 
 

@@ -284,5 +284,5 @@ def test_a_day_of_a_release_without_manifests_keeps_its_tables(store: fs.FileSys
         pq.write_table(table, f"{BUCKET}/older/{name}/day={DAY}/part-0.parquet", filesystem=store)
     assert shown(output) == dict.fromkeys(NAMES, 1)
     with days.day_run(output, DAY) as run:
-        run.commit(tables_of(2, ("runs",)), run.keep_others(("runs",)))
+        run.commit(tables_of(2, ("runs",)), run.keep_others(("runs",), ()))
     assert shown(output) == copies(store, "older") == {"metrics": 1, "groups": 1, "runs": 2}

@@ -104,8 +104,8 @@ def judge_run(
 def gate_stored(spec: Spec, target: Target, spark: SparkSession | None = None) -> Judgment:
     """The verdicts of a stored day or window by the gates of ``spec``; nothing is written.
 
-    Raises :class:`SpecError` if the spec has no gates, and :class:`InputError` if the tables cannot be read, or if a day
-    of a window was evaluated again after the merge.
+    Raises :class:`SpecError` if the spec has no gates, and :class:`InputError` if the tables cannot be read, or if a
+    day of a window was evaluated after the merge.
     """
     judge, stored = _judge(spec), target.stored(spark)
     if stored is None:

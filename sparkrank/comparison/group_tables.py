@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 GROUPS = "groups"
 _TABLES = (GROUPS, "metrics", "runs")
-_OF_DAY = re.compile(rf"(?P<output>.+)/(?P<table>{GROUPS}|metrics)/{DAY}=(?P<day>[^/]+)/*")
+_OF_DAY = re.compile(rf"(?P<output>.+)/(?P<table>{GROUPS}|metrics)/{DAY}=(?P<day>[^/]+)(/[^/]+\.parquet)?/*")
 _KEPT = ("model", "metric", "definition", "spec_hash", "run_id")  # columns of the table metrics
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 from sparkrank.base.errors import InputError, SparkrankError, SpecError, did_you_mean, itemize, shorten, unreadable
 from sparkrank.config import Spec
 from sparkrank.inputs.window import WINDOW, WINDOWS
+from sparkrank.jobs.report_job import REPORT
 from sparkrank.jobs.target import Target
 from sparkrank.tables.commit.days import local_path, run_folders, shown_run
 from sparkrank.tables.commit.links import export_day, is_exported, remove_unfinished, replaced_runs
@@ -118,11 +119,13 @@ def export_stored(spec: Spec, folder: str, targets: Iterable[Target] = ()) -> li
             where = "is" if goal.resolve() == output else "is in"
             raise SpecError(f"{shorten(folder)} {where} the folder of the tables themselves: name another one")
         for name in names or [name for name in place.names() if place.shown(name) is not None]:
-            if place.shown(name) is None:
+            shown = place.shown(name)
+            if shown is None:
                 raise _not_there(name, place)
             is_new = not is_exported(place, name, root)
             if is_new:
-                whole_day(str(place.root), name, column=place.column)
+                tables = place.tables_of(shown).keys() - {"runs", REPORT}
+                whole_day(str(place.root), name, column=place.column, tables=tables)
                 export_day(place, name, root)
             done.append((name, is_new))
     return done

@@ -91,9 +91,12 @@ def of_spec(command: str, *more: str, first: str | None = None) -> Callable[[Pat
     return ran
 
 
-def in_python(function: Callable[..., object], *asked: str, **more: str) -> Callable[[Path], int]:
+def in_python(
+    function: Callable[..., object], *asked: str, of_files: bool = False, **more: str
+) -> Callable[[Path], int]:
     def ran(folder: Path) -> int:
-        sides = (f"{folder}/tables/groups/day={day}" for day in (DAYS[0], DAY))
+        sides = ((folder / f"tables/groups/day={day}") for day in (DAYS[0], DAY))
+        sides = (one_file(side) for side in sides) if of_files else sides
         function(*sides, *asked, left_model="candidate", right_model="candidate", **more)
         return 0
 
@@ -117,6 +120,7 @@ READERS: dict[str, tuple[Callable[[Path], int], int, tuple[str, ...]]] = {
     "merge": (of_spec("merge", first=DAY), 3, ("states", "blocks", "distributions")),
     "export": (of_spec("export", "FOLDER/goal"), 0, EVERYTHING),
     "sr.compare_runs": (in_python(sr.compare_runs, groups="common"), 0, ("groups",)),
+    "sr.movers of a file": (in_python(sr.movers, "ndcg@5", of_files=True), 0, ("groups",)),
     "sr.movers": (in_python(sr.movers, "ndcg@5"), 0, ("groups",)),
     "accept": (of_spec("accept", "--reason", "known"), 0, EVERYTHING),  # the last, which changes the day
 }
@@ -174,8 +178,8 @@ def test_an_acceptance_carries_the_list_of_the_run_and_certifies_nothing_anew(fo
     before = listed()
     (part(folder, "metrics").parent.parent / "strange").mkdir()
     shutil.copy(part(folder, "quality"), part(folder, "metrics").parent.parent / "strange")
-    accept = READERS["accept"][0]
-    assert accept(folder) == 4
+    accept, export = READERS["accept"][0], READERS["export"][0]
+    assert accept(folder) == export(folder) == 4
     shutil.rmtree(part(folder, "metrics").parent.parent / "strange")
     assert accept(folder) == 0
     assert listed() == before

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -172,13 +172,15 @@ def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession |
         return SparkFolders(day, spark, table_folders(output, day, names, column))
 
 
-def whole_day(output: str, day: str, spark: SparkSession | None = None, column: str = DAY) -> list[dict[str, Any]]:
+def whole_day(
+    output: str, day: str, spark: SparkSession | None = None, column: str = DAY, tables: Collection[str] = ()
+) -> list[dict[str, Any]]:
     """The files that the run of a stored ``day`` listed in ``runs``, each of them checked; empty if it listed none.
 
-    Raises :class:`InputError` if one is lost or another, or if a table holds more.
+    Raises :class:`InputError` if one is lost or another, or if a listed table or one of ``tables`` holds more.
     """
     listed = day_files(output, day, (), spark, column).run.get(FILES.name) or []
-    names = sorted({file["table"] for file in listed})
+    names = sorted({*tables, *(file["table"] for file in listed)})
     files = day_files(output, day, names, spark, column)
     for name in names:
         files.validate(name)

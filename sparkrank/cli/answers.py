@@ -103,6 +103,8 @@ def backfill_document(days: Iterable[BackfilledDay]) -> Document:
             "state": day.state.replace(" ", "_"),
             "seconds": round(day.seconds, 3),
             "told": day.reason or None,
+            "exit_code": day.exit_code,
+            "gates": None if day.stored is None else _verdicts(day.stored.judged),
             "result": None if day.result is None else day_document(day.result),
         }
         for day in days

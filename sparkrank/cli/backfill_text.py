@@ -15,16 +15,18 @@ from sparkrank.text.text import quality_text, warnings_text
 def backfilled_text(day: BackfilledDay) -> str:
     """A line for ``day``, and below it the limits that were exceeded, warnings and verdicts."""
     result = day.result
-    if result is None:
-        reason = escape(day.reason)
-        if day.state == "there":
-            return f"{day.day}  there already, by the same spec (run {reason}): skipped, --again evaluates it"
-        return f"{day.day}  no input: {reason}"
-    checked = result.quality.to_pylist()
-    rows = next((row["count"] for row in checked if row["check"] == checks.ROWS_READ), 0)
-    line = f"{day.day}  evaluated: {rows:,.0f} rows in {day.seconds:.1f} s, lane {result.lane}"
-    verdicts = "" if result.judgment is None else verdicts_text(result.judgment.judged)
-    below = filter(None, (quality_text(result.quality), warnings_text(result.warnings), verdicts))
+    if result is not None:
+        checked = result.quality.to_pylist()
+        rows = next((row["count"] for row in checked if row["check"] == checks.ROWS_READ), 0)
+        line = f"{day.day}  evaluated: {rows:,.0f} rows in {day.seconds:.1f} s, lane {result.lane}"
+        verdicts = "" if result.judgment is None else verdicts_text(result.judgment.judged)
+        below = [quality_text(result.quality), warnings_text(result.warnings), verdicts]
+    elif day.state == "there":
+        line = f"{day.day}  there already, by the same spec (run {escape(day.reason)}): skipped, --again evaluates it"
+        stopped = [] if day.stored is None else [verdict for verdict in day.stored.judged if verdict.stops]
+        below = [verdicts_text(stopped, "Gates that stop it, until it is accepted or evaluated again")]
+    else:
+        line, below = f"{day.day}  no input: {escape(day.reason)}", []
     return "\n".join([line, *(f"  {indented}" for text in below for indented in text.splitlines())])
 
 

@@ -49,12 +49,15 @@ def form_options() -> list[click.Option]:
     return [click.Option([name], help=text, **given) for name, text in texts.items()]
 
 
-def spec_options(command: Callable[..., None]) -> Callable[..., Any]:
-    """Add the options of every command that takes a spec. The command gets the loaded spec as ``spec``."""
+def spec_options(command: Callable[..., None], *, for_stored: bool = False) -> Callable[..., Any]:
+    """Add the options of every command that takes a spec. The command gets the loaded spec as ``spec``.
+
+    One ``for_stored`` tables alone needs no plugins of the spec.
+    """
 
     @wraps(command)
     def loaded(*arguments: Any, conf: str, overrides: tuple[str, ...], **options: Any) -> None:
-        command(*arguments, spec=load_spec(conf, overrides), **options)
+        command(*arguments, spec=load_spec(conf, overrides, for_stored=for_stored), **options)
 
     conf = click.option("--conf", required=True, metavar="FILE", help="The spec, a YAML document.")
     return all_of(DEBUG, SET, conf)(loaded)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from sparkrank.base.errors import escape
@@ -14,7 +16,7 @@ from sparkrank.jobs.output_job import clean_stored, export_stored, stored_path, 
 
 
 @click.command()
-@spec_options
+@partial(spec_options, for_stored=True)
 @stored_options
 @click.option("--table", metavar="NAME", help="One table of the run; without it, the folder that has them all.")
 def path(spec: Spec, named: NamedDays, table: str | None) -> None:
@@ -24,7 +26,7 @@ def path(spec: Spec, named: NamedDays, table: str | None) -> None:
 
 
 @click.command()
-@spec_options
+@partial(spec_options, for_stored=True)
 @stored_options
 @click.argument("folder")
 @click.pass_obj
@@ -41,7 +43,7 @@ def export(invocation: Invocation, spec: Spec, named: NamedDays, folder: str) ->
 
 
 @click.command()
-@spec_options
+@partial(spec_options, for_stored=True)
 @stored_options
 def clean(spec: Spec, named: NamedDays) -> None:
     """Remove earlier runs of days, and what killed runs have left; days that are being written stay as they are."""
@@ -50,7 +52,7 @@ def clean(spec: Spec, named: NamedDays) -> None:
 
 
 @click.command()
-@spec_options
+@partial(spec_options, for_stored=True)
 @stored_options
 @click.option("--force", is_flag=True, help="Take the lock from a run that holds it: that run then shows nothing.")
 def unlock(spec: Spec, named: NamedDays, force: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
+from functools import partial
 from pathlib import Path
 
 import click
@@ -21,7 +22,7 @@ from sparkrank.tables.commit.days import needs_spark
 
 
 @click.command()
-@spec_options
+@partial(spec_options, for_stored=True)
 @stored_options
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 @click.option("--out", metavar="FILE", help="The file; without it, report-DAY.html here, and other forms on stdout.")

@@ -36,7 +36,7 @@ from sparkrank.sources.files import file_system, is_hidden, visible_files, witho
 from sparkrank.sources.in_memory import is_frame, is_path
 from sparkrank.sources.integrity import CHECKED, SPARK_CHECKED
 from sparkrank.tables.commit.output_folder import DAY
-from sparkrank.tables.stored.day_files import ArrowFiles, day_files
+from sparkrank.tables.stored.day_files import DayFiles, day_files
 from sparkrank.tables.stored.validation import validate_results
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 GROUPS = "groups"
 _TABLES = (GROUPS, "metrics", "runs")
-_OF_DAY = re.compile(rf"(?P<output>.+)/(?P<table>{GROUPS}|metrics)/{DAY}=(?P<day>[^/]+)/*")
+_OF_DAY = re.compile(rf"(?P<output>.+)/(?P<table>{GROUPS}|metrics)/{DAY}=(?P<day>[^/]+)(/[^/]+\.parquet)?/*")
 _KEPT = ("model", "metric", "definition", "spec_hash", "run_id")  # columns of the table metrics
 
 
@@ -127,9 +127,13 @@ class GroupTable:
                 known = _facts(rows)
         if files.has("runs"):
             known |= _of_spec(files.read("runs", pa.schema([RUNS.schema.field("spec")])))
-        if not isinstance(files, ArrowFiles):
-            return replace(cls._by_spark(what, files.folders[GROUPS], place, spark), **known)  # type: ignore[attr-defined]
-        return replace(cls.of_files(what, place, files.store, files.files[GROUPS]), **known)
+        return replace(cls.stored(what, place, files), **known)
+
+    @classmethod
+    def stored(cls, what: str, place: str, files: DayFiles) -> GroupTable:
+        """The group table among the ``files`` of a day; raises :class:`InputError` if it is not that of its run."""
+        table = cls.held(what, files.rows(GROUPS, (MODEL,)), place)
+        return table if table.is_frame else replace(table, schema=pa.schema(map(plain_field, table.schema)))
 
     @classmethod
     def _alone(cls, what: str, path: str, spark: SparkSession | None) -> GroupTable:

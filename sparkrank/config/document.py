@@ -5,11 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from sparkrank.base.checks import Limits
 from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
@@ -50,6 +51,8 @@ from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.sources.text_schema import TEXT_FORMATS, number_kinds
 from sparkrank.tables.rows.limits import limits_of
 
+PLUGINS_OPTIONAL = "plugins_optional"  # a key of the context of validation: whether plugins may be missing
+
 
 class Spec(Section):
     """What is evaluated, with which metrics, and where the tables are written."""
@@ -72,9 +75,11 @@ class Spec(Section):
     least_groups: Annotated[LeastGroups, BeforeValidator(as_keys), BeforeValidator(as_least_groups)] = LeastGroups()
 
     @model_validator(mode="after")
-    def _plugins_imported(self) -> Spec:
+    def _plugins_imported(self, info: ValidationInfo) -> Spec:
         """Import the modules that register metrics, before anybody looks for these."""
-        import_plugins(self.plugins, "plugins[{}]")
+        is_optional = info.context is not None and info.context[PLUGINS_OPTIONAL]
+        with suppress(*([SpecError] if is_optional else [])):
+            import_plugins(self.plugins, "plugins[{}]")
         return self
 
     @model_validator(mode="before")

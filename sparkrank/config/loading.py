@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from sparkrank.base.errors import MOST_LISTED, SpecError, did_you_mean, itemize, quote, shorten
-from sparkrank.config.document import Spec
+from sparkrank.config.document import PLUGINS_OPTIONAL, Spec
 from sparkrank.config.validators import KINDS
 
 # Limits that no spec comes near: bytes of the file, levels of nesting, values (each reference counted as all that it
@@ -23,8 +23,11 @@ MOST_BYTES, MOST_DEPTH, MOST_VALUES, MOST_CLAUSES = 256 << 10, 32, 10_000, 5  # 
 MOST_DIGITS = 400  # of a whole number, which must also fit a float; Python does not print one of thousands of digits
 
 
-def load_spec(path: str | Path, overrides: Sequence[str] = ()) -> Spec:
+def load_spec(path: str | Path, overrides: Sequence[str] = (), *, for_stored: bool = False) -> Spec:
     """The document at ``path`` with each override ``a.b=value`` applied (the value is read as YAML).
+
+    ``for_stored`` is for commands that only read or move stored tables: a spec with plugins is then read without them,
+    if they cannot be imported here, and its metrics are not checked.
 
     Raises :class:`SpecError` for a missing file, invalid YAML, a repeated key, an unknown key (with its path and the
     nearest known key), a missing key, or a wrong value. Metrics and roles are checked too, so that no error is found
@@ -34,7 +37,9 @@ def load_spec(path: str | Path, overrides: Sequence[str] = ()) -> Spec:
     for override in overrides:
         _put(document, override)
     try:
-        spec = Spec.model_validate(document)
+        spec = Spec.model_validate(document, context={PLUGINS_OPTIONAL: for_stored})
+        if for_stored and spec.plugins:
+            return spec
         plan = spec.plan()
         spec.limits(plan)
         spec.judge(plan)

@@ -48,7 +48,7 @@ def _of_run(what: str, place: str, days: tuple[StoredDay, ...]) -> RunStates:
     """The states of ``days``. The last says what they mean; the others are checked against it when they are read."""
     from sparkrank.config import Spec  # slow to import
 
-    run = whole_run(days[-1].files, days[-1].day)
+    run = whole_run(days[-1].files)
     try:
         document: dict[str, Any] = {name: value for name, value in json.loads(run["spec"]).items() if name in _SECTIONS}
         unknown = [text for text in document["metrics"] if not _is_registered(text)]

@@ -19,13 +19,14 @@ from sparkrank.engines.spark.session_settings import told
 from sparkrank.inputs.day_marks import on_day
 from sparkrank.inputs.window import Window
 from sparkrank.jobs.evaluate_job import evaluate_day
+from sparkrank.jobs.gate_job import recorded_judgment
 from sparkrank.results.run_results import BackfilledDay
 from sparkrank.run.provenance import is_same_question, origin_of
 from sparkrank.run.stages import Stages
 from sparkrank.schemas.tables import FILES, RUN_ID, RUNS
 from sparkrank.tables.commit.days import local_path, shown_run
 from sparkrank.tables.commit.output_folder import DAY, OutputFolder
-from sparkrank.tables.stored.day_files import day_files
+from sparkrank.tables.stored.day_files import day_files, whole_day
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,7 +65,7 @@ def backfill(
         started = time.monotonic()
         run = None if again else stored_run(spec, day, spark)
         if run is not None:
-            yield BackfilledDay(day, "there", reason=run)
+            yield BackfilledDay(day, "there", reason=run, stored=recorded_judgment(spec, day, spark))
             continue
         before_day()
         try:
@@ -119,35 +120,30 @@ def stored_run(spec: Spec, day: str, spark: SparkSession | None) -> str | None:
 def _run_of(folder: str, day: str, spark: SparkSession | None) -> dict[str, Any] | None:
     if local_path(folder) is not None and shown_run(folder, day) is None:
         return None
-    files = day_files(folder, day, ("runs",), spark)
+    files = day_files(folder, day, (), spark)
     if not files.has("runs"):
         return None
     names = (RUN_ID, "status", "versions", "spec", FILES.name)
-    rows = files.read("runs", pa.schema([RUNS.schema.field(name) for name in names])).to_pylist()
-    return rows[0] if len(rows) == 1 else None
+    return files.run_row(pa.schema([RUNS.schema.field(name) for name in names]))
 
 
 def _is_whole(folder: str, day: str, run: dict[str, Any], spark: SparkSession | None) -> bool:
-    """Whether all files that ``run`` wrote exist; if it could not list them, whether the metrics are its own."""
-    written = run[FILES.name]
-    if written is None:
+    """Whether readers find all that ``run`` wrote; if it could not list its files, whether the metrics are its own.
+
+    Raises :class:`InputError` if a file is not the run's.
+    """
+    listed = whole_day(folder, day, spark)
+    if not listed:
         files = day_files(folder, day, ("metrics",), spark)
         if not files.has("metrics"):
             return False
         metrics = files.read("metrics", pa.schema([pa.field(RUN_ID, pa.string())]))
         return bool(pc.unique(metrics[RUN_ID]).to_pylist() == [run[RUN_ID]])
-    names: dict[str, set[str]] = {}
-    for file in written:
-        names.setdefault(file["table"], set()).add(file["name"])
     local, shown = local_path(folder), shown_run(folder, day)
-    if local is None:
-        stored = day_files(folder, day, sorted(names), spark)
-        return all(stored.names(table) == own for table, own in names.items())
-    if shown is None:
-        return False
+    if local is None or shown is None:
+        return local is None
     place = OutputFolder(local, DAY)
-    for table, own in names.items():
-        stored_in, link = place.table_folder(shown, table), place.table_link(table, day)
-        if not (link.is_symlink() or link == stored_in) or not all((stored_in / name).is_file() for name in own):
-            return False
-    return True
+    links = {
+        place.table_link(table, day): place.table_folder(shown, table) for table in {file["table"] for file in listed}
+    }
+    return all(link.is_symlink() or link == folder for link, folder in links.items())

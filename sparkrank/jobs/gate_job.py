@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sparkrank.base.errors import InputError, SpecError, shorten
 from sparkrank.base.redaction import redact
@@ -31,12 +32,14 @@ from sparkrank.jobs.report_job import REPORT, validate_report, with_report
 from sparkrank.jobs.target import Target
 from sparkrank.metrics import find_preset
 from sparkrank.metrics.slices import ALL
-from sparkrank.schemas.tables import ATTEMPT_ID, FILES, FROM_NOW_ON, RUNS, WINDOW_RUNS
+from sparkrank.schemas.tables import ATTEMPT_ID, FILES, FROM_NOW_ON, GATES, RUNS, WINDOW_RUNS
 from sparkrank.tables.commit.days import day_run, stored_names
 from sparkrank.tables.commit.links import Commit
 from sparkrank.tables.commit.output_folder import DAY
 from sparkrank.tables.rows.lookup import found_metric
+from sparkrank.tables.stored.day_files import day_files, whole_day
 from sparkrank.tables.stored.stored_results import StoredResult, run_row
+from sparkrank.tables.stored.validation import ADVICE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -103,13 +106,53 @@ def judge_run(
 def gate_stored(spec: Spec, target: Target, spark: SparkSession | None = None) -> Judgment:
     """The verdicts of a stored day or window by the gates of ``spec``; nothing is written.
 
-    Raises :class:`SpecError` if the spec has no gates, and :class:`InputError` if the tables cannot be read.
+    Raises :class:`SpecError` if the spec has no gates, and :class:`InputError` if the tables cannot be read, or if a
+    day of a window was evaluated after the merge.
     """
     judge, stored = _judge(spec), target.stored(spark)
     if stored is None:
         return Judgment(target.name, tuple(judge.verdicts(None, target.name)), None, {})
+    _validate_current(target, spark)
     judgment = _judged(judge, target, stored.metrics, stored.comparisons, partial(_read, spark=spark))
     return _with_acceptance(judgment, stored)
+
+
+def _validate_current(target: Target, spark: SparkSession | None) -> dict[str, Any]:
+    """The row of ``runs`` of ``target``. Raises :class:`InputError` for a window some day of which changed since."""
+    row = run_row(target.folder, target.name, spark, target.column)
+    if (sentence := target.outdated(row, spark)) is not None:
+        raise InputError(sentence)
+    return row
+
+
+def recorded_judgment(spec: Spec, day: str, spark: SparkSession | None = None) -> Judgment | None:
+    """The verdicts of a stored day that do not pass, as its run and its acceptance recorded them; None without gates.
+
+    The gates of ``spec`` must be those of the run. Raises :class:`InputError` if the tables cannot be read.
+    """
+    judge = spec.judge(spec.plan())
+    if judge is None:
+        return None
+    target = Target.of_day(spec, day)
+    files = day_files(target.folder, day, ("gates",), spark)
+    if not files.has("gates"):
+        raise InputError(f"{day} has lost its table gates: {ADVICE}")
+    rows = files.read("gates", GATES.schema)
+    rows = rows.filter(pc.is_in(rows["verdict"].cast(pa.string()), pa.array(["fail", "undecided"])))
+    policies = {rule.gate: rule.undecided for rule in judge.rules}
+    judged = [
+        Judged(
+            VerdictKey(row["gate"], row["kind"], Cell(*(row[name] for name in Cell._fields))),
+            row["verdict"],
+            row["reason"],
+            row["value"],
+            bound=row["bound"],
+            policy=policies.get(row["gate"], "warn"),
+            accepted=row["accepted_reason"] if row["accepted"] else None,
+        )
+        for row in rows.to_pylist()
+    ]
+    return Judgment(day, tuple(judged), None, {})
 
 
 def accept_stored(
@@ -125,8 +168,8 @@ def accept_stored(
     """Accept a stored day or window although gates stop it, and record ``reason`` in ``gates`` and ``runs``.
 
     ``choice`` says which verdicts are accepted; by ``from_now_on`` their histories go back to this day only.
-    ``before_commit`` is called right before that is shown. Raises
-    :class:`SpecError` without gates or a reason, and :class:`InputError` without tables, or if no gate stops them.
+    ``before_commit`` is called right before that is shown. Raises :class:`SpecError` without gates or a reason, and
+    :class:`InputError` without tables, if no gate stops them, or if a file of the day is not what its run wrote.
     """
     judge, reason = _judge(spec), redact(reason.strip())  # all who read the tables see it
     if choice.metric is not None:
@@ -144,14 +187,18 @@ def accept_stored(
             raise InputError(lacking)
         judgment = _judged(judge, target, stored.metrics, stored.comparisons, partial(_read, spark=spark))
         judgment = _accepted(judgment, stored, reason, choice, from_now_on=from_now_on)
-        row = run_row(target.folder, target.name, spark, target.column)
+        row = _validate_current(target, spark)
         schema = (WINDOW_RUNS if target.is_window else RUNS).schema
 
         def runs(files: list[dict[str, Any]] | None, attempt_id: str) -> pa.Table:
             own = {FILES.name: files, ATTEMPT_ID: attempt_id}
             return pa.Table.from_pylist([{**row, **judgment.acceptance, **own}], schema=schema)
 
-        kept, tables = run.keep_others(("gates", "runs", REPORT)), {"gates": judgment.table, "runs": runs}
+        listed = whole_day(target.folder, target.name, spark, target.column)
+        kept = run.keep_others(("gates", "runs", REPORT), listed)
+        if strange := sorted(set(kept) - {file["table"] for file in listed}) if listed else []:
+            raise InputError(f"{target.name} has a table {strange[0]} that its run did not write: {ADVICE}")
+        tables: dict[str, Any] = {"gates": judgment.table, "runs": runs}
         if run.folder is not None and validate_report(spec, run):  # the report says that the day was accepted
             kept, tables = (*kept, REPORT), with_report(spec, target, run, tables, spark)
         run.commit(tables, kept)

@@ -26,7 +26,7 @@ from sparkrank.metrics import Plan
 from sparkrank.results.run_results import WindowResult, stored_by
 from sparkrank.run.provenance import origin_of, runs_table
 from sparkrank.run.stages import Stages
-from sparkrank.schemas.tables import WINDOW_RUNS
+from sparkrank.schemas.tables import DAY_RUNS, WINDOW_RUNS
 from sparkrank.states import Partials
 from sparkrank.tables.commit.days import day_run, table_folders
 from sparkrank.tables.commit.links import Commit
@@ -90,6 +90,7 @@ def merge_days(
         own: dict[str, Any] = {
             "days": days,
             "days_missing": missing,
+            DAY_RUNS.name: [day.files.identity for day in stored],
             "rows": partials.counts.get((checks.ROWS_READ, ""), 0),
         }
         asked = (spec, origin, started_at, stages, spark, session)

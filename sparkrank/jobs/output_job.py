@@ -10,12 +10,14 @@ import pyarrow as pa
 from sparkrank.base.errors import InputError, SparkrankError, SpecError, did_you_mean, itemize, shorten, unreadable
 from sparkrank.config import Spec
 from sparkrank.inputs.window import WINDOW, WINDOWS
+from sparkrank.jobs.report_job import REPORT
 from sparkrank.jobs.target import Target
 from sparkrank.tables.commit.days import local_path, run_folders, shown_run
-from sparkrank.tables.commit.links import export_day, settle
+from sparkrank.tables.commit.links import export_day, is_exported, settle
 from sparkrank.tables.commit.locks import is_locked, only_writer, remove_lock
 from sparkrank.tables.commit.manifests import StoreFolder
 from sparkrank.tables.commit.output_folder import DAY, OutputFolder
+from sparkrank.tables.stored.day_files import whole_day
 
 
 def clean_stored(spec: Spec, targets: Iterable[Target] = ()) -> list[Path]:
@@ -114,7 +116,7 @@ def export_stored(
 
     ``before_day`` is called before each, and ``before_commit`` right before it is shown. Returns the name of each, and
     whether it was exported now. Raises :class:`SpecError` if a folder is not local, or ``folder`` is in the output, and
-    :class:`InputError` if a day has no tables.
+    :class:`InputError` if a day has no tables, or not those that its run wrote.
     """
     goal = _local(folder, "export")
     done = []
@@ -125,10 +127,16 @@ def export_stored(
             where = "is" if goal.resolve() == output else "is in"
             raise SpecError(f"{shorten(folder)} {where} the folder of the tables themselves: name another one")
         for name in names or [name for name in place.names() if place.shown(name) is not None]:
-            if place.shown(name) is None:
+            shown = place.shown(name)
+            if shown is None:
                 raise _not_there(name, place)
             before_day()
-            done.append((name, export_day(place, name, root, before_commit)))
+            is_new = not is_exported(place, name, root)
+            if is_new:
+                tables = place.tables_of(shown).keys() - {"runs", REPORT}
+                whole_day(str(place.root), name, column=place.column, tables=tables)
+                export_day(place, name, root, before_commit)
+            done.append((name, is_new))
     return done
 
 

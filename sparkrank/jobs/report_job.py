@@ -39,9 +39,8 @@ from sparkrank.report.sections.trend import TrendDay, trend_of
 from sparkrank.report.written_forms import as_form
 from sparkrank.schemas.tables import COMPARISONS, CURVES, DISTRIBUTIONS, GATES, METRICS, QUALITY, TableSchema
 from sparkrank.sources.files import file_system
-from sparkrank.sources.integrity import CHECKED
-from sparkrank.tables.stored.day_files import ArrowFiles, DayFiles, SparkFolders, day_files, files_of_run
-from sparkrank.tables.stored.stored_days import READING_THREADS, written_by
+from sparkrank.tables.stored.day_files import DayFiles, day_files, files_of_run
+from sparkrank.tables.stored.stored_days import READING_THREADS
 from sparkrank.tables.stored.stored_results import result_in, whole_run
 from sparkrank.tables.stored.validation import validate_required, validate_results
 
@@ -77,7 +76,7 @@ def report_stored(spec: Spec, target: Target, spark: SparkSession | None = None)
     """
     files = day_files(target.folder, target.name, _TABLES, spark, target.column)
     if files.has("metrics"):
-        run = whole_run(files, target.name, target.column)
+        run = whole_run(files, target.column)
         return report_of_files(spec, target, files, run, spark)
     if not target.is_window:
         raise InputError(f"{target.name} has no tables under {shorten(target.folder)}: evaluate the day first")
@@ -99,9 +98,8 @@ def report_of_files(
     Raises :class:`InputError` if they are not the tables of that run, or cannot be read.
     """
     result = result_in(files, target.name, run)
-    written = written_by(run)
     comparisons, quality, curves, distributions = (
-        _whole_table(files, table, written.get(table.name)) for table in (COMPARISONS, QUALITY, CURVES, DISTRIBUTIONS)
+        _whole_table(files, table) for table in (COMPARISONS, QUALITY, CURVES, DISTRIBUTIONS)
     )
     first = target.window.last - dt.timedelta(TREND_DAYS - 1)
     if target.is_window:
@@ -130,6 +128,7 @@ def report_of_files(
             None if uncertainty.get("off") else uncertainty.get("level"),
             trend=trend_of(days, _keys(result.metrics)),
             before=before,
+            warnings=tuple(filter(None, [target.outdated(run, spark)])),
             **_large(files, names_of(result.metrics, "model")),
         )
     )
@@ -170,18 +169,20 @@ def _last_before(days: Sequence[TrendDay]) -> DayBefore | None:
     return stored[-1] if stored else None
 
 
-def _whole_table(files: DayFiles, table: TableSchema, written: Any = None) -> pa.Table | None:
+def _whole_table(files: DayFiles, table: TableSchema) -> pa.Table | None:
     if not files.has(table.name):
         return None
-    rows = files.read(table.name, table.schema, written)
-    validate_required(rows.column_names, table.name, files.day)  # type: ignore[attr-defined]
+    rows = files.read(table.name, table.schema)
+    validate_required(rows.column_names, table.name, files.day)
     return rows
 
 
 def _large(files: DayFiles, models: Sequence[str]) -> dict[str, Any]:
     """The tables that are read one batch at a time."""
     bins, bins_missing = _bins_of(files)
-    groups = _group_table(files, models) if files.has(GROUPS) else None
+    groups = None
+    if files.has(GROUPS):
+        groups = replace(GroupTable.stored("report", f"of {files.day}", files), known_models=tuple(models))
     return {"bins": bins, "bins_missing": bins_missing, "groups": groups}
 
 
@@ -189,31 +190,17 @@ def _bins_of(files: DayFiles) -> tuple[BinsByRule, str | None]:
     """The score bins over the whole day, and the reason if they are not read."""
     if not files.has("blocks"):
         return {}, None
-    if isinstance(files, ArrowFiles):
-        return score_bins(_batches(files)), None
-    if isinstance(files, SparkFolders):
-        return frame_bins(files.spark.read.parquet(files.folders["blocks"]))
-    return {}, None
+    rows = files.rows("blocks", ("model", "rule"))
+    return (score_bins(_batches(rows, files.day)), None) if isinstance(rows, ds.Dataset) else frame_bins(rows)
 
 
-def _batches(files: ArrowFiles) -> Iterator[pa.RecordBatch]:
+def _batches(rows: ds.Dataset, day: str) -> Iterator[pa.RecordBatch]:
     try:
-        reader = ds.ParquetFileFormat(dictionary_columns={"model", "rule"}, **CHECKED)
-        rows = ds.dataset(list(files.files["blocks"]), filesystem=files.store, format=reader)
         columns = [name for name in COLUMNS if name in rows.schema.names]
-        validate_required(columns, "blocks", files.day)
+        validate_required(columns, "blocks", day)
         yield from rows.scanner(columns=columns, filter=pc.field("slice") == ALL).to_batches()
     except (pa.ArrowException, OSError) as error:
-        raise unreadable(f"the table blocks of {files.day} cannot be read", error) from error
-
-
-def _group_table(files: DayFiles, models: Sequence[str]) -> GroupTable:
-    place = f"of {files.day}"  # type: ignore[attr-defined]
-    if isinstance(files, ArrowFiles):
-        table = GroupTable.of_files("report", place, files.store, files.files[GROUPS])
-    else:
-        table = GroupTable.held("report", files.spark.read.parquet(files.folders[GROUPS]), place)  # type: ignore[attr-defined]
-    return replace(table, known_models=tuple(models))
+        raise unreadable(f"the table blocks of {day} cannot be read", error) from error
 
 
 def with_report(

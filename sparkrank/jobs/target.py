@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from sparkrank.base.errors import InputError
 from sparkrank.inputs.day_marks import in_window, on_day
-from sparkrank.inputs.window import WINDOW, WINDOWS, Window
+from sparkrank.inputs.window import WINDOW, WINDOWS, Window, spans
+from sparkrank.schemas.tables import DAY_RUNS
 from sparkrank.tables.commit.output_folder import DAY
+from sparkrank.tables.stored.day_files import day_files
+from sparkrank.tables.stored.stored_days import READING_THREADS
 from sparkrank.tables.stored.stored_results import StoredResult, stored_result
 
 if TYPE_CHECKING:
@@ -56,6 +62,29 @@ class Target:
     def stored(self, spark: SparkSession | None, *, is_past: bool = False) -> StoredResult | None:
         """Its tables, or with ``is_past`` what later days are compared with; None if there are none."""
         return stored_result(self.folder, self.name, spark, self.column, is_past=is_past)
+
+    def outdated(self, run: Mapping[str, Any], spark: SparkSession | None) -> str | None:
+        """A sentence about the days of a window that were evaluated after its ``run`` merged them; None if none was.
+
+        Days that are gone or unreadable now are not evaluated. A window of earlier releases does not know its runs.
+        """
+        merged = {of_day["day"]: of_day for of_day in run.get(DAY_RUNS.name) or () if of_day is not None}
+        known = {*merged, *(run.get("days_missing") or ())} if self.is_window else set()
+        days = [day for day in self.window.days if day in known]
+
+        def is_changed(day: str) -> bool:
+            try:
+                files = day_files(on_day(self.output, day), day, (), spark)
+                return files.has("runs") and files.identity != merged.get(day)
+            except InputError:
+                return False
+
+        with ThreadPoolExecutor(READING_THREADS) as pool:
+            changed = [day for day, is_new in zip(days, pool.map(is_changed, days), strict=True) if is_new]
+        if not changed:
+            return None
+        was = "was" if len(changed) == 1 else "were"
+        return f"{spans(changed)} {was} evaluated after {self.name} was merged: merge the window again"
 
     def earlier(self, days: int) -> Target | None:
         """The same target, so many ``days`` earlier; None before the calendar begins."""

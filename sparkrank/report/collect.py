@@ -33,5 +33,6 @@ def report_data(tables: ReportTables) -> ReportData:
         None if tables.before is None else tables.before.name,
         **{name: section for name, section in made.items() if name in _FIELDS},
         missing=missing,
+        warnings=tuple(tables.warnings),
         more={name: section for name, section in made.items() if name not in _FIELDS and section},
     )

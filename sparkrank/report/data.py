@@ -377,6 +377,8 @@ class ReportData:
         For each section that is None, empty or without some models: the reason, and what to request.
     more : mapping
         The sections that are not fields of this class, by name.
+    warnings : tuple of str
+        Sentences about the tables as a whole: a day of a window that was evaluated again after the merge.
 
     The other fields are the sections. A section is None or an empty tuple if the tables lack its data.
     """
@@ -406,6 +408,7 @@ class ReportData:
     provenance: Provenance | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
     more: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     def section(self, name: str) -> Any:
         """The section called ``name``; None if the tables lack its data."""

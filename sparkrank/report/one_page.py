@@ -57,6 +57,7 @@ def _short(text: str) -> str:
 
 
 def _verdict(data: ReportData) -> Iterator[str]:
+    yield from (f"⚠ {_md_sentence(f'{warning}.')}" for warning in data.warnings)
     if data.verdict is None:
         return
     reason = data.verdict.accepted_reason

@@ -40,7 +40,7 @@ class ReportTables:
 
     ``run`` is the row of ``runs``, or what an evaluation knows about itself. ``baseline`` and ``level`` are used if the
     tables do not record them. ``bins`` are those of the table ``blocks``. ``missing`` has the reason for each missing
-    section.
+    section. ``warnings`` are sentences about the tables as a whole.
     """
 
     kind: ReportKind
@@ -60,6 +60,7 @@ class ReportTables:
     bins_missing: str | None = None
     groups: GroupTable | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
+    warnings: Sequence[str] = ()
 
     @cached_property
     def models(self) -> tuple[str, ...]:

@@ -53,18 +53,22 @@ class WindowResult(StoredTables):
 
 @dataclass(frozen=True)
 class BackfilledDay:
-    """A day of a backfill: ``result`` if it was evaluated, otherwise the ``reason`` why not."""
+    """A day of a backfill: ``result`` if it was evaluated, otherwise the ``reason`` why not.
+
+    ``stored`` are the verdicts that do not pass of a day that was there already; None if the spec has no gates.
+    """
 
     day: str
     state: Literal["evaluated", "there", "no input"]
     seconds: float = 0.0
     result: DayResult | None = None
     reason: str = ""
+    stored: Judgment | None = None
 
     @property
     def exit_code(self) -> int:
-        """The exit code of this day alone: 3 or 5 if its gates stop it."""
-        judgment = None if self.result is None else self.result.judgment
+        """The exit code of this day alone: 3 or 5 if its gates stop it and nobody has accepted it."""
+        judgment = self.stored if self.result is None else self.result.judgment
         return 0 if judgment is None else judgment.exit_code
 
 

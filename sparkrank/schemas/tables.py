@@ -493,7 +493,15 @@ FILES = TableColumn(
     "files",
     pa.list_(pa.struct([("table", TEXT), ("name", TEXT), ("rows", WHOLE), ("bytes", WHOLE), ("checksum", TEXT)])),
     "what the run has written before this table: `table`, `name` of the file, its `rows`, `bytes` and `checksum` "
-    "(SHA-256); null where the store of the output does not say. A merge refuses a folder that holds anything else",
+    "(SHA-256); null where the store of the output does not say. Every command that reads or copies a table refuses "
+    "one that holds anything else",
+)
+DAY_RUNS = TableColumn(
+    "day_runs",
+    pa.list_(pa.struct([("day", TEXT), ("run_id", TEXT), ("started_at", TEXT)])),
+    "for each of `days` the run whose states were merged, by its `run_id` and `started_at` in the table `runs` of the "
+    "day. If the day has another run now, `sparkrank gate` of the window ends with 4 and its report warns; null in "
+    "windows of earlier releases",
 )
 ATTEMPT = TableColumn(
     ATTEMPT_ID,
@@ -531,8 +539,8 @@ spec text: JSON: the spec, every default written out; `***` stands for what othe
         FILES,
     ),
     notes="""\
-Of a window, `days` and `days_missing` (lists of strings) stand in place of `lane`, `lane_reason`, `input` and
-`buckets`.""",
+Of a window, `days` and `days_missing` (lists of strings) and `day_runs` stand in place of `lane`, `lane_reason`, `input`
+and `buckets`. `day_runs` has, for each of `days`, the `run_id` and the `started_at` of the run whose states were merged.""",
 )
 WINDOW_RUNS = TableSchema(
     "runs",
@@ -542,6 +550,7 @@ WINDOW_RUNS = TableSchema(
         *columns("""\
 days texts: those that were merged
 days_missing texts: those that were not there"""),
+        DAY_RUNS,
         *(column for column in RUNS.columns if column.name in ("rows", "stages", "versions", "spec_hash", "spec")),
         *ACCEPTED,
         FILES,

@@ -89,7 +89,7 @@ def test_a_preset_is_printed_with_what_it_cannot_match(capsys: pytest.CaptureFix
 def test_anything_else_is_exit_1_with_a_sentence(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise RuntimeError("the disk is gone\nand more")
 
     monkeypatch.setattr("sparkrank.cli.options.load_spec", broken)

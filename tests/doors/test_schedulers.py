@@ -170,7 +170,7 @@ def test_a_document_of_an_unexpected_error_and_of_an_interrupt(
 ) -> None:
     for raised, code in ((RuntimeError("the disk is gone"), "unexpected"), (KeyboardInterrupt(), "interrupted")):
 
-        def fails(*_: object, raised: BaseException = raised) -> None:
+        def fails(*_: object, raised: BaseException = raised, **__: object) -> None:
             raise raised
 
         monkeypatch.setattr("sparkrank.cli.options.load_spec", fails)

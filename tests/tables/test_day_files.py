@@ -49,4 +49,6 @@ def test_what_arrow_cannot_open_is_left_to_spark_but_for_local_folders(monkeypat
             day_files.day_files(output, DAY, ["states"], spark)
         assert str(told.value) == f"the tables under {output} cannot be opened: no such library"
     found = day_files.day_files("hdfs://host/tables", DAY, ["states"], SPARK)
-    assert found == SparkFolders(DAY, SPARK, {"states": f"hdfs://host/tables/states/day={DAY}"})
+    assert found == SparkFolders(
+        DAY, SPARK, {name: f"hdfs://host/tables/{name}/day={DAY}" for name in ("runs", "states")}
+    )

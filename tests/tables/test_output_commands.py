@@ -11,6 +11,7 @@ from sparkrank.tables.commit import days
 from sparkrank.tables.commit.output_folder import OutputFolder
 from tests.support.commands import exit_code
 from tests.support.written_days import conf_of, write_day
+from tests.windows.week import spec_of, write_logs
 
 DAY, OTHER = "2026-11-19", "2026-11-18"
 WINDOW = f"{OTHER}..{DAY}"
@@ -105,3 +106,25 @@ def test_a_day_that_is_written_is_unlocked_by_force_alone(
         assert exit_code(*words, "--force") == 0
         assert capsys.readouterr().out == f"{place.lock(DAY)}\n"
         assert not place.lock(DAY).exists()
+
+
+def test_commands_that_read_or_move_stored_tables_alone_need_no_plugin(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nor the metrics that its module would register, as on a machine that only shows what others have evaluated."""
+    write_logs(tmp_path, DAY)
+    assert exit_code("evaluate", "--conf", spec_of(tmp_path, metrics=["ap"]), "--date", DAY) == 0
+    of_day = ("--conf", spec_of(tmp_path, metrics=["ap", "nowhere@3"], plugins=["no_such_module"]), "--date", DAY)
+    for words in (
+        ("path", *of_day),
+        ("export", *of_day, f"{tmp_path}/goal"),
+        ("report", *of_day, "--format", "md"),
+        ("clean", *of_day),
+        ("unlock", *of_day),
+    ):
+        assert exit_code(*words) == 0, words
+    assert (tmp_path / f"goal/metrics/day={DAY}").is_dir()
+    assert "| ap |" in capsys.readouterr().out
+    for command in ("evaluate", "gate", "plan", "validate"):
+        assert exit_code(command, *of_day) == 2
+        assert "there is no module no_such_module" in capsys.readouterr().err

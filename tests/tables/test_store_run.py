@@ -16,11 +16,12 @@ import pytest
 from pyarrow import fs
 
 from sparkrank.base.errors import InputError, SparkrankError, StoreError
+from sparkrank.schemas.tables import RUNS
 from sparkrank.sources.files import folders_in
 from sparkrank.tables.commit import days, manifests
 from sparkrank.tables.commit.links import Commit
 from sparkrank.tables.commit.manifests import StoreFolder
-from sparkrank.tables.stored.day_files import WrittenFile, day_files
+from sparkrank.tables.stored.day_files import day_files, whole_day
 from tests.support.commands import exit_code
 from tests.support.gcs_server import GcsServer, gcs_environment, gcs_server, gcs_with
 from tests.support.killed import Killed, counting
@@ -284,16 +285,30 @@ def test_the_command_without_spark_writes_and_reads_there(
 
 
 def test_a_file_that_is_not_the_runs_is_refused_there(store: fs.FileSystem) -> None:
+    """What is carried into another run stays listed as it was written."""
     output = f"s3://{BUCKET}/checked"
+
+    def runs(files: list[dict], attempt_id: str) -> pa.Table:
+        row = {"run_id": f"{DAY}-0", "status": "done", "attempt_id": attempt_id, "files": files}
+        return pa.Table.from_pylist([row], schema=RUNS.schema)
+
     with days.day_run(output, DAY) as run:
-        run.commit(tables_of(1, NAMES))
+        run.commit({**tables_of(1, ("metrics", "groups")), "runs": runs})
+    listed = whole_day(output, DAY)
+    with days.day_run(output, DAY) as run:
+        run.commit({"runs": runs}, run.keep_others(("runs",), listed))
+    assert whole_day(output, DAY) == sorted(listed, key=lambda file: file["table"])
     folder = f"{BUCKET}/checked/_runs/{DAY}.{run.attempt}/metrics"
-    written = {f"part-0-{run.attempt}.parquet": WrittenFile(1, 1, "0")}
-    with pytest.raises(InputError, match="where its run wrote 1: evaluate that day again"):
-        day_files(output, DAY, NAMES, None).read("metrics", SCHEMA, written)
-    pq.write_table(tables_of(2, NAMES)["metrics"], f"{folder}/other.parquet", filesystem=store)
-    with pytest.raises(InputError, match="holds a file that its run did not write"):
-        day_files(output, DAY, NAMES, None).read("metrics", SCHEMA, written)
+    (own,) = store.get_file_info(fs.FileSelector(folder))
+    with store.open_input_file(own.path) as opened:
+        content = bytearray(opened.read())
+    content[100] ^= 1
+    with store.open_output_stream(own.path) as opened:
+        opened.write(bytes(content))
+    for sentence in ("has other bytes in", "holds a file that its run did not write"):
+        with pytest.raises(InputError, match=f"the table metrics of {DAY} {sentence}"):
+            day_files(output, DAY, NAMES, None).read("metrics", SCHEMA)
+        store.copy_file(own.path, f"{folder}/other.parquet")
 
 
 def test_a_lost_answer_is_no_failure(store: fs.FileSystem, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -339,5 +354,5 @@ def test_a_day_of_a_release_without_manifests_keeps_its_tables(store: fs.FileSys
         pq.write_table(table, f"{BUCKET}/older/{name}/day={DAY}/part-0.parquet", filesystem=store)
     assert shown(output) == dict.fromkeys(NAMES, 1)
     with days.day_run(output, DAY) as run:
-        run.commit(tables_of(2, ("runs",)), run.keep_others(("runs",)))
+        run.commit(tables_of(2, ("runs",)), run.keep_others(("runs",), ()))
     assert shown(output) == copies(store, "older") == {"metrics": 1, "groups": 1, "runs": 2}

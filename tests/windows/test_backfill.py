@@ -120,7 +120,14 @@ def of_a_session(folder: Path) -> None:
     rewritten(folder, versions=json.dumps({"session": session}), run_id=run_id)
 
 
+def part(folder: Path, table: str, day: str = DAYS[0]) -> Path:
+    return one_file(folder / f"tables/{table}/day={day}")
+
+
 DAMAGES: dict[str, Callable[[Path], object]] = {
+    "an empty file": lambda folder: part(folder, "metrics").write_bytes(b""),
+    "the file of another day": lambda folder: shutil.copy(part(folder, "states", DAYS[1]), part(folder, "states")),
+    "a file more": lambda folder: shutil.copy(part(folder, "groups"), part(folder, "groups").with_name("x.parquet")),
     "without a file": lambda folder: one_file(folder / f"tables/groups/day={DAYS[0]}").unlink(),
     "without a table": lambda folder: (folder / f"tables/blocks/day={DAYS[0]}").unlink(),
     "of another version": lambda folder: rewritten(folder, run_id=f"{DAYS[0]}-000000000000"),
@@ -167,3 +174,32 @@ def test_the_exit_code_is_that_of_the_worst_day() -> None:
     for codes, worst in (([], 0), ([0, 0], 0), ([0, 5, 0], 5), ([5, 3, 0], 3), ([3, 5], 3), ([None, 5], 5)):
         days = [BackfilledDay(DAYS[0], "evaluated", result=results.get(code)) for code in codes]
         assert worst_code(days) == worst, codes
+
+
+def test_a_day_that_a_gate_stops_stops_the_same_command_again_until_it_is_accepted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_logs(tmp_path, *DAYS[:2])
+    gate = {"metric": "ndcg@5", "model": "production", "name": "floor"}
+    undecided = {**gate, "not_worse_than": "history", "undecided": "fail", "name": "history"}
+    for gates, code, words in (
+        ([{**gate, "min": 0.0}], 0, ()),
+        ([{**gate, "min": 0.0}, undecided], 5, ("undecided, which stops the day: history: ndcg@5, production: ",)),
+        ([{**gate, "min": 2.0}, undecided], 3, ("fail: floor: ndcg@5, production: ", "undecided, which stops")),
+    ):
+        conf = spec_of(tmp_path, metrics=["ndcg@5"], gates=gates)
+        for word in ("evaluated", "there already"):
+            assert exit_code(*many(conf, last=DAYS[1])) == code
+            told = capsys.readouterr().out
+            assert words_of(told) == dict.fromkeys(DAYS[:2], word)
+            assert all(told.count(sentence) == 2 for sentence in words)
+    for day, left in ((DAYS[0], 3), (DAYS[1], 0)):
+        assert exit_code("accept", "--conf", conf, "--date", day, "--reason", "known") == 0
+        capsys.readouterr()
+        assert exit_code(*many(conf, "--json", last=DAYS[1])) == left
+        days = json.loads(capsys.readouterr().out)["days"]
+        assert [of_day["exit_code"] for of_day in days] == [0, left]
+        assert [[check["accepted"] for check in of_day["gates"]] for of_day in days] == [
+            ["known"] * 2,
+            [None if left else "known"] * 2,
+        ]

@@ -194,7 +194,7 @@ def test_a_file_that_is_lost_or_another_is_refused(folder: Path, capsys, table: 
         ),
         (as_in_releases_before, f"where its run wrote {rows.num_rows}: evaluate"),
         (lambda: own.rename(own.with_name("other.parquet")), "other.parquet): remove it"),
-        (own.with_name("other.parquet").unlink, "there are no states of" if table == "states" else lost),
+        (own.with_name("other.parquet").unlink, f"the table {table} of {DAY} has lost its file {own.name}: evaluate"),
     ]
     if table == "runs":
         damages = [(cut, f"the table runs of {DAY} has 0 rows"), (own.unlink, lost)]

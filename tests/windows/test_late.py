@@ -1,14 +1,17 @@
-"""Windows in which a model or a slice starts late, has a gap, or is nowhere."""
+"""Windows in which a model or a slice starts late, has a gap, or is nowhere, and days that come after the merge."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from tests.support.commands import exit_code
+from tests.support.stored_files import one_file
 from tests.windows.week import (
     DAYS,
     VALUES,
@@ -164,3 +167,45 @@ def test_what_no_day_has_and_a_metric_that_a_day_lacks_are_refused(tmp_path: Pat
     ):
         for more in ([], ["--allow-missing"]):
             assert sentence in refused(capsys, *words(tmp_path, *more, **{"metrics": ["ap"], **changes}))
+
+
+def test_a_window_says_which_of_its_days_were_evaluated_after_the_merge(tmp_path: Path, capsys) -> None:
+    """Its gate and its acceptance are refused and its report warns. An accepted day is still the one merged."""
+    gates = [{"metric": "ap", "model": "production", "min": 2, "name": "floor"}]
+    asked: dict[str, Any] = {"metrics": ["ap"], "gates": gates}
+    conf = spec_of(tmp_path, **asked)
+    window = ("--conf", conf, "--from", DAYS[0], "--to", DAYS[2])
+    report = ("report", *window, "--out", f"{tmp_path}/report")
+
+    def evaluate_day(day: str) -> None:
+        write_log(tmp_path, impressions_of(day, 120), day)
+        assert exit_code("evaluate", "--conf", conf, "--date", day) == 3
+
+    def warned() -> list[bool]:
+        pages = []
+        for ending in ("md", "html", "json"):
+            assert exit_code(*report[:-1], f"{report[-1]}.{ending}") == 0
+            pages.append(sentence in (tmp_path / f"report.{ending}").read_text().replace("\\", ""))
+        return pages
+
+    evaluate_day(DAYS[0])
+    evaluate_day(DAYS[1])
+    assert exit_code("merge", *window, "--allow-missing") == 3
+    merged = window_table(tmp_path, "runs", WINDOW)["day_runs"][0]
+    stored = [pq.read_table(one_file(tmp_path / f"tables/runs/day={day}"), partitioning=None) for day in DAYS[:2]]
+    assert [(run["day"], run["run_id"]) for run in merged] == [
+        (day, runs["run_id"][0].as_py()) for day, runs in zip(DAYS, stored, strict=False)
+    ]
+    assert exit_code("accept", "--conf", conf, "--date", DAYS[0], "--reason", "known") == 0
+    sentence = "evaluated after"
+    assert (exit_code("gate", *window), warned()) == (3, [False] * 3)
+    for day, days, was in ((DAYS[2], DAYS[2], "was"), (DAYS[1], f"{DAYS[1]}..{DAYS[2]}", "were")):
+        evaluate_day(day)
+        sentence = f"{days} {was} evaluated after {WINDOW} was merged: merge the window again"
+        assert refused(capsys, "gate", *window) == f"sparkrank: {sentence}\n"
+        assert refused(capsys, "accept", *window, "--reason", "known") == f"sparkrank: {sentence}\n"
+        assert warned() == [True] * 3
+    assert exit_code("merge", *window) == exit_code("gate", *window) == 3
+    assert warned() == [False] * 3
+    shutil.rmtree(tmp_path / f"tables/_runs/{(tmp_path / 'tables/_days' / DAYS[1]).readlink().name}")  # kept no longer
+    assert exit_code("gate", *window) == 3

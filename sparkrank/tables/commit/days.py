@@ -9,11 +9,11 @@ wrote its tables.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
@@ -49,9 +49,10 @@ class DayRun(Protocol):
         writes, it keeps its old rows.
         """
 
-    def keep_others(self, names: Collection[str]) -> tuple[str, ...]:
+    def keep_others(self, names: Collection[str], listed: Sequence[dict[str, Any]]) -> tuple[str, ...]:
         """Take over the tables that the day shows now, except ``names``. Readers see none of them before the commit.
 
+        Their files, which the caller has checked, stay ``listed`` in ``runs`` as the run that wrote them listed them.
         Returns the names that the commit must be given: none if the commit replaces only the tables it is given.
         """
 
@@ -91,7 +92,7 @@ class _ReplacedRun:
     attempt: str
     folder: None = None
 
-    def keep_others(self, names: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002 - the others stay as they are
+    def keep_others(self, names: Collection[str], listed: Sequence[dict[str, Any]]) -> tuple[str, ...]:  # noqa: ARG002 - the others stay as they are
         return ()
 
     def commit(self, tables: Mapping[str, Table], written: Collection[str] = ()) -> None:

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,7 +53,10 @@ DEFAULT_COMMIT = Commit()
 
 @dataclass(frozen=True)
 class LinkedRun:
-    """The run ``attempt`` of a day, which a link will show. ``made`` are the folders that it made outside its own."""
+    """The run ``attempt`` of a day, which a link will show. ``made`` are the folders that it made outside its own.
+
+    ``known`` are the files that it took over, by table and name, as the run that wrote them listed them.
+    """
 
     place: OutputFolder
     day: str
@@ -61,6 +64,7 @@ class LinkedRun:
     lock: Lock
     how: Commit
     made: list[Path] = field(default_factory=list)
+    known: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -116,11 +120,12 @@ class LinkedRun:
         with suppress(OSError, SparkrankError):  # the day is committed: a failure from here on must not deny that
             sync_all([self.place.days])
 
-    def keep_others(self, names: Collection[str]) -> tuple[str, ...]:
+    def keep_others(self, names: Collection[str], listed: Sequence[dict[str, Any]]) -> tuple[str, ...]:
         shown = self.place.shown(self.day)
         kept = {} if shown is None else self.place.tables_of(shown)
         kept = {name: folder for name, folder in kept.items() if name not in names}
         self.take(kept)
+        self.known.update(((file["table"], file["name"]), file) for file in listed)
         return tuple(kept)
 
     def take(self, tables: Mapping[str, Path]) -> None:
@@ -139,7 +144,8 @@ class LinkedRun:
     def _files(self) -> list[dict[str, Any]]:
         """The files of each table in the folder, in order, as the row of the run in ``runs`` lists them."""
         return [
-            {
+            self.known.get((file.parent.name, file.name))
+            or {
                 "table": file.parent.name,
                 "name": file.name,
                 "rows": pq.read_metadata(file).num_rows,
@@ -211,22 +217,27 @@ def linked_run(output: Path, day: str, column: str, how: Commit) -> Iterator[Lin
         raise
 
 
-def export_day(source: OutputFolder, day: str, output: Path, before_commit: Callable[[], None]) -> bool:
-    """Copy ``day`` of ``source`` to ``output`` as well, in real folders; False if it is already there.
+def export_day(source: OutputFolder, day: str, output: Path, before_commit: Callable[[], None]) -> None:
+    """Copy ``day`` of ``source``, which shows a run, to ``output`` as well, in real folders.
 
-    Raises :class:`SparkrankError` if the day shows no run, and in the cases of :func:`linked_run`.
+    Raises :class:`SparkrankError` in the cases of :func:`linked_run`.
     """
     shown = source.shown(day)
     if shown is None:
         raise SparkrankError(f"{day} has no tables under {shorten(source.root)}")
-    tables, goal = source.tables_of(shown), OutputFolder(output, source.column)
-    there = goal.shown(day)
-    if there is not None and _sizes(goal.tables_of(there)) == _sizes(tables) and not unpublished(goal, there):
-        return False
+    tables = source.tables_of(shown)
     with linked_run(output, day, source.column, Commit(0, before_commit, plain=True)) as run:
         run.take(tables)
         run.commit({}, tables)
-    return True
+
+
+def is_exported(source: OutputFolder, day: str, output: Path) -> bool:
+    """Whether ``output`` shows the run of ``source`` that ``day`` shows, and all of its files."""
+    shown, goal = source.shown(day), OutputFolder(output, source.column)
+    there = goal.shown(day)
+    if shown is None or there is None or unpublished(goal, there):
+        return False
+    return _sizes(goal.tables_of(there)) == _sizes(source.tables_of(shown))
 
 
 def _sizes(tables: Mapping[str, Path]) -> dict[str, dict[str, int]]:

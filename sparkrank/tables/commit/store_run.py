@@ -8,8 +8,8 @@ that run. During its replacement a table is missing for a moment, or cannot be r
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StoreRun:
-    """The run ``attempt`` of ``day``, which replaces the manifest ``before``."""
+    """The run ``attempt`` of ``day``, which replaces the manifest ``before``.
+
+    ``known`` are the files that it took over, by table and name, as the run that wrote them listed them.
+    """
 
     place: StoreFolder
     day: str
@@ -34,6 +37,7 @@ class StoreRun:
     attempt: str
     before: Stored
     how: Commit
+    known: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
 
     @property
     def _run(self) -> str:
@@ -64,12 +68,13 @@ class StoreRun:
             reason = f"{self.day} is shown by its manifest, but {lack} ({shorten(first_line(error))})"
             raise StoreError(f"{reason}: run the day again") from error
 
-    def keep_others(self, names: Collection[str]) -> tuple[str, ...]:
+    def keep_others(self, names: Collection[str], listed: Sequence[dict[str, Any]]) -> tuple[str, ...]:
         kept = {table: folder for table, folder in self._shown().items() if table not in names}
         for table, folder in kept.items():
             for info in self.place.files(folder):
                 target = f"{self.place.root}/{RUNS_FOLDER}/{self._run}/{table}/{info.base_name}"
                 self.place.store.copy_file(info.path, target)
+        self.known.update(((file["table"], file["name"]), file) for file in listed)
         return tuple(kept)
 
     def _shown(self) -> dict[str, str]:
@@ -108,6 +113,9 @@ class StoreRun:
         """The files of a table that other processes wrote. Nobody read their bytes for a checksum."""
         listed = []
         for info in self.place.files(f"{RUNS_FOLDER}/{self._run}/{name}"):
+            if (name, info.base_name) in self.known:
+                listed.append(self.known[name, info.base_name])
+                continue
             rows = pq.read_metadata(info.path, filesystem=self.place.store).num_rows
             listed.append({"table": name, "name": info.base_name, "rows": rows, "bytes": info.size, "checksum": None})
         return listed

@@ -1,32 +1,49 @@
-"""The files of a day's tables, read by Arrow, or by Spark if only Spark knows the file system."""
+"""The one door to the files of stored days: each is compared with what its run wrote before a row of it is used.
+
+Arrow opens them, or Spark if only Spark knows the file system. The table ``runs`` lists the files of a run. What this
+process reads must have the bytes, by SHA-256, that are listed there: hashing takes 0.07 s for each 100 MB, about as
+long as reading all of its columns. What Spark reads, or was written without a checksum, must have the rows and bytes.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyarrow import fs
 
 from sparkrank.base.errors import InputError, unreadable
 from sparkrank.engines.spark.failures import reading_errors
+from sparkrank.schemas.tables import ACCEPTED, FILES, RUN_ID, RUNS, TIME
 from sparkrank.sources.files import file_system, visible_files, without_password
-from sparkrank.sources.integrity import SPARK_CHECKED
+from sparkrank.sources.integrity import CHECKED, SPARK_CHECKED
 from sparkrank.tables.commit.days import local_path, run_folders, shown_run, table_folders
 from sparkrank.tables.commit.output_folder import DAY, PLAIN
-from sparkrank.tables.stored.validation import ADVICE, validate_column_types, validate_utf8
+from sparkrank.tables.stored.validation import ADVICE, validate_column_types, validate_run, validate_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 _LOOKS = 5  # attempts to list folders twice alike while a run may move them (sparkrank.tables.commit.plain_folders)
+_PIECE = 1 << 20  # bytes hashed at a time
+_RUN = pa.schema(
+    [
+        RUNS.schema.field(name)
+        for name in (RUN_ID, "status", "started_at", FILES.name, *(column.name for column in ACCEPTED))
+    ]
+)
 
 
 class WrittenFile(NamedTuple):
@@ -40,21 +57,97 @@ class WrittenFile(NamedTuple):
 Written: TypeAlias = "Mapping[str, WrittenFile]"  # the files of a table, by name
 
 
-class DayFiles(Protocol):
-    """The tables of one day."""
+@dataclass(frozen=True)
+class DayFiles(ABC):
+    """The tables of one day. One that ``is_committed`` is shown by a link or a manifest: its run listed its files."""
+
+    day: str
+    is_committed: bool = field(default=False, kw_only=True)
 
     def has(self, name: str) -> bool:
-        """Whether the day has the table ``name``. Raises :class:`InputError` if its files cannot be read."""
+        """Whether the day has the table ``name``. Raises :class:`InputError` if it cannot be read or is lost."""
+        is_there = self._is_there(name)
+        if not is_there and (lost := sorted(self._written(name) or ())):
+            raise self._lost(name, lost[0])
+        return is_there
 
-    def names(self, name: str) -> set[str]:
-        """The names of the files of the table ``name``; empty if they cannot be listed."""
-
-    def read(self, name: str, schema: pa.Schema, written: Written | None = None) -> pa.Table:
+    @abstractmethod
+    def read(self, name: str, schema: pa.Schema) -> pa.Table:
         """The columns of ``schema`` that the table ``name`` has, with dictionary-encoded texts.
 
-        Raises :class:`InputError` if they cannot be read or differ from ``written``, and :class:`StoreError` if the
-        store fails.
+        Raises :class:`InputError` if they cannot be read or are not as written, :class:`StoreError` if the store fails.
         """
+
+    @abstractmethod
+    def rows(self, name: str, dictionaries: Sequence[str] = ()) -> ds.Dataset | DataFrame:
+        """The table ``name``, to be read in batches. Arrow encodes the columns ``dictionaries``. Raises as ``read``."""
+
+    @abstractmethod
+    def validate(self, name: str) -> None:
+        """Raise :class:`InputError` if the files of the table ``name`` are not those that the day's run wrote."""
+
+    @cached_property
+    def run(self) -> dict[str, Any]:
+        """The run of the day: its name, status, start, files and acceptance. Raises as :meth:`run_row`."""
+        run = self.run_row(_RUN)
+        if self.is_committed and run.get(FILES.name, []) is None:
+            raise InputError(f"the table runs of {self.day} has lost its list of files: {ADVICE}")
+        validate_run(run, [], self.day)
+        return run
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """The run that evaluated the day, as ``day_runs`` of a window names it. An acceptance does not change it."""
+        return {"day": self.day, **{name: str(self.run.get(name)) for name in (RUN_ID, "started_at")}}
+
+    def run_row(self, schema: pa.Schema) -> dict[str, Any]:
+        """The columns of ``schema`` in the row of ``runs``. Raises :class:`InputError` if there is not one row."""
+        if not self._is_there("runs"):
+            raise InputError(f"{self.day} has lost its table runs: {ADVICE}")
+        runs = _in_utc(self.read("runs", schema))
+        if runs.num_rows != 1:
+            raise InputError(f"the table runs of {self.day} has {runs.num_rows} rows, not one: {ADVICE}")
+        row: dict[str, Any] = runs.to_pylist()[0]
+        return row
+
+    @abstractmethod
+    def _is_there(self, name: str) -> bool:
+        """Whether there are files of the table ``name``."""
+
+    def _written(self, name: str) -> Written | None:
+        """The files of the table ``name`` as the day's run wrote them; None if nothing lists them."""
+        if name == "runs" or not (self.is_committed or self._is_there("runs")):
+            return None
+        return None if self._listed is None else self._listed.get(name, {})
+
+    @cached_property
+    def _listed(self) -> Mapping[str, Written] | None:
+        listed: dict[str, dict[str, WrittenFile]] = {}
+        if self.run.get(FILES.name) is None:
+            return None
+        for file in self.run[FILES.name]:
+            of_table = listed.setdefault(file["table"], {})
+            of_table[file["name"]] = WrittenFile(file["rows"], file.get("bytes"), file.get("checksum"))
+        return listed
+
+    def _validate_names(self, name: str, written: Written, there: Mapping[str, str]) -> None:
+        """Raise :class:`InputError` unless ``there``, files by name, are the files of ``written``."""
+        if others := sorted(there.keys() - written.keys()):
+            raise InputError(
+                f"the table {name} of {self.day} holds a file that its run did not write ({there[others[0]]}): remove "
+                f"it, or {ADVICE}"
+            )
+        if lost := sorted(written.keys() - there.keys()):
+            raise self._lost(name, lost[0])
+
+    def _lost(self, name: str, file: str) -> InputError:
+        return InputError(f"the table {name} of {self.day} has lost its file {file}: {ADVICE}")
+
+    def _validate_size(self, name: str, file: str, size: int, unit: str, written: int | None) -> None:
+        if written is not None and size != written:
+            raise InputError(
+                f"the table {name} of {self.day} has {size} {unit} in {file} where its run wrote {written}: {ADVICE}"
+            )
 
 
 def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession | None, column: str = DAY) -> DayFiles:
@@ -62,13 +155,14 @@ def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession |
 
     Raises :class:`InputError` if nothing opens the file system, and :class:`StoreError` if the store fails.
     """
+    names = sorted({*names, "runs"})
     try:
-        files = _opened(day, run_folders(output, day, names, column))
+        files = _of_run(output, day, names, column)
         for _ in range(_LOOKS - 1):
             shown = shown_run(output, day, column)
             if shown is None or not (shown / PLAIN).exists():
                 break
-            before, files = files, _opened(day, run_folders(output, day, names, column))
+            before, files = files, _of_run(output, day, names, column)
             if files == before:
                 break
         return files
@@ -78,43 +172,89 @@ def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession |
         return SparkFolders(day, spark, table_folders(output, day, names, column))
 
 
+def whole_day(
+    output: str, day: str, spark: SparkSession | None = None, column: str = DAY, tables: Collection[str] = ()
+) -> list[dict[str, Any]]:
+    """The files that the run of a stored ``day`` listed in ``runs``, each of them checked; empty if it listed none.
+
+    Raises :class:`InputError` if one is lost or another, or if a listed table or one of ``tables`` holds more.
+    """
+    listed = day_files(output, day, (), spark, column).run.get(FILES.name) or []
+    names = sorted({*tables, *(file["table"] for file in listed)})
+    files = day_files(output, day, names, spark, column)
+    for name in names:
+        files.validate(name)
+    return files.run.get(FILES.name) or []
+
+
 def files_of_run(folder: str, day: str, names: Sequence[str]) -> ArrowFiles:
-    """The files of the tables ``names`` that a run of ``day`` has written to its ``folder`` but not yet committed."""
+    """The files of the tables ``names`` that a run of ``day`` has written to its ``folder`` but not yet committed.
+
+    They are this process's own, and ``runs``, which lists them, is not there yet: nothing is compared.
+    """
+    names = [name for name in names if name != "runs"]
     return _opened(day, {name: f"{folder}/{name}" for name in names})
 
 
 @dataclass(frozen=True)
-class ArrowFiles:
+class ArrowFiles(DayFiles):
     """The files of each table on a file system that Arrow opens."""
 
-    day: str
     store: fs.FileSystem
     files: Mapping[str, tuple[str, ...]]
 
-    def has(self, name: str) -> bool:
-        return bool(self.files[name])
-
-    def names(self, name: str) -> set[str]:
-        return {file.rpartition("/")[2] for file in self.files[name]}
-
-    def read(self, name: str, schema: pa.Schema, written: Written | None = None) -> pa.Table:
-        if written is not None:
-            self._validate_written_files(name, written)
+    def read(self, name: str, schema: pa.Schema) -> pa.Table:
         tables = []
-        for file in self.files[name]:
-            as_written = None if written is None else written[file.rpartition("/")[2]]
-            try:
-                tables.append(self._table(name, schema, file, as_written))
-            except FileNotFoundError:
-                raise InputError(f"{self.day} was evaluated again while it was read: merge once more") from None
-            except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-                failure = f"the table {name} of {self.day} cannot be read from {file}"
-                raise unreadable(failure, error, advice=f" ({ADVICE})") from error
+        for file, written in self._files(name):
+            with self._reading(name, file):
+                tables.append(self._table(name, schema, file, written))
             validate_utf8(tables[-1], name, self.day)
         columns = {tuple(table.column_names) for table in tables}
         if len(columns) > 1:
             raise InputError(f"the table {name} of {self.day} has files of different columns: {ADVICE}")
         return pa.concat_tables(tables).unify_dictionaries()
+
+    def rows(self, name: str, dictionaries: Sequence[str] = ()) -> ds.Dataset:
+        self.validate(name)
+        reader = ds.ParquetFileFormat(dictionary_columns=set(dictionaries), **CHECKED)
+        with self._reading(name, self.files[name][0]):
+            return ds.dataset(list(self.files[name]), filesystem=self.store, format=reader)
+
+    def validate(self, name: str) -> None:
+        for file, written in self._files(name):
+            if written is None:
+                continue
+            with self._reading(name, file), self.store.open_input_file(file) as opened:
+                self._validate_size(name, file, opened.size(), "bytes", written.bytes)
+                if written.checksum is None:
+                    self._validate_size(name, file, pq.read_metadata(opened).num_rows, "rows", written.rows)
+                    continue
+                digest = hashlib.sha256()
+                while piece := opened.read(_PIECE):
+                    digest.update(piece)
+                self._validate_checksum(name, file, digest.hexdigest(), written.checksum)
+
+    def _is_there(self, name: str) -> bool:
+        return bool(self.files.get(name))
+
+    def _files(self, name: str) -> list[tuple[str, WrittenFile | None]]:
+        """The files of a table, each as its run wrote it, or None if nothing says so."""
+        there = {file.rpartition("/")[2]: file for file in self.files[name]}
+        written = self._written(name)
+        if written is not None:
+            self._validate_names(name, written, there)
+        return [(file, None if written is None else written[base]) for base, file in there.items()]
+
+    @contextmanager
+    def _reading(self, name: str, file: str) -> Iterator[None]:
+        """Turn errors about a file into errors about the day."""
+        try:
+            yield
+        except FileNotFoundError:
+            raise InputError(f"{self.day} was evaluated again while it was read: merge once more") from None
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            failure = f"the table {name} of {self.day} cannot be read from {file}"
+            raise unreadable(failure, error, advice=f" ({ADVICE})") from error
 
     def _table(self, name: str, schema: pa.Schema, file: str, written: WrittenFile | None) -> pa.Table:
         """The columns of ``schema`` in one file, which must match ``written``."""
@@ -126,8 +266,8 @@ class ArrowFiles:
             validate_column_types(columns, schema, name, self.day)
             if name == "runs" and metadata.num_rows != 1:
                 raise InputError(f"the table runs of {self.day} has {metadata.num_rows} rows, not one: {ADVICE}")
-            if written is not None and metadata.num_rows != written.rows:  # before any row is read
-                raise self._another(name, f"{metadata.num_rows} rows", file, written.rows)
+            if written is not None:  # before any row is read
+                self._validate_size(name, file, metadata.num_rows, "rows", written.rows)
             texts = [field.name for field in schema if pa.types.is_string(field.type) and field.name in columns.names]
             parquet = pq.ParquetFile(source, metadata=metadata, read_dictionary=texts, page_checksum_verification=True)
             return parquet.read([column for column in schema.names if column in columns.names])
@@ -136,57 +276,28 @@ class ArrowFiles:
         self, name: str, file: str, opened: pa.NativeFile, written: WrittenFile
     ) -> pa.NativeFile | pa.BufferReader:
         """The bytes of ``opened``, after checking that they are those the run wrote."""
-        if written.bytes is not None and opened.size() != written.bytes:
-            raise self._another(name, f"{opened.size()} bytes", file, written.bytes)
+        self._validate_size(name, file, opened.size(), "bytes", written.bytes)
         if written.checksum is None:
             return opened
         content = opened.read_buffer()
-        if hashlib.sha256(content).hexdigest() != written.checksum:
-            raise InputError(f"the table {name} of {self.day} has other bytes in {file} than its run wrote: {ADVICE}")
+        self._validate_checksum(name, file, hashlib.sha256(content).hexdigest(), written.checksum)
         return pa.BufferReader(content)
 
-    def _another(self, name: str, size: str, file: str, written: int) -> InputError:
-        return InputError(
-            f"the table {name} of {self.day} has {size} in {file} where its run wrote {written}: {ADVICE}"
-        )
-
-    def _validate_written_files(self, name: str, written: Written) -> None:
-        """Raise :class:`InputError` if a table's folder does not have exactly the files that the day's run wrote."""
-        there = {file.rpartition("/")[2]: file for file in self.files[name]}
-        if others := sorted(there.keys() - written.keys()):
-            raise InputError(
-                f"the table {name} of {self.day} holds a file that its run did not write ({there[others[0]]}): remove "
-                f"it, or {ADVICE}"
-            )
-        if lost := sorted(written.keys() - there.keys()):
-            raise InputError(f"the table {name} of {self.day} has lost its file {lost[0]}: {ADVICE}")
+    def _validate_checksum(self, name: str, file: str, checksum: str, written: str) -> None:
+        if checksum != written:
+            raise InputError(f"the table {name} of {self.day} has other bytes in {file} than its run wrote: {ADVICE}")
 
 
 @dataclass(frozen=True)
-class SparkFolders:
-    """The folder of each table on a file system that Spark opens. Reading takes a small job per day and table."""
+class SparkFolders(DayFiles):
+    """The folder of each table on a file system that Spark opens. Reading takes small jobs for each day and table."""
 
-    day: str
     spark: SparkSession
     folders: Mapping[str, str]
 
-    def has(self, name: str) -> bool:
-        from pyspark.errors import AnalysisException
-
+    def read(self, name: str, schema: pa.Schema) -> pa.Table:
+        frame = self.rows(name)
         with self._reading_errors(name):
-            try:
-                return bool(self.spark.read.parquet(self.folders[name]).columns)
-            except AnalysisException as error:
-                if (error.getCondition() or "").startswith(("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")):
-                    return False
-                raise
-
-    def names(self, name: str) -> set[str]:  # noqa: ARG002 - Spark does not list files
-        return set()
-
-    def read(self, name: str, schema: pa.Schema, written: Written | None = None) -> pa.Table:  # noqa: ARG002 - None
-        with self._reading_errors(name):
-            frame = self.spark.read.options(**SPARK_CHECKED).parquet(self.folders[name])
             rows = frame.select([column for column in schema.names if column in frame.columns]).toArrow()
         validate_column_types(rows.schema, schema, name, self.day)
         for index, column in enumerate(rows.column_names):
@@ -195,14 +306,54 @@ class SparkFolders:
         validate_utf8(rows, name, self.day)
         return rows.unify_dictionaries()
 
+    def rows(self, name: str, dictionaries: Sequence[str] = ()) -> DataFrame:  # noqa: ARG002 - Spark has none
+        self.validate(name)
+        with self._reading_errors(name):
+            return self._frame(name)
+
+    def validate(self, name: str) -> None:
+        written = self._written(name)
+        if written is None:
+            return
+        with self._reading_errors(name):  # no column is read: Spark counts the rows in the footers
+            files = self._frame(name).groupBy("_metadata.file_path", "_metadata.file_name", "_metadata.file_size")
+            there = {base: (path, size, rows) for path, base, size, rows in files.count().collect()}
+        with_rows = {base: file for base, file in written.items() if file.rows or base in there}
+        self._validate_names(name, with_rows, {base: path for base, (path, _, _) in there.items()})
+        for base, (path, size, rows) in there.items():
+            self._validate_size(name, path, size, "bytes", written[base].bytes)
+            self._validate_size(name, path, rows, "rows", written[base].rows)
+
+    def _frame(self, name: str) -> DataFrame:
+        return self.spark.read.options(**SPARK_CHECKED).parquet(self.folders[name])
+
+    def _is_there(self, name: str) -> bool:
+        from pyspark.errors import AnalysisException
+
+        with self._reading_errors(name):
+            try:
+                return bool(self._frame(name).columns)
+            except AnalysisException as error:
+                if (error.getCondition() or "").startswith(("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")):
+                    return False
+                raise
+
     def _reading_errors(self, name: str) -> AbstractContextManager[None]:
         return reading_errors(self.folders[name], f"table {name}", f"table {name} of {self.day}")
 
 
-def _opened(day: str, folders: Mapping[str, str]) -> ArrowFiles:
+def _of_run(output: str, day: str, names: Sequence[str], column: str) -> ArrowFiles:
+    """The files of the run that the day shows, or of the tables themselves where nothing names a run."""
+    folders = run_folders(output, day, names, column)
+    is_committed = shown_run(output, day, column) is not None or folders != table_folders(output, day, names, column)
+    return _opened(day, folders, is_committed=is_committed)
+
+
+def _opened(day: str, folders: Mapping[str, str], *, is_committed: bool = False) -> ArrowFiles:
     opened = {name: file_system(folder) for name, folder in folders.items()}
     (store, _), *_ = opened.values()
-    return ArrowFiles(day, store, {name: _files(*place) for name, place in opened.items()})
+    files = {name: _files(*place) for name, place in opened.items()}
+    return ArrowFiles(day, store, files, is_committed=is_committed)
 
 
 def _files(store: fs.FileSystem, folder: str) -> tuple[str, ...]:
@@ -210,3 +361,13 @@ def _files(store: fs.FileSystem, folder: str) -> tuple[str, ...]:
         return tuple(visible_files(store, folder, folder.count("/") + 1))
     except NotADirectoryError:
         return ()
+
+
+def _in_utc(table: pa.Table) -> pa.Table:
+    """``table`` with timestamps of one type, whoever wrote them. Those without a time zone are taken as UTC."""
+    for index, column in enumerate(table.schema):
+        if pa.types.is_timestamp(column.type):
+            instants = table[column.name].cast(pa.timestamp("us", column.type.tz))
+            instants = instants.cast(TIME) if column.type.tz else pc.assume_timezone(instants, "UTC")
+            table = table.set_column(index, column.name, instants)
+    return table

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,12 +13,11 @@ import pyarrow.compute as pc
 from sparkrank.base.errors import InputError, StateError
 from sparkrank.inputs.day_marks import on_day
 from sparkrank.metrics import Plan
-from sparkrank.schemas.tables import FILES, PART, RUN_ID, RUNS, SIZE_NUMBERS, STATES, TIME, schema_of
+from sparkrank.schemas.tables import PART, RUN_ID, SIZE_NUMBERS, STATES, schema_of
 from sparkrank.states import Partials
 from sparkrank.states.distributions import COARSE, EXACT
 from sparkrank.states.forms import COUNT_FORM, DISTRIBUTION_FORM, SMALL_FORMS, STATE_KEY, StateForm, large_forms
-from sparkrank.tables.commit.days import shown_run
-from sparkrank.tables.stored.day_files import DayFiles, Written, WrittenFile, day_files
+from sparkrank.tables.stored.day_files import DayFiles, day_files
 from sparkrank.tables.stored.required_states import DayCoverage, asked_slices, required_states
 from sparkrank.tables.stored.validation import ADVICE, validate_run, validate_unique_keys
 
@@ -31,7 +30,6 @@ READING_THREADS = 8  # reading spends half of its time waiting for the disk or t
 _TABLES = ("states", "runs", *(form.kind for form in large_forms(weighted=False)))
 SLICE_VALUE = "slice_value"
 DISTRIBUTION_RULES = {str(EXACT), str(COARSE)}  # the rules of tables of distributions
-_RUN = pa.schema(map(RUNS.schema.field, (RUN_ID, "status", FILES.name)))
 _TEXTS = [field.name for field in STATES.schema if field.type == pa.string() and field.name != RUN_ID]
 
 
@@ -41,7 +39,6 @@ class StoredDay:
 
     day: str
     files: DayFiles
-    is_linked: bool = False  # whether a link shows the day, so that its run must have listed the files
 
     def read(self, plan: Plan, source: str) -> tuple[dict[str, pa.Table], DayCoverage]:
         """The states that ``plan`` requires, by kind, and what the day covers.
@@ -49,8 +46,8 @@ class StoredDay:
         Raises :class:`StateError` if states do not match the plan, and :class:`InputError` if files are incomplete or
         damaged.
         """
-        run = stored_run(self.files, self.day, _RUN, is_linked=self.is_linked)
-        states = self.files.read("states", STATES.schema, written_by(run).get("states"))
+        run = self.files.run
+        states = self.files.read("states", STATES.schema)
         run_ids = pc.unique(states[RUN_ID]).to_pylist() if RUN_ID in states.column_names else []
         validate_run(run, run_ids, self.day)
         self._with(states, [*_TEXTS, "version"], "states")
@@ -70,16 +67,16 @@ class StoredDay:
                 expected = pc.sum(self._with(series, sizes, "states")["n_blocks"]).as_py()
                 if expected:
                     names = series["name"].unique().to_pylist()
-                    kinds[form.kind] = self._large(form, plan, names, expected, run)
+                    kinds[form.kind] = self._large(form, plan, names, expected)
         return kinds, covered
 
-    def _large(self, form: StateForm, plan: Plan, names: list[str], expected: int, run: dict[str, Any]) -> pa.Table:
+    def _large(self, form: StateForm, plan: Plan, names: list[str], expected: int) -> pa.Table:
         """The ``expected`` rows for ``names`` and for the plan's models and slices, from the form's own table."""
         if not self.files.has(form.kind):
             raise InputError(f"{self.day} has lost its table {form.kind}: {ADVICE}")
-        rows = self.files.read(form.kind, form.schema, written_by(run).get(form.kind))
+        rows = self.files.read(form.kind, form.schema)
         run_id = (rows.schema.metadata or {}).get(RUN_ID.encode())  # days of earlier releases did not record it
-        validate_run(run, [] if run_id is None else [run_id.decode(errors="replace")], self.day, form.kind)
+        validate_run(self.files.run, [] if run_id is None else [run_id.decode(errors="replace")], self.day, form.kind)
         rows = self._with(rows, form.columns, form.kind)
         whose = (("model", plan.models), ("slice", asked_slices(plan)), (form.key[STATE_KEY.index("name")], names))
         for column, requested in whose:
@@ -107,47 +104,11 @@ class StoredDay:
         return table
 
 
-def written_by(run: Mapping[str, Any]) -> Mapping[str, Written]:
-    """The files of each table, by name, as the ``run`` of a day wrote them; empty if the run did not list them."""
-    written: dict[str, dict[str, WrittenFile]] = {}
-    if run.get(FILES.name) is None:
-        return {}
-    for file in run[FILES.name]:
-        of_table = written.setdefault(file["table"], {})
-        of_table[file["name"]] = WrittenFile(file["rows"], file.get("bytes"), file.get("checksum"))
-    return {name: written.get(name, {}) for name in (*_TABLES, *written)}
-
-
-def stored_run(files: DayFiles, day: str, schema: pa.Schema, *, is_linked: bool = False) -> dict[str, Any]:
-    """The row of the table ``runs`` of ``day``; a run that ``is_linked`` must have listed its files."""
-    if not files.has("runs"):
-        raise InputError(f"{day} has lost its table runs: {ADVICE}")
-    runs = _in_utc(files.read("runs", schema))
-    if runs.num_rows != 1:
-        raise InputError(f"the table runs of {day} has {runs.num_rows} rows, not one: {ADVICE}")
-    run: dict[str, Any] = runs.to_pylist()[0]
-    if is_linked and run.get(FILES.name, []) is None:
-        raise InputError(f"the table runs of {day} has lost its list of files: {ADVICE}")
-    return run
-
-
-def _in_utc(table: pa.Table) -> pa.Table:
-    """``table`` with timestamps of one type, whoever wrote them. Those without a time zone are taken as UTC."""
-    for index, field in enumerate(table.schema):
-        if pa.types.is_timestamp(field.type):
-            instants = table[field.name].cast(pa.timestamp("us", field.type.tz))
-            instants = instants.cast(TIME) if field.type.tz else pc.assume_timezone(instants, "UTC")
-            table = table.set_column(index, field.name, instants)
-    return table
-
-
 def find_days(output: str, days: Sequence[str], spark: SparkSession | None = None) -> list[StoredDay]:
     """The ``days`` that have states under ``output``, a path with placeholders; ``spark`` reads what Arrow cannot."""
 
     def stored(day: str) -> StoredDay:
-        folder = on_day(output, day)
-        is_linked = shown_run(folder, day) is not None
-        return StoredDay(day, day_files(folder, day, _TABLES, spark), is_linked)
+        return StoredDay(day, day_files(on_day(output, day), day, _TABLES, spark))
 
     with ThreadPoolExecutor(READING_THREADS) as pool:
         candidates = list(pool.map(stored, days))

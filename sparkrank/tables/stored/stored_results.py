@@ -14,11 +14,9 @@ from sparkrank.gates.facts import COMPARED, DayOutcome
 from sparkrank.gates.register import KINDS
 from sparkrank.gates.rules import Cell
 from sparkrank.gates.verdicts import VerdictKey
-from sparkrank.schemas.tables import ACCEPTED, FILES, FROM_NOW_ON, GATES, METRICS, RUN_ID, RUNS, WINDOW_RUNS
-from sparkrank.tables.commit.days import shown_run
+from sparkrank.schemas.tables import ACCEPTED, FROM_NOW_ON, GATES, METRICS, RUN_ID, RUNS, WINDOW_RUNS
 from sparkrank.tables.commit.output_folder import DAY
 from sparkrank.tables.stored.day_files import DayFiles, day_files
-from sparkrank.tables.stored.stored_days import stored_run, written_by
 from sparkrank.tables.stored.validation import validate_required, validate_results, validate_run
 
 if TYPE_CHECKING:
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
 
 _TABLES = ("metrics", "comparisons", "gates", "runs")
 ACCEPTED_NAMES = tuple(column.name for column in ACCEPTED)
-_RUN = pa.schema([RUNS.schema.field(name) for name in (RUN_ID, "status", FILES.name, *ACCEPTED_NAMES)])
 # The columns read for a day to compare with: its values, its failed gates, and what a person accepted.
 _NUMBERS = ("value", "ci_low", "ci_high", "stderr", "interval", "n_groups", "n_undefined", "definition")
 _VALUES = pa.schema([METRICS.schema.field(name) for name in (*Cell._fields, *_NUMBERS, RUN_ID)])
@@ -119,19 +116,15 @@ def stored_result(
     files = day_files(output, name, _TABLES, spark, column)
     if not files.has("metrics"):
         return None
-    is_linked = column == DAY and shown_run(output, name, column) is not None
-    return result_in(files, name, stored_run(files, name, _RUN, is_linked=is_linked), is_past=is_past)
+    return result_in(files, name, files.run, is_past=is_past)
 
 
 def result_in(files: DayFiles, name: str, run: dict[str, Any], *, is_past: bool = False) -> StoredResult:
     """The tables of ``name`` in ``files``; raises :class:`InputError` if its ``run`` did not write them."""
-    written = written_by(run)
     schemas = {"metrics": METRICS.whole_schema, "comparisons": COMPARED, "gates": GATES.schema}
     if is_past:
         schemas = {"metrics": _VALUES, "gates": _VERDICTS}
-    tables = {
-        table: files.read(table, schema, written.get(table)) for table, schema in schemas.items() if files.has(table)
-    }
+    tables = {table: files.read(table, schema) for table, schema in schemas.items() if files.has(table)}
     for table, rows in tables.items():
         validate_required(rows.column_names, table, name)
         validate_results(rows, table, name)
@@ -143,9 +136,9 @@ def result_in(files: DayFiles, name: str, run: dict[str, Any], *, is_past: bool 
 
 def run_row(output: str, name: str, spark: SparkSession | None = None, column: str = DAY) -> dict[str, Any]:
     """The whole row of ``runs`` for a stored day or window."""
-    return whole_run(day_files(output, name, ("runs",), spark, column), name, column)
+    return whole_run(day_files(output, name, (), spark, column), column)
 
 
-def whole_run(files: DayFiles, name: str, column: str = DAY) -> dict[str, Any]:
+def whole_run(files: DayFiles, column: str = DAY) -> dict[str, Any]:
     """The whole row of ``runs`` in ``files``; raises :class:`InputError` if there is none."""
-    return stored_run(files, name, (RUNS if column == DAY else WINDOW_RUNS).schema)
+    return files.run_row((RUNS if column == DAY else WINDOW_RUNS).schema)

@@ -1,15 +1,19 @@
-"""``sparkrank init`` and ``sparkrank schema``: a first spec, and the schema by which editors check and complete one."""
+"""``sparkrank init``, ``schema`` and ``validate``: a first spec, and what checks it, for editors and people."""
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import resources
 from pathlib import Path
 
 import click
+import yaml
 
 from sparkrank.base.errors import SpecError, escape, shorten, writing_errors
-from sparkrank.cli.answers import answer, answer_page
-from sparkrank.cli.options import DEBUG
+from sparkrank.cli.answers import answer, answer_line, answer_page
+from sparkrank.cli.options import DEBUG, day_option, spec_options
+from sparkrank.config import Spec
+from sparkrank.run.day_request import places_of, resolve_day
 
 STARTER = "starter.yaml"  # in the package sparkrank.config
 
@@ -41,3 +45,16 @@ def schema() -> None:
     from sparkrank.config.json_schema import spec_schema, spec_schema_text
 
     answer_page(spec_schema_text, spec_schema)
+
+
+@click.command()
+@spec_options
+@day_option("--date", "day", "Print what is read and written for this day, too.")
+def validate(spec: Spec, day: str | None) -> None:
+    """Check a spec without reading any input, and print it with every default written out."""
+    places = [] if day is None and spec.day is None else places_of(spec, resolve_day(spec, day))
+    answer_page(
+        lambda: yaml.safe_dump(spec.resolved(), sort_keys=False), lambda: {"spec": spec.resolved(), "places": places}
+    )
+    for place in places:  # as comments, so that the output is still a spec
+        answer_line(partial("# {}".format, place))

@@ -148,7 +148,7 @@ def _print_version(context: click.Context, option: click.Parameter, is_given: bo
         from sparkrank import native  # slow to import
 
         loops = "compiled" if native.COMPILED else "in numpy"
-        click.echo(f"sparkrank, version {__version__}, loops {loops}")
+        tell(f"sparkrank, version {__version__}, loops {loops}")
         context.exit()
 
 

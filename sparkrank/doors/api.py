@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sparkrank.base.errors import MOST_SENTENCE, SpecError, shorten, without_secrets
+from sparkrank.base.errors import MOST_SENTENCE, SpecError, short_traceback, shorten
 from sparkrank.doors.keywords import INPUT_DEFAULTS, InputOptions, with_options
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.request import Request
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from sparkrank.sources.in_memory import Rows
 
 
+@short_traceback
 @with_options(InputOptions, INPUT_DEFAULTS)
-@without_secrets()
 def evaluate(
     impressions: Rows,
     metrics: Sequence[str | Metric],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -25,7 +26,9 @@ def init(file: str) -> None:
     """Write a commented spec to FILE (sparkrank.yaml), to be filled in; a file that is there stays as it is."""
     if not file.strip():
         raise SpecError("FILE is empty: name the file that the spec is written to")
+    named = escape(shlex.quote(file))
     text = resources.files("sparkrank.config").joinpath(STARTER).read_text(encoding="utf-8")
+    text = text.replace("sparkrank.yaml", named)
     with writing_errors(f"the spec {shorten(file)}"):
         try:
             with Path(file).open("x", encoding="utf-8") as written:
@@ -34,7 +37,7 @@ def init(file: str) -> None:
             raise SpecError(f"{shorten(file)} is there already: name another file, or remove it") from None
         except FileNotFoundError:
             raise SpecError(f"there is no folder for {shorten(file)}: make it first, or name another file") from None
-    text = f"Written: {escape(file)}\nCheck it with: sparkrank validate --conf {escape(file)}"
+    text = f"Written: {escape(file)}\nCheck it with: sparkrank validate --conf {named}"
     answer(lambda: text, lambda: {"path": file})
 
 

@@ -28,7 +28,7 @@ from sparkrank.tables.rows.lookup import has_metric, text_of, value_of
 from sparkrank.tables.rows.pandas_types import with_whole_numbers
 from sparkrank.tables.rows.quality import quality_table
 from sparkrank.tables.rows.results import NO_ORIGIN, Origin
-from sparkrank.text.notebook import evaluation_html, evaluation_text
+from sparkrank.text.notebook import evaluation_html, evaluation_text, show_tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,6 +96,9 @@ class Evaluation:
     session: SparkSession | None = None
     preset: Preset | None = None
     origin: Origin = NO_ORIGIN
+
+    def __post_init__(self) -> None:
+        show_tables()
 
     def __repr__(self) -> str:
         return evaluation_text(self.table, self._heading)
@@ -283,7 +286,7 @@ class Evaluation:
         model: str | None = None,
         slice: str | None = None,  # noqa: A002 - the name that the tables have for it
     ) -> LayerChart:
-        """A chart of the report. A notebook displays it, and its ``save`` writes SVG, PNG or PDF.
+        """A chart of the report. A notebook displays it without a network, and its ``save`` writes SVG, PNG or PDF.
 
         Parameters
         ----------
@@ -311,8 +314,8 @@ class Evaluation:
         >>> log = pa.table({"user": ["a", "a", "b"], "score": [0.9, 0.5, 0.7], "click": [0, 1, 1],
         ...                 "country": ["de", "de", "fr"]})
         >>> ev = sr.evaluate(log, ["rr"], group="user", score="score", label="click", slices=["country"])
-        >>> type(ev.plot("slices", metric="rr")).__name__
-        'LayerChart'
+        >>> ev.plot("slices", metric="rr")._repr_mimebundle_()["image/svg+xml"][:4]  # what a notebook shows
+        '<svg'
         """
         from sparkrank.report.page import require_extra
 

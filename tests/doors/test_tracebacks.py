@@ -31,6 +31,7 @@ NEAR: dict[str, Callable[[], object]] = {
     "value": lambda: EV["auc"],
     "compare": lambda: EV.compare("z"),
     "report": lambda: EV.report("x.y"),
+    "write": lambda: EV.write("/nowhere", day="today"),
     "plot": lambda: EV.plot("rox"),
     "parse": lambda: sr.Metric.parse("ndgc"),
     "register": lambda: sr.register(5),  # type: ignore[type-var]

@@ -1,33 +1,38 @@
 """sparkrank: offline evaluation of recommenders, search and ads, on Spark.
 
-Importing it imports no pyspark and starts nothing.
+Importing it imports nothing else and starts nothing: a name brings its module when it is first used (PEP 562).
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from sparkrank._version import __version__
-from sparkrank.base.errors import (
-    InputError,
-    MetricError,
-    SparkrankError,
-    SpecError,
-    StateError,
-    StoreError,
-    UnknownResultError,
-)
-from sparkrank.comparison.run_comparison import RunComparison
-from sparkrank.doors.api import evaluate
-from sparkrank.doors.compare_api import compare_runs, decompose, movers
-from sparkrank.doors.explain_api import explain
-from sparkrank.metrics import (
-    CatalogueMetric,
-    Definitions,
-    GroupMetric,
-    HistogramMetric,
-    Metric,
-    PooledMetric,
-    register,
-)
-from sparkrank.results.evaluation import Evaluation
-from sparkrank.results.explanation import Explanation
+
+if TYPE_CHECKING:
+    from sparkrank.base.errors import (
+        InputError,
+        MetricError,
+        SparkrankError,
+        SpecError,
+        StateError,
+        StoreError,
+        UnknownResultError,
+    )
+    from sparkrank.comparison.run_comparison import RunComparison
+    from sparkrank.doors.api import evaluate
+    from sparkrank.doors.compare_api import compare_runs, decompose, movers
+    from sparkrank.doors.explain_api import explain
+    from sparkrank.metrics import (
+        CatalogueMetric,
+        Definitions,
+        GroupMetric,
+        HistogramMetric,
+        Metric,
+        PooledMetric,
+        register,
+    )
+    from sparkrank.results.evaluation import Evaluation
+    from sparkrank.results.explanation import Explanation
 
 __all__ = [
     "CatalogueMetric",
@@ -54,6 +59,30 @@ __all__ = [
     "movers",
     "register",
 ]
+
+_NAMES = {
+    "sparkrank.base.errors": (
+        *("InputError", "MetricError", "SparkrankError", "SpecError", "StateError", "StoreError", "UnknownResultError"),
+    ),
+    "sparkrank.comparison.run_comparison": ("RunComparison",),
+    "sparkrank.doors.api": ("evaluate",),
+    "sparkrank.doors.compare_api": ("compare_runs", "decompose", "movers"),
+    "sparkrank.doors.explain_api": ("explain",),
+    "sparkrank.metrics": (
+        *("CatalogueMetric", "Definitions", "GroupMetric", "HistogramMetric", "Metric", "PooledMetric", "register"),
+    ),
+    "sparkrank.results.evaluation": ("Evaluation",),
+    "sparkrank.results.explanation": ("Explanation",),
+}
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
+
+if not TYPE_CHECKING:  # or a type checker would take every name for one of ours
+
+    def __getattr__(name: str) -> object:
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(_MODULES[name]), name)
+        return value
 
 
 def __dir__() -> list[str]:

@@ -13,6 +13,8 @@ import reprlib
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import wraps
+from typing import Any, TypeVar
 
 from sparkrank.base.redaction import redact
 
@@ -33,6 +35,11 @@ _DETAIL = re.compile(r"\.? Detail: Python exception: ")
 # The most letters of a value in a sentence, of a list of names, and of a whole sentence.
 MOST_SHOWN, MOST_LISTED, MOST_SENTENCE = 200, 600, 1500
 _MOST_CLEANED = 16_000  # letters that are searched for secrets; the middle of a longer text is never shown anyway
+
+
+TRACEBACK = "SPARKRANK_TRACEBACK"  # 1 in the environment: errors keep the traceback of what happened inside
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Few(reprlib.Repr):
@@ -78,6 +85,13 @@ class SparkrankError(Exception):
 
     def __init__(self, sentence: object = "") -> None:
         super().__init__(shorten(sentence, MOST_SENTENCE))
+
+    @property
+    def _render_traceback_(self) -> Callable[[], list[str]]:
+        """What IPython shows in place of a traceback: one line. Without this attribute it shows its own."""
+        if os.environ.get(TRACEBACK) == "1":
+            raise AttributeError
+        return lambda: [f"{type(self).__name__}: {self}"]
 
 
 class SpecError(SparkrankError):
@@ -254,6 +268,26 @@ def without_secrets() -> Iterator[None]:
         if _is_clean(error):
             raise
         raise _stand_in(error) from None
+
+
+def short_traceback(function: F) -> F:
+    """Let a :class:`SparkrankError` leave the public ``function`` without inner frames and causes, and without secrets.
+
+    Its sentence says what was wrong, so that the line of the caller is all that a traceback can add. The whole is kept
+    where ``SPARKRANK_TRACEBACK`` is 1.
+    """
+
+    @wraps(function)
+    def called(*arguments: Any, **named: Any) -> Any:
+        try:
+            with without_secrets():
+                return function(*arguments, **named)
+        except SparkrankError as error:
+            if os.environ.get(TRACEBACK) == "1":
+                raise
+            raise error.with_traceback(None) from None
+
+    return called  # type: ignore[return-value] # it takes and gives the same
 
 
 def _clean_chain(error: BaseException, seen: set[int]) -> None:

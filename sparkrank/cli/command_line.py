@@ -15,69 +15,19 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from importlib import import_module
 
 import click
-import yaml
 
-from sparkrank import native
 from sparkrank._version import __version__
-from sparkrank.base.errors import MOST_SENTENCE, SparkrankError, SpecError, did_you_mean, escape, itemize, shorten
-from sparkrank.base.redaction import shown_url
-from sparkrank.cli.answers import (
-    answer,
-    answer_line,
-    answer_page,
-    backfill_document,
-    day_document,
-    declaration_document,
-    judgment_document,
-    preset_document,
-    table_document,
-    window_document,
-)
-from sparkrank.cli.backfill_text import backfill_text, backfilled_text
-from sparkrank.cli.compare import compare
-from sparkrank.cli.explain import explain
-from sparkrank.cli.invocation import Invocation, after_commit
-from sparkrank.cli.movers import movers
-from sparkrank.cli.options import PLUGIN, REMOVED_OPTIONS, asked_stages, day_option, form_options, spec_options
-from sparkrank.cli.output import clean, export, path, unlock
-from sparkrank.cli.planning import plan
-from sparkrank.cli.report import report
-from sparkrank.cli.starting import init, schema
-from sparkrank.cli.stored import NamedDays, stored_options
-from sparkrank.config import Spec
+from sparkrank.base.errors import MOST_SENTENCE, SparkrankError, SpecError, shorten
+from sparkrank.cli.invocation import Invocation
 from sparkrank.engines.crew import are_left
-from sparkrank.engines.lanes import needs_session
 from sparkrank.engines.spark.failures import reason_of
-from sparkrank.gates.chance import records_of
-from sparkrank.gates.judgment import Judgment
-from sparkrank.inputs.window import Window, spans
-from sparkrank.jobs.backfill import backfill, worst_code
-from sparkrank.jobs.evaluate_job import evaluate_day
-from sparkrank.jobs.gate_job import VerdictPatterns, accept_stored, gate_stored, replay_days, replayed_window
-from sparkrank.jobs.merge_job import merge_days
-from sparkrank.metrics import CATALOG, Metric, find_preset
-from sparkrank.metrics.metric import Declaration
-from sparkrank.metrics.registry import import_plugins
-from sparkrank.report.changes import changes_text
-from sparkrank.results.run_results import BackfilledDay, DayResult, WindowResult
-from sparkrank.run.day_request import places_of, resolve_day
-from sparkrank.run.session import STARTED_BY_JAVA, command_session
-from sparkrank.tables.commit.days import needs_spark
-from sparkrank.tables.rows.outputs import OUTPUTS
-from sparkrank.text.comparison_text import stored_comparisons_text
-from sparkrank.text.gates_text import replay_text, verdicts_text
-from sparkrank.text.terminal import as_json_text, print_document, tell
-from sparkrank.text.text import declaration_text, metrics_text, preset_text, quality_text, table_text, warnings_text
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from sparkrank.text.terminal import STARTED_BY_JAVA, as_json_text, print_document, tell
 
 SECONDS_FOR_JAVA = 0.5  # Java does not say when it has read
 
@@ -116,6 +66,8 @@ def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) 
         with _interruptible(ends_process):
             commands.main(args=words, prog_name="sparkrank", standalone_mode=False, obj=invocation)
     except click.ClickException as error:
+        from sparkrank.cli.options import REMOVED_OPTIONS
+
         context = getattr(error, "ctx", None)
         usage = "" if context is None else f"{context.get_usage()}\n"
         sentence = REMOVED_OPTIONS.get(getattr(error, "option_name", "")) or shorten(error.format_message())
@@ -191,226 +143,66 @@ def _explain(error: Exception, words: Sequence[str], invocation: Invocation) -> 
     return exit_code
 
 
-@click.group()
-@click.version_option(
-    __version__,
-    prog_name="sparkrank",
-    message=f"%(prog)s, version %(version)s, loops {'compiled' if native.COMPILED else 'in numpy'}",
+def _print_version(context: click.Context, option: click.Parameter, is_given: bool) -> None:  # noqa: ARG001
+    if is_given:
+        from sparkrank import native  # slow to import
+
+        loops = "compiled" if native.COMPILED else "in numpy"
+        tell(f"sparkrank, version {__version__}, loops {loops}")
+        context.exit()
+
+
+# The module and the summary of each command. A module is imported when its command is called: most are slow to import.
+COMMANDS = {
+    "accept": ("sparkrank.cli.judging", "Let a stored day in although a gate stops it."),
+    "clean": ("sparkrank.cli.output", "Remove earlier runs of days, and what killed runs have left."),
+    "compare": ("sparkrank.cli.compare", "Compare the models of stored days (--conf), or two runs."),
+    "evaluate": ("sparkrank.cli.evaluating", "Evaluate a day of impressions, or many in one session."),
+    "explain": ("sparkrank.cli.explain", "Explain how METRICS are computed from one group's rows."),
+    "export": ("sparkrank.cli.output", "Show stored days in real folders below FOLDER."),
+    "gate": ("sparkrank.cli.judging", "Judge a stored day, or a stored window, by the gates of the spec."),
+    "init": ("sparkrank.cli.starting", "Write a commented spec to FILE (sparkrank.yaml)."),
+    "merge": ("sparkrank.cli.evaluating", "Evaluate a window of days from their stored states."),
+    "metrics": ("sparkrank.cli.listing", "Print every metric, or those NAMED."),
+    "movers": ("sparkrank.cli.movers", "Print the groups that changed most, gains and losses apart."),
+    "path": ("sparkrank.cli.output", "Print the folder of a day's or window's current run."),
+    "plan": ("sparkrank.cli.planning", "Count the splits, buckets, tasks and pieces of a day."),
+    "report": ("sparkrank.cli.report", "Make the report of a stored day or window."),
+    "schema": ("sparkrank.cli.starting", "Print the JSON Schema of a spec."),
+    "tables": ("sparkrank.cli.listing", "Print every table that a run writes, or those NAMED."),
+    "unlock": ("sparkrank.cli.output", "Let the next run of a day begin."),
+    "validate": ("sparkrank.cli.starting", "Check a spec without reading any input."),
+}
+
+
+class LazyCommands(click.Group):
+    """Commands that are their summaries until one is called."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, None if command is None else full_command(str(command.name)), rest
+
+
+@cache
+def full_command(name: str) -> click.Command:
+    """The command called ``name``, with the options of every command."""
+    from sparkrank.cli.options import form_options
+
+    command: click.Command = getattr(import_module(COMMANDS[name][0]), name)
+    command.params += form_options()
+    return command
+
+
+@click.group(cls=LazyCommands, commands=[click.Command(name, help=about) for name, (_, about) in COMMANDS.items()])
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version.",
 )
 def commands() -> None:
     """Offline evaluation of recommenders, search and ads, on Spark."""
-
-
-@commands.command()
-@spec_options
-@day_option("--date", "day", "The day to evaluate; without it, the spec's day.")
-@day_option("--from", "first", "The first of many days to evaluate, in order.")
-@day_option("--to", "last", "The last of them.")
-@click.option("--again", is_flag=True, help="Of many days, evaluate also those that are there by the same spec.")
-@click.option("--allow-missing", is_flag=True, help="Of many days, pass over those without input, and list them.")
-@click.pass_obj
-def evaluate(
-    invocation: Invocation, /, spec: Spec, day: str | None, first: str | None, last: str | None, **of_many: bool
-) -> None:
-    """Evaluate a day of impressions, or many in one session, and replace each in the tables."""
-    window = _window(day, first, last, of_many)
-    if window is None:
-        day = resolve_day(spec, day)  # before Spark starts, which takes seconds
-    with command_session("evaluate", is_needed=needs_session(spec.engine.lane)) as spark:
-        invocation.interrupts.spark = spark
-        if window is not None:
-            _backfill(spec, window, spark, invocation, **of_many)
-            return
-        result = evaluate_day(spec, day, spark, asked_stages(), invocation.interrupts.hold)
-    with after_commit():
-        lane = f"Lane: {result.lane} ({escape(result.lane_reason)})"
-        since = "" if result.changes is None else f"\n{changes_text(result.changes)}".rstrip()
-        answer(lambda: f"{_shown(result.day, spec, result)}\n{lane}{since}", lambda: day_document(result))
-    _end(result.judgment)
-
-
-def _window(day: str | None, first: str | None, last: str | None, flags: Mapping[str, bool]) -> Window | None:
-    if first is None and last is None:
-        for flag in (flag for flag, is_given in flags.items() if is_given):
-            raise click.UsageError(f"--{flag.replace('_', '-')} is for many days: name them with --from and --to")
-        return None
-    if day is not None:
-        raise click.UsageError(f"--date and {'--to' if first is None else '--from'} do not go together")
-    if first is None or last is None:
-        lacking, given = ("--from", "--to") if first is None else ("--to", "--from")
-        raise click.UsageError(f"{given} needs {lacking}: many days have a first and a last")
-    return Window.of(first, last)
-
-
-def _backfill(spec: Spec, window: Window, spark: SparkSession | None, invocation: Invocation, **flags: bool) -> None:
-    """Evaluate the days of ``window``, with a line for each as soon as it is done."""
-    done: list[BackfilledDay] = []
-    held = invocation.interrupts
-    how: Any = {**flags, "before_day": held.release, "before_commit": held.hold, "stages": asked_stages}
-    try:
-        for evaluated in backfill(spec, window, spark, **how):
-            done.append(evaluated)
-            with after_commit():
-                answer_line(partial(backfilled_text, evaluated))
-    except BaseException:
-        invocation.done = backfill_document(done)
-        if done and len(done) < window.count:
-            stopped = window.days[len(done)]
-            with suppress(OSError):  # the error itself is raised
-                answer_line(lambda: f"Stopped at {stopped}: the days before it stay, and the same command resumes")
-        raise
-    code = worst_code(done)
-    with after_commit():
-        answer(lambda: f"\n{backfill_text(done)}", lambda: {"exit_code": code, **backfill_document(done)})
-    if code:
-        sys.exit(code)
-
-
-@commands.command()
-@spec_options
-@day_option("--from", "first", "The first day of the window.", required=True)
-@day_option("--to", "last", "The last day of the window.", required=True)
-@click.option("--allow-missing", is_flag=True, help="Merge the days that are there, and list the others in runs.")
-@click.pass_obj
-def merge(invocation: Invocation, spec: Spec, first: str, last: str, allow_missing: bool) -> None:
-    """Evaluate a window of days from their stored states, and replace the window in the tables."""
-    window = Window.of(first, last)
-    with command_session("merge", is_needed=needs_spark(spec.output.path)) as spark:
-        invocation.interrupts.spark = spark
-        hold = invocation.interrupts.hold
-        result = merge_days(spec, window, spark, asked_stages(), allow_missing=allow_missing, before_commit=hold)
-    what = f"{window}, {len(result.days)} days pooled"
-    missing = f"\nMissing: {spans(result.missing)}" if result.missing else ""
-    with after_commit():
-        answer(lambda: f"{_shown(what, spec, result)}{missing}", lambda: window_document(result))
-    _end(result.judgment)
-
-
-def _end(judgment: Judgment | None) -> None:
-    if judgment is not None and judgment.exit_code:
-        sys.exit(judgment.exit_code)
-
-
-def _shown(what: str, spec: Spec, result: DayResult | WindowResult) -> str:
-    head = f"\nMetrics of {what} (± {spec.uncertainty.level * 100:g} % interval)"
-    compared = "" if result.comparisons is None else stored_comparisons_text(result.comparisons)
-    parts = [metrics_text(result.metrics), compared, quality_text(result.quality), warnings_text(result.warnings)]
-    parts += [] if result.judgment is None else [verdicts_text(result.judgment.judged)]
-    longest = max(map(len, result.folders))
-    folders = [
-        f"  {name:<{longest}}  {escape(shown_url(str(folder)))}" for name, folder in sorted(result.folders.items())
-    ]
-    stages = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items())
-    return "\n\n".join([head, *filter(None, parts), "\n".join(["Tables", *folders]), f"Stages: {stages}"])
-
-
-@commands.command()
-@spec_options
-@stored_options
-@click.option("--replay", metavar="90d", help="On which of so many nights, up to --date, a gate would have stopped.")
-def gate(spec: Spec, named: NamedDays, replay: str | None) -> None:
-    """Judge a stored day, or a stored window, by the gates of the spec, without Spark; nothing is written."""
-    if replay is not None:
-        if named.first is not None or named.last is not None:
-            raise click.UsageError("--replay and --from do not go together: --replay goes back from --date")
-        window = replayed_window(spec, replay, named.day)
-        nights = replay_days(spec, window)
-        records = records_of(nights)
-        first, last, count = str(window.first), str(window.last), len(nights)
-        counts = {"first": first, "last": last, "nights": count, "days": window.count}
-        answer(
-            lambda: replay_text(first, last, count, window.count, records),
-            lambda: {**counts, "gates": list(map(asdict, records))},
-        )
-        return
-    judgment = gate_stored(spec, named.target(spec))
-    _answer_verdicts(judgment)
-    _end(judgment)
-
-
-def _answer_verdicts(judgment: Judgment) -> None:
-    head = f"Gates of {judgment.name}"
-    answer(lambda: verdicts_text(judgment.judged, head), lambda: judgment_document(judgment))
-
-
-@commands.command()
-@spec_options
-@stored_options
-@click.option("--reason", required=True, metavar="TEXT", help="Why; it stands in the tables.")
-@click.option("--gate", metavar="PATTERN", help="Only the verdicts of the gates with this name.")
-@click.option("--metric", metavar="PATTERN", help="Only those about this metric.")
-@click.option("--model", metavar="PATTERN", help="Only those about this model.")
-@click.option("--slice", metavar="COLUMN=VALUE", help="Only those about this slice value, or all.")
-@click.option("--from-now-on", is_flag=True, help="A change that is wanted: histories begin anew with the day.")
-@click.pass_obj
-def accept(
-    invocation: Invocation, /, spec: Spec, named: NamedDays, reason: str, from_now_on: bool, **patterns: str | None
-) -> None:
-    """Let a stored day in although a gate stops it: it may be a standard for the days after it."""
-    target = named.target(spec)
-    with command_session("accept", is_needed=needs_spark(spec.output.path)) as spark:
-        invocation.interrupts.spark = spark
-        how: Any = {"from_now_on": from_now_on, "before_commit": invocation.interrupts.hold}
-        judgment = accept_stored(spec, target, reason, spark, VerdictPatterns(**patterns), **how)
-    with after_commit():
-        _answer_verdicts(judgment)
-
-
-@commands.command()
-@spec_options
-@day_option("--date", "day", "Print what is read and written for this day, too.")
-def validate(spec: Spec, day: str | None) -> None:
-    """Check a spec without reading any input, and print it with every default written out."""
-    places = [] if day is None and spec.day is None else places_of(spec, resolve_day(spec, day))
-    answer_page(
-        lambda: yaml.safe_dump(spec.resolved(), sort_keys=False), lambda: {"spec": spec.resolved(), "places": places}
-    )
-    for place in places:  # as comments, so that the output is still a spec
-        answer_line(partial("# {}".format, place))
-
-
-@commands.command()
-@click.argument("names", nargs=-1)
-@click.option("--preset", metavar="LIBRARY", help="Print what the preset of this name sets, and what it cannot.")
-@PLUGIN
-def metrics(names: tuple[str, ...], preset: str | None, plugins: tuple[str, ...]) -> None:
-    """Print every metric, or those NAMED: definition, parameters, undefined rule, reference."""
-    import_plugins(plugins, "--plugin")
-    library = find_preset(preset)
-    if library is not None:
-        if names:
-            raise click.UsageError("--preset and NAMES do not go together")
-        answer_page(lambda: preset_text(library), lambda: {"preset": preset_document(library)})
-        return
-    declarations = [declaration for name in names for declaration in _named(name)] if names else list(CATALOG.values())
-    answer_page(
-        lambda: "\n\n".join(map(declaration_text, declarations)),
-        lambda: {"metrics": list(map(declaration_document, declarations))},
-    )
-
-
-@commands.command()
-@click.argument("names", nargs=-1)
-def tables(names: tuple[str, ...]) -> None:
-    """Print every table that a run writes, or those NAMED: columns, types and meaning (docs/tables.md)."""
-    known = {output.schema.name: output.schema for output in OUTPUTS}
-    for name in names:
-        if name not in known:
-            near = did_you_mean(name, known)
-            raise click.UsageError(f'there is no table "{shorten(name)}"{near} (there are: {itemize(known)})')
-    asked = [known[name] for name in names] or list(known.values())
-    answer_page(lambda: "\n\n".join(map(table_text, asked)), lambda: {"tables": list(map(table_document, asked))})
-
-
-for _command in (compare, explain, movers, report, plan, path, export, clean, unlock, init, schema):
-    commands.add_command(_command)
-for _command in commands.commands.values():
-    _command.params += form_options()
-
-
-def _named(name: str) -> list[Declaration]:
-    """The metrics that ``name``, or a text such as ``ndcg@10``, means with a cut-off and without."""
-    if not CATALOG.is_known(name):  # the parser's error says what is wrong
-        return [Metric.parse(name).declaration]
-    meant = (CATALOG.get(name.lower()), CATALOG.find(name, True, name))
-    return list({declaration.name: declaration for declaration in meant if declaration is not None}.values())

@@ -1,14 +1,19 @@
-"""One call of the command line, and what must not fail it."""
+"""One call of the command line: how a command ends by its gates, and what must not fail it."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from sparkrank.cli.interrupts import Interrupts
 from sparkrank.engines.spark.failures import reason_of
-from sparkrank.jobs.interrupts import Interrupts
 from sparkrank.text.terminal import tell
+
+if TYPE_CHECKING:
+    from sparkrank.gates.judgment import Judgment
 
 
 @dataclass
@@ -26,3 +31,9 @@ def after_commit() -> Iterator[None]:
         yield
     except Exception as error:  # noqa: BLE001 - whatever it is, the day is shown
         tell(f"sparkrank: this is done, but cannot be printed: {reason_of(error)}", err=True)
+
+
+def end_with_verdict(judgment: Judgment | None) -> None:
+    """Exit with the code of the gates, unless that is 0."""
+    if judgment is not None and judgment.exit_code:
+        sys.exit(judgment.exit_code)

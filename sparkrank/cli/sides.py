@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from sparkrank.comparison.mix_and_rate import MetricRows
 from sparkrank.comparison.run_states import RunStates
 from sparkrank.config import load_spec
 from sparkrank.doors.stored_states import DOTS, stored_states
+from sparkrank.engines.spark.session_features import has_pyspark
 from sparkrank.inputs.day_marks import day_of, on_day
 from sparkrank.run.day_request import resolve_day
 from sparkrank.run.session import command_session
@@ -148,7 +148,7 @@ def validate_model(known: Sequence[str], option: str, name: str | None) -> None:
 
 def session_for_far(*, is_far: bool) -> AbstractContextManager[SparkSession | None]:
     """The Spark session that reads tables on other file systems, None if there are none. It is stopped at the end."""
-    return command_session("compare", is_needed=is_far and importlib.util.find_spec("pyspark") is not None)
+    return command_session("compare", is_needed=is_far and has_pyspark())
 
 
 def metrics_of(asked: SidesAsked) -> tuple[MetricRows, MetricRows]:

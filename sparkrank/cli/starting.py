@@ -1,15 +1,20 @@
-"""``sparkrank init`` and ``sparkrank schema``: a first spec, and the schema by which editors check and complete one."""
+"""``sparkrank init``, ``schema`` and ``validate``: a first spec, and what checks it, for editors and people."""
 
 from __future__ import annotations
 
+import shlex
+from functools import partial
 from importlib import resources
 from pathlib import Path
 
 import click
+import yaml
 
 from sparkrank.base.errors import SpecError, escape, shorten, writing_errors
-from sparkrank.cli.answers import answer, answer_page
-from sparkrank.cli.options import DEBUG
+from sparkrank.cli.answers import answer, answer_line, answer_page
+from sparkrank.cli.options import DEBUG, day_option, spec_options
+from sparkrank.config import Spec
+from sparkrank.run.day_request import places_of, resolve_day
 
 STARTER = "starter.yaml"  # in the package sparkrank.config
 
@@ -21,7 +26,9 @@ def init(file: str) -> None:
     """Write a commented spec to FILE (sparkrank.yaml), to be filled in; a file that is there stays as it is."""
     if not file.strip():
         raise SpecError("FILE is empty: name the file that the spec is written to")
+    named = escape(shlex.quote(file))
     text = resources.files("sparkrank.config").joinpath(STARTER).read_text(encoding="utf-8")
+    text = text.replace("sparkrank.yaml", named)
     with writing_errors(f"the spec {shorten(file)}"):
         try:
             with Path(file).open("x", encoding="utf-8") as written:
@@ -30,7 +37,7 @@ def init(file: str) -> None:
             raise SpecError(f"{shorten(file)} is there already: name another file, or remove it") from None
         except FileNotFoundError:
             raise SpecError(f"there is no folder for {shorten(file)}: make it first, or name another file") from None
-    text = f"Written: {escape(file)}\nCheck it with: sparkrank validate --conf {escape(file)}"
+    text = f"Written: {escape(file)}\nCheck it with: sparkrank validate --conf {named}"
     answer(lambda: text, lambda: {"path": file})
 
 
@@ -41,3 +48,16 @@ def schema() -> None:
     from sparkrank.config.json_schema import spec_schema, spec_schema_text
 
     answer_page(spec_schema_text, spec_schema)
+
+
+@click.command()
+@spec_options
+@day_option("--date", "day", "Print what is read and written for this day, too.")
+def validate(spec: Spec, day: str | None) -> None:
+    """Check a spec without reading any input, and print it with every default written out."""
+    places = [] if day is None and spec.day is None else places_of(spec, resolve_day(spec, day))
+    answer_page(
+        lambda: yaml.safe_dump(spec.resolved(), sort_keys=False), lambda: {"spec": spec.resolved(), "places": places}
+    )
+    for place in places:  # as comments, so that the output is still a spec
+        answer_line(partial("# {}".format, place))

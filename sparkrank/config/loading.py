@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -36,6 +36,11 @@ def load_spec(path: str | Path, overrides: Sequence[str] = (), *, for_stored: bo
     document = _read(Path(path))
     for override in overrides:
         _put(document, override)
+    return spec_of(document, shorten(path), for_stored=for_stored)
+
+
+def spec_of(document: Mapping[str, Any], place: str, *, for_stored: bool = False) -> Spec:
+    """The spec of a ``document``, which sentences call ``place``. Raises :class:`SpecError` as :func:`load_spec`."""
     try:
         spec = Spec.model_validate(document, context={PLUGINS_OPTIONAL: for_stored})
         if for_stored and spec.plugins:
@@ -44,9 +49,9 @@ def load_spec(path: str | Path, overrides: Sequence[str] = (), *, for_stored: bo
         spec.limits(plan)
         spec.judge(plan)
     except ValidationError as error:
-        raise SpecError(f"{shorten(path)}: {_sentence(error)}") from None
+        raise SpecError(f"{place}: {_sentence(error)}") from None
     except SpecError as error:
-        raise type(error)(f"{shorten(path)}: {error}") from None
+        raise type(error)(f"{place}: {error}") from None
     return spec
 
 

@@ -27,6 +27,7 @@ from sparkrank.config.validators import (
     NOTHING,
     POINTS,
     SWITCH,
+    as_condition,
     as_filled,
     as_format,
     as_keys,
@@ -49,7 +50,7 @@ from sparkrank.engines.lanes import row_memory_lanes
 from sparkrank.engines.request import AUTO
 from sparkrank.engines.spark.files import FILE_FORMATS
 from sparkrank.inputs.buckets import BUCKET_ROWS, MOST_BUCKET_ROWS, MOST_BUCKETS
-from sparkrank.inputs.day_marks import check_name, check_sql
+from sparkrank.inputs.day_marks import check_name
 from sparkrank.inputs.role_table import RoleSide, row_roles
 from sparkrank.metrics import Definitions, find_preset
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
@@ -165,7 +166,7 @@ class InputRows(Section):
     options: Annotated[dict[str, str], BeforeValidator(as_options), PlainSerializer(shown_options)] = Field(
         default_factory=dict, repr=False
     )
-    where: Annotated[_Filled, AfterValidator(as_marked(check_sql)), PlainSerializer(redact)] | None = None
+    where: Annotated[_Filled, AfterValidator(as_condition), PlainSerializer(redact)] | None = None
     partition_types: PartitionTypes = "inferred"
     expect: Expect | None = None
 

@@ -14,15 +14,19 @@ from decimal import Decimal
 
 from pydantic_core import PydanticCustomError
 
-from sparkrank.base.errors import did_you_mean
+from sparkrank.base.errors import did_you_mean, itemize
 from sparkrank.base.redaction import has_secret
 from sparkrank.engines.lanes import lane_words
-from sparkrank.inputs.day_marks import check_name, check_path, day_of
+from sparkrank.engines.spark.files import FILE_FORMATS, OTHER_FORMATS
+from sparkrank.inputs.day_marks import check_name, check_path, check_sql, day_of
+from sparkrank.sources.condition_syntax import validate_condition
+from sparkrank.sources.formats import SOURCES
 from sparkrank.sources.text_schema import fields_of
 
 # The kinds of value where a key takes several. No person would give one of these names.
 KINDS = ("<column>", "<models>", "<points>", "<nothing>", "<switch>", "<nights>", "<names>")
 COLUMN, MODELS, POINTS, NOTHING, SWITCH, NIGHTS, NAMES = KINDS
+_BLANK = re.compile(r"<[^<>/]+>")  # as sparkrank init writes it
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", re.ASCII)
 _OFFSET = re.compile(r"[+-](?:0\d|1[0-7]):[0-5]\d|[+-]18:00", re.ASCII)
 _UNITS = {"": 1, "b": 1} | {
@@ -62,7 +66,9 @@ def as_keys(value: object) -> object:
 
 
 def _as_path(path: str) -> str:
-    """The path, if it names no host on this machine: a host would be ignored or taken for a folder."""
+    """The path, if it is filled in and names no host on this machine, which would be ignored or taken for a folder."""
+    if blank := _BLANK.search(path):
+        raise ValueError(f"{blank[0]} stands for a place to be filled in: name the folder")
     if path.startswith("file://") and not path.startswith("file:///"):
         raise ValueError("a file has no host, and its path begins with a slash: file:///folder")
     return path
@@ -82,6 +88,13 @@ def as_rows(path: str) -> str:
     """A path of rows. Braces contain alternatives, as in ``dt={a,b}``; a single word in them is a mark."""
     check_path(path)
     return _as_path(path)
+
+
+def as_condition(condition: str) -> str:
+    """A condition of SQL, with marks for days."""
+    check_sql(condition)
+    validate_condition(condition)
+    return condition
 
 
 def as_output(path: str) -> str:
@@ -139,7 +152,12 @@ def as_options(options: object) -> object:
 
 def as_format(name: str) -> str:
     """The format, whose case Spark ignores in its own names but not in that of a class."""
-    return name.lower() if name.isalnum() else name
+    known = list(dict.fromkeys((*SOURCES, *FILE_FORMATS, *OTHER_FORMATS)))
+    if "." in name or (name := name.lower()) in known:
+        return name
+    raise ValueError(
+        f"no such format is known{did_you_mean(name, known)} (allowed: {itemize(known)}, or the class of a source)"
+    )
 
 
 def as_schema(text: str | None) -> str | None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import logging
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sparkrank.base.errors import MOST_SENTENCE, SpecError, shorten, without_secrets
+from sparkrank.base.errors import MOST_SENTENCE, SpecError, short_traceback, shorten
 from sparkrank.doors.keywords import INPUT_DEFAULTS, InputOptions, with_options
+from sparkrank.doors.write_api import EvaluationWriter, document_of_call
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.request import Request
 from sparkrank.inputs.role_table import row_roles
@@ -22,7 +24,8 @@ from sparkrank.run.arguments import validate_argument_numbers, validate_other_ar
 from sparkrank.run.called import request_called
 from sparkrank.run.execute import EvaluationOutcome, open_request
 from sparkrank.run.interruption import interruptible
-from sparkrank.run.stages import seen_stages
+from sparkrank.run.run_tables import RunParts
+from sparkrank.run.stages import Stages, seen_stages
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.tables.rows.quality import doubtful
 from sparkrank.tables.rows.results import Origin, with_origin
@@ -33,8 +36,8 @@ if TYPE_CHECKING:
     from sparkrank.sources.in_memory import Rows
 
 
+@short_traceback
 @with_options(InputOptions, INPUT_DEFAULTS)
-@without_secrets()
 def evaluate(
     impressions: Rows | Mapping[str, Rows],
     metrics: Sequence[str | Metric],
@@ -198,8 +201,9 @@ def evaluate(
     request, beside = request_called(
         impressions, metrics, {**arguments, "cluster": cluster}, group, slices, **of_request, **planned
     )
-    plan = request.plan
-    outcome = interruptible(None if request.is_in_memory else request.session, lambda: _evaluated(request, folder))
+    plan, stages, started_at = request.plan, seen_stages(), dt.datetime.now(dt.timezone.utc)
+    read_by = None if request.is_in_memory else request.session
+    outcome = interruptible(read_by, lambda: _evaluated(request, folder, stages))
     doubts = doubtful(outcome.solved.partials, plan, request.limits)  # the job shows these with the table
     for sentence in (*outcome.warnings, *doubts):
         own = {"code": getattr(sentence, "code", None)}  # an attribute of the log record, for handlers
@@ -217,11 +221,12 @@ def evaluate(
         of_truth = {"group": beside.group, "label": beside.label, **of_both}
     origin = Origin(_hash_of(request, of_lists, of_truth))
     table = with_origin(outcome.metrics, origin)
-    return Evaluation(plan, solved, outcome.lane.name, table, request.limits, session, library, origin)
+    document = document_of_call(request, of_lists, of_truth, limits)
+    writer = EvaluationWriter(document, RunParts.of(outcome, own_zone=False), started_at, stages)
+    return Evaluation(plan, solved, outcome.lane.name, table, request.limits, session, library, origin, writer)
 
 
-def _evaluated(request: Request, folder: str | None) -> EvaluationOutcome:
-    stages = seen_stages()
+def _evaluated(request: Request, folder: str | None, stages: Stages) -> EvaluationOutcome:
     opened = open_request(request, stages)
     return opened.evaluate(stages, None if folder is None else GroupFiles.at(folder))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from sparkrank.base.errors import without_secrets
+from sparkrank.base.errors import short_traceback
 from sparkrank.comparison.group_pairs import ModelGroups
 from sparkrank.comparison.group_tables import GroupTable, chosen_models
 from sparkrank.comparison.largest_changes import TOP, largest_changes
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     GroupRows: TypeAlias = Evaluation | pa.Table | ds.Dataset | DataFrame | str | os.PathLike[str]
 
 
-@without_secrets()
+@short_traceback
 def compare_runs(
     left: GroupRows,
     right: GroupRows,
@@ -117,7 +117,7 @@ def compare_runs(
     return compare_tables(*sides, metrics, **how, notes=notes)
 
 
-@without_secrets()
+@short_traceback
 def movers(
     left: GroupRows,
     right: GroupRows,
@@ -177,7 +177,7 @@ def movers(
     return largest_changes(*sides, metric, top, other_definitions=other_definitions)
 
 
-@without_secrets()
+@short_traceback
 def decompose(
     left: Evaluation | pa.Table,
     right: Evaluation | pa.Table,

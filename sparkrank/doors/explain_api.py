@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sparkrank.base.errors import SpecError, quote, without_secrets
+from sparkrank.base.errors import SpecError, quote, short_traceback
 from sparkrank.doors.keywords import INPUT_DEFAULTS, InputOptions, with_options
 from sparkrank.engines.one_group import GroupKeys
 from sparkrank.jobs.explain_job import asked_models, explain_request
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from sparkrank.sources.in_memory import Rows
 
 
+@short_traceback
 @with_options(InputOptions, INPUT_DEFAULTS)
-@without_secrets()
 def explain(
     impressions: Rows | Mapping[str, Rows],
     metric: str | Metric | Sequence[str | Metric],

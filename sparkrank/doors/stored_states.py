@@ -54,7 +54,7 @@ def _of_run(what: str, place: str, days: tuple[StoredDay, ...]) -> RunStates:
         unknown = [text for text in document["metrics"] if not _is_registered(text)]
         known = [text for text in document["metrics"] if text not in unknown]
         spec = Spec.model_validate({**document, "metrics": known})
-        plan = spec.plan()
+        plan = replace(spec.plan(), score_sums=False)  # comparisons read those of metrics alone
     except (ValueError, KeyError, TypeError, AttributeError, SparkrankError) as error:
         raise InputError(f"the spec of the run at {place} cannot be read: {shorten(error)}") from error
     notes = [f"{name} is a metric that nobody here has registered: it is not compared" for name in unknown]

@@ -8,6 +8,7 @@ from sparkrank.engines.local_lane import LocalLane
 from sparkrank.engines.request import AUTO
 from sparkrank.engines.spark.frame_lane import FrameLane
 from sparkrank.engines.spark.scan_lane import ScanLane
+from sparkrank.engines.spark.session_features import has_pyspark
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,8 +80,8 @@ def lane_words() -> tuple[str, ...]:
 
 
 def needs_session(word: str) -> bool:
-    """Whether the lane called ``word`` may work in a Spark session, so that one must exist."""
-    return word == AUTO or LANES[word].needs_session
+    """Whether the lane called ``word`` works in a Spark session: ``auto`` does where pyspark is installed."""
+    return has_pyspark() if word == AUTO else LANES[word].needs_session
 
 
 def time_zone_lanes() -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sparkrank.engines.local import ROW_MEMORY_BYTES, evaluate_local, pick_local
 from sparkrank.engines.request import AUTO
+from sparkrank.engines.spark.session_features import has_pyspark
 from sparkrank.sources.selection import Sides
 
 if TYPE_CHECKING:
@@ -71,7 +72,9 @@ class LocalLane(SidesLane):
     @classmethod
     def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> LocalLane:  # noqa: ARG003
         sides = Sides.open(request.sides, request.roles, request.plan, opened)
-        reason = "there is no Spark session" if request.spark is None else f"lane is {cls.name}"
+        reason = f"lane is {cls.name}"
+        if request.spark is None:
+            reason = "there is no Spark session" if has_pyspark() else "pyspark is not installed"
         if (what := request.memory_side) is not None:
             reason = f"the {what} is a table in memory"
         return cls(sides, reason, ROW_MEMORY_BYTES if request.row_memory is None else request.row_memory)

@@ -38,7 +38,7 @@ def compare_days(
     ``comparison`` replaces that of the spec. With another baseline, models are compared by their parts. Raises
     :class:`SpecError` if no baseline is named or it does not exist, and as :func:`find_window` does.
     """
-    plan = spec.plan()
+    plan = replace(spec.plan(), score_sums=False)  # a comparison reads those of metrics alone
     comparison = plan.compare if comparison is None else comparison
     if comparison is None:
         raise SpecError("no baseline is named: name it with --baseline MODEL or as compare.baseline in the spec")

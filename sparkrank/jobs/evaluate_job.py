@@ -6,14 +6,11 @@ import datetime as dt
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sparkrank.base import checks
-from sparkrank.base.errors import MOST_SENTENCE, SpecError, shorten
-from sparkrank.base.redaction import shown_url
+from sparkrank.base.errors import SpecError, shorten
 from sparkrank.engines.group_files import GroupFiles
-from sparkrank.engines.spark.session_settings import time_zone, with_session
+from sparkrank.engines.spark.session_settings import time_zone
 from sparkrank.inputs.day_marks import on_day
 from sparkrank.jobs.gate_job import judge_run
 from sparkrank.jobs.report_job import REPORT, changes_of_run, validate_report, with_report
@@ -22,21 +19,15 @@ from sparkrank.results.run_results import DayResult, stored_by
 from sparkrank.run.completeness import Completeness
 from sparkrank.run.day_request import request_of, resolve_day
 from sparkrank.run.execute import EvaluationOutcome, open_request
-from sparkrank.run.provenance import origin_of, runs_table
+from sparkrank.run.run_tables import RunParts, tables_of_run
 from sparkrank.run.stages import Stages
-from sparkrank.schemas.tables import RUNS
 from sparkrank.tables.commit.days import day_run, needs_spark, table_folders
 from sparkrank.tables.commit.links import Commit
-from sparkrank.tables.rows.finished import Finished
-from sparkrank.tables.rows.outputs import output_tables
-from sparkrank.tables.rows.results import with_origin
-from sparkrank.tables.rows.states import of_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkrank.config import Spec
-    from sparkrank.engines.request import Request
 
 GROUPS = "groups"
 
@@ -92,30 +83,11 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages,
     return DayResult(**stored_by(tables, judgment, warnings), folders=folders, seconds=stages.seconds, **own)
 
 
-def _names_of(request: Request) -> str:
-    """The places of the rows, as the table of runs shows them."""
-    lists = ", ".join(shown_url(side.name) for side in request.impressions)
-    return lists if request.truth is None else f"{lists} with truth {shown_url(request.truth.name)}"
-
-
 def _tables(
     outcome: EvaluationOutcome, spec: Spec, day: str, started_at: dt.datetime, stages: Stages
 ) -> dict[str, Any]:
-    request, solved = outcome.request, outcome.solved
-    plan, partials = request.plan, solved.partials
-    session = outcome.lane.session_settings(request, own_zone=spec.input.time_zone is not None)
-    origin = origin_of(spec, day, session)
-    comparisons = None if plan.compare is None else with_origin(outcome.comparisons(plan.compare), origin)
-    made = with_origin(outcome.metrics, origin), outcome.quality, comparisons
-    finished = Finished(plan, solved, origin, *made, spec.output.blocks, with_session(spec.source(), session))
-    own: dict[str, Any] = {
-        "lane": outcome.lane.name,
-        "lane_reason": shorten(outcome.lane.reason, MOST_SENTENCE),
-        "input": _names_of(request),
-        "rows": partials.counts.get((checks.ROWS_READ, ""), 0),
-        "buckets": outcome.buckets,
-    }
-    run = (spec, origin, started_at, stages, request.spark, session, partials.loops, solved.refusals)
-    tables: dict[str, Any] = output_tables(finished)
-    tables["runs"] = partial(runs_table, RUNS.schema, *run, **own)
-    return of_run(tables, origin.run_id)
+    plan = outcome.request.plan
+    compared = None if plan.compare is None else outcome.comparisons(plan.compare)
+    made = outcome.metrics, outcome.quality, compared
+    parts = RunParts.of(outcome, own_zone=spec.input.time_zone is not None)
+    return tables_of_run(spec, day, plan, outcome.solved, made, parts, started_at, stages)

@@ -21,6 +21,21 @@ LONGEST_NAME = 20  # characters of a name in a chart
 Chart: TypeAlias = "alt.LayerChart"
 
 
+class ReportChart(alt.LayerChart):
+    """A chart that notebooks show without a network: as Vega-Lite where a front end draws that, and else as SVG.
+
+    The page that altair makes by default, which front ends prefer to both, loads its scripts from the network.
+    """
+
+    def _repr_mimebundle_(self, *args: Any, **kwds: Any) -> Any:
+        if alt.renderers.active != "default":  # the user has chosen another form
+            return super()._repr_mimebundle_(*args, **kwds)
+        major = alt.SCHEMA_VERSION.partition(".")[0]
+        on_white = self.copy(deep=False)
+        on_white.config = {**self.config.to_dict(), "background": "white"}  # the ink of an image is black
+        return {f"application/vnd.vegalite.{major}+json": self.to_dict(), "image/svg+xml": svg_of(on_white)}
+
+
 def drawn_chart(chart: LineChart | IntervalChart, title: str | None = None) -> Chart:
     """The chart as an altair object. With a ``title``, it is standalone: it contains the title and a legend."""
     return _lines(chart, title) if isinstance(chart, LineChart) else _intervals(chart, title)
@@ -230,8 +245,7 @@ def _coded(names: Sequence[str], styles: Sequence[int], *, alone: bool) -> dict[
 def _framed(
     layers: Sequence[alt.Chart], drawn: _Drawn, width: int, height: int, padding: dict[str, int], title: str | None
 ) -> Chart:
-    layered: Any = alt.layer(*layers)  # layers without facets make a LayerChart
-    made: Chart = layered.properties(width=width, height=height)
+    made: Chart = ReportChart(layer=list(layers)).properties(width=width, height=height)
     if title is not None:
         made = made.properties(padding=14, title=alt.Title(title, color=INK, fontSize=13, anchor="start"))
     else:  # all margins are fixed, so that charts of one kind align below each other

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -14,6 +14,7 @@ import pyarrow as pa
 from sparkrank._version import __version__
 from sparkrank.base import checks
 from sparkrank.base.checks import Limits
+from sparkrank.base.errors import SparkrankError
 from sparkrank.engines.result import Solved
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.presets import Preset
@@ -28,7 +29,7 @@ from sparkrank.tables.rows.lookup import found_metric, has_metric, text_of, valu
 from sparkrank.tables.rows.pandas_types import with_whole_numbers
 from sparkrank.tables.rows.quality import quality_table
 from sparkrank.tables.rows.results import NO_ORIGIN, Origin
-from sparkrank.text.notebook import evaluation_html, evaluation_text
+from sparkrank.text.notebook import evaluation_html, evaluation_text, show_tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,6 +69,8 @@ class Evaluation:
         The preset under which metric texts are looked up.
     origin : Origin
         The hash of the request, as the tables have it.
+    writer : callable, optional
+        What :meth:`write` calls.
 
     Examples
     --------
@@ -96,6 +99,10 @@ class Evaluation:
     session: SparkSession | None = None
     preset: Preset | None = None
     origin: Origin = NO_ORIGIN
+    writer: Callable[[Evaluation, str, str | None], dict[str, str]] | None = None
+
+    def __post_init__(self) -> None:
+        show_tables()
 
     def __repr__(self) -> str:
         return evaluation_text(self.table, self._heading)
@@ -275,6 +282,48 @@ class Evaluation:
             write_report(data, os.fspath(out), chosen)
         return data
 
+    def write(self, folder: str | os.PathLike[str], *, day: str | None = None) -> dict[str, str]:
+        """Write the tables below a folder, as a job writes those of a day: all of them become visible at once.
+
+        ``sparkrank report``, ``gate``, ``compare`` and ``movers`` read them, and so do :func:`sparkrank.compare_runs`
+        and later days of a job.
+
+        Parameters
+        ----------
+        folder : str or path
+            The folder of all tables, like ``output.path`` of a spec. Rows of other days in it stay.
+        day : str, optional
+            The day that is replaced, as YYYY-MM-DD; by default, today in UTC.
+
+        Returns
+        -------
+        dict of str to str
+            The folder of each table.
+
+        Raises
+        ------
+        SpecError
+            If ``day`` is not a day, or if the folder is within that of the rows or needs a Spark session.
+        SparkrankError
+            If another run is writing the day, or if the tables cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import pyarrow as pa
+        >>> import sparkrank as sr
+        >>> log = pa.table({"user": ["a", "a", "b"], "score": [0.9, 0.5, 0.7], "click": [0, 1, 1]})
+        >>> ev = sr.evaluate(log, ["mrr"], group="user", score="score", label="click")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     sorted(ev.write(folder, day="2026-11-19"))
+        ...     sr.compare_runs(folder, ev, left_day="2026-11-19").table["difference"].to_pylist()
+        ['blocks', 'groups', 'metrics', 'quality', 'runs', 'states']
+        [0.0]
+        """
+        if self.writer is None:
+            raise SparkrankError("only what sr.evaluate has returned can be written")
+        return self.writer(self, os.fspath(folder), day)
+
     def plot(
         self,
         name: str,
@@ -283,7 +332,7 @@ class Evaluation:
         model: str | None = None,
         slice: str | None = None,  # noqa: A002 - the name that the tables have for it
     ) -> LayerChart:
-        """A chart of the report. A notebook displays it, and its ``save`` writes SVG, PNG or PDF.
+        """A chart of the report. A notebook displays it without a network, and its ``save`` writes SVG, PNG or PDF.
 
         Parameters
         ----------
@@ -311,8 +360,8 @@ class Evaluation:
         >>> log = pa.table({"user": ["a", "a", "b"], "score": [0.9, 0.5, 0.7], "click": [0, 1, 1],
         ...                 "country": ["de", "de", "fr"]})
         >>> ev = sr.evaluate(log, ["rr"], group="user", score="score", label="click", slices=["country"])
-        >>> type(ev.plot("slices", metric="rr")).__name__
-        'LayerChart'
+        >>> ev.plot("slices", metric="rr")._repr_mimebundle_()["image/svg+xml"][:4]  # what a notebook shows
+        '<svg'
         """
         from sparkrank.report.page import require_extra
 

@@ -18,6 +18,7 @@ from sparkrank.base.errors import (
 from sparkrank.engines.lanes import LANES, Lane, row_memory_lanes
 from sparkrank.engines.request import AUTO, Request
 from sparkrank.engines.spark.frame_lane import FrameLane
+from sparkrank.engines.spark.session_features import has_pyspark
 from sparkrank.engines.spark.worker_python import validate_session
 from sparkrank.tables.commit.days import local_path
 
@@ -59,6 +60,8 @@ def _first_that_takes(request: Request) -> Lane:
             if request.session is None or kind is FrameLane or not is_far:
                 raise
             left = str(error)
+    if not has_pyspark():
+        raise SpecError(f"{left or refused}, and pyspark is not installed: pip install 'sparkrank[spark]' brings it")
     raise SpecError(f"{left or refused}: spark=session leaves it to Spark, and a table in memory is taken as it is")
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from sparkrank.base.errors import SparkrankError
 from sparkrank.engines.spark.session_features import set_where_permitted, setting
 from sparkrank.engines.spark.worker_python import validate_version
+from sparkrank.text.terminal import STARTED_BY_JAVA
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,7 +27,6 @@ _BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _LOG_LEVEL, QUIET, QUIET_LOCAL = "spark.log.level", "ERROR", "FATAL"
 # Spark's own progress bar. Outside of spark-submit Spark draws it over the lines and tables of sparkrank.
 _BAR = "spark.ui.showConsoleProgress"
-STARTED_BY_JAVA = "PYSPARK_GATEWAY_PORT"  # in the environment of a Python that spark-submit has started
 # The settings that tell log4j where its configuration is, and the name of a configuration on the class path.
 _LOG4J_PROPERTIES = ("log4j2.configurationFile", "log4j.configurationFile", "log4j.configuration")
 _LOG4J_FILES = [

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import html
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.base.errors import escape
+from sparkrank.base.errors import escape, shorten
 from sparkrank.base.redaction import redact
 from sparkrank.metrics.slices import ALL
 from sparkrank.text.text import counts_of, ends_of, metrics_text, side_by_side, value_of_row
 
 MOST_METRICS, MOST_MODELS = 40, 8  # metrics and models shown; the table has all
+MOST_ROWS = 20  # of a table
 STYLE = """\
 .sparkrank-result{font-variant-numeric:tabular-nums;color:inherit}
 .sparkrank-result table{border-collapse:collapse;color:inherit;background:transparent}
@@ -43,6 +45,35 @@ def evaluation_html(metrics: pa.Table, head: str) -> str:
     slices = [name for name in pc.unique(metrics["slice"]).to_pylist() if name != ALL]
     by_slices = [f"Also by {', '.join(slices)}: see to_pandas()"] if slices else []
     return _table([head], titles, lines, [*by_slices, *cut])
+
+
+def show_tables() -> None:
+    """Let notebooks show Arrow tables as HTML, unless the user has decided how.
+
+    Arrow's tables have no such form, and cannot be derived from. So IPython is told how to show them, once there is an
+    IPython: that takes no class of our own, which would not be the table that others expect.
+    """
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    formatter = None if shell is None else shell.display_formatter.formatters["text/html"]
+    if formatter is not None and pa.Table not in formatter:
+        formatter.for_type(pa.Table, table_html)
+
+
+def table_html(table: pa.Table) -> str:
+    """The first rows of any table as HTML.
+
+    Examples
+    --------
+    >>> table_html(pa.table({"metric": ["rr"], "value": [2 / 3]})).partition("<tbody>")[2]
+    '<tr><td>rr</td><td>0.666667</td></tr></tbody></table><div><small>rows: 1</small></div></div>'
+    """
+    lines = (map(_cell, row.values()) for row in table.slice(0, MOST_ROWS).to_pylist())
+    cut = f", of which the first {MOST_ROWS} are shown" if table.num_rows > MOST_ROWS else ""
+    return rows_html([], table.column_names, map(list, lines), [f"rows: {table.num_rows:,}{cut}"])
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else shorten(value)
 
 
 def rows_html(head: Sequence[str], titles: Sequence[str], lines: Iterable[Sequence[str]], below: Iterable[str]) -> str:

@@ -12,6 +12,8 @@ import click
 from sparkrank.base.errors import escape
 from sparkrank.base.redaction import redact
 
+STARTED_BY_JAVA = "PYSPARK_GATEWAY_PORT"  # in the environment of a Python that spark-submit has started
+
 
 def tell(text: str, *, err: bool = False) -> None:
     """Print ``text``. Its line breaks are sparkrank's own: those in names were escaped when the text was built.

@@ -143,6 +143,8 @@ NO_MARK = (
     "stands for nothing "
     "(allowed: {date}, {date_nodash}, {date-1}, {date+7}, {date:%Y%m%d}, and in paths {date}..{date+7})"
 )
+FORMATS = "(allowed: parquet, csv, json, orc, text, avro, delta, iceberg, hudi, paimon, deltasharing, xml, binaryfile, "
+FORMATS += "tfrecord, jdbc, bigquery, snowflake, redshift, clickhouse, mongodb, kudu, es, or the class of a source)"
 AT_LEAST, AT_MOST = "a number of at least", "a number of at most"
 NO_HOST = "a file has no host, and its path begins with a slash: file:///folder"
 BESIDE = "under output.path tables: rows and tables would be in one folder"
@@ -168,6 +170,13 @@ REFUSED: list[tuple[str, str]] = [
     ("output.path=s3://key:secret@tables", f"output has {SHOWN}"),
     ("metrics=[rr, 3]", f"metrics.1 is 3: {TEXT}"),
     ("slices={a: b}", "slices: a list is needed"),
+    (
+        "truth.path=<folder>/x",
+        "truth.path is '<folder>/x': <folder> stands for a place to be filled in: name the folder",
+    ),
+    ("input.format=parqet", f"input.format is 'parqet': no such format is known, did you mean \"parquet\"? {FORMATS}"),
+    ("truth={path: x, format: foo}", f"truth.format is 'foo': no such format is known {FORMATS}"),
+    ("input.where=a = 1 and", "input.where is 'a = 1 and': it is no SQL condition: a value is missing at the end"),
     ("input.path=file://logs/day", f"input.path is 'file://logs/day': {NO_HOST}"),
     ("output.path=file://tables", f"output.path is 'file://tables': {NO_HOST}"),
     ("output.path=log/tables", f"the document has output.path log/tables within input.path log: {AS_ROWS}"),

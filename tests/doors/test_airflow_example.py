@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from sparkrank.cli.command_line import commands
+from sparkrank.cli.command_line import commands, full_command
 from tests.support.commands import PROJECT
 
 EXAMPLE = PROJECT / "examples" / "airflow_dag.py"
@@ -58,7 +58,7 @@ def test_its_commands_are_commands() -> None:
     for name in ("EVALUATE", "MERGE"):
         program, command, *words = [word.format(**WORDS) for word in _constant(name)]
         assert program == "sparkrank"
-        context = commands.commands[command].make_context(command, words, parent=click.Context(commands))
+        context = full_command(command).make_context(command, words, parent=click.Context(commands))
         assert (context.params["conf"], context.meta["sparkrank.form"]) == (WORDS["conf"], "json")
     assert _constant("NOT_AGAIN") == (2, 3, 5)
 

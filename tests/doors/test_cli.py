@@ -170,3 +170,18 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"sparkrank, version {sr.__version__}, {form}\n"
     assert exit_code("--help") == 0
     assert re.search(r"evaluate .*metrics .*validate ", capsys.readouterr().out, re.DOTALL)
+
+
+def test_a_job_without_pyspark_takes_the_local_lane_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As ``sr.evaluate`` does. What only Spark reads is refused, with what to install."""
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    pq.write_table(pa.table({"user": ["a"], "score": [1.0], "label": [1]}), tmp_path / "rows.parquet")
+    document = _document(str(tmp_path / "rows.parquet"), str(tmp_path / "out")) | {"engine": {"lane": "auto"}}
+    at = ("--conf", write_spec(tmp_path, document), "--date", "2026-01-01")
+    assert exit_code("evaluate", *at) == 0
+    assert capsys.readouterr().out.endswith("\nLane: local (pyspark is not installed)\n")
+    assert exit_code("explain", *at, "--group", "user=a", "rr") == 0
+    assert exit_code("evaluate", *at, "--set", "input.where=score > 0 or label > 0") == 2
+    assert "and pyspark is not installed: pip install 'sparkrank[spark]' brings it\n" in capsys.readouterr().err

@@ -9,7 +9,10 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
+
 import sparkrank
+from sparkrank.cli.command_line import COMMANDS, full_command
 
 PACKAGE = Path(sparkrank.__file__).parent
 SPARK = ("pyspark", "py4j")
@@ -62,9 +65,9 @@ def room(module: str) -> str:
 
 
 def imports(file: Path) -> set[str]:
-    """Every module that the file imports: at its top, under TYPE_CHECKING and inside functions."""
-    names = set()
-    for node in ast.walk(ast.parse(file.read_text())):
+    """Every module that the file imports: at its top, under TYPE_CHECKING, inside functions, by its name as text."""
+    names, text = set(), file.read_text()
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -73,6 +76,8 @@ def imports(file: Path) -> set[str]:
                 inner = f"{node.module}.{alias.name}".removeprefix("sparkrank.")
                 is_module = inner in MODULES or inner in COMPILED
                 names.add(f"sparkrank.{inner}" if is_module else str(node.module))
+        elif isinstance(node, ast.Constant) and "import_module" in text:
+            names |= {f"sparkrank.{name}" for name in MODULES} & {node.value}
     return names
 
 
@@ -139,10 +144,56 @@ def loaded_by(script: str) -> list[str]:
 OPTIONAL = ("IPython", "altair", "duckdb", "jinja2", "jsonschema", "obstore", "polars", "sklearn", "vl_convert")
 
 
-def test_the_package_imports_without_spark_and_without_extras() -> None:
-    loaded = {room(module) for module in loaded_by("import sparkrank")}
-    assert "sparkrank" in loaded
+def test_all_names_of_the_package_import_without_spark_and_without_extras() -> None:
+    loaded = {room(module) for module in loaded_by("from sparkrank import *")}
+    assert {"sparkrank", "pyarrow"} <= loaded
     assert loaded & {*SPARK, *OPTIONAL} == set()
+
+
+def test_importing_the_package_imports_nothing_that_takes_time() -> None:
+    """Each name brings its own module, and is the one that a type checker sees."""
+    loaded = set(loaded_by("import sparkrank"))
+    assert {name for name in loaded if room(name) == "sparkrank"} == {"sparkrank", "sparkrank._version"}
+    assert {room(name) for name in loaded} - set(sys.stdlib_module_names) <= {"sparkrank", *loaded_by("")}
+    seen = {
+        alias.name: node.module
+        for block in ast.parse(Path(sparkrank.__file__).read_text()).body
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for node in block.body
+        for alias in node.names
+    }
+    assert seen == sparkrank._MODULES
+    assert {*seen, "__version__"} == set(sparkrank.__all__) == set(dir(sparkrank))
+    light = set(loaded_by("from sparkrank import SparkrankError"))
+    assert {name for name in light if room(name) == "sparkrank"} == {"sparkrank", "sparkrank._version", *BASE}
+    with pytest.raises(AttributeError, match="has no attribute 'evalute'"):
+        sparkrank.evalute  # noqa: B018
+
+
+BASE = ("sparkrank.base", "sparkrank.base.errors", "sparkrank.base.redaction")
+SLOW = {"numpy", "pandas", "pyarrow", "pydantic", "scipy", "yaml", "sparkrank.jobs", "sparkrank.config"}
+
+
+@pytest.mark.parametrize(
+    ("words", "module", "also"),
+    [(["--help"], None, set()), (["--version"], None, {"numpy"}), (["init", "--help"], "sparkrank.cli.starting", SLOW)],
+)
+def test_the_command_line_imports_a_command_when_it_is_called(
+    words: list[str], module: str | None, also: set[str]
+) -> None:
+    script = f"from sparkrank.cli import main\ntry:\n    main({words})\nexcept SystemExit:\n    pass"
+    loaded = set(loaded_by(script))
+    assert "click" in loaded
+    assert loaded & {module for module, _ in COMMANDS.values()} == {module} - {None}
+    assert loaded & SLOW - also == set()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_what_its_summary_says(name: str) -> None:
+    module, about = COMMANDS[name]
+    command = full_command(name)
+    assert (command.name, command.callback.__module__) == (name, module)
+    assert command.help.startswith(about.removesuffix("."))
 
 
 def test_only_their_users_import_the_rooms_of_functions_and_ml() -> None:

@@ -66,6 +66,11 @@ def test_a_condition_that_only_spark_decides_is_refused(tmp_path: Path) -> None:
         evaluate_day(spec(tmp_path, "local", "upper(u) = 'A'"), DAY, None, Stages())
 
 
-def test_a_format_that_is_not_registered_is_left_to_spark(tmp_path: Path) -> None:
+def test_a_format_that_is_not_registered_is_left_to_spark_if_spark_may_know_it(tmp_path: Path) -> None:
+    orc = local_spec(
+        tmp_path, {"path": f"{tmp_path}/in", "format": "orc", "columns": {"group": "u", "score": "s", "label": "y"}}
+    )
     with pytest.raises(SpecError, match="lane is local, but the input is not plain Parquet named by path"):
-        evaluate_day(spec(tmp_path, "local", "s < 5.0"), DAY, None, Stages())
+        evaluate_day(orc, DAY, None, Stages())
+    with pytest.raises(ValueError, match="no such format is known"):
+        spec(tmp_path, "local", "s < 5.0")

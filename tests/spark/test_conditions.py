@@ -31,10 +31,11 @@ def _evaluated(spark: SparkSession | None, tmp_path: Path, lane: str, **changes:
         "output": {"path": f"{tmp_path}/out"},
         "engine": {"lane": lane},
     }
-    for key, value in changes.items():
+    spec = Spec.model_validate(document)
+    for key, value in changes.items():  # as they are: the spec would refuse some before Spark's parser has seen them
         part, _, name = key.partition("__")
-        document[part][name] = value
-    return evaluate_day(Spec.model_validate(document), DAY, spark, Stages())
+        spec = spec.model_copy(update={part: getattr(spec, part).model_copy(update={name: value})})
+    return evaluate_day(spec, DAY, spark, Stages())
 
 
 NO_SQL = [

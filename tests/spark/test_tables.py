@@ -140,9 +140,9 @@ NO_SOURCES = [
     ({"path": "/nowhere/at/all"}, "there is no parquet input at /nowhere/at/all"),
     ({"table": "no_such_table"}, "there is no input at table no_such_table"),
     ({"path": "LOG", "where": "no_such_column = 1"}, "where no_such_column = 1 cannot be read: .*no_such_column"),
-    ({"path": "LOG", "where": "id ="}, r"input\.where is 'id =': \[PARSE_SYNTAX_ERROR\] Syntax error"),
+    ({"path": "LOG", "where": "(id named)"}, r"input\.where is .\(id named\).: \[PARSE_SYNTAX_ERROR\] Syntax error"),
     ({"path": "nofs://a/b"}, r'the input nofs://a/b cannot be read: .*No FileSystem for scheme "nofs"$'),
-    ({"path": "LOG", "format": "no_such_format"}, "input.format is no_such_format"),
+    ({"path": "LOG", "format": "no.such.Format"}, "input.format is no.such.Format"),
 ]
 
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,46 @@ def test_of_many_metrics_and_models_the_first_are_shown() -> None:
         assert all(shown in text for shown in (f"p@{MOST_METRICS}", "and 3 more metrics", "and 2 more models"))
         assert not any(cut in text for cut in (f"p@{MOST_METRICS + 1}", f"m{MOST_MODELS}"))
     assert len(ev.to_pandas()) == len(metrics) * len(models)
+
+
+def test_a_chart_is_shown_without_a_network() -> None:
+    """Front ends prefer HTML to SVG, and altair's HTML loads its scripts."""
+    alt = pytest.importorskip("altair")
+    chart = sr.evaluate(LOG, ["mrr"], **ASKED, slices=["country"]).plot("slices")
+    bundle = chart.properties(width=100)._repr_mimebundle_()
+    kinds = sorted(bundle)
+    assert kinds == [f"application/vnd.vegalite.{alt.SCHEMA_VERSION[:2]}+json", "image/svg+xml"]
+    assert bundle["image/svg+xml"].startswith("<svg ")
+    assert re.search(r'<rect width="\d+" height="\d+" fill="white"/>', bundle["image/svg+xml"])  # its ink is black
+    assert bundle[kinds[0]]["width"] == 100
+    with alt.renderers.enable("html"):  # as the user wants it
+        assert "text/html" in str(chart._repr_mimebundle_())
+
+
+@pytest.mark.parametrize("is_decided", [False, True])
+def test_tables_of_the_local_lane_have_a_form_of_html(monkeypatch: pytest.MonkeyPatch, is_decided: bool) -> None:
+    """They stay Arrow's tables: IPython's formatter of HTML knows how to show these, unless the user has told it."""
+
+    class Formatter(dict[type, Any]):
+        for_type = dict.__setitem__
+
+    formatter = Formatter({pa.Table: str} if is_decided else {})
+    display = types.SimpleNamespace(formatters={"text/html": formatter})
+    shell = types.SimpleNamespace(display_formatter=display)
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))  # type: ignore[arg-type]
+    ev = sr.evaluate(LOG, ["mrr"], **ASKED)
+    assert type(ev.metrics) is type(ev.groups) is pa.Table
+    if is_decided:
+        assert formatter == {pa.Table: str}
+        return
+    page = _Parsed(formatter[pa.Table](ev.groups))
+    assert page.lines[0] == ev.groups.column_names
+    assert ["new", "a", "2", "2", "1", "0.5"] not in page.lines
+    assert ["old", "a", "2", "2", "1", "0.5"] in page.lines
+    assert "script" not in page.tags
+    many = formatter[pa.Table](pa.table({"x": pa.array([None, "<b>", *map(str, range(50))])}))
+    assert _Parsed(many).lines[1:3] == [[""], ["<b>"]]
+    assert "rows: 52, of which the first 20 are shown" in many
 
 
 def test_a_comparison_of_runs_shows_itself() -> None:

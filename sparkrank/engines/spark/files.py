@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     from sparkrank.inputs.roles import Roles
 
 FILE_FORMATS = ("parquet", "orc", "csv", "json", "text", "avro")  # their tables are nothing but folders of files
+# Sources of Spark and of connectors by their short names. Any other is named by its class, which has a dot.
+OTHER_FORMATS = (
+    *("delta", "iceberg", "hudi", "paimon", "deltasharing", "xml", "binaryfile", "tfrecord"),
+    *("jdbc", "bigquery", "snowflake", "redshift", "clickhouse", "mongodb", "kudu", "es"),
+)
 # Options by which the caller makes Spark look for files in another way.
 _OF_LISTING = {"basepath", "recursivefilelookup", "pathglobfilter", "modifiedbefore", "modifiedafter"}
 _LAKE_MARKS = "{_delta_log,.hoodie,metadata/*.metadata.json,metadata/*.metadata.json.gz}"

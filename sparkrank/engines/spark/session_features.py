@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from sparkrank.engines.result import Refusal
@@ -45,6 +46,11 @@ class SessionFeatures:
         if context is not None:
             return cls(context)
         return cls(None, (Refusal("RDDs", because, _PIECES_AS_ROWS, is_usual=is_connect(spark)),))
+
+
+def has_pyspark() -> bool:
+    """Whether pyspark is installed, which is not imported."""
+    return find_spec("pyspark") is not None
 
 
 def is_connect(spark: SparkSession) -> bool:

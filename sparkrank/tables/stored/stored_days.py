@@ -17,6 +17,7 @@ from sparkrank.schemas.tables import PART, RUN_ID, SIZE_NUMBERS, STATES, schema_
 from sparkrank.states import Partials
 from sparkrank.states.distributions import COARSE, EXACT
 from sparkrank.states.forms import COUNT_FORM, DISTRIBUTION_FORM, SMALL_FORMS, STATE_KEY, StateForm, large_forms
+from sparkrank.states.histogram_table import SUMS_OF_SCORES
 from sparkrank.tables.stored.day_files import DayFiles, day_files
 from sparkrank.tables.stored.required_states import DayCoverage, asked_slices, required_states
 from sparkrank.tables.stored.validation import ADVICE, validate_run, validate_unique_keys
@@ -77,7 +78,7 @@ class StoredDay:
         rows = self.files.read(form.kind, form.schema)
         run_id = (rows.schema.metadata or {}).get(RUN_ID.encode())  # days of earlier releases did not record it
         validate_run(self.files.run, [] if run_id is None else [run_id.decode(errors="replace")], self.day, form.kind)
-        rows = self._with(rows, form.columns, form.kind)
+        rows = self._with(_summed(rows, plan), form.columns, form.kind)
         whose = (("model", plan.models), ("slice", asked_slices(plan)), (form.key[STATE_KEY.index("name")], names))
         for column, requested in whose:
             # Most days have no other rows, and filtering costs as much as reading.
@@ -102,6 +103,17 @@ class StoredDay:
         if lacking:
             raise InputError(f"the table {name} of {self.day} lacks {', '.join(lacking)}: {ADVICE}")
         return table
+
+
+def _summed(rows: pa.Table, plan: Plan) -> pa.Table:
+    """``rows`` with 0 for sums of scores that neither the day has nor the ``plan`` asks for."""
+    rules = pa.array(map(str, plan.unsummed_rules), pa.string())
+    for index, name in enumerate(rows.column_names):
+        if name in SUMS_OF_SCORES and len(rules):
+            lacking = pc.and_(pc.is_null(rows[name]), pc.is_in(rows["rule"], rules))
+            zeros = pa.scalar(0).cast(rows[name].type)
+            rows = rows.set_column(index, rows.schema.field(name), pc.if_else(lacking, zeros, rows[name]))
+    return rows
 
 
 def find_days(output: str, days: Sequence[str], spark: SparkSession | None = None) -> list[StoredDay]:

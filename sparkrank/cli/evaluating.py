@@ -1,0 +1,133 @@
+"""``sparkrank evaluate`` and ``merge``: a day, many days, or a window, which are replaced in the tables."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sparkrank.base.errors import escape
+from sparkrank.base.redaction import shown_url
+from sparkrank.cli.answers import answer, answer_line, backfill_document, day_document, window_document
+from sparkrank.cli.backfill_text import backfill_text, backfilled_text
+from sparkrank.cli.invocation import Invocation, after_commit, end_with_verdict
+from sparkrank.cli.options import asked_stages, day_option, spec_options
+from sparkrank.config import Spec
+from sparkrank.engines.lanes import needs_session
+from sparkrank.inputs.window import Window, spans
+from sparkrank.jobs.backfill import backfill, worst_code
+from sparkrank.jobs.evaluate_job import evaluate_day
+from sparkrank.jobs.merge_job import merge_days
+from sparkrank.report.changes import changes_text
+from sparkrank.results.run_results import BackfilledDay, DayResult, WindowResult
+from sparkrank.run.day_request import resolve_day
+from sparkrank.run.session import command_session
+from sparkrank.tables.commit.days import needs_spark
+from sparkrank.text.comparison_text import stored_comparisons_text
+from sparkrank.text.gates_text import verdicts_text
+from sparkrank.text.text import metrics_text, quality_text, warnings_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@click.command()
+@spec_options
+@day_option("--date", "day", "The day to evaluate; without it, the spec's day.")
+@day_option("--from", "first", "The first of many days to evaluate, in order.")
+@day_option("--to", "last", "The last of them.")
+@click.option("--again", is_flag=True, help="Of many days, evaluate also those that are there by the same spec.")
+@click.option("--allow-missing", is_flag=True, help="Of many days, pass over those without input, and list them.")
+@click.pass_obj
+def evaluate(
+    invocation: Invocation, /, spec: Spec, day: str | None, first: str | None, last: str | None, **of_many: bool
+) -> None:
+    """Evaluate a day of impressions, or many in one session, and replace each in the tables."""
+    window = _window(day, first, last, of_many)
+    if window is None:
+        day = resolve_day(spec, day)  # before Spark starts, which takes seconds
+    with command_session("evaluate", is_needed=needs_session(spec.engine.lane)) as spark:
+        invocation.interrupts.spark = spark
+        if window is not None:
+            _backfill(spec, window, spark, invocation, **of_many)
+            return
+        result = evaluate_day(spec, day, spark, asked_stages(), invocation.interrupts.hold)
+    with after_commit():
+        lane = f"Lane: {result.lane} ({escape(result.lane_reason)})"
+        since = "" if result.changes is None else f"\n{changes_text(result.changes)}".rstrip()
+        answer(lambda: f"{_shown(result.day, spec, result)}\n{lane}{since}", lambda: day_document(result))
+    end_with_verdict(result.judgment)
+
+
+def _window(day: str | None, first: str | None, last: str | None, flags: Mapping[str, bool]) -> Window | None:
+    if first is None and last is None:
+        for flag in (flag for flag, is_given in flags.items() if is_given):
+            raise click.UsageError(f"--{flag.replace('_', '-')} is for many days: name them with --from and --to")
+        return None
+    if day is not None:
+        raise click.UsageError(f"--date and {'--to' if first is None else '--from'} do not go together")
+    if first is None or last is None:
+        lacking, given = ("--from", "--to") if first is None else ("--to", "--from")
+        raise click.UsageError(f"{given} needs {lacking}: many days have a first and a last")
+    return Window.of(first, last)
+
+
+def _backfill(spec: Spec, window: Window, spark: SparkSession | None, invocation: Invocation, **flags: bool) -> None:
+    """Evaluate the days of ``window``, with a line for each as soon as it is done."""
+    done: list[BackfilledDay] = []
+    held = invocation.interrupts
+    how: Any = {**flags, "before_day": held.release, "before_commit": held.hold, "stages": asked_stages}
+    try:
+        for evaluated in backfill(spec, window, spark, **how):
+            done.append(evaluated)
+            with after_commit():
+                answer_line(partial(backfilled_text, evaluated))
+    except BaseException:
+        invocation.done = backfill_document(done)
+        if done and len(done) < window.count:
+            stopped = window.days[len(done)]
+            with suppress(OSError):  # the error itself is raised
+                answer_line(lambda: f"Stopped at {stopped}: the days before it stay, and the same command resumes")
+        raise
+    code = worst_code(done)
+    with after_commit():
+        answer(lambda: f"\n{backfill_text(done)}", lambda: {"exit_code": code, **backfill_document(done)})
+    if code:
+        sys.exit(code)
+
+
+@click.command()
+@spec_options
+@day_option("--from", "first", "The first day of the window.", required=True)
+@day_option("--to", "last", "The last day of the window.", required=True)
+@click.option("--allow-missing", is_flag=True, help="Merge the days that are there, and list the others in runs.")
+@click.pass_obj
+def merge(invocation: Invocation, spec: Spec, first: str, last: str, allow_missing: bool) -> None:
+    """Evaluate a window of days from their stored states, and replace the window in the tables."""
+    window = Window.of(first, last)
+    with command_session("merge", is_needed=needs_spark(spec.output.path)) as spark:
+        invocation.interrupts.spark = spark
+        hold = invocation.interrupts.hold
+        result = merge_days(spec, window, spark, asked_stages(), allow_missing=allow_missing, before_commit=hold)
+    what = f"{window}, {len(result.days)} days pooled"
+    missing = f"\nMissing: {spans(result.missing)}" if result.missing else ""
+    with after_commit():
+        answer(lambda: f"{_shown(what, spec, result)}{missing}", lambda: window_document(result))
+    end_with_verdict(result.judgment)
+
+
+def _shown(what: str, spec: Spec, result: DayResult | WindowResult) -> str:
+    head = f"\nMetrics of {what} (± {spec.uncertainty.level * 100:g} % interval)"
+    compared = "" if result.comparisons is None else stored_comparisons_text(result.comparisons)
+    parts = [metrics_text(result.metrics), compared, quality_text(result.quality), warnings_text(result.warnings)]
+    parts += [] if result.judgment is None else [verdicts_text(result.judgment.judged)]
+    longest = max(map(len, result.folders))
+    folders = [
+        f"  {name:<{longest}}  {escape(shown_url(str(folder)))}" for name, folder in sorted(result.folders.items())
+    ]
+    stages = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items())
+    return "\n\n".join([head, *filter(None, parts), "\n".join(["Tables", *folders]), f"Stages: {stages}"])

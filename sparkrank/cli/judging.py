@@ -1,0 +1,74 @@
+"""``sparkrank gate`` and ``accept``: stored days and windows are judged, and let in although a gate stops them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sparkrank.cli.answers import answer, judgment_document
+from sparkrank.cli.invocation import Invocation, after_commit, end_with_verdict
+from sparkrank.cli.options import spec_options
+from sparkrank.cli.stored import NamedDays, stored_options
+from sparkrank.config import Spec
+from sparkrank.gates.chance import records_of
+from sparkrank.jobs.gate_job import VerdictPatterns, accept_stored, gate_stored, replay_days, replayed_window
+from sparkrank.run.session import command_session
+from sparkrank.tables.commit.days import needs_spark
+from sparkrank.text.gates_text import replay_text, verdicts_text
+
+if TYPE_CHECKING:
+    from sparkrank.gates.judgment import Judgment
+
+
+@click.command()
+@spec_options
+@stored_options
+@click.option("--replay", metavar="90d", help="On which of so many nights, up to --date, a gate would have stopped.")
+def gate(spec: Spec, named: NamedDays, replay: str | None) -> None:
+    """Judge a stored day, or a stored window, by the gates of the spec, without Spark; nothing is written."""
+    if replay is not None:
+        if named.first is not None or named.last is not None:
+            raise click.UsageError("--replay and --from do not go together: --replay goes back from --date")
+        window = replayed_window(spec, replay, named.day)
+        nights = replay_days(spec, window)
+        records = records_of(nights)
+        first, last, count = str(window.first), str(window.last), len(nights)
+        counts = {"first": first, "last": last, "nights": count, "days": window.count}
+        answer(
+            lambda: replay_text(first, last, count, window.count, records),
+            lambda: {**counts, "gates": list(map(asdict, records))},
+        )
+        return
+    judgment = gate_stored(spec, named.target(spec))
+    _answer_verdicts(judgment)
+    end_with_verdict(judgment)
+
+
+def _answer_verdicts(judgment: Judgment) -> None:
+    head = f"Gates of {judgment.name}"
+    answer(lambda: verdicts_text(judgment.judged, head), lambda: judgment_document(judgment))
+
+
+@click.command()
+@spec_options
+@stored_options
+@click.option("--reason", required=True, metavar="TEXT", help="Why; it stands in the tables.")
+@click.option("--gate", metavar="PATTERN", help="Only the verdicts of the gates with this name.")
+@click.option("--metric", metavar="PATTERN", help="Only those about this metric.")
+@click.option("--model", metavar="PATTERN", help="Only those about this model.")
+@click.option("--slice", metavar="COLUMN=VALUE", help="Only those about this slice value, or all.")
+@click.option("--from-now-on", is_flag=True, help="A change that is wanted: histories begin anew with the day.")
+@click.pass_obj
+def accept(
+    invocation: Invocation, /, spec: Spec, named: NamedDays, reason: str, from_now_on: bool, **patterns: str | None
+) -> None:
+    """Let a stored day in although a gate stops it: it may be a standard for the days after it."""
+    target = named.target(spec)
+    with command_session("accept", is_needed=needs_spark(spec.output.path)) as spark:
+        invocation.interrupts.spark = spark
+        how: Any = {"from_now_on": from_now_on, "before_commit": invocation.interrupts.hold}
+        judgment = accept_stored(spec, target, reason, spark, VerdictPatterns(**patterns), **how)
+    with after_commit():
+        _answer_verdicts(judgment)

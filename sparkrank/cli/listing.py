@@ -1,0 +1,55 @@
+"""``sparkrank metrics`` and ``tables``: what can be asked for, and what is written."""
+
+from __future__ import annotations
+
+import click
+
+from sparkrank.base.errors import did_you_mean, itemize, shorten
+from sparkrank.cli.answers import answer_page, declaration_document, preset_document, table_document
+from sparkrank.cli.options import PLUGIN
+from sparkrank.metrics import CATALOG, Metric, find_preset
+from sparkrank.metrics.metric import Declaration
+from sparkrank.metrics.registry import import_plugins
+from sparkrank.tables.rows.outputs import OUTPUTS
+from sparkrank.text.text import declaration_text, preset_text, table_text
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@click.option("--preset", metavar="LIBRARY", help="Print what the preset of this name sets, and what it cannot.")
+@PLUGIN
+def metrics(names: tuple[str, ...], preset: str | None, plugins: tuple[str, ...]) -> None:
+    """Print every metric, or those NAMED: definition, parameters, undefined rule, reference."""
+    import_plugins(plugins, "--plugin")
+    library = find_preset(preset)
+    if library is not None:
+        if names:
+            raise click.UsageError("--preset and NAMES do not go together")
+        answer_page(lambda: preset_text(library), lambda: {"preset": preset_document(library)})
+        return
+    declarations = [declaration for name in names for declaration in _named(name)] if names else list(CATALOG.values())
+    answer_page(
+        lambda: "\n\n".join(map(declaration_text, declarations)),
+        lambda: {"metrics": list(map(declaration_document, declarations))},
+    )
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+def tables(names: tuple[str, ...]) -> None:
+    """Print every table that a run writes, or those NAMED: columns, types and meaning (docs/tables.md)."""
+    known = {output.schema.name: output.schema for output in OUTPUTS}
+    for name in names:
+        if name not in known:
+            near = did_you_mean(name, known)
+            raise click.UsageError(f'there is no table "{shorten(name)}"{near} (there are: {itemize(known)})')
+    asked = [known[name] for name in names] or list(known.values())
+    answer_page(lambda: "\n\n".join(map(table_text, asked)), lambda: {"tables": list(map(table_document, asked))})
+
+
+def _named(name: str) -> list[Declaration]:
+    """The metrics that ``name``, or a text such as ``ndcg@10``, means with a cut-off and without."""
+    if not CATALOG.is_known(name):  # the parser's error says what is wrong
+        return [Metric.parse(name).declaration]
+    meant = (CATALOG.get(name.lower()), CATALOG.find(name, True, name))
+    return list({declaration.name: declaration for declaration in meant if declaration is not None}.values())

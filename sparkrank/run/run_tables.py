@@ -1,0 +1,80 @@
+"""All tables of a run of a day, from the results of its evaluation."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from sparkrank.base import checks
+from sparkrank.base.errors import MOST_SENTENCE, shorten
+from sparkrank.base.redaction import shown_url
+from sparkrank.engines.spark.session_settings import with_session
+from sparkrank.run.provenance import origin_of, runs_table
+from sparkrank.schemas.tables import RUNS
+from sparkrank.tables.rows.finished import Finished
+from sparkrank.tables.rows.outputs import output_tables
+from sparkrank.tables.rows.results import with_origin
+from sparkrank.tables.rows.states import of_run
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+    from sparkrank.config import Spec
+    from sparkrank.engines.result import Solved
+    from sparkrank.metrics import Plan
+    from sparkrank.run.execute import EvaluationOutcome
+    from sparkrank.run.stages import Stages
+
+
+@dataclass(frozen=True)
+class RunParts:
+    """What ``runs`` says of an evaluation beside its results; it holds no rows."""
+
+    lane: str
+    lane_reason: str
+    inputs: str
+    buckets: int
+    session: Mapping[str, str]
+    spark: SparkSession | None
+
+    @classmethod
+    def of(cls, outcome: EvaluationOutcome, *, own_zone: bool) -> RunParts:
+        """The parts of ``outcome``. The session's time zone is none of them where the spec has its ``own_zone``."""
+        request, lane = outcome.request, outcome.lane
+        lists = ", ".join(shown_url(side.name) for side in request.impressions)
+        inputs = lists if request.truth is None else f"{lists} with truth {shown_url(request.truth.name)}"
+        session = lane.session_settings(request, own_zone=own_zone)
+        return cls(lane.name, shorten(lane.reason, MOST_SENTENCE), inputs, outcome.buckets, session, request.spark)
+
+
+def tables_of_run(
+    spec: Spec,
+    day: str,
+    plan: Plan,
+    solved: Solved,
+    made: tuple[pa.Table, pa.Table, pa.Table | None],
+    parts: RunParts,
+    started_at: dt.datetime,
+    stages: Stages,
+) -> dict[str, Any]:
+    """The tables of a run of ``day``; ``made`` are its metrics, its quality, and its comparisons if there are any."""
+    metrics, quality, comparisons = made
+    origin = origin_of(spec, day, parts.session)
+    compared = None if comparisons is None else with_origin(comparisons, origin)
+    source = with_session(spec.source(), parts.session)
+    named = with_origin(metrics, origin), quality, compared
+    tables: dict[str, Any] = output_tables(Finished(plan, solved, origin, *named, spec.output.blocks, source))
+    own: dict[str, Any] = {
+        "lane": parts.lane,
+        "lane_reason": parts.lane_reason,
+        "input": parts.inputs,
+        "rows": solved.partials.counts.get((checks.ROWS_READ, ""), 0),
+        "buckets": parts.buckets,
+    }
+    run = (spec, origin, started_at, stages, parts.spark, parts.session, solved.partials.loops, solved.refusals)
+    tables["runs"] = partial(runs_table, RUNS.schema, *run, **own)
+    return of_run(tables, origin.run_id)

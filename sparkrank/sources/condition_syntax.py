@@ -1,0 +1,95 @@
+"""What no SQL reads as a condition, so that it is refused where the spec is read, without Spark.
+
+This is no parser: what might be SQL passes, and Spark's own parser has the last word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from sparkrank.base.errors import quote
+
+_TOKEN = re.compile(
+    r"(?P<space>\s+|--[^\n]*|/\*.*?\*/)"
+    r"|(?P<text>'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\")"
+    r"|(?P<is>(?i:is(?:\s+not)?)\b)"
+    r"|(?P<value>`(?:[^`]|``)+`|[\w$]+(?:\.\d+)?|\.\d+)"
+    r"|(?P<joins><=>|<=|>=|<>|!=|==|=>|->|::|\|\||[=<>*/%|&^.:])|(?P<leads>[-+~!])"
+    r"|(?P<opens>[(\[])|(?P<closes>[)\]])|(?P<comma>,)",
+    re.DOTALL,
+)
+_CLOSED_BY = {"(": ")", "[": "]"}
+_WORDS = {
+    "joins": "AND OR DIV",
+    "leads": "NOT IN LIKE ILIKE RLIKE REGEXP BETWEEN ESCAPE WHEN THEN ELSE COLLATE",  # a value follows
+    # these are names, too, or part of more than two words
+    "free": "CASE END TO DATE TIME TIMESTAMP TIMESTAMP_NTZ TIMESTAMP_LTZ INTERVAL X DISTINCT FROM YEAR YEARS QUARTER "
+    "QUARTERS MONTH MONTHS WEEK WEEKS DAY DAYS HOUR HOURS MINUTE MINUTES SECOND SECONDS",
+}
+_KINDS = {word: kind for kind, words in _WORDS.items() for word in words.split()}
+_AFTER_IS = ("NULL", "TRUE", "FALSE", "UNKNOWN", "DISTINCT", "JSON")
+
+
+def validate_condition(condition: str) -> None:
+    """Raise ``ValueError`` for what cannot be SQL, such as an open quote or parenthesis, or two operators in a row.
+
+    Examples
+    --------
+    >>> validate_condition("surface = 'home' AND NOT (day < DATE '2026-01-31' OR upper(kind) IS NULL)")
+    >>> validate_condition("surface = = 'home'")
+    Traceback (most recent call last):
+        ...
+    ValueError: it is no SQL condition: a value is missing before "= 'home'"
+    """
+    opened: list[str] = []
+    before = Token("start", "", "")
+    for token in _tokens(re.sub(r"\{[^{}]*\}", lambda mark: "1" * len(mark[0]), condition)):
+        where = f"before {quote(token.rest)}" if token.rest else "at the end"
+        if token.kind == "closes" and (not opened or _CLOSED_BY[opened.pop()] != token.text):
+            raise ValueError(f"it is no SQL condition: {token.text} closes nothing {where}")
+        if _lacks_value(before, token):
+            raise ValueError(f"it is no SQL condition: a value is missing {where}")
+        if not opened and (token.kind == "comma" or _lacks_operator(before, token)):
+            raise ValueError(f"it is no SQL condition: an operator is missing {where}")
+        if before.kind == "is" and token.text not in _AFTER_IS:
+            raise ValueError(f"it is no SQL condition: {before.text} takes NULL, TRUE or FALSE, but stands {where}")
+        if token.kind == "opens":
+            opened.append(token.text)
+        before = token
+    if opened:
+        raise ValueError(f"it is no SQL condition: {opened[-1]} is not closed")
+
+
+class Token(NamedTuple):
+    """A part of a condition: its kind, its text in capitals, and the condition from there on."""
+
+    kind: str
+    text: str
+    rest: str
+
+
+def _lacks_value(left: Token, right: Token) -> bool:
+    if left.kind in ("value", "text", "closes", "free") or right.kind not in ("joins", "closes", "comma", "end"):
+        return False
+    in_call = left.kind == "opens" and (right.kind == "closes" or right.text == "*")  # f(), f(*)
+    in_type = left.text in ("*", ">") and (right.kind in ("closes", "comma") or right.text == ">")  # map<a,array<b>>
+    return not in_call and not in_type
+
+
+def _lacks_operator(left: Token, right: Token) -> bool:
+    pair = left.kind, right.kind
+    return pair[0] in ("value", "text", "closes") and pair[1] in ("value", "text") and pair != ("text", "text")
+
+
+def _tokens(condition: str) -> Iterator[Token]:
+    place = 0
+    while place < len(condition):
+        match, rest = _TOKEN.match(condition, place), condition[place:]
+        if match is None:
+            raise ValueError(f"it is no SQL condition: {quote(rest)} is not understood")
+        place, token = match.end(), match[0].upper()
+        if match.lastgroup != "space":
+            yield Token(_KINDS.get(token, str(match.lastgroup)), token, rest)
+    yield Token("end", "", "")

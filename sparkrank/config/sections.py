@@ -54,7 +54,8 @@ from sparkrank.metrics import Definitions, find_preset
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
 from sparkrank.metrics.uncertainty import LEAST_LEVEL, MOST_LEVEL, MOST_NIGHTS, Comparison, Family, Uncertainty
 from sparkrank.sources.folders import PartitionTypes
-from sparkrank.sources.text_schema import STRICT, TEXT_FORMATS, DdlField, fields_of, is_set, option
+from sparkrank.sources.reader_options import validate_options
+from sparkrank.sources.text_schema import TEXT_FORMATS, DdlField, fields_of
 from sparkrank.stats.corrections import Correction
 from sparkrank.tables.commit.days import local_path
 
@@ -185,20 +186,14 @@ class InputRows(Section):
         return self
 
     def _validate_reading(self) -> None:
-        """Refuse settings that only CSV and JSON have, and settings that would drop rows of these uncounted."""
+        """Refuse a schema of what has types of its own, and options that have no effect or lose rows or values."""
         is_text = self.path is not None and self.format in TEXT_FORMATS
         if self.ddl is not None and not is_text:
             kind = f"format {self.format}" if self.table is None else "a table"
             raise ValueError(f"has a schema, but is of {kind}: {' and '.join(TEXT_FORMATS)} have no types of their own")
-        mode = option(self.options, "mode", STRICT["mode"])
-        if is_text and mode.upper() != STRICT["mode"]:
-            told = "has another options.mode, by which rows are dropped or lose values uncounted"
-            raise ValueError(f"{told} (allowed: {STRICT['mode']})")
-        for name in self.options if is_text else ():
-            if name.lower() in ("nanvalue", "positiveinf", "negativeinf", "columnpruning"):
-                raise ValueError(f"has options.{name}, but numbers are read by one rule: nan and inf are known as such")
-        if is_text and is_set(self.options, "inferSchema"):
-            raise ValueError("has options.inferSchema, but types are those of the roles or of schema: leave it out")
+        if self.table is not None and self.options:
+            raise ValueError(f"has options, but a table is read without: {itemize(self.options)}")
+        validate_options(self.options, self.format)
 
     @property
     def fields(self) -> tuple[DdlField, ...] | None:

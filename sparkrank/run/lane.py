@@ -19,6 +19,7 @@ from sparkrank.engines.lanes import LANES, Lane, row_memory_lanes
 from sparkrank.engines.request import AUTO, Request
 from sparkrank.engines.spark.frame_lane import FrameLane
 from sparkrank.engines.spark.worker_python import validate_session
+from sparkrank.sources.text_files import TextContentError
 from sparkrank.tables.commit.days import local_path
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ def _first_that_takes(request: Request) -> Lane:
             left = str(error)
         except (InputError, StoreError) as error:
             is_far = any(side.path is not None and local_path(side.path) is None for side, _ in request.sides)
-            if request.session is None or kind is FrameLane or not is_far:
+            is_content = isinstance(error, TextContentError) or not all(own.leaves_to_spark for own in opened.values())
+            if request.session is None or kind is FrameLane or not is_far or is_content:
                 raise
             left = str(error)
     raise SpecError(f"{left or refused}: spark=session leaves it to Spark, and a table in memory is taken as it is")

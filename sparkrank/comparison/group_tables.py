@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -327,9 +327,14 @@ def metric_text(metrics: Sequence[str], text: str) -> str:
     return text
 
 
-def asked_among(metrics: Sequence[str], text: str) -> str:
-    """The metric among the common ``metrics`` that ``text`` means in any spelling; raises :class:`SpecError`."""
+def asked_among(metrics: Sequence[str], text: str, of_rows: Container[str] = ()) -> str:
+    """The metric among the common ``metrics`` that ``text`` means in any spelling; raises :class:`SpecError`.
+
+    ``of_rows`` has the metrics of both sides that no group has a value of.
+    """
     name = metric_text(metrics, text)
+    if name not in metrics and name in of_rows:
+        raise SpecError(f"{name} is a metric of all rows together: no group has a value of it (compare compares it)")
     if name not in metrics:
         near = did_you_mean(name, metrics)
         there = f"there are: {itemize(metrics)}" if metrics else "they have none in common"

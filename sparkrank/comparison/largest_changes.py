@@ -28,7 +28,9 @@ def largest_changes(
     if not 1 <= top <= MOST_TOP:
         raise SpecError(f"top is {top}: a whole number from 1 to {MOST_TOP} is needed")
     keys = common_keys(left.table, right.table)
-    metric = asked_among([name for name in right.table.metrics if name in left.table.metrics], metric)
+    metric = asked_among(
+        [name for name in right.table.metrics if name in left.table.metrics], metric, right.table.definitions
+    )
     definition_notes(left.table, right.table, [metric], other_definitions)
     counted_as = counted_undefined(right.table.definitions.get(metric))
     signs = {GAIN: 1.0, LOSS: -1.0} if is_higher_better(metric) else {GAIN: -1.0, LOSS: 1.0}

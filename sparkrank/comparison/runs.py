@@ -95,7 +95,7 @@ def metrics_in_common(
     of_no_group = [name for name in right.definitions if name in left.definitions and name not in common]
     if of_no_group and asked is None:
         notes.append(f"not metrics of groups, but compared by groups=all: {itemize(of_no_group)}")
-    chosen = common if asked is None else list(dict.fromkeys(asked_among(common, text) for text in asked))
+    chosen = common if asked is None else list(dict.fromkeys(asked_among(common, text, of_no_group) for text in asked))
     notes += definition_notes(left, right, chosen, other_definitions)
     metrics = [paired_metric(name, right.definitions.get(name) or left.definitions.get(name)) for name in chosen]
     refused = [metric for metric in metrics if isinstance(metric, str)]

@@ -35,6 +35,7 @@ from sparkrank.config.validators import (
     as_number,
     as_options,
     as_output,
+    as_points,
     as_rows,
     as_schema,
     as_size,
@@ -71,6 +72,7 @@ _ByModel = Annotated[
 _Points = Annotated[
     Annotated[int, Field(ge=10, le=MOST_CURVE_POINTS), Tag(POINTS)] | Annotated[Literal[False], Tag(NOTHING)],
     Discriminator(kind_of, "points_or_none", "a whole number from 10, or false, is needed"),
+    BeforeValidator(as_points),
 ]
 
 
@@ -314,7 +316,7 @@ class Output(Section):
     groups: bool = True
     blocks: bool = True
     curves: _Points = 1000
-    keep_runs: Annotated[int, BeforeValidator(as_number)] = Field(default=KEEP_RUNS, ge=0, le=MOST_KEPT_RUNS)
+    keep_runs: Annotated[int, BeforeValidator(as_whole)] = Field(default=KEEP_RUNS, ge=0, le=MOST_KEPT_RUNS)
     plain: bool = False
     report: bool = False
 
@@ -336,8 +338,8 @@ class Engine(Section):
     """
 
     lane: Annotated[str, BeforeValidator(as_lane)] = AUTO
-    bucket_rows: Annotated[int, BeforeValidator(as_number)] = Field(default=BUCKET_ROWS, ge=1, le=MOST_BUCKET_ROWS)
-    buckets: Annotated[int | None, BeforeValidator(as_number)] = Field(default=None, ge=1, le=MOST_BUCKETS)
+    bucket_rows: Annotated[int, BeforeValidator(as_whole)] = Field(default=BUCKET_ROWS, ge=1, le=MOST_BUCKET_ROWS)
+    buckets: Annotated[int | None, BeforeValidator(as_whole)] = Field(default=None, ge=1, le=MOST_BUCKETS)
     row_memory: Annotated[int | None, BeforeValidator(as_size)] = None
 
     @model_validator(mode="after")

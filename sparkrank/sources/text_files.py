@@ -22,6 +22,7 @@ from sparkrank.inputs.roles import Roles
 from sparkrank.sources.conditions import Condition
 from sparkrank.sources.files import without_password
 from sparkrank.sources.integrity import Stamp, unchanged
+from sparkrank.sources.joined_types import HEADER_REMEDY
 from sparkrank.sources.missing_columns import READING_THREADS, lacking_columns, outer_column, validate_columns
 from sparkrank.sources.nested import columns_at
 from sparkrank.sources.protocol import Split
@@ -44,6 +45,7 @@ _OPTIONS = {
 }
 # Words that Arrow puts before its reason, and the number of a record within a block of JSON, which means nothing.
 _NOISE = re.compile(r"Could not open \w+ input source '.*?': (?:Invalid|IOError): | in row \d+", re.DOTALL)
+_CSV_COLUMN = re.compile(r"In CSV column #(?P<column>\d+): Row #(?P<row>\d+): (?P<rest>.*)", re.DOTALL)
 _REMEDY = ", so write null where there is no value, or name the types of all columns in {}.schema"
 
 
@@ -181,7 +183,11 @@ def read_texts(
     def batches() -> Iterator[pa.RecordBatch]:
         settings = {"schema": schema, "fragment_scan_options": split.options, "batch_readahead": 2}
         for file, stamp in zip(split.fragments, split.stamps, strict=True):
-            with _reading_errors(file.path), unchanged(file.filesystem, file.path, stamp):
+            with (
+                _reading_errors(file.path),
+                _named_columns(file, split.options),
+                unchanged(file.filesystem, file.path, stamp),
+            ):
                 for batch in filtered(functools.partial(file.to_batches, **settings), columns, where):
                     if isinstance(file.format, ds.JsonFileFormat):  # whose reader takes bytes that are no UTF-8
                         batch.validate(full=True)
@@ -282,6 +288,20 @@ def _rows_per_byte(fragment: ds.FileFragment, mark: bytes) -> float:
     with fragment.filesystem.open_input_stream(fragment.path) as stream:
         sample: bytes = stream.read(SAMPLE)
     return (sample.count(mark) + 1) / max(1, len(sample))
+
+
+@contextmanager
+def _named_columns(file: ds.FileFragment, options: ds.FragmentScanOptions) -> Iterator[None]:
+    """Raise Arrow's errors about values of CSV with the column's name in place of its number."""
+    try:
+        yield
+    except pa.ArrowInvalid as error:
+        numbered = _CSV_COLUMN.match(str(error))
+        if numbered is None:
+            raise
+        remedy = HEADER_REMEDY if numbered["row"] == "1" and options.read_options.column_names else ""
+        name = shorten(file.physical_schema.names[int(numbered["column"])])
+        raise pa.ArrowInvalid(f'in the column "{name}", row {numbered["row"]}: {numbered["rest"]}{remedy}') from error
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Any, TypeVar
 
+from sparkrank.base.byte_texts import text_of_bytes
 from sparkrank.base.redaction import redact
 
 # What Arrow says if a store, S3-compatible or Google's, fails, even if only for a moment. A refusal, or a missing
@@ -233,6 +234,7 @@ def escape(text: str) -> str:
 
 def shorten(text: object, most: int = MOST_SHOWN) -> str:
     """``text`` for use in a sentence: without secrets, escaped, and cut in the middle to ``most`` letters."""
+    text = text_of_bytes(text) if isinstance(text, bytes) else text
     clean = _cut(text if isinstance(text, str) else _written(text, str), _MOST_CLEANED)
     return _cut(escape(_cut(redact(clean), most)), most)
 

@@ -97,7 +97,10 @@ def _keys(
     plan = spec.plan()
     columns = plan.keys
     if group:
-        return GroupKeys.of(columns, dict(_pair(text, columns) for text in group))
+        pairs = dict(_pair(text, columns) for text in group)
+        if len(pairs) < len(group):
+            raise click.UsageError("--group names a column twice: it takes one value for each key column of one group")
+        return GroupKeys.of(columns, pairs)
     if not columns:
         raise SpecError("no group column is named: without groups there is none to explain")
     table = GroupTable.at("left", spec.output.path, day, spark)

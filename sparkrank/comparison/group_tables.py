@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -337,9 +337,14 @@ def metric_text(metrics: Sequence[str], text: str, *presets: Preset | None) -> s
     return next((name for name in (*map(str, readings), text, *map(str, ordered)) if name in metrics), None)
 
 
-def asked_among(metrics: Sequence[str], text: str, *presets: Preset | None) -> str:
-    """The metric among the common ``metrics`` that ``text`` means in any spelling; raises :class:`SpecError`."""
+def asked_among(metrics: Sequence[str], text: str, *presets: Preset | None, of_rows: Iterable[str] = ()) -> str:
+    """The metric among the common ``metrics`` that ``text`` means in any spelling; raises :class:`SpecError`.
+
+    ``of_rows`` has the metrics of both sides that no group has a value of.
+    """
     name = metric_text(metrics, text, *presets)
+    if name is None and (pooled := metric_text(list(of_rows), text, *presets)):
+        raise SpecError(f"{pooled} is a metric of all rows together: no group has a value of it (compare compares it)")
     if name is None:
         near = did_you_mean(text, metrics)
         there = f"there are: {itemize(metrics)}" if metrics else "they have none in common"

@@ -29,7 +29,8 @@ def largest_changes(
         raise SpecError(f"top is {top}: a whole number from 1 to {MOST_TOP} is needed")
     keys = common_keys(left.table, right.table)
     common = [name for name in right.table.metrics if name in left.table.metrics]
-    metric = asked_among(common, metric, right.table.preset, left.table.preset)
+    presets = right.table.preset, left.table.preset
+    metric = asked_among(common, metric, *presets, of_rows=right.table.definitions)
     definition_notes(left.table, right.table, [metric], other_definitions)
     counted_as = counted_undefined(right.table.definitions.get(metric))
     signs = {GAIN: 1.0, LOSS: -1.0} if is_higher_better(metric) else {GAIN: -1.0, LOSS: 1.0}

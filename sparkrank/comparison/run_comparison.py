@@ -57,6 +57,8 @@ class RunComparison:
 
     def groups_text(self) -> str:
         """A sentence on which groups are compared, and how."""
+        if self.n_common is None and not (self.n_left or self.n_right):
+            return "all rows of each, without groups"
         if self.n_common is None:
             return f"all groups of each, {self.n_right:,} against {self.n_left:,}, by parts of them"
         alone = f"{self.n_left_only:,} of left alone, {self.n_right_only:,} of right"

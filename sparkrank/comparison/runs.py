@@ -96,7 +96,8 @@ def metrics_in_common(
     if of_no_group and asked is None:
         notes.append(f"not metrics of groups, but compared by groups=all: {itemize(of_no_group)}")
     presets = right.preset, left.preset
-    chosen = common if asked is None else list(dict.fromkeys(asked_among(common, text, *presets) for text in asked))
+    chosen = common if asked is None else [asked_among(common, text, *presets, of_rows=of_no_group) for text in asked]
+    chosen = list(dict.fromkeys(chosen))
     notes += definition_notes(left, right, chosen, other_definitions)
     metrics = [paired_metric(name, right.definitions.get(name) or left.definitions.get(name)) for name in chosen]
     refused = [metric for metric in metrics if isinstance(metric, str)]

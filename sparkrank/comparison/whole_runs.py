@@ -52,6 +52,8 @@ def compare_states(
     for side, states in ((left, theirs), (right, ours)):
         if not states.plan.has_parts:
             notes.append(f"{side.place} has no parts of its groups: there are no intervals")
+    if not {str(metric) for metric, _ in right.plan.group_metrics} & set(names):
+        notes.append("no metric of groups is compared: each value is one of all rows together")
     sentences = dict.fromkeys((*notes, *theirs.notes, *ours.notes))
     return RunComparison(
         whole_day_rows(rows, common, correction),

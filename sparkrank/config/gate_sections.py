@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, create_model, model_validator
 
 from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
 from sparkrank.config.sections import Section
-from sparkrank.config.validators import as_number
+from sparkrank.config.validators import as_number, as_whole, value_of
 from sparkrank.gates.kind import GateKind
 from sparkrank.gates.register import KINDS, kind_asked_by, words
 from sparkrank.gates.rules import History, Margin, Rule, columns_match, is_pattern, matches
@@ -35,6 +35,7 @@ def as_margin(value: object) -> object:
         return value
     if isinstance(value, str) and _SHARE.fullmatch(value.strip()):
         return value.strip()
+    value = value_of(value)
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if is_number and 0 <= float(value) < math.inf:  # type: ignore[arg-type]
         return float(value)  # type: ignore[arg-type]
@@ -133,19 +134,19 @@ def as_least_groups(value: object) -> object:
 class LeastGroups(Section):
     """How many groups a slice value needs: with fewer, ``gates`` do not decide on it, and ``tables`` leave it out."""
 
-    gates: Annotated[int, BeforeValidator(as_number)] = Field(default=30, ge=1)
-    tables: Annotated[int, BeforeValidator(as_number)] = Field(default=1, ge=1)
+    gates: Annotated[int, BeforeValidator(as_whole)] = Field(default=30, ge=1)
+    tables: Annotated[int, BeforeValidator(as_whole)] = Field(default=1, ge=1)
 
 
 class HistorySettings(Section):
     """The earlier days with which ``not_worse_than: history`` compares (:class:`sparkrank.gates.rules.History`)."""
 
-    days: Annotated[int, BeforeValidator(as_number)] = Field(default=28, ge=2, le=366)
+    days: Annotated[int, BeforeValidator(as_whole)] = Field(default=28, ge=2, le=366)
     same_weekday: bool = False
     sides: Literal["both", "worse"] = "both"
     rhythm: Literal["none", "weekly"] = "weekly"
     width: Annotated[_Finite, BeforeValidator(as_number)] = Field(default=3.0, gt=0.0)
-    least_days: Annotated[int, BeforeValidator(as_number)] = Field(default=7, ge=2, le=366)
+    least_days: Annotated[int, BeforeValidator(as_whole)] = Field(default=7, ge=2, le=366)
 
     @model_validator(mode="after")
     def _reachable(self) -> HistorySettings:

@@ -10,7 +10,17 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from sparkrank.config.document import Spec
 from sparkrank.config.gate_sections import as_least_groups, as_margin
-from sparkrank.config.validators import as_day, as_keys, as_lane, as_list, as_number, as_options, as_size, as_whole
+from sparkrank.config.validators import (
+    as_day,
+    as_keys,
+    as_lane,
+    as_list,
+    as_number,
+    as_options,
+    as_points,
+    as_size,
+    as_whole,
+)
 from sparkrank.engines.lanes import lane_words
 
 FILE = "spec.schema.json"  # beside this module
@@ -32,6 +42,7 @@ _WRITTEN: dict[object, Callable[[JsonSchemaValue], JsonSchemaValue]] = {
     as_keys: _also(_NULL),
     as_number: lambda schema: schema,
     as_whole: _also({"type": "string", "pattern": r"^[0-9.]+[eE]\+?[0-9]+$"}, {"type": "number"}),
+    as_points: lambda schema: schema,
     as_size: _also({"type": "string", "pattern": r"^[0-9.]+ ?[A-Za-z]*$"}),
     as_options: lambda _: {
         "anyOf": [{"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}, _NULL]

@@ -37,6 +37,7 @@ from sparkrank.config.validators import (
     as_number,
     as_options,
     as_output,
+    as_points,
     as_rows,
     as_schema,
     as_size,
@@ -56,7 +57,8 @@ from sparkrank.metrics import Definitions, find_preset
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
 from sparkrank.metrics.uncertainty import LEAST_LEVEL, MOST_LEVEL, MOST_NIGHTS, Comparison, Family, Uncertainty
 from sparkrank.sources.folders import PartitionTypes
-from sparkrank.sources.text_schema import STRICT, TEXT_FORMATS, DdlField, fields_of, is_set, option
+from sparkrank.sources.reader_options import validate_options
+from sparkrank.sources.text_schema import TEXT_FORMATS, DdlField, fields_of
 from sparkrank.stats.corrections import Correction
 from sparkrank.tables.commit.days import local_path
 
@@ -72,6 +74,7 @@ _ByModel = Annotated[
 _Points = Annotated[
     Annotated[int, Field(ge=10, le=MOST_CURVE_POINTS), Tag(POINTS)] | Annotated[Literal[False], Tag(NOTHING)],
     Discriminator(kind_of, "points_or_none", "a whole number from 10, or false, is needed"),
+    BeforeValidator(as_points),
 ]
 
 
@@ -190,20 +193,14 @@ class InputRows(Section):
         self._validate_reading()
 
     def _validate_reading(self) -> None:
-        """Refuse settings that only CSV and JSON have, and settings that would drop rows of these uncounted."""
+        """Refuse a schema of what has types of its own, and options that have no effect or lose rows or values."""
         is_text = self.path is not None and self.format in TEXT_FORMATS
         if self.ddl is not None and not is_text:
             kind = f"format {self.format}" if self.table is None else "a table"
             raise ValueError(f"has a schema, but is of {kind}: {' and '.join(TEXT_FORMATS)} have no types of their own")
-        mode = option(self.options, "mode", STRICT["mode"])
-        if is_text and mode.upper() != STRICT["mode"]:
-            told = "has another options.mode, by which rows are dropped or lose values uncounted"
-            raise ValueError(f"{told} (allowed: {STRICT['mode']})")
-        for name in self.options if is_text else ():
-            if name.lower() in ("nanvalue", "positiveinf", "negativeinf", "columnpruning"):
-                raise ValueError(f"has options.{name}, but numbers are read by one rule: nan and inf are known as such")
-        if is_text and is_set(self.options, "inferSchema"):
-            raise ValueError("has options.inferSchema, but types are those of the roles or of schema: leave it out")
+        if self.table is not None and self.options:
+            raise ValueError(f"has options, but a table is read without: {itemize(self.options)}")
+        validate_options(self.options, self.format)
 
     @property
     def fields(self) -> tuple[DdlField, ...] | None:
@@ -358,7 +355,7 @@ class Output(Section):
     groups: bool = True
     blocks: bool = True
     curves: _Points = 1000
-    keep_runs: Annotated[int, BeforeValidator(as_number)] = Field(default=KEEP_RUNS, ge=0, le=MOST_KEPT_RUNS)
+    keep_runs: Annotated[int, BeforeValidator(as_whole)] = Field(default=KEEP_RUNS, ge=0, le=MOST_KEPT_RUNS)
     plain: bool = False
     report: bool = False
 
@@ -380,8 +377,8 @@ class Engine(Section):
     """
 
     lane: Annotated[str, BeforeValidator(as_lane)] = AUTO
-    bucket_rows: Annotated[int, BeforeValidator(as_number)] = Field(default=BUCKET_ROWS, ge=1, le=MOST_BUCKET_ROWS)
-    buckets: Annotated[int | None, BeforeValidator(as_number)] = Field(default=None, ge=1, le=MOST_BUCKETS)
+    bucket_rows: Annotated[int, BeforeValidator(as_whole)] = Field(default=BUCKET_ROWS, ge=1, le=MOST_BUCKET_ROWS)
+    buckets: Annotated[int | None, BeforeValidator(as_whole)] = Field(default=None, ge=1, le=MOST_BUCKETS)
     row_memory: Annotated[int | None, BeforeValidator(as_size)] = None
 
     @model_validator(mode="after")

@@ -109,6 +109,7 @@ def as_size(value: object) -> object:
     """Bytes: a whole number, or a number with a unit, such as ``2.5GB`` or ``500MiB``."""
     if value is None:
         return value
+    value = value if isinstance(value, bool) else as_whole(value)
     is_size = isinstance(value, (int, str)) and not isinstance(value, bool)
     match = _SIZE.fullmatch(str(value).strip()) if is_size else None
     unit = None if match is None else _UNITS.get(match[2].lower())
@@ -173,6 +174,14 @@ def validate_no_password(path: str | None) -> None:
         raise ValueError("has a path with a password, which runs would show: give it by the environment")
 
 
+def value_of(value: object) -> object:
+    """The number that a text of YAML is, such as ``1e-3`` without a point; anything else as it is."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
 def as_number(value: object) -> object:
     if isinstance(value, bool):  # else it would count as 0 or 1
         raise ValueError("a number is needed")
@@ -181,12 +190,13 @@ def as_number(value: object) -> object:
 
 def as_whole(value: object) -> object:
     """A whole number, which may be written ``1e6``: YAML reads that as text."""
-    if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            pass
-    return as_number(value)
+    number = value_of(value)
+    return as_number(int(number) if isinstance(number, float) and number.is_integer() else number)
+
+
+def as_points(value: object) -> object:
+    """A whole number, or false, as it is written."""
+    return value if isinstance(value, bool) else as_whole(value)
 
 
 def as_day(value: object) -> object:

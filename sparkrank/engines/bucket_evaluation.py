@@ -91,8 +91,7 @@ def _sentence(rows: int, sample: pa.Table, plan: Plan, lacking: str = "") -> str
     named = "a group"
     if plan.group_table:
         (key,) = keys_of_groups(sample, groups, np.array([place]))
-        values = (shorten(value.decode(errors="backslashreplace")) for value in key)
-        texts = (f'{shorten(name)} "{value}"' for name, value in zip(plan.keys, values, strict=True))
+        texts = (f'{shorten(name)} "{shorten(value)}"' for name, value in zip(plan.keys, key, strict=True))
         named = f"the group {', '.join(texts)}"
     width = max(1, sample.nbytes // max(sample.num_rows, 1))
     ways = ["give executors more memory (spark.executor.pyspark.memory)", "take this group out of the input"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkrank.base.byte_texts import bytes_of_text
 from sparkrank.base.errors import InputError, SpecError, did_you_mean, itemize, quote, shorten
 from sparkrank.bucket.impressions import key_column
 
@@ -51,9 +53,13 @@ class GroupKeys:
         return ", ".join(f"{shorten(name)}={shorten(value)}" for name, value in pairs)
 
     def typed(self, schema: pa.Schema) -> list[tuple[pa.Scalar, ...]]:
-        """The keys in the types of the bucket ``schema``. Raises :class:`SpecError` for a value of another type."""
+        """The keys in the types of the bucket ``schema``, a text for bytes in each of its readings.
+
+        Raises :class:`SpecError` for a value of another type.
+        """
         kinds = [schema.field(key_column(index)).type for index in range(len(self.columns))]
-        return [tuple(map(_as_kind, self.columns, key, kinds)) for key in self.keys]
+        readings = (map(_readings, self.columns, key, kinds) for key in self.keys)
+        return list(itertools.chain.from_iterable(itertools.starmap(itertools.product, readings)))
 
     def condition(self, roles: Roles, schema: pa.Schema) -> list[pc.Expression]:
         """Expressions over columns of ``schema`` that are true for all rows of these groups. ``roles`` name the key."""
@@ -81,6 +87,25 @@ class GroupKeys:
         return [tuple(scalar.as_py() for scalar in key) for key in self.typed(schema)]
 
 
+def _readings(name: str, value: Any, kind: pa.DataType) -> list[pa.Scalar]:
+    """The values of ``kind`` that ``value`` may stand for."""
+    if not (_is_bytes(kind) and isinstance(value, str)):
+        return [_as_kind(name, value, kind)]
+    width = kind.byte_width if pa.types.is_fixed_size_binary(kind) else None
+    values = [pa.scalar(read, kind) for read in bytes_of_text(value) if width in (None, len(read))]
+    if not values:
+        raise _no_such(name, value, kind)
+    return values
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
+
+
+def _no_such(name: str, value: Any, kind: pa.DataType) -> SpecError:
+    return SpecError(f"group has {quote(value)} for {shorten(name)}, which is no {shorten(kind)}")
+
+
 def _as_kind(name: str, value: Any, kind: pa.DataType) -> pa.Scalar:
     try:
         plain = value.item() if hasattr(value, "item") and not isinstance(value, (str, bytes)) else value  # from numpy
@@ -89,7 +114,7 @@ def _as_kind(name: str, value: Any, kind: pa.DataType) -> pa.Scalar:
         is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         scalar = pa.scalar(str(plain) if is_text else plain).cast(kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        raise SpecError(f"group has {quote(value)} for {shorten(name)}, which is no {shorten(kind)}") from None
+        raise _no_such(name, value, kind) from None
     if pa.types.is_floating(kind):
         scalar = pa.scalar(scalar.as_py() + 0.0, kind)  # -0.0 is 0.0
     return scalar
@@ -120,12 +145,12 @@ def _near(values: Sequence[Any], schema: pa.Schema, rows: pa.Table) -> pa.Table:
     near = []
     for index, value in enumerate(values):
         column = pc.unique(rows[key_column(index)]).drop_null()
-        texts = _neighbours(column, pa.scalar(value, schema.field(key_column(index)).type))
-        near += [{"column": index, "key": text} for text in texts]
+        values_near = _neighbours(column, pa.scalar(value, schema.field(key_column(index)).type))
+        near += [{"column": index, "key": key.hex() if isinstance(key, bytes) else str(key)} for key in values_near]
     return pa.Table.from_pylist(near, NEAR_SCHEMA)
 
 
-def _neighbours(keys: pa.Array, value: pa.Scalar) -> list[str]:
+def _neighbours(keys: pa.Array, value: pa.Scalar) -> list[Any]:
     """The values of ``keys`` next below ``value``, equal to it, and next above it; none for a type without an order."""
     try:
         keys = keys.cast(value.type)
@@ -133,7 +158,7 @@ def _neighbours(keys: pa.Array, value: pa.Scalar) -> list[str]:
         ends = [pc.max(sides[0]), pc.max(sides[1]), pc.min(sides[2])]
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         return []
-    return [str(end.as_py()) for end in ends if end.is_valid]
+    return [end.as_py() for end in ends if end.is_valid]
 
 
 def raise_no_rows(keys: GroupKeys, near: Iterable[pa.Table], schema: pa.Schema) -> None:
@@ -142,11 +167,13 @@ def raise_no_rows(keys: GroupKeys, near: Iterable[pa.Table], schema: pa.Schema) 
     sentence = f"no row has {keys.named(keys.keys[0])}"
     for index, (name, value) in enumerate(zip(keys.columns, keys.typed(schema)[0], strict=True)):
         texts = rows.filter(pc.equal(rows["column"], index))["key"].unique()
-        if str(value.as_py()) in texts.to_pylist():
-            continue
+        if _is_bytes(value.type):
+            texts = pa.array(map(bytes.fromhex, texts.to_pylist()), value.type)
         closest = _neighbours(texts, value)
+        if value.as_py() in closest:
+            continue
         nearest = f" (nearest in {shorten(name)}: {itemize(closest)})" if closest else ""
-        raise InputError(f"{sentence}{did_you_mean(value.as_py(), closest)}{nearest}")
+        raise InputError(f"{sentence}{did_you_mean(keys.keys[0][index], closest)}{nearest}")
     raise InputError(f"{sentence}: each of the values is there, and no row has all of them")
 
 

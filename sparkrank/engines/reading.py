@@ -12,10 +12,10 @@ from sparkrank.engines.spark.failures import condition_errors, reading_errors
 from sparkrank.engines.spark.files import FILE_FORMATS, frame_of_files, infers
 from sparkrank.engines.spark.session_settings import folder_types, settings_read
 from sparkrank.inputs.roles import Roles
-from sparkrank.sources.files import ALL_FILES
 from sparkrank.sources.joined_types import validate_column
 from sparkrank.sources.parquet import ParquetInput
 from sparkrank.sources.protocol import Source
+from sparkrank.sources.reader_options import strict_options
 from sparkrank.sources.selection import Selection
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.sources.stored_files import validate_present
@@ -92,7 +92,8 @@ def _stored_frame(
     validate_present(side.paths, side.format, side.what)
     if side.format not in FILE_FORMATS:
         with reading_errors(side.name, kind, side.what):
-            return spark.read.format(side.format).options(**{**ALL_FILES, **side.options}).load(side.path)
+            options = {**strict_options(side.format), **side.options}
+            return spark.read.format(side.format).options(**options).load(side.path)
     source = opened.get(side.what)
     read = functools.partial(
         frame_of_files,

@@ -46,8 +46,9 @@ def explain_request(
         groups = []
         for key in typed:
             own = rows_of_key(rows, key, schema)
-            explained = explain_rows(own, plan, metrics, models) if own.num_rows else []
-            groups.append(ExplainedKey(dict(zip(keys.columns, key, strict=True)), tuple(explained)))
+            if own.num_rows:
+                explained = explain_rows(own, plan, metrics, models)
+                groups.append(ExplainedKey(dict(zip(keys.columns, key, strict=True)), tuple(explained)))
         if not rows.num_rows:
             raise_no_rows(keys, lane.picked(plan, None, keys.near(schema)), schema)
     return Explanation(tuple(groups), lane.name, lane.reason)

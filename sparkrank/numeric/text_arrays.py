@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -50,3 +51,25 @@ def coded(values: pa.Array, null_encoding: str = "mask") -> pa.DictionaryArray:
     used_ends = distinct_ends[: count + 1].copy()
     texts = texts_of(values.type, used_ends, pa.py_buffer(distinct[: used_ends[-1]].copy()))
     return pa.DictionaryArray.from_arrays(pa.array(codes), texts)
+
+
+def encoded_column(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """A column dictionary-encoded in one array, which plain texts of more than 2 GiB do not fit."""
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    if not encoded.num_chunks:  # pyarrow 18 makes no array of it
+        return pa.array([], encoded.type.value_type).dictionary_encode()
+    return encoded.chunk(0) if encoded.num_chunks == 1 else encoded.unify_dictionaries().combine_chunks()
+
+
+CHUNK_BYTES = 1 << 30  # of texts with offsets of 32 bits, which end at 2 GiB
+
+
+def as_strings(texts: pa.LargeStringArray) -> pa.ChunkedArray:
+    """``texts`` without nulls as a column of type string, in chunks of about :data:`CHUNK_BYTES`."""
+    ends, data = text_ends(texts).astype(np.int64), texts.buffers()[2] or pa.py_buffer(b"")
+    cuts = np.unique([0, *np.searchsorted(ends, np.arange(ends[0] + CHUNK_BYTES, ends[-1], CHUNK_BYTES)), len(texts)])
+    chunks = [
+        texts_of(pa.string(), (ends[start : end + 1] - ends[start]).astype(np.int32), data[ends[start] : ends[end]])
+        for start, end in itertools.pairwise(cuts.tolist())
+    ]
+    return pa.chunked_array(chunks, pa.string())

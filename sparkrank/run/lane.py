@@ -20,6 +20,7 @@ from sparkrank.engines.request import AUTO, Request
 from sparkrank.engines.spark.frame_lane import FrameLane
 from sparkrank.engines.spark.session_features import has_pyspark
 from sparkrank.engines.spark.worker_python import validate_session
+from sparkrank.sources.text_files import TextContentError
 from sparkrank.tables.commit.days import local_path
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def _first_that_takes(request: Request) -> Lane:
             left = str(error)
         except (InputError, StoreError) as error:
             is_far = any(side.path is not None and local_path(side.path) is None for side, _ in request.sides)
-            if request.session is None or kind is FrameLane or not is_far:
+            is_content = isinstance(error, TextContentError) or not all(own.leaves_to_spark for own in opened.values())
+            if request.session is None or kind is FrameLane or not is_far or is_content:
                 raise
             left = str(error)
     if not has_pyspark():

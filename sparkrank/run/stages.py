@@ -7,10 +7,11 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TextIO
 
 from sparkrank.engines.progress import Progress, watched
+from sparkrank.sources.sizes import long_text_errors
 
 SECONDS_BETWEEN_LINES = 5.0
 PROGRESS = "SPARKRANK_PROGRESS"  # 0: no lines
@@ -32,12 +33,10 @@ class Stages:
     def stage(self, name: str, rows: int = 0) -> Iterator[None]:
         """Time the block under ``name``, which reads about ``rows`` rows (0 if unknown)."""
         started = time.monotonic()
+        shown = nullcontext() if self._output is None else _shown(name, rows, started, self._output)
         try:
-            if self._output is None:
+            with long_text_errors(), shown:
                 yield
-            else:
-                with _shown(name, rows, started, self._output):
-                    yield
         finally:
             self.seconds[name] = round(time.monotonic() - started, 3)
 

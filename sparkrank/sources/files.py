@@ -114,8 +114,6 @@ _COPIED = "._COPYING_"  # the end of a file's name while Hadoop copies it
 _FOLDER = "_$folder$"  # the end of the name of an object of 0 bytes by which Hadoop marked a folder in S3
 _SETTINGS = re.compile(r"\?(?=\w+=)")
 _TO_NOTHING = -1  # the size of a broken link
-# Spark's file readers skip unreadable files where the session says so. These options forbid it: nothing counts them.
-ALL_FILES = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
 S3_CONNECT_SECONDS, S3_REQUEST_SECONDS = 10.0, 30.0  # the longest time without a byte
 S3_ATTEMPTS = 5  # the pauses between them double
 SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names for what Arrow calls s3

@@ -72,11 +72,16 @@ def check_arrow_joined(
     )
 
 
+# For columns named _c0, _c1 ... by their readers, and for names that are read as values.
+HEADER_REMEDY = "; options: {header: true} takes names from the first line"
+
+
 def validate_column(role: str, column: str, names: Sequence[str], what: str) -> None:
     """Raise :class:`InputError` where ``names``, those of ``what``, lack ``column`` or have it in several cases."""
     if column not in names:
         near = did_you_mean(column, names)
-        raise InputError(f'the {role} column "{shorten(column)}" is not in the {what}{near} ({itemize(names)})')
+        lacks = f'the {role} column "{shorten(column)}" is not in the {what}{near} ({itemize(names)})'
+        raise InputError(f"{lacks}{HEADER_REMEDY if '_c0' in names else ''}")
     alike = [name for name in names if name.lower() == column.lower()]
     if len(alike) > 1:
         raise InputError(

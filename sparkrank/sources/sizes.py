@@ -25,7 +25,10 @@ MOST_BYTES = 64 << 20
 BATCH_ROWS, PROBED_ROWS = 1 << 17, 64
 PROBE_BYTES = 1 << 16  # bytes of a file fetched at once for that estimate
 BYTES_OF_A_ROW = 1 << 10  # so a bucket of a million rows is 1 GiB; a longer row counts as several
-_TOO_LARGE = ("offset overflow", "overflowed binary array", "array cannot contain more than 2147483646 bytes")
+_TOO_LARGE = (
+    *("offset overflow", "overflowed binary array", "array cannot contain more than 2147483646 bytes"),
+    "input array too large",
+)
 
 
 def may_be_wide(kind: pa.DataType) -> bool:

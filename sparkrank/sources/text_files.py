@@ -22,6 +22,7 @@ from sparkrank.inputs.roles import Roles
 from sparkrank.sources.conditions import Condition
 from sparkrank.sources.files import without_password
 from sparkrank.sources.integrity import Stamp, unchanged
+from sparkrank.sources.joined_types import HEADER_REMEDY
 from sparkrank.sources.missing_columns import READING_THREADS, lacking_columns, outer_column, validate_columns
 from sparkrank.sources.nested import columns_at
 from sparkrank.sources.protocol import Split
@@ -43,8 +44,13 @@ _OPTIONS = {
     "json": ("mode",),
 }
 # Words that Arrow puts before its reason, and the number of a record within a block of JSON, which means nothing.
-_NOISE = re.compile(r"Could not open \w+ input source '.*?': Invalid: | in row \d+", re.DOTALL)
+_NOISE = re.compile(r"Could not open \w+ input source '.*?': (?:Invalid|IOError): | in row \d+", re.DOTALL)
+_CSV_COLUMN = re.compile(r"In CSV column #(?P<column>\d+): Row #(?P<row>\d+): (?P<rest>.*)", re.DOTALL)
 _REMEDY = ", so write null where there is no value, or name the types of all columns in {}.schema"
+
+
+class TextContentError(InputError):
+    """What the files hold cannot be read. Another reader would see other rows in them, so none is tried."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +79,16 @@ class TextInput:
 
     @classmethod
     def open(cls, side: SideRows, roles: Roles) -> TextInput:
+        _validate_options(side.options, side.format, side.what)
+        stored = StoredFiles.at(str(side.path), side.what, side.format)
+        try:
+            return cls._of_files(stored, side, roles)
+        except InputError as error:
+            raise TextContentError(error) from error
+
+    @classmethod
+    def _of_files(cls, stored: StoredFiles, side: SideRows, roles: Roles) -> TextInput:
         kind, what, fields = side.format, side.what, side.fields
-        _validate_options(side.options, kind, what)
-        stored = StoredFiles.at(str(side.path), what, kind)
         declared = {field.name: field.kind for field in fields or ()}
         folders = pa.schema(
             [
@@ -170,8 +183,15 @@ def read_texts(
     def batches() -> Iterator[pa.RecordBatch]:
         settings = {"schema": schema, "fragment_scan_options": split.options, "batch_readahead": 2}
         for file, stamp in zip(split.fragments, split.stamps, strict=True):
-            with _reading_errors(file.path), unchanged(file.filesystem, file.path, stamp):
-                yield from filtered(functools.partial(file.to_batches, **settings), columns, where)
+            with (
+                _reading_errors(file.path),
+                _named_columns(file, split.options),
+                unchanged(file.filesystem, file.path, stamp),
+            ):
+                for batch in filtered(functools.partial(file.to_batches, **settings), columns, where):
+                    if isinstance(file.format, ds.JsonFileFormat):  # whose reader takes bytes that are no UTF-8
+                        batch.validate(full=True)
+                    yield batch
 
     for table in gathered(batches(), batch_rows):
         yield columns_at(table, places)
@@ -227,7 +247,20 @@ def _csv_format(options: Mapping[str, str], what: str, fields: Sequence[DdlField
 
 def _first_columns(fragment: ds.FileFragment, kind: str, what: str) -> pa.Schema:
     with _reading_errors(fragment.path, kind, what):
-        return fragment.physical_schema
+        columns = fragment.physical_schema
+        _ = columns.names  # bytes that are no UTF-8 fail here
+        if kind == "json" and not _has_line_end(fragment):
+            raise InputError(
+                f"{without_password(fragment.path)} of the {what} has no line end, and Arrow would read nulls alone: "
+                "end each record with one"
+            )
+        return columns
+
+
+def _has_line_end(fragment: ds.FileFragment) -> bool:
+    """Whether any line of the file ends. Of one that does not, Arrow 26 finds the keys and loses all values."""
+    with fragment.filesystem.open_input_stream(fragment.path) as stream:
+        return any(b"\n" in part or b"\r" in part for part in iter(functools.partial(stream.read, SAMPLE), b""))
 
 
 def _inferred(schemas: Sequence[pa.Schema], roles: Roles, what: str) -> pa.Schema:
@@ -258,6 +291,20 @@ def _rows_per_byte(fragment: ds.FileFragment, mark: bytes) -> float:
 
 
 @contextmanager
+def _named_columns(file: ds.FileFragment, options: ds.FragmentScanOptions) -> Iterator[None]:
+    """Raise Arrow's errors about values of CSV with the column's name in place of its number."""
+    try:
+        yield
+    except pa.ArrowInvalid as error:
+        numbered = _CSV_COLUMN.match(str(error))
+        if numbered is None:
+            raise
+        remedy = HEADER_REMEDY if numbered["row"] == "1" and options.read_options.column_names else ""
+        name = shorten(file.physical_schema.names[int(numbered["column"])])
+        raise pa.ArrowInvalid(f'in the column "{name}", row {numbered["row"]}: {numbered["rest"]}{remedy}') from error
+
+
+@contextmanager
 def _reading_errors(file: str, kind: str | None = None, what: str | None = None) -> Iterator[None]:
     """A context that raises errors of Arrow and of the store as those of sparkrank, which name the ``file``."""
     place = without_password(file) + ("" if what is None else f" of the {what}")
@@ -266,5 +313,5 @@ def _reading_errors(file: str, kind: str | None = None, what: str | None = None)
     except FileNotFoundError:
         raise InputError(f"{place} was deleted while the job ran") from None
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
-        said = type(error)(_NOISE.sub("", str(error))) if isinstance(error, pa.ArrowInvalid) else error
+        said = type(error)(_NOISE.sub("", str(error))) if isinstance(error, (pa.ArrowInvalid, OSError)) else error
         raise unreadable(f"{place} cannot be read{'' if kind is None else f' as {kind}'}", said) from error

@@ -83,8 +83,6 @@ def _parts(schema: str) -> list[str]:
 
 
 TEXT_FORMATS = ("csv", "json")
-# Options for rows that a reader cannot parse: none is dropped, and none becomes null.
-STRICT = {"mode": "FAILFAST"}
 _ARROW = {
     "string": pa.string(),
     "tinyint": pa.int8(),

@@ -51,8 +51,9 @@ STATE_KEY = ("model", "slice", "slice_value", "name")
 class StateForm:
     """How a table stores states of one type: the columns of the key, and the columns of numbers that add up.
 
-    ``shrinks`` is true if merged states may need fewer rows than their parts have keys. A new type of state needs a
-    form in :data:`SMALL_FORMS` or :func:`large_forms`, and a line in :mod:`sparkrank.metrics.merged`.
+    ``shrinks`` is true if merged states may need fewer rows than their parts have keys, and ``is_long`` if the keys may
+    have more than 2 GiB of texts, by which Arrow cannot group. A new type of state needs a form in :data:`SMALL_FORMS`
+    or :func:`large_forms`, and a line in :mod:`sparkrank.metrics.merged`.
     """
 
     kind: str
@@ -61,6 +62,7 @@ class StateForm:
     from_table: Callable[[pa.Table], Partials]
     key: tuple[str, ...] = STATE_KEY
     shrinks: bool = False
+    is_long: bool = False
 
     @property
     def is_of_parts(self) -> bool:
@@ -77,6 +79,8 @@ class StateForm:
 
     def merged(self, tables: Sequence[pa.Table]) -> pa.Table:
         """The rows of all ``tables`` (at least one), with one row for each key and the sums of its numbers."""
+        if self.is_long:
+            return self.to_table(Partials.merged(map(self.from_table, tables)))
         for field in self.numbers:
             if pa.types.is_integer(field.type):
                 validate_no_overflow_by_key(tables, self.key, field.name, f"{field.name} in the table {self.kind}")
@@ -155,6 +159,7 @@ ITEM_FORM = StateForm(
     lambda partials: items.items_table(partials.items),
     lambda rows: Partials(items=ItemCounts.empty().merge(ItemCounts(rows.cast(items.ITEM_SCHEMA)))),
     key=items.ITEM_KEY,
+    is_long=True,
 )
 
 

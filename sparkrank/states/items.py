@@ -16,13 +16,14 @@ from sparkrank import native
 from sparkrank.numeric.array_types import Codes, Flags, Ints
 from sparkrank.numeric.overflow import validate_no_overflow
 from sparkrank.numeric.segments import WHOLE, Segments
-from sparkrank.numeric.text_arrays import coded
+from sparkrank.numeric.text_arrays import as_strings, coded
 from sparkrank.schemas.tables import ITEMS as TABLE
-from sparkrank.states.keys import SliceKey, StateKey, rows_by_key
+from sparkrank.states.keys import SliceKey, StateKey, in_order, rows_by_key
 
 ITEM_KEY = ("model", "slice", "slice_value", "exposure", "item")
 ITEM_SCHEMA = TABLE.schema
 ITEM_AMOUNTS = ("shown", "relevant")
+TEXT = pa.large_string()  # the items of a large catalogue may have more than 2 GiB
 UNIT = 2**32  # the amount of one shown row; if a cut-off divides tied rows, each counts a share of it
 
 
@@ -36,7 +37,7 @@ class CodedItems(NamedTuple):
     """The counts of items (n): how often ``shown``, in units of :data:`UNIT`, and in how many groups ``relevant``.
 
     ``code`` (n) is the place among ``series``. An ``item`` (n) is a whole number if the input has whole numbers, else a
-    text.
+    text (:data:`TEXT`).
     """
 
     series: tuple[StateKey, ...]
@@ -53,12 +54,19 @@ class CodedItems(NamedTuple):
             code[rows] = len(series)
             series.append(StateKey(*key))
         shown, relevant = (table[name].to_numpy() for name in ITEM_AMOUNTS)
-        return cls(tuple(series), code, table["item"].combine_chunks(), shown, relevant)
+        return cls(tuple(series), code, table["item"].cast(TEXT).combine_chunks(), shown, relevant)
 
     def table(self) -> pa.Table:
-        place = pa.array(self.code)
-        texts = [pa.array(column, pa.string()).take(place) for column in zip(*self.series, strict=True)]
-        return pa.table([*texts, self.item.cast(pa.string()), self.shown, self.relevant], schema=ITEM_SCHEMA)
+        """The rows in the order of their keys."""
+        ordered = sorted(set(self.series), key=in_order)
+        rank = {key: number for number, key in enumerate(ordered)}
+        code = np.array([rank[key] for key in self.series], np.int64)[self.code]
+        rows = pa.table([code, self.item.cast(TEXT), self.shown, self.relevant], ["key", *ITEM_SCHEMA.names[-3:]])
+        rows = rows.sort_by([("key", "ascending"), ("item", "ascending")])
+        keys = [pa.array(texts, pa.string()).dictionary_encode() for texts in zip(*ordered, strict=True)]
+        columns = [texts.take(rows["key"].combine_chunks()) for texts in keys]
+        items = as_strings(rows["item"].combine_chunks())
+        return pa.table([*columns, items, *rows.columns[2:]], ITEM_SCHEMA.names).cast(ITEM_SCHEMA)
 
 
 @dataclass(frozen=True)
@@ -97,7 +105,7 @@ class ItemCounts:
         if kept is not None:
             item, series, amounts = item[kept], series[kept], (amounts[0][kept], amounts[1][kept])
         keys = tuple(StateKey(key.model, key.slice, value, key.name) for value in key.values)
-        return cls(CodedItems(keys, series, _plain(items.take(pa.array(item))), *amounts))
+        return cls(CodedItems(keys, series, _plain(items).take(pa.array(item)), *amounts))
 
     @classmethod
     def all_of(cls, parts: Sequence[ItemCounts]) -> ItemCounts:
@@ -105,7 +113,7 @@ class ItemCounts:
 
     @cached_property
     def table(self) -> pa.Table:
-        return self.rows if isinstance(self.rows, pa.Table) else self.rows.table()
+        return ITEM_SCHEMA.empty_table() if self.is_empty else self.coded.table()
 
     @cached_property
     def coded(self) -> CodedItems:
@@ -126,7 +134,7 @@ class ItemCounts:
             for key in part.series:
                 place.setdefault(key, len(place))
         kinds = {part.item.type for part in parts}
-        items = pa.concat_arrays([part.item if len(kinds) == 1 else part.item.cast(pa.string()) for part in parts])
+        items = pa.concat_arrays([part.item if len(kinds) == 1 else part.item.cast(TEXT) for part in parts])
         series = np.concatenate([np.array([place[key] for key in part.series], np.int64)[part.code] for part in parts])
         shown, relevant = ([getattr(part, name) for part in parts] for name in ITEM_AMOUNTS)
         are_apart = len(place) == sum(len(part.series) for part in parts)
@@ -184,8 +192,9 @@ def _numbered(values: pa.Array) -> tuple[Codes, pa.Array]:
 
 def _plain(items: pa.Array) -> pa.Array:
     """Distinct ``items`` as whole numbers if they are such, or as texts."""
-    return items.cast(pa.int64() if pa.types.is_signed_integer(items.type) else pa.string())
+    return items.cast(pa.int64() if pa.types.is_signed_integer(items.type) else TEXT)
 
 
 def items_table(items: ItemCounts) -> pa.Table:
-    return items.table.sort_by([(name, "ascending") for name in ITEM_KEY])
+    """The counts as the table ``items``, in the order of its keys."""
+    return items.table

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.segments import run_starts
+from sparkrank.numeric.text_arrays import encoded_column
 
 S = TypeVar("S", bound="KeyedSums")
 K = TypeVar("K")
@@ -191,7 +192,7 @@ def in_order(value: Any) -> Any:
 
 def encoded_texts(column: pa.ChunkedArray) -> tuple[list[str | None], Ints]:
     """The distinct texts of a column with None, and the place of each row's text among them."""
-    texts = column.combine_chunks().cast(pa.string()).dictionary_encode()
+    texts = encoded_column(column.cast(pa.string()))
     known = [*texts.dictionary.to_pylist(), None]
     return known, texts.indices.fill_null(len(known) - 1).to_numpy().astype(np.int64)
 
@@ -200,7 +201,7 @@ def rows_by_key(rows: pa.Table, names: Sequence[str]) -> Iterator[tuple[tuple[An
     """Each distinct key in the text columns ``names`` of ``rows``, and the indices of its rows, ascending."""
     code = np.zeros(rows.num_rows, np.int64)
     for name in names:
-        texts = rows[name].combine_chunks().dictionary_encode()
+        texts = encoded_column(rows[name])
         indices = texts.indices.fill_null(len(texts.dictionary))  # None is a value like any other
         code = code * (len(texts.dictionary) + 1) + indices.to_numpy()
     keys_of_rows = pa.array(code).dictionary_encode()

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.base.errors import escape
+from sparkrank.base.errors import escape, shorten
 from sparkrank.metrics.slices import ALL, shown_value
 from sparkrank.stats.intervals import TOO_FEW
 from sparkrank.text.text import aligned
@@ -120,7 +120,7 @@ def movers_text(table: pa.Table, metric: str) -> str:
         for row in rows:
             values = (number(row[name], signed=False) for name in ("baseline_value", "value"))
             counts = (count(row[name]) for name in ("n_rows", "n_relevant"))
-            lines.append((*(str(row[key]) for key in keys), *values, number(row["difference"]), *counts))
+            lines.append((*(shorten(row[key]) for key in keys), *values, number(row["difference"]), *counts))
         parts.append(f"{title}\n{aligned(lines)}" if rows else f"{title}\n  none")
     return "\n\n".join(parts)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from sparkrank.base.byte_texts import text_of_bytes
 from sparkrank.base.errors import escape
 from sparkrank.base.redaction import redact
 
@@ -36,8 +37,12 @@ def in_lines(text: str) -> str:
 
 def as_json_text(value: object) -> str:
     """``value`` as JSON, with NaN and infinity as null and terminal control characters as JSON escapes."""
-    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, default=lambda other: redact(str(other)))
+    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, default=_text)
     return "\n".join(line if line.isprintable() else "".join(map(_code, line)) for line in text.split("\n"))
+
+
+def _text(value: object) -> str:
+    return redact(text_of_bytes(value) if isinstance(value, bytes) else str(value))
 
 
 def _code(letter: str) -> str:

@@ -154,6 +154,13 @@ REFUSED = [
     case("no whole number", "a,x,2,0\na,y,1,1.5\n", schema=SCHEMA,
          told="CSV conversion error to int32: invalid value '1.5'"),
     files("bytes that are no UTF-8", {"x.csv": b"u,i,s,y\n\xe9,x,2,0\n"}, told="invalid UTF8 data"),
+    files("bytes of JSON that are no UTF-8", {"json.json": b'{"u":"\xe9","i":"x","s":2,"y":0}\n'}, options={},
+          told="json.json cannot be read: In column 0: Invalid: Invalid UTF8 sequence"),
+    files("packed bytes under a name that says nothing of it", {"x.csv": gzip.compress(b"u,i,s,y\na,x,2,0\n")},
+          told="x.csv of the input cannot be read as csv: 'utf-8' codec can't decode"),
+    files("a packed file that is cut", {"x.csv.gz": gzip.compress(b"u,i,s,y\na,x,2,0\n")[:-8]},
+          told="Truncated compressed stream"),
+    case("a quote that does not close", '"a,x,2,0\na,y,1,1\n', told="Expected 4 columns, got 1"),
     files("blank lines alone", {"x.csv": b"\n\n"},
           told="x.csv of the input cannot be read as csv: CSV parse error: Empty"),
     files("a column twice", {"x.csv": b"u,i,s,y,u\na,x,2,0,a\n"}, told="multiple columns named u"),
@@ -163,6 +170,11 @@ REFUSED = [
     json("texts in one file and numbers in another", WORDED, NUMBERED,
          told="the files of the input differ: Unable to merge: Field u has incompatible types"),
     json("a blank file", "", told="json0.json of the input cannot be read as json: Empty JSON"),
+    *(
+        files(f"{name} without a line end", {"json.json": text.encode()}, options={}, schema=schema,
+              told="json.json of the input has no line end")
+        for name, text in (("a record", WORDED), ("records", WORDED * 2)) for schema in (None, SCHEMA)
+    ),
     *(
         json(f"a file begins without {key}, {where}", ROW, without(ROW, key), where=where,
              told=f'lacks the {role} column "{key}", which other files have')

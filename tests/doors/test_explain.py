@@ -7,6 +7,7 @@ import html
 import json
 import math
 import re
+import uuid
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,10 @@ KEYS: list[tuple[pa.Array, Any, str | None]] = [
     (pa.array([True, False]), True, "true"),
     (pa.array([1, 2]), np.int64(1), "1"),
     (pa.array([Decimal("1.50"), Decimal("2.00")]), Decimal("1.50"), None),
+    (pa.array([b"\x12" * 16, b"\x01"]), b"\x12" * 16, "12121212-1212-1212-1212-121212121212"),
+    (pa.array([b"\x12" * 16, b"\x01" * 16], pa.binary(16)), uuid.UUID(bytes=b"\x12" * 16), "12" * 16),
+    (pa.array([b"\xab\xcd", b"\x01"], pa.large_binary()), b"\xab\xcd", "ABcd"),
+    (pa.array([b"beef", b"\x01"]), b"beef", "beef"),
     (pa.array([NOON, NOON + dt.timedelta(1)], pa.timestamp("us", "UTC")), NOON, "2026-01-31 12:00:00Z"),
 ]
 
@@ -157,6 +162,7 @@ def test_a_key_that_is_not_there_is_told_with_the_nearest() -> None:
         (["anna", "bert", "carla"], "brt", 'no row has user=brt, did you mean "bert"? (nearest in user: bert, carla)'),
         (["xanna", "bert"], "anna", "no row has user=anna (nearest in user: bert)"),
         ([1.5, 2.5], 2.0, "no row has user=2.0 (nearest in user: 1.5, 2.5)"),
+        ([b"\xab\xcd", b"\x01"], "abce", 'no row has user=abce, did you mean "abcd"? (nearest in user: abcd)'),
         (["a\x1b[31m", "c"], "b", "no row has user=b (nearest in user: a\\x1b[31m, c)"),
     ):
         rows = pa.table({"user": users, "score": [1.0] * len(users), "click": [1] * len(users)})

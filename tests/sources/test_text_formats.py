@@ -13,10 +13,12 @@ import yaml
 import sparkrank as sr
 from sparkrank.base.errors import InputError, SpecError
 from sparkrank.config import Spec, load_spec
+from sparkrank.config.sections import Input, Truth
 from sparkrank.inputs.roles import Roles
 from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
 from sparkrank.sources import text_files
+from sparkrank.sources.reader_options import LOSING, LosingOption, strict_options
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.sources.text_files import TextInput
 from tests.cases.text_files import CASES, HEADED, REFUSED, SCHEMA, UNUSABLE, ZEROS, TextCase, case
@@ -70,7 +72,7 @@ def test_what_is_refused_says_the_file_and_what_arrow_says(tmp_path: Path) -> No
 
 
 OF_SPARK: list[tuple[dict[str, Any], str]] = [
-    ({"options": {"comment": "#"}}, "comment is none of Arrow's reader of csv .*known: header, sep, .*lane: f"),
+    ({"options": {"maxColumns": 4}}, "maxColumns is none of Arrow's reader of csv .*known: header, sep, .*lane: f"),
     ({"options": {"seperator": ";"}}, "options.seperator is none of Arrow's reader of csv.*lane: frame"),
     ({"options": {"sep": "||"}}, r"input\.options\.sep is '\|\|': a single letter of ASCII is needed"),
     ({"options": {"encoding": "utf-9"}}, "input.options.encoding is utf-9, which is no known encoding"),
@@ -180,11 +182,12 @@ OVERRIDES = [
     ("input.schema='u STRING, U INT'", 'names the column "u" twice'),
     ("input.schema='u STRING, i STRING, s DOUBLE'", 'input.schema lacks the label column "y" (u, i, s)'),
     ("input.format=parquet", "has a schema, but is of format parquet: csv and json have no types of their own"),
-    ("input.options.mode=PERMISSIVE", "has another options.mode, by which rows are dropped or lose values"),
-    ("input.options.MODE=dropMalformed", "has another options.mode"),
-    ("input.options.nanValue=x", "has options.nanValue, but numbers are read by one rule"),
-    ("input.options.inferSchema=true", "has options.inferSchema, but types are those of the roles or of schema"),
+    ("input.options.mode=PERMISSIVE", "has options.mode, by which rows are dropped or lose values"),
+    ("input.options.MODE=dropMalformed", "has options.MODE"),
+    ("input.options.nanValue=x", "has options.nanValue, by which numbers are read by another rule"),
+    ("input.options.inferSchema=true", "has options.inferSchema, by which types are not those of the roles"),
     ("input.options.inferSchema=false", ""),
+    ("truth={table: t, options: {versionAsOf: 3}}", "truth has options, but a table is read without: versionAsOf"),
     ("input.options.header=[true]", "input.options.header: a text is needed"),
     ("slices=[y, s]", ""),
     ("truth={path: t, format: json, schema: 'u STRING, i STRING'}", ""),
@@ -205,6 +208,20 @@ def test_what_is_wrong_is_told_before_anything_is_read(conf: Path) -> None:
         if told not in sentence or bool(told) != bool(sentence):
             wrong.append((override, sentence))
     assert wrong == []
+
+
+@pytest.mark.parametrize("losing", LOSING, ids=lambda losing: losing.name)
+def test_no_option_loses_anything_uncounted(losing: LosingOption) -> None:
+    """On either side, in any spelling, and under the name of a reader's class."""
+    for kind in losing.formats or ("parquet", "orc", "csv", "delta", "jdbc"):
+        for name in (losing.name, losing.name.upper()):
+            source = {"path": "x", "format": f"com.databricks.spark.{kind}" if name.isupper() else kind}
+            for side, columns in ((Input, {"group": "u"}), (Truth, {})):
+                with pytest.raises(ValueError, match=f"options.{name}, by which {losing.loss[:9]}"):
+                    side(**source, columns=columns, options={name: "another"})
+                if losing.strict:
+                    side(**source, columns=columns, options={name: losing.strict.upper()})
+        assert strict_options(kind).get(losing.name) == (losing.strict if losing.is_sent else None)
 
 
 def test_a_column_that_is_a_name_and_a_number_needs_a_schema(conf: Path) -> None:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import fs
 
 from sparkrank.base.errors import InputError, SpecError
 from sparkrank.config import Spec
 from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
+from sparkrank.sources import stored_files
 from tests.cases.text_files import CASES, REFUSED, UNUSABLE, case
 from tests.extent import IS_LONG, PART
 from tests.sources.test_text_formats import DAY, document_of, found_by
@@ -68,8 +70,19 @@ def test_auto_takes_the_scan_lane_whatever_a_file_holds(spark: SparkSession, tmp
     assert evaluate_day(Spec.model_validate(document), DAY, spark, Stages()).lane == "scan"
     (runs,) = pq.read_table(f"{tmp_path}/out-auto/runs/day={DAY}").to_pylist()
     assert runs["lane_reason"] == "the input is CSV named by path"
-    document["input"]["options"] = {"header": True, "comment": "#"}
-    with pytest.raises(SpecError, match=r"options\.comment is none of Arrow's reader of csv .*lane: frame reads"):
+    document["input"]["options"] = {"header": True, "maxColumns": 4}
+    with pytest.raises(SpecError, match=r"options\.maxColumns is none of Arrow's reader of csv .*lane: frame reads"):
         evaluate_day(Spec.model_validate(document), DAY, spark, Stages())
     document["engine"]["lane"] = "frame"
     assert evaluate_day(Spec.model_validate(document), DAY, spark, Stages()).lane == "frame"
+
+
+def test_content_never_chooses_the_reader(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even in a store, where Spark may open what Arrow cannot: it would read other rows of these files."""
+    monkeypatch.setattr(stored_files, "file_system", lambda path: (fs.LocalFileSystem(), path.removeprefix("far:/")))
+    opened = ("a record without a line end", "numbers in texts", "a column twice")  # each is refused at another point
+    for index, each in enumerate(refused for refused in REFUSED if IS_LONG or refused.name in opened):
+        document = document_of(each, tmp_path / str(index), "auto")
+        document["input"]["path"] = f"far:/{document['input']['path']}"
+        with pytest.raises(InputError, match=re.escape(each.told)):
+            evaluate_day(Spec.model_validate(document), DAY, spark, Stages())

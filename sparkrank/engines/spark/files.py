@@ -19,12 +19,13 @@ from sparkrank.base.errors import MOST_SENTENCE, InputError, SpecError, StoreErr
 from sparkrank.engines.spark.failures import reading_errors
 from sparkrank.engines.spark.session_features import setting
 from sparkrank.inputs.field_paths import columns_of
-from sparkrank.sources.files import ALL_FILES, Listing, alternatives, escaped, without_password
+from sparkrank.sources.files import Listing, alternatives, escaped, without_password
 from sparkrank.sources.folders import PartitionTypes
 from sparkrank.sources.integrity import SPARK_CHECKED
 from sparkrank.sources.joined_types import validate_column
 from sparkrank.sources.lakes import tables_among, ways_of
 from sparkrank.sources.parquet import ParquetInput
+from sparkrank.sources.reader_options import strict_options
 from sparkrank.sources.stored_files import StoredFiles, named_in
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _reader(
 ) -> Callable[[], DataFrameReader]:
     def reader() -> DataFrameReader:
         of_kind = SPARK_CHECKED if kind == "parquet" else {}
-        read = spark.read.format(kind).options(**{**ALL_FILES, **of_kind, **options})
+        read = spark.read.format(kind).options(**{**strict_options(kind), **of_kind, **options})
         return read if schema is None else read.schema(schema)
 
     return reader

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from sparkrank.base.errors import InputError, did_you_mean, itemize, shorten
 from sparkrank.inputs.roles import Roles
-from sparkrank.sources.text_schema import STRICT, DdlField, is_set, typed_columns
+from sparkrank.sources.text_schema import DdlField, is_set, typed_columns
 
 _GIVEN = re.compile(r"_c\d+|.*\d")  # names that Spark may have given to columns that have none in the header
 
@@ -23,9 +23,7 @@ def text_frame(
     what: str,
 ) -> DataFrame:
     """The rows of CSV or JSON, as ``read`` reads them. Without ``fields`` Spark infers the types of JSON."""
-    settings = {**STRICT, **options}
-    if kind == "csv":
-        settings["columnPruning"] = "false"  # or rows with more or fewer values than the header are cut or filled up
+    settings = options
     names = [field.name for field in fields or ()]
     kinds: dict[str, str] = {}
     if kind == "json" and fields is None:
@@ -40,7 +38,7 @@ def text_frame(
                 )
         names = header
         if is_set(settings, "header") and not any(map(_GIVEN.fullmatch, names)):
-            settings = {"enforceSchema": "false", **settings}  # every file has this header
+            settings = {**options, "enforceSchema": "false"}  # every file has this header
     kinds = kinds or typed_columns(names, roles, fields)
     columns = (f"`{name.replace('`', '``')}` {column_type}" for name, column_type in kinds.items())
     return read(options=settings, schema=", ".join(columns))

@@ -18,6 +18,7 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.merged import kind_of
 from sparkrank.metrics.needs import Needed
 from sparkrank.metrics.subjects import slices_of
+from sparkrank.numeric.text_arrays import encoded_column
 from sparkrank.schemas.tables import PART, RUN_ID, STATES
 from sparkrank.states import Partials
 from sparkrank.states.forms import (
@@ -66,7 +67,7 @@ def states_table(
     for kind, unordered in parts:
         key = (*STATE_KEY, PART.name) if PART.name in unordered.column_names else STATE_KEY
         rows = unordered.sort_by([(column, "ascending") for column in key])
-        names = rows["name"].combine_chunks().dictionary_encode()
+        names = encoded_column(rows["name"])
         meant = [definitions.get((kind, name), plan.settings) for name in names.dictionary.to_pylist()]
         columns = {
             "kind": pa.repeat(pa.scalar(kind), rows.num_rows),

@@ -16,6 +16,7 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.needs import Needed
 from sparkrank.metrics.slices import ALL, slice_name
 from sparkrank.numeric.array_types import Flags, Ints
+from sparkrank.numeric.text_arrays import encoded_column
 from sparkrank.states.forms import (
     BLOCKS_KIND,
     COUNT_FORM,
@@ -123,8 +124,7 @@ def _places(texts: Sequence[str], asked: Sequence[str]) -> Ints:
 
 def _encoded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
     """The distinct texts of a column, and the index of each row's text among them."""
-    texts = column.combine_chunks()
-    encoded = texts if pa.types.is_dictionary(texts.type) else texts.dictionary_encode()
+    encoded = encoded_column(column)
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
 
 

@@ -1,0 +1,39 @@
+"""Texts for values that are stored as bytes, such as UUIDs, and the bytes that such a text may stand for."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import uuid
+
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+
+
+def text_of_bytes(value: bytes) -> str:
+    """``value`` as a text, if it is one in UTF-8; else as a UUID, if it has 16 bytes, or in hexadecimal digits.
+
+    Examples
+    --------
+    >>> [text_of_bytes(value) for value in (b"ann", bytes(range(16)), bytes(range(3)))]
+    ['ann', '00010203-0405-0607-0809-0a0b0c0d0e0f', '000102']
+    """
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        text = "\0"
+    if all(unicodedata.category(letter) != "Cc" or letter in "\t\n\r" for letter in text):
+        return text
+    return str(uuid.UUID(bytes=value)) if len(value) == 16 else value.hex()
+
+
+def bytes_of_text(text: str) -> list[bytes]:
+    """The values that ``text`` may stand for: as a UUID or hexadecimal digits, and as itself.
+
+    Examples
+    --------
+    >>> bytes_of_text("beef"), bytes_of_text("ann")
+    ([b'\\xbe\\xef', b'beef'], [b'ann'])
+    """
+    digits = text.replace("-", "") if _UUID.fullmatch(text) else text
+    as_digits = [bytes.fromhex(digits)] if re.fullmatch("(?:[0-9A-Fa-f]{2})+", digits) else []
+    return [*as_digits, text.encode()]

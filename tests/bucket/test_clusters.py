@@ -125,7 +125,7 @@ def test_a_group_of_two_clusters_is_left_out_whole_and_counted() -> None:
     ids=["a null", "nulls alone", "NaN"],
 )
 def test_a_null_cluster_is_refused_whatever_share_may_be_bad(users: list, count: int) -> None:
-    with pytest.raises(InputError, match=rf'^the cluster column "user" is null or NaN in {count} rows: give each an'):
+    with pytest.raises(InputError, match=rf'^the cluster column "user" is null or NaN in {count} rows: give each a '):
         asked(with_users(*users), cluster="user", max_bad_fraction=1.0)
 
 
@@ -255,7 +255,7 @@ def test_group_tables_do_not_test_groups_that_go_together(tmp_path: Path, first_
         sr.compare_runs(f"{tmp_path}/out", f"{tmp_path}/out", **of_days),
     ):
         (row,) = comparison.table.to_pylist()
-        assert any(text.startswith("groups of one user go together") for text in comparison.told)
+        assert any(text.startswith("groups with the same user depend on each other") for text in comparison.told)
         assert {row[name] for name in ("p", "stderr", "ci_low", "ci_high", "p_adjusted")} == {None}
         for name in ("difference", "wins", "ties", "losses", "n_groups"):
             assert row[name] == known[name]

@@ -15,10 +15,13 @@ CLASSIFIED = (
             "accuracy(threshold=0.66)": ((3 + 3) / 9, 0),  # a score at the threshold is picked
             "precision": (4 / 5, 0),
             "recall": (4 / 5, 0),
+            "recall(threshold=0.7)": (2 / 5, 0),
             "tpr": (4 / 5, 0),
+            "tpr(threshold=0.7)": (2 / 5, 0),
             "specificity": (3 / 4, 0),
             "specificity(threshold=0.3)": (1 / 4, 0),
             "fpr": (1 / 4, 0),
+            "fpr(threshold=0.3)": (3 / 4, 0),
             "f1": (2 * 4 / 5 * 4 / 5 / (4 / 5 + 4 / 5), 0),
             "f1(threshold=0.7)": (2 * 2 / 3 * 2 / 5 / (2 / 3 + 2 / 5), 0),
             "fbeta": (4 / 5, 0),

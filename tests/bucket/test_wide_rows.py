@@ -110,16 +110,6 @@ def test_items_and_groups_beyond_the_bits_of_a_key_meet_too() -> None:
     assert counts_of(found)[checks.ROWS_JOINED] == 3
 
 
-def test_rows_whose_group_item_and_place_take_more_than_64_bits_meet_too() -> None:
-    """17 bits of users, 32 of items, 1 of models and 18 of places."""
-    users = np.arange(70_000)
-    items = users % 4096 * 1_048_573  # the same for users whose numbers differ in their upper bits alone
-    rows = pa.table({"user": users, "item": items, "score": np.ones(len(users)), "label": users % 2})
-    found = sr.evaluate({"a": rows, "b": rows.slice(1)}, ["rr"], uncertainty=False, **OF_ROWS, buckets=1)
-    assert counts_of(found)[checks.ROWS_JOINED] == 69_999
-    assert [user for user, rows in of_model(found, "n_retrieved", "b").items() if not rows] == [0]
-
-
 def test_two_hundred_models() -> None:
     models = {f"m{number:03}": lists_table([("u", "x", 1.0), ("u", str(number), 2.0)]) for number in range(200)}
     found = sr.evaluate(

@@ -157,9 +157,10 @@ class InputRows(Section):
     """Where the rows are: files at ``path``, or a ``table`` of the catalog; ``where`` is an SQL condition on them.
 
     Marks such as ``{date}`` stand for days (:mod:`sparkrank.inputs.day_marks`). ``options`` are those of Spark's reader
-    for the ``format``; they are shown only if they are known to be harmless. ``schema`` gives the types of the columns
-    of CSV and JSON, in Spark's DDL. ``partition_types`` gives the types of the values in names of folders:
-    ``inferred`` from all of them, or ``text``, so that ``007`` and ``7`` remain different.
+    for the ``format``, which is a known one or the class of a source; they are shown only if they are known to be
+    harmless. ``schema`` gives the types of the columns of CSV and JSON, in Spark's DDL. ``partition_types`` gives the
+    types of the values in names of folders: ``inferred`` from all of them, or ``text``, so that ``007`` and ``7``
+    remain different.
     """
 
     path: Annotated[_Filled, AfterValidator(as_rows), PlainSerializer(shown_url)] | None = None

@@ -56,7 +56,7 @@ def test_every_group_is_in_one_file_and_again_in_the_same(
     stored = []
     for folder in (tmp_path / "first", tmp_path / "again"):
         assert rr_of_log(buckets=40, group_table=str(folder)).groups is None
-        stored.append({file.name.rpartition("-")[0]: pq.read_table(file).sort_by("user") for file in folder.iterdir()})
+        stored.append({file.name.rsplit("-", 2)[0]: pq.read_table(file).sort_by("user") for file in folder.iterdir()})
     assert len(stored[0]) == local.RUNS_PER_THREAD * threads
     assert stored[0] == stored[1]
     groups = pq.read_table(tmp_path / "first").sort_by("user")

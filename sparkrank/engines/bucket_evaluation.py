@@ -27,7 +27,7 @@ from sparkrank.numeric.memory import give_back_freed_memory
 # Bytes of pieces of a large bucket kept in memory while it is cut once more. One run is in memory beside them.
 ROW_MEMORY_OF_LARGE = 64 << 20
 # Bytes that an evaluation has at least for each row beside its columns: metrics of hits take 14 in very large groups.
-BESIDE_BYTES = 12
+BESIDE_BYTES = 10
 TURN_SHARE = 8  # of the free memory: a run with more bytes than this share of it is evaluated alone
 _one_large = threading.Lock()  # threads of one process take turns with groups that are larger than a run
 

@@ -278,8 +278,8 @@ def test_a_copy_with_other_metrics_asks_for_these() -> None:
     "override",
     [
         "gates=[{metric: rr, not_worse_than: history, by: 1e-3}]", "output.keep_runs=1e1", "output.curves=1e3",
-        "engine={bucket_rows: 1e6, buckets: 1e2}", "engine={lane: local, row_memory: 1e9}", "history.days=3e1",
-        "least_groups=3e1", "quality.max_bad_fraction=1e-4",
+        "engine={bucket_rows: 1e6, buckets: 1e2}", "engine={lane: local, row_memory: 1e9}",
+        "least_groups={gates: 3e1}", "quality.max_bad_fraction=1e-4",
     ],
 )  # fmt: skip
 def test_numbers_that_yaml_reads_as_texts_are_numbers(conf: Path, override: str) -> None:

@@ -136,14 +136,14 @@ def test_an_order_without_room_is_not_begun(metric: str, more: dict[str, str], m
 
 @pytest.mark.usefixtures("small_asked")
 def test_what_is_beside_the_rows_and_exact_bins_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """70,000 rows have 12 bytes each beside them and three times the texts of their keys, and 9 each in sorted rows."""
+    """70,000 rows have 10 bytes each beside them and three times the texts of their keys, and 9 each in sorted rows."""
     rows = np.arange(70_000)
     log = pa.table({"user": 0 * rows, "score": rows / 7, "clicked": rows % 2})
     long = log.set_column(0, "user", pa.array([f"{row // 2:0100}" for row in rows]))
     beside = "what an evaluation has beside its rows alone takes"
-    assert f"{beside} 0 MiB and 0 MiB are free" in told_with(70_000 * 12 - 1, log, ["p@2"], monkeypatch)
-    assert "take this group out" in told_with(70_000 * 12 - 1, log, ["p@2"], monkeypatch)
-    assert told_with(70_000 * 12, log, ["p@2"], monkeypatch) == ""
+    assert f"{beside} 0 MiB and 0 MiB are free" in told_with(70_000 * 10 - 1, log, ["p@2"], monkeypatch)
+    assert "take this group out" in told_with(70_000 * 10 - 1, log, ["p@2"], monkeypatch)
+    assert told_with(70_000 * 10, log, ["p@2"], monkeypatch) == ""
     assert "a bucket has 70,000 rows, which take more memory" in told_with(8 * MIB, long, ["p@2"], monkeypatch)
     assert f"{beside} 21 MiB and 8 MiB are free" in told_with(8 * MIB, long, ["p@2"], monkeypatch)
     bins = told_with(70_000 * 9 - 1, log, ["auc(exact)"], monkeypatch, group=None)

@@ -16,16 +16,19 @@ from sparkrank.bucket.grouping import groups_of
 from sparkrank.bucket.impressions import key_columns
 from sparkrank.bucket.largest_groups import keys_of_groups
 from sparkrank.engines.shuffle.arriving import ArrivingPieces
-from sparkrank.engines.shuffle.group_runs import RUN_ROWS, Run, runs_of, sample_of, small_together
+from sparkrank.engines.shuffle.group_runs import RUN_ROWS, SAMPLED_ROWS, Run, runs_of, sample_of, small_together
 from sparkrank.engines.shuffle.packing import buckets_of_piece
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
 from sparkrank.inputs.buckets import MOST_BUCKETS
 from sparkrank.metrics import Plan
-from sparkrank.numeric.free_memory import NotEnoughMemoryError
+from sparkrank.numeric.free_memory import LARGE_BYTES, NotEnoughMemoryError, ensure_free, free_memory
 from sparkrank.numeric.memory import give_back_freed_memory
 
 # Bytes of pieces of a large bucket kept in memory while it is cut once more. One run is in memory beside them.
 ROW_MEMORY_OF_LARGE = 64 << 20
+# Bytes that an evaluation has at least for each row beside its columns: metrics of hits take 14 in very large groups.
+BESIDE_BYTES = 10
+TURN_SHARE = 8  # of the free memory: a run with more bytes than this share of it is evaluated alone
 _one_large = threading.Lock()  # threads of one process take turns with groups that are larger than a run
 
 
@@ -35,13 +38,21 @@ def evaluate_buckets(store: PieceStore, buckets: Iterable[int], plan: Plan) -> I
         for together in small_together(store, buckets):
             runs = runs_of(store, together, lambda: PieceStore(store.schema, file, ROW_MEMORY_OF_LARGE))
             for number, run in enumerate(runs):
-                if run.rows > RUN_ROWS:
+                if _takes_turns(run):
                     give_back_freed_memory()
                     with _one_large:
                         result = _evaluated(run, plan)
                     yield together[0] + number * MOST_BUCKETS, result
                 else:
                     yield together[0] + number * MOST_BUCKETS, _evaluated(run, plan)
+
+
+def _takes_turns(run: Run) -> bool:
+    """Whether a run is evaluated while no other large one is: it has very many rows, or much of the free memory."""
+    if run.rows > RUN_ROWS or run.bytes < LARGE_BYTES:
+        return run.rows > RUN_ROWS
+    free = free_memory()
+    return free is not None and run.bytes > free // TURN_SHARE
 
 
 def add_pieces(store: PieceStore, pieces: Iterable[tuple[int, pa.RecordBatch]], plan: Plan) -> set[int]:
@@ -68,22 +79,26 @@ def add_pieces(store: PieceStore, pieces: Iterable[tuple[int, pa.RecordBatch]], 
 def _evaluated(run: Run, plan: Plan) -> BucketResult:
     rows, lacking = None, ""
     try:
+        ensure_free(run.bytes - run.bytes_in_memory, "the table of the rows")
         rows = run.table()
+        keys = sum(rows[name].nbytes for name in key_columns(rows) if not pa.types.is_primitive(rows[name].type))
+        # texts of keys are joined, and their distinct ones copied and numbered
+        ensure_free(rows.num_rows * BESIDE_BYTES + 3 * keys, "what an evaluation has beside its rows")
         return evaluate_bucket(rows, plan)
     except NotEnoughMemoryError as error:
-        lacking = (
-            f"; the order of all rows alone takes {error.needed >> 20:,} MiB and {error.free >> 20:,} MiB are free, "
-            "which metrics of hits need not under ties=expected, where no score is null and no item is twice in a list"
-        )
+        lacking = f"; {error}"
     except MemoryError:
         pass  # outside the handler, so that the memory referenced by the error is freed
-    raise OutOfMemoryError(_sentence(run.rows, run.sample if rows is None else rows, plan, lacking))
+    sample = run.sample if rows is None else rows
+    if sample.nbytes > LARGE_BYTES:  # to number the groups of all rows would take memory again
+        sample = sample.slice(0, SAMPLED_ROWS)
+    raise OutOfMemoryError(_sentence(run.rows, sample, plan, lacking))
 
 
 def _sentence(rows: int, sample: pa.Table, plan: Plan, lacking: str = "") -> str:
     """The error message for ``rows`` rows that do not fit into memory, with the largest group of ``sample``."""
     if not sample.num_rows:
-        return "the rows of a bucket take more memory than this process may use: give executors more memory"
+        return f"the rows of a bucket take more memory than this process may use{lacking}: give executors more memory"
     groups = groups_of(sample.select(key_columns(sample)).columns)
     sizes = np.bincount(groups.codes, minlength=1)
     place = int(sizes.argmax())
@@ -94,7 +109,13 @@ def _sentence(rows: int, sample: pa.Table, plan: Plan, lacking: str = "") -> str
         texts = (f'{shorten(name)} "{shorten(value)}"' for name, value in zip(plan.keys, key, strict=True))
         named = f"the group {', '.join(texts)}"
     width = max(1, sample.nbytes // max(sample.num_rows, 1))
-    ways = ["give executors more memory (spark.executor.pyspark.memory)", "take this group out of the input"]
+    is_most = 2 * int(sizes[place]) > len(sample)
+    ways = [
+        "give executors more memory (spark.executor.pyspark.memory)",
+        "take this group out of the input" if is_most else "ask for more buckets (engine.buckets)",
+    ]
+    if not is_most:
+        named, of_group = "a bucket", f"{rows:,}"
     return (
         f"{named} has {of_group} rows, which take more memory than this process may use "
         f"({rows:,} rows of {width} bytes, and what the metrics need beside them{lacking}): {itemize(ways)}"

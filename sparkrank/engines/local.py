@@ -20,9 +20,10 @@ from sparkrank.engines.result import Solved
 from sparkrank.engines.shuffle.packing import pieces_by_bucket
 from sparkrank.engines.shuffle.spill import PieceStore, unnamed_file
 from sparkrank.metrics import Plan
+from sparkrank.numeric.free_memory import free_memory
 from sparkrank.numeric.memory import give_back_freed_memory, prepare_for_limit
 from sparkrank.sources.selection import Sides, SideSplit
-from sparkrank.sources.sizes import long_text_errors
+from sparkrank.sources.sizes import long_text_errors, may_be_wide
 from sparkrank.states import Partials
 from sparkrank.states.partials import add_partials
 
@@ -33,11 +34,25 @@ LOCAL_SPLIT_ROWS = 1_000_000  # fewer than in a Spark task, because threads shar
 # Reading threads beyond one for each core. They wait for Arrow, which reads and decodes on threads of its own. With
 # exactly one reading thread per core, cores were idle for a fifth of the time and a run took an eighth longer.
 EXTRA_READERS = 1
+# What a reading thread takes for the split that it cuts, of numbers and with texts, which are copied several times.
+READER_BYTES, WIDE_READER_BYTES = 48 << 20, 192 << 20
 RUNS_PER_THREAD = 2  # runs of buckets for each thread, so that a thread on a busy core leaves work to the others
 # The default of ``row_memory``, the bytes of pieces in memory before they spill. It has room for 20 million rows of one
 # model with keys of eight bytes, and keeps the process below 1 GiB however many rows there are.
 ROW_MEMORY_BYTES = 328 << 20
 T = TypeVar("T")
+
+
+def fitting_row_memory() -> int:
+    """The default of ``row_memory``: a quarter of what is free, where that is less. Reading takes as much again."""
+    free = free_memory()
+    return ROW_MEMORY_BYTES if free is None else min(ROW_MEMORY_BYTES, free // 4)
+
+
+def _readers(threads: int, schema: pa.Schema) -> int:
+    """The number of reading threads, fewer where their splits would not fit the memory."""
+    each, free = WIDE_READER_BYTES if any(map(may_be_wide, schema.types)) else READER_BYTES, free_memory()
+    return threads + EXTRA_READERS if free is None else max(1, min(threads + EXTRA_READERS, free // (2 * each)))
 
 
 def evaluate_local(
@@ -66,7 +81,7 @@ def evaluate_local(
             return _gathered(_counted(_until_failed(solved, crew), progress), files)
 
     try:
-        crew.all(threads + EXTRA_READERS, read, sides.splits(plan, LOCAL_SPLIT_ROWS))
+        crew.all(_readers(threads, pieces.schema), read, sides.splits(plan, LOCAL_SPLIT_ROWS))
         if pieces.on_disk:  # otherwise evaluation would allocate memory on top of what reading has freed
             logging.getLogger(__name__).info("rows outgrew row_memory of %d bytes and went to disk", row_memory)
             give_back_freed_memory()

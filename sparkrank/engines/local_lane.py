@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from sparkrank.engines.local import ROW_MEMORY_BYTES, evaluate_local, pick_local
+from sparkrank.engines.local import ROW_MEMORY_BYTES, evaluate_local, fitting_row_memory, pick_local
 from sparkrank.engines.request import AUTO
 from sparkrank.engines.spark.session_features import has_pyspark
 from sparkrank.sources.selection import Sides
@@ -77,7 +77,7 @@ class LocalLane(SidesLane):
             reason = "there is no Spark session" if has_pyspark() else "pyspark is not installed"
         if (what := request.memory_side) is not None:
             reason = f"the {what} is a table in memory"
-        return cls(sides, reason, ROW_MEMORY_BYTES if request.row_memory is None else request.row_memory)
+        return cls(sides, reason, fitting_row_memory() if request.row_memory is None else request.row_memory)
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         return evaluate_local(self.sides, plan, buckets, files, self.row_memory)

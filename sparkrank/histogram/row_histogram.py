@@ -20,6 +20,7 @@ from sparkrank.histogram.state import ScoreHistogram
 from sparkrank.histogram.threshold_sweep import BinSteps, Extent, RowSteps
 from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.exact_sums import exact_sum
+from sparkrank.numeric.free_memory import ensure_free
 from sparkrank.numeric.segments import WHOLE, Segments, run_starts
 
 # If fewer bins than this share of the rows are distinct, bins take no more memory than rows.
@@ -56,6 +57,7 @@ class BinnedRows(NamedTuple):
 def sorted_rows(runs: Sequence[BinnedRows], are_sorted: bool = True) -> BinnedRows:
     """The rows of all ``runs``, at least one, sorted by bin. The rows of a run are in order if ``are_sorted``."""
     rows, weighted = sum(len(run.bins) for run in runs), runs[0].weights is not None
+    ensure_free(rows * (17 if weighted else 9), "sorting rows by exact bins")
     if not native.runs("order of rows"):
         bins, relevant = (np.concatenate([getattr(run, name) for run in runs]) for name in ("bins", "relevant"))
         order = np.argsort(bins, kind="stable")  # which merges runs
@@ -74,6 +76,9 @@ def sorted_rows(runs: Sequence[BinnedRows], are_sorted: bool = True) -> BinnedRo
     ]
     native.blocks.sort_rows(given, are_sorted, bins, relevant.view(np.uint8), weights)
     return BinnedRows(bins, relevant, weights if weighted else None)
+
+
+BIN_BYTES = 32  # the number, both counts and the offset of a bin
 
 
 class RowHistogram(ScoreHistogram):
@@ -104,6 +109,7 @@ class RowHistogram(ScoreHistogram):
 
     @cached_property
     def _in_bins(self) -> ScoreHistogram:
+        ensure_free(self.sorted_rows.distinct() * BIN_BYTES, "a histogram of exact bins")
         return self.sorted_rows.histogram(self.rule)
 
     def merged_runs(self, others: Sequence[ScoreHistogram]) -> ScoreHistogram | None:

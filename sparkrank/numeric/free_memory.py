@@ -1,4 +1,4 @@
-"""The memory that this process may still take, checked before arrays as long as the largest group are made."""
+"""The memory that this process may still take, asked before large arrays: beyond it a container is killed."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from pathlib import Path
 CGROUPS, PROCESS, MACHINE = Path("/sys/fs/cgroup"), Path("/proc/self"), Path("/proc/meminfo")
 
 
+# Arrays of fewer bytes are made without asking: the question takes a tenth of a millisecond.
+LARGE_BYTES = 48 << 20
+
+
 class NotEnoughMemoryError(MemoryError):
-    def __init__(self, needed: int, free: int) -> None:
-        super().__init__(f"{needed} bytes are needed and {free} are free")
-        self.needed = needed
-        self.free = free
+    """Less memory is free than one step needs at least; the text is the part of a sentence that says so."""
 
 
-def ensure_free(needed: int) -> None:
-    free = free_memory()
+def ensure_free(needed: int, what: str, remedy: str = "") -> None:
+    """Raise :class:`NotEnoughMemoryError` if ``needed`` bytes for ``what`` are many, and more than are free."""
+    free = None if needed < LARGE_BYTES else free_memory()
     if free is not None and free < needed:
-        raise NotEnoughMemoryError(needed, free)
+        raise NotEnoughMemoryError(f"{what} alone takes {needed >> 20:,} MiB and {free >> 20:,} MiB are free{remedy}")
 
 
 def free_memory() -> int | None:

@@ -10,8 +10,8 @@ import resource
 
 import pyarrow as pa
 
-from sparkrank.base.errors import SparkrankError
-from sparkrank.numeric.free_memory import addresses_left, resident_bytes
+from sparkrank.base.errors import OutOfMemoryError
+from sparkrank.numeric.free_memory import free_memory, resident_bytes
 
 # Parameters of glibc's mallopt (malloc.h). Blocks of up to 32 MB, the largest size that it accepts, come from the heap.
 # The heap grows by 64 MB and shrinks when a gigabyte is free.
@@ -79,12 +79,11 @@ LEAST_FREE = 256 << 20  # bytes; with less, the modules that compute intervals c
 
 def prepare_for_limit() -> None:
     """Under a limit, load now what would hang later: OpenBLAS retries its allocation for ever."""
-    if not is_limited():
-        return
-    free = addresses_left()
+    free = free_memory()
     if free is not None and free < LEAST_FREE:
-        raise SparkrankError(
-            f"by its limit (ulimit -v) the process may take {free >> 20} MiB more, and it needs "
-            f"{LEAST_FREE >> 20} at least"
+        raise OutOfMemoryError(
+            f"by the limits of its container, machine or shell (ulimit -v) the process may take {free >> 20} MiB more, "
+            f"and it needs {LEAST_FREE >> 20} at least"
         )
-    import scipy.special  # noqa: F401
+    if is_limited():
+        import scipy.special  # noqa: F401

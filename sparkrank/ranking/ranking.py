@@ -23,9 +23,12 @@ T = TypeVar("T", bound=np.generic)
 Scores: TypeAlias = NDArray[np.floating[Any]]  # of the input's float type
 Keys: TypeAlias = NDArray[np.uint64]
 WORD = 64  # bits
-# An order of more rows than usual buckets have is made only if this much memory per row is free: for the key, the score
-# from which it is made, and the row. Memory for what metrics derive from the order is not included.
-MANY_ROWS, ORDER_BYTES = 1 << 21, 24
+# Bytes of an order for each row: the key, the score from which it is made, and the row. Memory for what metrics derive
+# from the order is not included.
+ORDER_BYTES = 24
+_WITHOUT_ORDER = (
+    ", which metrics of hits need not under ties=expected, where no score is null and no item is twice in a list"
+)
 
 
 class KeyLayout(NamedTuple):
@@ -90,8 +93,7 @@ def rank_rows(codes: Codes, scores: Scores, length: Ints) -> Ranked:
 
     Raises :class:`NotEnoughMemoryError` where free memory cannot hold the order of many rows.
     """
-    if len(codes) > MANY_ROWS:
-        ensure_free(len(codes) * ORDER_BYTES)
+    ensure_free(len(codes) * ORDER_BYTES, "the order of all rows", _WITHOUT_ORDER)
     layout = KeyLayout.of(len(codes), len(length))
     keys = sort_keys(codes, scores, *layout)
     keys.sort()

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from typing import TextIO
 
+from sparkrank.base.errors import OutOfMemoryError
 from sparkrank.engines.progress import Progress, watched
+from sparkrank.numeric.free_memory import NotEnoughMemoryError
 from sparkrank.sources.sizes import long_text_errors
 
 SECONDS_BETWEEN_LINES = 5.0
@@ -37,6 +39,11 @@ class Stages:
         try:
             with long_text_errors(), shown:
                 yield
+        except MemoryError as error:
+            lacking = f" ({error})" if isinstance(error, NotEnoughMemoryError) else ""
+            raise OutOfMemoryError(
+                f"{name} needs more memory than this process may use{lacking}: give it more, or ask for fewer metrics"
+            ) from None
         finally:
             self.seconds[name] = round(time.monotonic() - started, 3)
 

@@ -296,7 +296,7 @@ def _named_columns(file: ds.FileFragment, options: ds.FragmentScanOptions) -> It
     try:
         yield
     except pa.ArrowInvalid as error:
-        numbered = _CSV_COLUMN.match(str(error))
+        numbered = _CSV_COLUMN.search(str(error))
         if numbered is None:
             raise
         remedy = HEADER_REMEDY if numbered["row"] == "1" and options.read_options.column_names else ""

@@ -10,6 +10,7 @@ import pyarrow as pa
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.state import AMOUNTS, ScoreHistogram, ScoreSeries
 from sparkrank.numeric.exact_sums import LIMBS, Amounts, rounded
+from sparkrank.numeric.free_memory import ensure_free
 from sparkrank.schemas.tables import BLOCKS as TABLE
 from sparkrank.states.keys import in_order, rows_by_key
 
@@ -36,6 +37,7 @@ def blocks_table(
     tables = [schema.empty_table()]
     for series, histogram in sorted(by_series.items(), key=lambda item: in_order((*item[0][:3], str(item[0].rule)))):
         texts = (series.model, series.slice, series.slice_value, str(series.rule))
+        ensure_free(len(histogram.bins) * 8 * len(schema), "the table of exact bins")
         columns = [pa.repeat(pa.scalar(text, pa.string()), len(histogram.bins)) for text in texts]
         missing = SUMS_OF_SCORES if series.rule in unsummed else ()
         columns += [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -280,3 +281,20 @@ def test_a_copy_with_other_metrics_asks_for_these() -> None:
     assert list(map(str, copied.plan().metrics)) == ["rr"]
     assert spec.plan().metrics == before
     assert spec.plan() is spec.plan()
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "gates=[{metric: rr, not_worse_than: history, by: 1e-3}]", "output.keep_runs=1e1", "output.curves=1e3",
+        "engine={bucket_rows: 1e6, buckets: 1e2}", "engine={lane: local, row_memory: 1e9}",
+        "least_groups={gates: 3e1}", "quality.max_bad_fraction=1e-4",
+    ],
+)  # fmt: skip
+def test_numbers_that_yaml_reads_as_texts_are_numbers(conf: Path, override: str) -> None:
+    """YAML 1.1 wants a point before the exponent."""
+    plain = re.sub(r"\b\d+e-?\d+", lambda number: f"{float(number[0]):.12g}", override)
+    assert load_spec(conf, [override]) == load_spec(conf, [plain])
+    for wrong in (re.sub(r"\b\d+e-?\d+", word, override) for word in ("1e", "true")):
+        with pytest.raises(SpecError, match="needed"):
+            load_spec(conf, [wrong])

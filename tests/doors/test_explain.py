@@ -392,6 +392,7 @@ REFUSED = [
     (["rr", "--moved", "2", "--models", "old", "nwe"], 2, 'no model "nwe", did you mean "new"?'),
     (["rr", "--group", "user=1", "--models", "old", "new"], 2, "--models is for --moved"),
     (["rr", "--group", "user"], 2, "--group user has no value: write it as column=value"),
+    (["rr", "--group", "user=1", "--group", "user=2"], 2, "--group names a column twice"),
     (["rr", "--group", "usr=1"], 2, 'group names "usr", did you mean "user"?'),
     (["rr", "--group", "user=100042"], 4, "no row has user=100042 (nearest in user: "),
     (["rr", "--worst", "0", "--model", "old"], 2, "0 is not in the range"),

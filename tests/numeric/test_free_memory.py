@@ -6,6 +6,7 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +15,10 @@ import pytest
 import sparkrank as sr
 from sparkrank import native
 from sparkrank.base.errors import OutOfMemoryError
+from sparkrank.engines.local import fitting_row_memory
 from sparkrank.numeric import free_memory as memory
-from sparkrank.ranking import ranking
+from sparkrank.numeric.memory import prepare_for_limit
+from sparkrank.run.stages import Stages
 
 MIB = 1 << 20
 
@@ -68,14 +71,15 @@ def test_nothing_that_tells(system: Path) -> None:
     for file in ("meminfo", "statm", "cgroup"):
         (system / file).unlink()
     assert memory.free_memory() is None
-    memory.ensure_free(1 << 60)
+    memory.ensure_free(1 << 60, "it")
 
 
 def test_more_than_all_is_not_less_than_nothing(system: Path) -> None:
     container(system / "groups/pod/box", str(100 * MIB), 101 * MIB, 0)
     assert memory.free_memory() == 0
-    with pytest.raises(memory.NotEnoughMemoryError):
-        memory.ensure_free(1)
+    with pytest.raises(memory.NotEnoughMemoryError, match="it alone takes 1,024 MiB and 0 MiB are free"):
+        memory.ensure_free(1 << 30, "it")
+    memory.ensure_free(memory.LARGE_BYTES - 1, "it")  # which nobody asks for
 
 
 LIMITED = """
@@ -96,30 +100,76 @@ def test_a_block_lowers_what_is_left() -> None:
 
 
 REFERENCE = {"reference_rank": "other"}
+USER: dict[str, Any] = {"group": "user", "score": "score", "label": "clicked", "lane": "local"}
 
 
+@pytest.fixture
+def small_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays of 64 KiB are asked for, and a process may begin however little is free."""
+    monkeypatch.setattr(memory, "LARGE_BYTES", 1 << 16)
+    monkeypatch.setattr("sparkrank.engines.local.prepare_for_limit", lambda: None)
+
+
+def told_with(free: int, log: pa.Table, metrics: list[str], monkeypatch: pytest.MonkeyPatch, **more: Any) -> str:
+    """The sentence that refuses ``log`` where ``free`` bytes are free; empty if it is evaluated."""
+    monkeypatch.setattr(memory, "free_memory", lambda: free)
+    try:
+        sr.evaluate(log, metrics, **{**USER, **more})
+    except OutOfMemoryError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.usefixtures("small_asked")
 @pytest.mark.parametrize(
     ("metric", "more"), [("kendall_tau", REFERENCE), ("spearman", REFERENCE), ("ndcg@5", {"ties": "worst"})]
 )
 def test_an_order_without_room_is_not_begun(metric: str, more: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranking, "MANY_ROWS", 1 << 16)
-    monkeypatch.setattr(memory, "free_memory", lambda: MIB)
     rows = np.arange(70_000)
     log = pa.table({"user": 0 * rows, "score": rows % 1000 / 1000, "clicked": rows % 2, "other": rows + 1})
-    with pytest.raises(OutOfMemoryError) as caught:
-        sr.evaluate(log, [metric], group="user", score="score", label="clicked", lane="local", **more)
-    told = str(caught.value)
+    told = told_with(70_000 * 24 - 1, log, [metric], monkeypatch, **more)
     assert told.startswith('the group user "0" ')
     assert "has 70,000 rows" in told
-    assert "the order of all rows alone takes 1 MiB and 1 MiB are free" in told
-    monkeypatch.setattr(memory, "free_memory", lambda: 2 * MIB)
-    sr.evaluate(log, [metric], group="user", score="score", label="clicked", lane="local", **more)
+    assert "the order of all rows alone takes 1 MiB and 1 MiB are free, which metrics of hits need not" in told
+    assert told_with(70_000 * 24, log, [metric], monkeypatch, **more) == ""
 
 
+@pytest.mark.usefixtures("small_asked")
+def test_what_is_beside_the_rows_and_exact_bins_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """70,000 rows have 10 bytes each beside them and three times the texts of their keys, and 9 each in sorted rows."""
+    rows = np.arange(70_000)
+    log = pa.table({"user": 0 * rows, "score": rows / 7, "clicked": rows % 2})
+    long = log.set_column(0, "user", pa.array([f"{row // 2:0100}" for row in rows]))
+    beside = "what an evaluation has beside its rows alone takes"
+    assert f"{beside} 0 MiB and 0 MiB are free" in told_with(70_000 * 10 - 1, log, ["p@2"], monkeypatch)
+    assert "take this group out" in told_with(70_000 * 10 - 1, log, ["p@2"], monkeypatch)
+    assert told_with(70_000 * 10, log, ["p@2"], monkeypatch) == ""
+    assert "a bucket has 70,000 rows, which take more memory" in told_with(8 * MIB, long, ["p@2"], monkeypatch)
+    assert f"{beside} 21 MiB and 8 MiB are free" in told_with(8 * MIB, long, ["p@2"], monkeypatch)
+    bins = told_with(70_000 * 9 - 1, log, ["auc(exact)"], monkeypatch, group=None)
+    assert "sorting rows by exact bins alone takes 0 MiB" in bins
+
+
+@pytest.mark.usefixtures("small_asked")
 @pytest.mark.skipif(not native.COMPILED, reason="numpy sums hits up from the order")
 def test_metrics_of_hits_need_no_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranking, "MANY_ROWS", 1 << 16)
-    monkeypatch.setattr(memory, "free_memory", lambda: 0)
     rows = 200_000
     log = pa.table({"user": np.zeros(rows, np.int64), "score": np.arange(rows) % 999, "clicked": np.arange(rows) % 2})
-    assert sr.evaluate(log, ["p@2"], group="user", score="score", label="clicked", lane="local")["p@2"] >= 0
+    assert told_with(rows * 24 - 1, log, ["p@2"], monkeypatch) == ""
+
+
+def test_a_stage_without_memory_is_one_sentence() -> None:
+    for error, why in (
+        (MemoryError(), ""),
+        (memory.NotEnoughMemoryError("the table takes 9"), r" \(the table takes 9\)"),
+    ):
+        told = f"^write needs more memory than this process may use{why}: give it more"
+        with pytest.raises(OutOfMemoryError, match=told), Stages().stage("write"):
+            raise error
+
+
+def test_a_container_too_small_to_begin_is_refused(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    container(system / "groups/pod/box", str(300 * MIB), 100 * MIB, 0)
+    with pytest.raises(OutOfMemoryError, match="may take 200 MiB more, and it needs 256 at least"):
+        prepare_for_limit()
+    assert fitting_row_memory() == 50 * MIB

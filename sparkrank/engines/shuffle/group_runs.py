@@ -38,6 +38,16 @@ class Run:
         self.sample = store.schema.empty_table()
         self._store, self._buckets = store, buckets
 
+    @property
+    def bytes(self) -> int:
+        """About how many bytes the rows have as one table."""
+        return int(self.rows * self._store.row_bytes())
+
+    @property
+    def bytes_in_memory(self) -> int:
+        """The bytes of the rows that the store holds in memory, which :meth:`table` takes from there."""
+        return sum(map(self._store.bytes_in_memory, self._buckets))
+
     def table(self) -> pa.Table:
         """Take the rows from the store as one table."""
         if self.rows <= RUN_ROWS:

@@ -102,6 +102,9 @@ class PieceStore:
         """The number of rows of ``bucket`` that are or were in the store."""
         return self._rows[bucket]
 
+    def bytes_in_memory(self, bucket: int) -> int:
+        return sum(piece.nbytes for piece in self._in_memory.get(bucket, ()))
+
     def row_bytes(self) -> float:
         """The mean bytes per row of all rows that are or were in the store."""
         return self._bytes_ever / max(self._rows.total(), 1)

@@ -44,7 +44,7 @@ from sparkrank.cli.backfill_text import backfill_text, backfilled_text
 from sparkrank.cli.compare import compare
 from sparkrank.cli.explain import explain
 from sparkrank.cli.movers import movers
-from sparkrank.cli.options import PLUGIN, REMOVED_OPTIONS, asked_stages, day_option, form_options, spec_options
+from sparkrank.cli.options import PLUGIN, REMOVED_OPTIONS, VERBOSE, asked_stages, day_option, form_options, spec_options
 from sparkrank.cli.output import clean, export, path, unlock
 from sparkrank.cli.planning import plan
 from sparkrank.cli.report import report
@@ -55,6 +55,7 @@ from sparkrank.engines.crew import are_left
 from sparkrank.engines.lanes import needs_session
 from sparkrank.engines.spark.failures import reason_of
 from sparkrank.gates.chance import records_of
+from sparkrank.gates.day_verdict import DayVerdict
 from sparkrank.gates.judgment import Judgment
 from sparkrank.inputs.window import Window, spans
 from sparkrank.jobs.backfill import backfill, worst_code
@@ -74,7 +75,16 @@ from sparkrank.tables.rows.outputs import OUTPUTS
 from sparkrank.text.comparison_text import stored_comparisons_text
 from sparkrank.text.gates_text import replay_text, verdicts_text
 from sparkrank.text.terminal import as_json_text, print_document, tell
-from sparkrank.text.text import declaration_text, metrics_text, preset_text, quality_text, table_text, warnings_text
+from sparkrank.text.text import (
+    MOST_LINES,
+    declaration_text,
+    fitted,
+    metrics_text,
+    preset_text,
+    quality_text,
+    table_text,
+    warnings_text,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -216,9 +226,17 @@ def commands() -> None:
 @day_option("--to", "last", "The last of them.")
 @click.option("--again", is_flag=True, help="Of many days, evaluate also those that are there by the same spec.")
 @click.option("--allow-missing", is_flag=True, help="Of many days, pass over those without input, and list them.")
+@VERBOSE
 @click.pass_obj
 def evaluate(
-    invocation: Invocation, /, spec: Spec, day: str | None, first: str | None, last: str | None, **of_many: bool
+    invocation: Invocation,
+    /,
+    spec: Spec,
+    day: str | None,
+    first: str | None,
+    last: str | None,
+    is_whole: bool,
+    **of_many: bool,
 ) -> None:
     """Evaluate a day of impressions, or many in one session, and replace each in the tables."""
     window = _window(day, first, last, of_many)
@@ -227,12 +245,12 @@ def evaluate(
     with command_session("evaluate", is_needed=needs_session(spec.engine.lane)) as spark:
         invocation.interrupts.spark = spark
         if window is not None:
-            _backfill(spec, window, spark, invocation, **of_many)
+            _backfill(spec, window, spark, invocation, is_whole, **of_many)
             return
         result = evaluate_day(spec, day, spark, asked_stages(), invocation.interrupts.hold)
-    lane = f"Lane: {result.lane} ({escape(result.lane_reason)})"
-    since = "" if result.changes is None else f"\n{changes_text(result.changes)}".rstrip()
-    answer(lambda: f"{_shown(result.day, spec, result)}\n{lane}{since}", lambda: day_document(result))
+    below = [f"Lane: {result.lane} ({escape(result.lane_reason)})"]
+    below += [] if result.changes is None else [changes_text(result.changes)]
+    answer(lambda: _shown(result.day, result.day, spec, result, below, is_whole), lambda: day_document(result))
     _end(result.judgment)
 
 
@@ -249,14 +267,16 @@ def _window(day: str | None, first: str | None, last: str | None, flags: Mapping
     return Window.of(first, last)
 
 
-def _backfill(spec: Spec, window: Window, spark: SparkSession | None, invocation: Invocation, **flags: bool) -> None:
+def _backfill(
+    spec: Spec, window: Window, spark: SparkSession | None, invocation: Invocation, is_whole: bool, **flags: bool
+) -> None:
     """Evaluate the days of ``window``, with a line for each as soon as it is done."""
     done: list[BackfilledDay] = []
     hold = invocation.interrupts.hold
     try:
         for evaluated in backfill(spec, window, spark, **flags, before_commit=hold, stages=asked_stages):
             invocation.interrupts.release()
-            answer_line(partial(backfilled_text, evaluated))
+            answer_line(partial(backfilled_text, evaluated, is_whole=is_whole))
             done.append(evaluated)
     except BaseException:
         invocation.done = backfill_document(done)
@@ -275,8 +295,9 @@ def _backfill(spec: Spec, window: Window, spark: SparkSession | None, invocation
 @day_option("--from", "first", "The first day of the window.", required=True)
 @day_option("--to", "last", "The last day of the window.", required=True)
 @click.option("--allow-missing", is_flag=True, help="Merge the days that are there, and list the others in runs.")
+@VERBOSE
 @click.pass_obj
-def merge(invocation: Invocation, spec: Spec, first: str, last: str, allow_missing: bool) -> None:
+def merge(invocation: Invocation, spec: Spec, first: str, last: str, allow_missing: bool, is_whole: bool) -> None:
     """Evaluate a window of days from their stored states, and replace the window in the tables."""
     window = Window.of(first, last)
     with command_session("merge", is_needed=needs_spark(spec.output.path)) as spark:
@@ -284,8 +305,8 @@ def merge(invocation: Invocation, spec: Spec, first: str, last: str, allow_missi
         hold = invocation.interrupts.hold
         result = merge_days(spec, window, spark, asked_stages(), allow_missing=allow_missing, before_commit=hold)
     what = f"{window}, {len(result.days)} days pooled"
-    missing = f"\nMissing: {spans(result.missing)}" if result.missing else ""
-    answer(lambda: f"{_shown(what, spec, result)}{missing}", lambda: window_document(result))
+    below = [f"Missing: {spans(result.missing)}"] if result.missing else []
+    answer(lambda: _shown(str(window), what, spec, result, below, is_whole), lambda: window_document(result))
     _end(result.judgment)
 
 
@@ -294,24 +315,42 @@ def _end(judgment: Judgment | None) -> None:
         sys.exit(judgment.exit_code)
 
 
-def _shown(what: str, spec: Spec, result: DayResult | WindowResult) -> str:
-    head = f"\nMetrics of {what} (± {spec.uncertainty.level * 100:g} % interval)"
+def _shown(
+    name: str, what: str, spec: Spec, result: DayResult | WindowResult, below: Sequence[str], is_whole: bool
+) -> str:
+    head = f"Metrics of {what} (± {spec.uncertainty.level * 100:g} % interval)"
     compared = "" if result.comparisons is None else stored_comparisons_text(result.comparisons)
-    parts = [metrics_text(result.metrics), compared, quality_text(result.quality), warnings_text(result.warnings)]
-    parts += [] if result.judgment is None else [verdicts_text(result.judgment.judged)]
+    verdicts = "" if result.judgment is None else verdicts_text(result.judgment.judged, is_whole=is_whole)
     longest = max(map(len, result.folders))
     folders = [
         f"  {name:<{longest}}  {escape(shown_url(str(folder)))}" for name, folder in sorted(result.folders.items())
     ]
     stages = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items())
-    return "\n\n".join([head, *filter(None, parts), "\n".join(["Tables", *folders]), f"Stages: {stages}"])
+    verdict = _verdict_line(name, spec, result.verdict)
+    parts = [
+        f"{head}\n\n{metrics_text(result.metrics)}",
+        compared,
+        quality_text(result.quality),
+        warnings_text(result.warnings),
+        verdicts,
+        "\n".join(["Tables", *folders]),
+        "\n".join(filter(None, [f"Stages: {stages}", *below, verdict])),
+    ]
+    return f"\n{fitted([verdict, *parts], sys.maxsize if is_whole else MOST_LINES)}"
+
+
+def _verdict_line(name: str, spec: Spec, verdict: DayVerdict) -> str:
+    """The line that a person reads first and last."""
+    owner = "" if spec.owner is None else f" Owner: {spec.owner}."
+    return escape(f"{verdict.title(spec.name, name)}: {verdict.sentence}{owner}")
 
 
 @commands.command()
 @spec_options
 @stored_options
 @click.option("--replay", metavar="90d", help="On which of so many nights, up to --date, a gate would have stopped.")
-def gate(spec: Spec, named: NamedDays, replay: str | None) -> None:
+@VERBOSE
+def gate(spec: Spec, named: NamedDays, replay: str | None, is_whole: bool) -> None:
     """Judge a stored day, or a stored window, by the gates of the spec, without Spark; nothing is written."""
     if replay is not None:
         if named.first is not None or named.last is not None:
@@ -327,13 +366,17 @@ def gate(spec: Spec, named: NamedDays, replay: str | None) -> None:
         )
         return
     judgment = gate_stored(spec, named.target(spec))
-    _answer_verdicts(judgment)
+    _answer_verdicts(judgment, spec, is_whole)
     _end(judgment)
 
 
-def _answer_verdicts(judgment: Judgment) -> None:
-    head = f"Gates of {judgment.name}"
-    answer(lambda: verdicts_text(judgment.judged, head), lambda: judgment_document(judgment))
+def _answer_verdicts(judgment: Judgment, spec: Spec, is_whole: bool) -> None:
+    def text() -> str:
+        line = _verdict_line(judgment.name, spec, judgment.verdict())
+        verdicts = verdicts_text(judgment.judged, line, is_whole=is_whole)
+        return f"{verdicts if is_whole else fitted([verdicts], MOST_LINES - 1)}\n{line}"
+
+    answer(text, lambda: judgment_document(judgment))
 
 
 @commands.command()
@@ -345,13 +388,16 @@ def _answer_verdicts(judgment: Judgment) -> None:
 @click.option("--model", metavar="PATTERN", help="Only those about this model.")
 @click.option("--slice", metavar="COLUMN=VALUE", help="Only those about this slice value, or all.")
 @click.option("--from-now-on", is_flag=True, help="A change that is wanted: histories begin anew with the day.")
-def accept(spec: Spec, named: NamedDays, reason: str, from_now_on: bool, **patterns: str | None) -> None:
+@VERBOSE
+def accept(
+    spec: Spec, named: NamedDays, reason: str, from_now_on: bool, is_whole: bool, **patterns: str | None
+) -> None:
     """Let a stored day in although a gate stops it: it may be a standard for the days after it."""
     target = named.target(spec)
     with command_session("accept", is_needed=needs_spark(spec.output.path)) as spark:
         choice = VerdictPatterns(**patterns)
         judgment = accept_stored(spec, target, reason, spark, choice, from_now_on=from_now_on)
-    _answer_verdicts(judgment)
+    _answer_verdicts(judgment, spec, is_whole)
 
 
 @commands.command()

@@ -15,7 +15,8 @@ from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.spark.session_settings import time_zone, with_session
 from sparkrank.inputs.day_marks import on_day
 from sparkrank.jobs.gate_job import judge_run
-from sparkrank.jobs.report_job import REPORT, changes_of_run, validate_report, with_report
+from sparkrank.jobs.report_index import REPORT, write_index
+from sparkrank.jobs.report_job import changes_of_run, validate_report, with_report
 from sparkrank.jobs.target import Target
 from sparkrank.results.run_results import DayResult, stored_by
 from sparkrank.run.completeness import Completeness
@@ -83,9 +84,10 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages,
                 run.commit(tables, written)
         finally:
             outcome.solved.release()
+    warnings = [*outcome.warnings, *write_index(spec, target)]
     own: Any = {"day": day, "lane": outcome.lane.name, "lane_reason": outcome.lane.reason, "changes": changes}
     folders = table_folders(output, day, {*tables, *written})
-    return DayResult(**stored_by(tables, judgment, outcome.warnings), folders=folders, seconds=stages.seconds, **own)
+    return DayResult(**stored_by(tables, judgment, warnings), folders=folders, seconds=stages.seconds, **own)
 
 
 def _tables(
@@ -104,6 +106,7 @@ def _tables(
         "input": " with truth ".join(shown_url(side.name) for side, _ in request.sides),
         "rows": partials.counts.get((checks.ROWS_READ, ""), 0),
         "buckets": outcome.buckets,
+        "warnings": outcome.warnings,
     }
     run = (spec, origin, started_at, stages, request.spark, session, partials.loops, solved.refusals)
     tables: dict[str, Any] = output_tables(finished)

@@ -29,6 +29,7 @@ from sparkrank.config.validators import (
     as_filled,
     as_format,
     as_keys,
+    as_label,
     as_lane,
     as_list,
     as_marked,
@@ -59,11 +60,10 @@ from sparkrank.stats.corrections import Correction
 from sparkrank.tables.commit.days import local_path
 
 KEEP_RUNS, MOST_KEPT_RUNS = 1, 100
-MOST_LABEL = 80  # characters of a title
 
 _Number = Annotated[float, BeforeValidator(as_number)]
 _Filled = Annotated[str, AfterValidator(as_filled)]
-Label = Annotated[str, AfterValidator(as_filled), Field(max_length=MOST_LABEL), PlainSerializer(redact)]
+Label = Annotated[str, AfterValidator(as_label), PlainSerializer(redact)]
 # A union whose kind is chosen by the value, so that an error concerns that kind alone.
 _ByModel = Annotated[
     Annotated[str, Tag(COLUMN)] | Annotated[dict[str, str], Tag(MODELS)],

@@ -64,7 +64,8 @@ def day_verdict(checks: Iterable[CheckVerdict], n_warnings: int = 0) -> DayVerdi
     if is_accepted:
         follows = f"a person has accepted it, and it {follows}"
     subject = _subject(rows, worst)
-    ends = f"{subject}{',' * bool(warned)}{warned}" if worst == "pass" else f"{subject}: {follows}"
+    is_good = worst == "pass" and (bool(rows) or not n_all)
+    ends = f"{subject}{',' * bool(warned)}{warned}" if is_good else f"{subject}: {follows}"
     return DayVerdict("warning" if worst == "pass" and n_all else worst, code, is_accepted, f"{ends} (exit {code}).")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
@@ -42,7 +41,7 @@ def write_index(spec: Spec, target: Target) -> list[str]:
             if titles == written:
                 break
             page, written = index_page(spec.name, target.column, titles), titles
-            beside = f"{folder}/.{INDEX_FILE}.{uuid.uuid4().hex[:12]}"
+            beside = f"{folder}/.{INDEX_FILE}.{target.name}"
             with store.open_output_stream(beside) as opened:
                 opened.write(page.encode())
             store.move(beside, f"{folder}/{INDEX_FILE}")

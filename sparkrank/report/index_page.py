@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from sparkrank.gates.day_verdict import HEADS
 from sparkrank.inputs.window import spans
 from sparkrank.report.page import assets, environment
 
@@ -25,10 +26,20 @@ class IndexRow:
 
     name: str
     title: str | None = None
-    state: str = "none"
     is_evaluated: bool = True
     before: str | None = None
     after: str | None = None
+
+    @property
+    def state(self) -> str:
+        """The state that the title begins with; ``none`` if the report has no verdict."""
+        title = self.title or ""
+        return next((state for state in HEADS if title.startswith(HEADS[state])), "none")
+
+    @property
+    def verdict(self) -> str:
+        """The beginning of the title, such as ``✕ Fail, and accepted``."""
+        return "no verdict" if self.state == "none" else str(self.title).partition(" - ")[0]
 
 
 def title_in(page: str) -> str | None:
@@ -52,14 +63,9 @@ def _rows(titles: Mapping[str, str | None]) -> Iterator[IndexRow]:
         title, at = titles[name], with_page.index(name) if name in with_page else -1
         later = with_page[at - 1] if at > 0 else None
         earlier = with_page[at + 1] if 0 <= at < len(with_page) - 1 else None
-        yield IndexRow(name, title, _state(title), before=later, after=earlier)
+        yield IndexRow(name, title, before=later, after=earlier)
         if place + 1 < len(names) and (gap := _days_between(names[place + 1], name)):
             yield IndexRow(spans(gap), is_evaluated=False)
-
-
-def _state(title: str | None) -> str:
-    signs = {"✕": "fail", "?": "undecided", "!": "warning", "✓": "pass"}
-    return signs.get((title or " ")[0], "none")
 
 
 def _days_between(first: str, last: str) -> Sequence[str]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 EXTRA = "report"
-_MARKED = ("fail", "undecided", "accepted", "not evaluated", "unreadable")
+_MARKED = ("fail", "accepted", "not evaluated", "unreadable")
 _PACKAGES = ("altair", "jinja2", "vl_convert")
 # The point marks of the series in the key, as SVG paths around the centre of the mark.
 _SIGNS = {

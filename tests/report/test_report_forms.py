@@ -391,6 +391,63 @@ def test_the_line_names_what_cannot_be_compared() -> None:
     assert changes_text(since(rows(), rows())) == ""
 
 
+def test_every_form_says_of_the_day_before_what_the_run_says() -> None:
+    """Nothing is said to be unchanged that was not compared: another definition, another model, a value undefined."""
+    alike = {"value": 0.5, "stderr": 0.1}
+    for then, now, line in (
+        (alike, alike, "Since 2026-01-30: the metric is within its noise"),
+        ({**alike, "definition": "once"}, alike, "Since 2026-01-30: 1 defined otherwise"),
+        ({**alike, "model": "old"}, {**alike, "model": "new"}, "Since 2026-01-30: new: new; gone: old"),
+        ({"value": None}, alike, ""),
+    ):
+        data = report_data(ReportTables("day", TODAY, rows(now), before=DayBefore("2026-01-30", rows(then))))
+        assert data.headline.since == line
+        found = [part.replace("\\", "") for part in as_form(data, "md").split("\n") if part.startswith("Since")]
+        assert found == ([line] if line else [])
+
+
+def test_the_groups_that_count_are_those_of_a_column() -> None:
+    counted = {"value": 0.5, "n_groups": 2000, "n_undefined": 308}
+    sentence = (
+        "1,692 groups (user_id) count in ndcg@10; 308 without a relevant row are left out; other libraries count "
+    )
+    for metrics, undefined, end in (
+        ([counted], "skip", f"{sentence}them as 0."),
+        ([counted], "zero", "2,000 groups (user_id) count in ndcg@10; 308 without a relevant row are counted by undef"),
+        ([{**counted, "n_undefined": 0}], "skip", "2,000 groups (user_id) count in ndcg@10."),
+        ([counted, {**counted, "model": "b", "n_groups": 9}], "skip", f"{sentence}them as 0. These are the groups of "),
+        ([{**counted, "metric": "auc"}], "skip", ""),
+    ):
+        data = report_data(ReportTables("day", TODAY, rows(*metrics), keys=["user_id"], undefined=undefined))
+        assert data.headline.groups.startswith(end), data.headline.groups
+        assert bool(data.headline.groups) == bool(end)
+
+
+def test_a_star_is_of_the_same_groups() -> None:
+    """Half of the groups have a value of one model only: Markdown says so, and LaTeX gives no star."""
+    models = rows({"value": 0.75}, {"value": 0.95, "model": "candidate"})
+    for unpaired, star, doubts in ((0, 1, 0), (50, 0, 1)):
+        pair = nights.comparison(0.2, 0.05, p=0.001, p_adjusted=0.001, n_groups=50, n_unpaired=unpaired)
+        compared = pa.Table.from_pylist([pair], tables.COMPARISONS.schema)
+        data = report_data(ReportTables("day", TODAY, models, compared))
+        assert as_form(data, "latex").count("^{*}") == star
+        assert as_form(data, "md").count("in 50 of 100 groups only one of the two has a value") == doubts
+
+
+def test_warnings_and_limits_stand_in_the_verdict() -> None:
+    """A day without a click is no day on which all is well, and no gate is needed to say so."""
+    check = {"check": "truth in no list", "count": 6.0, "fraction": 0.6, "of": "truth", "limit": 0.5, "ok": False}
+    quality = pa.Table.from_pylist([check], tables.QUALITY.schema)
+    given = ReportTables("day", TODAY, rows({"value": None}), quality=quality, warnings=["rr is undefined"])
+    data = report_data(replace(given, subject="home feed"))
+    exceeded = "Not within its limit: 6 truth in no list (60.0000% of truth, limit 50.0000%)"
+    assert data.verdict.warnings == ("rr is undefined", exceeded)
+    assert data.verdict.sentence == "No gate is asked for: passes with 2 warnings (exit 0)."
+    assert data.title == f"! Warning - home feed - {TODAY}"
+    assert "- rr is undefined\n- Not within its limit" in as_form(data, "md")
+    assert report_data(replace(given, warnings=(), quality=None)).verdict is None
+
+
 def test_a_verdict_in_words() -> None:
     cell = {"kind": "min", "metric": "rr", "model": "a", "slice": "all", "slice_value": "all", "accepted": False}
     warned, fails = "passes with a warning (exit 0).", "does not pass (exit 3)."

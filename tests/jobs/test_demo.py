@@ -54,7 +54,7 @@ def test_its_report_opens_in_a_browser(demo: tuple[Path, str], opened: Open) -> 
     found = opened(report.read_text(encoding="utf-8"))
     assert (found.told, found.asked) == ([], [])
     text = found.page.inner_text("body")
-    assert f"Day {DAY}" in text
+    assert f"films - {DAY}" in text
     metrics = pd.read_parquet(demo[0] / "demo/tables/metrics")
     whole = metrics[(metrics["slice"] == "all") & (metrics["metric"] == "ndcg@10")].set_index("model")["value"]
     assert len(whole) == 2
@@ -72,7 +72,7 @@ def test_the_readme_shows_what_the_demo_prints(
     assert exit_code("compare", "--conf", SPEC, "--date", DAY, "--metric", "ndcg@10") == 0
     printed = {line.strip() for line in (demo[1] + capsys.readouterr().out).splitlines()}
     page = (PROJECT / "README.md").read_text(encoding="utf-8")
-    answer = re.search(r"Among their lines are\n\n((?:    .*\n|\n)+)", page[page.index("conf/demo.yaml") :])
+    answer = re.search(r"Their output includes\n\n((?:    .*\n|\n)+)", page[page.index("conf/demo.yaml") :])
     assert answer is not None
     shown = [line.strip() for line in answer[1].splitlines() if line.strip()]
     assert len(shown) == 8

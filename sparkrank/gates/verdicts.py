@@ -116,7 +116,7 @@ def shown_number(number: float | None, *beside: float | None) -> str:
     Examples
     --------
     >>> shown_number(0.34567), shown_number(0.34567, 0.3456)
-    ('0.346', '0.34567')
+    ('0.346', '0.3457')
     """
     if number is None:
         return "none"

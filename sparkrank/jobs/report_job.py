@@ -78,8 +78,8 @@ def report_stored(spec: Spec, target: Target, spark: SparkSession | None = None)
         raise InputError(f"no day of {target.name} has tables under {shorten(spec.output.path)}: evaluate them first")
     reason = f"The window is not merged: run sparkrank merge --from {target.window.first} --to {target.window.last}."
     lacking = dict.fromkeys(("headline", "quality", "definitions", "provenance"), reason)
-    trend = trend_of(days, _keys(last.metrics))
-    return report_data(ReportTables("window", target.name, METRICS.schema.empty_table(), trend=trend, missing=lacking))
+    about: Any = {"trend": trend_of(days, _keys(last.metrics)), "subject": spec.name, "owner": spec.owner}
+    return report_data(ReportTables("window", target.name, METRICS.schema.empty_table(), missing=lacking, **about))
 
 
 def report_of_files(

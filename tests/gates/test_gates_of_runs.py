@@ -304,7 +304,7 @@ def test_models_of_a_run_are_compared_with_the_baseline(tmp_path: Path, capsys: 
         gate = {"metric": "*", "model": model, "not_worse_than": "baseline", "by": by}
         scores = {"production": "score", model: model}
         conf = spec(tmp_path, gate, compare={"baseline": "production"}, input__columns__score=scores)
-        assert exit_code("evaluate", "--conf", conf, "--date", DAYS[0]) == code
+        assert exit_code("evaluate", "--verbose", "--conf", conf, "--date", DAYS[0]) == code
         assert told in capsys.readouterr().out
         gates = table_of(tmp_path, "gates", DAYS[0])
         assert sorted(gates["metric"]) == sorted(METRICS)

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
+from sparkrank.base.errors import escape
 from sparkrank.base.redaction import shown_url
 from sparkrank.report.changes import changes_document
 from sparkrank.text.terminal import as_json_text, print_document, tell
 
 if TYPE_CHECKING:
+    from sparkrank.config import Spec
+    from sparkrank.gates.day_verdict import DayVerdict
     from sparkrank.gates.judgment import Judgment
     from sparkrank.gates.verdicts import Judged
     from sparkrank.metrics.metric import Declaration
@@ -165,3 +168,9 @@ def table_document(table: TableSchema) -> Document:
         for field in column.fields
     ]
     return {"name": table.name, "about": table.about, "columns": columns, "notes": table.notes}
+
+
+def verdict_line(name: str, spec: Spec, verdict: DayVerdict) -> str:
+    """The line that a person reads first and last."""
+    owner = "" if spec.owner is None else f" Owner: {spec.owner}."
+    return escape(f"{verdict.title(spec.name, name)}: {verdict.sentence}{owner}")

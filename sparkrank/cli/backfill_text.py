@@ -12,14 +12,14 @@ from sparkrank.text.gates_text import verdicts_text
 from sparkrank.text.text import quality_text, warnings_text
 
 
-def backfilled_text(day: BackfilledDay) -> str:
+def backfilled_text(day: BackfilledDay, *, is_whole: bool = False) -> str:
     """A line for ``day``, and below it the limits that were exceeded, warnings and verdicts."""
     result = day.result
     if result is not None:
         checked = result.quality.to_pylist()
         rows = next((row["count"] for row in checked if row["check"] == checks.ROWS_READ), 0)
         line = f"{day.day}  evaluated: {rows:,.0f} rows in {day.seconds:.1f} s, lane {result.lane}"
-        verdicts = "" if result.judgment is None else verdicts_text(result.judgment.judged)
+        verdicts = "" if result.judgment is None else verdicts_text(result.judgment.judged, is_whole=is_whole)
         below = [quality_text(result.quality), warnings_text(result.warnings), verdicts]
     elif day.state == "there":
         line = f"{day.day}  there already, by the same spec (run {escape(day.reason)}): skipped, --again evaluates it"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,10 +12,10 @@ import click
 
 from sparkrank.base.errors import escape
 from sparkrank.base.redaction import shown_url
-from sparkrank.cli.answers import answer, answer_line, backfill_document, day_document, window_document
+from sparkrank.cli.answers import answer, answer_line, backfill_document, day_document, verdict_line, window_document
 from sparkrank.cli.backfill_text import backfill_text, backfilled_text
 from sparkrank.cli.invocation import Invocation, after_commit, end_with_verdict
-from sparkrank.cli.options import asked_stages, day_option, spec_options
+from sparkrank.cli.options import VERBOSE, asked_stages, day_option, spec_options
 from sparkrank.config import Spec
 from sparkrank.engines.lanes import needs_session
 from sparkrank.inputs.window import Window, spans
@@ -29,7 +29,7 @@ from sparkrank.run.session import command_session
 from sparkrank.tables.commit.days import needs_spark
 from sparkrank.text.comparison_text import stored_comparisons_text
 from sparkrank.text.gates_text import verdicts_text
-from sparkrank.text.text import metrics_text, quality_text, warnings_text
+from sparkrank.text.text import MOST_LINES, fitted, metrics_text, quality_text, warnings_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,9 +42,17 @@ if TYPE_CHECKING:
 @day_option("--to", "last", "The last of them.")
 @click.option("--again", is_flag=True, help="Of many days, evaluate also those that are there by the same spec.")
 @click.option("--allow-missing", is_flag=True, help="Of many days, pass over those without input, and list them.")
+@VERBOSE
 @click.pass_obj
 def evaluate(
-    invocation: Invocation, /, spec: Spec, day: str | None, first: str | None, last: str | None, **of_many: bool
+    invocation: Invocation,
+    /,
+    spec: Spec,
+    day: str | None,
+    first: str | None,
+    last: str | None,
+    is_whole: bool,
+    **of_many: bool,
 ) -> None:
     """Evaluate a day of impressions, or many in one session, and replace each in the tables."""
     window = _window(day, first, last, of_many)
@@ -53,13 +61,13 @@ def evaluate(
     with command_session("evaluate", is_needed=needs_session(spec.engine.lane)) as spark:
         invocation.interrupts.spark = spark
         if window is not None:
-            _backfill(spec, window, spark, invocation, **of_many)
+            _backfill(spec, window, spark, invocation, is_whole, **of_many)
             return
         result = evaluate_day(spec, day, spark, asked_stages(), invocation.interrupts.hold)
     with after_commit():
-        lane = f"Lane: {result.lane} ({escape(result.lane_reason)})"
-        since = "" if result.changes is None else f"\n{changes_text(result.changes)}".rstrip()
-        answer(lambda: f"{_shown(result.day, spec, result)}\n{lane}{since}", lambda: day_document(result))
+        below = [f"Lane: {result.lane} ({escape(result.lane_reason)})"]
+        below += [] if result.changes is None else [changes_text(result.changes)]
+        answer(lambda: _shown(result.day, result.day, spec, result, below, is_whole), lambda: day_document(result))
     end_with_verdict(result.judgment)
 
 
@@ -76,7 +84,9 @@ def _window(day: str | None, first: str | None, last: str | None, flags: Mapping
     return Window.of(first, last)
 
 
-def _backfill(spec: Spec, window: Window, spark: SparkSession | None, invocation: Invocation, **flags: bool) -> None:
+def _backfill(
+    spec: Spec, window: Window, spark: SparkSession | None, invocation: Invocation, is_whole: bool, **flags: bool
+) -> None:
     """Evaluate the days of ``window``, with a line for each as soon as it is done."""
     done: list[BackfilledDay] = []
     held = invocation.interrupts
@@ -85,7 +95,7 @@ def _backfill(spec: Spec, window: Window, spark: SparkSession | None, invocation
         for evaluated in backfill(spec, window, spark, **how):
             done.append(evaluated)
             with after_commit():
-                answer_line(partial(backfilled_text, evaluated))
+                answer_line(partial(backfilled_text, evaluated, is_whole=is_whole))
     except BaseException:
         invocation.done = backfill_document(done)
         if done and len(done) < window.count:
@@ -105,8 +115,9 @@ def _backfill(spec: Spec, window: Window, spark: SparkSession | None, invocation
 @day_option("--from", "first", "The first day of the window.", required=True)
 @day_option("--to", "last", "The last day of the window.", required=True)
 @click.option("--allow-missing", is_flag=True, help="Merge the days that are there, and list the others in runs.")
+@VERBOSE
 @click.pass_obj
-def merge(invocation: Invocation, spec: Spec, first: str, last: str, allow_missing: bool) -> None:
+def merge(invocation: Invocation, spec: Spec, first: str, last: str, allow_missing: bool, is_whole: bool) -> None:
     """Evaluate a window of days from their stored states, and replace the window in the tables."""
     window = Window.of(first, last)
     with command_session("merge", is_needed=needs_spark(spec.output.path)) as spark:
@@ -114,20 +125,31 @@ def merge(invocation: Invocation, spec: Spec, first: str, last: str, allow_missi
         hold = invocation.interrupts.hold
         result = merge_days(spec, window, spark, asked_stages(), allow_missing=allow_missing, before_commit=hold)
     what = f"{window}, {len(result.days)} days pooled"
-    missing = f"\nMissing: {spans(result.missing)}" if result.missing else ""
+    below = [f"Missing: {spans(result.missing)}"] if result.missing else []
     with after_commit():
-        answer(lambda: f"{_shown(what, spec, result)}{missing}", lambda: window_document(result))
+        answer(lambda: _shown(str(window), what, spec, result, below, is_whole), lambda: window_document(result))
     end_with_verdict(result.judgment)
 
 
-def _shown(what: str, spec: Spec, result: DayResult | WindowResult) -> str:
-    head = f"\nMetrics of {what} (± {spec.uncertainty.level * 100:g} % interval)"
+def _shown(
+    name: str, what: str, spec: Spec, result: DayResult | WindowResult, below: Sequence[str], is_whole: bool
+) -> str:
+    head = f"Metrics of {what} (± {spec.uncertainty.level * 100:g} % interval)"
     compared = "" if result.comparisons is None else stored_comparisons_text(result.comparisons)
-    parts = [metrics_text(result.metrics), compared, quality_text(result.quality), warnings_text(result.warnings)]
-    parts += [] if result.judgment is None else [verdicts_text(result.judgment.judged)]
+    verdicts = "" if result.judgment is None else verdicts_text(result.judgment.judged, is_whole=is_whole)
     longest = max(map(len, result.folders))
     folders = [
         f"  {name:<{longest}}  {escape(shown_url(str(folder)))}" for name, folder in sorted(result.folders.items())
     ]
     stages = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items())
-    return "\n\n".join([head, *filter(None, parts), "\n".join(["Tables", *folders]), f"Stages: {stages}"])
+    verdict = verdict_line(name, spec, result.verdict)
+    parts = [
+        f"{head}\n\n{metrics_text(result.metrics)}",
+        compared,
+        quality_text(result.quality),
+        warnings_text(result.warnings),
+        verdicts,
+        "\n".join(["Tables", *folders]),
+        "\n".join(filter(None, [f"Stages: {stages}", *below, verdict])),
+    ]
+    return f"\n{fitted([verdict, *parts], sys.maxsize if is_whole else MOST_LINES)}"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sparkrank.cli.answers import answer, judgment_document
+from sparkrank.cli.answers import answer, judgment_document, verdict_line
 from sparkrank.cli.invocation import Invocation, after_commit, end_with_verdict
-from sparkrank.cli.options import spec_options
+from sparkrank.cli.options import VERBOSE, spec_options
 from sparkrank.cli.stored import NamedDays, stored_options
 from sparkrank.config import Spec
 from sparkrank.gates.chance import records_of
@@ -17,6 +17,7 @@ from sparkrank.jobs.gate_job import VerdictPatterns, accept_stored, gate_stored,
 from sparkrank.run.session import command_session
 from sparkrank.tables.commit.days import needs_spark
 from sparkrank.text.gates_text import replay_text, verdicts_text
+from sparkrank.text.text import MOST_LINES, fitted
 
 if TYPE_CHECKING:
     from sparkrank.gates.judgment import Judgment
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 @spec_options
 @stored_options
 @click.option("--replay", metavar="90d", help="On which of so many nights, up to --date, a gate would have stopped.")
-def gate(spec: Spec, named: NamedDays, replay: str | None) -> None:
+@VERBOSE
+def gate(spec: Spec, named: NamedDays, replay: str | None, is_whole: bool) -> None:
     """Judge a stored day, or a stored window, by the gates of the spec, without Spark; nothing is written."""
     if replay is not None:
         if named.first is not None or named.last is not None:
@@ -42,13 +44,17 @@ def gate(spec: Spec, named: NamedDays, replay: str | None) -> None:
         )
         return
     judgment = gate_stored(spec, named.target(spec))
-    _answer_verdicts(judgment)
+    _answer_verdicts(judgment, spec, is_whole)
     end_with_verdict(judgment)
 
 
-def _answer_verdicts(judgment: Judgment) -> None:
-    head = f"Gates of {judgment.name}"
-    answer(lambda: verdicts_text(judgment.judged, head), lambda: judgment_document(judgment))
+def _answer_verdicts(judgment: Judgment, spec: Spec, is_whole: bool) -> None:
+    def text() -> str:
+        line = verdict_line(judgment.name, spec, judgment.verdict())
+        verdicts = verdicts_text(judgment.judged, line, is_whole=is_whole)
+        return f"{verdicts if is_whole else fitted([verdicts], MOST_LINES - 1)}\n{line}"
+
+    answer(text, lambda: judgment_document(judgment))
 
 
 @click.command()
@@ -60,9 +66,17 @@ def _answer_verdicts(judgment: Judgment) -> None:
 @click.option("--model", metavar="PATTERN", help="Only those about this model.")
 @click.option("--slice", metavar="COLUMN=VALUE", help="Only those about this slice value, or all.")
 @click.option("--from-now-on", is_flag=True, help="A change that is wanted: histories begin anew with the day.")
+@VERBOSE
 @click.pass_obj
 def accept(
-    invocation: Invocation, /, spec: Spec, named: NamedDays, reason: str, from_now_on: bool, **patterns: str | None
+    invocation: Invocation,
+    /,
+    spec: Spec,
+    named: NamedDays,
+    reason: str,
+    from_now_on: bool,
+    is_whole: bool,
+    **patterns: str | None,
 ) -> None:
     """Let a stored day in although a gate stops it: it may be a standard for the days after it."""
     target = named.target(spec)
@@ -71,4 +85,4 @@ def accept(
         how: Any = {"from_now_on": from_now_on, "before_commit": invocation.interrupts.hold}
         judgment = accept_stored(spec, target, reason, spark, VerdictPatterns(**patterns), **how)
     with after_commit():
-        _answer_verdicts(judgment)
+        _answer_verdicts(judgment, spec, is_whole)

@@ -28,6 +28,8 @@ SET = click.option(
 )
 PLUGIN = click.option("--plugin", "plugins", multiple=True, metavar="MODULE", help="Import a module with metrics.")
 
+VERBOSE = click.option("--verbose", "is_whole", is_flag=True, help="Print all rows, however many.")
+
 
 def day_option(option: str, name: str, text: str, **more: Any) -> Callable[[Any], Any]:
     """An option that takes a day."""

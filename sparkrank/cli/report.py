@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import webbrowser
 from functools import partial
 from pathlib import Path
@@ -20,12 +21,18 @@ from sparkrank.report.written_forms import ReportForm, as_form, form_of, report_
 from sparkrank.run.session import command_session
 from sparkrank.tables.commit.days import needs_spark
 
+MOST_SUBJECT = 40  # characters of the subject in the name of a file
+
 
 @click.command()
 @partial(spec_options, for_stored=True)
 @stored_options
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
-@click.option("--out", metavar="FILE", help="The file; without it, report-DAY.html here, and other forms on stdout.")
+@click.option(
+    "--out",
+    metavar="FILE",
+    help="The file; without it, html goes to report-DAY.html here (or NAME-DAY.html), other forms to stdout.",
+)
 @click.option("--plots", metavar="DIR", help="Write the charts alone into this folder, as SVG.")
 @click.option(
     "--format",
@@ -54,10 +61,16 @@ def report(spec: Spec, named: NamedDays, opens: bool, out: str | None, plots: st
     if out is None and form != "html":
         answer_page(lambda: as_form(data, form), lambda: _document(data, form, None))
         return
-    file = write_report(data, f"report-{target.name}.html" if out is None else out, form)
+    file = write_report(data, _file_name(data) if out is None else out, form)
     opened = opens and webbrowser.open(file.absolute().as_uri())
     note = "\nNo browser could be opened: open the file yourself" if opens and not opened else ""
     answer(lambda: f"Written: {escape(str(file))}{note}", lambda: _document(data, form, file))
+
+
+def _file_name(data: ReportData) -> str:
+    """The subject, or else ``report``, and the day, without what a name of a file should not have."""
+    subject = "-".join(re.findall(r"\w+", data.subject or "report"))[:MOST_SUBJECT]
+    return f"{subject or 'report'}-{data.name}.html"
 
 
 def _document(data: ReportData, form: ReportForm, file: Path | None) -> dict[str, object]:

@@ -31,6 +31,7 @@ from sparkrank.config.sections import (
     Engine,
     Input,
     InputRows,
+    Label,
     Output,
     Quality,
     Section,
@@ -55,7 +56,10 @@ PLUGINS_OPTIONAL = "plugins_optional"  # a key of the context of validation: whe
 
 
 class Spec(Section):
-    """What is evaluated, with which metrics, and where the tables are written."""
+    """What is evaluated, with which metrics, and where the tables are written.
+
+    ``name`` and ``owner`` say what it is about, and who answers for it: they stand in reports and in the terminal.
+    """
 
     input: Input
     metrics: list[str]
@@ -63,6 +67,8 @@ class Spec(Section):
     slices: list[Annotated[list[str], BeforeValidator(as_list)]] = Field(default_factory=list)
     truth: Truth | None = None
     day: Annotated[dt.date | None, BeforeValidator(as_day)] = None
+    name: Label | None = None
+    owner: Label | None = None
     definitions: Annotated[DefinitionSettings, BeforeValidator(as_keys)] = DefinitionSettings()
     quality: Annotated[Quality, BeforeValidator(as_keys)] = Quality()
     engine: Annotated[Engine, BeforeValidator(as_keys)] = Engine()

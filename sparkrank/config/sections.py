@@ -31,6 +31,7 @@ from sparkrank.config.validators import (
     as_filled,
     as_format,
     as_keys,
+    as_label,
     as_lane,
     as_list,
     as_marked,
@@ -66,6 +67,7 @@ KEEP_RUNS, MOST_KEPT_RUNS = 1, 100
 
 _Number = Annotated[float, BeforeValidator(as_number)]
 _Filled = Annotated[str, AfterValidator(as_filled)]
+Label = Annotated[str, AfterValidator(as_label), PlainSerializer(redact)]
 # A union whose kind is chosen by the value, so that an error concerns that kind alone.
 _ByModel = Annotated[
     Annotated[str, Tag(COLUMN)] | Annotated[dict[str, str], Tag(MODELS)],

@@ -27,6 +27,7 @@ from sparkrank.sources.text_schema import fields_of
 KINDS = ("<column>", "<models>", "<points>", "<nothing>", "<switch>", "<nights>", "<names>")
 COLUMN, MODELS, POINTS, NOTHING, SWITCH, NIGHTS, NAMES = KINDS
 _BLANK = re.compile(r"<[^<>/]+>")  # as sparkrank init writes it
+MOST_LABEL = 80  # characters of a title
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", re.ASCII)
 _OFFSET = re.compile(r"[+-](?:0\d|1[0-7]):[0-5]\d|[+-]18:00", re.ASCII)
 _UNITS = {"": 1, "b": 1} | {
@@ -39,6 +40,12 @@ _UNITS = {"": 1, "b": 1} | {
 def as_filled(value: str) -> str:
     if not value.strip():
         raise ValueError("a text that is not empty is needed")
+    return value
+
+
+def as_label(value: str) -> str:
+    if not value.strip() or len(value) > MOST_LABEL:
+        raise ValueError(f"a text of 1 to {MOST_LABEL} characters is needed")
     return value
 
 

@@ -132,16 +132,16 @@ class _Bound(GateKind):
         """Whether the whole interval is on the good side of the bound."""
         has_interval = cell.metric not in evidence.without_interval
         side = side_of(measured, rule.bound, self.sign, evidence.level, has_interval=has_interval)
-        bound = shown_number(rule.bound)
+        bound = f"{rule.bound:.6g}"
         sentence = {
             "pass": f"is not {self.beyond} {bound}",
             "fail": f"is {self.beyond} {bound}",
-            "undecided": f"could be {self.beyond} {bound}: {side.why or reach_text(measured, self.sign)}",
+            "undecided": f"could be {self.beyond} {bound}: {side.why or reach_text(measured, self.sign, rule.bound)}",
         }[side.verdict]
         return Judged(
             VerdictKey(rule.gate, rule.kind, cell),
             side.verdict,
-            f"{interval_text(measured)} {sentence}{alone_text(side, measured)}",
+            f"{interval_text(measured, rule.bound)} {sentence}{alone_text(side, measured)}",
             measured.value,
             None,
             rule.bound,
@@ -169,17 +169,16 @@ class Max(_Bound):
     name, sign, beyond = "max", -1, "above"
 
 
-def interval_text(measured: IntervalEstimate) -> str:
-    """A number with its interval, as the sentences of gates print it."""
-    if _known(measured.low) is None or _known(measured.high) is None:
-        return shown_number(measured.value)
-    return f"{shown_number(measured.value)} ({shown_number(measured.low)} to {shown_number(measured.high)})"
+def interval_text(measured: IntervalEstimate, line: float | None = None) -> str:
+    """A number with its interval, as the sentences of gates print it, no end rounded onto the ``line``."""
+    value, low, high = (shown_number(number, line) for number in measured[:3])
+    return value if _known(measured.low) is None or _known(measured.high) is None else f"{value} ({low} to {high})"
 
 
-def reach_text(measured: IntervalEstimate, sign: int) -> str:
+def reach_text(measured: IntervalEstimate, sign: int, line: float) -> str:
     """A clause about how far the interval reaches on the bad side."""
     worst = _known(measured.low if sign > 0 else measured.high)
-    return "its interval has no end there" if worst is None else f"the interval reaches {shown_number(worst)}"
+    return "its interval has no end there" if worst is None else f"the interval reaches {shown_number(worst, line)}"
 
 
 def alone_text(side: BoundVerdict, measured: IntervalEstimate) -> str:

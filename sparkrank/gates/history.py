@@ -328,12 +328,12 @@ def _against_band(
     p = 1.0 if is_inside else tail((sign * (centre - value) - by) / deviation)
     where = "below" if value < low else "above" if value > high else "within"
     better = ", on its better side" if where != "within" and not is_beyond else ""
-    ends, days = f"{shown_number(low)} to {shown_number(high)}", _days(band.days)
+    days, ends = _days(band.days), " to ".join(shown_number(end, value) for end in (low, high))
     return replace(
         judged,
         verdict="fail" if is_beyond else "pass",
-        reason=f"{shown_number(value)} is {where} the band of the {days} before, {ends}{better}",
-        against=f"mean {'of its weekday ' * band.by_weekday}{shown_number(centre)} of {days}, band {ends}",
+        reason=f"{shown_number(value, low, high)} is {where} the band of the {days} before, {ends}{better}",
+        against=f"mean {'of its weekday ' * band.by_weekday}{centre:.6g} of {days}, band {low:.6g} to {high:.6g}",
         bound=low if sign > 0 else high,
         judged=value,
         expected=centre,

@@ -10,7 +10,7 @@ from sparkrank.gates.facts import NO_STANDARD, Facts, Standard
 from sparkrank.gates.kind import Evidence
 from sparkrank.gates.register import KINDS
 from sparkrank.gates.rules import Cell, History, Rule
-from sparkrank.gates.verdicts import Judged, VerdictKey, VerdictWord, corrected, failed
+from sparkrank.gates.verdicts import Judged, VerdictKey, VerdictWord, corrected, failed, worst_first
 from sparkrank.metrics.slices import ALL
 
 
@@ -83,7 +83,8 @@ class Judge:
                 verdicts.append(failed(rule, cell, f"it is undefined on {name}, and what is undefined never passes"))
             else:
                 verdicts.append(kind.verdict(rule, cell, measured, evidence))
-        return [replace(verdict, left_out=left_out) for verdict in corrected(verdicts, rule.correction, otherwise)]
+        judged = [replace(verdict, left_out=left_out) for verdict in corrected(verdicts, rule.correction, otherwise)]
+        return sorted(judged, key=worst_first)
 
     def _is_small(self, cell: Cell, facts: Facts, before: Facts | None) -> bool:
         """Whether the slice value of ``cell`` has too few groups, on the day or, if it has vanished, before."""

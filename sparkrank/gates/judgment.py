@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from sparkrank.base.errors import CodedSentence, shorten
+from sparkrank.gates.day_verdict import DayVerdict, day_verdict
 from sparkrank.gates.facts import Facts
 from sparkrank.gates.verdicts import Judged, exit_code, gates_table
 
@@ -28,7 +29,11 @@ class Judgment:
     @property
     def exit_code(self) -> int:
         """The exit code of the command."""
-        return exit_code(self.judged)
+        return exit_code(verdict.check for verdict in self.judged)
+
+    def verdict(self, n_warnings: int = 0) -> DayVerdict:
+        """The verdict on the whole, which also counts the warnings of the run."""
+        return day_verdict((verdict.check for verdict in self.judged), n_warnings)
 
     @property
     def table(self) -> pa.Table:

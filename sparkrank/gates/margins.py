@@ -55,17 +55,18 @@ class _Difference(GateKind):
             tests.append((side, bound, sign, tested))
         side, bound, sign, tested = min(tests, key=_decisive)
         words = {"pass": self.good, "fail": self.bad, "undecided": self.doubtful}[side.verdict]
-        details = [side.why or ("" if side.verdict != "undecided" else reach_text(tested, sign))]
+        details = [side.why or ("" if side.verdict != "undecided" else reach_text(tested, sign, bound))]
         if side.why is None:
-            share = f" ({rule.margin} of {shown_number(baseline.value)})" if rule.margin.relative else ""
-            details.append(f"the margin is {shown_number(margin)}{share}")
-        reason = f"its difference to {against}, {interval_text(tested)}, {words}: {', '.join(filter(None, details))}"
+            share = f"{shown_number(margin)} ({rule.margin} of {shown_number(baseline.value)})"
+            details.append(f"the margin is {share if rule.margin.relative else rule.margin}")
+        shown = interval_text(tested, bound)
+        reason = f"its difference to {against}, {shown}, {words}: {', '.join(filter(None, details))}"
         return Judged(
             VerdictKey(rule.gate, rule.kind, cell),
             side.verdict,
             f"{reason}{alone_text(side, tested)}",
             value,
-            against if _is_undefined(baseline) else f"{against} {shown_number(baseline.value)}",
+            against if _is_undefined(baseline) else f"{against} {baseline.value:.6g}",
             bound,
             tests[0][-1].low,
             tests[-1][-1].high,

@@ -15,7 +15,9 @@ from sparkrank.schemas.tables import FROM_NOW_ON, GATES
 from sparkrank.stats.corrections import adjusted
 
 VerdictWord: TypeAlias = Literal["pass", "fail", "undecided"]
+WORST_FIRST: tuple[VerdictWord, ...] = ("fail", "undecided", "pass")
 FAILED, UNDECIDED = 3, 5  # exit codes
+LEAST_DIGITS = 3  # significant digits of the numbers in sentences
 
 
 class VerdictKey(NamedTuple):
@@ -24,6 +26,20 @@ class VerdictKey(NamedTuple):
     gate: str
     kind: str
     cell: Cell
+
+
+class CheckVerdict(NamedTuple):
+    """A verdict on one cell by one gate, whether just judged or read from the table ``gates``."""
+
+    gate: str
+    verdict: VerdictWord
+    policy: Policy
+    is_accepted: bool
+
+    @property
+    def stops(self) -> bool:
+        """Whether the day does not pass because of it."""
+        return not self.is_accepted and (self.verdict == "fail" or (self.verdict, self.policy) == ("undecided", "fail"))
 
 
 @dataclass(frozen=True)
@@ -62,9 +78,21 @@ class Judged:
     begins_anew: bool = False
 
     @property
+    def check(self) -> CheckVerdict:
+        """The verdict without its numbers."""
+        return CheckVerdict(self.key.gate, self.verdict, self.policy, self.accepted is not None)
+
+    @property
     def stops(self) -> bool:
-        is_bad = self.verdict == "fail" or (self.verdict == "undecided" and self.policy == "fail")
-        return is_bad and self.accepted is None
+        return self.check.stops
+
+    @property
+    def distance(self) -> float:
+        """How far the estimate is beyond the line, in standard errors; infinite if there is no estimate."""
+        if self.judged is None or self.bound is None:
+            return math.inf
+        beyond = self.sign * (self.bound - self.judged)
+        return beyond / self.deviation if self.deviation else math.copysign(math.inf, beyond) if beyond else 0.0
 
     @property
     def numbers(self) -> tuple[float | None, ...]:
@@ -72,14 +100,29 @@ class Judged:
         return self.value, self.low, self.high
 
 
+def worst_first(judged: Judged) -> tuple[int, float]:
+    """The sort key of a gate's checks: failures first, the furthest beyond the line first; passes keep their order."""
+    return WORST_FIRST.index(judged.verdict), 0.0 if judged.verdict == "pass" else -judged.distance
+
+
 def failed(rule: Rule, cell: Cell, reason: str, value: float | None = None) -> Judged:
     """The failure of a cell that is missing or undefined."""
     return Judged(VerdictKey(rule.gate, rule.kind, cell), "fail", reason, value, policy=rule.undecided)
 
 
-def shown_number(number: float | None) -> str:
-    """A number for use in sentences of gates."""
-    return "none" if number is None else f"{number:.6g}"
+def shown_number(number: float | None, *beside: float | None) -> str:
+    """A number for use in sentences of gates: three digits, or as many as distinguish it from those ``beside`` it.
+
+    Examples
+    --------
+    >>> shown_number(0.34567), shown_number(0.34567, 0.3456)
+    ('0.346', '0.3457')
+    """
+    if number is None:
+        return "none"
+    others = [other for other in beside if other is not None and other != number]
+    digits = next((d for d in range(LEAST_DIGITS, 17) if all(f"{number:.{d}g}" != f"{o:.{d}g}" for o in others)), 17)
+    return f"{number:.{digits}g}"
 
 
 def corrected(judged: Sequence[Judged], correction: str, otherwise: VerdictWord = "undecided") -> list[Judged]:
@@ -118,10 +161,10 @@ def accepted(
     return verdicts
 
 
-def exit_code(judged: Iterable[Judged]) -> int:
+def exit_code(checks: Iterable[CheckVerdict]) -> int:
     """The exit code of the command. A failure takes precedence over an undecided verdict."""
-    stopping = [verdict for verdict in judged if verdict.stops]
-    if any(verdict.verdict == "fail" for verdict in stopping):
+    stopping = [check for check in checks if check.stops]
+    if any(check.verdict == "fail" for check in stopping):
         return FAILED
     return UNDECIDED if stopping else 0
 

@@ -13,7 +13,8 @@ from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.spark.session_settings import time_zone
 from sparkrank.inputs.day_marks import on_day
 from sparkrank.jobs.gate_job import judge_run
-from sparkrank.jobs.report_job import REPORT, changes_of_run, validate_report, with_report
+from sparkrank.jobs.report_index import REPORT, write_index
+from sparkrank.jobs.report_job import changes_of_run, validate_report, with_report
 from sparkrank.jobs.target import Target
 from sparkrank.results.run_results import DayResult, stored_by
 from sparkrank.run.completeness import Completeness
@@ -77,9 +78,9 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages,
         finally:
             with suppress(Exception):  # the day may be shown, and the session ends soon
                 outcome.solved.release()
+    warnings = [*outcome.warnings, *(() if changes is None else changes.warnings), *write_index(spec, target)]
     own: Any = {"day": day, "lane": outcome.lane.name, "lane_reason": outcome.lane.reason, "changes": changes}
     folders = table_folders(output, day, {*tables, *written})
-    warnings = [*outcome.warnings, *(() if changes is None else changes.warnings)]
     return DayResult(**stored_by(tables, judgment, warnings), folders=folders, seconds=stages.seconds, **own)
 
 

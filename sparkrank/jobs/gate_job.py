@@ -28,7 +28,8 @@ from sparkrank.gates.rules import Cell, matches
 from sparkrank.gates.verdicts import Judged, VerdictKey, accepted
 from sparkrank.inputs.day_marks import day_of
 from sparkrank.inputs.window import MOST_DAYS, Window
-from sparkrank.jobs.report_job import REPORT, validate_report, with_report
+from sparkrank.jobs.report_index import REPORT, write_index
+from sparkrank.jobs.report_job import validate_report, with_report
 from sparkrank.jobs.target import Target
 from sparkrank.metrics import find_preset
 from sparkrank.metrics.slices import ALL
@@ -202,6 +203,7 @@ def accept_stored(
         if run.folder is not None and validate_report(spec, run):  # the report says that the day was accepted
             kept, tables = (*kept, REPORT), with_report(spec, target, run, tables, spark)
         run.commit(tables, kept)
+    write_index(spec, target)
     return judgment
 
 

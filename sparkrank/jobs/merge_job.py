@@ -20,7 +20,8 @@ from sparkrank.engines.result import Solved
 from sparkrank.inputs.window import WINDOW, Window, spans
 from sparkrank.jobs.compare_job import compared, find_window
 from sparkrank.jobs.gate_job import judge_run
-from sparkrank.jobs.report_job import REPORT, validate_report, with_report
+from sparkrank.jobs.report_index import REPORT, write_index
+from sparkrank.jobs.report_job import validate_report, with_report
 from sparkrank.jobs.target import Target
 from sparkrank.metrics import Plan
 from sparkrank.results.run_results import WindowResult, stored_by
@@ -92,6 +93,7 @@ def merge_days(
             "days_missing": missing,
             DAY_RUNS.name: [day.files.identity for day in stored],
             "rows": partials.counts.get((checks.ROWS_READ, ""), 0),
+            "warnings": warnings,
         }
         asked = (spec, origin, started_at, stages, spark, session)
         tables["runs"] = partial(runs_table, WINDOW_RUNS.schema, *asked, **own)
@@ -102,6 +104,7 @@ def merge_days(
             if validate_report(spec, run):
                 tables = with_report(spec, target, run, tables, spark)
             run.commit(tables, written)
+        warnings += write_index(spec, target)
     folders = table_folders(target.folder, target.name, {*tables, *written}, WINDOW)
     about: Any = {"window": str(window), "days": days, "missing": missing}
     return WindowResult(**stored_by(tables, judgment, warnings), folders=folders, seconds=stages.seconds, **about)

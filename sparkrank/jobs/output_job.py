@@ -10,7 +10,7 @@ import pyarrow as pa
 from sparkrank.base.errors import InputError, SparkrankError, SpecError, did_you_mean, itemize, shorten, unreadable
 from sparkrank.config import Spec
 from sparkrank.inputs.window import WINDOW, WINDOWS
-from sparkrank.jobs.report_job import REPORT
+from sparkrank.jobs.report_index import REPORT
 from sparkrank.jobs.target import Target
 from sparkrank.tables.commit.days import local_path, run_folders, shown_run
 from sparkrank.tables.commit.links import export_day, is_exported, settle

@@ -6,6 +6,7 @@ A run makes its report from the files that it has just written, right before its
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -28,15 +29,17 @@ from sparkrank.base.errors import (
 )
 from sparkrank.comparison.group_tables import GROUPS, GroupTable
 from sparkrank.inputs.window import Window
+from sparkrank.jobs.report_index import REPORT, REPORT_FILE, has_index
 from sparkrank.jobs.target import Target
+from sparkrank.metrics import Definitions
 from sparkrank.metrics.slices import ALL
+from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.report.changes import Changes, changes_since
 from sparkrank.report.collect import report_data
 from sparkrank.report.data import ReportData
 from sparkrank.report.report_tables import DayBefore, ReportTables, json_object, names_of, whole_day
 from sparkrank.report.score_bins import COLUMNS, BinsByRule, frame_bins, score_bins
-from sparkrank.report.sections.trend import TrendDay, trend_of
-from sparkrank.report.written_forms import as_form
+from sparkrank.report.sections.trend import TrendDay, trend_of, verdict_of
 from sparkrank.schemas.tables import COMPARISONS, CURVES, DISTRIBUTIONS, GATES, METRICS, QUALITY, TableSchema
 from sparkrank.sources.files import file_system
 from sparkrank.tables.stored.day_files import DayFiles, day_files, files_of_run
@@ -50,7 +53,6 @@ if TYPE_CHECKING:
     from sparkrank.config import Spec
     from sparkrank.tables.commit.days import DayRun
 
-REPORT = "report"  # the folder beside those of the tables
 TREND_DAYS = 28  # up to the day of the report, and at most so many of a window
 LOOKED_BACK = 7  # days before, among which a run looks for the last one with tables
 _TABLES = ("metrics", "comparisons", "gates", "quality", "curves", "blocks", GROUPS, "distributions", "runs")
@@ -86,8 +88,8 @@ def report_stored(spec: Spec, target: Target, spark: SparkSession | None = None)
         raise InputError(f"no day of {target.name} has tables under {shorten(spec.output.path)}: evaluate them first")
     reason = f"The window is not merged: run sparkrank merge --from {target.window.first} --to {target.window.last}."
     lacking = dict.fromkeys(("headline", "quality", "definitions", "provenance"), reason)
-    trend = trend_of(days, _keys(last.metrics))
-    return report_data(ReportTables("window", target.name, METRICS.schema.empty_table(), trend=trend, missing=lacking))
+    about: Any = {"trend": trend_of(days, _keys(last.metrics)), "subject": spec.name, "owner": spec.owner}
+    return report_data(ReportTables("window", target.name, METRICS.schema.empty_table(), missing=lacking, **about))
 
 
 def report_of_files(
@@ -107,12 +109,15 @@ def report_of_files(
         before = None if earlier is None else _last_before([_stored_day(earlier, spark)])
         days = _days(spec, Window(max(first, target.window.first), target.window.last), spark)
     else:  # the stored tables may still be those of the previous run
-        today = TrendDay(target.name, "stored", result.metrics, result.gates)
+        verdict = "" if result.gates is None else verdict_of(result.gates)
+        today = TrendDay(target.name, "stored", result.metrics, result.gates, verdict=verdict)
         days = [*_days(spec, Window(first, target.window.last), spark, but=target.name), today]
         before = _last_before(days[:-1])
     document = json_object(run.get("spec"))
-    parts = (document.get(name) for name in ("uncertainty", "compare"))
-    uncertainty, compare = (part if isinstance(part, dict) else {} for part in parts)
+    names = ("uncertainty", "compare", "definitions", "input")
+    uncertainty, compare, definitions, rows = (
+        part if isinstance(part := document.get(name), dict) else {} for name in names
+    )
     return report_data(
         ReportTables(
             "window" if target.is_window else "day",
@@ -126,9 +131,14 @@ def report_of_files(
             run,
             compare.get("baseline"),
             None if uncertainty.get("off") else uncertainty.get("level"),
+            compare.get("most_unpaired", Comparison("").most_unpaired),
+            (rows.get("columns") or {}).get("group") or (),
+            definitions.get("undefined", Definitions().undefined),
+            document.get("name"),
+            document.get("owner"),
+            [*json.loads(run.get("warnings") or "[]"), *filter(None, [target.outdated(run, spark)])],
             trend=trend_of(days, _keys(result.metrics)),
             before=before,
-            warnings=tuple(filter(None, [target.outdated(run, spark)])),
             **_large(files, names_of(result.metrics, "model")),
         )
     )
@@ -159,9 +169,10 @@ def _stored_day(target: Target, spark: SparkSession | None) -> TrendDay:
         validate_results(metrics, "metrics", target.name, once=False)
     except (InputError, StoreError) as error:
         return TrendDay(target.name, "unreadable", reason=str(error))
+    verdict = "" if gates is None else verdict_of(gates)
     if gates is not None:  # the verdicts over the whole day
         gates = gates.filter(pc.fill_null(pc.equal(gates["slice"].cast(pa.string()), ALL), False))
-    return TrendDay(target.name, "stored", metrics, gates)
+    return TrendDay(target.name, "stored", metrics, gates, verdict=verdict)
 
 
 def _last_before(days: Sequence[TrendDay]) -> DayBefore | None:
@@ -207,13 +218,15 @@ def with_report(
     spec: Spec, target: Target, run: DayRun, tables: Mapping[str, Any], spark: SparkSession | None
 ) -> dict[str, Any]:
     """The ``tables`` of a run, whose last, ``runs``, also makes the report; name :data:`REPORT` to the commit."""
+    from sparkrank.report.page import page
+
     inner: Callable[..., pa.Table] = tables["runs"]
 
     def runs(files: list[dict[str, Any]] | None, attempt_id: str) -> pa.Table:
         made = inner(files=files, attempt_id=attempt_id)
         there = files_of_run(str(run.folder), target.name, _TABLES)
         data = report_of_files(spec, target, there, made.to_pylist()[0], spark)
-        _write(str(run.folder), f"report-{attempt_id}.html", as_form(data, "html").encode("utf-8"))
+        _write(str(run.folder), REPORT_FILE, page(data, has_index=has_index(spec)).encode("utf-8", "backslashreplace"))
         return made
 
     return {**{name: table for name, table in tables.items() if name != "runs"}, "runs": runs}

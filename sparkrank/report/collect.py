@@ -31,8 +31,9 @@ def report_data(tables: ReportTables) -> ReportData:
         tables.baseline if compared is None else compared.baseline,
         tables.level,
         None if tables.before is None else tables.before.name,
+        tables.subject,
+        tables.owner,
         **{name: section for name, section in made.items() if name in _FIELDS},
         missing=missing,
-        warnings=tuple(tables.warnings),
         more={name: section for name, section in made.items() if name not in _FIELDS and section},
     )

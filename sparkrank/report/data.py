@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
+from sparkrank.gates.day_verdict import DayState, head_of
+from sparkrank.gates.verdicts import CheckVerdict
 from sparkrank.schemas.tables import COMPARISONS, GATES, METRICS, QUALITY, RUNS
 
 State: TypeAlias = Literal["pass", "fail", "undecided"]
@@ -50,12 +52,24 @@ class MetricValue(TableRow):
     *("relative_low", "relative_high", "degrees", "n_effective", "definition", "spec_hash", "run_id"),
 )
 class ComparisonRow(TableRow):
-    """A row of the table ``comparisons``: a candidate against the baseline."""
+    """A row of the table ``comparisons``: a candidate against the baseline.
+
+    ``doubt`` says why a difference that its interval or p-value would call clear is not clear. With
+    ``is_of_other_groups``, too many groups have a value of only one of the two models.
+    """
+
+    doubt: str | None = None
+    is_of_other_groups: bool = False
 
 
 @_with_columns(GATES.schema.names, "p", "p_adjusted", "left_out", "spec_hash", "run_id")
 class GateRow(TableRow):
     """A row of the table ``gates``."""
+
+    @property
+    def check(self) -> CheckVerdict:
+        """The verdict without its numbers. Earlier releases did not store the policy."""
+        return CheckVerdict(self.gate, self.verdict, self.policy or "warn", bool(self.accepted))
 
 
 @_with_columns(QUALITY.schema.names)
@@ -77,10 +91,35 @@ class Provenance(TableRow):
 
 
 @dataclass(frozen=True)
-class OverallVerdict:
-    """The overall verdict: the worst verdict of all gates, and whether a person has accepted what a gate stopped."""
+class StoppedGate:
+    """A gate that does not pass: its ``number`` among the gates, its worst verdict, and the worst of its checks."""
 
-    state: State
+    gate: str
+    number: int
+    n_gates: int
+    verdict: State
+    n_worst: int
+    n_checks: int
+    rows: tuple[GateRow, ...]
+    n_more: int = 0
+
+    @property
+    def sentence(self) -> str:
+        """The gate in words, as in ``gate 2 of 4 fails, in 46 of 65 checks; the worst are``."""
+        verb = "fails" if self.verdict == "fail" else "is undecided"
+        title = "the gate" if self.n_gates == 1 else f"gate {self.number:,} of {self.n_gates:,}"
+        worst = "; the worst are" if self.n_more else ""
+        return f"{title} {verb}, in {self.n_worst:,} of {self.n_checks:,} checks{worst}"
+
+
+@dataclass(frozen=True)
+class OverallVerdict:
+    """The verdict on the whole: gates, warnings and limits, and whether a person has accepted what a gate stopped.
+
+    ``warnings`` are sentences, of the run and about limits that were exceeded. ``exit_code`` is that of the run.
+    """
+
+    state: DayState
     n_pass: int
     n_fail: int
     n_undecided: int
@@ -88,6 +127,14 @@ class OverallVerdict:
     accepted_at: str | None  # ISO 8601, in UTC
     accepted_reason: str | None
     sentence: str
+    exit_code: int = 0
+    warnings: tuple[str, ...] = ()
+    stopped: tuple[StoppedGate, ...] = ()
+
+    @property
+    def head(self) -> str:
+        """The sign and the word that a title begins with."""
+        return head_of(self.state, is_accepted=self.is_accepted)
 
 
 @dataclass(frozen=True)
@@ -112,11 +159,16 @@ class HeadlineRow:
 
 @dataclass(frozen=True)
 class Headline:
-    """The metrics over all rows: a row for each metric and model, with metrics in the order of the spec."""
+    """The metrics over all rows: a row for each metric and model, with metrics in the order of the spec.
+
+    ``groups`` says how many groups count, and ``since`` what has changed since the previous day; each may be empty.
+    """
 
     metrics: tuple[str, ...]
     models: tuple[str, ...]
     rows: tuple[HeadlineRow, ...]
+    groups: str = ""
+    since: str = ""
 
     @property
     def cells(self) -> dict[tuple[str, str], HeadlineRow]:
@@ -160,10 +212,15 @@ class TrendSeries:
 
 @dataclass(frozen=True)
 class Trend:
-    """The stored days, with a series for each metric and model. ``days`` are all days from the first to the last."""
+    """The stored days, with a series for each metric and model. ``days`` are all days from the first to the last.
+
+    ``verdicts`` has for each day what its gates say together, slices included: a word such as ``fail``, ``accepted`` or
+    ``not evaluated``, or an empty text without gates.
+    """
 
     days: tuple[str, ...]
     series: tuple[TrendSeries, ...]
+    verdicts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -373,12 +430,12 @@ class ReportData:
         The confidence level of the intervals, for example 0.95.
     previous : str or None
         The previous stored day, to which :attr:`HeadlineRow.before` refers.
+    subject, owner : str or None
+        What the spec is about, and who answers for it: its ``name`` and ``owner``.
     missing : mapping
         For each section that is None, empty or without some models: the reason, and what to request.
     more : mapping
         The sections that are not fields of this class, by name.
-    warnings : tuple of str
-        Sentences about the tables as a whole: a day of a window that was evaluated again after the merge.
 
     The other fields are the sections. A section is None or an empty tuple if the tables lack its data.
     """
@@ -390,6 +447,8 @@ class ReportData:
     baseline: str | None = None
     level: float | None = None
     previous: str | None = None
+    subject: str | None = None
+    owner: str | None = None
     verdict: OverallVerdict | None = None
     headline: Headline | None = None
     trend: Trend | None = None
@@ -408,7 +467,13 @@ class ReportData:
     provenance: Provenance | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
     more: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The verdict, the subject and the day, as in ``✕ Fail - home feed - 2026-11-19``."""
+        head = None if self.verdict is None else self.verdict.head
+        name = None if self.kind == "evaluation" else self.name
+        return " - ".join(filter(None, (head, self.subject or "Evaluation", name)))
 
     def section(self, name: str) -> Any:
         """The section called ``name``; None if the tables lack its data."""

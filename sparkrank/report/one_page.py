@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from sparkrank.base.errors import escape
 from sparkrank.base.redaction import redact
 from sparkrank.metrics.slices import ALL, shown_value
-from sparkrank.report.data import ComparisonRow, GateRow, HeadlineRow, MetricValue, ReportData
+from sparkrank.report.certainty import adjusted_p, is_sure
+from sparkrank.report.data import ComparisonRow, GateRow, HeadlineRow, MetricValue, ReportData, StoppedGate
 from sparkrank.report.figures import charted
-from sparkrank.report.sections.model_comparisons import SURE, adjusted_p
 from sparkrank.stats.intervals import WHY_TOO_FEW
 from sparkrank.text.comparison_text import probability
 from sparkrank.text.text import UNDEFINED, counts_of, value_text
@@ -37,13 +37,9 @@ _SIGNS = {"pass": "pass", "fail": "**fail**", "undecided": "*undecided*"}
 
 def one_page(data: ReportData) -> str:
     """The summary in Markdown: verdict, headline with intervals and comparisons, and all problems."""
-    makers = (_verdict, _headline, _changes, _gates, _slices, _quality, _source)
-    parts = [f"### {_title(data)}", *(part for maker in makers for part in maker(data))]
+    makers = (_verdict, _headline, _sentences, _gates, _slices, _source)
+    parts = [f"### {_md(data.title)}", *(part for maker in makers for part in maker(data))]
     return "\n\n".join(parts) + "\n"
-
-
-def _title(data: ReportData) -> str:
-    return "Evaluation" if data.kind == "evaluation" else f"Evaluation of {_md(data.name)}"
 
 
 def _md(text: str) -> str:
@@ -57,12 +53,13 @@ def _short(text: str) -> str:
 
 
 def _verdict(data: ReportData) -> Iterator[str]:
-    yield from (f"⚠ {_md_sentence(f'{warning}.')}" for warning in data.warnings)
     if data.verdict is None:
         return
     reason = data.verdict.accepted_reason
     accepted = "" if reason is None else f' Accepted: "{_md(reason)}".'
-    yield f"**{data.verdict.sentence}**{accepted}"
+    owner = "" if data.owner is None else f" Owner: {_md(data.owner)}."
+    yield f"**{data.verdict.sentence}**{accepted}{owner}"
+    yield from _list("Warnings", list(map(_md_sentence, data.verdict.warnings)), "warnings")
 
 
 def _headline(data: ReportData) -> Iterator[str]:
@@ -113,33 +110,33 @@ def _difference(row: ComparisonRow) -> str:
     elif row.interval == WHY_TOO_FEW:
         text += f" ({WHY_TOO_FEW})"
     p = adjusted_p(row)
-    return text if p is None else f"{text}, p {probability(p)}"
+    text = text if p is None else f"{text}, p {probability(p)}"
+    return text if row.doubt is None else f"{text} ({row.doubt})"
 
 
-def _changes(data: ReportData) -> Iterator[str]:
-    if data.headline is None or data.previous is None:
+def _sentences(data: ReportData) -> Iterator[str]:
+    """The groups that count, and what has changed."""
+    if data.headline is None:
         return
-    moved = sorted((cell for cell in data.headline.rows if cell.change), key=_size, reverse=True)
-    changes = [
-        f"{_md(cell.row.model)} {_md(cell.row.metric)} {cell.before:.4f} → {cell.row.value:.4f} ({cell.change:+.4f})"
-        for cell in moved[:3]
-    ]
-    yield f"Since {_md(data.previous)}: {'; '.join(changes) if changes else 'nothing changed'}"
-
-
-def _size(row: HeadlineRow) -> float:
-    """The size of a change for sorting: in standard errors, or else relative to the value."""
-    change = abs(row.change or 0.0)
-    return change / row.row.stderr if row.row.stderr else change / (abs(row.before or 0.0) or 1.0)
+    if data.headline.groups:
+        yield _md_sentence(data.headline.groups)
+    if data.headline.since:
+        yield ": ".join(map(_md_sentence, data.headline.since.split(": ", 1)))
 
 
 def _gates(data: ReportData) -> Iterator[str]:
-    lines = [
-        f"{_SIGNS[gate.verdict]} {_md(gate.gate)}: {_cell(gate)}: {_md_sentence(gate.reason)}"
-        for gate in data.gates
-        if gate.verdict != "pass" or gate.accepted
-    ]
-    yield from _list("Gates", lines, "verdicts")
+    stopped = () if data.verdict is None else data.verdict.stopped
+    yield from _list("Gates", list(map(_stopped_gate, stopped)), "gates")
+
+
+def _stopped_gate(gate: StoppedGate) -> str:
+    """A gate on a line, and the worst of its checks on lines below it."""
+    checks = [f"{_cell(row)}: {_md_sentence(row.reason)}{' (accepted)' * bool(row.accepted)}" for row in gate.rows]
+    head = f"{_SIGNS[gate.verdict]} {_md(gate.gate)}: "
+    if gate.n_checks == 1:
+        return f"{head}{checks[0]}"
+    below = (f"{_SIGNS[row.verdict]} {check}" for row, check in zip(gate.rows, checks, strict=True))
+    return "\n  - ".join([f"{head}{gate.sentence}", *below])
 
 
 def _cell(gate: GateRow) -> str:
@@ -157,7 +154,7 @@ def _list(title: str, lines: Sequence[str], what: str) -> Iterator[str]:
 def _slices(data: ReportData) -> Iterator[str]:
     """The slice values in which a candidate differs from the baseline beyond chance."""
     rows = () if data.comparisons is None else data.comparisons.rows
-    sure = [row for row in rows if row.slice != ALL and (p := adjusted_p(row)) is not None and p < SURE]
+    sure = [row for row in rows if row.slice != ALL and is_sure(row)]
     lines = [
         f"{_md(row.slice)} = {_md(shown_value(row.slice_value, row.slice))}: "
         f"{_md(row.candidate)} {_md(row.metric)} {_difference(row)}"
@@ -169,16 +166,6 @@ def _slices(data: ReportData) -> Iterator[str]:
 def _in_errors(row: ComparisonRow) -> float:
     """The size of a difference in standard errors, because metrics have different scales."""
     return abs(row.difference or 0.0) / row.stderr if row.stderr else math.inf
-
-
-def _quality(data: ReportData) -> Iterator[str]:
-    lines = [
-        f"{_md_sentence(row.check)}{'' if row.model is None else f' ({_md(row.model)})'}: {row.count:,.6g}"
-        + ("" if row.fraction is None else f" ({row.fraction:.4%} of {_md(row.of or '')})")
-        for row in data.quality
-        if row.ok is False
-    ]
-    yield from _list("Not within its limit", lines, "checks")
 
 
 def _source(data: ReportData) -> Iterator[str]:
@@ -214,11 +201,10 @@ def latex_table(data: ReportData) -> str:
 
 
 def _tex_value(cell: HeadlineRow | None) -> str:
-    """The value, with a star if the model differs from the baseline at the 5 % level after correction."""
+    """The value, with a star if the difference to the baseline is clear after correction, and of the same groups."""
     if cell is None:
         return ""
-    p = None if cell.comparison is None else adjusted_p(cell.comparison)
-    star = "$^{*}$" if p is not None and p < SURE else ""
+    star = "$^{*}$" if cell.comparison is not None and is_sure(cell.comparison) else ""
     return _value(cell.row).replace("±", r"$\pm$") + star
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 EXTRA = "report"
+_MARKED = ("fail", "accepted", "not evaluated", "unreadable")
 _PACKAGES = ("altair", "jinja2", "vl_convert")
 # The point marks of the series in the key, as SVG paths around the centre of the mark.
 _SIGNS = {
@@ -44,11 +45,14 @@ def require_extra() -> None:
         )
 
 
-def page(data: ReportData) -> str:
-    """The report as one HTML page. Equal data and library versions give equal text."""
+def page(data: ReportData, *, has_index: bool = False) -> str:
+    """The report as one HTML page. Equal data and library versions give equal text.
+
+    If it ``has_index``, it has links to the index of all days beside it, and by it to the previous and the next day.
+    """
     require_extra()
-    template = _environment().get_template("report.jinja")
-    return template.render(data=data, view=View(data), **_assets())
+    template = environment().get_template("report.jinja")
+    return template.render(data=data, view=View(data), has_index=has_index, **assets("report.js"))
 
 
 class View:
@@ -133,7 +137,7 @@ class View:
         sides = {"better": "better", "worse": "worse", "unsure": ""}
         return [
             {"candidate": candidate, "baseline": baseline}
-            | {name: [row.metric for row in rows if self.side(row) == side] for name, side in sides.items()}
+            | {name: [row for row in rows if self.side(row) == side] for name, side in sides.items()}
             for candidate, baseline, rows in self.whole
         ]
 
@@ -155,6 +159,17 @@ class View:
         return list(by_slice.items())
 
     @property
+    def days(self) -> dict[str, str]:
+        """The verdict of each day of the trend, as far as the trend has them."""
+        trend = self._data.trend
+        return {} if trend is None else dict(zip(trend.days, trend.verdicts, strict=False))
+
+    @property
+    def marked_days(self) -> list[tuple[str, list[str]]]:
+        """The days of the trend that have failed, or that were not evaluated, by what is said of them."""
+        return [(word, days) for word in _MARKED if (days := [day for day, own in self.days.items() if own == word])]
+
+    @property
     def trend(self) -> list[tuple[str, list[TrendSeries], list[tuple[str, list[TrendPoint | None]]]]]:
         """The metrics over days: the series of each metric, and their points on each day."""
         trend = self._data.trend
@@ -169,7 +184,8 @@ class View:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """The environment of all templates, which escapes every text."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
@@ -204,11 +220,11 @@ def _file(name: str) -> str:
 
 
 @cache
-def _assets() -> dict[str, Any]:
-    """The project's own style sheet and script, and the content security policy that allows only these."""
+def assets(name: str) -> dict[str, Any]:
+    """The style sheet, the script ``name``, and the content security policy that allows only these."""
     from markupsafe import Markup
 
-    style, script = _file("report.css"), _file("report.js")
+    style, script = _file("report.css"), _file(name)
     own = f"style-src {_hash(style)}; script-src {_hash(script)}"
     policy = f"default-src 'none'; {own}; img-src data:; base-uri 'none'; form-action 'none'"
     return {"policy": policy, "style": Markup(style), "script": Markup(script)}  # noqa: S704

@@ -14,15 +14,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.base.errors import MetricError
-from sparkrank.metrics import Metric
+from sparkrank.gates.verdicts import WORST_FIRST
+from sparkrank.metrics import Definitions, Metric
 from sparkrank.metrics.slices import ALL
+from sparkrank.metrics.uncertainty import Comparison
+from sparkrank.report.certainty import with_doubts
 from sparkrank.report.data import ComparisonRow, GateRow, MetricValue, ReportKind, State, TableRow, Trend
 
 if TYPE_CHECKING:
     from sparkrank.comparison.group_tables import GroupTable
     from sparkrank.report.score_bins import BinsByRule
 
-WORST_FIRST: tuple[State, ...] = ("fail", "undecided", "pass")
 _R = TypeVar("_R", bound=TableRow)
 
 
@@ -39,8 +41,9 @@ class ReportTables:
     """The tables of a day, a window or an evaluation; None for a missing table.
 
     ``run`` is the row of ``runs``, or what an evaluation knows about itself. ``baseline`` and ``level`` are used if the
-    tables do not record them. ``bins`` are those of the table ``blocks``. ``missing`` has the reason for each missing
-    section. ``warnings`` are sentences about the tables as a whole.
+    tables do not record them. The fields from ``most_unpaired`` to ``warnings`` are those of the spec and the run:
+    ``keys`` are the columns of a group, and ``subject`` is what the evaluation is about. ``bins`` are those of the
+    table ``blocks``. ``missing`` has the reason for each missing section.
     """
 
     kind: ReportKind
@@ -54,13 +57,18 @@ class ReportTables:
     run: Mapping[str, Any] = field(default_factory=dict)
     baseline: str | None = None
     level: float | None = None
+    most_unpaired: float = Comparison("").most_unpaired
+    keys: Sequence[str] = ()
+    undefined: str = Definitions().undefined
+    subject: str | None = None
+    owner: str | None = None
+    warnings: Sequence[str] = ()
     trend: Trend | None = None
     before: DayBefore | None = None
     bins: BinsByRule = field(default_factory=dict)
     bins_missing: str | None = None
     groups: GroupTable | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
-    warnings: Sequence[str] = ()
 
     @cached_property
     def models(self) -> tuple[str, ...]:
@@ -85,7 +93,20 @@ class ReportTables:
     @cached_property
     def compared(self) -> list[ComparisonRow]:
         """The comparisons over the whole day."""
-        return [] if self.comparisons is None else rows_of(whole_day(self.comparisons), ComparisonRow)
+        return [] if self.comparisons is None else self.comparison_rows(whole_day(self.comparisons))
+
+    def comparison_rows(self, table: pa.Table) -> list[ComparisonRow]:
+        """The rows of ``table``, some of those of ``comparisons``, with their doubts."""
+        return with_doubts(rows_of(table, ComparisonRow), self._tests, self.most_unpaired)
+
+    @cached_property
+    def _tests(self) -> dict[str, int]:
+        """The number of p-values in each family of comparisons."""
+        table = self.comparisons
+        if table is None or not {"family", "p"} <= set(table.column_names):
+            return {}
+        counted = plain_texts(table.select(["family", "p"])).group_by("family").aggregate([("p", "count")])
+        return dict(zip(*(counted[name].to_pylist() for name in ("family", "p_count")), strict=True))
 
     @cached_property
     def verdicts(self) -> tuple[GateRow, ...]:

@@ -29,6 +29,7 @@ from sparkrank.tables.rows.lookup import found_metric, has_metric, text_of, valu
 from sparkrank.tables.rows.pandas_types import with_whole_numbers
 from sparkrank.tables.rows.quality import quality_table
 from sparkrank.tables.rows.results import NO_ORIGIN, Origin
+from sparkrank.tables.rows.warnings import warnings_of
 from sparkrank.text.notebook import evaluation_html, evaluation_text, show_tables
 
 if TYPE_CHECKING:
@@ -401,6 +402,10 @@ class Evaluation:
             run=run,
             baseline=None if compare is None else compare.baseline,
             level=None if plan.uncertainty.off else plan.uncertainty.level,
+            most_unpaired=(compare or Comparison("")).most_unpaired,
+            keys=plan.keys,
+            undefined=plan.definitions.undefined,
+            warnings=warnings_of(self.partials, plan, self.table, self.limits),
             bins=bins[0],
             bins_missing=bins[1],
             groups=None if groups is None else GroupTable.of_evaluation("report", groups, plan),

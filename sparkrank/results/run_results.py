@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from sparkrank.gates.day_verdict import DayVerdict, day_verdict
 from sparkrank.gates.judgment import Judgment
 from sparkrank.report.changes import Changes
 
@@ -23,6 +25,13 @@ class StoredTables:
     warnings: list[str]
     judgment: Judgment | None = None
     comparisons: pa.Table | None = None
+
+    @property
+    def verdict(self) -> DayVerdict:
+        """The verdict on all of it: gates, warnings and limits that were exceeded."""
+        exceeded = pc.sum(pc.equal(self.quality["ok"], False)).as_py() or 0
+        judged = () if self.judgment is None else self.judgment.judged
+        return day_verdict((verdict.check for verdict in judged), len(self.warnings) + exceeded)
 
 
 def stored_by(tables: Mapping[str, Any], judgment: Judgment | None, warnings: Sequence[str]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from sparkrank import native
 from sparkrank._version import __version__
 from sparkrank.base.errors import MOST_SENTENCE, shorten
+from sparkrank.base.redaction import redact
 from sparkrank.run.stages import Stages
 from sparkrank.tables.rows.results import Origin
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from sparkrank.engines.result import Refusal
 
 # The keys of a spec that change neither a number nor the set of tables of a day.
-_HOW_IT_RUNS = {"engine": None, "day": None}
+_HOW_IT_RUNS = {"engine": None, "day": None, "name": None, "owner": None}
 
 
 def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[str] = ()) -> Origin:
@@ -61,6 +62,7 @@ def runs_table(
     session: Mapping[str, str] | None = None,
     loops: Mapping[str, int] | None = None,
     refusals: Sequence[Refusal] = (),
+    warnings: Sequence[str] = (),
     **own: Any,
 ) -> pa.Table:
     """The one row of a run: the columns of every run, and those of its kind in ``own``."""
@@ -88,6 +90,7 @@ def runs_table(
         "versions": json.dumps(versions),
         "spec_hash": origin.spec_hash,
         "spec": spec.as_text(),
+        "warnings": json.dumps([redact(str(sentence)) for sentence in warnings], ensure_ascii=False),
         **own,
     }
     return pa.Table.from_pylist([row], schema=schema)

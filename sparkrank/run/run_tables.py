@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -39,6 +39,7 @@ class RunParts:
     inputs: str
     buckets: int
     session: Mapping[str, str]
+    warnings: Sequence[str]
     spark: SparkSession | None
 
     @classmethod
@@ -48,7 +49,8 @@ class RunParts:
         lists = ", ".join(shown_url(side.name) for side in request.impressions)
         inputs = lists if request.truth is None else f"{lists} with truth {shown_url(request.truth.name)}"
         session = lane.session_settings(request, own_zone=own_zone)
-        return cls(lane.name, shorten(lane.reason, MOST_SENTENCE), inputs, outcome.buckets, session, request.spark)
+        own = (lane.name, shorten(lane.reason, MOST_SENTENCE), inputs, outcome.buckets, session, outcome.warnings)
+        return cls(*own, request.spark)
 
 
 def tables_of_run(
@@ -74,6 +76,7 @@ def tables_of_run(
         "input": parts.inputs,
         "rows": solved.partials.counts.get((checks.ROWS_READ, ""), 0),
         "buckets": parts.buckets,
+        "warnings": parts.warnings,
     }
     run = (spec, origin, started_at, stages, parts.spark, parts.session, solved.partials.loops, solved.refusals)
     tables["runs"] = partial(runs_table, RUNS.schema, *run, **own)

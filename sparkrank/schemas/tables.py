@@ -425,6 +425,7 @@ left_out whole: how many values of slices the gate leaves out because they have 
     `least_groups.gates`: the same in all of its rows
 verdict text: `pass`, `fail` or `undecided`
 reason text: a sentence
+policy text: what follows where the verdict is `undecided`: `fail`, `warn` or `pass`
 accepted flag: whether a person has let the day in although this did not pass
 accepted_reason text: why; null where nobody has
 from_now_on flag: whether a person has let the history of this row of `metrics` begin anew with the day
@@ -534,7 +535,9 @@ versions text: JSON: sparkrank, Spark, Python, numpy, pyarrow, and whether the d
     buckets` counts how often a loop or numpy served, where buckets were solved; `session` has the settings of the Spark
     session that reading depended on, if it did; `refused by the session` says what made the run slower, and why
 spec_hash text: as in `metrics`
-spec text: JSON: the spec, every default written out; `***` stands for what others are not shown"""),
+spec text: JSON: the spec, every default written out; `***` stands for what others are not shown
+warnings text: JSON: the sentences about numbers that probably come from unsuitable input; null in days of earlier
+    releases"""),
         *ACCEPTED,
         FILES,
     ),
@@ -542,6 +545,7 @@ spec text: JSON: the spec, every default written out; `***` stands for what othe
 Of a window, `days` and `days_missing` (lists of strings) and `day_runs` stand in place of `lane`, `lane_reason`, `input`
 and `buckets`. `day_runs` has, for each of `days`, the `run_id` and the `started_at` of the run whose states were merged.""",
 )
+_OF_WINDOWS = ("rows", "stages", "versions", "spec_hash", "spec", "warnings")
 WINDOW_RUNS = TableSchema(
     "runs",
     "One row: the last run of the window.",
@@ -551,7 +555,7 @@ WINDOW_RUNS = TableSchema(
 days texts: those that were merged
 days_missing texts: those that were not there"""),
         DAY_RUNS,
-        *(column for column in RUNS.columns if column.name in ("rows", "stages", "versions", "spec_hash", "spec")),
+        *(column for column in RUNS.columns if column.name in _OF_WINDOWS),
         *ACCEPTED,
         FILES,
     ),

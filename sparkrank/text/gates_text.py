@@ -1,4 +1,4 @@
-"""Gate verdicts for a terminal: a line each, those that stop a run first."""
+"""Gate verdicts for a terminal: by gate, those that stop a run first."""
 
 from __future__ import annotations
 
@@ -7,49 +7,58 @@ from collections.abc import Sequence
 
 from sparkrank.base.errors import MOST_SENTENCE, escape, shorten
 from sparkrank.gates.chance import GateRecord
-from sparkrank.gates.verdicts import Judged
+from sparkrank.gates.verdicts import WORST_FIRST, Judged, worst_first
 
-MANY = 10  # verdicts of one gate: more are counted, and only those that do not pass are listed
-MOST_LISTED = 20  # verdicts listed for such a gate
+MOST_LISTED = 5  # checks of one gate that are listed, unless all are asked for
 _MOST_NIGHTS = 12  # nights listed by name
-_VERDICTS = ("fail", "undecided", "pass")  # the worst first
 _COUNTED = {"fail": ("fails", "fail"), "undecided": ("is undecided", "are undecided"), "pass": ("passes", "pass")}
 _UNDECIDED = {"fail": "undecided, which stops the day", "warn": "undecided", "pass": "undecided, which passes"}
 
 
-def verdicts_text(judged: Sequence[Judged], head: str = "Gates") -> str:
-    """A line below ``head`` for each verdict, the worst first. Many verdicts of one gate are counted on a line."""
+def verdicts_text(judged: Sequence[Judged], head: str = "Gates", *, is_whole: bool = False) -> str:
+    """The gates below ``head``, the worst first. A gate of many checks is counted, and its worst checks are listed.
+
+    If ``is_whole``, all checks are listed.
+    """
     if not judged:
         return ""
-    gates = defaultdict(list)
+    by_gate: defaultdict[str, list[Judged]] = defaultdict(list)
     for check in judged:
-        gates[check.key.gate, check.key.kind].append(check)
-    blocks: list[tuple[tuple[bool, int], list[str]]] = []
-    for verdicts in gates.values():
-        if len(verdicts) > MANY:
-            worst_first = sorted(verdicts, key=_severity)
-            blocks.append((_severity(worst_first[0]), _counted(worst_first)))
-        else:
-            blocks += [(_severity(check), [f"  {_line(check)}"]) for check in verdicts]
-    return "\n".join([head, *(line for _, lines in sorted(blocks, key=lambda block: block[0]) for line in lines)])
+        by_gate[check.key.gate].append(check)
+    blocks = []
+    for number, (gate, checks) in enumerate(by_gate.items(), start=1):
+        worst_first = sorted(checks, key=_severity)
+        title = f"gate {number} of {len(by_gate)}" if len(by_gate) > 1 else "the gate"
+        lines = [_line(*checks)] if len(checks) == 1 else _counted(f"{gate}: {title}", worst_first, is_whole=is_whole)
+        blocks.append((_severity(worst_first[0]), lines))
+    blocks.sort(key=lambda block: block[0][:2])
+    return "\n".join([head, *(f"  {line}" for _, lines in blocks for line in lines)])
 
 
-def _severity(check: Judged) -> tuple[bool, int]:
-    return not check.stops, _VERDICTS.index(check.verdict)
+def _severity(check: Judged) -> tuple[bool, int, float]:
+    return not check.stops, *worst_first(check)
 
 
-def _counted(verdicts: Sequence[Judged]) -> list[str]:
-    first, gate = verdicts[0], verdicts[0].key.gate
-    counts = {verdict: sum(check.verdict == verdict for check in verdicts) for verdict in _VERDICTS}
-    said = ", ".join(f"{count:,} {_COUNTED[verdict][count > 1]}" for verdict, count in counts.items() if count)
-    listed = [check for check in verdicts if check.verdict != "pass"]
-    lines = [_sentence(first, f"{gate}: of {len(verdicts):,} checks {said}{_left_out(first)}")]
-    lines += [
-        _sentence(check, f"{_subject(check)}: {check.reason}{_acceptance(check)}") for check in listed[:MOST_LISTED]
+def _counted(title: str, checks: Sequence[Judged], *, is_whole: bool) -> list[str]:
+    """A line that counts the ``checks`` of a gate, and below it those that do not pass, the worst first."""
+    first = checks[0]
+    counts = {verdict: sum(check.verdict == verdict for check in checks) for verdict in WORST_FIRST}
+    others = [
+        f"{count:,} {_COUNTED[verdict][count > 1]}"
+        for verdict, count in counts.items()
+        if count and verdict not in (first.verdict, "pass")
     ]
-    if len(listed) > MOST_LISTED:
-        lines.append(f"and {len(listed) - MOST_LISTED:,} more (table gates)")
-    return [f"  {lines[0]}", *(f"    {line}" for line in lines[1:])]
+    where = f"in {counts[first.verdict]:,} of {len(checks):,} checks"
+    listed = [check for check in checks if is_whole or check.verdict != "pass"]
+    shown = listed if is_whole else listed[:MOST_LISTED]
+    worst = "; the worst are" if len(listed) > len(shown) else ""
+    also = f" ({', '.join(others)})" if others else ""
+    counted = f"{title} {_COUNTED[first.verdict][0]}, {where}{also}"
+    lines = [_sentence(first, f"{counted}{_left_out(first)}{worst}")]
+    lines += [f"  {_sentence(check, f'{_subject(check)}: {check.reason}{_acceptance(check)}')}" for check in shown]
+    if len(listed) > len(shown):
+        lines.append(f"  and {len(listed) - len(shown):,} more (table gates, or --verbose)")
+    return lines
 
 
 def _line(check: Judged) -> str:

@@ -20,6 +20,31 @@ from sparkrank.stats.intervals import WHY_TOO_FEW
 
 UNDEFINED = "undefined"
 WIDEST = 160  # characters that a terminal or a log shows on one line
+MOST_LINES = 60  # lines of a day, unless all are asked for
+
+
+def fitted(parts: Sequence[str], most: int = MOST_LINES) -> str:
+    """The ``parts`` with a blank line between them, the longest of them cut so that there are at most ``most`` lines.
+
+    Examples
+    --------
+    >>> print(fitted(["a", "b\\nc\\nd\\ne"], 5))
+    a
+    <BLANKLINE>
+    b
+    c
+      and 2 more lines (--verbose prints all)
+    """
+    parts = list(filter(None, parts))
+    cut = [part.split("\n") for part in parts]
+    longest = max(map(len, cut), default=0)
+    while longest > 2 and sum(min(len(lines), longest) + 1 for lines in cut) - 1 > most:
+        longest -= 1
+    more = "  and {:,} more lines (--verbose prints all)"
+    return "\n\n".join(
+        "\n".join(lines if len(lines) <= longest else [*lines[: longest - 1], more.format(len(lines) - longest + 1)])
+        for lines in cut
+    )
 
 
 def metrics_text(metrics: pa.Table) -> str:
@@ -55,7 +80,7 @@ def quality_text(quality: pa.Table) -> str:
     failed = [row for row in quality.to_pylist() if row["ok"] is False]
     if not failed:
         return ""
-    return "\n".join(["Not within its limit (table quality)", *(f"  {_check(row)}" for row in failed)])
+    return "\n".join(["Not within its limit (table quality)", *(f"  {check_text(row)}" for row in failed)])
 
 
 def warnings_text(warnings: Sequence[str]) -> str:
@@ -63,7 +88,8 @@ def warnings_text(warnings: Sequence[str]) -> str:
     return "\n".join(["Warnings", *(f"  {escape(sentence)}" for sentence in warnings)]) if warnings else ""
 
 
-def _check(row: dict[str, Any]) -> str:
+def check_text(row: Mapping[str, Any]) -> str:
+    """A row of ``quality`` in words."""
     model = "" if row["model"] is None else f"{escape(row['model'])}: "
     if row["fraction"] is None:
         return f"{model}{row['count']:.3g} {row['check']} (limit {row['limit']:g})"

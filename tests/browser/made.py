@@ -8,6 +8,7 @@ from datetime import date, timedelta
 
 from sparkrank.report import data as d
 from sparkrank.report.data import ComparisonRow, GateRow, MetricValue, ReportData
+from sparkrank.report.sections.verdict import stopped_gates
 
 METRICS = tuple(f"{name}@{k}" for name in ("ndcg", "p", "r", "hit") for k in (5, 10, 20))
 METRICS += ("ap", "rr", "gauc", "auc(exact)", "auc_up(digits=5)", "logloss")
@@ -66,7 +67,7 @@ def report(
     for at, metric in enumerate(metrics):
         for place, text in enumerate(values):
             cells = tuple(value(number, at, place + 1, (model, slice_name, text, metric)) for number, model in numbered)
-            rows.append(d.SliceRow(slice_name, text, metric, 1000 - place, 20_000 - 13 * place, cells))
+            rows.append(d.SliceRow(slice_name, text, metric, cells[0].n_groups, cells[0].n_rows, cells))
             sliced += [comparison(cell, cells[0], place + at) for cell in cells[1:]]
     dated = [(date.fromisoformat(DAY) - timedelta(days=days - 1 - at)).isoformat() for at in range(days)]
     series = tuple(
@@ -86,7 +87,17 @@ def report(
         baseline=models[0] if len(models) > 1 else None,
         level=0.95,
         previous=dated[-2] if days > 1 else None,
-        verdict=d.OverallVerdict(state, len(gates), 0, 0, False, None, None, f"{len(gates)} gates: {state}."),
+        verdict=d.OverallVerdict(
+            state,
+            len(gates),
+            0,
+            0,
+            False,
+            None,
+            None,
+            f"{len(gates)} gates: {state}.",
+            stopped=stopped_gates(gates, [row.gate for row in gates]),
+        ),
         headline=d.Headline(metrics, models, headline),
         trend=d.Trend(tuple(dated), series) if days > 1 else None,
         comparisons=d.Comparisons(models[0], (*by_pair.values(), *sliced)) if len(models) > 1 else None,

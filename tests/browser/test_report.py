@@ -78,7 +78,7 @@ def test_it_opens_without_a_word_of_complaint_and_asks_for_nothing(name: str, op
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     view = opened(made(name)[1], PHONE)
     view.eval("document.querySelectorAll('details').forEach((each, at) => each.open = at < 60)")
-    assert view.page.title().endswith("sparkrank")
+    assert view.page.title() == made(name)[0].title
     assert view.eval("document.documentElement.scrollWidth") <= PHONE[0]
     assert view.eval("[window.hit ?? null, document.scripts.length, document.images.length]") == [None, 1, 0]
     names = set(view.eval("[...document.querySelectorAll('*')].flatMap(e => [...e.attributes].map(a => a.name))"))
@@ -90,6 +90,25 @@ def test_it_opens_without_a_word_of_complaint_and_asks_for_nothing(name: str, op
     looked = opened(made(name)[1], bypass_csp=True)  # axe is a script that the policy would not let in
     looked.eval("document.querySelectorAll('details').forEach((each, at) => each.open = at < 12)")
     looked.eval("document.querySelectorAll('tbody').forEach(b => [...b.rows].slice(3).forEach(r => r.remove()))")
+    assert violations(axe.run(looked.page)) == []
+    looked.page.emulate_media(color_scheme="dark")
+    assert violations(axe.run(looked.page, options={"runOnly": ["color-contrast"]})) == []
+
+
+def test_the_index_opens_as_a_report_does(opened: Open) -> None:
+    from sparkrank.report.index_page import index_page
+
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    titles = {
+        DAYS[0]: f"✕ Fail - {HOSTILE[0]} - {DAYS[0]}",
+        DAYS[2]: "! Warning - a - b",
+        "2026-02-01": "✓ Pass - a - b",
+    }
+    page = index_page(HOSTILE[0], "day", titles)
+    view = opened(page, PHONE)
+    assert view.eval("document.documentElement.scrollWidth") <= PHONE[0]
+    assert (view.told, view.asked, view.eval("window.hit ?? null")) == ([], [], None)
+    looked = opened(page, bypass_csp=True)
     assert violations(axe.run(looked.page)) == []
     looked.page.emulate_media(color_scheme="dark")
     assert violations(axe.run(looked.page, options={"runOnly": ["color-contrast"]})) == []

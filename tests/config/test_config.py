@@ -13,6 +13,7 @@ from sparkrank.base.errors import SpecError
 from sparkrank.config import Spec, load_spec
 from sparkrank.config.places import among
 from sparkrank.config.sections import Columns
+from sparkrank.run.provenance import is_same_question
 from sparkrank.tables.rows.outputs import table_names
 from tests.support.commands import PROJECT, exit_code
 
@@ -136,7 +137,7 @@ def test_what_looks_like_a_password_is_shown_to_nobody(conf: Path, capsys: pytes
 
 WHOLE = "input: {path: log, columns: {group: user, score: s, label: l}}\nmetrics: [rr]\noutput: {path: tables}"
 SIZE = "a size is needed, such as 2.5GB, 500MiB or a whole number of bytes"
-PARTS = "input, metrics, output, slices, truth, day, definitions, quality, engine, "
+PARTS = "input, metrics, output, slices, truth, day, name, owner, definitions, quality, engine, "
 PARTS += "uncertainty, compare, plugins, gates, undecided, history, least_groups"
 TEXT, BY_MODEL = "a text is needed", "a column, or models with a column each, are needed"
 POINTS = "a whole number from 10, or false, is needed"
@@ -160,6 +161,8 @@ REFUSED: list[tuple[str, str]] = [
         "truth.columns.lable=x",
         'unknown key "truth.columns.lable", did you mean "label"? (known here: group, item, cluster, label)',
     ),
+    ("name=42", f"name is 42: {TEXT}"),
+    (f"owner={'x' * 81}", f"owner is '{'x' * 81}': a text of 1 to 80 characters is needed"),
     ("quality.xyz=1", 'unknown key "quality.xyz" (known here: max_bad_fraction, limits)'),
     ("output={}", "output.path is missing"),
     ("metrics=[]", "metrics is empty: name at least one, for example ndcg@10"),
@@ -272,6 +275,13 @@ def test_a_spec_in_another_encoding_is_refused(tmp_path: Path, capsys: pytest.Ca
     conf.write_text("metrics: [p@1]  # café", encoding="latin-1")  # 14 bytes of the list, 7 of the comment
     assert exit_code("validate", "--conf", str(conf)) == 2
     assert capsys.readouterr().err == f"sparkrank: {conf} is not UTF-8 text: byte 21 is invalid\n"
+
+
+def test_a_name_and_an_owner_are_shown_and_change_no_number() -> None:
+    spec = load_spec(str(PROJECT / "conf/demo.yaml"))
+    other = spec.model_copy(update={"name": "another", "owner": "me@example.org"})
+    assert (other.hash(), other.resolved()["owner"]) == (spec.hash(), "me@example.org")
+    assert is_same_question(other, spec.as_text())  # a backfill does not evaluate its days again
 
 
 def test_a_copy_with_other_metrics_asks_for_these() -> None:

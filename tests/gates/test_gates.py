@@ -7,7 +7,7 @@ import math
 import re
 import shlex
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -39,16 +39,35 @@ Judging = Callable[..., tuple[int, list[str]]]
 
 @pytest.fixture
 def judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Judging:
-    """Runs ``sparkrank gate`` on :data:`DAY`, and gives its exit code and the lines of its verdicts."""
+    """Runs ``sparkrank gate`` on :data:`DAY`, and gives its exit code and the line of each check, with its gate."""
 
     def run(gates: list[dict[str, Any]], *words: str, **changes: Any) -> tuple[int, list[str]]:
         conf = conf_of(tmp_path, gates, **changes)
         capsys.readouterr()
-        code = exit_code("gate", "--conf", conf, *(words or ("--date", DAY)))
+        code = exit_code("gate", "--verbose", "--conf", conf, *(words or ("--date", DAY)))
         printed = capsys.readouterr()
-        return code, [line.strip() for line in (printed.out or printed.err).splitlines()][1 if printed.out else 0 :]
+        lines = (printed.out or printed.err).splitlines()
+        if not printed.out or "--replay" in words:
+            return code, [line.strip() for line in lines[1 if printed.out else 0 :]]
+        assert lines[0] == lines[-1]
+        assert lines[0].endswith(f"(exit {code}).")
+        return code, list(with_gates(lines[1:-1]))
 
     return run
+
+
+def with_gates(lines: list[str]) -> Iterator[str]:
+    """The lines of checks; those below the line that counts the checks of a gate get the name of the gate."""
+    name = ""
+    for line in lines:
+        counted = re.match(r"  [\w, ]+: (.*): (?:the gate|gate \d+ of \d+) .*, in \d+ of \d+ checks", line)
+        if counted is not None:
+            name = counted[1]
+        elif line.startswith("    "):
+            verdict, _, rest = line.strip().partition(": ")
+            yield f"{verdict}: {name}: {rest}"
+        else:
+            yield line.strip()
 
 
 VALUE = "ndcg@10, production: 0.35 (0.31 to 0.39)"

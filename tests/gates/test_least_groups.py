@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def test_gates_leave_them_out_and_say_how_many(tmp_path: Path, capsys: pytest.Ca
     iceland = {**GATE, "min": 2, "slice": {"country": "is"}, "undecided": "fail"}
     evaluated(tmp_path, 5, gates=[GATE, iceland])  # it is below 2, and undecided
     printed = capsys.readouterr().out
-    assert printed.count(" (1 slice value has too few groups and is left out)") == 2
+    assert printed.count(" (1 slice value has too few groups and is left out)") == 1
     assert "1 slice value has fewer than 30 groups (least_groups): nothing is left to judge" in printed
     gates = table_of(tmp_path, "gates", DAYS[0])
     rows = gates[["slice_value", "verdict", "left_out"]].values.tolist()
@@ -138,18 +139,25 @@ def test_the_whole_day_is_never_small_and_a_small_value_may_vanish() -> None:
 
 
 def test_a_gate_of_many_checks_has_one_line_that_counts_them() -> None:
-    """Of 50 values two are far below 0.45, and the interval of one holds it."""
+    """Of 50 values 7 are below 0.45, the furthest by 35 standard errors, and the interval of one holds it."""
     rule = Rule("g", "min", "m", ("m",), ("c",), "c", (("s", "*"),), (("s",),), bound=0.45)
-    values = {**dict.fromkeys(range(50), 0.5), 0: 0.1, 1: 0.1, 7: 0.46}
+    values = {**dict.fromkeys(range(50), 0.5), **{place: 0.4 - place / 20 for place in range(7)}, 7: 0.46}
     cells = {
         Cell("m", "c", "s", f"{place:02}"): IntervalEstimate(value, value - 0.02, value + 0.02, 0.01)
         for place, value in values.items()
     }
-    lines = verdicts_text(Judge([rule]).verdicts(Facts("d", cells), "d")).splitlines()
-    assert lines == [
+    judged = Judge([rule, replace(rule, gate="h", bound=0.0)]).verdicts(Facts("d", cells), "d")
+    assert verdicts_text(judged).splitlines() == [
         "Gates",
-        "  fail: g: of 50 checks 2 fail, 1 is undecided, 47 pass",
-        "    fail: m, c, s=00: 0.1 (0.08 to 0.12) is below 0.45",
-        "    fail: m, c, s=01: 0.1 (0.08 to 0.12) is below 0.45",
-        "    undecided: m, c, s=07: 0.46 (0.44 to 0.48) could be below 0.45: the interval reaches 0.44",
+        "  fail: g: gate 1 of 2 fails, in 7 of 50 checks (1 is undecided); the worst are",
+        "    fail: m, c, s=06: 0.1 (0.08 to 0.12) is below 0.45",
+        "    fail: m, c, s=05: 0.15 (0.13 to 0.17) is below 0.45",
+        "    fail: m, c, s=04: 0.2 (0.18 to 0.22) is below 0.45",
+        "    fail: m, c, s=03: 0.25 (0.23 to 0.27) is below 0.45",
+        "    fail: m, c, s=02: 0.3 (0.28 to 0.32) is below 0.45",
+        "    and 3 more (table gates, or --verbose)",
+        "  pass: h: gate 2 of 2 passes, in 50 of 50 checks",
     ]
+    whole = verdicts_text(judged, is_whole=True).splitlines()
+    assert len(whole) == 1 + 2 + 50 + 50
+    assert "    undecided: m, c, s=07: 0.46 (0.44 to 0.48) could be below 0.45: the interval reaches 0.44" in whole

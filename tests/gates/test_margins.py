@@ -91,7 +91,7 @@ def test_of_a_baseline_that_could_be_0_there_is_no_share() -> None:
     asked = rule("not_worse_than", Margin(0.1, True))
     judged = verdict(asked, number(0.3, 0.01), number(0.31, 0.02), number(0.01, 0.02))
     assert judged.verdict == "undecided"
-    assert "b, 0.01 (-0.0296794 to 0.0496794), could be 0, and a share of 0 is no margin" in judged.reason
+    assert "b, 0.01 (-0.0297 to 0.0497), could be 0, and a share of 0 is no margin" in judged.reason
 
 
 @pytest.mark.parametrize(("margin", "noise"), [(0.1, 0.03), (0.1, 0.005), (0.01, 0.003), (0.3, 0.1)])

@@ -59,7 +59,7 @@ def test_its_report_opens_in_a_browser(demo: tuple[Path, str], opened: Open) -> 
     found = opened(report.read_text(encoding="utf-8"))
     assert (found.told, found.asked) == ([], [])
     text = found.page.inner_text("body")
-    assert f"Day {DAY}" in text
+    assert f"films - {DAY}" in text
     metrics = pd.read_parquet(demo[0] / "demo/tables/metrics")
     whole = metrics[(metrics["slice"] == "all") & (metrics["metric"] == "ndcg@10")].set_index("model")["value"]
     assert len(whole) == 2

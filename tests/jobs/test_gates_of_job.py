@@ -35,10 +35,10 @@ def test_verdicts_end_the_job(
     ]
     done = submit_in_turn(*(["evaluate", "--conf", conf, "--date", DAY] for conf in confs))
     assert [code for code, _ in done] == [3, 5]
-    assert "  pass: ndcg@10 min 0: ndcg@10, candidate: " in done[0][1]
+    assert "  pass: ndcg@10 min 0: gate 1 of 3 passes, in 2 of 2 checks\n" in done[0][1]
     assert "  fail: ndcg@10 of candidate min 1: ndcg@10, candidate: " in done[0][1]
-    of_history = "auc where device=* not worse than history: auc, candidate, device=phone: its history "
-    assert f"  undecided: {of_history}" in done[0][1]
+    assert "  undecided: auc where device=* not worse than history: gate 3 of 3 is undecided, in " in done[0][1]
+    assert "    undecided: auc, candidate, device=phone: its history " in done[0][1]
     for side in ("above", "below"):
         sentence = rf"^  undecided, which stops the day: auc .* could be {side} 0.5: the interval reaches .*\n"
         assert re.search(sentence, done[1][1], re.MULTILINE)

@@ -486,7 +486,7 @@ def test_an_undefined_and_a_failed_day(tmp_path: Path) -> None:
     verdict = failed.verdict
     assert (verdict.state, verdict.n_fail, verdict.is_accepted) == ("fail", 1, True)
     assert verdict.accepted_reason == "a <b>holiday</b>"
-    assert verdict.sentence == "The gate fails, but a person has accepted the day."
+    assert verdict.sentence == "The gate fails: a person has accepted it, and it passes (exit 0)."
     points = failed.trend.series[0].points
     assert [(point.state, point.verdict, point.accepted_reason) for point in points] == [
         ("undefined", None, None),

@@ -61,7 +61,7 @@ def test_without_a_file_text_goes_to_stdout_and_html_is_written_here(
     stub_page(monkeypatch)
     monkeypatch.chdir(tmp_path)
     data, file = stored(folder), Path(f"report-{TODAY}.html")
-    for form, begins in (("md", f"### Evaluation of {TODAY}"), ("latex", f"% {TODAY}"), ("json", "{")):
+    for form, begins in (("md", f"### {data.title}"), ("latex", f"% {TODAY}"), ("json", "{")):
         assert report(folder, "--format", form) == 0
         printed = capsys.readouterr().out
         assert printed == as_form(data, form)
@@ -254,7 +254,7 @@ def test_a_run_writes_the_report_of_its_own_tables(
 def written(folder: Path, day: str) -> str:
     """The report that a run of ``day`` has left."""
     (file,) = (folder / f"out/report/day={day}").iterdir()
-    assert re.fullmatch(r"report-[0-9a-f]{12}\.html", file.name)
+    assert re.fullmatch(r"report\.html", file.name)
     return file.read_text(encoding="utf-8")
 
 
@@ -293,10 +293,10 @@ def test_a_day_that_a_person_lets_in_has_a_report_that_says_so(
         conf = ["--conf", conf_of(tmp_path, **with_report), "--date", TODAY]
         assert exit_code("evaluate", "--quiet", *conf) == 3
         assert shown() == as_form(stored(tmp_path, **with_report), "html")
-        assert "a person has accepted the day" not in shown()
+        assert "a person has accepted it" not in shown()
         assert exit_code("accept", "--quiet", *conf, "--reason", "a holiday") == 0
         assert shown() == as_form(stored(tmp_path, **with_report), "html")
-        assert "a person has accepted the day" in shown()
+        assert "a person has accepted it" in shown()
         if kind == "plain":  # accepted by a spec without it: no report stays that says otherwise
             conf[1] = conf_of(tmp_path, **changes, output=output)
             assert exit_code("accept", "--quiet", *conf, "--reason", "another reason") == 0
@@ -329,8 +329,11 @@ def test_a_run_says_in_one_line_what_changed_since_the_day_before(
     assert exit_code("evaluate", *conf, "--date", DAYS[0]) == 0
     assert "Since" not in capsys.readouterr().out
     assert exit_code("evaluate", *conf, "--date", TODAY) == 0
-    last = capsys.readouterr().out.rstrip("\n").split("\n")[-1]
+    lines = capsys.readouterr().out.strip("\n").split("\n")
+    last = lines[-2]
     assert last.startswith(f"Since {DAYS[0]}: ")  # the last day that is there
+    assert lines[0] == lines[-1]
+    assert lines[0].startswith(f"? Undecided - {TODAY}: ")
     then, now = (
         {(row["model"], row["metric"]): row["value"] for row in all_rows(table(tmp_path, "metrics", day))}
         for day in (DAYS[0], TODAY)
@@ -416,18 +419,80 @@ def test_a_metric_that_is_defined_for_few_is_said(then: tuple, now: tuple, warne
     assert changes.warnings == (() if warned is None else (f"{start}{warned}",))
 
 
+def test_every_form_says_of_the_day_before_what_the_run_says() -> None:
+    """Nothing is said to be unchanged that was not compared: another definition, another model, a value undefined."""
+    alike = {"value": 0.5, "stderr": 0.1}
+    for then, now, line in (
+        (alike, alike, "Since 2026-01-30: the metric is within its noise"),
+        ({**alike, "definition": "once"}, alike, "Since 2026-01-30: 1 defined otherwise"),
+        ({**alike, "model": "old"}, {**alike, "model": "new"}, "Since 2026-01-30: new: new; gone: old"),
+        ({"value": None}, alike, ""),
+    ):
+        data = report_data(ReportTables("day", TODAY, rows(now), before=DayBefore("2026-01-30", rows(then))))
+        assert data.headline.since == line
+        found = [part.replace("\\", "") for part in as_form(data, "md").split("\n") if part.startswith("Since")]
+        assert found == ([line] if line else [])
+
+
+def test_the_groups_that_count_are_those_of_a_column() -> None:
+    counted = {"value": 0.5, "n_groups": 2000, "n_undefined": 308}
+    sentence = (
+        "1,692 groups (user_id) count in ndcg@10; 308 without a relevant row are left out; other libraries count "
+    )
+    for metrics, undefined, end in (
+        ([counted], "skip", f"{sentence}them as 0."),
+        ([counted], "zero", "2,000 groups (user_id) count in ndcg@10; 308 without a relevant row are counted by undef"),
+        ([{**counted, "n_undefined": 0}], "skip", "2,000 groups (user_id) count in ndcg@10."),
+        ([counted, {**counted, "model": "b", "n_groups": 9}], "skip", f"{sentence}them as 0. These are the groups of "),
+        ([{**counted, "metric": "auc"}], "skip", ""),
+    ):
+        data = report_data(ReportTables("day", TODAY, rows(*metrics), keys=["user_id"], undefined=undefined))
+        assert data.headline.groups.startswith(end), data.headline.groups
+        assert bool(data.headline.groups) == bool(end)
+
+
+def test_a_star_is_of_the_same_groups() -> None:
+    """Half of the groups have a value of one model only: Markdown says so, and LaTeX gives no star."""
+    models = rows({"value": 0.75}, {"value": 0.95, "model": "candidate"})
+    for unpaired, star, doubts in ((0, 1, 0), (50, 0, 1)):
+        pair = nights.comparison(0.2, 0.05, p=0.001, p_adjusted=0.001, n_groups=50, n_unpaired=unpaired)
+        compared = pa.Table.from_pylist([pair], tables.COMPARISONS.schema)
+        data = report_data(ReportTables("day", TODAY, models, compared))
+        assert as_form(data, "latex").count("^{*}") == star
+        assert as_form(data, "md").count("in 50 of 100 groups only one of the two has a value") == doubts
+
+
+def test_warnings_and_limits_stand_in_the_verdict() -> None:
+    """A day without a click is no day on which all is well, and no gate is needed to say so."""
+    check = {"check": "truth in no list", "count": 6.0, "fraction": 0.6, "of": "truth", "limit": 0.5, "ok": False}
+    quality = pa.Table.from_pylist([check], tables.QUALITY.schema)
+    given = ReportTables("day", TODAY, rows({"value": None}), quality=quality, warnings=["rr is undefined"])
+    data = report_data(replace(given, subject="home feed"))
+    exceeded = "Not within its limit: 6 truth in no list (60.0000% of truth, limit 50.0000%)"
+    assert data.verdict.warnings == ("rr is undefined", exceeded)
+    assert data.verdict.sentence == "No gate is asked for: passes with 2 warnings (exit 0)."
+    assert data.title == f"! Warning - home feed - {TODAY}"
+    assert "- rr is undefined\n- Not within its limit" in as_form(data, "md")
+    assert report_data(replace(given, warnings=(), quality=None)).verdict is None
+
+
 def test_a_verdict_in_words() -> None:
     cell = {"kind": "min", "metric": "rr", "model": "a", "slice": "all", "slice_value": "all", "accepted": False}
+    warned, fails = "passes with a warning (exit 0).", "does not pass (exit 3)."
     for verdicts, gates, sentence in (
-        ("pass", "g", "The gate passes."),
-        ("pass pass", "gg", "All 2 gate checks pass."),
-        ("undecided", "g", "No gate fails, and the gate is undecided."),
-        ("pass undecided", "gg", "No gate fails, and the gate is undecided, in 1 of 2 checks."),
-        ("pass undecided", "gh", "No gate fails, and 1 of 2 gates is undecided."),
-        ("undecided undecided", "gh", "No gate fails, and 2 of 2 gates are undecided."),
-        ("fail", "g", "The gate fails."),
-        ("pass undecided fail", "ghi", "1 of 3 gates fails."),
-        ("pass fail fail", "ghh", "1 of 2 gates fails, in 2 of 3 checks."),
+        ("pass", "g", "The gate passes (exit 0)."),
+        ("pass pass", "gg", "All 2 gate checks pass (exit 0)."),
+        ("undecided", "g", f"No gate fails, and the gate is undecided: {warned}"),
+        ("pass undecided", "gg", f"No gate fails, and the gate is undecided, in 1 of 2 checks: {warned}"),
+        ("pass undecided", "gh", f"No gate fails, and 1 of 2 gates is undecided: {warned}"),
+        (
+            "undecided undecided",
+            "gh",
+            "No gate fails, and 2 of 2 gates are undecided: passes with 2 warnings (exit 0).",
+        ),
+        ("fail", "g", f"The gate fails: {fails}"),
+        ("pass undecided fail", "ghi", f"1 of 3 gates fails: {fails}"),
+        ("pass fail fail", "ghh", f"1 of 2 gates fails, in 2 of 3 checks: {fails}"),
     ):
         judged = zip(gates, verdicts.split(), strict=True)
         checks = [{**cell, "gate": gate, "verdict": verdict, "reason": "r"} for gate, verdict in judged]
@@ -455,7 +520,7 @@ def test_the_python_of_the_page_prints_what_it_shows(
     code, printed = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL).groups()
     exec(compile(code, "docs/report.md", "exec"), {})  # noqa: S102 - our own page
     assert capsys.readouterr().out == printed
-    assert Path("evaluation.md").read_text(encoding="utf-8").startswith("### Evaluation\n")
+    assert Path("evaluation.md").read_text(encoding="utf-8").startswith("### \\! Warning - Evaluation\n")
 
 
 def test_the_commands_of_the_page_do_what_it_says(
@@ -477,7 +542,7 @@ def test_the_commands_of_the_page_do_what_it_says(
         assert (program, exit_code(*words)) == ("sparkrank", 0), line
     names = {path.name for path in tmp_path.glob("*.*")}
     assert names == {"nightly.yaml", "report-2026-11-19.html", "week.html", "report.json"}
-    assert "### Evaluation of 2026-11-19" in capsys.readouterr().out
+    assert " - Evaluation - 2026-11-19" in capsys.readouterr().out
 
 
 def test_the_page_says_the_bounds_that_hold() -> None:

@@ -15,11 +15,12 @@ import pytest
 
 from sparkrank.base.errors import SpecError
 from sparkrank.report.collect import report_data
-from sparkrank.report.data import ReportData
+from sparkrank.report.data import GateRow, ReportData
 from sparkrank.report.figures import ChartKey, Figure, Line, LineChart
 from sparkrank.report.report_tables import ReportTables
 from sparkrank.report.section import Made, ReportSection
 from sparkrank.report.section_register import register, sections, unregister
+from sparkrank.report.sections.verdict import stopped_gates
 from sparkrank.report.written_forms import report_document
 from sparkrank.schemas.tables import METRICS
 from tests.browser.made import gate, report
@@ -125,17 +126,51 @@ def test_the_verdict_says_what_each_gate_that_stops_is_about() -> None:
     )
     gates = tuple(replace(first, metric=m, model=model, slice=s, slice_value=value) for m, model, s, value in subjects)
     failed = report(("popularity", "als"), SMALL, state="fail")
-    text = page(replace(failed, gates=gates))
+    text = page(with_gates(failed, gates))
     (head,) = re.findall(r"<section id=verdict.*?</section>", text, re.DOTALL)
-    lines = [re.sub(r"<.*?>", "", line) for line in re.findall(r"<li>(.*?)</li>", head, re.DOTALL)]
-    assert [line.split("no worse: ")[1] for line in lines] == [
+    (counted,) = re.findall(r"no worse</bdi>: (.*?)\n", head)
+    assert counted == "the gate fails, in 4 of 4 checks"
+    lines = [re.sub(r"<.*?>", "", line).strip() for line in re.findall(r"<li>((?:(?!<li>).)*?)</li>", head, re.DOTALL)]
+    assert lines == [
         "rr, als: it is worse",
         "ap: it is worse",
         "rr, als, country = (null): it is worse",
         "rr, als, country,device = (null),web: it is worse",
     ]
-    many = page(replace(failed, gates=(first,) * 13))
-    assert '<a href="#gates">and 3 more verdicts</a>' in many  # of one gate
+    assert "the gate fails, in 13 of 13 checks; the worst are" in page(with_gates(failed, (first,) * 13))
+
+
+def test_each_model_has_its_own_number_of_groups() -> None:
+    data = report(("a", "b"), SMALL)
+    first, second, *others = data.headline.rows
+    few = replace(second, row=replace(second.row, n_groups=50, n_undefined=4))
+    text = page(replace(data, headline=replace(data.headline, rows=(first, few, *others))))
+    assert text.count("<small>50 groups, 4 undefined</small>") == text.count(" undefined</small>") == 1
+
+
+def test_a_doubt_stands_beside_the_difference_and_in_the_verdict() -> None:
+    data, doubt = report(("a", "b"), SMALL), "clear by itself; not after correction for 42 comparisons"
+    first, *others = data.comparisons.rows
+    unsure = replace(first, p_adjusted=0.2, doubt=doubt)
+    text = page(replace(data, comparisons=replace(data.comparisons, rows=(unsure, *others))))
+    (verdict,) = re.findall(r"<section id=verdict.*?</section>", text, re.DOTALL)
+    (compared,) = re.findall(r'<section id="comparisons".*?</section>', text, re.DOTALL)
+    assert f"({doubt})" in verdict
+    assert f"<small>{doubt}</small>" in compared
+
+
+def test_days_that_failed_or_were_not_evaluated_are_marked() -> None:
+    data = report(("a",), SMALL, days=3)
+    text = page(replace(data, trend=replace(data.trend, verdicts=("fail", "not evaluated", "pass"))))
+    (trend,) = re.findall(r'<section id="trend".*?</section>', text, re.DOTALL)
+    marks = re.findall(r"<p class=note><span[^>]*>(.*?)</span> <bdi>(.*?)</bdi></p>", trend)
+    assert marks == [("✕ fail", data.trend.days[0]), ("! not evaluated", data.trend.days[1])]
+    assert trend.count("<small>fail</small>") == len(SMALL)
+
+
+def with_gates(data: ReportData, gates: tuple[GateRow, ...]) -> ReportData:
+    stopped = stopped_gates(gates, list(dict.fromkeys(row.gate for row in gates)))
+    return replace(data, gates=gates, verdict=replace(data.verdict, stopped=stopped))
 
 
 @pytest.mark.parametrize("package", ["altair", "jinja2", "vl_convert"])

@@ -104,10 +104,10 @@ def store_metrics(folder: Path, day: str, metrics: pa.Table) -> None:
 def stub_page(monkeypatch: pytest.MonkeyPatch, fails: Exception | None = None) -> None:
     """Make pages plain texts of their data, so that no library draws charts; or let them fail."""
 
-    def page(data: ReportData) -> str:
+    def page(data: ReportData, **_: bool) -> str:
         if fails is not None:
             raise fails
-        return f"<!doctype html><title>{data.name}</title>{data!r}"
+        return f"<!doctype html><title>{data.title}</title>{data!r}"
 
     module = ModuleType("sparkrank.report.page")
     vars(module).update(page=page, require_extra=lambda: None)

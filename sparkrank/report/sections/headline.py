@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from sparkrank.report.changes import changes_since, changes_text
 from sparkrank.report.data import Headline, HeadlineRow
-from sparkrank.report.report_tables import ReportTables, by_cell, defined, definitions_of, plain_texts, whole_day
+from sparkrank.report.report_tables import (
+    ReportTables,
+    by_cell,
+    defined,
+    definitions_of,
+    parsed,
+    plain_texts,
+    whole_day,
+)
 from sparkrank.report.section import Made, ReportSection
+
+_WITHOUT = {"R = 0": "without a relevant row", "the ideal list has no gain": "without a relevant row"}
 
 
 def _headline(tables: ReportTables) -> Made:
@@ -19,7 +30,26 @@ def _headline(tables: ReportTables) -> Made:
         before = earlier.get(key)
         change = None if before is None or row.value is None else row.value - before
         rows.append(HeadlineRow(row, compared.get(key), before, change, verdicts.get(key, ())))
-    return Headline(metrics, models, tuple(rows)), None
+    since = "" if tables.before is None else changes_text(changes_since(tables.before, tables.metrics))
+    return Headline(metrics, models, tuple(rows), _groups_text(tables), since), None
+
+
+def _groups_text(tables: ReportTables) -> str:
+    """How many groups count, by the first metric that is a mean over groups; empty if there is none."""
+    known = ((row, parsed(row.metric)) for row in tables.values)
+    means = [(row, metric) for row, metric in known if metric is not None and metric.declaration.is_averaged]
+    if not means or not tables.keys or means[0][0].n_groups is None:
+        return ""
+    row, metric = means[0]
+    skips, without, columns = tables.undefined == "skip", row.n_undefined or 0, ", ".join(tables.keys)
+    sentence = f"{row.n_groups - without * skips:,} groups ({columns}) count in {row.metric}"
+    if without:
+        where = _WITHOUT.get(metric.declaration.undefined, "where it is undefined")
+        how = "left out; other libraries count them as 0" if skips else f"counted by undefined={tables.undefined}"
+        sentence += f"; {without:,} {where} {'is' if without == 1 else 'are'} {how}"
+    if len({(other.n_groups, other.n_undefined) for other in tables.values if other.metric == row.metric}) > 1:
+        sentence += f". These are the groups of {row.model}: models differ"
+    return f"{sentence}."
 
 
 def _earlier(tables: ReportTables) -> dict[tuple[str, str], float | None]:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.metrics.slices import ALL
+from sparkrank.report.certainty import is_sure
 from sparkrank.report.data import ComparisonRow, Comparisons, ReportData
 from sparkrank.report.figures import (
     MOST_ROWS,
@@ -20,11 +21,10 @@ from sparkrank.report.figures import (
     shown_level,
     shown_name,
 )
-from sparkrank.report.report_tables import ReportTables, is_among, plain_texts, rows_of, whole_day
+from sparkrank.report.report_tables import ReportTables, is_among, plain_texts, whole_day
 from sparkrank.report.section import Made, ReportSection
 from sparkrank.report.sections.slice_values import MOST_CELLS, shown_metrics
 
-SURE = 0.05  # a difference with a smaller adjusted p-value is coloured as better or worse
 ONE_MODEL = "There is only one model: give a second score column, and name a baseline to compare with."
 MOST_CANDIDATES = 8
 UNSURE = ChartKey("no clear difference", 6)
@@ -40,23 +40,14 @@ def _comparisons(tables: ReportTables) -> Made:
     table = plain_texts(table)
     whole, sliced = whole_day(table), table.filter(pc.not_equal(table["slice"], ALL))
     kept = sliced.filter(is_among(sliced["metric"], shown_metrics(tables))).slice(0, MOST_CELLS)
-    rows = rows_of(pa.concat_tables([whole, kept]), ComparisonRow)
+    rows = tables.comparison_rows(pa.concat_tables([whole, kept]))
     return Comparisons(table["baseline"][0].as_py(), tuple(rows), sliced.num_rows - kept.num_rows), None
-
-
-def adjusted_p(row: ComparisonRow) -> float | None:
-    """The adjusted p-value of a comparison, or the unadjusted one if there is none."""
-    p: float | None = row.p if row.p_adjusted is None else row.p_adjusted
-    return p
 
 
 def side_of(row: ComparisonRow | None, directions: Mapping[str, bool | None]) -> str:
     """``better`` or ``worse`` if the difference is significant and the metric has a direction, else empty."""
-    if row is None or not row.difference:
-        return ""
-    p = adjusted_p(row)
-    direction = directions.get(row.metric)
-    if p is None or p >= SURE or direction is None:
+    direction = None if row is None else directions.get(row.metric)
+    if row is None or not row.difference or direction is None or not is_sure(row):
         return ""
     return "better" if (row.difference > 0) == direction else "worse"
 

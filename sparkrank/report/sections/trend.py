@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from sparkrank.gates.day_verdict import day_verdict
 from sparkrank.gates.register import KINDS
 from sparkrank.report.data import GateRow, ReportData, Trend, TrendPoint, TrendSeries
 from sparkrank.report.figures import Figure, Frame, Line, LineChart, charted, model_key, shown_name
@@ -22,13 +23,25 @@ _BAND = re.compile(r"band (\S+) to (\S+)$")
 
 @dataclass(frozen=True)
 class TrendDay:
-    """The metrics of a day over all rows; ``reason`` says why its tables cannot be read."""
+    """The metrics of a day over all rows; ``reason`` says why its tables cannot be read.
+
+    ``verdict`` is that of all its gates, slices included; an empty text without gates.
+    """
 
     name: str
     state: Literal["stored", "missing", "unreadable"] = "missing"
     metrics: pa.Table | None = None
     gates: pa.Table | None = None
     reason: str | None = None
+    verdict: str = ""
+
+
+def verdict_of(gates: pa.Table) -> str:
+    """The verdict of all rows of a table ``gates``: its state, or ``accepted``."""
+    names = [name for name in ("gate", "verdict", "accepted", "policy") if name in gates.column_names]
+    checks = rows_of(plain_texts(gates.select(names)).group_by(names).aggregate([]), GateRow)
+    verdict = day_verdict(row.check for row in checks)
+    return "accepted" if verdict.is_accepted else verdict.state if checks else ""
 
 
 def trend_of(days: Sequence[TrendDay], keys: Sequence[tuple[str, str]]) -> Trend | None:
@@ -44,7 +57,11 @@ def trend_of(days: Sequence[TrendDay], keys: Sequence[tuple[str, str]]) -> Trend
         definition = last[key].definition if key in last else None
         points = tuple(_point(day, own, key, definition) for day, own in zip(days, cells, strict=True))
         series.append(TrendSeries(*key, points))
-    return Trend(tuple(day.name for day in days), tuple(series))
+    verdicts = tuple(day.verdict if day.state == "stored" else _STATES[day.state] for day in days)
+    return Trend(tuple(day.name for day in days), tuple(series), verdicts)
+
+
+_STATES = {"missing": "not evaluated", "unreadable": "unreadable"}
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,17 @@
-"""The verdict: the overall result of the gates, and the table of their checks."""
+"""The verdict: what gates, warnings and limits say together, and the table of the gates' checks."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sparkrank.report.data import GateRow, OverallVerdict, State
-from sparkrank.report.report_tables import WORST_FIRST, ReportTables, worst
+from sparkrank.gates.day_verdict import day_verdict
+from sparkrank.report.data import GateRow, OverallVerdict, QualityRow, StoppedGate
+from sparkrank.report.report_tables import ReportTables, names_of, rows_of
 from sparkrank.report.section import Made, ReportSection
+from sparkrank.text.gates_text import MOST_LISTED
+from sparkrank.text.text import check_text
 
 MOST_GATES = 5_000  # verdicts shown, those that do not pass first
 _ASK = "The spec has no gates: add some, for example gates: [{metric: ndcg@10, min: 0.3}]."
@@ -17,30 +20,37 @@ _ASK_IN_MEMORY = "Gates judge stored days: add gates to a spec, and run sparkran
 
 def _verdict(tables: ReportTables) -> Made:
     rows = tables.verdicts
-    state = worst(row.verdict for row in rows)
-    if state is None:
+    checks = (vars(row) for row in rows_of(tables.quality, QualityRow) if row.ok is False)
+    exceeded = (f"Not within its limit: {check_text(check)}" for check in checks)
+    warnings = (*tables.warnings, *exceeded)
+    if not rows and not warnings:
         return None, None
-    counts = {verdict: sum(row.verdict == verdict for row in rows) for verdict in WORST_FIRST}
-    sentence = {
-        "fail": _counted(rows, "fail", "fails", "fail"),
-        "undecided": f"No gate fails, and {_counted(rows, 'undecided', 'is undecided', 'are undecided')}",
-        "pass": "The gate passes" if counts["pass"] == 1 else f"All {counts['pass']:,} gate checks pass",
-    }[state]
-    run = tables.run if any(row.accepted for row in rows) else {}
-    reason = run.get("accepted_reason")
-    at, is_accepted = None if reason is None else instant(run.get("accepted_at")), reason is not None
-    whole = f"{sentence}{', but a person has accepted the day' if is_accepted else ''}."
-    numbers = counts["pass"], counts["fail"], counts["undecided"]
-    return OverallVerdict(state, *numbers, is_accepted, at, reason, whole), None
+    whole = day_verdict((row.check for row in rows), len(warnings))
+    run = tables.run if whole.is_accepted else {}
+    n_pass, n_fail, n_undecided = (sum(row.verdict == word for row in rows) for word in ("pass", "fail", "undecided"))
+    accepted = whole.is_accepted, instant(run.get("accepted_at")), run.get("accepted_reason")
+    # no command ends with an evaluation in memory
+    warned = "There is a warning." if len(warnings) == 1 else f"There are {len(warnings):,} warnings."
+    sentence = warned if tables.kind == "evaluation" else whole.sentence
+    names = () if tables.gates is None else names_of(tables.gates, "gate")
+    numbers, stopped = (n_pass, n_fail, n_undecided), stopped_gates(rows, names)
+    return OverallVerdict(whole.state, *numbers, *accepted, sentence, whole.exit_code, warnings, stopped), None
 
 
-def _counted(rows: Sequence[GateRow], state: State, one: str, several: str) -> str:
-    names, concerned = {row.gate for row in rows}, {row.gate for row in rows if row.verdict == state}
-    subject = "the gate" if len(names) == 1 else f"{len(concerned):,} of {len(names):,} gates"
-    checks = sum(row.verdict == state for row in rows)
-    where = f", in {checks:,} of {len(rows):,} checks" if len(rows) > len(names) else ""
-    sentence = f"{subject} {one if len(concerned) == 1 else several}{where}"
-    return sentence if state == "undecided" else sentence[:1].upper() + sentence[1:]
+def stopped_gates(rows: Iterable[GateRow], names: Sequence[str]) -> tuple[StoppedGate, ...]:
+    """The gates that do not pass, of all gates ``names``, with their worst checks; ``rows`` have the worst first."""
+    by_gate: dict[str, list[GateRow]] = {}
+    for row in rows:
+        by_gate.setdefault(row.gate, []).append(row)
+    return tuple(_counted(gate, names, own) for gate, own in by_gate.items() if own[0].verdict != "pass")
+
+
+def _counted(gate: str, names: Sequence[str], rows: Sequence[GateRow]) -> StoppedGate:
+    listed = tuple(row for row in rows if row.verdict != "pass")
+    worst = rows[0].verdict
+    counts = sum(row.verdict == worst for row in rows), len(rows)
+    number = names.index(gate) + 1
+    return StoppedGate(gate, number, len(names), worst, *counts, listed[:MOST_LISTED], len(listed[MOST_LISTED:]))
 
 
 def instant(value: Any) -> str | None:

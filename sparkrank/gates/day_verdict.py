@@ -1,0 +1,83 @@
+"""The verdict on a whole day or window: what its gates say together, in how many checks, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from sparkrank.gates.verdicts import WORST_FIRST, CheckVerdict, VerdictWord, exit_code
+
+DayState: TypeAlias = Literal["fail", "undecided", "warning", "pass"]
+# The sign and the word of each state, for a title, a heading and a terminal.
+HEADS: Mapping[DayState, str] = {
+    "fail": "✕ Fail",
+    "undecided": "? Undecided",
+    "warning": "! Warning",
+    "pass": "✓ Pass",
+}
+
+
+@dataclass(frozen=True)
+class DayVerdict:
+    """The verdict on a day. It is accepted if a person has accepted everything that stops it."""
+
+    state: DayState
+    exit_code: int
+    is_accepted: bool
+    sentence: str
+
+    @property
+    def head(self) -> str:
+        """The sign and the word that a title begins with."""
+        return head_of(self.state, is_accepted=self.is_accepted)
+
+    def title(self, *names: str | None) -> str:
+        """The head with the ``names`` of what was judged, as in ``✕ Fail - home feed - 2026-11-19``."""
+        return " - ".join([self.head, *filter(None, names)])
+
+
+def head_of(state: DayState, *, is_accepted: bool = False) -> str:
+    """The sign and the word that a title begins with."""
+    return f"{HEADS[state]}{', and accepted' if is_accepted else ''}"
+
+
+def day_verdict(checks: Iterable[CheckVerdict], n_warnings: int = 0) -> DayVerdict:
+    """The verdict on a day by its gate checks, and by the number of warnings and of limits that were exceeded.
+
+    An undecided check whose policy is ``pass`` counts as passed.
+
+    Examples
+    --------
+    >>> checks = [CheckVerdict("few", "pass", "warn", False), CheckVerdict("new", "undecided", "warn", False)]
+    >>> day_verdict(checks).sentence
+    'No gate fails, and 1 of 2 gates is undecided: passes with a warning (exit 0).'
+    """
+    rows = [check._replace(verdict="pass") if check[1:3] == ("undecided", "pass") else check for check in checks]
+    worst: VerdictWord = min((check.verdict for check in rows), key=WORST_FIRST.index, default="pass")
+    code = exit_code(rows)
+    is_accepted = not code and any(check.is_accepted for check in rows)
+    open_gates = {check.gate for check in rows if check.verdict == "undecided" and not check.is_accepted}
+    n_all = n_warnings + len(open_gates)
+    warned = f" with {'a warning' if n_all == 1 else f'{n_all:,} warnings'}" if n_all else ""
+    follows = f"{'does not pass' if code else 'passes'}{'' if code else warned}"
+    if is_accepted:
+        follows = f"a person has accepted it, and it {follows}"
+    subject = _subject(rows, worst)
+    is_good = worst == "pass" and (bool(rows) or not n_all)
+    ends = f"{subject}{',' * bool(warned)}{warned}" if is_good else f"{subject}: {follows}"
+    return DayVerdict("warning" if worst == "pass" and n_all else worst, code, is_accepted, f"{ends} (exit {code}).")
+
+
+def _subject(rows: Sequence[CheckVerdict], worst: VerdictWord) -> str:
+    if not rows:
+        return "No gate is asked for"
+    if worst == "pass":
+        return "The gate passes" if len(rows) == 1 else f"All {len(rows):,} gate checks pass"
+    verbs = ("fails", "fail") if worst == "fail" else ("is undecided", "are undecided")
+    names, concerned = {row.gate for row in rows}, {row.gate for row in rows if row.verdict == worst}
+    subject = "the gate" if len(names) == 1 else f"{len(concerned):,} of {len(names):,} gates"
+    count = sum(row.verdict == worst for row in rows)
+    where = f", in {count:,} of {len(rows):,} checks" if len(rows) > len(names) else ""
+    sentence = f"{subject} {verbs[len(concerned) > 1]}{where}"
+    return f"No gate fails, and {sentence}" if worst == "undecided" else sentence[:1].upper() + sentence[1:]

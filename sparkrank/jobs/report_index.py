@@ -1,0 +1,68 @@
+"""The index of the reports that runs have written, made again after each commit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+from pyarrow import fs
+
+from sparkrank.base.errors import CodedSentence, SparkrankError, first_line, shorten
+from sparkrank.config import Spec
+from sparkrank.jobs.target import Target
+from sparkrank.report.index_page import TITLE_BYTES, index_page, title_in
+from sparkrank.sources.files import file_system, folders_in
+from sparkrank.tables.commit.days import stored_names
+from sparkrank.tables.stored.stored_days import READING_THREADS
+
+REPORT = "report"  # the folder beside those of the tables
+REPORT_FILE, INDEX_FILE = "report.html", "index.html"
+_LOOKS = 3  # runs of other days may write the index at the same time
+
+
+def has_index(spec: Spec) -> bool:
+    """Whether the reports of all days are in one folder."""
+    return spec.output.report and "{" not in spec.output.path
+
+
+def write_index(spec: Spec, target: Target) -> list[str]:
+    """Write the index of all days, or windows, of the folder of ``target``, whose run has been committed.
+
+    The day is shown already, so a failure is a warning.
+    """
+    if not has_index(spec):
+        return []
+    try:
+        store, folder = file_system(f"{target.folder.rstrip('/')}/{REPORT}")
+        written: Mapping[str, str | None] | None = None
+        for _ in range(_LOOKS):
+            titles = _titles(store, folder, target)
+            if titles == written:
+                break
+            page, written = index_page(spec.name, target.column, titles), titles
+            beside = f"{folder}/.{INDEX_FILE}.{target.name}"
+            with store.open_output_stream(beside) as opened:
+                opened.write(page.encode())
+            store.move(beside, f"{folder}/{INDEX_FILE}")
+    except (SparkrankError, pa.ArrowException, OSError) as error:
+        sentence = f"the index of reports in {shorten(target.folder)} is not new: {shorten(first_line(error))}"
+        return [CodedSentence("report_index", sentence).capitalized()]
+    return []
+
+
+def _titles(store: fs.FileSystem, folder: str, target: Target) -> dict[str, str | None]:
+    """The title of each day's report; None for a day that has tables alone."""
+    beginning = f"{target.column}="
+    names = [name.removeprefix(beginning) for name in folders_in(store, folder) if name.startswith(beginning)]
+
+    def title(name: str) -> str | None:
+        try:
+            with store.open_input_file(f"{folder}/{beginning}{name}/{REPORT_FILE}") as opened:
+                return title_in(opened.read(TITLE_BYTES).decode("utf-8", "replace"))
+        except FileNotFoundError:  # written by an earlier release
+            return None
+
+    with ThreadPoolExecutor(READING_THREADS) as pool:
+        titles = dict(zip(names, pool.map(title, names), strict=True))
+    return {**dict.fromkeys(stored_names(target.folder, target.column) or ()), **titles}

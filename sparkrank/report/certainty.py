@@ -1,0 +1,44 @@
+"""Whether a difference of two models is clear, and the reason where its numbers alone would mislead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from sparkrank.report.data import ComparisonRow
+
+SURE = 0.05  # a difference with a smaller adjusted p-value is called better or worse
+
+
+def adjusted_p(row: ComparisonRow) -> float | None:
+    """The adjusted p-value of a comparison, or the unadjusted one if there is none."""
+    p: float | None = row.p if row.p_adjusted is None else row.p_adjusted
+    return p
+
+
+def is_sure(row: ComparisonRow) -> bool:
+    """Whether the difference is clear after correction, and is one of the same groups."""
+    p = adjusted_p(row)
+    return p is not None and p < SURE and not row.is_of_other_groups
+
+
+def with_doubts(rows: Iterable[ComparisonRow], tests: dict[str, int], most_unpaired: float) -> list[ComparisonRow]:
+    """The ``rows`` with their doubts. ``tests`` counts the p-values of each family that was corrected together."""
+    doubts = ((row, _doubt(row, tests.get(row.family, 0), most_unpaired)) for row in rows)
+    return [replace(row, **doubt) if doubt else row for row, doubt in doubts]  # type: ignore[type-var]
+
+
+def _doubt(row: ComparisonRow, tests: int, most_unpaired: float) -> dict[str, Any]:
+    unpaired = row.n_unpaired or 0
+    groups = (row.n_groups or 0) + unpaired
+    if unpaired > most_unpaired * groups:
+        sentence = f"in {unpaired:,} of {groups:,} groups only one of the two has a value"
+        return {"doubt": f"{sentence}: the two values are of different groups", "is_of_other_groups": True}
+    p = adjusted_p(row)
+    excludes_0 = row.ci_low is not None and row.ci_high is not None and not row.ci_low <= 0 <= row.ci_high
+    if not excludes_0 or p is None or p < SURE:
+        return {}
+    if row.p < SURE:
+        return {"doubt": f"clear by itself; not after correction for {tests:,} comparisons"}
+    return {"doubt": f"clear by its interval; p by itself is not below {SURE:g}"}

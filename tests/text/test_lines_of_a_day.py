@@ -1,0 +1,39 @@
+"""What a large day prints: its verdict first and last, and no more lines than a person reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sparkrank.text.text import MOST_LINES, fitted
+from tests.support.commands import exit_code
+from tests.support.reports import conf_of, rows_of, write_log
+
+DAY = "2026-01-31"
+
+
+def test_the_longest_parts_are_cut_first() -> None:
+    """Of 2, 9 and 4 lines, and 2 blank ones between, 3 and 3 are left of the second and the third."""
+    parts = ["a\nb", "\n".join("123456789"), "w\nx\ny\nz", ""]
+    more = "  and {} more lines (--verbose prints all)"
+    assert fitted(parts, 10).split("\n") == ["a", "b", "", "1", "2", more.format(7), "", "w", "x", more.format(2)]
+    assert fitted(parts, 17) == "a\nb\n\n1\n2\n3\n4\n5\n6\n7\n8\n9\n\nw\nx\ny\nz"
+
+
+def test_a_large_day(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of 14 gates by country, each with two bounds and 120 checks."""
+    gates = [{"name": f"g{n}", "metric": "*", "slice": {"country": "*"}, "min": 2, "max": 9} for n in range(14)]
+    conf = conf_of(tmp_path, gates=gates, history={}, least_groups=1, name="home feed", owner="feed team")
+    write_log(tmp_path, DAY, rows_of(0))
+    printed = {}
+    for words in (["evaluate"], ["evaluate", "--verbose"], ["gate"], ["gate", "--verbose"]):
+        assert exit_code(*words, "--conf", conf, "--date", DAY) == 3
+        lines = capsys.readouterr().out.strip("\n").split("\n")
+        assert lines[0] == lines[-1]
+        assert lines[0].startswith(f"✕ Fail - home feed - {DAY}: ")
+        assert lines[0].endswith(" checks: does not pass (exit 3). Owner: feed team.")
+        printed[" ".join(words)] = len(lines)
+    assert MOST_LINES - 5 < printed["evaluate"] <= MOST_LINES
+    assert MOST_LINES - 5 < printed["gate"] <= MOST_LINES
+    assert min(printed["evaluate --verbose"], printed["gate --verbose"]) > 14 * 100

@@ -180,9 +180,7 @@ def wilson_interval(
     return wilson_intervals(*_columns(value, stderr, degrees, effective), level).one()
 
 
-def wilson_intervals(
-    value: Floats, stderr: Floats, degrees: Floats, n_effective: Floats, level: float
-) -> Intervals:
+def wilson_intervals(value: Floats, stderr: Floats, degrees: Floats, n_effective: Floats, level: float) -> Intervals:
     """:func:`wilson_interval` of each of many values (n); ``n_effective`` is NaN where it is unknown."""
     from scipy.special import ndtri, stdtr
 

@@ -128,7 +128,9 @@ def t_tests(
     least = np.ldexp(1.0, np.clip(1 - moving, -1100, 0).astype(np.int64))  # 2^-1100 is 0
     with np.errstate(divide="ignore", invalid="ignore"):
         p = greater(2 * stdtr(degrees, -np.abs(difference / stderr)), least)
-    tests = Differences(np.where(known, difference, np.nan), stderr, p, *intervals[1:3], degrees, intervals.method, least)
+    tests = Differences(
+        np.where(known, difference, np.nan), stderr, p, *intervals[1:3], degrees, intervals.method, least
+    )
     ends = tests.holding_0(intervals.low, intervals.high, level)
     columns = (stderr, p, *ends, degrees)
     numbers = (np.where(tested, column, np.nan) for column in columns)

@@ -157,7 +157,10 @@ def compared(
                 left.append(np.array([at]))
                 continue
             one, ratio = of_one
-            test.put(np.array([at]), [np.nan if number is None and name != "method" else number for name, number in one._asdict().items()])
+            test.put(
+                np.array([at]),
+                [np.nan if number is None and name != "method" else number for name, number in one._asdict().items()],
+            )
             errors[:, at] = np.nan if ratio is None else ratio
         _put_jackknife(test, errors, np.concatenate(left), sides, metric, difference, level, most)
     return Compared(difference, theirs.value, groups, effective, test, errors)
@@ -188,7 +191,8 @@ def _put_jackknife(
     known = [place for place, (ours, theirs) in enumerate(both) if ours is not None and theirs is not None]
     at = at[known]
     (own, of_ours, sizes), (base, of_theirs, other_sizes) = (
-        padded([pair[side] for place in known if (pair := both[place])[side] is not None]) for side in (0, 1)  # type: ignore[misc]
+        padded([pair[side] for place in known if (pair := both[place])[side] is not None])
+        for side in (0, 1)  # type: ignore[misc]
     )
     of_ours, of_theirs = np.where(sizes > 0, of_ours, own[:, None]), np.where(other_sizes > 0, of_theirs, base[:, None])
     values = np.concatenate([own - base, base, own])

@@ -76,7 +76,9 @@ def _of_one_look(samples: Samples, plan: Plan, metric: Metric) -> Intervals:
         return intervals
     known = ~np.isnan(rows.value)
     if declared.is_averaged and not samples.clustered:
-        _put_on_scale(intervals, np.flatnonzero(known), metric, rows, effective, *_of_means(samples, metric), "t", level)
+        _put_on_scale(
+            intervals, np.flatnonzero(known), metric, rows, effective, *_of_means(samples, metric), "t", level
+        )
         return intervals
     intervals.method[known & ~samples.has_parts] = OFF.method
     places, stderr, degrees = _of_parts(samples, metric, np.flatnonzero(known & samples.has_parts), effective)

@@ -51,7 +51,9 @@ def comparisons_table(
         places = _pairs(samples.subjects, several, comparison)
         subjects += [samples.subjects[place] for place in places[0].tolist()]
         parts.append([_columns(samples, places, plan, metric) for metric in plan.metrics])
-    columns = [{name: np.concatenate([part[name] for part in own]) for name in own[0]} for own in zip(*parts, strict=True)]
+    columns = [
+        {name: np.concatenate([part[name] for part in own]) for name in own[0]} for own in zip(*parts, strict=True)
+    ]
     texts = subject_columns(subjects)
     texts = {"candidate": texts.pop("model"), "baseline": [comparison.baseline] * len(subjects), **texts}
     return _corrected(table_of(COMPARISONS.schema, texts, plan, columns, origin), comparison)
@@ -112,8 +114,7 @@ def _wins(pairs: PairSums | None, metric: Metric, count: int) -> dict[str, NDArr
 def _at_all_looks(comparison: Compared, place: int, level: float, pairs: PairSums | None) -> dict[str, Any]:
     """Interval, p-value and detectable difference that are valid over all looks; nulls before looks begin."""
     stderr, degrees, difference = (
-        float(column[place])
-        for column in (comparison.test.stderr, comparison.test.degrees, comparison.difference)
+        float(column[place]) for column in (comparison.test.stderr, comparison.test.degrees, comparison.difference)
     )
     groups = float(np.nan_to_num(comparison.n_groups[place]))
     of_one_look: dict[str, Any] = {"relative_low": None, "relative_high": None}

@@ -125,7 +125,7 @@ class GroupMetric(MetricKind):
     def rows(self, merged: Merged, subjects: Sequence[Subject], metric: Metric) -> MetricRows:
         if metric.percentile is not None:
             return super().rows(merged, subjects, metric)
-        means = merged.partials.means.of_subjects(subjects, str(metric))
+        means = merged.partials.means.of_subjects(tuple(subjects), str(metric))
         none = np.full(len(subjects), np.nan)
         counts = (means.n_undefined, means.n_rows)
         return MetricRows(means.value, *counts, means.weight, means.n_groups.astype(np.float64), none, none)
@@ -135,7 +135,7 @@ class GroupMetric(MetricKind):
     ) -> Floats:
         if clustered:
             return super().effective_numbers(merged, subjects, metric, clustered=True)
-        effective = merged.partials.means.of_subjects(subjects, str(metric.of_groups)).n_effective
+        effective = merged.partials.means.of_subjects(tuple(subjects), str(metric.of_groups)).n_effective
         return np.where(effective != 0, effective, np.nan)
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.elementary import squared
-from sparkrank.numeric.exact_sums import LIMBS, exact_sums, sums_with_squares, whole_limbs
+from sparkrank.numeric.exact_sums import LIMBS, UNITS, exact_sums, sums_with_squares, whole_limbs
 from sparkrank.numeric.segments import WHOLE, Segments
 from sparkrank.schemas.tables import MEAN_NUMBERS, schema_of
 from sparkrank.states.keys import KeyedRows, KeyedSums, SliceKey, StateKey, Subject
@@ -26,9 +25,10 @@ MEAN_COUNTS = ("n_groups", "n_undefined", "n_averaged", "n_rows")
 MEAN_SUMS = ("w", "wv", "ww", "wwv", "wwvv")
 # If squared deviations are below this share of Σw²v², the differences in float64 have lost half of their digits.
 CANCELLED = 2.0**-26
+_ONE = int(1 / UNITS[-1])
 # How often the summands were rounded: v² once; with weights w²v² three times, and w²v, which counts twice, two times.
 # Squared deviations below that rounding error are meaningless, and may even have the wrong sign.
-ROUNDING, ROUNDINGS_OF_WEIGHTED = Fraction(1, 2**53), 7
+INVERSE_ROUNDING, ROUNDINGS_OF_WEIGHTED = 2**53, 7
 
 MEAN_SCHEMA = pa.schema([*((name, pa.string()) for name in MEAN_KEY), *schema_of(MEAN_NUMBERS)])
 
@@ -88,7 +88,8 @@ class MeanStates(KeyedSums):
         keys = zip(*(self.table[name].to_pylist() for name in MEAN_KEY), strict=True)
         return {key: place for place, key in enumerate(keys)}
 
-    def of_subjects(self, subjects: Iterable[Subject], name: str) -> MeanColumns:
+    @cached
+    def of_subjects(self, subjects: tuple[Subject, ...], name: str) -> MeanColumns:
         """The mean called ``name`` of each of the ``subjects``; :data:`NO_GROUPS` where it is missing."""
         places = self.places()
         rows = np.array([places.get((*subject, name), -1) for subject in subjects], np.int64)
@@ -138,11 +139,11 @@ class MeanColumns(NamedTuple):
 
 def _squared_deviations(sums: Sequence[Sequence[float]], n: int) -> float:
     """Σw²(v - mean)² over n groups from the limbs of :data:`MEAN_SUMS`, computed without further rounding."""
-    w, wv, ww, wwv, wwvv = (sum(map(Fraction, limbs), Fraction()) for limbs in sums)
-    mean = wv / w
-    squares = wwvv - 2 * mean * wwv + mean**2 * ww
-    roundings = 1 if w == ww == n else ROUNDINGS_OF_WEIGHTED
-    return float(squares) if squares >= roundings * ROUNDING * wwvv else 0.0
+    # whole numbers of the finest unit, with which Python computes far faster than with fractions
+    w, wv, ww, wwv, wwvv = (sum(int(limb / UNITS[-1]) for limb in limbs) for limbs in sums)
+    squares = wwvv * w * w - 2 * wv * wwv * w + wv * wv * ww
+    roundings = 1 if w == ww == n * _ONE else ROUNDINGS_OF_WEIGHTED
+    return squares / (w * w * _ONE) if squares * INVERSE_ROUNDING >= roundings * wwvv * w * w else 0.0
 
 
 class ValueSums(NamedTuple):

@@ -35,6 +35,7 @@ def load_spec(path: str | Path, overrides: Sequence[str] = ()) -> Spec:
         _put(document, override)
     try:
         spec = Spec.model_validate(document)
+        spec._file = str(path)  # noqa: SLF001 - no key of the document
         plan = spec.plan()
         spec.limits(plan)
         spec.judge(plan)

@@ -180,7 +180,7 @@ class SliceRow:
 
 @dataclass(frozen=True)
 class SliceTable:
-    """By slice, metric and number of rows, largest first; ``n_left_out`` rows of ``metrics`` are over the limit."""
+    """By slice and metric, the worst slice value first; ``n_left_out`` rows of ``metrics`` are over the limit."""
 
     models: tuple[str, ...]
     metrics: tuple[str, ...]

@@ -127,8 +127,8 @@ class GroupMetric(MetricKind):
             return super().rows(merged, subjects, metric)
         means = merged.partials.means.of_subjects(tuple(subjects), str(metric))
         none = np.full(len(subjects), np.nan)
-        counts = (means.n_undefined, means.n_rows)
-        return MetricRows(means.value, *counts, means.weight, means.n_groups.astype(np.float64), none, none)
+        groups = means.n_groups.astype(np.float64)
+        return MetricRows(means.value, means.n_undefined, means.n_rows, means.weight, groups, none, none)
 
     def effective_numbers(
         self, merged: Merged, subjects: Sequence[Subject], metric: Metric, *, clustered: bool

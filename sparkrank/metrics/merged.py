@@ -86,10 +86,10 @@ class MetricRows(NamedTuple):
             )
         )
         value, weight, *others = numbers
-        return cls(value, *counts, weight, *others)
+        return cls._make([value, *counts, weight, *others])
 
     def at(self, places: Ints) -> MetricRows:
-        return MetricRows(*(column[places] for column in self))
+        return MetricRows._make(column[places] for column in self)
 
 
 class WithoutParts(NamedTuple):

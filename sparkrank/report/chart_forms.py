@@ -29,7 +29,7 @@ def drawn_chart(chart: LineChart | IntervalChart, title: str | None = None) -> C
 def _lines(chart: LineChart, title: str | None) -> Chart:
     drawn, series, frame = _Drawn(), chart.lines, chart.frame
     names = short_names(line.key.name for line in series)
-    coded = _coded(names, [line.key for line in series], alone=title is not None)
+    coded = _coded(names, [line.key for line in series], alone=title is not None, of_lines=True)
     x = alt.X(
         "x",
         type="temporal" if frame.days else "quantitative",
@@ -95,7 +95,7 @@ def _intervals(chart: IntervalChart, title: str | None) -> Chart:
         for y in [step * at + step / 2 + 8 * (place - (len(row.intervals) - 1) / 2)]
     ]
     labels = [{"y": step * at + step / 2, "label": cut(row.label)} for at, row in enumerate(rows)]
-    coded = _coded(names, chart.keys, alone=title is not None)
+    coded = _coded(names, chart.keys, alone=title is not None, of_lines=False)
     scale = _scale(frame.x_domain)
     x = alt.X("x", type="quantitative", title=frame.x_title, scale=scale, axis=_axis(frame))
     low_x = alt.X("low", type="quantitative", title=frame.x_title, scale=scale, axis=_axis(frame))
@@ -221,12 +221,15 @@ def _with_legend(padding: dict[str, int], keys: Sequence[ChartKey]) -> dict[str,
     return {**padding, "bottom": padding["bottom"] + lines}
 
 
-def _coded(names: Sequence[str], keys: Sequence[ChartKey], *, alone: bool) -> dict[str, Any]:
+def _coded(names: Sequence[str], keys: Sequence[ChartKey], *, alone: bool, of_lines: bool) -> dict[str, Any]:
     """The colour, dash and shape of each series, with a legend if several need one."""
     has_legend = _has_legend(keys) or (alone and len(names) > 1)
-    legend = alt.Legend(title=None, orient="bottom", columns=2, symbolOpacity=1) if has_legend else None
+    look: dict[str, Any] = {"symbolSize": 900, "symbolType": "stroke"} if of_lines and _has_legend(keys) else {}
+    legend = alt.Legend(title=None, orient="bottom", columns=2, symbolOpacity=1, **look) if has_legend else None
     channels = {"color": alt.Color, "strokeDash": alt.StrokeDash, "shape": alt.Shape}
-    looks = [(colour if key.is_model else INK, *look) for key in keys for colour, *look in [style_of(key.style)]]
+    looks: list[list[Any]] = [
+        [colour if key.is_model else INK, *look] for key in keys for colour, *look in [style_of(key.style)]
+    ]
     return {
         name: channel(
             "name",

@@ -70,7 +70,7 @@ class Intervals(NamedTuple):
     def one(self) -> Interval:
         """The first interval."""
         stderr, low, high, method, degrees = (column[0] for column in self)
-        return Interval(*map(_known, (stderr, low, high)), method, _known(degrees))
+        return Interval(_known(stderr), _known(low), _known(high), method, _known(degrees))
 
 
 def _known(number: float) -> float | None:
@@ -112,7 +112,8 @@ def t_interval(
     >>> t_interval(2.0, 0.0, 2) == t_interval(2.0, 0.5, 0) == TOO_FEW
     True
     """
-    return t_intervals(*_columns(value, stderr, degrees), level, method, ends).one()
+    own, error, df = _columns(value, stderr, degrees)
+    return t_intervals(own, error, df, level, method, ends).one()
 
 
 def t_intervals(
@@ -135,7 +136,8 @@ def logit_interval(value: float, stderr: float, degrees: float, level: float = 0
     :func:`t_interval`; :data:`TOO_FEW` also if ``value`` is at a bound. Pepe: The Statistical Evaluation of Medical
     Tests for Classification and Prediction, 2003, section 5.2.
     """
-    return logit_intervals(*_columns(value, stderr, degrees), level).one()
+    own, error, df = _columns(value, stderr, degrees)
+    return logit_intervals(own, error, df, level).one()
 
 
 def logit_intervals(value: Floats, stderr: Floats, degrees: Floats, level: float) -> Intervals:
@@ -177,7 +179,8 @@ def wilson_interval(
     (0.4902, 0.9433)
     """
     effective = math.nan if n_effective is None else n_effective
-    return wilson_intervals(*_columns(value, stderr, degrees, effective), level).one()
+    own, error, df, number = _columns(value, stderr, degrees, effective)
+    return wilson_intervals(own, error, df, number, level).one()
 
 
 def wilson_intervals(value: Floats, stderr: Floats, degrees: Floats, n_effective: Floats, level: float) -> Intervals:
@@ -255,7 +258,9 @@ def _columns(*numbers: float) -> tuple[Floats, ...]:
 
 def _why(value: Floats) -> NDArray[np.object_]:
     """The reason for each value why it has no interval: none if it is not finite, else that data are too few."""
-    return np.where(np.isfinite(value), WHY_TOO_FEW, None)
+    why = np.full(len(value), None, object)
+    why[np.isfinite(value)] = WHY_TOO_FEW
+    return why
 
 
 def _vary(value: Floats, stderr: Floats, degrees: Floats) -> NDArray[np.bool_]:

@@ -75,7 +75,7 @@ class Differences(NamedTuple):
         """The first test."""
         numbers = (None if math.isnan(column[0]) else float(column[0]) for column in (*self[:6], self.least_p))
         *known, least = numbers
-        return Difference(*known, self.method[0], least or 0.0)
+        return Difference._make([*known, self.method[0], least or 0.0])
 
 
 def t_test(
@@ -112,8 +112,8 @@ def t_test(
     >>> t_test(0.0, 0.0, 63)
     Difference(difference=0.0, stderr=None, p=None, low=None, high=None, degrees=None, method='too few', least_p=0.0)
     """
-    numbers = (np.array([number], np.float64) for number in (difference, stderr, degrees, moving))
-    return t_tests(*numbers, level, method).one()
+    own, error, df, several = (np.array([number], np.float64) for number in (difference, stderr, degrees, moving))
+    return t_tests(own, error, df, several, level, method).one()
 
 
 def t_tests(
@@ -134,9 +134,9 @@ def t_tests(
     ends = tests.holding_0(intervals.low, intervals.high, level)
     columns = (stderr, p, *ends, degrees)
     numbers = (np.where(tested, column, np.nan) for column in columns)
-    why = np.where(known, TOO_FEW.method, None)
-    why[tested] = method
-    return Differences(tests.difference, *numbers, why, np.where(tested, least, 0.0))
+    why = np.full(len(known), None, object)
+    why[known], why[tested] = TOO_FEW.method, method
+    return Differences._make([tests.difference, *numbers, why, np.where(tested, least, 0.0)])
 
 
 def paired_t(
@@ -161,7 +161,10 @@ def paired_t(
     'too few'
     """
     sums = (np.array([Fraction(total)], object) for total in (sum_d, sum_dd))
-    return paired_ts(np.array([n]), *sums, np.array([n if moving is None else moving], np.float64), level).one()
+    total, squares = sums
+    return paired_ts(
+        np.array([n]), total, squares, np.array([n if moving is None else moving], np.float64), level
+    ).one()
 
 
 def paired_ts(
@@ -182,4 +185,4 @@ def paired_ts(
     centred[(centred * ROUNDING < squares).astype(bool)] = 0
     variance = centred / (count * count * (count - 1) * scale**2)
     stderr[several] = np.sqrt(variance.astype(np.float64))
-    return t_tests(difference, stderr, n - 1.0, moving, level)
+    return t_tests(difference, stderr, (n - 1).astype(np.float64), moving, level)

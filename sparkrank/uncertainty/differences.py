@@ -56,7 +56,7 @@ class PairSums(NamedTuple):
         for place, unit in enumerate(UNITS):
             if limbs[:, :, place].any():
                 sums += limbs[:, :, place].astype(np.int64).astype(object) * int(unit / _FINEST)
-        return cls(there, *counts.T, *sums.T)  # type: ignore[arg-type]
+        return cls._make([there, *counts.T, *sums.T])
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Compared:
         relative = np.full(len(size), np.nan)
         np.divide(self.difference, size, out=relative, where=size > 0)
         detectable = smallest_detectables(test.stderr, test.degrees, level)
-        low, high = fiellers(self.difference, self.baseline, self.errors, test.degrees, level)
+        low, high = fiellers(self.difference, self.baseline, [*self.errors], test.degrees, level)
         has_width = high - low > NOISE * np.abs(relative)
         ends = (np.where(has_width, end, np.nan) for end in test.holding_0(low, high, level))
         relative_low, relative_high = ends
@@ -132,7 +132,7 @@ def compared(
     is_paired = np.zeros(len(difference), bool) if pairs is None else pairs.there & (pairs.n_unpaired == 0)
     if pairs is not None:
         at = np.flatnonzero(is_paired)
-        own = PairSums(*(column[at] for column in pairs))
+        own = PairSums._make(column[at] for column in pairs)
         moving = (own.n_above + own.n_below).astype(np.float64)
         tested = paired_ts(own.n_pairs, own.d, own.dd, moving, level, int(1 / _FINEST))
         test.put(at, tested)
@@ -147,11 +147,9 @@ def compared(
         most = np.where(np.isnan(effective), np.inf, effective)
         has_floor = ~np.isnan(ours.noise_floor + theirs.noise_floor)
         by_one = others if metric.percentile is not None else others[has_floor[others]]
-        left = [others if metric.percentile is None else others[:0]]
-        if metric.percentile is None:
-            left = [others[~has_floor[others]]]
+        left = [np.setdiff1d(others, by_one)]
         for at in by_one.tolist():
-            pair = [side.side(int(own_places[at])) for side, own_places in sides]
+            pair = candidates.side(int(places[0][at])), baselines.side(int(places[1][at]))
             of_one = _by_one(pair, metric, float(difference[at]), level, float(most[at]))
             if of_one is None:
                 left.append(np.array([at]))
@@ -167,11 +165,11 @@ def compared(
 
 
 def _by_one(
-    pair: Sequence[SubjectStates], metric: Metric, difference: float, level: float, effective: float
+    pair: tuple[SubjectStates, SubjectStates], metric: Metric, difference: float, level: float, effective: float
 ) -> Tested | None:
     """The test of metrics for which leaving out one part fails; None if it does not apply."""
     for test in UNSMOOTH:
-        if (tested := test(*pair, metric, difference, level, effective)) is not None:
+        if (tested := test(pair[0], pair[1], metric, difference, level, effective)) is not None:
             return tested
     return None
 
@@ -191,8 +189,7 @@ def _put_jackknife(
     known = [place for place, (ours, theirs) in enumerate(both) if ours is not None and theirs is not None]
     at = at[known]
     (own, of_ours, sizes), (base, of_theirs, other_sizes) = (
-        padded([pair[side] for place in known if (pair := both[place])[side] is not None])
-        for side in (0, 1)  # type: ignore[misc]
+        padded([pair[side] for place in known if (pair := both[place])[side] is not None]) for side in (0, 1)
     )
     of_ours, of_theirs = np.where(sizes > 0, of_ours, own[:, None]), np.where(other_sizes > 0, of_theirs, base[:, None])
     values = np.concatenate([own - base, base, own])
@@ -221,4 +218,5 @@ def _moving(values: Floats, without: Floats, sizes: Floats) -> Floats:
     share, first = np.where(there, share, 0.5), values[0][:, None]
     own = first - (1 - share) / share * (without - first)
     limit = ROUNDED / share * np.abs(values).max(axis=0, initial=0.0)[:, None]
-    return np.count_nonzero(there & (np.abs(own) > limit), axis=1).astype(np.float64)
+    moving: Floats = np.count_nonzero(there & (np.abs(own) > limit), axis=1).astype(np.float64)
+    return moving

@@ -44,7 +44,7 @@ def intervals_of(samples: Samples, plan: Plan, metric: Metric) -> Intervals:
     intervals = _of_one_look(samples, plan, metric)
     if plan.uncertainty.sequential:
         for place in np.flatnonzero(~np.isnan(intervals.low)).tolist():
-            interval = Intervals(*(column[place : place + 1] for column in intervals)).one()
+            interval = Intervals._make(column[place : place + 1] for column in intervals).one()
             if interval.method not in (PERCENTILES, WOODRUFF):
                 at_all_looks = _at_all_looks(samples, plan, metric, place, interval)
                 intervals.put(np.array([place]), Intervals.of([at_all_looks]))
@@ -68,8 +68,7 @@ def _at_all_looks(samples: Samples, plan: Plan, metric: Metric, place: int, inte
 def _of_one_look(samples: Samples, plan: Plan, metric: Metric) -> Intervals:
     declared, level, rows = metric.declaration, plan.uncertainty.look_level, samples.rows(metric)
     if metric.percentile is not None:
-        places = range(len(samples.subjects))
-        return Intervals.of([_of_percentile(samples, plan, metric, place) for place in places])
+        return Intervals.of([_of_percentile(samples, plan, metric, place) for place in range(len(samples.subjects))])
     effective = samples.n_effective(metric)
     intervals = Intervals.of([NONE] * len(rows.value))
     if declared.interval == "none" or not plan.keys:

@@ -129,11 +129,11 @@ def _figures(data: ReportData) -> Iterator[Figure]:
         if gap.model not in shown:
             continue
         lines = [
-            Line(ChartKey("by share of relevant rows", 1), tuple((point.x, point.y) for point in gap.by_rate)),
+            Line(ChartKey("in the best order", 1), tuple((point.x, point.y) for point in gap.by_rate)),
             Line(ChartKey("by score", 0), tuple((point.x, point.y) for point in gap.by_score)),
         ]
         about = (
-            "The score bins in the order of scores, and of their share of relevant rows: "
+            "The score bins in the order of scores, and in the best order, of their share of relevant rows: "
             f"AUC_UP {shown_number(gap.auc_up)}, {shown_number(gap.gap)} above the AUC of the same bins."
         )
         title = f"{isolated(gap.model)}, {shown_name(gap.metric)}"

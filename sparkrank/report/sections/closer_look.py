@@ -106,18 +106,29 @@ def _groups(
     rows: pa.Table,
     columns: Sequence[str],
     tables: ReportTables,
-    explained: Mapping[tuple[Any, ...], str],
+    explained: dict[tuple[Any, ...], str],
     hidden: str,
     asked: str,
 ) -> tuple[CloserGroup, ...]:
     groups = []
     for row in rows.to_pylist():
         key = {name: row[name] for name in columns}
-        values = (defined(row[name]) for name in ("baseline_value", "value", "difference"))
+        before, value, difference = (defined(row[name]) for name in ("baseline_value", "value", "difference"))
         named = " ".join(f"--group {shlex.quote(f'{name}={value}')}" for name, value in key.items())
         command = f"{asked} {named}" if tables.shows_keys else hidden
-        own = (key, explained.get(tuple(key.values()))) if tables.shows_keys else ({}, None)
-        groups.append(CloserGroup(own[0], *values, *(row[name] for name in COUNTS), command, own[1]))
+        text = explained.pop(tuple(key.values()), None)  # a group of both lists is explained once
+        groups.append(
+            CloserGroup(
+                key if tables.shows_keys else {},
+                before,
+                value,
+                difference,
+                row[COUNTS[0]],
+                row[COUNTS[1]],
+                command,
+                text,
+            )
+        )
     return tuple(groups)
 
 

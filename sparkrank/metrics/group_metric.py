@@ -10,7 +10,7 @@ import numpy as np
 
 from sparkrank.base.errors import MetricError, quote
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, given, list_table
-from sparkrank.metrics.merged import Merged, MetricKind, MetricRow, MetricRows, WithoutParts, effective_number
+from sparkrank.metrics.merged import Merged, MetricColumns, MetricKind, MetricRow, WithoutParts, effective_number
 from sparkrank.metrics.metric import Metric, PlanPart
 from sparkrank.metrics.needs import GROUPS, Needed, StatePlan, of_parts
 from sparkrank.metrics.parameters import TIES, WEIGHT, Parameter
@@ -122,13 +122,13 @@ class GroupMetric(MetricKind):
         weight = float(groups.histogram.neg.sum())
         return MetricRow(value, mean.n_undefined, mean.n_rows, weight, n_groups=mean.n_groups, error_bound=bound)
 
-    def rows(self, merged: Merged, subjects: Sequence[Subject], metric: Metric) -> MetricRows:
+    def rows(self, merged: Merged, subjects: Sequence[Subject], metric: Metric) -> MetricColumns:
         if metric.percentile is not None:
             return super().rows(merged, subjects, metric)
         means = merged.partials.means.of_subjects(tuple(subjects), str(metric))
         none = np.full(len(subjects), np.nan)
         groups = means.n_groups.astype(np.float64)
-        return MetricRows(means.value, means.n_undefined, means.n_rows, means.weight, groups, none, none)
+        return MetricColumns(means.value, means.n_undefined, means.n_rows, means.weight, groups, none, none)
 
     def effective_numbers(
         self, merged: Merged, subjects: Sequence[Subject], metric: Metric, *, clustered: bool

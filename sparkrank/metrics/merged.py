@@ -65,7 +65,7 @@ class MetricRow:
     noise_floor: float | None = None
 
 
-class MetricRows(NamedTuple):
+class MetricColumns(NamedTuple):
     """The fields of :class:`MetricRow` for many subjects (n), with NaN where one is None; without ``blocks``."""
 
     value: Floats
@@ -77,7 +77,7 @@ class MetricRows(NamedTuple):
     noise_floor: Floats
 
     @classmethod
-    def of(cls, rows: Sequence[MetricRow]) -> MetricRows:
+    def of(cls, rows: Sequence[MetricRow]) -> MetricColumns:
         numbers, counts = (
             [np.array([getattr(row, name) for row in rows], kind) for name in names]
             for kind, names in (
@@ -88,8 +88,8 @@ class MetricRows(NamedTuple):
         value, weight, *others = numbers
         return cls._make([value, *counts, weight, *others])
 
-    def at(self, places: Ints) -> MetricRows:
-        return MetricRows._make(column[places] for column in self)
+    def at(self, places: Ints) -> MetricColumns:
+        return MetricColumns._make(column[places] for column in self)
 
 
 class WithoutParts(NamedTuple):
@@ -178,9 +178,9 @@ class MetricKind(Declaration):
         """The value of ``metric`` read off the ``merged`` states of one (model, slice, slice value)."""
         raise NotImplementedError
 
-    def rows(self, merged: Merged, subjects: Sequence[Subject], metric: Metric) -> MetricRows:
+    def rows(self, merged: Merged, subjects: Sequence[Subject], metric: Metric) -> MetricColumns:
         """:meth:`row` of each of the ``subjects``."""
-        return MetricRows.of([self.row(merged, subject, metric) for subject in subjects])
+        return MetricColumns.of([self.row(merged, subject, metric) for subject in subjects])
 
     def effective_numbers(
         self, merged: Merged, subjects: Sequence[Subject], metric: Metric, *, clustered: bool

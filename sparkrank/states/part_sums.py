@@ -117,11 +117,12 @@ class FilledSums:
         return numbers
 
     def of_values(self, name: str, values: int) -> Floats:
-        """The numbers (values, columns) of ``name`` for all values of the slice, where each has one part."""
+        """The numbers (values, columns) of ``name`` in the first part, for all values of the slice."""
         first, columns = self.names.index(name) * self.columns, self.columns
         of_name = slice(*np.searchsorted(self.used, (first, first + columns)))
         numbers = np.zeros((values, columns))
-        numbers[np.ix_(self.cells, self.used[of_name] - first)] = self.numbers[of_name].T
+        value, part = np.divmod(self.cells, self.parts)
+        numbers[np.ix_(value[part == 0], self.used[of_name] - first)] = self.numbers[of_name][:, part == 0].T
         return numbers
 
     def dense(self, cells: Ints) -> Floats:
@@ -192,7 +193,7 @@ class PartSums:
         return None if place is None else sliced_sums.by_model[subject.model].at(place, str(name))
 
     def of_each(self, subjects: Sequence[Subject], name: object) -> tuple[NDArray[np.bool_], Floats]:
-        """Which of the ``subjects`` (n) have :meth:`of`, and its numbers (n, columns) where groups have one part."""
+        """Which of the ``subjects`` (n) have :meth:`of`, and its numbers (n, columns) in the first part."""
         there, numbers = np.zeros(len(subjects), bool), np.zeros((len(subjects), 0))
         by_sums: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
         for place, (model, slice_, value) in enumerate(subjects):

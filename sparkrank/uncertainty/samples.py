@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.merged import Merged, MetricRow, MetricRows, SubjectStates, WithoutParts, kind_of
+from sparkrank.metrics.merged import Merged, MetricColumns, MetricRow, SubjectStates, WithoutParts, kind_of
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.states.keys import Subject
@@ -59,7 +59,7 @@ class Samples:
         return SubjectStates(self.merged, self.subjects[place])
 
     @cached
-    def rows(self, metric: Metric) -> MetricRows:
+    def rows(self, metric: Metric) -> MetricColumns:
         return kind_of(metric).rows(self.merged, self.subjects, metric)
 
     @cached_property

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.merged import MetricRows, kind_of
+from sparkrank.metrics.merged import MetricColumns, kind_of
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.states import Distribution
 from sparkrank.stats.intervals import (
@@ -95,7 +95,7 @@ def _put_on_scale(
     intervals: Intervals,
     places: Ints,
     metric: Metric,
-    rows: MetricRows,
+    rows: MetricColumns,
     effective: Floats,
     stderr: Floats,
     degrees: Floats,

@@ -405,7 +405,7 @@ def test_without_tables_there_is_no_report(folder: Path) -> None:
 ASKED = {
     "verdict": "gates:", "trend": "second", "comparisons": "score column", "slices": "slices:", "roc": "metric auc",
     "pr": "pr_auc", "calibration": "ece", "histograms": "output.blocks", "auc_up": "auc_up",
-    "distributions": "output.groups", "paired": "score column", "gates": "gates:",
+    "closer": "output.groups", "distributions": "output.groups", "paired": "score column", "gates": "gates:",
 }  # fmt: skip
 
 

@@ -189,6 +189,40 @@ class SliceTable:
 
 
 @dataclass(frozen=True)
+class CloserGroup:
+    """A group: its ``key``, empty if keys are hidden, the values of both models, and the command that explains it.
+
+    ``explanation`` is the answer of that command, where the spec asks for it.
+    """
+
+    key: Mapping[str, Any]
+    baseline_value: float | None
+    value: float | None
+    difference: float | None
+    n_rows: int
+    n_relevant: int
+    command: str
+    explanation: str | None = None
+
+
+@dataclass(frozen=True)
+class CloserLook:
+    """The groups of ``model`` worst in ``metric``, and those that differ most from ``baseline``, if there is one."""
+
+    metric: str
+    model: str
+    baseline: str | None
+    worst: tuple[CloserGroup, ...]
+    moved: tuple[CloserGroup, ...] = ()
+
+    @property
+    def parts(self) -> list[tuple[str, tuple[CloserGroup, ...]]]:
+        """The lists with their titles."""
+        titled = [("The worst groups", self.worst), ("The groups that moved most", self.moved)]
+        return [(title, groups) for title, groups in titled if groups]
+
+
+@dataclass(frozen=True)
 class Point:
     """A point of a curve; ``threshold`` is None where no row is selected (the table has infinity)."""
 
@@ -393,6 +427,7 @@ class ReportData:
     trend: Trend | None = None
     comparisons: Comparisons | None = None
     slices: SliceTable | None = None
+    closer: CloserLook | None = None
     roc: tuple[Curve, ...] = ()
     pr: tuple[Curve, ...] = ()
     calibration: tuple[Calibration, ...] = ()

@@ -13,9 +13,9 @@ import pytest
 import sparkrank as sr
 from sparkrank.base.errors import InputError
 from sparkrank.comparison.group_tables import GroupTable
-from sparkrank.report.data import GateRow
+from sparkrank.report.data import CloserLook, GateRow
 from sparkrank.report.report_tables import ReportTables
-from sparkrank.report.sections.closer_look import CLOSER_LOOK, CloserLook
+from sparkrank.report.sections.closer_look import CLOSER_LOOK
 from tests.support.commands import exit_code
 from tests.support.reports import DAYS, conf_of, rows_of, stored, write_log
 
@@ -96,9 +96,9 @@ def test_a_run_explains_as_many_as_the_spec_says(tmp_path: Path) -> None:
     output = {"path": f"{tmp_path}/out", "explain": 3}
     conf = conf_of(tmp_path, output=output, metrics=["rr"], gates=[], history={})
     assert exit_code("evaluate", "--quiet", "--conf", conf, "--date", DAYS[0]) == 0
-    made = stored(conf, DAYS[0]).more["closer"]
+    made = stored(conf, DAYS[0]).closer
     texts = [group.explanation for group in (*made.worst, *made.moved) if group.explanation is not None]
     assert len(texts) == 3
     assert all("rr = contributions" in text or "step" in text for text in texts)
     hidden = conf_of(tmp_path, output=output, metrics=["rr"], gates=[], history={}, report={"keys": False})
-    assert "user=" not in repr(stored(hidden, DAYS[0]).more["closer"])
+    assert "user=" not in repr(stored(hidden, DAYS[0]).closer)

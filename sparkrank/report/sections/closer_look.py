@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -13,45 +12,12 @@ from sparkrank.base.errors import InputError, SparkrankError, shorten
 from sparkrank.comparison.group_pairs import ModelGroups
 from sparkrank.comparison.largest_changes import COUNTS, largest_of_all
 from sparkrank.comparison.worst_groups import worst_of_two
+from sparkrank.report.data import CloserGroup, CloserLook
 from sparkrank.report.report_tables import ReportTables, defined
 from sparkrank.report.section import Made, ReportSection
 from sparkrank.report.sections.paired_differences import MOST_PAIRS
 
 SHOWN = 10  # groups of each kind
-
-
-@dataclass(frozen=True)
-class CloserGroup:
-    """A group: its ``key``, empty if keys are hidden, the values of both models, and the command that explains it.
-
-    ``explanation`` is the answer of that command, where the spec asks for it.
-    """
-
-    key: Mapping[str, Any]
-    baseline_value: float | None
-    value: float | None
-    difference: float | None
-    n_rows: int
-    n_relevant: int
-    command: str
-    explanation: str | None = None
-
-
-@dataclass(frozen=True)
-class CloserLook:
-    """The groups of ``model`` worst in ``metric``, and those that differ most from ``baseline``, if there is one."""
-
-    metric: str
-    model: str
-    baseline: str | None
-    worst: tuple[CloserGroup, ...]
-    moved: tuple[CloserGroup, ...] = ()
-
-    @property
-    def parts(self) -> list[tuple[str, tuple[CloserGroup, ...]]]:
-        """The lists with their titles."""
-        titled = [("The worst groups", self.worst), ("The groups that moved most", self.moved)]
-        return [(title, groups) for title, groups in titled if groups]
 
 
 def _look(tables: ReportTables) -> Made:
@@ -117,18 +83,9 @@ def _groups(
         named = " ".join(f"--group {shlex.quote(f'{name}={value}')}" for name, value in key.items())
         command = f"{asked} {named}" if tables.shows_keys else hidden
         text = explained.pop(tuple(key.values()), None)  # a group of both lists is explained once
-        groups.append(
-            CloserGroup(
-                key if tables.shows_keys else {},
-                before,
-                value,
-                difference,
-                row[COUNTS[0]],
-                row[COUNTS[1]],
-                command,
-                text,
-            )
-        )
+        shown = {name: one if isinstance(one, str | int | float) else str(one) for name, one in key.items()}
+        numbers = (before, value, difference, *(row[name] for name in COUNTS))
+        groups.append(CloserGroup(shown if tables.shows_keys else {}, *numbers, command=command, explanation=text))
     return tuple(groups)
 
 

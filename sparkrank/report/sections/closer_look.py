@@ -84,8 +84,9 @@ def _groups(
         command = f"{asked} {named}" if tables.shows_keys else hidden
         text = explained.pop(tuple(key.values()), None)  # a group of both lists is explained once
         shown = {name: one if isinstance(one, str | int | float) else str(one) for name, one in key.items()}
-        numbers = (before, value, difference, *(row[name] for name in COUNTS))
-        groups.append(CloserGroup(shown if tables.shows_keys else {}, *numbers, command=command, explanation=text))
+        n_rows, n_relevant = (row[name] for name in COUNTS)
+        numbers = (before, value, difference, n_rows, n_relevant)
+        groups.append(CloserGroup(shown if tables.shows_keys else {}, *numbers, command, text))
     return tuple(groups)
 
 

@@ -26,7 +26,7 @@ EXTRA = "report"
 WIDER = 2  # times as wide is a chart that is alone
 # Charts of a section, with more models than a chart shows fewer: each takes a tenth of a second, and all say the same.
 MOST_CHARTS, MOST_OF_MANY = 12, 6
-MOST_POINTS = 3_000  # values of the tables of the trend
+MOST_POINTS = 2_000  # values of the tables of the trend
 _PACKAGES = ("altair", "jinja2", "vl_convert")
 # The point marks of the series in the key, as SVG paths around the centre of the mark.
 _SIGNS = {

@@ -10,7 +10,7 @@ from sparkrank.report.data import GateRow, OverallVerdict, State
 from sparkrank.report.report_tables import WORST_FIRST, ReportTables, worst
 from sparkrank.report.section import Made, ReportSection
 
-MOST_GATES = 200  # verdicts shown, those that do not pass first
+MOST_GATES = 100  # verdicts shown, those that do not pass first
 _ASK = "The spec has no gates: add some, for example gates: [{metric: ndcg@10, min: 0.3}]."
 _ASK_IN_MEMORY = "Gates judge stored days: add gates to a spec, and run sparkrank evaluate."
 

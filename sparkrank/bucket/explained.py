@@ -20,7 +20,7 @@ from sparkrank.inputs.role_table import rejections
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.arithmetic import LIST as RANKED
 from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable
-from sparkrank.numeric.array_types import Floats, Ints
+from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.ranking.ranking import Ranking
 
 UNLISTED = "judged and not in the list"
@@ -123,11 +123,14 @@ def _metric(model: RankedModel, scores: pa.ChunkedArray, metric: Metric) -> Expl
         weight = 1.0 if weights is None else float(weights.of_groups()[0])
     if metric.percentile is not None:
         notes.append(f"{metric} is the percentile of the values of all groups, of which this is one")
+    if is_mean and math.isnan(value):
+        notes.append(f"the value is undefined for this group ({of_groups.declaration.undefined})")
     if is_left_out:
         definitions = plan.definitions
         setting = f"population={definitions.population}, unretrieved={definitions.unretrieved}"
         notes.append(f"the group is left out of the means ({setting})")
-    tables = _tables(arithmetic, ranking, model, scores)
+    rel = of_groups.rel if "rel" in of_groups.declaration.defaults else plan.level
+    tables = _tables(arithmetic, ranking, model, scores, ranking.judgments.flags(rel))
     return ExplainedMetric(
         str(metric),
         plan.definition(metric),
@@ -144,11 +147,11 @@ def _metric(model: RankedModel, scores: pa.ChunkedArray, metric: Metric) -> Expl
 
 
 def _tables(
-    arithmetic: Arithmetic, ranking: Ranking, model: RankedModel, scores: pa.ChunkedArray
+    arithmetic: Arithmetic, ranking: Ranking, model: RankedModel, scores: pa.ChunkedArray, relevant: Flags
 ) -> tuple[ExplainedTable, ...]:
     there = {table.name: table for table in arithmetic.tables}
     own = there.pop(RANKED, TermTable(RANKED, {}))
-    tables = [_list(own, ranking, model, scores)]
+    tables = [_list(own, ranking, model, scores, relevant)]
     for table in there.values():
         columns: dict[str, tuple[Any, ...]] = {}
         if table.row is not None:
@@ -163,7 +166,9 @@ def _tables(
     return tuple(tables)
 
 
-def _list(terms: TermTable, ranking: Ranking, model: RankedModel, scores: pa.ChunkedArray) -> ExplainedTable:
+def _list(
+    terms: TermTable, ranking: Ranking, model: RankedModel, scores: pa.ChunkedArray, relevant: Flags
+) -> ExplainedTable:
     row, blocks = ranking.row, ranking.blocks
     block: list[int | None] = [None] * len(row)
     for place, number in zip(blocks.row.tolist(), blocks.block.tolist(), strict=True):
@@ -175,10 +180,12 @@ def _list(terms: TermTable, ranking: Ranking, model: RankedModel, scores: pa.Chu
     score = "rank" if model.plan.by_rank else "score"
     columns[score] = tuple(shown.take(pa.array(row)).to_pylist())
     columns["label"] = named["label"]
+    columns["relevant"] = tuple(map(bool, relevant[row]))
     columns["tie block"] = tuple(block)
     if (repeats := ranking.judgments.repeats) is not None:
         columns["repeats"] = tuple(map(bool, repeats[row]))
-    return ExplainedTable(RANKED, columns | _plain(terms.columns))
+    own = {name: values for name, values in terms.columns.items() if name != "relevant"}
+    return ExplainedTable(RANKED, columns | _plain(own))
 
 
 def _named(rows: Ints, model: RankedModel, ranking: Ranking) -> dict[str, tuple[Any, ...]]:

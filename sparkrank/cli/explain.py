@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
-import pyarrow.compute as pc
 
 from sparkrank.base.errors import InputError, SpecError
 from sparkrank.cli.answers import answer
 from sparkrank.cli.options import all_of, asked_stages, day_option, spec_options, validate_alone
 from sparkrank.comparison.group_pairs import ModelGroups
 from sparkrank.comparison.group_tables import GroupTable
-from sparkrank.comparison.largest_changes import largest_changes
+from sparkrank.comparison.largest_changes import largest_of_all
 from sparkrank.comparison.worst_groups import worst_groups
 from sparkrank.config import Spec
 from sparkrank.engines.lanes import needs_session
@@ -131,10 +130,7 @@ def _pair(text: str, columns: Sequence[str]) -> tuple[str, str]:
 def _moved(table: GroupTable, models: Sequence[str], metric: str, top: int) -> list[tuple[Any, ...]]:
     """The keys of the groups that changed most, gains and losses together, the largest first."""
     left, right = (ModelGroups(table, table.model(name, "--models")) for name in models)
-    changes = largest_changes(left, right, metric, top, other_definitions=True)
-    size = pc.negate(pc.abs(changes["difference"]))
-    order = [("size of it", "ascending"), *((name, "ascending") for name in table.keys)]
-    ranked = changes.append_column("size of it", size).sort_by(order)[:top]
+    ranked = largest_of_all(left, right, metric, top)
     return list(zip(*(ranked[name].to_pylist() for name in table.keys), strict=True))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sparkrank.base.errors import MetricError, SpecError
 from sparkrank.bucket.group_rows import GROUP_COUNTS
@@ -43,8 +44,17 @@ def largest_changes(
         gain = difference * sign
         with np.errstate(invalid="ignore"):
             chosen = largest_first(left, pairs.of_left, gain, np.flatnonzero(gain > 0), keys, top)
-        tables.append(_rows(change, left, right, pairs, chosen, values, keys))
+        tables.append(change_rows(change, left, right, pairs, chosen, values, keys))
     return pa.concat_tables(tables)
+
+
+def largest_of_all(left: ModelGroups, right: ModelGroups, metric: str, top: int) -> pa.Table:
+    """The ``top`` groups that changed most, gains and losses together, the largest first."""
+    changes = largest_changes(left, right, metric, top, other_definitions=True)
+    keys = common_keys(left.table, right.table).names
+    order = [("size of it", "ascending"), *((name, "ascending") for name in keys)]
+    ranked = changes.append_column("size of it", pc.negate(pc.abs(changes["difference"]))).sort_by(order)
+    return ranked[:top].drop_columns(["size of it"])
 
 
 def is_higher_better(metric: str) -> bool:
@@ -82,7 +92,7 @@ def _first_by_key(left: ModelGroups, of_left: Ints, tied: Ints, keys: pa.Schema,
     return kept
 
 
-def _rows(
+def change_rows(
     change: str,
     left: ModelGroups,
     right: ModelGroups,
@@ -91,6 +101,7 @@ def _rows(
     values: Sequence[Floats],
     keys: pa.Schema,
 ) -> pa.Table:
+    """The rows of the ``chosen`` pairs, as :func:`sparkrank.movers` documents them."""
     of_left, of_right = pairs.of_left[chosen], pairs.of_right[chosen]
     ours, theirs = values[0][of_left], values[1][of_right]
     baseline, candidate = left.rows_at(of_left, [*keys.names, *COUNTS]), right.rows_at(of_right, COUNTS)

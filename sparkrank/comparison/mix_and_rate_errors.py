@@ -11,7 +11,8 @@ from sparkrank.metrics import Metric
 from sparkrank.numeric.array_types import Floats
 from sparkrank.states.part_sums import parts_of_slice
 from sparkrank.stats.intervals import OFF, Interval, jackknife, jackknife_degrees, t_interval
-from sparkrank.uncertainty.differences import JACKKNIFE, Sample
+from sparkrank.uncertainty.differences import JACKKNIFE
+from sparkrank.uncertainty.samples import Sample
 
 
 class _Side(NamedTuple):

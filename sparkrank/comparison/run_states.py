@@ -13,7 +13,7 @@ from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.slices import ALL, slice_name
 from sparkrank.states.keys import Subject
 from sparkrank.tables.stored.stored_days import StoredDay, merge_stored
-from sparkrank.uncertainty.differences import Sample
+from sparkrank.uncertainty.samples import Sample
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from sparkrank.comparison.run_states import RunStates
 from sparkrank.metrics.slices import ALL
 from sparkrank.schemas.tables import COMPARISONS
 from sparkrank.stats.corrections import Correction, adjusted
-from sparkrank.uncertainty.differences import compared
+from sparkrank.uncertainty.differences import compared_alone
 
 
 def compare_states(
@@ -46,8 +46,8 @@ def compare_states(
     rows = []
     for name in names:
         metric = right.metrics[name]
-        difference = compared(ours.sample(candidate), theirs.sample(baseline), metric, level)
-        rows.append({"metric": name, "definition": right.definitions[name], **difference.columns(level)})
+        numbers = compared_alone(ours.sample(candidate), theirs.sample(baseline), metric, level)
+        rows.append({"metric": name, "definition": right.definitions[name], **numbers})
     common = {"candidate": candidate, "baseline": baseline, "spec_hash": right.spec_hash, "run_id": right.run_id}
     for side, states in ((left, theirs), (right, ours)):
         if not states.plan.has_parts:

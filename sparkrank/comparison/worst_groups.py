@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
 from sparkrank.comparison.group_moments import with_counted
-from sparkrank.comparison.group_pairs import ModelGroups
+from sparkrank.comparison.group_pairs import ModelGroups, common_keys, paired_groups
 from sparkrank.comparison.group_tables import GroupTable, metric_text
-from sparkrank.comparison.largest_changes import is_higher_better, largest_first
+from sparkrank.comparison.largest_changes import change_rows, is_higher_better, largest_first
 from sparkrank.comparison.runs import counted_undefined
 
 
@@ -32,3 +32,15 @@ def worst_groups(table: GroupTable, model: str, metric: str, top: int) -> list[t
     chosen = largest_first(side, numbers, values * sign, np.flatnonzero(~np.isnan(values)), keys, top)
     rows = side.rows_at(chosen, keys.names)
     return list(zip(*(rows[name].to_pylist() for name in keys.names), strict=True))
+
+
+def worst_of_two(left: ModelGroups, right: ModelGroups, metric: str, top: int) -> pa.Table:
+    """The ``top`` groups worst in ``metric`` of the model ``right``, with the columns of :func:`largest_changes`."""
+    keys = common_keys(left.table, right.table)
+    counted_as = counted_undefined(right.table.definitions.get(metric))
+    left, right = left.here([metric]), right.here([metric])
+    pairs = paired_groups(left, right)
+    values = [with_counted(side.values(metric), counted_as) for side in (left, right)]
+    gain = values[1][pairs.of_right] * (-1.0 if is_higher_better(metric) else 1.0)
+    chosen = largest_first(left, pairs.of_left, gain, np.flatnonzero(~np.isnan(gain)), keys, top)
+    return change_rows("worst", left, right, pairs, chosen, values, keys)

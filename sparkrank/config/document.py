@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, model_validator
 
 from sparkrank.base.checks import Limits
 from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
@@ -34,6 +34,7 @@ from sparkrank.config.sections import (
     Label,
     Output,
     Quality,
+    ReportSettings,
     Section,
     Truth,
     UncertaintySettings,
@@ -76,9 +77,17 @@ class Spec(Section):
     compare: CompareSettings | None = None
     plugins: list[str] = Field(default_factory=list)
     gates: list[Gate] = Field(default_factory=list)
+    report: Annotated[ReportSettings, BeforeValidator(as_keys)] = ReportSettings()
     undecided: Literal["fail", "warn", "pass"] | None = None
     history: Annotated[HistorySettings, BeforeValidator(as_keys)] = HistorySettings()
     least_groups: Annotated[LeastGroups, BeforeValidator(as_keys), BeforeValidator(as_least_groups)] = LeastGroups()
+
+    _file: str = PrivateAttr("sparkrank.yaml")
+
+    @property
+    def file(self) -> str:
+        """The path from which it was loaded, as commands name it."""
+        return self._file
 
     @model_validator(mode="after")
     def _plugins_imported(self, info: ValidationInfo) -> Spec:

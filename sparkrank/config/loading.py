@@ -36,7 +36,9 @@ def load_spec(path: str | Path, overrides: Sequence[str] = (), *, for_stored: bo
     document = _read(Path(path))
     for override in overrides:
         _put(document, override)
-    return spec_of(document, shorten(path), for_stored=for_stored)
+    spec = spec_of(document, shorten(path), for_stored=for_stored)
+    spec._file = str(path)  # noqa: SLF001 - no key of the document
+    return spec
 
 
 def spec_of(document: Mapping[str, Any], place: str, *, for_stored: bool = False) -> Spec:

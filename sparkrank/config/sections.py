@@ -64,6 +64,7 @@ from sparkrank.stats.corrections import Correction
 from sparkrank.tables.commit.days import local_path
 
 KEEP_RUNS, MOST_KEPT_RUNS = 1, 100
+MOST_EXPLAINED = 20  # groups that a report explains: the ten worst and the ten that moved most
 
 _Number = Annotated[float, BeforeValidator(as_number)]
 _Filled = Annotated[str, AfterValidator(as_filled)]
@@ -352,6 +353,7 @@ class Output(Section):
     ``curves`` is the approximate number of points of each ROC and PR curve, or ``false`` for none. ``keep_runs`` is how
     many earlier runs of a day are kept, for readers that have their files open, until ``sparkrank clean``. ``plain``
     writes real folders instead of links, for programs that do not follow links. ``report`` also writes the HTML report.
+    ``explain`` is how many of the groups under "Look closer" the report explains, with another pass over the input.
     """
 
     path: Annotated[_Filled, AfterValidator(as_output), PlainSerializer(shown_url)]
@@ -361,6 +363,7 @@ class Output(Section):
     keep_runs: Annotated[int, BeforeValidator(as_whole)] = Field(default=KEEP_RUNS, ge=0, le=MOST_KEPT_RUNS)
     plain: bool = False
     report: bool = False
+    explain: Annotated[int, BeforeValidator(as_number)] = Field(default=0, ge=0, le=MOST_EXPLAINED)
 
     @model_validator(mode="after")
     def _no_password_and_plain_of_links(self) -> Output:
@@ -369,6 +372,12 @@ class Output(Section):
             where = "on local and mounted file systems alone links would show the tables"
             raise ValueError(f"has plain, but path {shorten(self.path)}: {where}")
         return self
+
+
+class ReportSettings(Section):
+    """What the report shows. ``keys: false`` hides the keys of single groups, which may be those of persons."""
+
+    keys: bool = True
 
 
 class Engine(Section):

@@ -80,10 +80,10 @@ def explain(
     ndcg@2 = 0.6309  (dcg@k / dcg@k of the ideal list)
     <BLANKLINE>
     list
-    position  item  score  label  gain  discount  contribution
-    --------  ----  -----  -----  ----  --------  ------------
-    1            x    0.9      0     0         1             0
-    2            y    0.5      1     1    0.6309        0.6309
+    position  item  score  label  relevant  gain  discount  contribution
+    --------  ----  -----  -----  --------  ----  --------  ------------
+    1            x    0.9      0               0         1             0
+    2            y    0.5      1       yes     1    0.6309        0.6309
     <BLANKLINE>
     ideal list
     item  label  gain  discount  contribution

@@ -83,4 +83,6 @@ def explain_day(
     with time_zone(spark, spec.input.time_zone):
         request = request_of(spec, day, spark)
         request = replace(request, plan=replace(request.plan, shows_items=True))
-        return explain_request(request, keys, metrics, models, stages)
+        explanation = explain_request(request, keys, metrics, models, stages)
+    named = f"{'Models' if len(models) > 1 else 'Model'}: {itemize(models)}"
+    return replace(explanation, about=f"{day}, by {shorten(spec.file)}. {named}")

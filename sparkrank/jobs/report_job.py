@@ -28,7 +28,9 @@ from sparkrank.base.errors import (
     writing_errors,
 )
 from sparkrank.comparison.group_tables import GROUPS, GroupTable
+from sparkrank.engines.one_group import GroupKeys
 from sparkrank.inputs.window import Window
+from sparkrank.jobs.explain_job import explain_day
 from sparkrank.jobs.report_index import REPORT, REPORT_FILE, has_index
 from sparkrank.jobs.target import Target
 from sparkrank.metrics import Definitions
@@ -37,15 +39,17 @@ from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.report.changes import Changes, changes_since
 from sparkrank.report.collect import report_data
 from sparkrank.report.data import ReportData
-from sparkrank.report.report_tables import DayBefore, ReportTables, json_object, names_of, whole_day
+from sparkrank.report.report_tables import DayBefore, Explain, Key, ReportTables, json_object, names_of, whole_day
 from sparkrank.report.score_bins import COLUMNS, BinsByRule, frame_bins, score_bins
 from sparkrank.report.sections.trend import TrendDay, trend_of, verdict_of
+from sparkrank.run.stages import Stages
 from sparkrank.schemas.tables import COMPARISONS, CURVES, DISTRIBUTIONS, GATES, METRICS, QUALITY, TableSchema
 from sparkrank.sources.files import file_system
 from sparkrank.tables.stored.day_files import DayFiles, day_files, files_of_run
 from sparkrank.tables.stored.stored_days import READING_THREADS
 from sparkrank.tables.stored.stored_results import result_in, whole_run
 from sparkrank.tables.stored.validation import validate_required, validate_results
+from sparkrank.text.explanation_text import explanation_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,7 +57,8 @@ if TYPE_CHECKING:
     from sparkrank.config import Spec
     from sparkrank.tables.commit.days import DayRun
 
-TREND_DAYS = 28  # up to the day of the report, and at most so many of a window
+TREND_DAYS = 28  # up to the day of the report; a window shows all of its days
+EXPLAINED_WIDTH = 110  # characters of a line of an explanation
 LOOKED_BACK = 7  # days before, among which a run looks for the last one with tables
 _TABLES = ("metrics", "comparisons", "gates", "quality", "curves", "blocks", GROUPS, "distributions", "runs")
 _TREND_COLUMNS = (
@@ -107,7 +112,7 @@ def report_of_files(
     if target.is_window:
         earlier = target.earlier(target.window.count)
         before = None if earlier is None else _last_before([_stored_day(earlier, spark)])
-        days = _days(spec, Window(max(first, target.window.first), target.window.last), spark)
+        days = _days(spec, target.window, spark)
     else:  # the stored tables may still be those of the previous run
         verdict = "" if result.gates is None else verdict_of(result.gates)
         today = TrendDay(target.name, "stored", result.metrics, result.gates, verdict=verdict)
@@ -139,9 +144,25 @@ def report_of_files(
             [*json.loads(run.get("warnings") or "[]"), *filter(None, [target.outdated(run, spark)])],
             trend=trend_of(days, _keys(result.metrics)),
             before=before,
+            conf=spec.file,
+            shows_keys=spec.report.keys,
+            explain=_explain(spec, target, spark),
             **_large(files, names_of(result.metrics, "model")),
         )
     )
+
+
+def _explain(spec: Spec, target: Target, spark: SparkSession | None) -> Explain | None:
+    """What explains groups of the day, in another pass over the input; None if the spec does not ask for it."""
+    if not spec.output.explain or not spec.report.keys or target.is_window:
+        return None
+
+    def explained(columns: Sequence[str], keys: Sequence[Key], metric: str, models: Sequence[str]) -> dict[Key, str]:
+        chosen = GroupKeys(tuple(columns), tuple(keys[: spec.output.explain]))
+        explanation = explain_day(spec, target.name, chosen, [metric], models, spark, Stages())
+        return {tuple(key.key.values()): explanation_text((key,), width=EXPLAINED_WIDTH) for key in explanation.keys}
+
+    return explained
 
 
 def _keys(metrics: pa.Table) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from sparkrank.base.errors import MetricError, quote
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, given, list_table
-from sparkrank.metrics.merged import Merged, MetricKind, MetricRow, WithoutParts, effective_number
+from sparkrank.metrics.merged import Merged, MetricColumns, MetricKind, MetricRow, WithoutParts, effective_number
 from sparkrank.metrics.metric import Metric, PlanPart
 from sparkrank.metrics.needs import GROUPS, Needed, StatePlan, of_parts
 from sparkrank.metrics.parameters import TIES, WEIGHT, Parameter
@@ -122,6 +122,22 @@ class GroupMetric(MetricKind):
         weight = float(groups.histogram.neg.sum())
         return MetricRow(value, mean.n_undefined, mean.n_rows, weight, n_groups=mean.n_groups, error_bound=bound)
 
+    def rows(self, merged: Merged, subjects: Sequence[Subject], metric: Metric) -> MetricColumns:
+        if metric.percentile is not None:
+            return super().rows(merged, subjects, metric)
+        means = merged.partials.means.of_subjects(tuple(subjects), str(metric))
+        none = np.full(len(subjects), np.nan)
+        groups = means.n_groups.astype(np.float64)
+        return MetricColumns(means.value, means.n_undefined, means.n_rows, means.weight, groups, none, none)
+
+    def effective_numbers(
+        self, merged: Merged, subjects: Sequence[Subject], metric: Metric, *, clustered: bool
+    ) -> Floats:
+        if clustered:
+            return super().effective_numbers(merged, subjects, metric, clustered=True)
+        effective = merged.partials.means.of_subjects(tuple(subjects), str(metric.of_groups)).n_effective
+        return np.where(effective != 0, effective, np.nan)
+
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
         sums = merged.partials.parts.means.of(subject, metric.of_groups)
         sizes = merged.sizes_of_parts(subject)
@@ -137,11 +153,11 @@ class GroupMetric(MetricKind):
             return WithoutParts(exact_total(all_[LIMBS:]) / together, weighted / weight, sizes, weight)
 
     def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:
-        if clustered:
-            sums = merged.partials.parts.means.of(subject, metric.of_groups)
-            weights = merged.sizes_of_parts(subject) if sums is None else rounded(sums[:, :LIMBS])
-            return None if weights is None else effective_number(weights) or None
-        return merged.means.get(subject.state(metric.of_groups), NO_GROUPS).n_effective or None
+        if not clustered:
+            return merged.means.get(subject.state(metric.of_groups), NO_GROUPS).n_effective or None
+        sums = merged.partials.parts.means.of(subject, metric.of_groups)
+        weights = merged.sizes_of_parts(subject) if sums is None else rounded(sums[:, :LIMBS])
+        return None if weights is None else effective_number(weights) or None
 
     def values_of(self, ranking: Ranking, metric: Metric) -> GroupValues:
         values = self._computed("values", self.values, ranking, metric)

@@ -18,7 +18,17 @@ from sparkrank.metrics.arithmetic import OneGroup, TermTable
 from sparkrank.metrics.merged import MeasuredTerms, Merged, MetricRow, SubjectStates, WithoutParts, measure
 from sparkrank.metrics.metric import Metric, PlanPart
 from sparkrank.metrics.needs import NEGATIVES, POSITIVES, ROWS_AND_WEIGHT, Needed, StatePlan, of_parts
-from sparkrank.metrics.pooled_metric import BIN, ROWS, SCORES, PooledMetric, PooledTotals, PooledValue, weights_without
+from sparkrank.metrics.pooled_metric import (
+    BIN,
+    ROWS,
+    SCORES,
+    PooledMetric,
+    PooledTotals,
+    PooledValue,
+    limbs_left,
+    limbs_of_each,
+    weights_without,
+)
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.exact_sums import rounded
 from sparkrank.numeric.segments import sum_by
@@ -138,7 +148,9 @@ class HistogramMetric(PooledMetric):
     def terms_of(self, sweep: Sweep, metric: Metric) -> Terms:
         return outside.terms_of_bins(metric, self.terms, sweep)
 
-    def _value_of_bins(self, measured: MeasuredTerms, limbs: Mapping[RowSum, Floats], metric: Metric) -> PooledValue:
+    def _value_of_bins(
+        self, measured: MeasuredTerms, limbs: Mapping[RowSum, Sequence[float] | Floats], metric: Metric
+    ) -> PooledValue:
         extent, terms = measured.extent, measured.terms
         positives, negatives = (value_of(amount) * extent.scale for amount in (extent.pos, extent.neg))
         totals = PooledTotals(limbs, terms.sums, terms.highest.tolist(), positives, negatives)
@@ -152,9 +164,8 @@ class HistogramMetric(PooledMetric):
         of_parts = merged.bins_of_parts(subject, coarse(self.rule_of(metric)))
         if sizes is None or sums is None or of_parts is None:
             return None
-        all_ = {total: limbs.sum(axis=0) for total, limbs in sums.items()}
         there = np.flatnonzero(sizes)
-        left = [{total: all_[total] - limbs[part] for total, limbs in sums.items()} for part in there]
+        all_, *left = limbs_left(sums, there)
         without = np.full(len(sizes), np.nan)
         if self.at_once and not (self.by_rate and metric.number("min_rows") > 1):
             amounts = of_parts.amounts_without(tuple(there.tolist()), score_sums=self.score_sums)
@@ -174,7 +185,7 @@ class HistogramMetric(PooledMetric):
         neg: Floats,
         score_sum: Floats | None,
         least: float,
-        limbs: Sequence[Mapping[RowSum, Floats]],
+        limbs: Sequence[Mapping[RowSum, Sequence[float]]],
         metric: Metric,
     ) -> list[float]:
         rows = pos + neg
@@ -227,7 +238,7 @@ class HistogramMetric(PooledMetric):
         scores = None
         if self.score_sums:
             scores = bin_sums(coarse(self.rule_of(metric)), places.astype(np.int64), pos + neg, offset)[:, ::-1]
-        of_days = [{total: own[day] for total, own in limbs.items()} for day in range(len(pos))]
+        of_days = limbs_of_each(limbs)
         least = float(known[0][0].rows is None)
         values = self._values_of(pos[:, ::-1], neg[:, ::-1], scores, least, of_days, metric)
         return np.reshape(values, (2 * len(sides) - 1, 2, -1)), len(filled)

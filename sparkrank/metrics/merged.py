@@ -11,12 +11,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol, cast
 
+import numpy as np
+
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.threshold_sweep import BinSteps, Extent, Rates, RowSteps, Sweep, Terms, joined
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
 from sparkrank.metrics.metric import Declaration, Metric
 from sparkrank.metrics.needs import GROUPS, Needed, StatePlan
-from sparkrank.numeric.array_types import Floats
+from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.exact_sums import rounded
 from sparkrank.states import Partials, ScoreHistogram, ScoreSeries
@@ -61,6 +63,33 @@ class MetricRow:
     error_bound: float | None = None
     blocks: int = 0
     noise_floor: float | None = None
+
+
+class MetricColumns(NamedTuple):
+    """The fields of :class:`MetricRow` for many subjects (n), with NaN where one is None; without ``blocks``."""
+
+    value: Floats
+    n_undefined: Ints
+    n_rows: Ints
+    weight: Floats
+    n_groups: Floats
+    error_bound: Floats
+    noise_floor: Floats
+
+    @classmethod
+    def of(cls, rows: Sequence[MetricRow]) -> MetricColumns:
+        numbers, counts = (
+            [np.array([getattr(row, name) for row in rows], kind) for name in names]
+            for kind, names in (
+                (np.float64, ("value", "weight", "n_groups", "error_bound", "noise_floor")),
+                (np.int64, ("n_undefined", "n_rows")),
+            )
+        )
+        value, weight, *others = numbers
+        return cls._make([value, *counts, weight, *others])
+
+    def at(self, places: Ints) -> MetricColumns:
+        return MetricColumns._make(column[places] for column in self)
 
 
 class WithoutParts(NamedTuple):
@@ -116,6 +145,7 @@ class Merged:
         series = self.partials.parts.histograms.by_series.get(PartSeries(subject.model, subject.slice, rule, metric))
         return None if series is None else series.of_value(rule, subject.slice_value)
 
+    @cached
     def sizes_of_parts(self, subject: Subject) -> Floats | None:
         groups = self.partials.parts.sums.of(subject, GROUPS)
         return None if groups is None else rounded(groups)
@@ -124,12 +154,6 @@ class Merged:
         """The number of groups of all parts, if there are any."""
         sizes = self.sizes_of_parts(subject)
         return None if sizes is None else int(sizes.sum()) or None
-
-    def n_effective(self, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:
-        """The effective number of groups, at most their number; ``clustered``: one may occur on several days."""
-        number = kind_of(metric).n_effective(self, subject, metric, clustered=clustered)
-        groups = self.groups_of_parts(subject)
-        return number if number is None or groups is None else min(number, float(groups))
 
     def row(self, subject: Subject, metric: Metric) -> MetricRow:
         return kind_of(metric).row(self, subject, metric)
@@ -153,6 +177,17 @@ class MetricKind(Declaration):
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
         """The value of ``metric`` read off the ``merged`` states of one (model, slice, slice value)."""
         raise NotImplementedError
+
+    def rows(self, merged: Merged, subjects: Sequence[Subject], metric: Metric) -> MetricColumns:
+        """:meth:`row` of each of the ``subjects``."""
+        return MetricColumns.of([self.row(merged, subject, metric) for subject in subjects])
+
+    def effective_numbers(
+        self, merged: Merged, subjects: Sequence[Subject], metric: Metric, *, clustered: bool
+    ) -> Floats:
+        """:meth:`n_effective` of each of the ``subjects``, NaN where it is None."""
+        numbers = [self.n_effective(merged, subject, metric, clustered=clustered) for subject in subjects]
+        return np.array(numbers, np.float64)
 
     def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
         """The arithmetic of the value for one ``group``, or what its rows add if the value is over all rows."""

@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, Literal, SupportsIndex, TypeAlias, TypeVar, cast
 
 from sparkrank.base.errors import (
@@ -373,7 +374,7 @@ class Metric:
             raise TypeError(f"{parameter} of {self} is no number")
         return float(value)
 
-    @property
+    @cached_property
     def rel(self) -> float | None:
         """The lowest relevant label, or None where any label above 0 is relevant."""
         return None if self["rel"] is None else self.number("rel")

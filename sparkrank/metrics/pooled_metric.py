@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,9 +27,8 @@ from sparkrank.metrics.needs import (
     of_parts,
     sums_needed,
 )
-from sparkrank.numeric.array_types import Floats
+from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.exact_sums import LIMBS, rounded
-from sparkrank.numeric.exact_sums import total as exact_total
 from sparkrank.numeric.segments import Segments
 from sparkrank.states.forms import PART_SUM_FORM, SUM_FORM
 from sparkrank.states.keys import Subject
@@ -39,6 +39,18 @@ OF_ALL_ROWS = "the value is of the rows of all groups together: these rows add s
 def weights_without(sums: Mapping[RowSum, Floats]) -> Floats:
     weights = sums[ROWS_AND_WEIGHT[1]]
     return rounded(weights.sum(axis=0) - weights)
+
+
+def limbs_left(sums: Mapping[RowSum, Floats], parts: Ints) -> list[dict[RowSum, list[float]]]:
+    """The limbs of ``sums`` (parts, 6) of all parts together, then without each of ``parts``."""
+    every = {row_sum: limbs.sum(axis=0)[np.newaxis] for row_sum, limbs in sums.items()}
+    return limbs_of_each({total: np.concatenate([all_, all_ - sums[total][parts]]) for total, all_ in every.items()})
+
+
+def limbs_of_each(sums: Mapping[RowSum, Floats]) -> list[dict[RowSum, list[float]]]:
+    """The limbs of ``sums`` (n, 6), n times; lists, because Python adds up six numbers of an array far slower."""
+    rows = zip(*(limbs.tolist() for limbs in sums.values()), strict=True)
+    return [dict(zip(sums, row, strict=True)) for row in rows]
 
 
 @dataclass(frozen=True)
@@ -76,7 +88,7 @@ class PooledTotals:
 
     Parameters
     ----------
-    limbs : mapping of RowSum to float64 array (6)
+    limbs : mapping of RowSum to sequence of six float
         The exact sums over rows that the metric names, and those of rows and weight, in limbs: :meth:`sum` reads them.
     terms : sequence of float
         The sum over all score bins of each term of the metric. Empty if the metric reads no bins.
@@ -97,7 +109,7 @@ class PooledTotals:
     (0.25, 6.0)
     """
 
-    limbs: Mapping[RowSum, Floats]
+    limbs: Mapping[RowSum, Sequence[float] | Floats]
     terms: Sequence[float] = ()
     highest: Sequence[float] = ()
     positives: float = 0.0
@@ -108,9 +120,10 @@ class PooledTotals:
 
         If the sums were rounded first, the difference of two close sums would be wrong, or below 0.
         """
-        return exact_total(
-            np.concatenate([*(self.limbs[total] for total in added), *(-self.limbs[total] for total in without)])
-        )
+        if len(added) == 1 and not without:
+            return math.fsum(self.limbs[added[0]])
+        of_added = itertools.chain.from_iterable(self.limbs[total] for total in added)
+        return math.fsum([*of_added, *(-limb for total in without for limb in self.limbs[total])])
 
 
 @dataclass(frozen=True)
@@ -220,12 +233,10 @@ class PooledMetric(MetricKind):
         sizes, sums = merged.sizes_of_parts(subject), self._parts_of_sums(merged, subject, metric)
         if sizes is None or sums is None:
             return None
-        all_ = {total: limbs.sum(axis=0) for total, limbs in sums.items()}
-        without = np.full(len(sizes), np.nan)
-        for part in np.flatnonzero(sizes).tolist():
-            left = {total: all_[total] - limbs[part] for total, limbs in sums.items()}
-            without[part] = self._value_of(PooledTotals(left), metric).value
-        return WithoutParts(self._value_of(PooledTotals(all_), metric).value, without, sizes, weights_without(sums))
+        there, without = np.flatnonzero(sizes), np.full(len(sizes), np.nan)
+        together, *values = (self._value_of(PooledTotals(left), metric).value for left in limbs_left(sums, there))
+        without[there] = values
+        return WithoutParts(together, without, sizes, weights_without(sums))
 
     def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
         rows = self._terms_of_rows(group, metric)

@@ -17,7 +17,7 @@ def slices_of(partials: Partials, plan: Plan) -> list[tuple[str, str | None]]:
 
 def subjects_of(partials: Partials, plan: Plan) -> list[Subject]:
     """Every (model, slice, value) with states, of at least ``plan.least_groups`` groups."""
-    there = {key.subject for states in (partials.means.results(), partials.sums.limbs()) for key in states}
+    there = {subject for states in (partials.means, partials.sums) for subject in states.subjects()}
     small = small_slices(partials, plan)
     values = [value for value in slices_of(partials, plan) if value not in small]
     every = (Subject(model, *value) for model in plan.models for value in values)

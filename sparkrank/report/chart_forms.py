@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import altair as alt
 
-from sparkrank.report.figures import Frame, IntervalChart, LineChart
+from sparkrank.report.figures import ChartKey, Frame, IntervalChart, LineChart
 
 INK = "currentColor"
 # The Okabe-Ito colours, with a contrast of at least 3:1 on white. The style sheet has others for dark pages.
@@ -44,7 +44,7 @@ def drawn_chart(chart: LineChart | IntervalChart, title: str | None = None) -> C
 def _lines(chart: LineChart, title: str | None) -> Chart:
     drawn, series, frame = _Drawn(), chart.lines, chart.frame
     names = short_names(line.key.name for line in series)
-    coded = _coded(names, [line.key.style for line in series], alone=title is not None)
+    coded = _coded(names, [line.key for line in series], alone=title is not None, of_lines=True)
     x = alt.X(
         "x",
         type="temporal" if frame.days else "quantitative",
@@ -93,7 +93,7 @@ def _lines(chart: LineChart, title: str | None) -> Chart:
     add(marked, "point", {"filled": True, "size": 30, "opacity": 1}, **color, shape=coded["shape"])
     flags = [{"x": place, "y": value} for _, line in named for place, value in line.flags]
     add(flags, "point", {"size": 110, "strokeWidth": 1.4, "opacity": 1, "color": INK})
-    return _framed(layers, drawn, frame.width, frame.height, _LINES, title)
+    return _framed(layers, drawn, frame.width, frame.height, _with_legend(_LINES, [line.key for line in series]), title)
 
 
 def _intervals(chart: IntervalChart, title: str | None) -> Chart:
@@ -110,7 +110,7 @@ def _intervals(chart: IntervalChart, title: str | None) -> Chart:
         for y in [step * at + step / 2 + 8 * (place - (len(row.intervals) - 1) / 2)]
     ]
     labels = [{"y": step * at + step / 2, "label": cut(row.label)} for at, row in enumerate(rows)]
-    coded = _coded(names, [key.style for key in chart.keys], alone=title is not None)
+    coded = _coded(names, chart.keys, alone=title is not None, of_lines=False)
     scale = _scale(frame.x_domain)
     x = alt.X("x", type="quantitative", title=frame.x_title, scale=scale, axis=_axis(frame))
     low_x = alt.X("low", type="quantitative", title=frame.x_title, scale=scale, axis=_axis(frame))
@@ -128,7 +128,7 @@ def _intervals(chart: IntervalChart, title: str | None) -> Chart:
         .mark_text(align="right", baseline="middle", color=INK, fontSize=11)
         .encode(x=alt.value(-8), y=y, text=alt.Text("label", type="nominal")),
     ]
-    return _framed(layers, drawn, frame.width, height, _INTERVALS, title)
+    return _framed(layers, drawn, frame.width, height, _with_legend(_INTERVALS, chart.keys), title)
 
 
 def cut(name: str, most: int = LONGEST_NAME) -> str:
@@ -226,11 +226,25 @@ def _scale(domain: tuple[float, float] | None) -> alt.Scale:
     return alt.Scale(zero=False) if domain is None else alt.Scale(domain=list(domain), nice=False)
 
 
-def _coded(names: Sequence[str], styles: Sequence[int], *, alone: bool) -> dict[str, Any]:
-    """The colour, dash and shape of each series, with a legend if the chart is standalone and has several."""
-    legend = alt.Legend(title=None, orient="bottom", columns=2, symbolOpacity=1) if alone and len(names) > 1 else None
+def _has_legend(keys: Sequence[ChartKey]) -> bool:
+    """Whether a chart on a page has a legend of its own: it has several keys, and they are no models."""
+    return len(keys) > 1 and not all(key.is_model for key in keys)
+
+
+def _with_legend(padding: dict[str, int], keys: Sequence[ChartKey]) -> dict[str, int]:
+    lines = 18 * math.ceil(len(keys) / 2) + 6 if _has_legend(keys) else 0
+    return {**padding, "bottom": padding["bottom"] + lines}
+
+
+def _coded(names: Sequence[str], keys: Sequence[ChartKey], *, alone: bool, of_lines: bool) -> dict[str, Any]:
+    """The colour, dash and shape of each series, with a legend if several need one."""
+    has_legend = _has_legend(keys) or (alone and len(names) > 1)
+    look: dict[str, Any] = {"symbolSize": 900, "symbolType": "stroke"} if of_lines and _has_legend(keys) else {}
+    legend = alt.Legend(title=None, orient="bottom", columns=2, symbolOpacity=1, **look) if has_legend else None
     channels = {"color": alt.Color, "strokeDash": alt.StrokeDash, "shape": alt.Shape}
-    looks = [style_of(style) for style in styles]
+    looks: list[list[Any]] = [
+        [colour if key.is_model else INK, *look] for key in keys for colour, *look in [style_of(key.style)]
+    ]
     return {
         name: channel(
             "name",

@@ -237,12 +237,46 @@ class SliceRow:
 
 @dataclass(frozen=True)
 class SliceTable:
-    """By slice, metric and number of rows, largest first; ``n_left_out`` rows of ``metrics`` are over the limit."""
+    """By slice and metric, the worst slice value first; ``n_left_out`` rows of ``metrics`` are over the limit."""
 
     models: tuple[str, ...]
     metrics: tuple[str, ...]
     rows: tuple[SliceRow, ...]
     n_left_out: int = 0
+
+
+@dataclass(frozen=True)
+class CloserGroup:
+    """A group: its ``key``, empty if keys are hidden, the values of both models, and the command that explains it.
+
+    ``explanation`` is the answer of that command, where the spec asks for it.
+    """
+
+    key: Mapping[str, Any]
+    baseline_value: float | None
+    value: float | None
+    difference: float | None
+    n_rows: int
+    n_relevant: int
+    command: str
+    explanation: str | None = None
+
+
+@dataclass(frozen=True)
+class CloserLook:
+    """The groups of ``model`` worst in ``metric``, and those that differ most from ``baseline``, if there is one."""
+
+    metric: str
+    model: str
+    baseline: str | None
+    worst: tuple[CloserGroup, ...]
+    moved: tuple[CloserGroup, ...] = ()
+
+    @property
+    def parts(self) -> list[tuple[str, tuple[CloserGroup, ...]]]:
+        """The lists with their titles."""
+        titled = [("The worst groups", self.worst), ("The groups that moved most", self.moved)]
+        return [(title, groups) for title, groups in titled if groups]
 
 
 @dataclass(frozen=True)
@@ -454,6 +488,7 @@ class ReportData:
     trend: Trend | None = None
     comparisons: Comparisons | None = None
     slices: SliceTable | None = None
+    closer: CloserLook | None = None
     roc: tuple[Curve, ...] = ()
     pr: tuple[Curve, ...] = ()
     calibration: tuple[Calibration, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -19,10 +20,15 @@ AxisPlace: TypeAlias = "float | str"
 
 @dataclass(frozen=True)
 class ChartKey:
-    """What a colour, dash and shape represent: ``name`` is in the legend, ``style`` numbers the combination."""
+    """What a dash and a shape represent, and a colour if ``is_model``: colours mean models and nothing else.
+
+    ``name`` is in the legend, ``style`` numbers the combination. Only a key of models is left out of the charts of a
+    page, which has one for all of them.
+    """
 
     name: str
     style: int = 0
+    is_model: bool = False
 
 
 @dataclass(frozen=True)
@@ -147,7 +153,25 @@ def charted(models: Sequence[str], baseline: str | None) -> list[str]:
 
 def model_key(data: ReportData, model: str) -> ChartKey:
     """The key of a model, the same in all charts."""
-    return ChartKey(shown_name(model), data.models.index(model) if model in data.models else len(data.models))
+    style = data.models.index(model) if model in data.models else len(data.models)
+    return ChartKey(shown_name(model), style, is_model=True)
+
+
+def directions_of(data: ReportData) -> dict[str, bool | None]:
+    """Whether higher is better, by metric."""
+    return {definition.metric: definition.higher_is_better for definition in data.definitions}
+
+
+def about_metric(data: ReportData, metric: str, about: str) -> str:
+    """The description ``about`` of a chart, with a word about a metric of which less is better."""
+    return f"{about} Lower is better." if directions_of(data).get(metric) is False else about
+
+
+def isolated(name: str | None, slice_name: str = "") -> str:
+    """A name among other words; one that is written from right to left does not change their order."""
+    shown = shown_name(name, slice_name)
+    is_mirrored = any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in shown)
+    return f"\u2068{shown}\u2069" if is_mirrored else shown
 
 
 def steps(counts: Sequence[tuple[float, float]], last: float) -> tuple[tuple[float, float], ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from itertools import groupby
@@ -12,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from sparkrank.base.errors import SpecError
 from sparkrank.metrics.slices import ALL
 from sparkrank.report.data import ComparisonRow, HeadlineRow, MetricValue, ReportData, TrendPoint, TrendSeries
-from sparkrank.report.figures import charted, shown_name, shown_number
+from sparkrank.report.figures import MOST_SERIES, charted, directions_of, shown_name, shown_number
 from sparkrank.report.section_register import section_of, sections
-from sparkrank.report.sections.model_comparisons import directions_of, side_of
+from sparkrank.report.sections.model_comparisons import side_of
 from sparkrank.text.comparison_text import probability, share
 
 if TYPE_CHECKING:
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
 
 EXTRA = "report"
 _MARKED = ("fail", "accepted", "not evaluated", "unreadable")
+WIDER = 2  # times as wide is a chart that is alone
+# Charts of a section, with more models than a chart shows fewer: each takes a tenth of a second, and all say the same.
+MOST_CHARTS, MOST_OF_MANY = 12, 6
+MOST_POINTS = 2_000  # values of the tables of the trend
 _PACKAGES = ("altair", "jinja2", "vl_convert")
 # The point marks of the series in the key, as SVG paths around the centre of the mark.
 _SIGNS = {
@@ -96,8 +102,22 @@ class View:
             for _, dash, shape in [style_of(number)]
         ]
 
-    def charts(self, name: str) -> list[dict[str, Any]]:
-        """The figures of a section, each with its SVG."""
+    def cards(self, metric: str) -> list[HeadlineRow]:
+        """The best model of ``metric``, by value, and the baseline."""
+        cells = [cell for cell in dict(self.headline)[metric] if cell is not None]
+        sign = -1 if self._directions.get(metric) is False else 1
+        known = [cell for cell in cells if cell.row.value is not None] or cells
+        best = max(known, key=lambda cell: sign * (cell.row.value or 0.0), default=None)
+        baseline = [cell for cell in cells if cell.row.model == self._data.baseline and cell is not best]
+        return ([] if best is None else [best]) + baseline
+
+    def shown(self, sections: Sequence[Any]) -> list[Any]:
+        """Those that are about a model of the charts."""
+        models = charted(self._data.models, self._data.baseline)
+        return [own for own in sections if own.model in models]
+
+    def charts(self, *names: str) -> list[dict[str, Any]]:
+        """The figures of the sections ``names``, each with its SVG; one alone has another, ``wide``, for wide pages."""
         from markupsafe import Markup
 
         from sparkrank.report.chart_forms import PALETTE, drawn_chart, svg_of
@@ -106,11 +126,21 @@ class View:
 
         colours = {colour: f"c{number}" for number, colour in enumerate(PALETTE)}
         charts = []
-        for number, figure in enumerate(figures(self._data, name), start=1):
-            ident = f"{name}-{number}"
-            svg = inline_svg(svg_of(drawn_chart(figure.chart)), ident, colours, f"{ident}-title {ident}-about")
-            # The library escaped the text when it wrote the SVG, which was parsed and rewritten since.
-            charts.append({"ident": ident, "title": figure.title, "about": figure.about, "svg": Markup(svg)})  # noqa: S704
+        most = MOST_CHARTS if len(self._data.models) <= MOST_SERIES else MOST_OF_MANY
+        every = [
+            (f"{name}-{at}", own) for name in names for at, own in enumerate(figures(self._data, name)[:most], start=1)
+        ]
+        for ident, figure in every:
+            told, frame = f"{ident}-title {ident}-about", figure.chart.frame
+            drawn = {"svg": figure.chart}
+            if len(every) == 1:
+                drawn["wide"] = replace(figure.chart, frame=replace(frame, width=WIDER * frame.width))
+            svgs = {
+                # The library escaped the text when it wrote the SVG, which was parsed and rewritten since.
+                key: Markup(inline_svg(svg_of(drawn_chart(chart)), f"{ident}-{key}", colours, told))  # noqa: S704
+                for key, chart in drawn.items()
+            }
+            charts.append({"ident": ident, "title": figure.title, "about": figure.about, **svgs})
         return charts
 
     @property
@@ -180,7 +210,7 @@ class View:
             own = [series for series in trend.series if series.metric == metric]
             points = [{point.day: point for point in series.points} for series in own]
             by_metric.append((metric, own, [(day, [of_day.get(day) for of_day in points]) for day in trend.days]))
-        return by_metric
+        return by_metric[: max(1, MOST_POINTS // max(1, len(trend.days) * len(self._data.models)))]
 
 
 @cache

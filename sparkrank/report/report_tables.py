@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from sparkrank.report.score_bins import BinsByRule
 
 _R = TypeVar("_R", bound=TableRow)
+Key: TypeAlias = "tuple[Any, ...]"
+Explain: TypeAlias = "Callable[[Sequence[str], Sequence[Key], str, Sequence[str]], dict[Key, str]]"
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,9 @@ class ReportTables:
     ``run`` is the row of ``runs``, or what an evaluation knows about itself. ``baseline`` and ``level`` are used if the
     tables do not record them. The fields from ``most_unpaired`` to ``warnings`` are those of the spec and the run:
     ``keys`` are the columns of a group, and ``subject`` is what the evaluation is about. ``bins`` are those of the
-    table ``blocks``. ``missing`` has the reason for each missing section.
+    table ``blocks``. ``missing`` has the reason for each missing section. ``conf`` is the file of the spec as commands
+    name it. ``explain`` gives the texts that explain groups, by their keys, from the columns of the key, keys, a metric
+    and models.
     """
 
     kind: ReportKind
@@ -69,6 +73,9 @@ class ReportTables:
     bins_missing: str | None = None
     groups: GroupTable | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
+    conf: str = "sparkrank.yaml"
+    shows_keys: bool = True
+    explain: Explain | None = None
 
     @cached_property
     def models(self) -> tuple[str, ...]:
@@ -147,8 +154,18 @@ def rows_of(table: pa.Table | None, kind: type[_R]) -> list[_R]:
     if table is None:
         return []
     names = [column.name for column in fields(kind) if column.name in table.column_names]  # type: ignore[arg-type]
-    rows = plain_texts(table.select(names)).to_pylist()
-    return [kind(**{name: defined(value) for name, value in row.items()}) for row in rows]
+    if not table.num_rows:
+        return []
+    columns = [_defined_column(column) for column in plain_texts(table.select(names)).columns]
+    return [kind(**dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
+
+
+def _defined_column(column: pa.ChunkedArray) -> list[Any]:
+    """The values of a column, None where one is null or NaN."""
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    values: list[Any] = column.to_pylist()
+    return values
 
 
 def by_cell(verdicts: Iterable[GateRow]) -> dict[tuple[str, str | None], tuple[GateRow, ...]]:

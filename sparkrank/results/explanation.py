@@ -30,6 +30,7 @@ class Explanation:
     keys: tuple[ExplainedKey, ...]
     lane: str
     lane_reason: str
+    about: str = ""
 
     def __iter__(self) -> Iterator[ExplainedMetric]:
         """Every metric of every model and group."""
@@ -42,7 +43,8 @@ class Explanation:
 
     def text(self, rows: int = MOST_ROWS, width: int | None = None) -> str:
         """The whole explanation as text: up to ``rows`` rows of a table, models side by side if ``width`` allows."""
-        return explanation_text(self.keys, rows, width)
+        text = explanation_text(self.keys, rows, width)
+        return f"{self.about}\n\n{text}" if self.about else text
 
     def to_dict(self) -> dict[str, Any]:
         """The whole explanation as plain values, for JSON."""

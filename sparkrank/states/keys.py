@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank.numeric.array_types import Floats, Ints
+from sparkrank.numeric.cached import cached
 from sparkrank.numeric.segments import run_starts
 from sparkrank.numeric.text_arrays import encoded_column
 
@@ -155,6 +156,15 @@ class KeyedSums:
     @cached_property
     def table(self) -> pa.Table:
         return self.rows if isinstance(self.rows, pa.Table) else self.rows.table(self.schema)
+
+    @cached
+    def subjects(self) -> list[Subject]:
+        """The subjects that have a row, each once."""
+        if not self.table.num_rows:  # old versions of Arrow take 0.9 GB to group nothing
+            return []
+        names = list(Subject._fields)
+        distinct = self.table.select(names).group_by(names, use_threads=False).aggregate([])
+        return [Subject(*row) for row in zip(*(distinct[name].to_pylist() for name in names), strict=True)]
 
     @property
     def nbytes(self) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -14,10 +13,11 @@ from numpy.typing import NDArray
 
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.cached import cached
-from sparkrank.numeric.exact_sums import LIMBS, exact_sums, sums_with_squares, whole_limbs
+from sparkrank.numeric.elementary import squared
+from sparkrank.numeric.exact_sums import LIMBS, UNITS, exact_sums, sums_with_squares, whole_limbs
 from sparkrank.numeric.segments import WHOLE, Segments
 from sparkrank.schemas.tables import MEAN_NUMBERS, schema_of
-from sparkrank.states.keys import KeyedRows, KeyedSums, SliceKey, StateKey
+from sparkrank.states.keys import KeyedRows, KeyedSums, SliceKey, StateKey, Subject
 
 MEAN_KEY = ("model", "slice", "slice_value", "metric")
 MEAN_COUNTS = ("n_groups", "n_undefined", "n_averaged", "n_rows")
@@ -25,9 +25,10 @@ MEAN_COUNTS = ("n_groups", "n_undefined", "n_averaged", "n_rows")
 MEAN_SUMS = ("w", "wv", "ww", "wwv", "wwvv")
 # If squared deviations are below this share of Σw²v², the differences in float64 have lost half of their digits.
 CANCELLED = 2.0**-26
+_ONE = int(1 / UNITS[-1])
 # How often the summands were rounded: v² once; with weights w²v² three times, and w²v, which counts twice, two times.
 # Squared deviations below that rounding error are meaningless, and may even have the wrong sign.
-ROUNDING, ROUNDINGS_OF_WEIGHTED = Fraction(1, 2**53), 7
+INVERSE_ROUNDING, ROUNDINGS_OF_WEIGHTED = 2**53, 7
 
 MEAN_SCHEMA = pa.schema([*((name, pa.string()) for name in MEAN_KEY), *schema_of(MEAN_NUMBERS)])
 
@@ -76,42 +77,73 @@ class MeanStates(KeyedSums):
         return cls(KeyedRows.of(rows, len(MEAN_SCHEMA) - len(MEAN_KEY)))
 
     @cached
-    def results(self) -> dict[StateKey, Mean]:
-        keys = zip(*(self.table[name].to_pylist() for name in MEAN_KEY), strict=True)
+    def columns(self) -> MeanColumns:
+        """The mean of each row of the table."""
         numbers = np.column_stack([self.table[name].to_numpy() for name in MEAN_SCHEMA.names[len(MEAN_KEY) :]])
-        # row by row: as Python objects all together would take gigabytes if slices have many values
-        return {StateKey(*key): _mean(row.tolist()) for key, row in zip(keys, numbers, strict=True)}
+        return MeanColumns.of(numbers.astype(np.float64))
+
+    @cached
+    def places(self) -> dict[tuple[str | None, ...], int]:
+        """The row of each key in the table."""
+        keys = zip(*(self.table[name].to_pylist() for name in MEAN_KEY), strict=True)
+        return {key: place for place, key in enumerate(keys)}
+
+    @cached
+    def of_subjects(self, subjects: tuple[Subject, ...], name: str) -> MeanColumns:
+        """The mean called ``name`` of each of the ``subjects``; :data:`NO_GROUPS` where it is missing."""
+        places = self.places()
+        rows = np.array([places.get((*subject, name), -1) for subject in subjects], np.int64)
+        return self.columns().at(rows)
+
+    @cached
+    def results(self) -> dict[StateKey, Mean]:
+        rows = zip(*(column.tolist() for column in self.columns()), strict=True)
+        return {StateKey(*key): Mean(*row) for key, row in zip(self.places(), rows, strict=True)}  # type: ignore[arg-type]
 
 
-def _mean(row: list[float]) -> Mean:
-    n_groups, n_undefined, n, n_rows = map(int, row[: len(MEAN_COUNTS)])
-    sums = [row[start : start + LIMBS] for start in range(len(MEAN_COUNTS), len(row), LIMBS)]
-    w, wv, ww, wwv, wwvv = map(math.fsum, sums)
-    value = wv / w if w else math.nan
-    squares = wwvv - 2 * value * wwv + value**2 * ww
-    if squares < CANCELLED * wwvv:
-        squares = _squared_deviations(sums, n)
-    effective = float(n) if w == ww == n else w * w / ww if ww else 0.0
-    return Mean(
-        value=value,
-        stderr=math.sqrt(squares * effective / (effective - 1)) / w if n > 1 and effective > 1 else math.nan,
-        n_groups=n_groups,
-        n_undefined=n_undefined,
-        n_rows=n_rows,
-        weight=w,
-        n_averaged=n,
-        n_effective=effective,
-        is_share=wwv == wwvv,  # each v² is v
-    )
+class MeanColumns(NamedTuple):
+    """Means as columns (n): the fields of :class:`Mean`."""
+
+    value: Floats
+    stderr: Floats
+    n_groups: Ints
+    n_undefined: Ints
+    n_rows: Ints
+    weight: Floats
+    n_averaged: Ints
+    n_effective: Floats
+    is_share: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, numbers: Floats) -> MeanColumns:
+        """From :data:`MEAN_COUNTS` and the limbs of :data:`MEAN_SUMS` (n, 34)."""
+        n_groups, n_undefined, n, n_rows = numbers[:, : len(MEAN_COUNTS)].astype(np.int64).T
+        limbs = numbers[:, len(MEAN_COUNTS) :].reshape(-1, len(MEAN_SUMS), LIMBS)
+        w, wv, ww, wwv, wwvv = (np.array([*map(math.fsum, own.tolist())], np.float64) for own in limbs.swapaxes(0, 1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = np.where(w != 0, wv / w, np.nan)
+            squares = wwvv - 2 * value * wwv + squared(value) * ww
+            for place in np.flatnonzero(squares < CANCELLED * wwvv).tolist():
+                squares[place] = _squared_deviations(limbs[place].tolist(), int(n[place]))
+            effective = np.where((w == ww) & (ww == n), n, np.where(ww != 0, w * w / ww, 0.0))
+            has_error = (n > 1) & (effective > 1)
+            stderr = np.sqrt(squares * effective / (effective - 1)) / w
+        stderr[~has_error] = np.nan
+        return cls(value, stderr, n_groups, n_undefined, n_rows, w, n, effective, wwv == wwvv)  # each v² is v
+
+    def at(self, rows: Ints) -> MeanColumns:
+        """The means of ``rows``; :data:`NO_GROUPS` where a row is -1."""
+        missing = (getattr(NO_GROUPS, name) for name in self._fields)
+        return MeanColumns(*(np.append(own, none)[rows] for own, none in zip(self, missing, strict=True)))
 
 
 def _squared_deviations(sums: Sequence[Sequence[float]], n: int) -> float:
     """Σw²(v - mean)² over n groups from the limbs of :data:`MEAN_SUMS`, computed without further rounding."""
-    w, wv, ww, wwv, wwvv = (sum(map(Fraction, limbs), Fraction()) for limbs in sums)
-    mean = wv / w
-    squares = wwvv - 2 * mean * wwv + mean**2 * ww
-    roundings = 1 if w == ww == n else ROUNDINGS_OF_WEIGHTED
-    return float(squares) if squares >= roundings * ROUNDING * wwvv else 0.0
+    # whole numbers of the finest unit, with which Python computes far faster than with fractions
+    w, wv, ww, wwv, wwvv = (sum(int(limb / UNITS[-1]) for limb in limbs) for limbs in sums)
+    squares = wwvv * w * w - 2 * wv * wwv * w + wv * wv * ww
+    roundings = 1 if w == ww == n * _ONE else ROUNDINGS_OF_WEIGHTED
+    return squares / (w * w * _ONE) if squares * INVERSE_ROUNDING >= roundings * wwvv * w * w else 0.0
 
 
 class ValueSums(NamedTuple):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.exact_sums import LIMBS, carried
@@ -115,6 +116,15 @@ class FilledSums:
         numbers[part[:, np.newaxis], column] = self.numbers[of_name, inside].T
         return numbers
 
+    def of_values(self, name: str, values: int) -> Floats:
+        """The numbers (values, columns) of ``name`` in the first part, for all values of the slice."""
+        first, columns = self.names.index(name) * self.columns, self.columns
+        of_name = slice(*np.searchsorted(self.used, (first, first + columns)))
+        numbers = np.zeros((values, columns))
+        value, part = np.divmod(self.cells, self.parts)
+        numbers[np.ix_(value[part == 0], self.used[of_name] - first)] = self.numbers[of_name][:, part == 0].T
+        return numbers
+
     def dense(self, cells: Ints) -> Floats:
         """The numbers (n, names, columns) in ``cells`` (n), which include all cells of this object."""
         numbers = np.zeros((len(cells), len(self.names) * self.columns))
@@ -181,6 +191,25 @@ class PartSums:
             return None
         place = sliced_sums.place_of_value.get(subject.slice_value)
         return None if place is None else sliced_sums.by_model[subject.model].at(place, str(name))
+
+    def of_each(self, subjects: Sequence[Subject], name: object) -> tuple[NDArray[np.bool_], Floats]:
+        """Which of the ``subjects`` (n) have :meth:`of`, and its numbers (n, columns) in the first part."""
+        there, numbers = np.zeros(len(subjects), bool), np.zeros((len(subjects), 0))
+        by_sums: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
+        for place, (model, slice_, value) in enumerate(subjects):
+            sliced = self.by_slice.get(slice_)
+            if sliced is not None and model in sliced.by_model and value in sliced.place_of_value:
+                places, values = by_sums.setdefault((slice_, model), ([], []))
+                places.append(place)
+                values.append(sliced.place_of_value[value])
+        for (slice_, model), (places, values) in by_sums.items():
+            sums = self.by_slice[slice_].by_model[model]
+            if str(name) in sums.names:
+                if not numbers.shape[1]:
+                    numbers = np.zeros((len(subjects), sums.columns))
+                there[places] = True
+                numbers[places] = sums.of_values(str(name), len(self.by_slice[slice_].values))[values]
+        return there, numbers
 
     def rows(self, numbers: pa.Schema) -> pa.Table:
         """A row with the ``numbers`` of every name for every value and part that has any, and for each value."""

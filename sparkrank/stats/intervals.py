@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparkrank.base.errors import SpecError, quote
 from sparkrank.numeric.array_types import Floats, Ints
+from sparkrank.numeric.elementary import squared
 
 
 class Interval(NamedTuple):
@@ -33,6 +35,46 @@ class Interval(NamedTuple):
         if self.low is None or self.high is None:
             return self
         return self._replace(low=max(self.low, min(ends[0], self.high)), high=min(self.high, max(ends[1], self.low)))
+
+
+class Intervals(NamedTuple):
+    """Intervals as columns (n): the fields of :class:`Interval`, with NaN where a number is None."""
+
+    stderr: Floats
+    low: Floats
+    high: Floats
+    method: NDArray[np.object_]
+    degrees: Floats
+
+    @classmethod
+    def of(cls, intervals: Sequence[Interval]) -> Intervals:
+        stderr, low, high, method, degrees = (list(column) for column in zip(*intervals, strict=True))
+        numbers = (np.array(column, np.float64) for column in (stderr, low, high, degrees))
+        stderrs, lows, highs, all_degrees = numbers
+        return cls(stderrs, lows, highs, np.array(method, object), all_degrees)
+
+    @classmethod
+    def filled(cls, why: NDArray[np.object_], where: NDArray[np.bool_], method: str, *numbers: Floats) -> Intervals:
+        """The ``numbers`` (stderr, low, high and degrees) ``where`` there is an interval; elsewhere ``why`` not."""
+        columns = np.full((len(numbers), len(where)), np.nan)
+        columns[:, where] = numbers
+        why[where] = method
+        stderr, low, high, degrees = columns
+        return cls(stderr, low, high, why, degrees)
+
+    def put(self, where: Ints, others: Intervals) -> None:
+        """Replace the intervals ``where`` (m) by ``others`` (m), in place."""
+        for column, other in zip(self, others, strict=True):
+            column[where] = other
+
+    def one(self) -> Interval:
+        """The first interval."""
+        stderr, low, high, method, degrees = (column[0] for column in self)
+        return Interval(_known(stderr), _known(low), _known(high), method, _known(degrees))
+
+
+def _known(number: float) -> float | None:
+    return None if math.isnan(number) else float(number)
 
 
 # In scipy 1.11 quantiles of Student's t are off by up to 1e-8; in newer versions they are within _EXACT of their share.
@@ -70,13 +112,21 @@ def t_interval(
     >>> t_interval(2.0, 0.0, 2) == t_interval(2.0, 0.5, 0) == TOO_FEW
     True
     """
-    if not math.isfinite(value):
-        return NONE
-    if not _varies(value, stderr, degrees):
-        return TOO_FEW
-    half = t_quantile(float(degrees), 0.5 + level / 2) * stderr
-    interval = Interval(float(stderr), float(value - half), float(value + half), method, float(degrees))
-    return interval.within((min(ends[0], value), max(ends[1], value)))  # rounding may move a value beyond the ends
+    own, error, df = _columns(value, stderr, degrees)
+    return t_intervals(own, error, df, level, method, ends).one()
+
+
+def t_intervals(
+    value: Floats, stderr: Floats, degrees: Floats, level: float, method: str = "t", ends: tuple[float, float] = NO_ENDS
+) -> Intervals:
+    """:func:`t_interval` of each of many values (n)."""
+    varies = np.isfinite(value) & _vary(value, stderr, degrees)
+    own, error, df = value[varies], stderr[varies], degrees[varies]
+    half = t_quantiles(df, 0.5 + level / 2) * error
+    low, high = own - half, own + half
+    lowest, highest = lesser(ends[0], own), greater(ends[1], own)  # rounding may move a value beyond the ends
+    cut = greater(low, lesser(lowest, high)), lesser(high, greater(highest, low))
+    return Intervals.filled(_why(value), varies, method, error, *cut, df)
 
 
 def logit_interval(value: float, stderr: float, degrees: float, level: float = 0.95) -> Interval:
@@ -86,13 +136,19 @@ def logit_interval(value: float, stderr: float, degrees: float, level: float = 0
     :func:`t_interval`; :data:`TOO_FEW` also if ``value`` is at a bound. Pepe: The Statistical Evaluation of Medical
     Tests for Classification and Prediction, 2003, section 5.2.
     """
-    if not math.isfinite(value):
-        return NONE
-    if not 0 < value < 1 or not _varies(value, stderr, degrees):
-        return TOO_FEW
-    middle, half = _logit(value), t_quantile(float(degrees), 0.5 + level / 2) * stderr / (value * (1 - value))
-    low, high = (1 / (1 + math.exp(min(-end, 700.0))) for end in (middle - half, middle + half))
-    return Interval(float(stderr), low, high, "logit", float(degrees))
+    own, error, df = _columns(value, stderr, degrees)
+    return logit_intervals(own, error, df, level).one()
+
+
+def logit_intervals(value: Floats, stderr: Floats, degrees: Floats, level: float) -> Intervals:
+    """:func:`logit_interval` of each of many values (n)."""
+    varies = (value > 0) & (value < 1) & _vary(value, stderr, degrees)
+    own, error, df = value[varies], stderr[varies], degrees[varies]
+    middle = np.array([*map(_logit, own.tolist())], np.float64)
+    half = t_quantiles(df, 0.5 + level / 2) * error / (own * (1 - own))
+    down, up = (lesser(-end, 700.0).tolist() for end in (middle - half, middle + half))
+    low, high = (1 / (1 + np.array([*map(math.exp, end)], np.float64)) for end in (down, up))
+    return Intervals.filled(_why(value), varies, "logit", error, low, high, df)
 
 
 def wilson_interval(
@@ -122,19 +178,28 @@ def wilson_interval(
     >>> round(interval.low, 4), round(interval.high, 4)
     (0.4902, 0.9433)
     """
+    effective = math.nan if n_effective is None else n_effective
+    own, error, df, number = _columns(value, stderr, degrees, effective)
+    return wilson_intervals(own, error, df, number, level).one()
+
+
+def wilson_intervals(value: Floats, stderr: Floats, degrees: Floats, n_effective: Floats, level: float) -> Intervals:
+    """:func:`wilson_interval` of each of many values (n); ``n_effective`` is NaN where it is unknown."""
     from scipy.special import ndtri, stdtr
 
-    if not math.isfinite(value):
-        return NONE
-    trials = _trials(value, stderr, degrees, n_effective)
-    if trials is None:
-        return TOO_FEW
-    n, df = trials
-    z = -float(ndtri(stdtr(n - 1, t_quantile(df, (1 - level) / 2))))
-    middle, spread = value + z * z / (2 * n), z * math.sqrt(value * (1 - value) / n + z * z / (4 * n * n))
+    inside, at_bound = (value > 0) & (value < 1), (value == 0) | (value == 1)
+    varies = inside & _vary(value, stderr, degrees)
+    trials, df = n_effective.copy(), n_effective - 1
+    trials[varies] = 1 + value[varies] * (1 - value[varies]) / squared(stderr[varies])
+    df[varies] = lesser(degrees[varies], trials[varies] - 1)
+    known = (varies | at_bound) & (trials >= LEAST_GROUPS)
+    own, n, df = value[known], trials[known], df[known]
+    z = -ndtri(stdtr(n - 1, t_quantiles(df, (1 - level) / 2)))
+    middle, spread = own + z * z / (2 * n), z * np.sqrt(own * (1 - own) / n + z * z / (4 * n * n))
     low, high = ((middle + end) / (1 + z * z / n) for end in (-spread, spread))
-    low, high = 0.0 if value == 0 else max(low, 0.0), 1.0 if value == 1 else min(high, 1.0)
-    return Interval(float(stderr) if 0 < value < 1 else None, low, high, "wilson", float(df))
+    low, high = np.where(own == 0, 0.0, greater(low, 0.0)), np.where(own == 1, 1.0, lesser(high, 1.0))
+    error = np.where(inside[known], stderr[known], np.nan)
+    return Intervals.filled(_why(value), known, "wilson", error, low, high, df)
 
 
 def tail(
@@ -175,6 +240,33 @@ def _score_tail(value: float, bound: float, n: float, degrees: float) -> float:
     z = (value - bound) / math.sqrt(bound * (1 - bound) / n)
     below = float(stdtr(degrees, stdtrit(n - 1, ndtr(-abs(z)))))
     return below if z < 0 else 1 - below
+
+
+def greater(one: Floats | float, other: Floats | float) -> Floats:
+    """The greater of two numbers, the first of equal ones, as Python's ``max``: a zero keeps its sign."""
+    return np.where(np.less(one, other), other, one)
+
+
+def lesser(one: Floats | float, other: Floats | float) -> Floats:
+    """The lesser of two numbers, the first of equal ones, as Python's ``min``."""
+    return np.where(np.less(other, one), other, one)
+
+
+def _columns(*numbers: float) -> tuple[Floats, ...]:
+    return tuple(np.array([number], np.float64) for number in numbers)
+
+
+def _why(value: Floats) -> NDArray[np.object_]:
+    """The reason for each value why it has no interval: none if it is not finite, else that data are too few."""
+    why = np.full(len(value), None, object)
+    why[np.isfinite(value)] = WHY_TOO_FEW
+    return why
+
+
+def _vary(value: Floats, stderr: Floats, degrees: Floats) -> NDArray[np.bool_]:
+    """:func:`_varies` of many values."""
+    varies: NDArray[np.bool_] = np.isfinite(stderr) & (stderr > NOISE * np.abs(value)) & (degrees >= 1)
+    return varies
 
 
 def _varies(value: float, stderr: float, degrees: float) -> bool:
@@ -311,19 +403,30 @@ def order_statistics(
     >>> order_statistics([0.0, 1.0], [3, 2], 0.5) is None
     True
     """
-    from scipy.stats import binom
-
     upto = np.cumsum(np.asarray(counts, np.int64))
     n = int(upto[-1]) if len(upto) else 0
     if n == 0 or not 0 < quantile < 1:
         return None
     tail = (1 - level) / 2
-    lowest = int(binom.ppf(tail, n, quantile))
-    highest = n + 1 - int(binom.ppf(tail, n, 1 - quantile))  # by symmetry
+    lowest = _rank(tail, n, quantile)
+    highest = n + 1 - _rank(tail, n, 1 - quantile)  # by symmetry
     if lowest < 1 or highest > n:
         return None
     ends = np.asarray(values, np.float64)[np.searchsorted(upto, [lowest, highest])]
     return float(ends[0]), float(ends[1])
+
+
+@lru_cache(maxsize=4096)  # scipy's way to it takes a millisecond, and slices share their sizes
+def _rank(share: float, n: int, quantile: float) -> int:
+    from scipy.stats import binom
+
+    return int(binom.ppf(share, n, quantile))
+
+
+def t_quantiles(degrees: Floats, share: float) -> Floats:
+    """:func:`t_quantile` of each of many ``degrees`` (n)."""
+    distinct, place = np.unique(degrees, return_inverse=True)
+    return np.array([t_quantile(each, share) for each in distinct.tolist()], np.float64)[place]
 
 
 @lru_cache(maxsize=4096)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sparkrank.stats.intervals import LEAST_GROUPS, TOO_FEW, t_interval
+import numpy as np
+from numpy.typing import NDArray
+
+from sparkrank.numeric.array_types import Floats, Ints
+from sparkrank.stats.intervals import LEAST_GROUPS, TOO_FEW, greater, lesser, t_intervals
 
 # Each square of Σd² was rounded once. Squared deviations below that rounding error mean nothing.
-ROUNDING = Fraction(1, 2**53)
+ROUNDING = 2**53  # its inverse
 
 
 class Difference(NamedTuple):
@@ -36,6 +41,41 @@ class Difference(NamedTuple):
     def holding_0(self, low: float, high: float, level: float) -> tuple[float, float]:
         """The ends of an interval, extended to 0 if no difference of this number of pairs could exclude 0."""
         return (low, high) if self.finds(level) else (min(low, 0.0), max(high, 0.0))
+
+
+class Differences(NamedTuple):
+    """Differences and their tests as columns (n): the fields of :class:`Difference`, with NaN where one is None."""
+
+    difference: Floats
+    stderr: Floats
+    p: Floats
+    low: Floats
+    high: Floats
+    degrees: Floats
+    method: NDArray[np.object_]
+    least_p: Floats
+
+    @classmethod
+    def untested(cls, difference: Floats, method: str | None = None) -> Differences:
+        stderr, p, low, high, degrees = np.full((5, len(difference)), np.nan)
+        least = np.zeros(len(difference))
+        return cls(difference, stderr, p, low, high, degrees, np.full(len(difference), method, object), least)
+
+    def put(self, where: Ints, others: Iterable[Any]) -> None:
+        """Replace the tests ``where`` (m) by the columns ``others`` (m), in place."""
+        for column, other in zip(self, others, strict=True):
+            column[where] = other
+
+    def holding_0(self, low: Floats, high: Floats, level: float) -> tuple[Floats, Floats]:
+        """:meth:`Difference.holding_0` for each of the tests."""
+        finds = self.least_p < 1 - level
+        return np.where(finds, low, lesser(low, 0.0)), np.where(finds, high, greater(high, 0.0))
+
+    def one(self) -> Difference:
+        """The first test."""
+        numbers = (None if math.isnan(column[0]) else float(column[0]) for column in (*self[:6], self.least_p))
+        *known, least = numbers
+        return Difference._make([*known, self.method[0], least or 0.0])
 
 
 def t_test(
@@ -72,22 +112,31 @@ def t_test(
     >>> t_test(0.0, 0.0, 63)
     Difference(difference=0.0, stderr=None, p=None, low=None, high=None, degrees=None, method='too few', least_p=0.0)
     """
+    own, error, df, several = (np.array([number], np.float64) for number in (difference, stderr, degrees, moving))
+    return t_tests(own, error, df, several, level, method).one()
+
+
+def t_tests(
+    difference: Floats, stderr: Floats, degrees: Floats, moving: Floats, level: float, method: str = "paired t"
+) -> Differences:
+    """:func:`t_test` of each of many differences (n)."""
     from scipy.special import stdtr
 
-    if not math.isfinite(difference):
-        return Difference(None)
-    interval = t_interval(difference, stderr, degrees, level, method)
-    if interval.method != method or not stderr or moving < LEAST_GROUPS:
-        return Difference(float(difference), method=TOO_FEW.method)
-    least = 2.0 ** (1 - moving)
-    p = max(float(2 * stdtr(degrees, -abs(difference / stderr))), least)
-    tested = Difference(
-        float(difference), float(stderr), p, interval.low, interval.high, float(degrees), method, least_p=least
+    intervals = t_intervals(difference, stderr, degrees, level, method)
+    known = np.isfinite(difference)
+    tested = known & (intervals.method == method) & (stderr != 0) & (moving >= LEAST_GROUPS)
+    least = np.ldexp(1.0, np.clip(1 - moving, -1100, 0).astype(np.int64))  # 2^-1100 is 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = greater(2 * stdtr(degrees, -np.abs(difference / stderr)), least)
+    tests = Differences(
+        np.where(known, difference, np.nan), stderr, p, *intervals[1:3], degrees, intervals.method, least
     )
-    if tested.low is None or tested.high is None:
-        return tested
-    low, high = tested.holding_0(tested.low, tested.high, level)
-    return tested._replace(low=low, high=high)
+    ends = tests.holding_0(intervals.low, intervals.high, level)
+    columns = (stderr, p, *ends, degrees)
+    numbers = (np.where(tested, column, np.nan) for column in columns)
+    why = np.full(len(known), None, object)
+    why[known], why[tested] = TOO_FEW.method, method
+    return Differences._make([tests.difference, *numbers, why, np.where(tested, least, 0.0)])
 
 
 def paired_t(
@@ -111,11 +160,29 @@ def paired_t(
     >>> paired_t(5, 0.0, 0.0).method
     'too few'
     """
-    if n == 0:
-        return t_test(math.nan, math.nan, 0, level)
-    total, squares = Fraction(sum_d), Fraction(sum_dd)
-    centred = squares - total * total / n
-    if centred < ROUNDING * squares:
-        centred = Fraction()
-    stderr = math.sqrt(centred / (n * (n - 1))) if n > 1 else math.nan
-    return t_test(float(total / n), stderr, n - 1, level, moving=n if moving is None else moving)
+    sums = (np.array([Fraction(total)], object) for total in (sum_d, sum_dd))
+    total, squares = sums
+    return paired_ts(
+        np.array([n]), total, squares, np.array([n if moving is None else moving], np.float64), level
+    ).one()
+
+
+def paired_ts(
+    n: Ints, sum_d: NDArray[np.object_], sum_dd: NDArray[np.object_], moving: Floats, level: float, scale: int = 1
+) -> Differences:
+    """:func:`paired_t` of many pairs of models, each with ``n`` groups.
+
+    The sums are fractions, or whole numbers of units of which ``scale`` are 1; Python divides either without rounding
+    before the last bit.
+    """
+    difference, stderr = np.full((2, len(n)), np.nan)
+    several = np.flatnonzero(n > 1)
+    for places in (np.flatnonzero(n == 1), several):
+        difference[places] = (sum_d[places] / (n[places].astype(object) * scale)).astype(np.float64)
+    count, total = n[several].astype(object), sum_d[several]
+    squares = count * sum_dd[several] * scale
+    centred = squares - total * total  # n · Σ(d - mean)², in squares of units
+    centred[(centred * ROUNDING < squares).astype(bool)] = 0
+    variance = centred / (count * count * (count - 1) * scale**2)
+    stderr[several] = np.sqrt(variance.astype(np.float64))
+    return t_tests(difference, stderr, (n - 1).astype(np.float64), moving, level)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 
-from sparkrank.stats.intervals import t_quantile
+import numpy as np
+
+from sparkrank.numeric.array_types import Floats
+from sparkrank.stats.intervals import t_quantile, t_quantiles
 
 
 def smallest_detectable(
@@ -33,3 +36,12 @@ def smallest_detectable(
         return None
     seen, missed = (t_quantile(float(degrees), share) for share in (0.5 + level / 2, power))
     return (seen + missed) * stderr if half is None else half + missed * stderr
+
+
+def smallest_detectables(stderr: Floats, degrees: Floats, level: float, power: float = 0.8) -> Floats:
+    """:func:`smallest_detectable` of each of many tests (n), NaN where there is none."""
+    known = np.isfinite(stderr) & (degrees >= 1)
+    smallest = np.full(len(stderr), np.nan)
+    seen, missed = (t_quantiles(degrees[known], share) for share in (0.5 + level / 2, power))
+    smallest[known] = (seen + missed) * stderr[known]
+    return smallest

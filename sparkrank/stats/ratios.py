@@ -7,9 +7,14 @@ the two values and of the difference, if all three are computed in the same way.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from sparkrank.stats.intervals import t_quantile
+import numpy as np
+
+from sparkrank.numeric.array_types import Floats
+from sparkrank.numeric.elementary import squared
+from sparkrank.stats.intervals import greater, t_quantiles
 
 
 class StandardErrors(NamedTuple):
@@ -44,18 +49,35 @@ def fieller(
     >>> fieller(0.01, 0.005, StandardErrors(0.004, 0.004, 0.004), 5) is None
     True
     """
-    if not (all(map(math.isfinite, (difference, baseline, *errors))) and degrees >= 1):
-        return None
-    quantile = t_quantile(float(degrees), 0.5 + level / 2) ** 2
-    size = abs(baseline)
+    columns = (np.array([number], np.float64) for number in (difference, baseline, *errors, degrees))
+    own, of_baseline, *of_errors, df = columns
+    low, high = fiellers(own, of_baseline, of_errors, df, level)
+    return None if math.isnan(low[0]) else (float(low[0]), float(high[0]))
+
+
+def fiellers(
+    difference: Floats, baseline: Floats, errors: Sequence[Floats], degrees: Floats, level: float
+) -> tuple[Floats, Floats]:
+    """:func:`fieller` of each of many differences (n): both ends, NaN where there are none.
+
+    ``errors`` are the three columns of :class:`StandardErrors`.
+    """
+    low, high = np.full((2, len(difference)), np.nan)
+    known = np.isfinite([difference, baseline, *errors]).all(axis=0) & (degrees >= 1)
+    own, of_baseline, df = difference[known], baseline[known], degrees[known]
+    of_difference, of_both, of_candidate = (squared(error[known]) for error in errors)
+    quantile, size = squared(t_quantiles(df, 0.5 + level / 2)), np.abs(of_baseline)
+    covariance = (of_candidate - of_both - of_difference) / 2
     # the coefficients a of r², -2 b of r, and c, of (difference - r·|baseline|)² less t² times its variance
-    a = size**2 - quantile * errors.baseline**2
-    b = difference * size - quantile * math.copysign(1.0, baseline) * errors.covariance
-    c = difference**2 - quantile * errors.difference**2
-    if not a > 0:
-        return None
-    half = math.sqrt(max(b * b - a * c, 0.0))
-    return (b - half) / a, (b + half) / a
+    a = squared(size) - quantile * of_both
+    b = own * size - quantile * np.copysign(1.0, of_baseline) * covariance
+    c = squared(own) - quantile * of_difference
+    excludes_0 = a > 0
+    a, b, c = a[excludes_0], b[excludes_0], c[excludes_0]
+    half = np.sqrt(greater(b * b - a * c, 0.0))
+    places = np.flatnonzero(known)[excludes_0]
+    low[places], high[places] = (b - half) / a, (b + half) / a
+    return low, high
 
 
 def margin_stderr(share: float, baseline: float, errors: StandardErrors) -> float:

@@ -44,20 +44,22 @@ def comparison_lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> 
 def stored_comparisons_text(table: pa.Table) -> str:
     """The table ``comparisons`` of a day or window: each candidate on the whole day, then in slices that differ."""
     parts = []
-    for candidate, baseline in dict.fromkeys(zip(*(table[name].to_pylist() for name in SIDES), strict=True)):
-        rows = table.filter(pc.equal(table["candidate"], candidate)).to_pylist()
-        whole = [row for row in rows if row["slice"] == ALL]
+    pairs = table.select(SIDES).group_by(list(SIDES), use_threads=False).aggregate([]).to_pylist()
+    for candidate, baseline in (pair.values() for pair in pairs):
+        own = table.filter(pc.equal(table["candidate"], candidate))
+        is_whole = pc.equal(own["slice"], ALL)
+        whole = own.filter(is_whole).to_pylist()
+        is_sure = pc.and_not(pc.fill_null(pc.less(own["p_adjusted"], SURE), False), is_whole)
         parts.append(f"{escape(candidate)} against {escape(baseline)}\n\n{comparisons_text(whole)}")
         by_value: dict[tuple[str, str | None], list[dict[str, Any]]] = {}
-        for row in rows:
-            if row["slice"] != ALL and row["p_adjusted"] is not None and row["p_adjusted"] < SURE:
-                by_value.setdefault((row["slice"], row["slice_value"]), []).append(row)
+        for row in own.filter(is_sure).to_pylist():
+            by_value.setdefault((row["slice"], row["slice_value"]), []).append(row)
         for (name, value), sure in by_value.items():
             head = f"{escape(candidate)} where {escape(name)} is {escape(shown_value(value, name))}"
             parts.append(f"{head}\n\n{comparisons_text(sure)}")
-        others = len(rows) - len(whole) - sum(map(len, by_value.values()))
+        others = own.num_rows - len(whole) - sum(map(len, by_value.values()))
         if others:
-            few = sum(row["slice"] != ALL and row["interval"] == TOO_FEW.method for row in rows)
+            few = pc.sum(pc.and_not(pc.fill_null(pc.equal(own["interval"], TOO_FEW.method), False), is_whole)).as_py()
             also = f", {few:,} of them for too few groups" if few else ""
             parts.append(
                 f"{others:,} comparisons of slices show no clear difference (adjusted p of {SURE:g} or more){also}"

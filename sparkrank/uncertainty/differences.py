@@ -6,199 +6,217 @@ of the groups: a group is in the same part on all days and for all models, so wh
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparkrank.metrics import Metric
-from sparkrank.metrics.merged import Merged, MetricRow, SubjectStates, WithoutParts
-from sparkrank.numeric.array_types import Floats
-from sparkrank.numeric.exact_sums import LIMBS
-from sparkrank.states.keys import Subject
-from sparkrank.states.means import NO_GROUPS
+from sparkrank.metrics.merged import SubjectStates
+from sparkrank.numeric.array_types import Floats, Ints
+from sparkrank.numeric.exact_sums import UNIT_ARRAY, UNITS
 from sparkrank.states.part_states import PAIR_COUNTS
-from sparkrank.stats.intervals import LEAST_GROUPS, NOISE, OFF, jackknife, jackknife_degrees
-from sparkrank.stats.paired import Difference, paired_t, t_test
-from sparkrank.stats.power import smallest_detectable
-from sparkrank.stats.ratios import StandardErrors, fieller
-from sparkrank.uncertainty.unsmooth_metrics import Tested, percentile_test, ratio_errors, swapped_test
+from sparkrank.stats.intervals import LEAST_GROUPS, NOISE, OFF, jackknife, jackknife_degrees, lesser
+from sparkrank.stats.paired import Differences, paired_ts, t_tests
+from sparkrank.stats.power import smallest_detectables
+from sparkrank.stats.ratios import fiellers
+from sparkrank.uncertainty.samples import Sample, Samples, padded
+from sparkrank.uncertainty.unsmooth_metrics import Tested, percentile_test, swapped_test
 
-_Number = TypeVar("_Number", int, float)
 JACKKNIFE = "jackknife"
 # Relative to the values: the rounding error up to which a part counts as one without a difference.
 ROUNDED = 1e-10
-
-
-@dataclass(frozen=True)
-class Sample:
-    """A model on one value of a slice, in the merged states of a day or a window.
-
-    ``has_parts``: the plan has states of parts for it. ``clustered``: the same group may occur on several days.
-    """
-
-    merged: Merged
-    subject: Subject
-    has_parts: bool = True
-    clustered: bool = False
-
-    @property
-    def side(self) -> SubjectStates:
-        return SubjectStates(self.merged, self.subject)
-
-    def row(self, metric: Metric) -> MetricRow:
-        return self.merged.row(self.subject, metric)
-
-    def groups(self, row: MetricRow) -> int | None:
-        """The number of groups behind ``row``; None if rows have no group, or groups were not counted."""
-        sizes = self.merged.sizes_of_parts(self.subject) if row.n_groups is None else None
-        return row.n_groups if sizes is None else int(sizes.sum())
-
-    def stderr_of_mean(self, metric: Metric) -> float:
-        """The standard error of a mean of independent groups of equal weight."""
-        return self.merged.means.get(self.subject.state(metric), NO_GROUPS).stderr
-
-    def n_effective(self, metric: Metric) -> float | None:
-        return self.merged.n_effective(self.subject, metric, clustered=self.clustered)
-
-    def without_parts(self, metric: Metric) -> WithoutParts | None:
-        """The values of ``metric`` without each part of the groups; None if it has none."""
-        return self.merged.without_parts(self.subject, metric) if self.has_parts else None
+_FINEST = UNITS[-1]
+_Columns: TypeAlias = dict[str, NDArray[Any]]
 
 
 class PairSums(NamedTuple):
-    """The numbers of groups of a pair of models by the sign of their difference d, and the sums of d and d squared."""
+    """The numbers (n) of groups of pairs of models by the sign of their difference d, and the sums of d and d squared.
 
-    n_pairs: int
-    n_above: int
-    n_equal: int
-    n_below: int
-    n_unpaired: int
-    d: Fraction
-    dd: Fraction
+    ``there`` says for which of the n pairs the states have them. The sums are whole numbers of the finest unit.
+    """
+
+    there: NDArray[np.bool_]
+    n_pairs: Ints
+    n_above: Ints
+    n_equal: Ints
+    n_below: Ints
+    n_unpaired: Ints
+    d: NDArray[np.object_]
+    dd: NDArray[np.object_]
 
     @classmethod
-    def of(cls, numbers: Floats) -> PairSums:
-        """Read the sums from ``numbers``, the single part that the states of pairs have."""
-        counts, limbs = numbers[: len(PAIR_COUNTS)], numbers[len(PAIR_COUNTS) :].reshape(2, LIMBS).tolist()
-        return cls(*map(int, counts), *(sum(map(Fraction, limbs_of_sum), Fraction()) for limbs_of_sum in limbs))  # type: ignore[arg-type]
+    def of(cls, there: NDArray[np.bool_], numbers: Floats) -> PairSums:
+        """Read the sums from ``numbers`` (n, 17), the single part that the states of pairs have."""
+        counts = numbers[:, : len(PAIR_COUNTS)].astype(np.int64)
+        limbs = numbers[:, len(PAIR_COUNTS) :].reshape(len(numbers), 2, len(UNITS)) / UNIT_ARRAY  # whole numbers
+        sums = np.zeros(limbs.shape[:2], object)
+        for place, unit in enumerate(UNITS):
+            if limbs[:, :, place].any():
+                sums += limbs[:, :, place].astype(np.int64).astype(object) * int(unit / _FINEST)
+        return cls._make([there, *counts.T, *sums.T])
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Two values, the ``test`` of their difference, and the number of groups of the side with fewer."""
+    """Values of candidates and of baselines (n), the ``test`` of each difference, and the numbers of groups.
 
-    candidate: MetricRow
-    baseline: MetricRow
-    n_groups: int | None
-    n_effective: float | None
-    test: Difference
-    errors: StandardErrors | None = None
+    The number of groups is that of the side with fewer. ``errors`` (3, n) are those of
+    :class:`~sparkrank.stats.ratios.StandardErrors`.
+    """
 
-    @property
-    def difference(self) -> float:
-        return self.candidate.value - self.baseline.value
+    difference: Floats
+    baseline: Floats
+    n_groups: Floats
+    n_effective: Floats
+    test: Differences
+    errors: Floats
 
-    def columns(self, level: float) -> dict[str, Any]:
-        """The numbers of a row of ``comparisons``."""
-        test, size, detectable = self.test, abs(self.baseline.value), None
-        if test.finds(level):
-            detectable = smallest_detectable(test.stderr, test.degrees or 0, level)
-        relative = self.difference / size if size and not math.isnan(self.difference) else None
-        ends = None
-        if self.errors is not None and test.degrees is not None and relative is not None:
-            ends = fieller(self.difference, self.baseline.value, self.errors, test.degrees, level)
-        if ends is not None and relative is not None:
-            has_width = ends[1] - ends[0] > NOISE * abs(relative)
-            ends = test.holding_0(*ends, level) if has_width else None
+    def columns(self, level: float) -> _Columns:
+        """The numbers of rows of ``comparisons``."""
+        test, size = self.test, np.abs(self.baseline)
+        relative = np.full(len(size), np.nan)
+        np.divide(self.difference, size, out=relative, where=size > 0)
+        detectable = smallest_detectables(test.stderr, test.degrees, level)
+        low, high = fiellers(self.difference, self.baseline, [*self.errors], test.degrees, level)
+        has_width = high - low > NOISE * np.abs(relative)
+        ends = (np.where(has_width, end, np.nan) for end in test.holding_0(low, high, level))
+        relative_low, relative_high = ends
         return {
             "difference": self.difference,
             "relative": relative,
-            "relative_low": ends and ends[0],
-            "relative_high": ends and ends[1],
+            "relative_low": relative_low,
+            "relative_high": relative_high,
             "stderr": test.stderr,
             "ci_low": test.low,
             "ci_high": test.high,
             "interval": test.method,
             "degrees": test.degrees,
             "p": test.p,
-            "smallest_detectable": detectable,
+            "smallest_detectable": np.where(test.least_p < 1 - level, detectable, np.nan),
             "n_groups": self.n_groups,
             "n_effective": self.n_effective,
         }
 
 
+def compared_alone(candidate: Sample, baseline: Sample, metric: Metric, level: float) -> dict[str, Any]:
+    """The numbers of the one row of ``comparisons`` for ``candidate`` less ``baseline``; None where there is none."""
+    one = np.zeros(1, np.int64)
+    columns = compared(candidate.alone, baseline.alone, (one, one), metric, level).columns(level)
+    return {
+        name: None if name != "difference" and column[0] != column[0] else column[0] for name, column in columns.items()
+    }
+
+
 def compared(
-    candidate: Sample, baseline: Sample, metric: Metric, level: float, pairs: PairSums | None = None
+    candidates: Samples,
+    baselines: Samples,
+    places: tuple[Ints, Ints],
+    metric: Metric,
+    level: float,
+    pairs: PairSums | None = None,
 ) -> Compared:
-    """``candidate`` less ``baseline``, tested by ``pairs`` of independent groups if given, else by parts.
+    """``candidates`` less ``baselines`` at their ``places`` (n), tested by ``pairs`` of independent groups or by parts.
 
-    It is also tested by parts if some groups are in no pair, because only one of the two is defined there.
+    They are also tested by parts if some groups are in no pair, because only one of the two is defined there.
     """
-    ours, theirs = candidate.row(metric), baseline.row(metric)
-    groups = _smaller(candidate.groups(ours), baseline.groups(theirs))
-    effective = _smaller(candidate.n_effective(metric), baseline.n_effective(metric))
-    if pairs is not None and not pairs.n_unpaired:
-        test = paired_t(pairs.n_pairs, pairs.d, pairs.dd, level, pairs.n_above + pairs.n_below)
-        errors = ratio_errors(test, baseline.stderr_of_mean(metric), candidate.stderr_of_mean(metric))
-        return Compared(ours, theirs, groups, effective, test, errors)
+    sides = tuple(zip((candidates, baselines), places, strict=True))
+    ours, theirs = (side.rows(metric).at(at) for side, at in sides)
+    groups, effective = (
+        np.fmin(*(getattr(side, name)(metric)[at] for side, at in sides)) for name in ("groups", "n_effective")
+    )
     difference = ours.value - theirs.value
-    most = math.inf if effective is None else effective
-    test, errors = _by_parts(candidate, baseline, metric, difference, level, most)
-    return Compared(ours, theirs, groups, effective, test, errors)
+    test, errors = Differences.untested(np.full(len(difference), np.nan)), np.full((3, len(difference)), np.nan)
+    is_paired = np.zeros(len(difference), bool) if pairs is None else pairs.there & (pairs.n_unpaired == 0)
+    if pairs is not None:
+        at = np.flatnonzero(is_paired)
+        own = PairSums._make(column[at] for column in pairs)
+        moving = (own.n_above + own.n_below).astype(np.float64)
+        tested = paired_ts(own.n_pairs, own.d, own.dd, moving, level, int(1 / _FINEST))
+        test.put(at, tested)
+        theirs_and_ours = (side.means(metric).stderr[own_places[at]] for side, own_places in reversed(sides))
+        errors[:, at] = np.where(np.isnan(tested.stderr), np.nan, [tested.stderr, *theirs_and_ours])
+    others = np.flatnonzero(~is_paired & ~np.isnan(difference))
+    test.difference[others] = difference[others]
+    if len(others) and metric.declaration.interval != "none":
+        has_parts = (candidates.has_parts[places[0]] & baselines.has_parts[places[1]])[others]
+        test.method[others[~has_parts]] = OFF.method
+        others = others[has_parts]
+        most = np.where(np.isnan(effective), np.inf, effective)
+        has_floor = ~np.isnan(ours.noise_floor + theirs.noise_floor)
+        by_one = others if metric.percentile is not None else others[has_floor[others]]
+        left = [np.setdiff1d(others, by_one)]
+        for at in by_one.tolist():
+            pair = candidates.side(int(places[0][at])), baselines.side(int(places[1][at]))
+            of_one = _by_one(pair, metric, float(difference[at]), level, float(most[at]))
+            if of_one is None:
+                left.append(np.array([at]))
+                continue
+            one, ratio = of_one
+            test.put(
+                np.array([at]),
+                [np.nan if number is None and name != "method" else number for name, number in one._asdict().items()],
+            )
+            errors[:, at] = np.nan if ratio is None else ratio
+        _put_jackknife(test, errors, np.concatenate(left), sides, metric, difference, level, most)
+    return Compared(difference, theirs.value, groups, effective, test, errors)
 
 
-def _smaller(*numbers: _Number | None) -> _Number | None:
-    return min((number for number in numbers if number is not None), default=None)
-
-
-def _by_parts(
-    candidate: Sample, baseline: Sample, metric: Metric, difference: float, level: float, effective: float
-) -> Tested:
-    if math.isnan(difference):
-        return Difference(None), None
-    if metric.declaration.interval == "none":
-        return Difference(difference), None
-    if not (candidate.has_parts and baseline.has_parts):
-        return Difference(difference, method=OFF.method), None
-    for test in TESTS:
-        if (tested := test(candidate.side, baseline.side, metric, difference, level, effective)) is not None:
-            return tested
-    return Difference(difference), None
-
-
-def jackknife_test(
-    candidate: SubjectStates, baseline: SubjectStates, metric: Metric, difference: float, level: float, effective: float
+def _by_one(
+    pair: tuple[SubjectStates, SubjectStates], metric: Metric, difference: float, level: float, effective: float
 ) -> Tested | None:
-    """The test by the jackknife, which leaves out each part of the groups."""
-    ours, theirs = (side.merged.without_parts(side.subject, metric) for side in (candidate, baseline))
-    if ours is None or theirs is None:
-        return None
-    values = np.array([ours.value - theirs.value, theirs.value, ours.value])
-    of_ours, of_theirs = (np.where(side.sizes > 0, side.without, side.value) for side in (ours, theirs))
-    without = np.stack([of_ours - of_theirs, of_theirs, of_ours])
-    sizes = ours.sizes + theirs.sizes  # a part may have groups of only one of the two
-    stderr = jackknife(values, without, sizes)[0].tolist()
-    degrees = min(float(jackknife_degrees(values, without, sizes)[0]), effective - 1)
-    moving = _moving(values, without[0], sizes) if effective >= LEAST_GROUPS else 0
-    test = t_test(difference, stderr[0], degrees, level, JACKKNIFE, moving)
-    return test, ratio_errors(test, *stderr[1:])
+    """The test of metrics for which leaving out one part fails; None if it does not apply."""
+    for test in UNSMOOTH:
+        if (tested := test(pair[0], pair[1], metric, difference, level, effective)) is not None:
+            return tested
+    return None
 
 
-# The tests of a difference by parts of the groups: the first one that applies to a metric is used.
-TESTS: tuple[Callable[[SubjectStates, SubjectStates, Metric, float, float, float], Tested | None], ...] = (
+def _put_jackknife(
+    test: Differences,
+    errors: Floats,
+    at: Ints,
+    sides: Sequence[tuple[Samples, Ints]],
+    metric: Metric,
+    difference: Floats,
+    level: float,
+    effective: Floats,
+) -> None:
+    """Put the tests by the jackknife, which leaves out each part of the groups, ``at`` their places."""
+    both = list(zip(*(side.without_parts(metric, places[at]) for side, places in sides), strict=True))
+    known = [place for place, (ours, theirs) in enumerate(both) if ours is not None and theirs is not None]
+    at = at[known]
+    (own, of_ours, sizes), (base, of_theirs, other_sizes) = (
+        padded([pair[side] for place in known if (pair := both[place])[side] is not None]) for side in (0, 1)
+    )
+    of_ours, of_theirs = np.where(sizes > 0, of_ours, own[:, None]), np.where(other_sizes > 0, of_theirs, base[:, None])
+    values = np.concatenate([own - base, base, own])
+    without = np.concatenate([of_ours - of_theirs, of_theirs, of_ours])
+    together = sizes + other_sizes  # a part may have groups of only one of the two
+    stderr = jackknife(values, without, np.tile(together, (3, 1)))[0].reshape(3, -1)
+    degrees = lesser(jackknife_degrees(own - base, of_ours - of_theirs, together), effective[at] - 1)
+    moving = np.where(effective[at] >= LEAST_GROUPS, _moving(values.reshape(3, -1), of_ours - of_theirs, together), 0.0)
+    tested = t_tests(difference[at], stderr[0], degrees, moving, level, JACKKNIFE)
+    test.put(at, tested)
+    errors[:, at] = np.where(np.isnan(tested.stderr), np.nan, stderr)
+
+
+# The tests by parts that leave out none: the first one that applies to a metric is used, else the jackknife.
+UNSMOOTH: tuple[Callable[[SubjectStates, SubjectStates, Metric, float, float, float], Tested | None], ...] = (
     percentile_test,
     swapped_test,
-    jackknife_test,
 )
 
 
-def _moving(values: Floats, without: Floats, sizes: Floats) -> int:
-    """The number of parts in which the difference, the first of ``values``, is not 0, by their pseudo-values."""
-    share = np.divide(sizes, sizes.sum(), out=np.zeros(len(sizes)), where=sizes > 0)
+def _moving(values: Floats, without: Floats, sizes: Floats) -> Floats:
+    """The number of parts in which each difference, the first of ``values``, is not 0, by their pseudo-values."""
+    whole = sizes.sum(axis=1, keepdims=True)
+    share = np.divide(sizes, whole, out=np.zeros_like(sizes), where=sizes > 0)
     there = (share > 0) & (share < 1)
-    own = values[0] - (1 - share[there]) / share[there] * (without[there] - values[0])
-    return int(np.count_nonzero(np.abs(own) > ROUNDED / share[there] * np.abs(values).max()))
+    share, first = np.where(there, share, 0.5), values[0][:, None]
+    own = first - (1 - share) / share * (without - first)
+    limit = ROUNDED / share * np.abs(values).max(axis=0, initial=0.0)[:, None]
+    moving: Floats = np.count_nonzero(there & (np.abs(own) > limit), axis=1).astype(np.float64)
+    return moving

@@ -7,129 +7,156 @@ window, are resampled by leaving out one part of the groups at a time.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+
+import numpy as np
 
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.merged import MetricRow, SubjectStates
+from sparkrank.metrics.merged import MetricColumns, kind_of
+from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.states import Distribution
-from sparkrank.states.means import NO_GROUPS
 from sparkrank.stats.intervals import (
     LEAST_GROUPS,
     NONE,
     OFF,
     TOO_FEW,
     Interval,
+    Intervals,
+    greater,
     jackknife,
     jackknife_degrees,
-    logit_interval,
+    lesser,
+    logit_intervals,
     order_statistics,
-    t_interval,
-    wilson_interval,
+    t_intervals,
+    wilson_intervals,
 )
 from sparkrank.stats.noise_floor import UPPER_BOUND
 from sparkrank.stats.sequential import begins, confidence_sequence
 from sparkrank.stats.woodruff import WOODRUFF
+from sparkrank.uncertainty.samples import Samples, padded
 from sparkrank.uncertainty.unsmooth_metrics import noise_interval, percentile_interval
 
 JACKKNIFE, PERCENTILES = "jackknife", "order statistics"
 
 
-class StandardError(NamedTuple):
-    """A standard error, its degrees of freedom, and its method."""
+def intervals_of(samples: Samples, plan: Plan, metric: Metric) -> Intervals:
+    """The interval of the value of ``metric`` for each of the ``samples`` (n), or why there is none."""
+    intervals = _of_one_look(samples, plan, metric)
+    if plan.uncertainty.sequential:
+        for place in np.flatnonzero(~np.isnan(intervals.low)).tolist():
+            interval = Intervals._make(column[place : place + 1] for column in intervals).one()
+            if interval.method not in (PERCENTILES, WOODRUFF):
+                at_all_looks = _at_all_looks(samples, plan, metric, place, interval)
+                intervals.put(np.array([place]), Intervals.of([at_all_looks]))
+    return intervals
 
-    stderr: float
-    degrees: float
-    method: str
 
-
-def interval_of(
-    side: SubjectStates, plan: Plan, metric: Metric, row: MetricRow, n_effective: float | None, *, clustered: bool
-) -> Interval:
-    """The interval of ``row``, a value of ``metric`` with ``n_effective`` effective groups, or why there is none.
-
-    ``clustered``: the same group may occur on several days.
-    """
-    interval = _of_one_look(side, plan, metric, row, n_effective, clustered=clustered)
-    if not plan.uncertainty.sequential or interval.low is None or interval.method in (PERCENTILES, WOODRUFF):
-        return interval
-    lowest, highest = metric.declaration.range_of(metric)
-    groups = float(row.n_groups or 0)
-    effective = groups if n_effective is None else n_effective
-    if interval.stderr is None or not begins(groups, row.value, (lowest, highest), effective):
+def _at_all_looks(samples: Samples, plan: Plan, metric: Metric, place: int, interval: Interval) -> Interval:
+    """The confidence sequence in place of the ``interval`` of one look."""
+    rows, (lowest, highest) = samples.rows(metric), metric.declaration.range_of(metric)
+    value, counted, known = (float(each[place]) for each in (rows.value, rows.n_groups, samples.n_effective(metric)))
+    groups = 0.0 if math.isnan(counted) else counted
+    effective = groups if math.isnan(known) else known
+    if interval.stderr is None or not begins(groups, value, (lowest, highest), effective):
         return TOO_FEW
-    sequence = confidence_sequence(row.value, interval.stderr, groups, plan.uncertainty.level)
+    sequence = confidence_sequence(value, interval.stderr, groups, plan.uncertainty.level)
     if interval.method == UPPER_BOUND and sequence.low is not None:
         sequence = sequence._replace(low=lowest)
     return sequence.within((lowest, highest))
 
 
-def _of_one_look(
-    side: SubjectStates, plan: Plan, metric: Metric, row: MetricRow, n_effective: float | None, *, clustered: bool
-) -> Interval:
-    declared, level = metric.declaration, plan.uncertainty.look_level
+def _of_one_look(samples: Samples, plan: Plan, metric: Metric) -> Intervals:
+    declared, level, rows = metric.declaration, plan.uncertainty.look_level, samples.rows(metric)
     if metric.percentile is not None:
-        return _of_percentile(side, plan, metric, row, clustered=clustered)
-    if math.isnan(row.value) or declared.interval == "none" or not plan.keys:
-        return NONE
-    is_mean = declared.is_averaged and not clustered
-    if not is_mean and not plan.parted_slices(side.subject.slice):
-        return OFF
-    error = (_of_mean if is_mean else _of_parts)(side, metric, n_effective)
-    if error is None:
-        return NONE
-    if row.noise_floor is not None and (n_effective is None or n_effective >= LEAST_GROUPS):
-        return noise_interval(side, metric, row, error.stderr, error.degrees, level)
-    return _on_scale(metric, row.value, error, n_effective, level)
+        return Intervals.of([_of_percentile(samples, plan, metric, place) for place in range(len(samples.subjects))])
+    effective = samples.n_effective(metric)
+    intervals = Intervals.of([NONE] * len(rows.value))
+    if declared.interval == "none" or not plan.keys:
+        return intervals
+    known = ~np.isnan(rows.value)
+    if declared.is_averaged and not samples.clustered:
+        _put_on_scale(
+            intervals, np.flatnonzero(known), metric, rows, effective, *_of_means(samples, metric), "t", level
+        )
+        return intervals
+    intervals.method[known & ~samples.has_parts] = OFF.method
+    places, stderr, degrees = _of_parts(samples, metric, np.flatnonzero(known & samples.has_parts), effective)
+    above_noise = ~np.isnan(rows.noise_floor) & ~(effective < LEAST_GROUPS)
+    for place in places[above_noise[places]].tolist():
+        row, error = kind_of(metric).row(samples.merged, samples.subjects[place], metric), float(stderr[place])
+        interval = noise_interval(samples.side(place), metric, row, error, float(degrees[place]), level)
+        intervals.put(np.array([place]), Intervals.of([interval]))
+    others = places[~above_noise[places]]
+    _put_on_scale(intervals, others, metric, rows, effective, stderr, degrees, JACKKNIFE, level)
+    return intervals
 
 
-def _on_scale(metric: Metric, value: float, error: StandardError, n_effective: float | None, level: float) -> Interval:
-    """The interval of ``value`` on the scale that the metric's declaration names."""
-    if n_effective is not None and n_effective < LEAST_GROUPS:
-        return TOO_FEW
+def _put_on_scale(
+    intervals: Intervals,
+    places: Ints,
+    metric: Metric,
+    rows: MetricColumns,
+    effective: Floats,
+    stderr: Floats,
+    degrees: Floats,
+    method: str,
+    level: float,
+) -> None:
+    """Put the intervals of ``places`` on the scale that the metric's declaration names."""
+    is_few = effective[places] < LEAST_GROUPS
+    intervals.method[places[is_few]] = TOO_FEW.method
+    places = places[~is_few]
+    value, error, df = (column[places] for column in (rows.value, stderr, degrees))
     match metric.declaration.scale_of(metric):
         case "wilson":
-            return wilson_interval(value, error.stderr, error.degrees, n_effective, level)
+            made = wilson_intervals(value, error, df, effective[places], level)
         case "logit":
-            return logit_interval(value, error.stderr, error.degrees, level)
-    return t_interval(value, error.stderr, error.degrees, level, error.method, metric.declaration.range_of(metric))
+            made = logit_intervals(value, error, df, level)
+        case _:
+            made = t_intervals(value, error, df, level, method, metric.declaration.range_of(metric))
+    intervals.put(places, made)
 
 
-def _of_percentile(side: SubjectStates, plan: Plan, metric: Metric, row: MetricRow, *, clustered: bool) -> Interval:
+def _of_percentile(samples: Samples, plan: Plan, metric: Metric, place: int) -> Interval:
+    side = samples.side(place)
     states, distributions = side.subject.state(metric.of_groups), side.merged.partials.distributions
     groups = distributions.get(states, Distribution.empty()).histogram
     if not len(groups.score):
         return NONE
-    level, has_parts = plan.uncertainty.look_level, plan.parted_slices(side.subject.slice)
-    if not clustered:
+    level, has_parts = plan.uncertainty.look_level, samples.has_parts[place]
+    if not samples.clustered:
         ends = order_statistics(groups.score, groups.neg, (metric.percentile or 0.0) / 100, level)
         if ends is not None and ends[0] < ends[1]:
             return Interval(None, *ends, PERCENTILES)
     if not has_parts:
-        return OFF if clustered else TOO_FEW
-    interval = percentile_interval(side, metric, row, level)
+        return OFF if samples.clustered else TOO_FEW
+    interval = percentile_interval(side, metric, side.merged.row(side.subject, metric), level)
     return TOO_FEW if interval.low == interval.high else interval
 
 
-def _of_mean(side: SubjectStates, metric: Metric, n_effective: float | None) -> StandardError:
-    """The standard error for independent groups, by exact moments, with effective groups - 1 degrees (Kish 1965).
+def _of_means(samples: Samples, metric: Metric) -> tuple[Floats, Floats]:
+    """The standard errors for independent groups, by exact moments, with effective groups - 1 degrees (Kish 1965).
 
     Satterthwaite's degrees, (Σp²)² / Σp⁴ of the shares p, are near 1 if one group is large. But then the error of the
     mean and the residual of that group are nearly the same number, so intervals with so few degrees would always
     contain the true value, and be four times as long.
     """
-    mean = side.merged.means.get(side.subject.state(metric), NO_GROUPS)
-    stderr, degrees = mean.stderr, (n_effective or 0.0) - 1
-    if mean.is_share and 1 < mean.n_effective < mean.n_averaged:  # as many independent groups are no more precise
-        stderr = max(stderr, math.sqrt(mean.value * (1 - mean.value) / degrees))
-    return StandardError(stderr, degrees, "t")
+    means, effective = samples.means(metric), samples.n_effective(metric)
+    degrees = np.where(np.isnan(effective), 0.0, effective) - 1
+    # as many independent groups are no more precise
+    of_shares = means.is_share & (means.n_effective > 1) & (means.n_effective < means.n_averaged)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        as_independent = np.sqrt(means.value * (1 - means.value) / degrees)
+    return np.where(of_shares, greater(means.stderr, as_independent), means.stderr), degrees
 
 
-def _of_parts(side: SubjectStates, metric: Metric, n_effective: float | None) -> StandardError | None:
-    """The standard error by leaving out one part of the groups at a time; None if the metric has no such values."""
-    values = side.merged.without_parts(side.subject, metric)
-    if values is None:
-        return None
-    parts = [values.value], [values.without], values.sizes
-    (stderr,), (degrees,) = jackknife(*parts)[0], jackknife_degrees(*parts)
-    most = math.inf if n_effective is None else n_effective - 1
-    return StandardError(float(stderr), min(float(degrees), most), JACKKNIFE)
+def _of_parts(samples: Samples, metric: Metric, places: Ints, effective: Floats) -> tuple[Ints, Floats, Floats]:
+    """The ``places`` that have values without parts; for all samples the standard error by these, and its degrees."""
+    stderr, degrees = np.full((2, len(effective)), np.nan)
+    known = list(zip(places.tolist(), samples.without_parts(metric, places), strict=True))
+    places = np.array([place for place, without in known if without is not None], np.int64)
+    parts = padded([without for _, without in known if without is not None])
+    stderr[places] = jackknife(*parts)[0]
+    most = np.where(np.isnan(effective[places]), np.inf, effective[places] - 1)
+    degrees[places] = lesser(jackknife_degrees(*parts), most)
+    return places, stderr, degrees

@@ -55,7 +55,7 @@ def test_ndcg_with_a_tie_and_a_row_that_is_not_in_the_list() -> None:
     assert columns.pop("contribution") == pytest.approx((0, 1 / math.log2(3), 1 / 2))
     assert columns == {
         "position": (1, 2, 3), "item": ("x", "y", "z"), "score": (0.9, 0.5, 0.5), "label": (0, 2, 0),
-        "tie block": (None, 1, 1), "gain": (0, 1, 1),
+        "relevant": (False, True, False), "tie block": (None, 1, 1), "gain": (0, 1, 1),
     }  # fmt: skip
     assert (ideal.columns["item"], ideal.columns["gain"]) == (("y", "w"), (2, 1))
     assert unlisted.columns == {"item": ("w",), "label": (1,)}

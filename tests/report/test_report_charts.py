@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -194,3 +195,37 @@ def test_svg_of_a_page_keeps_every_text_and_shape() -> None:
     for prefix in ("a", "b"):  # ids of two charts differ
         svg = f'<svg xmlns="http://www.w3.org/2000/svg">{clip}</svg>'
         assert f'id="{prefix}-0"' in inline.inline_svg(svg, prefix, {})
+
+
+def test_only_models_have_colours_and_what_else_is_drawn_has_a_legend() -> None:
+    """Better, worse and unsure are told apart by shapes, classes and orders by dashes, in ink and in the chart."""
+    inked = {"comparisons": 3, "histograms": 2, "auc_up": 2, "paired": 0}
+    for name, entries in inked.items():
+        svg = forms.svg_of(forms.drawn_chart(charts.figures(DATA, name)[0].chart))
+        assert not any(colour in svg.lower() for colour in forms.PALETTE), name
+        assert svg.count("role-legend-label") == entries, name
+    shapes = {forms.style_of(key.style)[2] for key in charts.figures(DATA, "comparisons")[0].chart.keys}
+    assert shapes == {"circle", "triangle-up", "triangle-down"}
+    assert forms.PALETTE[0] in forms.svg_of(forms.drawn_chart(charts.figures(DATA, "roc")[0].chart)).lower()
+
+
+def test_a_chart_says_where_lower_is_better() -> None:
+    about = {figure.metric: figure.about for figure in charts.figures(DATA, "trend")}
+    assert [name for name, text in about.items() if text.endswith(" Lower is better.")] == ["logloss"]
+    first = next(figure for figure in charts.figures(DATA, "comparisons") if figure.metric is None)
+    assert [row.label for row in first.chart.rows] == ["ndcg@10", "ap", "logloss ↓"]
+    assert "↓: lower is better" in first.about
+
+
+def test_names_from_right_to_left_keep_their_place_in_a_title() -> None:
+    data = report(("old", "שלום"), ("ap",))
+    assert charts.figures(data, "comparisons")[0].title == "\u2068שלום\u2069 against old"
+
+
+def test_of_many_values_the_worst_and_the_largest_are_drawn() -> None:
+    """Made values come worst first, the first of them largest: reversed, the largest are the last of the table."""
+    data = report(("a", "b"), ("ap",), [f"v{number}" for number in range(100)])
+    rows = tuple(reversed(data.slices.rows))
+    chart = charts.figures(dataclasses.replace(data, slices=dataclasses.replace(data.slices, rows=rows)), "slices")[0]
+    assert {row.label for row in chart.chart.rows} == {f"v{number}" for number in (*range(20), *range(80, 100))}
+    assert chart.about.startswith("The 20 worst and the 20 largest of 100 values")

@@ -15,7 +15,7 @@ import pytest
 
 from sparkrank.base.errors import SpecError
 from sparkrank.report.collect import report_data
-from sparkrank.report.data import GateRow, ReportData
+from sparkrank.report.data import Comparisons, GateRow, ReportData
 from sparkrank.report.figures import ChartKey, Figure, Line, LineChart
 from sparkrank.report.report_tables import ReportTables
 from sparkrank.report.section import Made, ReportSection
@@ -179,3 +179,52 @@ def test_what_is_not_installed_is_told_in_a_sentence(package: str, monkeypatch: 
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == package else find(name))
     with pytest.raises(SpecError, match=rf"need {package}: install them by pip install 'sparkrank\[report\]'$"):
         page(ReportData("day", "2026-01-31", (), ()))
+
+
+def test_twenty_models_of_thirty_metrics_and_two_hundred_values_stay_a_page() -> None:
+    """Two megabytes, with thirty days of a trend."""
+    metrics = [f"{name}@{k}" for name in ("ndcg", "p", "r", "hit", "ap") for k in range(1, 7)]
+    models = [f"model {number}" for number in range(20)]
+    data = report(models, metrics, [f"v{number}" for number in range(200)])
+    first = data.slices.rows[:200]  # as many as the section makes
+    data = replace(data, slices=replace(data.slices, rows=first), gates=data.gates * 11, comparisons=shown(data))
+    text = page(data)
+    assert len(text.encode()) < 2_000_000
+    assert text.count("<figure") < 45
+    assert all(f"<bdi>{name}</bdi> against" in text for name in models[1:])
+
+
+def shown(data: ReportData) -> Comparisons:
+    """The comparisons of the whole day, and of the slices of one metric."""
+    assert data.comparisons is not None
+    rows = (row for row in data.comparisons.rows if row.slice == "all" or row.metric == data.metrics[0])
+    return Comparisons(data.comparisons.baseline, tuple(rows))
+
+
+def test_a_chart_alone_is_wide_and_narrow_on_a_phone() -> None:
+    (alone,) = re.findall(r'<section id="trend".*?</section>', page(report(("a", "b"), ("ap",))), re.DOTALL)
+    assert len(re.findall(r"<div class=(?:narrow|wide)><svg", alone)) == 2
+    (two,) = re.findall(r'<section id="trend".*?</section>', page(report(("a", "b"), SMALL)), re.DOTALL)
+    assert "class=wide" not in two
+
+
+def test_cards_have_the_best_model_and_the_baseline() -> None:
+    """Whatever their place; the best of a metric of which less is better has the lowest value."""
+    data = report([f"m{number}" for number in range(6)], ("ap", "logloss"))
+    text = page(data)
+    cards = re.findall(r"<dl class=card>.*?</dl>", text, re.DOTALL)
+    cells = data.headline.cells
+    for metric, card in zip(data.metrics, cards, strict=True):
+        choose = min if metric == "logloss" else max
+        best = choose(data.models, key=lambda model: cells[metric, model].row.value)
+        assert re.findall(r"<bdi>(m\d)</bdi>", card) == list(dict.fromkeys((best, "m0")))
+
+
+def test_values_come_before_counts_and_a_gate_with_its_reason() -> None:
+    text = page(report(("a", "b"), SMALL, [f"v{number}" for number in range(12)], state="fail"))
+    (slices,) = re.findall(r'<section id="slices".*?</section>', text, re.DOTALL)
+    head = re.findall(r"<th scope=col>(?:<bdi>)?(\w+)", slices)[:5]
+    assert head == ["country", "a", "b", "rows", "groups"]
+    assert 'data-size="3"' in slices
+    (gates,) = re.findall(r'<section id="gates".*?</section>', text, re.DOTALL)
+    assert "<th scope=row class=sentence><bdi>gate b</bdi><small><bdi>b is fail</bdi></small>" in gates

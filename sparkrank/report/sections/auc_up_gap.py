@@ -11,7 +11,17 @@ from sparkrank.histogram.threshold_sweep import joined_starts
 from sparkrank.metrics import Metric
 from sparkrank.numeric.array_types import Floats
 from sparkrank.report.data import AucUp, AucUpBin, MetricValue, Point, ReportData
-from sparkrank.report.figures import ChartKey, Figure, Frame, Line, LineChart, charted, shown_name, shown_number
+from sparkrank.report.figures import (
+    ChartKey,
+    Figure,
+    Frame,
+    Line,
+    LineChart,
+    charted,
+    isolated,
+    shown_name,
+    shown_number,
+)
 from sparkrank.report.report_tables import ReportTables, parsed
 from sparkrank.report.score_bins import ScoreBins
 from sparkrank.report.section import Made
@@ -119,14 +129,14 @@ def _figures(data: ReportData) -> Iterator[Figure]:
         if gap.model not in shown:
             continue
         lines = [
-            Line(ChartKey("by share of relevant rows", 1), tuple((point.x, point.y) for point in gap.by_rate)),
+            Line(ChartKey("in the best order", 1), tuple((point.x, point.y) for point in gap.by_rate)),
             Line(ChartKey("by score", 0), tuple((point.x, point.y) for point in gap.by_score)),
         ]
         about = (
-            "The score bins in the order of scores (solid) and of their share of relevant rows (dashed): "
+            "The score bins in the order of scores, and in the best order, of their share of relevant rows: "
             f"AUC_UP {shown_number(gap.auc_up)}, {shown_number(gap.gap)} above the AUC of the same bins."
         )
-        title = f"{shown_name(gap.model)}, {shown_name(gap.metric)}"
+        title = f"{isolated(gap.model)}, {shown_name(gap.metric)}"
         yield Figure("auc_up", title, about, LineChart(lines, frame), gap.metric, gap.model)
 
 

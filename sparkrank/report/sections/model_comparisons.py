@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
@@ -18,6 +19,9 @@ from sparkrank.report.figures import (
     IntervalChart,
     IntervalMark,
     IntervalRow,
+    about_metric,
+    directions_of,
+    isolated,
     shown_level,
     shown_name,
 )
@@ -27,8 +31,8 @@ from sparkrank.report.sections.slice_values import MOST_CELLS, shown_metrics
 
 ONE_MODEL = "There is only one model: give a second score column, and name a baseline to compare with."
 MOST_CANDIDATES = 8
-UNSURE = ChartKey("no clear difference", 6)
-_SIDES = (ChartKey("better", 2), ChartKey("worse", 1), UNSURE)
+UNSURE = ChartKey("no clear difference", 0)
+_SIDES = (ChartKey("better", 2), ChartKey("worse", 4), UNSURE)  # triangles up and down, and circles
 _FAR = 25  # ratio of extents above which metrics do not share an axis
 
 
@@ -52,23 +56,23 @@ def side_of(row: ComparisonRow | None, directions: Mapping[str, bool | None]) ->
     return "better" if (row.difference > 0) == direction else "worse"
 
 
-def directions_of(data: ReportData) -> dict[str, bool | None]:
-    """Whether higher is better, by metric."""
-    return {definition.metric: definition.higher_is_better for definition in data.definitions}
-
-
 def _figures(data: ReportData) -> Iterator[Figure]:
     if data.comparisons is None:
         return
-    rows = [row for row in data.comparisons.rows if row.difference is not None]
-    for candidate in list(dict.fromkeys(row.candidate for row in rows))[:MOST_CANDIDATES]:
+    rows, directions = [row for row in data.comparisons.rows if row.difference is not None], directions_of(data)
+    worse = Counter(row.candidate for row in rows if side_of(row, directions) == "worse")
+    candidates = list(dict.fromkeys(row.candidate for row in rows))
+    if len(candidates) > MOST_CANDIDATES:
+        candidates.sort(key=lambda candidate: -worse[candidate])
+    for candidate in candidates[:MOST_CANDIDATES]:
         own = [row for row in rows if row.candidate == candidate]
         whole = [row for row in own if row.slice == ALL]
-        against = f"{shown_name(candidate)} against {shown_name(data.comparisons.baseline)}"
+        against = f"{isolated(candidate)} against {isolated(data.comparisons.baseline)}"
         for group in _on_one_axis(whole):
-            named = [(shown_name(row.metric), row) for row in group]
+            lower = {row.metric for row in group if directions.get(row.metric) is False}
+            named = [(f"{shown_name(row.metric)}{' ↓' if row.metric in lower else ''}", row) for row in group]
             metric = group[0].metric if len(group) == 1 else None
-            about = f"Difference and {shown_level(data)}, all rows."
+            about = f"Difference and {shown_level(data)}, all rows.{' ↓: lower is better.' if lower else ''}"
             yield _figure(data, named, against, about, candidate, metric)
         metric = whole[0].metric if whole else next((row.metric for row in own), None)
         for name in dict.fromkeys(row.slice for row in own if row.slice != ALL):
@@ -76,7 +80,8 @@ def _figures(data: ReportData) -> Iterator[Figure]:
             if sliced:
                 named = [(shown_name(row.slice_value, row.slice), row) for row in sliced]
                 about = f"Difference of {shown_name(metric)} and {shown_level(data)}."
-                yield _figure(data, named, f"{against}, by {shown_name(name)}", about, candidate, metric, name)
+                about = about_metric(data, metric or "", about)
+                yield _figure(data, named, f"{against}, by {isolated(name)}", about, candidate, metric, name)
 
 
 def _figure(

@@ -12,11 +12,11 @@ from sparkrank.comparison.group_tables import GroupTable
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.whole_units import TIED
 from sparkrank.report.data import ComparisonRow, PairedDistribution, ReportData
-from sparkrank.report.figures import ChartKey, Figure, Frame, Line, LineChart, shown_name, steps
+from sparkrank.report.figures import ChartKey, Figure, Frame, Line, LineChart, about_metric, isolated, shown_name, steps
 from sparkrank.report.report_tables import ReportTables
 from sparkrank.report.section import Made, ReportSection
 from sparkrank.report.sections.group_distributions import GROUPS_PART, MOST_METRICS, binned, most
-from sparkrank.report.sections.model_comparisons import MOST_CANDIDATES, ONE_MODEL, UNSURE
+from sparkrank.report.sections.model_comparisons import MOST_CANDIDATES, ONE_MODEL
 from sparkrank.report.sections.score_histograms import edges_between
 
 MOST_PAIRS = 5_000_000  # groups of a model: pairing more takes too long for a report
@@ -74,13 +74,13 @@ def _figures(data: ReportData) -> Iterator[Figure]:
     for own in data.paired:
         counts = steps(list(zip(own.edges, own.counts, strict=False)), own.edges[-1]) if own.counts else ()
         frame = Frame(f"difference of {shown_name(own.metric)}", "groups", height=150, steps=True, zero=True)
-        chart = LineChart([Line(ChartKey("groups", UNSURE.style), counts)], frame)  # not the colour of either model
+        chart = LineChart([Line(ChartKey("groups"), counts)], frame)
         about = (
             f"Groups by their difference; {own.n_equal:,} more have none, and {own.n_unpaired:,} have a value for one "
             "model only."
         )
-        title = f"{shown_name(own.metric)}: {shown_name(own.candidate)} against {shown_name(own.baseline)}"
-        yield Figure("paired", title, about, chart, own.metric, own.candidate)
+        title = f"{shown_name(own.metric)}: {isolated(own.candidate)} against {isolated(own.baseline)}"
+        yield Figure("paired", title, about_metric(data, own.metric, about), chart, own.metric, own.candidate)
 
 
 PAIRED_DIFFERENCES = ReportSection(

@@ -11,7 +11,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.report.data import Curve, Point, ReportData
-from sparkrank.report.figures import Figure, Frame, Line, LineChart, charted, model_key, shown_name, shown_number
+from sparkrank.report.figures import (
+    Figure,
+    Frame,
+    Line,
+    LineChart,
+    charted,
+    isolated,
+    model_key,
+    shown_name,
+    shown_number,
+)
 from sparkrank.report.report_tables import ReportTables, plain_texts, whole_day
 from sparkrank.report.section import Drawer, Made, Maker, ReportSection
 
@@ -61,7 +71,7 @@ def _figures(data: ReportData, kind: Literal["roc", "pr"]) -> Iterator[Figure]:
         lines = [
             Line(model_key(data, curve.model), tuple((point.x, point.y) for point in curve.points)) for curve in own
         ]
-        areas = ", ".join(f"{shown_name(curve.model)} {shown_number(curve.area)}" for curve in own)
+        areas = ", ".join(f"{isolated(curve.model)} {shown_number(curve.area)}" for curve in own)
         title = f"{name}, {shown_name(metric)}"
         yield Figure(kind, title, f"Area under the curve: {areas}.", LineChart(lines, frame), metric)
 

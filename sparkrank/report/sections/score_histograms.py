@@ -114,7 +114,7 @@ def _figure(histogram: Histogram) -> Figure:
         Line(ChartKey("other", 0), steps([(one.low, one.neg) for one in histogram.bins], last)),
     ]
     chart = LineChart(lines, Frame("score", "rows", height=150, steps=True, powers=most))
-    about = "Rows by score: relevant dashed, others solid; the axis has powers of ten."
+    about = "Rows by score; the axis has powers of ten."
     return Figure("histograms", shown_name(histogram.model), about, chart, model=histogram.model)
 
 

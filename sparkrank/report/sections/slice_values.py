@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,16 +18,19 @@ from sparkrank.report.figures import (
     IntervalChart,
     IntervalMark,
     IntervalRow,
+    about_metric,
     charted,
+    isolated,
     model_key,
     shown_level,
     shown_name,
 )
-from sparkrank.report.report_tables import ReportTables, is_among, names_of, plain_texts, rows_of
+from sparkrank.report.report_tables import ReportTables, is_among, names_of, parsed, plain_texts, rows_of
 from sparkrank.report.section import Made, ReportSection
 
-MOST_CELLS = 20_000  # rows for slices, and comparisons in slices: 20 models and 1,000 slice values of one metric
+MOST_CELLS = 6_000  # rows for slices, and comparisons in slices: 20 models and 300 slice values of one metric
 SLICED_METRICS = 2  # metrics with slice charts on the page
+_COMPARED = ["slice", "slice_value", "metric", "difference", "stderr"]
 _BY_NAME = [(name, "ascending") for name in ("slice", "slice_value", "metric", "model")]
 
 
@@ -65,12 +69,36 @@ def _slices(tables: ReportTables) -> Made:
         first = next(filter(None, in_order))
         rows.append(SliceRow(*key, first.n_groups, first.n_rows, in_order))
     slices = names_of(table, "slice")
-    rows.sort(key=lambda row: (slices.index(row.slice), metrics.index(row.metric), -(row.n_rows or 0), *_by_text(row)))
+    badness = _badness(tables, metrics)
+    rows.sort(key=lambda row: (-(row.n_rows or 0), row.slice_value is None, row.slice_value or ""))
+    rows.sort(key=lambda row: (slices.index(row.slice), metrics.index(row.metric), badness(row)))
     return SliceTable(tables.models, tuple(metrics), tuple(rows), table.num_rows - shown.num_rows), None
 
 
-def _by_text(row: SliceRow) -> tuple[bool, str]:
-    return row.slice_value is None, row.slice_value or ""
+def _badness(tables: ReportTables, metrics: Sequence[str]) -> Callable[[SliceRow], float]:
+    """The sort key by which the worst slice values come first.
+
+    With a baseline it is the worst difference of a candidate, in its standard errors, so that small values do not lead
+    by chance; otherwise the worst value.
+    """
+    directions = {text: metric.declaration.higher_is_better for text in metrics if (metric := parsed(text)) is not None}
+    worst: dict[tuple[str, str | None, str], float] = {}
+    if tables.comparisons is not None:
+        table = plain_texts(tables.comparisons.select(_COMPARED))
+        for row in table.filter(is_among(table["metric"], metrics)).to_pylist():
+            if row["stderr"]:
+                sign = -1.0 if directions.get(row["metric"]) is False else 1.0
+                key = (row["slice"], row["slice_value"], row["metric"])
+                worst[key] = min(worst.get(key, math.inf), sign * row["difference"] / row["stderr"])
+
+    def key_of(row: SliceRow) -> float:
+        if tables.comparisons is not None:
+            return worst.get((row.slice, row.slice_value, row.metric), math.inf)
+        sign = -1.0 if directions.get(row.metric) is False else 1.0
+        values = [sign * cell.value for cell in row.cells if cell is not None and cell.value is not None]
+        return min(values, default=math.inf)
+
+    return key_of
 
 
 def slice_figures(data: ReportData, metrics: Sequence[str] | None = None) -> Iterator[Figure]:
@@ -86,7 +114,9 @@ def slice_figures(data: ReportData, metrics: Sequence[str] | None = None) -> Ite
 
 def _figure(data: ReportData, models: Sequence[str], name: str, metric: str, rows: Sequence[SliceRow]) -> Figure:
     shown = charted(models, data.baseline)[: MOST_SERIES // 2 if len(rows) > 12 else MOST_SERIES]
-    largest = rows[:MOST_ROWS]
+    worst = rows if len(rows) <= MOST_ROWS else rows[: MOST_ROWS // 2]
+    by_size = sorted(rows[len(worst) :], key=lambda row: -(row.n_rows or 0))
+    largest = [*worst, *by_size[: MOST_ROWS - len(worst)]]
     lines = []
     for row in largest:
         marks = [
@@ -97,9 +127,10 @@ def _figure(data: ReportData, models: Sequence[str], name: str, metric: str, row
         lines.append(IntervalRow(shown_name(row.slice_value, row.slice), tuple(marks)))
     lines.sort(key=lambda line: -line.intervals[0].value if line.intervals else 0.0)
     chart = IntervalChart(lines, [model_key(data, model) for model in shown], Frame(shown_name(metric), width=208))
-    count = f"The {len(largest)} largest of {len(rows)} values" if len(rows) > len(largest) else f"{len(rows)} values"
-    about = f"{count}, the highest first, with {shown_level(data)}."
-    return Figure("slices", f"{shown_name(metric)} by {shown_name(name)}", about, chart, metric, slice=name)
+    of_all = f"The {len(worst)} worst and the {len(largest) - len(worst)} largest of {len(rows)} values"
+    count = of_all if len(rows) > len(largest) else f"{len(rows)} values"
+    about = about_metric(data, metric, f"{count}, the highest first, with {shown_level(data)}.")
+    return Figure("slices", f"{shown_name(metric)} by {isolated(name)}", about, chart, metric, slice=name)
 
 
 SLICE_VALUES = ReportSection(

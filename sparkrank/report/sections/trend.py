@@ -13,7 +13,7 @@ import pyarrow as pa
 from sparkrank.gates.day_verdict import day_verdict
 from sparkrank.gates.register import KINDS
 from sparkrank.report.data import GateRow, ReportData, Trend, TrendPoint, TrendSeries
-from sparkrank.report.figures import Figure, Frame, Line, LineChart, charted, model_key, shown_name
+from sparkrank.report.figures import Figure, Frame, Line, LineChart, about_metric, charted, model_key, shown_name
 from sparkrank.report.report_tables import by_cell, defined, definitions_of, plain_texts, rows_of, whole_day, worst
 from sparkrank.report.section import ReportSection
 
@@ -136,7 +136,7 @@ def _figures(data: ReportData) -> Iterator[Figure]:
         changed = dict.fromkeys(_date(point.day) for series in own for point in _changes(series))
         frame = Frame(height=150, days=days, marks=10, noted=tuple(changed))
         chart = LineChart([_line(data, series) for series in own], frame)
-        about = f"By day, {data.trend.days[0]} to {data.trend.days[-1]}."
+        about = about_metric(data, metric, f"By day, {data.trend.days[0]} to {data.trend.days[-1]}.")
         yield Figure("trend", shown_name(metric), about, chart, metric)
 
 

@@ -13,7 +13,7 @@ from sparkrank.report.section import Made, ReportSection
 from sparkrank.text.gates_text import MOST_LISTED
 from sparkrank.text.text import check_text
 
-MOST_GATES = 5_000  # verdicts shown, those that do not pass first
+MOST_GATES = 100  # verdicts shown, those that do not pass first
 _ASK = "The spec has no gates: add some, for example gates: [{metric: ndcg@10, min: 0.3}]."
 _ASK_IN_MEMORY = "Gates judge stored days: add gates to a spec, and run sparkrank evaluate."
 

@@ -43,14 +43,25 @@ for (const table of document.querySelectorAll("table[data-search]")) {
   found.setAttribute("role", "status");
   form.append(label, found);
   table.closest(".scroll").before(form);
-  input.addEventListener("input", () => {
+  const size = document.createElement("input");
+  if (table.dataset.size) {
+    const least = document.createElement("label");
+    size.type = "number";
+    size.min = 0;
+    least.append("Rows from ", size);
+    found.before(least);
+  }
+  const show = () => {
     const wanted = input.value.toLowerCase();
     const rows = [...table.tBodies[0].rows];
     let shown = 0;
     for (const row of rows) {
-      row.hidden = !row.cells[0].textContent.toLowerCase().includes(wanted);
+      const count = size.value ? Number(row.cells[table.dataset.size].textContent.replaceAll(",", "")) : 0;
+      row.hidden = count < Number(size.value) || !row.cells[0].textContent.toLowerCase().includes(wanted);
       shown += row.hidden ? 0 : 1;
     }
-    found.textContent = wanted ? `${shown} of ${rows.length}` : "";
-  });
+    found.textContent = wanted || size.value ? `${shown} of ${rows.length}` : "";
+  };
+  input.addEventListener("input", show);
+  size.addEventListener("input", show);
 }

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL
 from sparkrank.metrics.subjects import subjects_of
 from sparkrank.metrics.uncertainty import Comparison
+from sparkrank.numeric.array_types import Ints
 from sparkrank.schemas.tables import COMPARISONS
 from sparkrank.states.keys import Subject
 from sparkrank.stats.corrections import adjusted
-from sparkrank.stats.intervals import TOO_FEW
+from sparkrank.stats.intervals import TOO_FEW, lesser
 from sparkrank.stats.power import smallest_detectable
 from sparkrank.stats.sequential import LEAST_EVENTS, LEAST_GROUPS, always_valid_p, confidence_sequence, radius
-from sparkrank.tables.rows.results import NO_ORIGIN, Origin
-from sparkrank.uncertainty.differences import Compared, PairSums, Sample, compared
+from sparkrank.tables.rows.results import NO_ORIGIN, Origin, subject_columns, table_of
+from sparkrank.uncertainty.differences import Compared, PairSums, compared
+from sparkrank.uncertainty.samples import Samples
 
 
 def comparisons_table(
@@ -38,111 +44,133 @@ def comparisons_table(
     candidates that lack some of the baseline's days, ``of_candidates`` has the merged states of the common days and
     their ``clustered``.
     """
-    rows, there = [], subjects_of(merged.partials, plan)
-    for candidate in plan.models:
-        own, is_clustered = (of_candidates or {}).get(candidate, (merged, clustered))
-        subjects = there if own is merged else subjects_of(own.partials, plan)
-        rows += [
-            _row(own, plan, subject, baseline, metric, clustered=is_clustered or plan.cluster is not None)
-            for subject, baseline in _pairs(subjects, candidate, comparison)
-            for metric in plan.metrics
-        ]
-    _correct(rows, comparison)
-    for row in rows:
-        row.update(spec_hash=origin.spec_hash, run_id=origin.run_id)
-    return pa.Table.from_pylist(rows, schema=COMPARISONS.schema)
+    subjects: list[Subject] = []
+    parts: list[list[dict[str, NDArray[Any]]]] = []
+    for (own, is_clustered), several in _by_states(merged, plan, of_candidates or {}, clustered=clustered):
+        samples = Samples.of(own, subjects_of(own.partials, plan), plan, clustered=is_clustered)
+        places = _pairs(samples.subjects, several, comparison)
+        subjects += [samples.subjects[place] for place in places[0].tolist()]
+        parts.append([_columns(samples, places, plan, metric) for metric in plan.metrics])
+    columns = [
+        {name: np.concatenate([part[name] for part in own]) for name in own[0]} for own in zip(*parts, strict=True)
+    ]
+    texts = subject_columns(subjects)
+    texts = {"candidate": texts.pop("model"), "baseline": [comparison.baseline] * len(subjects), **texts}
+    return _corrected(table_of(COMPARISONS.schema, texts, plan, columns, origin), comparison)
 
 
-def _pairs(there: Sequence[Subject], candidate: str, comparison: Comparison) -> Iterator[tuple[Subject, Subject]]:
-    """Pairs of a candidate and the baseline in every slice value that has both, among the subjects ``there``."""
-    if candidate == comparison.baseline:
-        return
-    known = set(there)
-    for subject in there:
-        baseline = subject._replace(model=comparison.baseline)
-        if subject.model == candidate and baseline in known:
-            yield subject, baseline
+def _by_states(
+    merged: Merged, plan: Plan, of_candidates: Mapping[str, tuple[Merged, bool]], *, clustered: bool
+) -> Iterator[tuple[tuple[Merged, bool], list[str]]]:
+    """The states of each candidate, and whether pairs are clustered; those that follow each other with the same."""
+    states = [of_candidates.get(candidate, (merged, clustered)) for candidate in plan.models]
+    by_states = itertools.groupby(zip(plan.models, states, strict=True), lambda pair: (id(pair[1][0]), pair[1][1]))
+    for _, several in by_states:
+        candidates, ((own, is_clustered), *_) = zip(*several, strict=True)
+        yield (own, is_clustered or plan.cluster is not None), list(candidates)
 
 
-def _row(
-    merged: Merged, plan: Plan, subject: Subject, baseline: Subject, metric: Metric, *, clustered: bool
-) -> dict[str, Any]:
-    has_parts, level = plan.parted_slices(subject.slice), plan.uncertainty.look_level
-    pairs = _pair_sums(merged, plan, subject, baseline.model, metric)
-    ours, theirs = (Sample(merged, side, has_parts, clustered) for side in (subject, baseline))
-    comparison = compared(ours, theirs, metric, level, None if clustered else pairs)
-    numbers = comparison.columns(level)
-    if plan.uncertainty.sequential:
-        numbers |= _at_all_looks(comparison, level, pairs)
-    elif numbers["p"] is not None:
-        numbers["p"] = min(1.0, numbers["p"] * plan.uncertainty.nights)
-    return {
-        "candidate": subject.model,
-        "baseline": baseline.model,
-        "slice": subject.slice,
-        "slice_value": subject.slice_value,
-        "metric": str(metric),
-        "definition": plan.definition(metric),
-        **numbers,
-        **_wins(pairs, metric),
-    }
+def _pairs(there: Sequence[Subject], candidates: Sequence[str], comparison: Comparison) -> tuple[Ints, Ints]:
+    """The places of candidates and of the baseline among the subjects ``there``, in every slice value with both."""
+    place_of = {subject: place for place, subject in enumerate(there)}
+    asked = set(candidates) - {comparison.baseline}
+    pairs = [
+        (place, place_of[baseline])
+        for place, subject in enumerate(there)
+        if subject.model in asked and (baseline := subject._replace(model=comparison.baseline)) in place_of
+    ]
+    ours, theirs = np.array(pairs, np.int64).reshape(-1, 2).T
+    return ours, theirs
 
 
-def _wins(pairs: PairSums | None, metric: Metric) -> dict[str, int | None]:
+def _columns(samples: Samples, places: tuple[Ints, Ints], plan: Plan, metric: Metric) -> dict[str, NDArray[Any]]:
+    level, uncertainty = plan.uncertainty.look_level, plan.uncertainty
+    pairs = _pair_sums(samples, places, plan, metric)
+    comparison = compared(samples, samples, places, metric, level, None if samples.clustered else pairs)
+    columns = comparison.columns(level)
+    if uncertainty.sequential:
+        for place in range(len(places[0])):
+            for name, number in _at_all_looks(comparison, place, level, pairs).items():
+                columns[name][place] = np.nan if number is None else number
+    else:
+        columns["p"] = np.where(np.isnan(columns["p"]), np.nan, lesser(1.0, columns["p"] * uncertainty.nights))
+    return columns | _wins(pairs, metric, len(places[0]))
+
+
+def _wins(pairs: PairSums | None, metric: Metric, count: int) -> dict[str, NDArray[Any]]:
     """The numbers of wins, ties and losses over pairs of groups, which cannot be computed from the 64 parts."""
-    if pairs is None:
-        return {}
-    up = metric.declaration.higher_is_better
-    if up is None:
-        return {"n_unpaired": pairs.n_unpaired}
-    wins, losses = (pairs.n_above, pairs.n_below) if up else (pairs.n_below, pairs.n_above)
-    return {"n_unpaired": pairs.n_unpaired, "wins": wins, "ties": pairs.n_equal, "losses": losses}
+    none, up = np.full(count, np.nan), metric.declaration.higher_is_better
+    columns = {"n_unpaired": none, "wins": none, "ties": none, "losses": none}
+    if pairs is not None:
+        columns["n_unpaired"] = np.where(pairs.there, pairs.n_unpaired, none)
+    if pairs is not None and up is not None:
+        counts = (pairs.n_above, pairs.n_equal, pairs.n_below)[:: 1 if up else -1]
+        columns |= {
+            name: np.where(pairs.there, own, none) for name, own in zip(("wins", "ties", "losses"), counts, strict=True)
+        }
+    return columns
 
 
-def _at_all_looks(comparison: Compared, level: float, pairs: PairSums | None) -> dict[str, Any]:
+def _at_all_looks(comparison: Compared, place: int, level: float, pairs: PairSums | None) -> dict[str, Any]:
     """Interval, p-value and detectable difference that are valid over all looks; nulls before looks begin."""
-    test, groups = comparison.test, comparison.n_groups or 0
+    stderr, degrees, difference = (
+        float(column[place]) for column in (comparison.test.stderr, comparison.test.degrees, comparison.difference)
+    )
+    groups = float(np.nan_to_num(comparison.n_groups[place]))
     of_one_look: dict[str, Any] = {"relative_low": None, "relative_high": None}
-    if test.stderr is None:
+    if math.isnan(stderr):
         return of_one_look
-    if groups < LEAST_GROUPS or (pairs is not None and pairs.n_above + pairs.n_below < LEAST_EVENTS):
+    events = math.inf if pairs is None or not pairs.there[place] else pairs.n_above[place] + pairs.n_below[place]
+    if groups < LEAST_GROUPS or events < LEAST_EVENTS:
         numbers = dict.fromkeys(("stderr", "ci_low", "ci_high", "degrees", "p", "smallest_detectable"))
         return {**of_one_look, **numbers, "interval": TOO_FEW.method}
-    interval = confidence_sequence(comparison.difference, test.stderr, groups, level)
-    half = radius(test.stderr, groups, level)
+    interval = confidence_sequence(difference, stderr, groups, level)
+    half = radius(stderr, groups, level)
     return {
         **of_one_look,
         "ci_low": interval.low,
         "ci_high": interval.high,
         "interval": interval.method,
-        "p": always_valid_p(comparison.difference, test.stderr, groups, level),
-        "smallest_detectable": smallest_detectable(test.stderr, test.degrees or 0, level, half=half),
+        "p": always_valid_p(difference, stderr, groups, level),
+        "smallest_detectable": smallest_detectable(stderr, degrees, level, half=half),
     }
 
 
-def _pair_sums(merged: Merged, plan: Plan, subject: Subject, baseline: str, metric: Metric) -> PairSums | None:
+def _pair_sums(samples: Samples, places: tuple[Ints, Ints], plan: Plan, metric: Metric) -> PairSums | None:
     """The sums over pairs of groups of both models, if the states have them."""
-    if plan.compare is None or plan.compare.baseline != baseline or metric not in plan.paired_metrics:
+    baselines = {samples.subjects[place].model for place in places[1].tolist()}
+    if plan.compare is None or baselines != {plan.compare.baseline} or metric not in plan.paired_metrics:
         return None
-    numbers = merged.partials.parts.pairs.of(subject, metric)
-    return None if numbers is None else PairSums.of(numbers[0])
+    subjects = [samples.subjects[place] for place in places[0].tolist()]
+    there, numbers = samples.merged.partials.parts.pairs.of_each(subjects, metric)
+    return PairSums.of(there, numbers) if there.any() else None
 
 
-def _correct(rows: list[dict[str, Any]], comparison: Comparison) -> None:
-    """Add to ``rows`` the p-values adjusted within their families."""
-    families: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        families.setdefault(_family(row, comparison), []).append(row)
-    for name, of_family in families.items():
-        p = np.array([np.nan if row["p"] is None else row["p"] for row in of_family])
-        for row, value in zip(of_family, adjusted(p, comparison.correction).tolist(), strict=True):
-            row["p_adjusted"] = None if row["p"] is None else value
-            row["correction"], row["family"] = comparison.correction, name
+def _corrected(table: pa.Table, comparison: Comparison) -> pa.Table:
+    """``table`` with the p-values adjusted within their families."""
+    families = _families(table, comparison).dictionary_encode()
+    p, family = table["p"].to_numpy(), families.indices.to_numpy()
+    values, order = np.full(len(p), np.nan), np.argsort(family, kind="stable")
+    for own in np.split(order, np.flatnonzero(np.diff(family[order])) + 1):
+        values[own] = adjusted(p[own], comparison.correction)
+    columns = {
+        "p_adjusted": pa.array(values, from_pandas=True),
+        "correction": pa.repeat(pa.scalar(comparison.correction, pa.string()), len(p)),
+        "family": families.dictionary.take(families.indices),
+    }
+    for name, column in columns.items():
+        table = table.set_column(table.schema.get_field_index(name), table.schema.field(name), column)
+    return table
 
 
-def _family(row: dict[str, Any], comparison: Comparison) -> str:
+def _families(table: pa.Table, comparison: Comparison) -> pa.Array:
+    """The name of the family of each row."""
+    texts = {name: pc.fill_null(table[name].combine_chunks(), "None") for name in ("slice", "slice_value")}
     if comparison.family == "slice_column":
-        return "whole day" if row["slice"] == ALL else f"slice {row['slice']}"
+        named = pc.binary_join_element_wise("slice", texts["slice"], " ")
+        return pc.if_else(pc.equal(texts["slice"], ALL), "whole day", named)
     if comparison.family == "slice":
-        return f"slice {row['slice']}={row['slice_value']}"
-    return f"{comparison.family} {row[comparison.family]}"
+        value = pc.binary_join_element_wise(*texts.values(), "=")
+        return pc.binary_join_element_wise("slice", value, " ")
+    named = table[comparison.family].combine_chunks()
+    return pc.binary_join_element_wise(comparison.family, named, " ")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.merged import Merged, SubjectStates
+from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.subjects import subjects_of
 from sparkrank.schemas.tables import METRICS
 from sparkrank.states.keys import Subject
-from sparkrank.uncertainty.standard_errors import interval_of
+from sparkrank.uncertainty.samples import Samples
+from sparkrank.uncertainty.standard_errors import intervals_of
 
 
 @dataclass(frozen=True)
@@ -27,51 +28,72 @@ class Origin:
 
 
 NO_ORIGIN = Origin()
-# The rows held as Python objects at a time. They take twenty times the memory of table rows.
-ROWS_AT_ONCE = 20_000
+DEFINED = ("value", "difference")  # columns in which NaN means undefined
 
 
 def metrics_table(merged: Merged, plan: Plan, origin: Origin = NO_ORIGIN, *, clustered: bool = False) -> pa.Table:
     """One row per model, slice value and metric; ``clustered`` if a group may occur on several days."""
-    clustered = clustered or plan.cluster is not None
-    texts = [{"metric": str(metric), "definition": plan.definition(metric), **vars(origin)} for metric in plan.metrics]
-    rows = (
-        {**subject._asdict(), **_columns(merged, plan, subject, metric, clustered=clustered), **of_metric}
-        for subject in _measured_subjects(merged, plan)
-        for metric, of_metric in zip(plan.metrics, texts, strict=True)
-    )
-    tables = []
-    while some := list(itertools.islice(rows, ROWS_AT_ONCE)):
-        tables.append(pa.Table.from_pylist(some, schema=METRICS.schema))
-    return pa.concat_tables(tables or [METRICS.schema.empty_table()]).combine_chunks()
+    subjects = subjects_of(merged.partials, plan)
+    for subject in subjects:
+        merged.measure_bins(subject, plan.histogram_metrics)  # all metrics of score bins together
+    samples = Samples.of(merged, subjects, plan, clustered=clustered or plan.cluster is not None)
+    metrics = [_columns(samples, plan, metric) for metric in plan.metrics]
+    return table_of(METRICS.schema, subject_columns(subjects), plan, metrics, origin)
 
 
-def _measured_subjects(merged: Merged, plan: Plan) -> Iterator[Subject]:
-    """Every (model, slice, value) with states, yielded once all its metrics of score bins are measured together."""
-    for subject in subjects_of(merged.partials, plan):
-        merged.measure_bins(subject, plan.histogram_metrics)
-        yield subject
-
-
-def _columns(merged: Merged, plan: Plan, subject: Subject, metric: Metric, *, clustered: bool) -> dict[str, Any]:
-    """The numbers of a row, with its confidence interval."""
-    row, n_effective = merged.row(subject, metric), merged.n_effective(subject, metric, clustered=clustered)
-    interval = interval_of(SubjectStates(merged, subject), plan, metric, row, n_effective, clustered=clustered)
+def _columns(samples: Samples, plan: Plan, metric: Metric) -> dict[str, NDArray[Any]]:
+    """The numbers of the rows of ``metric``, with their confidence intervals."""
+    rows, interval = samples.rows(metric), intervals_of(samples, plan, metric)
     return {
-        "value": row.value,
+        "value": rows.value,
         "ci_low": interval.low,
         "ci_high": interval.high,
         "stderr": interval.stderr,
         "interval": interval.method,
         "degrees": interval.degrees,
-        "noise_floor": row.noise_floor,
-        "n_groups": row.n_groups,
-        "n_effective": n_effective,
-        "n_undefined": row.n_undefined,
-        "n_rows": row.n_rows,
-        "weight": row.weight,
-        "error_bound": _bound(row.value, row.error_bound),
+        "noise_floor": rows.noise_floor,
+        "n_groups": rows.n_groups,
+        "n_effective": samples.n_effective(metric),
+        "n_undefined": rows.n_undefined,
+        "n_rows": rows.n_rows,
+        "weight": rows.weight,
+        "error_bound": np.where(np.isnan(rows.value), np.nan, rows.error_bound),
     }
+
+
+def subject_columns(subjects: Sequence[Subject]) -> dict[str, list[str | None]]:
+    """The columns of texts that name ``subjects``."""
+    return {name: [getattr(subject, name) for subject in subjects] for name in Subject._fields}
+
+
+def table_of(
+    schema: pa.Schema,
+    texts: Mapping[str, Sequence[str | None]],
+    plan: Plan,
+    metrics: Sequence[Mapping[str, NDArray[Any]]],
+    origin: Origin = NO_ORIGIN,
+) -> pa.Table:
+    """The rows of all ``metrics`` (m), whose columns have a number for each of n subjects, subject by subject.
+
+    ``texts`` (n) name the subjects. NaN is null, except in the column of values.
+    """
+    each, times = len(next(iter(texts.values()))), len(metrics)
+    subject = pa.array(np.repeat(np.arange(each), times))
+    metric = pa.array(np.tile(np.arange(times), each))
+    of_metrics = {"metric": [str(own) for own in plan.metrics], "definition": [*map(plan.definition, plan.metrics)]}
+    columns: dict[str, pa.Array] = {
+        **{name: pa.array(column, pa.string()).take(subject) for name, column in texts.items()},
+        **{name: pa.array(column, pa.string()).take(metric) for name, column in of_metrics.items()},
+        **{name: pa.repeat(pa.scalar(text, pa.string()), each * times) for name, text in vars(origin).items()},
+    }
+    for field in schema:
+        if field.name not in metrics[0]:
+            columns.setdefault(field.name, pa.nulls(each * times, field.type))
+        else:
+            numbers = np.stack([own[field.name] for own in metrics], axis=1).ravel()
+            column = pa.array(numbers, from_pandas=field.name not in DEFINED)
+            columns[field.name] = column.cast(field.type)
+    return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
 
 
 def with_origin(metrics: pa.Table, origin: Origin) -> pa.Table:
@@ -80,8 +102,3 @@ def with_origin(metrics: pa.Table, origin: Origin) -> pa.Table:
         index, column = metrics.schema.get_field_index(name), pa.repeat(pa.scalar(text, pa.string()), metrics.num_rows)
         metrics = metrics.set_column(index, metrics.schema.field(name), column)
     return metrics
-
-
-def _bound(value: float, bound: float | None) -> float | None:
-    """The largest possible error of ``value``; None if it is exact, or if the value or the bound is undefined."""
-    return None if bound is None or math.isnan(value) or math.isnan(bound) else bound

@@ -7,11 +7,12 @@ Every row records what its numbers mean: their ``version``, the ``definition`` o
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sparkrank.engines.result import ExactBins
 from sparkrank.metrics import Plan
@@ -66,7 +67,7 @@ def states_table(
     tables = []
     for kind, unordered in parts:
         key = (*STATE_KEY, PART.name) if PART.name in unordered.column_names else STATE_KEY
-        rows = unordered.sort_by([(column, "ascending") for column in key])
+        rows = unordered.take(_order(unordered, key))
         names = encoded_column(rows["name"])
         meant = [definitions.get((kind, name), plan.settings) for name in names.dictionary.to_pylist()]
         columns = {
@@ -78,6 +79,18 @@ def states_table(
         }
         tables.append(pa.table({**columns, **dict(zip(rows.column_names, rows.columns, strict=True))}))
     return pa.concat_tables([STATES.schema.empty_table(), *tables], promote_options="default")
+
+
+def _order(rows: pa.Table, key: Sequence[str]) -> pa.Array:
+    """The order of ``rows`` by ``key``, as Arrow sorts; of texts it compares only the distinct ones."""
+    code = np.zeros(rows.num_rows, np.int64)
+    for name in key:
+        encoded = rows[name].combine_chunks().dictionary_encode()
+        place = np.empty(len(encoded.dictionary) + 1, np.int64)
+        place[pc.sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(encoded.dictionary))
+        place[-1] = len(encoded.dictionary)  # nulls are last
+        code = code * len(place) + place[encoded.indices.fill_null(len(encoded.dictionary)).to_numpy()]
+    return pa.array(np.argsort(code, kind="stable"))
 
 
 def of_run(tables: Mapping[str, Any], run_id: str | None) -> dict[str, Any]:

@@ -1,0 +1,97 @@
+"""Models on values of slices, in the merged states of a day or a window, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparkrank.metrics import Metric, Plan
+from sparkrank.metrics.merged import Merged, MetricColumns, MetricRow, SubjectStates, WithoutParts, kind_of
+from sparkrank.numeric.array_types import Floats, Ints
+from sparkrank.numeric.cached import cached
+from sparkrank.states.keys import Subject
+from sparkrank.states.means import MeanColumns
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A model on one value of a slice, in the merged states of a day or a window.
+
+    ``has_parts``: the plan has states of parts for it. ``clustered``: the same group may occur on several days.
+    """
+
+    merged: Merged
+    subject: Subject
+    has_parts: bool = True
+    clustered: bool = False
+
+    def row(self, metric: Metric) -> MetricRow:
+        return self.merged.row(self.subject, metric)
+
+    def without_parts(self, metric: Metric) -> WithoutParts | None:
+        """The values of ``metric`` without each part of the groups; None if it has none."""
+        return self.merged.without_parts(self.subject, metric) if self.has_parts else None
+
+    @property
+    def alone(self) -> Samples:
+        return Samples(self.merged, (self.subject,), np.array([self.has_parts]), self.clustered)
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Many samples (n) of the same states; ``has_parts`` (n) and ``clustered`` are those of :class:`Sample`."""
+
+    merged: Merged
+    subjects: tuple[Subject, ...]
+    has_parts: NDArray[np.bool_]
+    clustered: bool = False
+
+    @classmethod
+    def of(cls, merged: Merged, subjects: Sequence[Subject], plan: Plan, *, clustered: bool) -> Samples:
+        has_parts = np.array([plan.parted_slices(subject.slice) for subject in subjects], bool)
+        return cls(merged, tuple(subjects), has_parts, clustered)
+
+    def side(self, place: int) -> SubjectStates:
+        return SubjectStates(self.merged, self.subjects[place])
+
+    @cached
+    def rows(self, metric: Metric) -> MetricColumns:
+        return kind_of(metric).rows(self.merged, self.subjects, metric)
+
+    @cached_property
+    def _groups(self) -> Floats:
+        """The numbers of groups of all parts, NaN where there are none."""
+        sizes = map(self.merged.sizes_of_parts, self.subjects)
+        return np.array([np.nan if own is None else own.sum() for own in sizes], np.float64)
+
+    def groups(self, metric: Metric) -> Floats:
+        """The numbers of groups behind the values; NaN where rows have no group, or groups were not counted."""
+        counted = self.rows(metric).n_groups
+        return np.where(np.isnan(counted), self._groups, counted)
+
+    @cached
+    def n_effective(self, metric: Metric) -> Floats:
+        """The effective numbers of groups, at most their number; NaN where they are unknown."""
+        numbers = kind_of(metric).effective_numbers(self.merged, self.subjects, metric, clustered=self.clustered)
+        return np.where(self._groups > 0, np.where(self._groups < numbers, self._groups, numbers), numbers)
+
+    def means(self, metric: Metric) -> MeanColumns:
+        """The means over independent groups of equal weight."""
+        return self.merged.partials.means.of_subjects(self.subjects, str(metric))
+
+    def without_parts(self, metric: Metric, places: Ints) -> list[WithoutParts | None]:
+        """The values of ``metric`` without each part of the groups; None if it has none."""
+        return [self.merged.without_parts(self.subjects[place], metric) for place in places.tolist()]
+
+
+def padded(without: Sequence[WithoutParts]) -> tuple[Floats, Floats, Floats]:
+    """The values (n), those without each part, and the sizes of parts (n, parts); parts that are lacking have none."""
+    parts = max((len(own.sizes) for own in without), default=0)
+    values, sizes = np.zeros((2, len(without), parts))
+    for place, own in enumerate(without):
+        values[place, : len(own.sizes)], sizes[place, : len(own.sizes)] = own.without, own.sizes
+    return np.array([own.value for own in without], np.float64), values, sizes

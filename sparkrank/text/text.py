@@ -102,7 +102,8 @@ _COUNTS = ("groups", "undefined")
 
 def counts_of(row: Mapping[str, Any]) -> tuple[str, str]:
     """The number of groups in a row of ``metrics``, and the number of those for which it is undefined."""
-    return "" if row["n_groups"] is None else f"{row['n_groups']:,}", f"{row['n_undefined']:,}"
+    groups, undefined = ("" if row[name] is None else f"{row[name]:,}" for name in ("n_groups", "n_undefined"))
+    return groups, undefined
 
 
 def _slices(metrics: pa.Table) -> list[str]:

@@ -198,6 +198,7 @@ def test_the_document_of_a_day_has_numbers_codes_and_places(conf: str, capsys: p
 
 # Programs know checks, warnings and errors by these: a code that changes breaks them, so it is changed here alone.
 CODES_OF_CHECKS = [
+    "labels_of_models_differ", "rows_of_other_models", "rows_read_of_model",
     "rows_read", "rows_evaluated", "rows_rejected", "rejected_no_number", "rejected_null_group", "rejected_nan_score",
     "rejected_bad_label", "rejected_small_label", "rejected_nan_reference_rank", "rejected_bad_weight",
     "rejected_small_weight", "rejected_label_beyond_true_items", "rejected_bad_group_weight",

@@ -194,7 +194,7 @@ REFUSED_GATES: list[tuple[dict[str, Any], str]] = [
     ({"equivalent_to": "history", "by": "1%"}, 'gates[0].equivalent_to is "history": a model or baseline is needed ('),
     ({"equivalent_to": "production", "by": "1%", "model": "production"}, "compares production with itself"),
     ({"correction": "bonferroni"}, "gates.0.correction is 'bonferroni' (allowed: holm, benjamini-hochberg, none)"),
-    ({"not_worse_than": "production", "by": "5"}, f"gates.0.by is '5': {NEEDED}"),
+    ({"not_worse_than": "production", "by": "five"}, f"gates.0.by is 'five': {NEEDED}"),
     ({"not_worse_than": "production", "by": -1}, f"gates.0.by is -1: {NEEDED}"),
     ({"not_worse_than": "productoin"}, 'gates[0].not_worse_than is "productoin", did you mean "production"?: a model'),
     ({"not_worse_than": "production", "model": "production"}, "gates[0] compares production with itself"),

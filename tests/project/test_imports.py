@@ -170,7 +170,7 @@ def test_importing_the_package_imports_nothing_that_takes_time() -> None:
         sparkrank.evalute  # noqa: B018
 
 
-BASE = ("sparkrank.base", "sparkrank.base.errors", "sparkrank.base.redaction")
+BASE = ("sparkrank.base", *(f"sparkrank.base.{name}" for name in ("byte_texts", "errors", "redaction")))
 SLOW = {"numpy", "pandas", "pyarrow", "pydantic", "scipy", "yaml", "sparkrank.jobs", "sparkrank.config"}
 
 

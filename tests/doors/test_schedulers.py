@@ -217,7 +217,7 @@ CODES_OF_CHECKS = [
 CODES_OF_WARNINGS = [
     "nan_of_pandas", "truth_in_no_list", "model_hardly_in_truth", "no_labels", "no_scores", "undefined_everywhere",
     "few_groups", "large_group", "expectation_not_checked", "large_text_file", "acceptance_dropped",
-    "candidate_lacks_days", "ties_decide", "defined_for_few",
+    "candidate_lacks_days", "ties_decide", "defined_for_few", "report_index",
 ]  # fmt: skip
 CODES_OF_ERRORS = {
     "SparkrankError": "failed", "SpecError": "spec", "FrameLaneNeededError": "frame_lane_needed",

@@ -266,7 +266,7 @@ def test_folders_have_the_rights_of_the_one_above_that_the_umask_leaves(
             path.chmod(0o777)  # a copy of these is not as wide
         monkeypatch.setattr(os, "link", refused)
         with days.day_run(str(place.root), DAY) as run:
-            run.commit(tables_of(2, ("runs",)), run.keep_others(("runs",)))
+            run.commit(tables_of(2, ("runs",)), run.keep_others(("runs",), []))
     finally:
         os.umask(before)
     made = [path for path in shared.rglob("*") if path.is_dir() and not path.is_symlink()]

@@ -33,6 +33,8 @@ AROUND = {
     "jobs/backfill.py": {"shown_run"},  # whether readers find the links to the tables
     "jobs/evaluate_job.py": {"table_folders"},  # printed
     "jobs/merge_job.py": {"table_folders"},
+    "doors/write_api.py": {"table_folders"},
+    "jobs/report_index.py": {"open_input_file"},  # the index, which is no table
     "jobs/output_job.py": {"shown_run", "run_folders"},
     "jobs/report_job.py": {"files_of_run"},  # of this run, before it is committed
 }

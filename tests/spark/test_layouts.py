@@ -109,7 +109,7 @@ def test_where_arrow_opens_no_file_system_spark_lists(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stored_files, "file_system", _no_file_system)
-    for number, name in enumerate([*SPARKS_OWN, "it among partitions", "files beside partitions", "nothing"]):
+    for number, name in enumerate([*SPARKS_OWN, "a file of 0 bytes", "files beside partitions", "nothing"]):
         files, path, wanted = LAYOUTS[name]
         write_files(tmp_path / str(number), files)
         if isinstance(wanted, str):

@@ -22,7 +22,9 @@ _PLAN = Plan((), (), (), long=True)  # of no models, so that rows are read for t
 
 def roles_of_names(column: str) -> Roles:
     """The roles of a long table of which only the ``column`` of models is read."""
-    return Roles((), None, {}, {MODEL.key: column}, long=True)
+    roles = Roles((), None, {}, {MODEL.key: column}, long=True)
+    roles.validate_roles(is_truth=True)  # as a truth, it has no scores
+    return roles
 
 
 def model_names(side: SideRows, column: str, lane: str, spark: Any) -> tuple[str, ...]:

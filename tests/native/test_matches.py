@@ -56,7 +56,7 @@ def same(found: tuple[BucketResult, BucketResult]) -> None:
     assert bits(compiled.groups.sort_by(order)) == bits(plain.groups.sort_by(order))
     assert compiled.partials.counts == plain.partials.counts
     assert compiled.partials.unmatched == plain.partials.unmatched
-    assert compiled.partials.means.results() == plain.partials.means.results()
+    assert repr(compiled.partials.means.results()) == repr(plain.partials.means.results())  # NaN is not NaN
 
 
 @pytest.mark.parametrize("repeated", [0, 3])

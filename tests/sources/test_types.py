@@ -110,7 +110,7 @@ def test_what_is_no_table_is_refused() -> None:
     for rows, sentence in (
         (ROWS["user"], "the impressions are of type pyarrow.lib.ChunkedArray, of which Arrow makes no table ("),
         (ROWS.to_pandas()["user"], f"the impressions are of type {pd.Series.__module__}.Series"),
-        (ROWS.to_pydict(), "the impressions are of type dict: a DataFrame, a pyarrow Table or a path to Parquet is"),
+        (ROWS.to_pylist(), "the impressions are of type list: a DataFrame, a pyarrow Table or a path to Parquet is"),
     ):
         with pytest.raises(sr.SpecError) as raised:
             sr.evaluate(rows, METRICS, **ROLES)

@@ -62,7 +62,7 @@ def test_a_task_gets_its_own_split_alone(spark: SparkSession, log: Path, monkeyp
 
 
 def test_a_task_of_buckets_that_runs_again_writes_no_group_twice(tmp_path: Path) -> None:
-    """As where an executor is lost after its results were read: pieces come in another order, what is told does not."""
+    """As where an executor is lost after its results were read. Files that no result names do not stay."""
     plan = Plan.of(METRICS, ["a"], ["user_id"])
     user = np.arange(200)
     rows = pa.table({"key_0": user // 4, "label": user % 3.0, "score_0": user % 7 / 7})
@@ -72,9 +72,7 @@ def test_a_task_of_buckets_that_runs_again_writes_no_group_twice(tmp_path: Path)
     for pieces in (numbered, numbered[::-1]):
         sent = [(bucket, stream_of(piece)) for bucket, piece in pieces]
         told.append(list(solve_pieces(sent, rows.schema, plan, files)))
-        if len(told) == 1:
-            files.keep({name.decode() for row in told[0] if row["groups"] for name in row["groups"].split(b"/")})
-    assert [row["groups"] for row in told[0]] == [row["groups"] for row in told[1]]
+    files.keep({name.decode() for row in told[1] if row["groups"] for name in row["groups"].split(b"/")})
     files.publish()
     assert sorted(pq.read_table(tmp_path)["user_id"].to_pylist()) == list(range(50))
 

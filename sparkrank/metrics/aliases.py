@@ -79,7 +79,7 @@ _PERSISTENCE = re.compile(r"rbp\.(\d+)")
 
 
 def looked_up(name: str) -> str:
-    """Normalise ``name`` for look-up. Names of torchmetrics lose their underscores, which only its functions have."""
+    """Normalise ``name`` for look-up. For torchmetrics, classes and functions differ in underscores, so these go."""
     key = name.lower().replace("-", "_")
     return key.replace("_", "") if key.startswith(_TORCHMETRICS) else key
 

@@ -126,7 +126,7 @@ ABOUT = {setting.name: str(setting.metadata["about"]) for setting in fields(Defi
 
 
 def default_duplicates(joins: bool) -> Duplicates:
-    """Items count once if lists are joined with the truth, as in recall; in a log, each row has a label of its own."""
+    """With the truth, an item counts once, as in R (the relevant items); in a log, each row has its own label."""
     return "once" if joins else "keep"
 
 

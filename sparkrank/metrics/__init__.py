@@ -1,6 +1,6 @@
-"""Metrics as declarations, their grammar, and the plan that reduces the metrics asked for to what must be computed.
+"""Declarations of metrics, their grammar, and the plan that reduces requested metrics to what must be computed.
 
-To declare a metric of your own (:func:`register`) you find here the kinds of metric, the kinds of parameter, and the
+For metrics of your own (:func:`register`), this package has the types of metric, the types of parameter, and the
 arguments that the functions of a declaration take: a ranking, the sums over its hits, or the totals of all rows.
 """
 

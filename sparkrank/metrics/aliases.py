@@ -1,7 +1,7 @@
-"""Metric names of other programs, as data: the sparkrank metric that each one means, or why there is none.
+"""Metric names from other programs, as data: the sparkrank metric that each name means, or why there is none.
 
-Names are looked up in lower case, with underscores for hyphens; those of torchmetrics lose their underscores. A name
-that ends in ``@`` is valid only with a cut-off.
+Names are looked up in lower case, with underscores for hyphens; torchmetrics names are looked up without underscores.
+A name that ends in ``@`` is valid only with a cut-off.
 """
 
 from __future__ import annotations
@@ -79,19 +79,19 @@ _PERSISTENCE = re.compile(r"rbp\.(\d+)")
 
 
 def looked_up(name: str) -> str:
-    """Normalise ``name`` for the tables: torchmetrics has classes, and functions of the same name with underscores."""
+    """Normalise ``name`` for look-up. For torchmetrics, classes and functions differ in underscores, so these go."""
     key = name.lower().replace("-", "_")
     return key.replace("_", "") if key.startswith(_TORCHMETRICS) else key
 
 
 def cut_off(name: str) -> tuple[str, str] | None:
-    """Split a ``name`` that ends in its cut-off, such as ``P_10``, into name and number; None without a cut-off."""
+    """Split a ``name`` that ends in a cut-off, such as ``P_10``, into name and number; None if there is no cut-off."""
     match = _CUT.fullmatch(name)
     return None if match is None else (match["name"], match["k"])
 
 
 def meant(name: str, has_cutoff: bool) -> tuple[str, str] | None:
-    """Translate the ``name`` of another program to a metric's name and parameters as text; None if it is unknown.
+    """Translate another program's ``name`` to a metric's name and its parameters, as strings; None if unknown.
 
     Raises :class:`MetricError` if sparkrank has no such metric.
     """
@@ -108,5 +108,5 @@ def meant(name: str, has_cutoff: bool) -> tuple[str, str] | None:
 
 
 def needs_cutoff(name: str) -> str | None:
-    """The metric that ``name`` means with a cut-off; None if there is none."""
+    """The metric that ``name`` means when followed by a cut-off, or None if ``name`` means no metric then."""
     return ALIASES.get(f"{looked_up(name)}@")

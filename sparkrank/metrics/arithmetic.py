@@ -1,7 +1,7 @@
-"""The arithmetic of a metric in one group: columns of terms, and the steps from these to the value.
+"""The arithmetic of a metric in one group: columns of terms, and the steps that lead from the terms to the value.
 
-A declaration gives it beside its formula (``arithmetic``). Steps are data, so that anyone who doubts a value can repeat
-the calculation.
+A declaration supplies the arithmetic in addition to the formula. Steps are data, so anyone who doubts a value can
+repeat the calculation.
 """
 
 from __future__ import annotations
@@ -42,10 +42,11 @@ Operand: TypeAlias = "TermColumn | str | float"  # a column of terms, an earlier
 
 @dataclass(frozen=True)
 class TermTable:
-    """Columns of terms of equal length: of the list (``name`` is :data:`LIST`), of its ideal list, or of depths.
+    """Columns of terms of equal length, for the list (``name`` is :data:`LIST`), the ideal list, or depths.
 
-    A term is NaN where a row has none. ``row`` holds the judgment row of each term; it is None if terms belong to no
-    rows. Under ``ties=expected`` terms of a list may belong to its positions, which any row of a tie block may take.
+    A term is NaN where a row has no term. ``row`` holds the judgment row of each term, or is None if the terms do not
+    belong to rows. Under ``ties=expected``, terms of a list may belong to positions that any row of a tie block may
+    take.
     """
 
     name: str
@@ -55,10 +56,10 @@ class TermTable:
 
 @dataclass(frozen=True)
 class Step:
-    """A number and its operands: columns of terms, names of earlier steps, or numbers.
+    """One step of a calculation; its operands are columns of terms, names of earlier steps, or numbers.
 
-    ``sum`` and ``highest`` are 0 for an empty column. ``ratio`` is undefined and ``share`` is 0 if the second operand
-    is 0. ``where`` is the first operand, undefined if the second is 0. An undefined ``value`` is NaN.
+    ``sum`` and ``highest`` give 0 for an empty column. If the second operand is 0, ``ratio`` is undefined and ``share``
+    gives 0. ``where`` gives the first operand, or is undefined if the second is 0. An undefined ``value`` is NaN.
     """
 
     name: str
@@ -67,7 +68,7 @@ class Step:
     value: float = math.nan
 
     def formula(self) -> str:
-        """The operation in symbols: ``dcg / ideal dcg``."""
+        """The operation in symbols, as in ``dcg / ideal dcg``."""
         shown = (format_number(part) if isinstance(part, (int, float)) else str(part) for part in self.operands)
         return _OPERATIONS[self.operation][0].format(*shown)
 
@@ -95,7 +96,7 @@ _OPERATIONS: dict[str, tuple[str, Callable[..., float]]] = {
 
 @dataclass(frozen=True)
 class OneGroup:
-    """One model's ranking of one group, its rows with a score (``scored``), and their judgment rows."""
+    """One model's ranking of one group; the group's rows with a score (``scored``); and their judgment rows."""
 
     ranking: Ranking
     scored: ScoredRows
@@ -104,9 +105,9 @@ class OneGroup:
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """The terms of one metric in one group, and the steps to its value, which is the value of the last step.
+    """The terms of one metric in one group, and the steps to the metric's value, which is the value of the last step.
 
-    The table of the list comes first. ``told`` are half-sentences that explain what the numbers cannot.
+    The table of the list comes first. ``told`` holds short notes on what the numbers alone do not show.
     """
 
     tables: tuple[TermTable, ...]
@@ -115,7 +116,7 @@ class Arithmetic:
 
     @classmethod
     def of(cls, tables: Iterable[TermTable], steps: Iterable[Step], told: Iterable[str] = ()) -> Arithmetic:
-        """Compute the ``steps`` from ``tables`` in order; ``given`` steps keep their value.
+        """Compute ``steps`` in order, reading columns from ``tables``; ``given`` steps keep their value.
 
         Examples
         --------
@@ -146,32 +147,32 @@ def _computed(step: Step, columns: Mapping[TermColumn, Floats], done: Mapping[st
 
 
 def given(name: str, value: float) -> Step:
-    """A number that is not computed from other steps."""
+    """A step whose number is not computed from others."""
     return Step(name, "given", (), float(value))
 
 
 def total(name: str, column: str, table: str = LIST) -> Step:
-    """The sum of a column."""
+    """A step that sums a column."""
     return Step(name, "sum", (TermColumn(table, column),))
 
 
 def ratio(name: str, part: Operand, whole: Operand) -> Step:
-    """A quotient, undefined if the divisor is 0."""
+    """A step that divides ``part`` by ``whole``; undefined if ``whole`` is 0."""
     return Step(name, "ratio", (part, whole))
 
 
 def step(name: str, operation: Operation, *operands: Operand) -> Step:
-    """Any other step."""
+    """A step with any other operation."""
     return Step(name, operation, operands)
 
 
 def list_table(ranking: Ranking, columns: Mapping[str, Floats]) -> TermTable:
-    """The ``columns`` (n) of the ranked rows of a ranking."""
+    """The table of the list, with ``columns`` that have one term for each ranked row."""
     return TermTable(LIST, columns, ranking.row)
 
 
 def spread(ranking: Ranking, rows: Ints, amounts: Floats, other: float = math.nan) -> Floats:
-    """``amounts`` at the ranked ``rows``, ``other`` at the other ranked rows."""
+    """A column over all ranked rows: ``amounts`` at the ranked ``rows``, ``other`` elsewhere."""
     column = np.full(len(ranking.row), other)
     column[rows] = amounts
     return column
@@ -185,7 +186,7 @@ def spread_judged(ranking: Ranking, rows: Ints, amounts: Floats) -> Floats:
 
 
 def within(column: Floats, positions: NDArray[np.integer], k: int | None) -> Floats:
-    """``column`` with NaN at ``positions`` beyond ``k``."""
+    """``column`` with NaN where ``positions`` exceed ``k``."""
     return column if k is None else np.where(positions <= k, column, math.nan)
 
 

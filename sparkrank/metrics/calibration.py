@@ -1,6 +1,6 @@
 """Declarations of the pooled metrics that read scores as probabilities.
 
-They are undefined if any score lies outside [0, 1]; ``quality`` counts these rows.
+These metrics are undefined if any score lies outside [0, 1]; the table ``quality`` counts the rows with such scores.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ def _has_probabilities(totals: PooledTotals) -> bool:
 def _of_probabilities(
     value: Callable[[PooledTotals, Metric], float],
 ) -> Callable[[PooledTotals, Metric], PooledValue]:
-    """``value``, undefined unless all scores are probabilities."""
+    """A function that computes ``value``, but returns an undefined value unless all scores are probabilities."""
     return lambda totals, metric: PooledValue(value(totals, metric) if _has_probabilities(totals) else math.nan)
 
 
 def _calibration_error(totals: PooledTotals, metric: Metric) -> PooledValue:  # noqa: ARG001
-    """The value, with that of a model whose positive rate in each bin is its mean score there as the noise floor."""
+    """The calibration error; the noise floor is its value for a model whose mean score in each bin is the true rate."""
     weight = totals.positives + totals.negatives
     if not _has_probabilities(totals):
         return PooledValue(math.nan)

@@ -1,4 +1,4 @@
-"""The register of declarations by name and alias, filled by :mod:`sparkrank.metrics.families` and by users."""
+"""The register of declarations by name and alias, which :mod:`sparkrank.metrics.families` and users fill."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ D = TypeVar("D", bound=Named)
 
 
 class Catalog(dict[str, D]):
-    """Declarations by their own name, in the order in which they are documented."""
+    """Maps names (not aliases) to declarations, in the order in which the metrics are documented."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Catalog(dict[str, D]):
         self._aliases: dict[str, str] = {}
 
     def fill(self, *declarations: D) -> None:
-        """Add declarations of the package itself, which every process has."""
+        """Add the package's own declarations, which every process has."""
         for declaration in declarations:
             self._built_in[declaration.name] = declaration
             self.add(declaration)
@@ -48,13 +48,14 @@ class Catalog(dict[str, D]):
         return self._built_in[name]
 
     def is_built_in(self, declaration: D) -> bool:
-        """Whether ``declaration`` belongs to the package, so that every process finds it by its name."""
+        """Whether ``declaration`` belongs to the package, so that every process can find the declaration by name."""
         return self._built_in.get(declaration.name) is declaration
 
     def meaning(self, name: str, has_cutoff: bool, text: str) -> tuple[D, str]:
-        """The declaration called ``name`` (its own name or an alias, in any case), and the parameters this implies.
+        """The declaration called ``name`` (a name or alias, in upper or lower case), and the parameters it implies.
 
-        Raises :class:`MetricError` with the nearest name and all names; ``text`` is the whole metric, for the message.
+        Raises :class:`MetricError` with the nearest name and all known names if ``name`` is unknown; ``text`` is the
+        string of the whole metric, for the message.
         """
         key = names.looked_up(name)
         if has_cutoff and f"{key}@" in self._aliases:
@@ -76,11 +77,11 @@ class Catalog(dict[str, D]):
         raise MetricError(f'unknown metric "{name}" in "{text}"{did_you_mean(key, known)} (known: {itemize(self)})')
 
     def find(self, name: str, has_cutoff: bool, text: str) -> D:
-        """The declaration called ``name``. Raises :class:`MetricError` as :meth:`meaning` does."""
+        """The declaration called ``name``. Raises :class:`MetricError` in the same cases as :meth:`meaning`."""
         return self.meaning(name, has_cutoff, text)[0]
 
     def is_known(self, name: str) -> bool:
-        """Whether some metric has ``name``, if only with a cut-off."""
+        """Whether some metric is called ``name``, with or without a cut-off."""
         key = names.looked_up(name)
         return key in self or any(
             word in table for word in (key, f"{key}@") for table in (self._aliases, names.ALIASES)

@@ -1,4 +1,4 @@
-"""The kind of metric that is a property of all lists together."""
+"""The type of metric that is a property of all lists together."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ OF_ALL_LISTS = "the value is of all lists together: this list adds what it shows
 
 @dataclass(frozen=True)
 class CatalogueMetric(MetricKind):
-    """A property of all lists together, from how often each item is shown in the first k.
+    """A property of all lists together, computed from how often each item is shown in the first k rows.
 
-    Its value is undefined where ``value`` gives NaN.
+    The metric is undefined where the function ``value`` returns NaN.
 
     Parameters
     ----------
     value : callable (int64 array (items), int64 array (items), int, Metric) -> float
         Takes the exposure of every item, in units of :data:`sparkrank.states.items.UNIT` (a row that is certainly shown
-        counts one unit); the number of groups in which the item is relevant; the number of groups; and the metric.
-        The second argument has a meaning only if the metric has the parameter ``rel``, which makes it read labels.
-        Gives the value, NaN where it is undefined.
+        counts one unit); for every item, the number of groups in which it is relevant; the number of groups; and the
+        metric. The second argument has a meaning only if the metric has the parameter ``rel``, which makes the metric
+        read labels. Returns the value, or NaN where it is undefined.
     common : tuple of Parameter
-        The parameters that all metrics of this kind have: ``ties``.
+        The parameters that all metrics of this type have: ``ties``.
 
     Examples
     --------

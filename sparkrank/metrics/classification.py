@@ -1,6 +1,6 @@
-"""Declarations of the pooled metrics at a threshold: all rows classified as positive or negative.
+"""Declarations of the pooled metrics at a threshold, which classifies every row as positive or negative.
 
-They count rows, not score bins: a threshold inside a bin would be rounded to its edge.
+These metrics count rows rather than score bins, because a threshold inside a bin would be rounded to the bin's edge.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _sums(metric: Metric) -> tuple[RowSum, ...]:
 
 
 def _confusion(totals: PooledTotals, metric: Metric) -> dict[str, float]:
-    """The confusion matrix of all rows: counts of rows, or sums of their weights."""
+    """The confusion matrix of all rows, with sums of weights (or numbers of rows, where every row has weight 1)."""
     weight, positives, predicted, tp = _sums(metric)
     return {
         "tp": totals.sum(tp),
@@ -53,7 +53,7 @@ def _at_threshold(
     *carriers: Callable[[Metric], RowSum],
     **fields: Any,
 ) -> PooledMetric:
-    """A metric that is the quotient of two sums of counts."""
+    """A metric that is the quotient of two numbers computed from the confusion matrix."""
 
     def value(totals: PooledTotals, metric: Metric) -> PooledValue:
         part, whole = quotient(_confusion(totals, metric), metric)
@@ -74,7 +74,7 @@ def _at_threshold(
 def _share(
     name: str, formula: str, undefined: str, counts: str, *carriers: Callable[[Metric], RowSum], **fields: Any
 ) -> PooledMetric:
-    """The share of the first of ``counts`` in all of them; ``+`` joins those of the part."""
+    """A share: the first word of ``counts`` is the part, whose counts ``+`` joins; all words together are the whole."""
     part, whole = counts.split(maxsplit=1)[0].split("+"), counts.replace("+", " ").split()
     title = fields.pop("title", name)
 
@@ -90,7 +90,7 @@ def _predicted(metric: Metric) -> RowSum:
 
 def _f_measure(name: str, title: str, formula: str, beta: Callable[[Metric], float], **fields: Any) -> PooledMetric:
     def quotient(count: dict[str, float], metric: Metric) -> tuple[float, float]:
-        """With P = TP/(TP+FP) and R = TP/(TP+FN) substituted: 0 if there is no true positive."""
+        """The formula with P = TP/(TP+FP) and R = TP/(TP+FN) substituted, so that it is 0 without true positives."""
         square = beta(metric) * beta(metric)
         part = (square + 1) * count["tp"]
         return part, part + square * count["fn"] + count["fp"]

@@ -1,4 +1,4 @@
-"""The settings of a whole evaluation that change what its numbers mean."""
+"""The settings of a whole evaluation that change the meaning of its numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ALWAYS_WRITTEN = ("ties", "undefined")
 
 
 class SettingOptions(TypedDict, total=False):
-    """The definitions as keyword arguments, and the preset that supplies those not given."""
+    """The definitions as keyword arguments, and the preset that supplies any that are not given."""
 
     preset: PresetName | None
     ties: Ties | None
@@ -33,37 +33,37 @@ class SettingOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Definitions:
-    """Settings of a whole evaluation that change what its numbers mean; the tables name them.
+    """The settings of a whole evaluation that change the meaning of its numbers. Tables state these settings.
 
     Parameters
     ----------
     ties : {"expected", "item", "worst", "best", "block"}
-        The order of tied rows. ``expected``: the mean over all their orders. ``item``: by item, descending as text.
-        ``worst``: relevant rows last. ``best``: relevant rows first. ``block``: all of them at once, as one step.
+        The order of tied rows. ``expected``: the mean over all their orders. ``item``: by item, in descending order of
+        strings. ``worst``: relevant rows last. ``best``: relevant rows first. ``block``: all tied rows as one step.
     undefined : {"skip", "zero", "one", "error"}
-        The treatment of a group for which a metric is undefined. ``skip``: it is left out of the mean. ``zero``,
-        ``one``: it counts as 0 or 1. ``error``: it stops the evaluation, as does an undefined metric of all rows. In
-        the group table the value is NaN in any case.
+        The treatment of a group for which a metric is undefined. ``skip``: the group is left out of the mean. ``zero``,
+        ``one``: the value counts as 0 or 1. ``error``: the evaluation stops, also if a metric of all rows is undefined.
+        In the group table the value is always NaN.
     unretrieved : {"zero", "skip"}
-        The treatment of a group without a list. ``zero``: it has the value of an empty list, 0 for most metrics.
-        ``skip``: it is left out.
+        The treatment of a group without a list. ``zero``: the group has the value of an empty list, which is 0 for most
+        metrics. ``skip``: the group is left out.
     unjudged : {"nonrelevant", "drop"}
-        The treatment of a list row without a label. ``nonrelevant``: it counts as not relevant. ``drop``: it is
-        dropped before rows get their positions.
+        The treatment of a list row without a label. ``nonrelevant``: the row counts as not relevant. ``drop``: the row
+        is dropped before positions are assigned.
     duplicates : {"keep", "once", "first", "error"}
-        The treatment of an item that is in a list more than once. ``keep``: it counts at each of its positions.
-        ``once``: it counts at its best position, and its repeats stay in the list as misses. ``first``: it counts at
-        its best position, its repeats are removed, and later rows move up. ``error``: it stops the evaluation.
+        The treatment of an item that is in a list more than once. ``keep``: the item counts at each of its positions.
+        ``once``: the item counts at its best position, and repeats stay in the list as misses. ``first``: the item
+        counts at its best position, repeats are removed, and later rows move up. ``error``: the evaluation stops.
     population : {"all", "truth", "lists", "both"}
         The groups that are evaluated: all, those with truth, those with lists, or those with both.
     positions : {"dense", "given", "given_from_0"}
-        The position of a row. ``dense``: its place in the list. ``given``: its rank, which counts from 1.
-        ``given_from_0``: its rank, which counts from 0.
+        The position of a row. ``dense``: the position in the list as ordered here. ``given``: the rank in the input,
+        which counts from 1. ``given_from_0``: the rank in the input, which counts from 0.
 
     Raises
     ------
     SpecError
-        If a value is not one of these, or if ``positions`` are given and ``ties`` would order rows.
+        If a value is not allowed, or if ``positions`` takes ranks from the input while ``ties`` would order tied rows.
 
     Examples
     --------
@@ -85,9 +85,9 @@ class Definitions:
 
     @classmethod
     def of(cls, preset: Preset | None, given: Mapping[str, Any], *, joins: bool = False) -> Definitions:
-        """The settings that are ``given``; the others are taken from ``preset``, or else have their defaults.
+        """The definitions with the settings in ``given``; other settings come from ``preset``, or have their defaults.
 
-        ``joins``: lists are joined with a truth, which decides the default of ``duplicates``.
+        ``joins`` says whether lists are joined with the truth, which decides the default of ``duplicates``.
         """
         chosen = {name: value for name, value in given.items() if value is not None}
         return cls(**{"duplicates": default_duplicates(joins), **(preset.definitions if preset else {}), **chosen})
@@ -102,7 +102,7 @@ class Definitions:
 
     @property
     def counts_undefined_as(self) -> float | None:
-        """The value that an undefined one counts as in the mean, or None if its group is left out."""
+        """The value that counts in the mean where a metric is undefined, or None if the group is left out."""
         return {"zero": 0.0, "one": 1.0}.get(self.undefined)
 
     @property
@@ -113,7 +113,7 @@ class Definitions:
         return self.written()
 
     def written(self, *always: str) -> str:
-        """The settings that differ from their default, ``ties``, ``undefined`` and those named in ``always``."""
+        """The settings as a string: ``ties``, ``undefined``, those named in ``always``, and any not at default."""
         values = [(setting.name, getattr(self, setting.name), setting.default) for setting in fields(self)]
         shown = {*_ALWAYS_WRITTEN, *always}
         return ", ".join(f"{name}={value}" for name, value, default in values if value != default or name in shown)
@@ -126,7 +126,7 @@ ABOUT = {setting.name: str(setting.metadata["about"]) for setting in fields(Defi
 
 
 def default_duplicates(joins: bool) -> Duplicates:
-    """With a truth an item counts once, as in R; in a log, each row was shown and has a label of its own."""
+    """With the truth, an item counts once, as in R (the relevant items); in a log, each row has its own label."""
     return "once" if joins else "keep"
 
 

@@ -1,4 +1,4 @@
-"""Declarations of the pooled metrics of score bins; :mod:`sparkrank.histogram.threshold_sweep` computes their terms."""
+"""Declarations of the pooled metrics of score bins, whose terms :mod:`sparkrank.histogram.threshold_sweep` computes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RULES = ("bits", "digits", "exact")
 
 
 def rule_of(metric: Metric) -> BinRule:
-    """The bin rule of ``metric``: the one asked for, or the metric's default."""
+    """The bin rule that the parameters of ``metric`` choose, or the metric's default rule."""
     names = metric.declaration.exclusive
     if metric["exact"]:
         return BinRule("exact", 0, metric.rel)
@@ -34,7 +34,7 @@ def rule_of(metric: Metric) -> BinRule:
 
 
 def rule_parameters(bits: int | None = None, digits: int | None = None) -> tuple[Parameter, ...]:
-    """The parameters that choose a bin rule, with the default of one of them."""
+    """The parameters that choose a bin rule; ``bits`` and ``digits`` are the defaults of the parameters so named."""
     return (
         Count("bits", bits, "bins that agree in the first bits of the score's mantissa", least=1, most=MANTISSA_BITS),
         Count("digits", digits, "bins of scores rounded to this many decimals", least=0, most=MOST_DIGITS),
@@ -52,7 +52,7 @@ def _auc(totals: PooledTotals, metric: Metric) -> PooledValue:
 
 
 def _of_positives(totals: PooledTotals, metric: Metric) -> PooledValue:
-    """The first term over the positives; its error bound comes from the most and the fewest it could be."""
+    """The first term divided by the positives; the error bound comes from the highest and lowest possible terms."""
     exact, whole = bool(metric["exact"]), totals.positives
     if not whole:
         return PooledValue(math.nan, 0.0 if exact else math.nan)
@@ -62,7 +62,7 @@ def _of_positives(totals: PooledTotals, metric: Metric) -> PooledValue:
 
 
 def _share(part: float, whole: float) -> float:
-    """``part / whole``, at most 1: the sweep rounds sums of weights as it reads them, which may add a last bit."""
+    """``part / whole``, but at most 1: the sweep rounds sums of weights, so the quotient may exceed 1 by a last bit."""
     return min(part / whole, 1.0)
 
 
@@ -77,7 +77,7 @@ def _separation(totals: PooledTotals, metric: Metric) -> PooledValue:
 def _separation_by_chance(totals: PooledTotals) -> float:
     """The expected highest TPR - FPR of uninformative scores, for many rows of both classes.
 
-    It is the mean of the one-sided Kolmogorov-Smirnov statistic, whose tail is exp(-2 x²): √(π/8) · √(1/P + 1/N). Here
+    This is √(π/8) · √(1/P + 1/N), the mean of the one-sided Kolmogorov-Smirnov statistic with tail exp(-2 x²). Here
     P + N is the number of rows, split in proportion to the weights of the two classes.
     """
     rate = totals.positives / (totals.positives + totals.negatives)

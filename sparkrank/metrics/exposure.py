@@ -1,4 +1,4 @@
-"""Metrics of all lists together: how often each item is in the first k, and what follows from these counts."""
+"""Metrics of all lists together, computed from how often each item is in the first k rows of a list."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from sparkrank.numeric.elementary import log2
 
 
 def coverage(exposure: Ints, items: int) -> float:
-    """The share of ``items`` that some list shows. NaN if there are no items."""
+    """The share of the catalogue that some list shows; ``items`` is the number of items. NaN if there are none."""
     return int(np.count_nonzero(exposure)) / items if items else math.nan
 
 
 def gini(exposure: Ints, items: int) -> float:
-    """The Gini coefficient of the exposures of ``items``, including items that are never shown: 0 = all the same.
+    """The Gini coefficient of exposures, where 0 means that all items are shown equally often.
 
-    Σ (2j - n - 1) x_j / (n Σ x) over the n exposures x in ascending order. NaN if nothing is shown.
+    Σ (2j - n - 1) x_j / (n Σ x) over the exposures x in ascending order, where n = ``items`` includes items that are
+    never shown. NaN if nothing is shown.
     """
     some = np.sort(exposure[exposure > 0]).astype(np.float64)
     if len(some) == 0:
@@ -32,7 +33,7 @@ def gini(exposure: Ints, items: int) -> float:
 
 
 def novelty(exposure: Ints, relevant: Ints, groups: int) -> float:
-    """The mean over shown rows of -log2(popularity), the share of ``groups`` in which an item is relevant.
+    """The mean over shown rows of -log2(popularity), where popularity is the share of groups with the item relevant.
 
     An item that is relevant nowhere counts as relevant in one group. NaN if nothing is shown.
     """

@@ -1,4 +1,4 @@
-"""The families of metrics, in the order in which they are documented: each fills the register with its declarations."""
+"""Fills the register with the declarations of each family of metrics, in the order in which they are documented."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
 """Fitness: how near rows are to their positions in a reference order.
 
-Under ``ties=expected`` it is the mean over all orders of the tied rows. Take a tie block of n rows at the positions
-c + 1 to c + n. A row that the reference ties with no other row of the block has the same chance at each position, and
-the sum of 1 / (a·p + b) over a run of positions is a difference of digamma functions. Rows of the block that share one
-reference position take their q in the order of the score: the j-th of r rows is at position c + i with the chance that,
-of r positions drawn out of n, i is the j-th. These chances are computed position by position, in r·n steps.
+Under ``ties=expected``, fitness is the mean over all orders of the tied rows. Take a tie block of n rows at the
+positions c + 1 to c + n. A row that the reference ties with no other row of the block is equally likely to be at each
+position, and the sum of 1 / (a·p + b) over a run of positions is a difference of digamma functions. Rows of the block
+that the reference ties with each other take their reference positions q in the order of the score. Of r such rows, the
+chance that the j-th is at position c + i is the chance that, of r positions drawn out of n, i is the j-th. These
+chances are computed position by position, in r·n steps.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ SERIES = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760)
 
 @dataclass(frozen=True)
 class Fit:
-    """The fit of positions p and q: w / (alpha·(|p-q| + 1) + (1-alpha)·p), where w is 1, or 1 / log2(q + 1)."""
+    """The fit of positions p and q: w / (alpha·(|p-q| + 1) + (1-alpha)·p); w is 1, or 1 / log2(q+1) if discounted."""
 
     alpha: float
     discounted: bool
@@ -40,7 +41,7 @@ class Fit:
         return (1 / log2(q + 1) if self.discounted else 1.0) / below
 
     def over(self, above: Floats, count: Floats, q: Floats) -> Floats:
-        """For each q, the sum over the ``count`` positions p that follow the first ``above``."""
+        """For each q, the sum of the fit over a run of ``count`` positions p, which start after position ``above``."""
         first, last = above + 1, above + count
         up_to = np.clip(q - 1, above, last)  # the last p above q
         least = up_to + 1
@@ -56,7 +57,7 @@ class Fit:
 
 
 def digamma_difference(x: Floats, count: Floats) -> Floats:
-    """digamma(x + count) - digamma(x), which is the sum of 1 / (x + i) for i from 0 to count - 1, for x above 0."""
+    """digamma(x + count) - digamma(x) for x above 0, which equals the sum of 1 / (x + i) for i from 0 to count - 1."""
     total = np.zeros(len(x))
     for step in range(int(min(count.max(initial=0), DIRECT))):
         more = count > step
@@ -78,10 +79,9 @@ def digamma_difference(x: Floats, count: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class RowPositions:
-    """The rows in both orders, by group and then by reference: positions ``p`` by score and ``q`` by reference.
-
-    The row's tie block follows the first ``above`` positions and has ``tied`` rows (1: the row alone), of which
-    ``alike`` also share its place in the reference. Among these the row is the ``turn``-th by q, from 1.
+    """The rows that are in both orders, sorted by group and reference; ``p`` is the position by score, ``q`` by
+    reference. The row's tie block starts after position ``above`` and has ``tied`` rows (1 if the row is alone). Of
+    these, ``alike`` rows are tied in the reference too, the row included; ``turn`` numbers such rows by q, from 1.
     """
 
     row: Ints
@@ -95,16 +95,16 @@ class RowPositions:
 
 
 def most_alike(ranking: Ranking, reference: str) -> int:
-    """The size n of the longest tie block in which rows share a reference place; such a block takes r·n steps."""
+    """The size n of the longest tie block with r > 1 rows that the reference ties too; such a block takes r·n steps."""
     rows = positions(ranking, reference)
     return int(rows.tied[rows.alike > 1].max(initial=0)) if ranking.ties == "expected" else 0
 
 
 def fitness(ranking: Ranking, reference: str, fit: Fit) -> Floats:
-    """The fit of all rows in both orders over the fit for p = q, with p a row's position and q its reference position.
+    """The fit of all rows that are in both orders, divided by the fit if all were at their reference positions.
 
-    Where the reference ties, q follows the order of the score. Where the score ties, p follows ``ties``; ``best`` and
-    ``worst`` go by the reference. Undefined for a group without rows in both orders.
+    Rows that the reference ties take reference positions in the order of the score. Rows that the score ties take
+    positions by ``ties``, where ``best`` and ``worst`` refer to the reference. Undefined if no row is in both orders.
     """
     rows = positions(ranking, reference)
     got = sum_by(rows.group, fits(ranking, rows, fit), ranking.groups)
@@ -125,7 +125,7 @@ def fits(ranking: Ranking, rows: RowPositions, fit: Fit) -> Floats:
 
 
 def _in_turn(rows: RowPositions, several: Ints, fit: Fit) -> Floats:
-    """The expected fit of each of the rows ``several``, which share their places in both orders with other rows."""
+    """The expected fit of each row in ``several``: rows that are tied with the same other rows in both orders."""
     order = several[np.argsort(-rows.tied[several], kind="stable")]  # rows alike stay together, in turn
     tied, turn = rows.tied[order], rows.turn[order]
     left = (rows.alike[order] - turn + 1).astype(np.float64)

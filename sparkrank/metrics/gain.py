@@ -1,4 +1,4 @@
-"""Metrics of graded relevance: cumulated gain, discounted or not (Järvelin and Kekäläinen, TOIS 2002)."""
+"""Metrics of graded relevance: cumulated gain, with or without discounts (Järvelin and Kekäläinen, TOIS 2002)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sparkrank.ranking.ranking import Ranking
 
 @cached
 def gains_of(ranking: Ranking, gain: Gain) -> Credit:
-    """The gain earned at each position: that of the row, or under ``ties=expected`` the mean of its tie block."""
+    """The gain earned at each position: the gain of the row, or under ``ties=expected`` the mean of its tie block."""
     hits, blocks = hits_of(ranking, None), ranking.blocks
     amounts = gain.of(ranking.judgments.labels[ranking.row[hits.row]])
     if ranking.ties == "expected" and len(blocks.row):
@@ -39,7 +39,7 @@ def gains_of(ranking: Ranking, gain: Gain) -> Credit:
 
 
 def cumulated_gain(credit: Credit, k: int | None, groups: int, discount: Discount | None = None) -> Floats:
-    """The sum of gains at positions up to ``k``, each times its ``discount`` if there is one. Never undefined."""
+    """The sum of the gains at positions up to ``k``, each multiplied by ``discount`` if given. Never undefined."""
     earned = credit if discount is None else _discounted(credit, discount)
     counted = earned if k is None else earned.within(k)
     return sum_by(counted.group, counted.amount, groups)
@@ -51,8 +51,9 @@ def _discounted(credit: Credit, discount: Discount) -> Credit:
 
 
 class GainSums:
-    """Discounted gains of lists and of their ideal lists: one float64 sum for each distinct list (``distinct``), or for
-    each group if ``distinct`` is None.
+    """Sums of discounted gains over lists and over their ideal lists.
+
+    There is one float64 sum for each distinct list (``distinct``), or for each group if ``distinct`` is None.
     """
 
     def __init__(self, ranking: Ranking, gain: Gain, discount: Discount) -> None:
@@ -67,16 +68,16 @@ class GainSums:
         return compiled_sums(self._ranking, self._gain.rel, k, self._gain, self._discount)
 
     def of_list(self, k: int | None) -> Floats:
-        """The discounted gain (distinct) up to ``k``."""
+        """The discounted gain of each list up to ``k``."""
         if (sums := self._compiled_sums(k)) is not None:
             return sums.sum(Sum.GAIN, k)
         return cumulated_gain(gains_of(self._ranking, self._gain), k, self._count, self._discount)
 
     def of_ideal(self, k: int | None, ideal: str | tuple[float, ...]) -> Floats:
-        """The discounted gain of the ideal list (distinct) up to ``k``.
+        """The discounted gain of each ideal list up to ``k``.
 
-        ``ideal``: ``judged`` (all labels of the group), ``retrieved`` (those of the list), ``k_relevant`` (k items of
-        gain 1), or the grades of one ideal list for every group.
+        ``ideal`` is ``judged`` (all labels of the group), ``retrieved`` (the labels in the list), ``k_relevant`` (k
+        items of gain 1), or the grades of one ideal list that all groups share.
         """
         if isinstance(ideal, tuple):
             best = np.sort(self._gain.of(np.asarray(ideal)))[::-1][:k]
@@ -106,7 +107,7 @@ def gain_sums(ranking: Ranking, gain: Gain, discount: Discount = LOG2) -> GainSu
 
 
 def best_of_equal(gain: float, rows: NDArray[np.integer], k: int | None, discount: Discount = LOG2) -> Floats:
-    """The discounted gain of ideal lists with ``rows`` (groups) rows of the same ``gain`` and no other gain."""
+    """The discounted gain of ideal lists, one per group, that consist of ``rows`` rows of the same ``gain``."""
     longest = int(rows.max(initial=0))
     counted = rows if k is None else np.minimum(rows, k)
     through = np.zeros(longest + 1)
@@ -172,7 +173,7 @@ def _discount(metric: Metric) -> Discount:
 
 
 def _why_no_discounts(metric: Metric) -> str | None:
-    """The reason why ``metric`` cannot have its listed discounts: they could beat an ideal list, or gain nothing."""
+    """Why the discounts listed in ``metric`` are refused (they let lists beat the ideal or gain nothing), or None."""
     discounts = () if metric.name == "cg" else _discount(metric).listed
     if not discounts:
         return None
@@ -223,7 +224,7 @@ def _list_terms(ranking: Ranking, metric: Metric, discount: Discount | None) -> 
 
 
 def _ideal_terms(ranking: Ranking, metric: Metric, discount: Discount) -> TermTable:
-    """The gains of the ideal list in their best order, up to ``k``, for a ranking of one group."""
+    """The terms of the ideal list up to ``k``, highest gain first, for a ranking of one group."""
     gain, ideal, judgments = _gain(ranking, metric), _ideal(metric), ranking.judgments
     rows: Ints | None = None
     if isinstance(ideal, tuple):

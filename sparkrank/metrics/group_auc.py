@@ -1,4 +1,4 @@
-"""The area under the ROC curve inside groups, by the rank sum."""
+"""The area under the ROC curve inside groups, computed from rank sums."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from sparkrank.ranking.ranking import Ranking
 
 @cached
 def class_counts(hits: HitSums) -> tuple[Floats, Floats]:
-    """The relevant and non-relevant rows of each list (distinct); rows without a score are in no pair."""
+    """The numbers of relevant and non-relevant rows in each list. Rows without a score are not counted."""
     positives = hits.retrieved_relevant().astype(np.float64)
     return positives, hits.length - positives
 
 
 def group_auc(hits: HitSums, tied: str = "half") -> Floats:
-    """The share of (relevant, non-relevant) pairs in the right order; a tied pair counts 1/2, or 0 with ``zero``.
+    """The share of (relevant, non-relevant) pairs in the right order; a tied pair counts 1/2, or 0 with ``tied=zero``.
 
-    It is computed by the Mann-Whitney rank sum with mid-ranks. Every term is a whole number of halves, so it is exact.
-    Undefined if a group has one class only.
+    Computed from the Mann-Whitney rank sum with mid-ranks, which is exact, because every term is a multiple of 1/2.
+    Undefined if a group has only one class.
     """
     positives, negatives = class_counts(hits)
     pairs = positives * negatives
@@ -39,7 +39,7 @@ def group_auc(hits: HitSums, tied: str = "half") -> Floats:
 
 
 def pairs_of_relevant(ranking: Ranking, rel: float | None) -> tuple[Ints, dict[str, Floats]]:
-    """The relevant rows of one group's list, and for each the number of other rows below, tied (by score) and above."""
+    """The relevant rows of one group's list, and the number of other rows below, tied with, and above each of them."""
     ranking = ranking.by_score
     relevant, blocks = ranking.judgments.flags(rel)[ranking.row], ranking.blocks
     other = (~relevant).astype(np.float64)

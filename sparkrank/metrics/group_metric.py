@@ -1,4 +1,4 @@
-"""The kind of metric with a value for each group, averaged over groups."""
+"""The type of metric that has a value for each group and is averaged over groups."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NOT_EXPLAINED = "the metric declares no arithmetic: its value is that of a funct
 
 
 class ListSums(Protocol):
-    """Sums over the lists of a ranking: one for each distinct list, or one for each group if ``distinct`` is None."""
+    """Sums over the lists of a ranking: one sum per distinct list, or one per group if ``distinct`` is None."""
 
     @property
     def distinct(self) -> DistinctLists | None: ...
@@ -44,28 +44,28 @@ class ListSums(Protocol):
 
 @dataclass(frozen=True)
 class GroupMetric(MetricKind):
-    """A metric of one group, averaged over groups.
+    """A metric that has a value for each group and is averaged over groups.
 
-    The fields of :class:`~sparkrank.metrics.metric.Declaration` name, document and limit it; the fields below say how
-    its values are computed. Its value is undefined where ``values`` gives NaN for every group.
+    The fields of :class:`~sparkrank.metrics.metric.Declaration` name, document and limit the metric; the fields below
+    say how its values are computed. The metric is undefined where ``values`` returns NaN for every group.
 
     Parameters
     ----------
     values : callable (Ranking or sums, Metric) -> float64 array (groups)
-        The value of each group of a bucket, in the metric's own unit; NaN where it is undefined for the group. If it
-        takes ``sums`` with distinct lists, it gives one value for each of those lists.
+        The value of each group of a bucket, in the metric's own unit; NaN where the metric is undefined for the group.
+        If ``sums`` has distinct lists, ``values`` returns one value for each of those lists instead.
     weights : callable (Ranking or sums, Metric) -> float64 array (groups) or None, optional
-        How much each group counts in the mean: a finite number of at least 0, in any unit. The length is that of
-        ``values``. If it is not given, or gives None, all groups count the same, unless the text of the metric has a
-        ``weight``.
+        How much each group counts in the mean: a finite number of at least 0, in any unit. The array has the same
+        length as that of ``values``. Without ``weights``, or where it returns None, all groups count the same, unless
+        the metric's string gives a ``weight``.
     sums : callable (Ranking, Metric) -> ListSums, optional
-        Sums over the lists of a ranking, as :func:`~sparkrank.metrics.hit_sums` makes them. Where they are given,
-        ``values`` and ``weights`` take these in place of the ranking.
+        Sums over the lists of a ranking, as :func:`~sparkrank.metrics.hit_sums` makes them. If given, ``values`` and
+        ``weights`` take the sums in place of the ranking.
     arithmetic : callable (Ranking, Metric) -> Arithmetic, optional
-        The terms and the steps from which the value is computed, for a ranking of one group, as ``sparkrank explain``
-        shows them. Without it, only the value is shown beside the list.
+        The terms and steps from which the value is computed, for a ranking of one group, as ``sparkrank explain``
+        shows them. Without ``arithmetic``, only the value is shown beside the list.
     common : tuple of Parameter
-        The parameters that all metrics of this kind have: ``ties`` and ``weight``.
+        The parameters that all metrics of this type have: ``ties`` and ``weight``.
 
     Examples
     --------
@@ -196,12 +196,12 @@ class GroupMetric(MetricKind):
         return GroupValues(values, distinct)
 
     def is_weighted(self, metric: Metric) -> bool:
-        """Whether groups may have different weights in its mean."""
+        """Whether groups may have different weights in the mean of ``metric``."""
         own = metric.outside is not None and self.weights is not None
         return own or metric.word(WEIGHT.name) != "uniform"
 
     def weights_of(self, ranking: Ranking, metric: Metric, of_columns: Mapping[str, Floats]) -> GroupValues | None:
-        """The weight of each group; None if all weigh the same. ``of_columns`` (groups) are weight columns."""
+        """The weight of each group, or None if all are equal. ``of_columns`` holds the weight columns by name."""
         if metric.weight_column is not None:
             return GroupValues(of_columns[metric.weight_column])
         if self.weights is not None:

@@ -1,4 +1,4 @@
-"""The kind of pooled metric that is computed from score bins."""
+"""The type of pooled metric that is computed from score bins."""
 
 from __future__ import annotations
 
@@ -42,25 +42,26 @@ from sparkrank.states.part_sums import parts_of_slice
 
 @dataclass(frozen=True)
 class HistogramMetric(PooledMetric):
-    """A pooled metric from score bins.
+    """A pooled metric that is computed from score bins.
 
-    Its value is undefined where ``value`` gives NaN, as it should where a class that it divides by has no rows.
+    The metric is undefined where the function ``value`` returns NaN, as it should if it would divide by an empty class.
 
     Parameters
     ----------
     rule : callable (Metric) -> BinRule
-        The rule by which scores share a bin. By default each distinct score has a bin of its own.
+        The rule that assigns scores to bins. By default each distinct score has a bin of its own.
     terms : callable (Sweep) -> Terms
-        What the bins add, in a sweep over the n bins from the highest score down: ``sweep.pos``, ``sweep.neg``,
-        ``sweep.tp`` and ``sweep.fp`` are float64 arrays (n) of weights, all divided by one power of two. Bins may come
-        in several ranges of scores, whose terms are added up.
+        The terms that the bins contribute, in a sweep over n bins from the highest score down. ``sweep.pos``,
+        ``sweep.neg``, ``sweep.tp`` and ``sweep.fp`` are float64 arrays of shape (n,) with weights, all divided by the
+        same power of two. Bins may come in several ranges of scores, whose terms are added up.
     value : callable (PooledTotals, Metric) -> PooledValue
         The value, computed from the totals of the terms.
     by_rate : bool
-        Whether the sweep goes from the highest empirical rate down. Such a metric has the parameter ``min_rows``.
+        Whether the sweep goes from the highest empirical rate down. A metric with ``by_rate`` needs the parameter
+        ``min_rows``.
     at_once : bool
         Whether ``terms`` also accepts :class:`~sparkrank.histogram.threshold_sweep.Sweeps`, which hold several days at
-        once as arrays (days, n).
+        once as arrays of shape (days, n).
     score_sums : bool
         Whether the terms read ``sweep.score_sum``, the sum of the scores of each bin.
     curve : {"roc", "pr"}, optional
@@ -68,8 +69,7 @@ class HistogramMetric(PooledMetric):
 
     Examples
     --------
-    The share of pairs of a positive and a negative that are in the right order, where a pair of one bin counts as
-    wrong:
+    The share of (positive, negative) pairs in the right order, where a pair within one bin counts as wrong:
 
     >>> import math, pyarrow as pa, sparkrank as sr
     >>> from sparkrank.metrics import PooledValue, Terms
@@ -108,7 +108,7 @@ class HistogramMetric(PooledMetric):
             yield Needed(PARTS_KIND, of_part, str(metric), of_parts(f"{of_part}; {plan.settings}", plan))
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
-        """Bins that are not among the states, such as exact ones of a large day, were measured beforehand."""
+        """The value of ``metric``. If its bins are not among the states, their terms were computed beforehand."""
         merged.measure_bins(subject, [(metric, self)])
         measured = merged.measured_of(subject, metric)
         assert measured is not None  # noqa: S101 - it was measured now, if not before
@@ -135,7 +135,7 @@ class HistogramMetric(PooledMetric):
         return [TermTable("score bins", {name: column[::-1] for name, column in columns.items()})]
 
     def _carried_by_parts(self, merged: Merged, subject: Subject, metric: Metric, carrier: RowSum) -> Floats | None:
-        """Take the carrier from the bins if it is one of their two classes."""
+        """The amount of ``carrier`` in each part, read from the bins if ``carrier`` is one of their two classes."""
         bins = merged.bins_of_parts(subject, coarse(self.rule_of(metric)))
         if bins is None or carrier.name not in (POSITIVES, NEGATIVES) or carrier.rel != self.rule_of(metric).rel:
             return super()._carried_by_parts(merged, subject, metric, carrier)
@@ -157,7 +157,7 @@ class HistogramMetric(PooledMetric):
         return self._value_of(totals, metric)
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
-        """From coarse bins, as is the value here: they serve the differences between parts."""
+        """The values over all parts and without each part, all from coarse bins, so that they can be compared."""
         if self.interval == "none":
             return None
         sizes, sums = merged.sizes_of_parts(subject), self._parts_of_sums(merged, subject, metric)

@@ -1,7 +1,8 @@
-"""The merged states of a day or a window, from which the kinds of metric read their values. Pure numpy and pyarrow.
+"""The merged states of a day or a window, from which metric values are read. Uses only numpy and pyarrow.
 
-A metric of score bins is computed in two steps: first the terms of its bins, which may come from separate ranges of
-scores (:mod:`sparkrank.histogram.threshold_sweep`), then its value from the totals of the terms.
+A metric of score bins is computed in two steps: first the terms of the bins, which may come from separate ranges of
+scores (:mod:`sparkrank.histogram.threshold_sweep`), then the value from the totals of the terms. *Parts* are 64 fixed
+subsets of the groups; intervals come from the values without each part.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ RATED_AT_ONCE = 2**20  # bins whose rates are sorted together
 
 
 class SweptKind(Protocol):
-    """A declaration whose metrics are measured in a sweep over score bins."""
+    """A declaration of metrics whose terms are computed in a sweep over score bins."""
 
     @property
     def by_rate(self) -> bool: ...
@@ -53,7 +54,7 @@ class MeasuredTerms:
 
 @dataclass(frozen=True)
 class MetricRow:
-    """The columns of table ``metrics`` for one metric of one subject; ``blocks`` is the number of bins behind it."""
+    """The columns of table ``metrics`` for one metric of one subject; ``blocks`` is the number of score bins used."""
 
     value: float
     n_undefined: int
@@ -66,7 +67,7 @@ class MetricRow:
 
 
 class MetricColumns(NamedTuple):
-    """The fields of :class:`MetricRow` for many subjects (n), with NaN where one is None; without ``blocks``."""
+    """The fields of :class:`MetricRow` except ``blocks``, as arrays over n subjects, with NaN in place of None."""
 
     value: Floats
     n_undefined: Ints
@@ -93,8 +94,8 @@ class MetricColumns(NamedTuple):
 
 
 class WithoutParts(NamedTuple):
-    """The ``value`` of a metric over all parts, and for each part (parts) its value and weight without the part's
-    groups, and their number.
+    """The ``value`` of a metric over all parts. For each part, arrays hold the metric's value and weight without the
+    groups of that part (``without``, ``weights``), and the number of groups in the part (``sizes``).
     """
 
     value: float
@@ -105,7 +106,7 @@ class WithoutParts(NamedTuple):
 
 @dataclass(frozen=True)
 class Merged:
-    """The states of a day or a window; ``measured`` has terms of metrics whose bins are not in ``partials``."""
+    """The states of a day or a window; ``measured`` holds the terms of metrics whose bins are not in ``partials``."""
 
     partials: Partials
     measured: Mapping[StateKey, MeasuredTerms] = field(default_factory=dict)
@@ -115,7 +116,7 @@ class Merged:
         return self.partials.means.results()
 
     def measure_bins(self, subject: Subject, asked: Sequence[tuple[Metric, SweptKind]]) -> None:
-        """Measure the metrics ``asked`` of one (model, slice, slice value); those that share bins take one sweep."""
+        """Compute the terms of metrics of one (model, slice, slice value); metrics that share bins share a sweep."""
         by_rule: dict[BinRule, list[tuple[Metric, SweptKind]]] = {}
         for metric, declaration in asked:
             if self.measured_of(subject, metric) is None:
@@ -126,7 +127,7 @@ class Merged:
                 self._of_bins[subject.state(metric)] = terms
 
     def measured_of(self, subject: Subject, metric: Metric) -> MeasuredTerms | None:
-        """The terms of ``metric``, or None if they have not been measured."""
+        """The terms of ``metric``, or None if they have not been computed yet."""
         key = subject.state(metric)
         return self.measured.get(key) or self._of_bins.get(key)
 
@@ -136,12 +137,12 @@ class Merged:
 
     @cached
     def without_parts(self, subject: Subject, metric: Metric) -> WithoutParts | None:
-        """The values of ``metric`` for one (model, slice, slice value), each without one part of the groups."""
+        """The values of ``metric`` for one (model, slice, slice value), leaving out each part in turn."""
         return kind_of(metric).without_parts(self, subject, metric)
 
     @cached
     def bins_of_parts(self, subject: Subject, rule: BinRule, metric: str = "") -> BinsOfParts | None:
-        """The bins of parts under a coarse ``rule``: of scores of rows, or of the values of groups of ``metric``."""
+        """The per-part bins under a coarse ``rule``: bins of row scores, or of the per-group values of ``metric``."""
         series = self.partials.parts.histograms.by_series.get(PartSeries(subject.model, subject.slice, rule, metric))
         return None if series is None else series.of_value(rule, subject.slice_value)
 
@@ -151,7 +152,7 @@ class Merged:
         return None if groups is None else rounded(groups)
 
     def groups_of_parts(self, subject: Subject) -> int | None:
-        """The number of groups of all parts, if there are any."""
+        """The number of groups in all parts together, or None if there are none."""
         sizes = self.sizes_of_parts(subject)
         return None if sizes is None else int(sizes.sum()) or None
 
@@ -168,45 +169,45 @@ class SubjectStates(NamedTuple):
 
 @dataclass(frozen=True)
 class MetricKind(Declaration):
-    """A declaration with the way from states to its value, which all metrics of its kind share."""
+    """A declaration that also knows how to compute values from states: the base class of each type of metric."""
 
     def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
-        """The states that ``metric`` is computed from: what a merge asks of a stored day."""
+        """The states from which ``metric`` is computed, which a merge requires of each stored day."""
         raise NotImplementedError
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
-        """The value of ``metric`` read off the ``merged`` states of one (model, slice, slice value)."""
+        """The value of ``metric``, read from the ``merged`` states of one (model, slice, slice value)."""
         raise NotImplementedError
 
     def rows(self, merged: Merged, subjects: Sequence[Subject], metric: Metric) -> MetricColumns:
-        """:meth:`row` of each of the ``subjects``."""
+        """The results of :meth:`row` for all ``subjects``, as columns."""
         return MetricColumns.of([self.row(merged, subject, metric) for subject in subjects])
 
     def effective_numbers(
         self, merged: Merged, subjects: Sequence[Subject], metric: Metric, *, clustered: bool
     ) -> Floats:
-        """:meth:`n_effective` of each of the ``subjects``, NaN where it is None."""
+        """The results of :meth:`n_effective` for all ``subjects``, with NaN in place of None."""
         numbers = [self.n_effective(merged, subject, metric, clustered=clustered) for subject in subjects]
         return np.array(numbers, np.float64)
 
     def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
-        """The arithmetic of the value for one ``group``, or what its rows add if the value is over all rows."""
+        """The arithmetic behind the value of one ``group``; for values over all rows, what the group's rows add."""
         raise NotImplementedError
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:  # noqa: ARG002
-        """The value of ``metric`` without the groups of each part; None if this gives no honest interval."""
+        """The values of ``metric`` without the groups of each part; None if they would give no honest interval."""
         return None
 
     def mixed_values(self, metric: Metric, *sides: SubjectStates) -> tuple[Floats, int] | None:  # noqa: ARG002
-        """The values on halves of the parts (1, 2, order), and the number of parts with groups; None if there are none.
+        """The values on halves of the parts, and the number of parts with groups; None if the values are not available.
 
-        For two sides the shape is (3, 2, order): the values where the sides exchange halves
-        (:mod:`sparkrank.numeric.signed_parts`), then those of each side alone.
+        For one side the values have shape (1, 2, order). For two sides the shape is (3, 2, order): first the values
+        where the sides exchange halves (:mod:`sparkrank.numeric.signed_parts`), then the values of each side alone.
         """
         return None
 
     def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:  # noqa: ARG002
-        """The effective number of groups; ``clustered``: the same group may occur on several days."""
+        """The effective number of groups; ``clustered`` says that the same group may occur on several days."""
         return None
 
 
@@ -215,10 +216,11 @@ def kind_of(metric: Metric) -> MetricKind:
 
 
 def effective_number(of_parts: Floats) -> float | None:
-    """The number of equal groups that would carry as much, given what each part carries (parts); 0 if none does.
+    """The number of equal groups that would be as uneven across parts; ``of_parts`` holds the amount in each part.
 
-    S_j is the share of part j among g parts. If a group is equally likely to be in any part, g Σ S_j² has the mean
-    1 + (g - 1) / n for n equal groups. Few parts leave n uncertain: by some 20 % with 64, by 40 % with 16.
+    0 if all amounts are 0, and None for fewer than two parts. Let S_j be the share of part j among g parts. If a group
+    is equally likely to be in any part, g Σ S_j² has the mean 1 + (g - 1) / n for n equal groups. With few parts, n is
+    uncertain: by about 20 % with 64 parts, and by 40 % with 16.
 
     Examples
     --------
@@ -236,7 +238,7 @@ def effective_number(of_parts: Floats) -> float | None:
 
 
 def steps_of(bins: ScoreHistogram, score_sums: bool = False) -> BinSteps:
-    """``bins`` from the highest score down."""
+    """The steps of a sweep over ``bins``, from the highest score down."""
     sums = bins.score_sum[::-1] if score_sums else None
     return BinSteps(bins.pos[::-1], bins.neg[::-1], bins.rows[::-1], sums)
 
@@ -246,7 +248,7 @@ def measure(bins: ScoreHistogram, metric: Metric, declaration: SweptKind) -> Mea
 
 
 def measure_each(bins: ScoreHistogram, asked: Sequence[tuple[Metric, SweptKind]]) -> list[MeasuredTerms]:
-    """The terms of all ``bins`` for each metric; metrics in the order of scores share one sweep."""
+    """The terms of each metric over all ``bins``; metrics that sweep in the order of scores share one sweep."""
     in_order = [pair for pair in asked if not pair[1].by_rate]
     extent = bins.extent(counts_bins=not in_order)
     swept, through = sweep_each(bins, in_order, extent)
@@ -266,9 +268,10 @@ def sweep_each(
     day: Extent,
     above: Extent | None = None,
 ) -> tuple[list[Terms], Extent | None]:
-    """The terms of ``bins``, which follow the rows ``above`` them in a ``day``, for each metric, and the whole extent.
+    """The terms of each metric over ``bins``, and the extent of the rows swept so far.
 
-    A few thousand bins are swept at a time, so that they stay in the cache.
+    ``above`` is the extent of the rows with higher scores, and ``day`` that of all rows. A few thousand bins are swept
+    at a time, so that they stay in the processor's cache.
     """
     parts: list[list[Terms]] = [[] for _ in asked]
     through: Extent | None = None
@@ -300,7 +303,7 @@ def _measure_by_rate(bins: ScoreHistogram, metric: Metric, declaration: SweptKin
 
 
 def measure_rates(rates: Rates, metric: Metric, declaration: SweptKind, bins: int) -> MeasuredTerms:
-    """The terms of ``bins`` bins in the order of their ``rates``."""
+    """The terms of ``metric`` in a sweep over bins in the order of their rates; ``bins`` is the number of bins."""
     all_ = Extent.of(rates.steps)
     extent = Extent(all_.pos, all_.neg, all_.rows, bins)
     return MeasuredTerms(declaration.terms_of(Sweep(rates.steps, extent), metric), extent)

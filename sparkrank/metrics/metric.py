@@ -1,11 +1,11 @@
-"""Metrics as they are declared, and as they are asked for.
+"""Declarations of metrics, and the metrics that users ask for.
 
-A declaration is everything that sparkrank knows of a metric, its documentation included, as data;
-:class:`~sparkrank.metrics.merged.MetricKind` says how its value is computed. A metric that is asked for is identified
-by its text: equal texts are equal metrics, and tables contain the text.
+A declaration holds everything that sparkrank knows about a metric, including its documentation, as data;
+:class:`~sparkrank.metrics.merged.MetricKind` says how the value is computed. A metric that a user asks for is
+identified by its string: equal strings mean equal metrics, and tables contain that string.
 
 name [ "(" param[=value], ... ")" ] [ "@" k ]      ndcg@10   ap(over=min_k_relevant)@5   auc(exact)
-median "(" metric ")"    p90 "(" metric ")"        a percentile of the values of groups, instead of their mean
+median "(" metric ")"    p90 "(" metric ")"        a percentile of the per-group values, instead of their mean
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Scale: TypeAlias = Literal["t", "wilson", "logit", "none"]
 
 @dataclass(frozen=True)
 class NeedsOrder:
-    """Why metrics have no expectation over ties: those that ``holds`` selects, written as ``form`` (empty: all)."""
+    """Why the metrics that ``holds`` selects have no expectation over ties; ``form`` shows which (empty: all)."""
 
     because: str
     form: str = ""
@@ -62,7 +62,7 @@ class NeedsOrder:
 
 @dataclass(frozen=True)
 class Unbounded:
-    """Marks metrics without a highest value: ``holds`` selects them, and ``form`` is how they are written."""
+    """Marks metrics without a highest value: ``holds`` selects them, and ``form`` shows how users write them."""
 
     form: str
     holds: Callable[[Metric], bool]
@@ -72,19 +72,20 @@ class Unbounded:
 class Declaration:
     """A metric as the catalog knows it.
 
-    ``cutoff`` says whether ``@k`` may follow the name. ``formula``, ``undefined`` and ``reference`` are what
-    ``sparkrank metrics`` prints. An alias that ends in ``@`` is valid only with a cut-off. At most one of the
-    parameters named in ``exclusive`` may be given. ``translations`` convert the number that another program's (alias,
-    parameter) takes into ours. ``at`` is the parameter that a number after ``@`` sets, if this is not a cut-off.
-    ``higher_is_better`` is None if the best value is in the middle. ``check`` returns the reason why a metric is
-    meaningless, or None. ``needs_order`` selects the metrics that ``ties=expected`` rules out, if any. Values range
-    from ``lowest`` to ``highest``, both included, and infinite if there is no end; the ``unbounded`` metrics have no
-    highest value. ``common`` are parameters shared with all declarations of the same kind: a text contains them only if
-    they are given, and they are documented once. ``refused`` are names of parameters that other declarations have, with
-    the reason why this one does not. ``columns`` are the roles of rows that it reads besides label and score
-    (:data:`sparkrank.inputs.role_table.ROW_ROLES`). ``interval`` is the scale of its interval: ``t``, cut at the ends
-    of the range of values; ``wilson`` for a share of counted things; ``logit`` for a value between 0 and 1; ``none`` if
-    no interval is honest, so that a gate looks at the value alone.
+    ``cutoff`` says whether ``@k`` may follow the name. ``sparkrank metrics`` prints ``formula``, ``undefined`` and
+    ``reference``. An alias that ends in ``@`` is valid only with a cut-off. At most one of the parameters named in
+    ``exclusive`` may be given. Each of ``translations`` is (alias, parameter, function): the function converts the
+    number that another program takes into ours. ``at`` names the parameter that a number after ``@`` sets, for metrics
+    in which that number is not a cut-off. ``higher_is_better`` is None if the best value is neither the lowest nor the
+    highest. ``check`` returns the reason why a metric is meaningless, or None. ``needs_order`` selects the metrics that
+    ``ties=expected`` rules out, if any. Values range from ``lowest`` to ``highest``, both included; an open end is
+    infinite. The ``unbounded`` metrics have no highest value. ``common`` are parameters shared by all declarations of
+    the same type: they are documented once, and definitions leave them out while they have their default. ``refused``
+    names parameters that other declarations have and this one lacks, with the reason. ``columns`` are the roles of the
+    columns that the metric reads besides label and score (:data:`sparkrank.inputs.role_table.ROW_ROLES`). ``interval``
+    is the scale of the metric's interval: ``t``, cut at the ends of the range of values; ``wilson`` for a share of
+    counted things; ``logit`` for a value between 0 and 1; ``none`` if no interval is honest, so that a gate looks at
+    the value alone.
     """
 
     name: str
@@ -109,8 +110,8 @@ class Declaration:
     columns: tuple[str, ...] = ()
     interval: Scale = "t"
 
-    # For each kind: the parts of a plan that it belongs to, the fields without which it has no value, whether it is a
-    # mean of values of groups, whether it needs groups at all, and the heading and the text above its metrics in docs.
+    # For each type of metric: the parts of a plan that it belongs to, the fields without which it has no value, whether
+    # it is a mean of per-group values, whether it needs groups at all, and the heading and introduction in the docs.
     parts: ClassVar[tuple[PlanPart, ...]] = ()
     computed_by: ClassVar[tuple[str, ...]] = ()
     is_averaged: ClassVar[bool] = False
@@ -123,12 +124,12 @@ class Declaration:
         return True
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
-        """By name, which reaches tasks faster; from outside the package by value, which other processes may lack."""
+        """Pickle built-in declarations by name, which is faster; others by value, as other processes may lack them."""
         return (built_in, (self.name,)) if CATALOG.is_built_in(self) else super().__reduce_ex__(protocol)
 
     @property
     def lacking(self) -> str | None:
-        """The field without which no value can be computed, if it was left out."""
+        """The first required field that was left out, without which no value can be computed; None if all are given."""
         return next((name for name in self.computed_by if getattr(self, name) is getattr(type(self), name)), None)
 
     def range_of(self, metric: Metric) -> tuple[float, float]:
@@ -137,19 +138,19 @@ class Declaration:
         return self.lowest, math.inf if is_unbounded else self.highest
 
     def scale_of(self, metric: Metric) -> Scale:
-        """The scale of the interval of ``metric``: ``t`` if the declared one needs a range of 0 to 1 and lacks it."""
+        """The scale of the interval of ``metric``: ``t`` if the declared scale does not fit the range of values."""
         is_share = self.interval not in ("wilson", "logit") or self.range_of(metric) == (0.0, 1.0)
         return self.interval if is_share else "t"
 
     def unexpected(self, metric: Metric) -> str | None:
-        """Why ``ties=expected`` rules out ``metric``, if it does."""
+        """The reason why ``ties=expected`` rules out ``metric``, or None if ``metric`` is allowed."""
         needs = self.needs_order
         return needs.because if needs is not None and needs.holds(metric) else None
 
     def parameter(self, name: str, text: str) -> Parameter:
-        """The parameter called ``name``; ``text`` is the metric's text, for the message.
+        """The parameter called ``name``; ``text`` is the metric's string, for the error message.
 
-        Raises :class:`MetricError` naming the nearest and all allowed parameters.
+        Raises :class:`MetricError` naming the nearest parameter and all allowed ones if ``name`` is unknown.
         """
         for parameter in self.all_parameters:
             if name == parameter.name or name in parameter.aliases:
@@ -173,13 +174,13 @@ CATALOG: Catalog[Declaration] = Catalog()
 
 
 def built_in(name: str) -> Declaration:
-    """The declaration of the package whose own name is ``name``."""
+    """The package's own declaration called ``name`` (not an alias)."""
     return CATALOG.built_in(name)
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A declared metric with its parameters. Its text is its identity, and its name in the tables.
+    """A declared metric with its parameters. The string of a metric is its identity, and its name in the tables.
 
     Parameters
     ----------
@@ -190,11 +191,11 @@ class Metric:
     k : int, optional
         The cut-off; None for the whole list.
     percentile : float, optional
-        From 0 to 100: the metric is that percentile of the values of groups instead of their mean. Each group counts
+        From 0 to 100: the metric is that percentile of the per-group values instead of their mean. Each group counts
         once.
     outside : Declaration, optional
-        The declaration of a metric from outside the package (:func:`sparkrank.register`). It travels with the metric to
-        processes that have not registered it. :meth:`parse` fills it in.
+        The declaration of a metric from outside the package (:func:`sparkrank.register`). The declaration travels with
+        the metric to processes that have not registered it. :meth:`parse` sets this field.
 
     Examples
     --------
@@ -213,19 +214,20 @@ class Metric:
 
     @classmethod
     def parse(cls, text: str, preset: Preset | None = None) -> Metric:
-        """The metric that ``text`` names, in any case and by any alias.
+        """The metric that ``text`` names, in upper or lower case, by its own name or an alias.
 
         Parameters
         ----------
         text : str
             ``name``, ``name@k`` or ``name(parameter=value)@k``, or a percentile of such a metric, ``p90(name)``.
         preset : Preset, optional
-            The library that sets the parameters that ``text`` does not give.
+            The library whose defaults apply to parameters that ``text`` does not give.
 
         Raises
         ------
         MetricError
-            If ``text`` does not name a metric with parameters that it takes. The sentence says what is allowed.
+            If ``text`` names no known metric, or gives parameters that the metric does not take. The message says what
+            is allowed.
 
         Examples
         --------
@@ -276,10 +278,10 @@ class Metric:
         return metric
 
     def call(self, what: str, function: Callable[..., T], *arguments: object) -> T:
-        """Call ``function``, the field ``what`` of the declaration, with ``arguments``.
+        """Call ``function`` with ``arguments``; ``what`` names the field of the declaration that holds the function.
 
-        Raises :class:`MetricError` if a function from outside the package raises an exception, by whose sentence it is
-        recognised in Spark's tasks (:func:`sparkrank.engines.spark.failures.task_errors`).
+        Raises :class:`MetricError` if a function from outside the package raises an exception. Errors in Spark tasks
+        are recognised by the message (:func:`sparkrank.engines.spark.failures.task_errors`).
         """
         if self.outside is None:
             return function(*arguments)
@@ -294,32 +296,35 @@ class Metric:
 
     @property
     def ties(self) -> Ties | None:
-        """The metric's own rule for tied rows, or None if it follows that of the evaluation."""
+        """The metric's own rule for tied rows, or None if the metric follows the rule of the evaluation."""
         return cast("Ties | None", dict(self.settings).get(TIES.name))
 
     @property
     def orders(self) -> tuple[Ties, ...]:
-        """The rules for tied rows that it may take if nobody gives one; empty if it has an expectation over them."""
+        """The rules for tied rows that apply if the user gives none; empty unless the metric needs an order of ties."""
         of_groups = self.of_groups
         return ORDERS if self.ties is None and of_groups.declaration.unexpected(of_groups) else ()
 
     @property
     def weight_column(self) -> str | None:
-        """The column that has the weights of groups in the mean, or None if no column is named."""
+        """The column with the weights of the groups in the mean, or None if the metric names no column."""
         if not self.declaration.is_averaged:
             return None
         word, parameter = self.word(WEIGHT.name), self.declaration.parameter(WEIGHT.name, self.name)
         return None if isinstance(parameter, Name) and word in parameter.choices else word
 
     def with_ties(self, ties: Ties | None) -> Metric:
-        """The same metric with ``ties`` as its own rule, or without one."""
+        """The same metric with ``ties`` as its own rule for tied rows, or without a rule of its own if None."""
         given = {**dict(self.settings), TIES.name: ties}
         order = [parameter.name for parameter in self.declaration.all_parameters]
         kept = tuple((name, given[name]) for name in order if given.get(name) is not None)
         return replace(self, settings=kept)
 
     def at_percentile(self, percentile: float) -> Metric:
-        """This percentile (0 to 100) of the values of groups, as a metric; :class:`MetricError` if it has none."""
+        """The given percentile (0 to 100) of the per-group values, as a metric.
+
+        Raises :class:`MetricError` if the metric has no percentiles.
+        """
         if self.percentile is not None or not self.declaration.is_averaged:
             raise MetricError(f"{shorten(self)} has no percentiles: only the values of a metric of groups have any")
         if self.word(WEIGHT.name) != "uniform":
@@ -334,11 +339,11 @@ class Metric:
 
     @property
     def of_groups(self) -> Metric:
-        """The metric whose values of groups this one summarises: itself, without its percentile."""
+        """This metric without its percentile: the metric whose per-group values are summarised."""
         return self if self.percentile is None else replace(self, percentile=None)
 
     def _written(self, settings: Iterable[tuple[str, Value]], comma: str) -> str:
-        """The text of the metric with these ``settings``."""
+        """The string of the metric with these ``settings``, which ``comma`` separates."""
         named = ((name, self.declaration.parameter(name, self.name), value) for name, value in settings)
         inside = comma.join(name if value is True else f"{name}={own.write(value)}" for name, own, value in named)
         text = f"{self.name}({inside})" if inside else self.name
@@ -353,11 +358,11 @@ class Metric:
 
     @property
     def declaration(self) -> Declaration:
-        """Its declaration. Raises :class:`MetricError` if the catalog has no metric of this name."""
+        """The metric's declaration. Raises :class:`MetricError` if the catalog has no metric of this name."""
         return self.outside or CATALOG.get(self.name) or CATALOG.find(self.name, self.k is not None, self.name)
 
     def __getitem__(self, parameter: str) -> Value:
-        """The value of a parameter: the given one, else its default; None if a parameter that excludes it is given."""
+        """The value of ``parameter``, or its default if not given; None if a parameter that excludes it is given."""
         given = dict(self.settings)
         exclusive = self.declaration.exclusive
         if parameter in exclusive and parameter not in given and any(name in given for name in exclusive):
@@ -368,7 +373,7 @@ class Metric:
         return str(self[parameter])
 
     def number(self, parameter: str) -> float:
-        """The value of a parameter that is a number."""
+        """The value of a numeric ``parameter``."""
         value = self[parameter]
         if not isinstance(value, (int, float)):
             raise TypeError(f"{parameter} of {self} is no number")
@@ -381,7 +386,7 @@ class Metric:
 
     @property
     def definition(self) -> str:
-        """Every parameter written out, for the tables: ``ndcg(gain=linear, ideal=judged)@10``."""
+        """The metric as the tables define it, defaults included, as in ``ndcg(gain=linear, ideal=judged)@10``."""
         said = []
         for parameter in self.declaration.all_parameters:
             value = self[parameter.name]
@@ -403,7 +408,7 @@ def _preset(preset: Preset, declaration: Declaration, has_cutoff: bool, given: M
 
 
 def _name_and_cutoff(name: str, k: str | None) -> tuple[str, str | None]:
-    """The name and the cut-off of a text; other programs write the cut-off at the end of the name, as ``P_10``."""
+    """The metric's name and cut-off, also where another program's name ends in the cut-off, as in ``P_10``."""
     parts = cut_off(name) if k is None and not CATALOG.is_known(name) else None
     return parts if parts is not None and CATALOG.is_known(parts[0]) else (name, k)
 
@@ -443,9 +448,9 @@ def _settings(declaration: Declaration, inside: str, text: str) -> Iterator[tupl
 
 
 def asked_metrics(metrics: Iterable[str | Metric], preset: Preset | None) -> tuple[Metric, ...]:
-    """Each of ``metrics`` once, in the order given; a text is read under ``preset``, a Metric stays as it is.
+    """Each of ``metrics`` once, in the order given. Strings are parsed under ``preset``; a Metric stays as it is.
 
-    Raises :class:`MetricError` naming the place and the metric.
+    Raises :class:`MetricError` naming the index and the metric.
     """
     given: object = metrics
     if isinstance(given, str) or not isinstance(given, Iterable):

@@ -1,4 +1,4 @@
-"""The states that metrics are computed from, by name: besides values of groups, sums over rows and counts of items."""
+"""The states that metrics are computed from, by name: per-group values, sums over rows, and item counts."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def negatives_of(metric: Metric) -> RowSum:
 
 
 def both_classes(metric: Metric) -> tuple[RowSum, RowSum]:
-    """The sums of the relevant rows and of the others."""
+    """The sums over the relevant rows and over the non-relevant rows."""
     return positives_of(metric), negatives_of(metric)
 
 
 @dataclass(frozen=True)
 class Needed:
-    """A state that a metric of the plan is computed from: rows of ``kind`` and ``name`` with this ``definition``.
+    """A state from which a metric of the plan is computed: stored rows with this ``kind``, ``name`` and ``definition``.
 
-    ``optional``: days stored before this state existed merge without it.
+    If ``optional``, days that were stored before this state existed can be merged without it.
     """
 
     kind: str
@@ -76,7 +76,7 @@ def amounts_by_group(carrier: RowSum) -> tuple[str, str]:
 
 
 def of_parts(definition: str, plan: StatePlan) -> str:
-    """The definition of a state of parts, which adds how groups are assigned to parts."""
+    """The definition of a per-part state: ``definition``, and how groups are assigned to parts (subsets of groups)."""
     hashed = "group" if plan.cluster is None else f"cluster {plan.cluster}"
     return f"{definition}; {PARTS} parts by hash {HASH_VERSION} of the {hashed}"
 
@@ -87,9 +87,9 @@ def sums_needed(metric: Metric, plan: StatePlan, sums: Sequence[RowSum]) -> Iter
 
 
 class Exposure(NamedTuple):
-    """The counts kept for each item: how often it is in the first ``k``, and where it is relevant at ``rel``.
-
-    ``ties`` is the metric's own rule, or None if it follows the evaluation.
+    """What is counted for each item: how often the item is in the first ``k`` rows, and in how many groups it is
+    relevant (``rel`` is the lowest relevant label). ``ties`` is the metric's own rule for tied rows, or None if the
+    rule of the evaluation applies.
     """
 
     k: int | None

@@ -1,4 +1,4 @@
-"""Checks of what functions of metrics from outside the package return, so that a fault becomes one sentence."""
+"""Checks on what the functions of metrics from outside the package return, so that mistakes give clear messages."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The kinds of parameter that a metric may declare: how a text becomes a value, and how the value is printed.
+"""The types of parameter that a metric may declare: how a string becomes a value, and how the value is printed.
 
-At the end are the parameters that every metric of groups or of lists has, besides those of its own declaration.
+At the end are the parameters that all metrics of groups or of lists have in addition to those that they declare.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Value: TypeAlias = float | int | str | bool | tuple[float, ...] | None
 class Parameter(ABC):
     """One parameter of a declaration.
 
-    ``default`` is the value left out of the canonical text. ``doc`` is a half-sentence for the printed tables.
+    ``default`` is the value that the metric's canonical string leaves out. ``doc`` is a phrase for the printed tables.
     ``aliases`` are names that other programs give the parameter. A ``later`` parameter is left out of definitions while
-    it has its default, so that states stored before the parameter existed still merge.
+    it has its default, so that states stored before the parameter existed can still be merged.
     """
 
     name: str
@@ -36,11 +36,11 @@ class Parameter(ABC):
     @property
     @abstractmethod
     def allowed(self) -> str:
-        """The allowed text after ``name=``, as error messages and tables print it."""
+        """What may follow ``name=``, as error messages and tables print it."""
 
     @abstractmethod
     def read(self, text: str) -> Value:
-        """The value that ``text`` means. Raises ``ValueError`` if it means none."""
+        """The value that ``text`` stands for. Raises ``ValueError`` if ``text`` is not allowed."""
 
     def write(self, value: Value) -> str:
         return format_number(value) if isinstance(value, (int, float)) else str(value)
@@ -48,9 +48,9 @@ class Parameter(ABC):
 
 @dataclass(frozen=True)
 class Choice(Parameter):
-    """One of a few words, or another program's word (``synonyms``) for one of them.
+    """One of a few words; ``synonyms`` maps other programs' words to ours.
 
-    If ``grades`` is true, a list of numbers is a choice too: ``[3,2,1]``; ``noun`` is the name of such a number.
+    If ``grades`` is true, a list of numbers such as ``[3,2,1]`` is allowed too; ``noun`` says what each number is.
     """
 
     choices: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class Choice(Parameter):
 
 @dataclass(frozen=True)
 class Number(Parameter):
-    """A number above ``above`` and below ``below`` (both excluded, or both included where ``closed``)."""
+    """A number between ``above`` and ``below``; the two ends are allowed only if ``closed`` is true."""
 
     above: float = float("-inf")
     below: float = float("inf")
@@ -104,7 +104,7 @@ class Number(Parameter):
 
 @dataclass(frozen=True)
 class Count(Parameter):
-    """A whole number from ``least`` to ``most`` (both included), or none if the default is None."""
+    """A whole number from ``least`` to ``most`` (both included). With the default None, it may be left unset."""
 
     least: int = 0
     most: int = 0
@@ -122,9 +122,9 @@ class Count(Parameter):
 
 @dataclass(frozen=True)
 class Name(Parameter):
-    """One of a few words, or a name from the evaluation, such as a model's, which stays as typed.
+    """One of a few words, or a name from the evaluation, such as a model name, which is kept as typed.
 
-    ``synonyms`` are other words for the choices.
+    ``synonyms`` maps other words to the choices.
     """
 
     choices: tuple[str, ...] = ()
@@ -144,7 +144,7 @@ class Name(Parameter):
 
 @dataclass(frozen=True)
 class Flag(Parameter):
-    """A bare word: present or not."""
+    """A bare word, which is either present or absent."""
 
     is_flag = True
 
@@ -157,7 +157,7 @@ class Flag(Parameter):
 
 
 def format_number(value: float) -> str:
-    """The shortest text that reads back as the same number, whole numbers without a point."""
+    """The shortest string that reads back as the same number; whole numbers have no decimal point."""
     number = float(value)
     return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
 

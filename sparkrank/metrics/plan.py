@@ -1,6 +1,7 @@
-"""The plan of an evaluation: the metrics asked for, reduced once to what a bucket must compute.
+"""The plan of an evaluation: the requested metrics, reduced once to what must be computed for a bucket of rows.
 
-It is sent to every worker, so it is small, frozen, and made of names and numbers only.
+A plan is sent to every worker, so it is small, frozen, and made of names and numbers only. In this package, *parts* are
+64 fixed subsets of the groups, from which intervals and comparisons are computed.
 """
 
 from __future__ import annotations
@@ -36,21 +37,23 @@ MOST_CURVE_POINTS = 1_000_000_000
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan of an evaluation: what every bucket computes.
+    """The plan of an evaluation: what is computed for every bucket of rows.
 
-    ``models`` name the score columns; ``keys`` the columns of the group key as the group table shows them.
-    ``group_table`` asks for the values of every group, ``score_sums`` for the sums of scores in the score bins.
-    ``weighted``: rows have a weight, which counts in the pooled metrics. ``joins``: a bucket has lists and a truth, to
-    be joined by item. ``curve_points`` is the approximate number of points of each curve, 0 for no curves. ``slices``
-    are the columns of each slice; everything is evaluated for each of its values, besides the whole day. ``item`` is
-    the column of items, which stored counts of items name. ``arrays``: each row was a list, with arrays of items, and
-    is a group of its own. ``by_rank``: models are given by ranks. ``shows_items``: a bucket has the items, if a column
-    of them is named, even if no metric or definition needs them. Without ``keys`` all rows are evaluated together, and
-    no metric is a metric of groups. ``cluster`` is the column of the cluster, such as the user, that groups belong to:
-    parts are sets of clusters, and groups are not independent. ``long``: a row of a bucket has the score of one model,
-    and rows of one group and item are joined. Slice values with fewer than ``least_groups`` groups have no rows in the
-    tables. ``order`` is the rule for tied rows of metrics that ``ties=expected`` rules out; without it these are
-    refused. ``ordered`` are the metrics that took it.
+    ``models`` names the score columns, and ``keys`` the columns of the group key as the group table shows them. Without
+    ``keys``, all rows are evaluated together, and metrics of groups are not allowed. ``group_table`` asks for the
+    values of every group, and ``score_sums`` for the sum of the scores in each score bin. ``weighted`` says that rows
+    have weights, which count in the pooled metrics. ``joins`` says that a bucket has lists and the truth, to be joined
+    by item. ``curve_points`` is the approximate number of points of each curve, or 0 for no curves. ``slices`` holds
+    the columns of each slice; everything is evaluated for the whole day, and again for each value of a slice. ``item``
+    is the item column; the definitions of stored item counts name it. ``arrays`` says that each input row was a list
+    with arrays of items, and is a group of its own. ``by_rank`` says that the input has ranks instead of scores.
+    ``shows_items`` asks for the items in each bucket (if an item column is named) even if no metric or definition needs
+    the items. ``cluster`` is the column of the clusters, such as users, that groups belong to: parts are then sets of
+    clusters, because groups of one cluster are not independent. ``long`` says that each row of a bucket has the score
+    of one model only, and that rows with the same group and item are joined. Slice values with fewer than
+    ``least_groups`` groups have no rows in the tables. ``order`` is the rule for tied rows for metrics that
+    ``ties=expected`` rules out; without ``order``, these metrics are refused. ``ordered`` lists the metrics to which
+    ``order`` was applied.
     """
 
     metrics: tuple[Metric, ...]
@@ -89,12 +92,12 @@ class Plan:
         slices: Sequence[Sequence[str]] = (),
         **settings: Any,
     ) -> Plan:
-        """The plan for ``metrics``, whose texts are read under ``preset``; ``settings`` are other fields of a plan.
+        """The plan for ``metrics``, parsed under ``preset``; ``settings`` sets the remaining fields of the plan.
 
-        The order of tied rows that ``preset`` has comes before ``order``.
+        If ``preset`` has an order for tied rows, that order is used instead of ``order``.
 
         Raises :class:`MetricError` naming the metric that is unknown or that ``definitions`` rules out, and
-        :class:`SpecError` where the group table would have two columns of one name.
+        :class:`SpecError` if the group table would have two columns of the same name.
         """
         order = order if preset is None or preset.order is None else preset.order
         asked = {metric: _with_own_ties(metric, definitions, order) for metric in asked_metrics(metrics, preset)}
@@ -118,36 +121,36 @@ class Plan:
 
     @cached_property
     def parted_metrics(self) -> tuple[Metric, ...]:
-        """The metrics of groups whose means have parts: the coarse ones, then the others."""
+        """The metrics of groups with per-part means: first :attr:`coarse_metrics`, then :attr:`fine_metrics`."""
         return (*self.coarse_metrics, *self.fine_metrics)
 
     @cached_property
     def coarse_metrics(self) -> tuple[Metric, ...]:
-        """Means with equal weights whose range fits whole units (:mod:`sparkrank.numeric.whole_units`)."""
+        """The means with equal weights and a range that fits whole units (:mod:`sparkrank.numeric.whole_units`)."""
         ranges = {metric: dict(self.group_metrics)[metric].range_of(metric) for metric in self.paired_metrics}
         counted_as = self.definitions.counts_undefined_as or 0.0
         return tuple(metric for metric, ends in ranges.items() if max(map(abs, (*ends, counted_as))) < LARGEST)
 
     @cached_property
     def fine_metrics(self) -> tuple[Metric, ...]:
-        """The other means: of weighted groups, or without an end of their range."""
+        """The means that are not coarse: those with weighted groups, or with a range that does not fit whole units."""
         return tuple(metric for metric in self._means if metric not in set(self.coarse_metrics))
 
     @cached_property
     def paired_metrics(self) -> tuple[Metric, ...]:
-        """The means in which every group has the same weight, so that models are compared group by group."""
+        """The means in which every group has the same weight, so that models can be compared group by group."""
         declared = dict(self.group_metrics)
         return tuple(metric for metric in self._means if not declared[metric].is_weighted(metric))
 
     @cached_property
     def _means(self) -> tuple[Metric, ...]:
-        """The metrics of groups whose mean is asked for, not only a percentile."""
+        """The metrics of groups for which the mean is asked for, not only a percentile."""
         averaged = {m.of_groups for m in self.metrics if m.declaration.is_averaged and m.percentile is None}
         return tuple(metric for metric, _ in self.group_metrics if metric in averaged)
 
     @cached_property
     def parted_rules(self) -> Mapping[BinRule, bool]:
-        """The bin rules of parts, and for each whether its bins need the sums of scores."""
+        """The bin rules for per-part bins, each with whether its bins need the sums of scores."""
         parted = [pair for pair in self.histogram_metrics if pair[1].interval != "none"]
         return _summed((coarse(declared.rule_of(metric)), declared.score_sums) for metric, declared in parted)
 
@@ -160,44 +163,44 @@ class Plan:
 
     @cached_property
     def asked_references(self) -> tuple[tuple[str, Metric], ...]:
-        """The order that each metric with ``ref`` compares with, and the metric."""
+        """Pairs (reference order, metric), one for each metric with the parameter ``ref``."""
         return tuple((m.word(REF.name), m) for m, declared in self.group_metrics if REF.name in declared.defaults)
 
     @cached_property
     def model_compared_with(self) -> dict[str, str]:
-        """The model that each metric compares with, by the metric's text, without metrics that compare with none."""
+        """Maps the string of each metric that compares with a model to the name of that model."""
         return {str(m): reference for reference, m in self.asked_references if reference in self.models}
 
     @cached_property
     def references(self) -> tuple[str, ...]:
-        """The orders that metrics compare with, besides the labels: models, and :data:`REFERENCE_RANK`."""
+        """The reference orders of the metrics other than labels: model names and :data:`REFERENCE_RANK`, each once."""
         return tuple(dict.fromkeys(name for name, _ in self.asked_references if name != LABEL))
 
     @cached_property
     def group_metrics(self) -> tuple[tuple[Metric, GroupMetric], ...]:
-        """The metrics whose values of groups are needed, each once, with their declarations."""
+        """The metrics for which per-group values are needed, each once, with its declaration."""
         return _of_part("groups", dict.fromkeys(metric.of_groups for metric in self.metrics))
 
     @cached_property
     def levels(self) -> tuple[float | None, ...]:
-        """The lowest relevant labels that metrics ask for, each once; None (any label above 0) if no metric does."""
+        """The lowest relevant labels of the metrics, each once; None stands for any label above 0."""
         asked = dict.fromkeys(metric.rel for metric in self.metrics if "rel" in metric.declaration.defaults)
         return (*asked,) or (None,)
 
     @property
     def level(self) -> float | None:
-        """The lowest relevant label of all metrics, if they share one; otherwise any label above 0 is relevant."""
+        """The lowest relevant label if all metrics have the same; otherwise None (any label above 0 is relevant)."""
         return self.levels[0] if len(self.levels) == 1 else None
 
     @cached_property
     def ranges(self) -> tuple[tuple[Metric, float, float], ...]:
-        """The metrics of groups with finite ends of their range, and these ends."""
+        """The metrics of groups that have a finite range, each with the two ends of that range."""
         ranges = ((metric, *declared.range_of(metric)) for metric, declared in self.group_metrics)
         return tuple(ends for ends in ranges if all(map(math.isfinite, ends[1:])))
 
     @cached_property
     def beatable(self) -> tuple[tuple[Metric, float], ...]:
-        """The metrics of groups that compare with a fixed ideal, which labels may beat, and the value of the ideal."""
+        """The metrics of groups that compare with a fixed ideal, which labels may beat, each with the ideal's value."""
         return tuple(
             (metric, declared.highest)
             for metric, declared in self.group_metrics
@@ -206,7 +209,7 @@ class Plan:
 
     @cached_property
     def sums_gains(self) -> bool:
-        """Whether gains of labels are averaged, and squared, as they are, so that small ones lose digits."""
+        """Whether some metric averages and squares gains of labels without scaling them, so small gains lose digits."""
         return any(
             "gain" in declared.defaults and math.isinf(declared.highest) and metric["gain"] != "binary"
             for metric, declared in self.group_metrics
@@ -219,7 +222,7 @@ class Plan:
 
     @cached_property
     def distributions(self) -> tuple[Metric, ...]:
-        """The metrics of groups for which some percentile is asked, each once."""
+        """The metrics of groups for which some percentile is asked for, each once."""
         return tuple(dict.fromkeys(metric.of_groups for metric in self.metrics if metric.percentile is not None))
 
     @cached_property
@@ -227,7 +230,7 @@ class Plan:
         return _of_part("rows", self.metrics)
 
     def resolved(self, metric: Metric) -> Metric:
-        """``metric`` as this evaluation names it: with its own ties only if these differ from those of the others."""
+        """``metric`` as this evaluation names it: with ``ties`` only if they differ from those of the evaluation."""
         return _with_own_ties(metric, self.definitions, self.order)
 
     def ties_of(self, metric: Metric) -> Ties:
@@ -235,7 +238,7 @@ class Plan:
         return metric.ties or self.definitions.ties
 
     def definition(self, metric: Metric) -> str:
-        """The meaning of a value of ``metric`` in the tables, with every setting written out."""
+        """The definition of ``metric`` in the tables, with the settings of the evaluation."""
         if metric.ties is None:
             return f"{metric.definition}; {self.settings}"
         return f"{metric.with_ties(None).definition}; {self._written(replace(self.definitions, ties=metric.ties))}"
@@ -246,7 +249,7 @@ class Plan:
         return self._written(self.definitions)
 
     def _written(self, definitions: Definitions) -> str:
-        """The text of ``definitions`` in tables; with a join it always names ``duplicates``, whose default differs."""
+        """``definitions`` as a string for tables; with a join, ``duplicates`` is included even at its default."""
         return definitions.written("duplicates") if self.joins else str(definitions)
 
     @cached_property
@@ -255,7 +258,7 @@ class Plan:
 
     @cached_property
     def exposures(self) -> tuple[Exposure, ...]:
-        """The counts that each item needs for the catalogue metrics, each once."""
+        """The types of per-item counts that the catalogue metrics need, each once."""
         return tuple(dict.fromkeys(Exposure.of(metric) for metric, _ in self.catalogue_metrics))
 
     @cached_property
@@ -264,7 +267,7 @@ class Plan:
 
     @cached_property
     def bin_rules(self) -> Mapping[BinRule, bool]:
-        """Each bin rule that some metric reads, and whether its bins need the sums of scores."""
+        """Each bin rule that some metric uses, and whether the bins need the sums of scores."""
         return _summed(
             (declared.rule_of(metric), self.score_sums or declared.score_sums)
             for metric, declared in self.histogram_metrics
@@ -272,24 +275,24 @@ class Plan:
 
     @cached_property
     def unsummed_rules(self) -> frozenset[BinRule]:
-        """The rules whose bins lack sums of scores; exact bins need none, as their scores are equal."""
+        """The rules whose bins lack sums of scores. Exact bins do not count: the scores of such a bin are all equal."""
         return frozenset(rule for rule, summed in self.bin_rules.items() if not summed and rule.kind != "exact")
 
     @cached_property
     def row_sums(self) -> tuple[RowSum, ...]:
-        """Each sum over rows that some metric reads, once, with the number and weight of rows, which slices need."""
+        """The sums over rows that metrics read, each once, and the number and weight of rows, which slices need."""
         read = dict.fromkeys(total for metric, declared in self.pooled_metrics for total in declared.sums_of(metric))
         return (*dict.fromkeys((*ROWS_AND_WEIGHT, *read)),) if self.pooled_metrics or self.catalogue_metrics else ()
 
     @cached_property
     def carriers(self) -> tuple[RowSum, ...]:
-        """The sums on which the values of pooled metrics rest, each once."""
+        """The sums over rows that determine how certain the values of pooled metrics are, each once."""
         carried = (total for metric, declared in self.pooled_metrics for total in declared.carriers_of(metric))
         return tuple(dict.fromkeys(carried))
 
     @cached_property
     def group_weights(self) -> tuple[str, ...]:
-        """The columns that have the weights of groups in the mean of some metric, each once."""
+        """The columns with weights of groups that some metric uses in its mean, each once."""
         columns = (metric.of_groups.weight_column for metric in self.metrics)
         return tuple(dict.fromkeys(filter(None, columns)))
 
@@ -299,7 +302,7 @@ class Plan:
 
     @cached_property
     def item_is_for(self) -> str | None:
-        """The reason why the item is needed, or None."""
+        """The reason why the item column is needed, or None if no metric or setting needs it."""
         if self.definitions.ties == "item":
             return "ties=item orders tied rows by item"
         for metric in self.metrics:
@@ -315,7 +318,7 @@ class Plan:
 
     @cached_property
     def label_is_for(self) -> str | None:
-        """The reason why labels are needed, a metric or a definition, or None."""
+        """The reason why labels are needed (a metric or a setting), or None if they are not."""
         if self.definitions.unjudged == "drop":
             return "unjudged=drop drops rows without a label"
         if self.definitions.population in ("truth", "both"):
@@ -328,21 +331,21 @@ class Plan:
 
     @property
     def scores_of_row(self) -> int:
-        """The number of scores of a row that reaches a bucket."""
+        """The number of scores in each row of a bucket."""
         return 1 if self.long else len(self.models)
 
     @cached_property
     def orders_by_item(self) -> bool:
-        """Whether the items of tied rows decide their order."""
+        """Whether some metric orders tied rows by item."""
         return any(self.ties_of(metric) == "item" for metric in self.metrics)
 
     @cached_property
     def needs_pairs(self) -> bool:
-        """Whether rows of the same group and item must be recognised."""
+        """Whether rows with the same group and item must be found."""
         return self.joins or self.definitions.duplicates != "keep"
 
     def metric_reading(self, role: str) -> Metric | None:
-        """The first metric whose declaration reads the column of ``role``; None if there is none."""
+        """The first metric whose declaration reads the column with the role ``role``; None if no metric does."""
         return self._reading.get(role)
 
     @cached_property
@@ -359,7 +362,7 @@ def _of_part(part: PlanPart, metrics: Iterable[Metric]) -> tuple[tuple[Metric, A
 
 
 def _summed(rules: Iterable[tuple[BinRule, bool]]) -> Mapping[BinRule, bool]:
-    """Each of ``rules`` once, and whether any metric that reads it needs the sums of scores."""
+    """Each bin rule once, and whether any metric that uses the rule needs the sums of scores."""
     summed: dict[BinRule, bool] = {}
     for rule, needs_sums in rules:
         summed[rule] = summed.get(rule, False) or needs_sums
@@ -367,7 +370,7 @@ def _summed(rules: Iterable[tuple[BinRule, bool]]) -> Mapping[BinRule, bool]:
 
 
 def level_text(rel: float | None) -> str:
-    """The condition for a relevant label at the level ``rel``, as checks name it."""
+    """The condition for a relevant label, as checks write it; ``rel`` is the lowest relevant label."""
     return "label > 0" if rel is None else f"label >= {format_number(rel)}"
 
 
@@ -379,7 +382,7 @@ def _with_own_ties(metric: Metric, definitions: Definitions, order: Ties | None)
 
 
 def validate_plan(plan: Plan) -> None:
-    """Raise :class:`SpecError` if a metric does not fit the definitions, models or keys of ``plan``."""
+    """Raise :class:`SpecError` if a metric of ``plan`` does not fit the plan's definitions, models or keys."""
     _validate_expectations(plan)
     _validate_groups(plan)
     _validate_references(plan)
@@ -408,7 +411,7 @@ def _validate_expectations(plan: Plan) -> None:
 
 
 def unexpected(plan: Plan) -> Iterator[tuple[Metric, str]]:
-    """The metrics that cannot be computed if rows are tied, and the reasons."""
+    """The metrics of ``plan`` that cannot be computed if rows are tied, each with the reason."""
     if plan.definitions.positions != "dense":
         return  # given positions are taken as they are: rows at one position are one step
     for metric in (metric.of_groups for metric in plan.metrics):

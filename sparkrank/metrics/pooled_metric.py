@@ -1,4 +1,4 @@
-"""The kind of metric that has one value, computed from exact sums over all rows, whatever their group."""
+"""The type of metric that has one value, computed from exact sums over all rows, regardless of groups."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def weights_without(sums: Mapping[RowSum, Floats]) -> Floats:
 
 
 def limbs_left(sums: Mapping[RowSum, Floats], parts: Ints) -> list[dict[RowSum, list[float]]]:
-    """The limbs of ``sums`` (parts, 6) of all parts together, then without each of ``parts``."""
+    """The limbs of ``sums`` (arrays of shape (parts, 6)) over all parts together, then without each of ``parts``."""
     every = {row_sum: limbs.sum(axis=0)[np.newaxis] for row_sum, limbs in sums.items()}
     return limbs_of_each({total: np.concatenate([all_, all_ - sums[total][parts]]) for total, all_ in every.items()})
 
 
 def limbs_of_each(sums: Mapping[RowSum, Floats]) -> list[dict[RowSum, list[float]]]:
-    """The limbs of ``sums`` (n, 6), n times; lists, because Python adds up six numbers of an array far slower."""
+    """The n rows of ``sums`` (arrays of shape (n, 6)) as lists, whose numbers Python adds up far faster."""
     rows = zip(*(limbs.tolist() for limbs in sums.values()), strict=True)
     return [dict(zip(sums, row, strict=True)) for row in rows]
 
@@ -62,11 +62,11 @@ class PooledValue:
     value : float
         The value, in the metric's own unit; NaN where it is undefined.
     error_bound : float
-        How far the value from exact scores may lie from ``value``, in the same unit: 0 if it is exact. NaN if the value
-        is undefined and could have a bound.
+        The largest possible difference between ``value`` and the value from exact scores, in the same unit: 0 if
+        ``value`` is exact. NaN if the value is undefined but the metric is not exact.
     noise_floor : float, optional
-        The approximate value by chance alone, with as many rows, if the true value is the lowest. Differences of values
-        that have one are tested by swapped parts.
+        The approximate value that chance alone gives with as many rows if the true value is the lowest possible.
+        Differences of values with a noise floor are tested by swapping parts between the two sides.
 
     Examples
     --------
@@ -89,14 +89,14 @@ class PooledTotals:
     Parameters
     ----------
     limbs : mapping of RowSum to sequence of six float
-        The exact sums over rows that the metric names, and those of rows and weight, in limbs: :meth:`sum` reads them.
+        The exact sums over rows that the metric names, and the sums of rows and weight, as limbs for :meth:`sum`.
     terms : sequence of float
-        The sum over all score bins of each term of the metric. Empty if the metric reads no bins.
+        The sum of each term of the metric over all score bins. Empty if the metric reads no bins.
     highest : sequence of float
-        The highest value over all score bins of each term that is not summed; minus infinity if there are no bins.
+        The highest value, over all score bins, of each term that is not summed; minus infinity if there are no bins.
     positives, negatives : float
-        The weights of relevant rows and of the others, in the unit of the sweep that the terms come from: a power of
-        two that brings their sum to between 1/2 and 1. Both are 0 if the metric reads no bins.
+        The total weights of relevant and of other rows, in the same unit as the terms: a power of two chosen so that
+        the two weights add up to between 1/2 and 1. Both weights are 0 if the metric reads no bins.
 
     Examples
     --------
@@ -116,9 +116,9 @@ class PooledTotals:
     negatives: float = 0.0
 
     def sum(self, *added: RowSum, without: Sequence[RowSum] = ()) -> float:
-        """The float64 nearest to the sums ``added`` less the sums ``without``, which are contained in them.
+        """The float64 nearest to the total of ``added`` minus the sums ``without``, which are contained in that total.
 
-        If the sums were rounded first, the difference of two close sums would be wrong, or below 0.
+        If the sums were rounded first, the difference of two close sums could be wrong, or even below 0.
         """
         if len(added) == 1 and not without:
             return math.fsum(self.limbs[added[0]])
@@ -128,21 +128,21 @@ class PooledTotals:
 
 @dataclass(frozen=True)
 class PooledMetric(MetricKind):
-    """A pooled metric: one ``value`` of exact ``sums`` over all rows with a score, whatever their group.
+    """A pooled metric: one value, computed from exact sums over all rows with a score, regardless of groups.
 
-    Its value is undefined where ``value`` gives NaN, as it should if there are no rows.
+    The metric is undefined where the function ``value`` returns NaN, as it should if there are no rows.
 
     Parameters
     ----------
     sums : callable (Metric) -> tuple of RowSum
-        The sums over rows that it reads. The sums of rows and of their weight are always available.
+        The sums over rows that the metric reads. The sums of rows and of their weight are always available.
     value : callable (PooledTotals, Metric) -> PooledValue
-        The value, computed from these sums. Without a weight column, every row weighs 1.
+        The value, computed from these sums. Without a weight column, every row has weight 1.
     is_row_mean : bool
-        Whether the value is the weighted mean of values of rows.
+        Whether the value is the weighted mean of per-row values.
     carriers : callable (Metric) -> tuple of RowSum
-        The sums on which its value rests, such as the positives and the negatives of an AUC: the groups with the
-        largest shares of them decide how certain the value is. By default the weight of rows.
+        The sums that decide how certain the value is, such as the positives and the negatives of an AUC: the more a few
+        groups dominate such a sum, the less certain the value. By default the weight of rows.
 
     Examples
     --------
@@ -192,7 +192,7 @@ class PooledMetric(MetricKind):
                     yield Needed(SUM_FORM.kind, name, str(metric), f"{name}; {plan.settings}", optional=True)
 
     def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:
-        """By the carrier with the smallest effective number of groups."""
+        """The smallest effective number of groups over the metric's carriers."""
         numbers = [
             self._carried(merged, subject, metric, carrier, clustered=clustered) for carrier in self.carriers_of(metric)
         ]
@@ -201,7 +201,10 @@ class PooledMetric(MetricKind):
     def _carried(
         self, merged: Merged, subject: Subject, metric: Metric, carrier: RowSum, *, clustered: bool
     ) -> float | None:
-        """By groups, or by parts if groups may occur again or were not counted; 0 if no group has any."""
+        """The effective number of groups for ``carrier``; 0 if no group has any of its amount.
+
+        Computed from groups, or from parts if groups may occur on several days or the sums by group were not stored.
+        """
         sums = merged.partials.sums.results()
         amount, squares = (sums.get(subject.state(name)) for name in amounts_by_group(carrier))
         by_groups = None if amount is None or squares is None else amount**2 / squares if squares else 0.0
@@ -211,7 +214,7 @@ class PooledMetric(MetricKind):
         return by_groups if of_parts is None else effective_number(of_parts)
 
     def _carried_by_parts(self, merged: Merged, subject: Subject, metric: Metric, carrier: RowSum) -> Floats | None:
-        """The amount of ``carrier`` in each part (parts), from the sums of parts; None if they lack it."""
+        """The amount of ``carrier`` in each part, from the per-part sums; None if these sums do not include it."""
         if carrier.name == NEGATIVES:
             every, positives = (
                 self._carried_by_parts(merged, subject, metric, amount)

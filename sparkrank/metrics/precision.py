@@ -1,4 +1,4 @@
-"""Metrics of binary relevance, which are computed from the hits of a ranking."""
+"""Metrics of binary relevance, which are computed from the hits (relevant rows) of a ranking."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic] | flo
 
 
 def precision(hits: HitSums, k: int | None, over: str) -> Floats:
-    """hits@k over k, the retrieved rows within k, or min(k, R). Never undefined: 0 if the denominator is 0."""
+    """hits@k divided by k, by the retrieved rows within k, or by min(k, R); 0 if the divisor is 0. Never undefined."""
     if over == "min_k_relevant" and k is not None:
         below = np.minimum(k, hits.relevant)
     elif over == "retrieved" and k is not None:
@@ -44,7 +44,7 @@ def precision(hits: HitSums, k: int | None, over: str) -> Floats:
 
 
 def recall(hits: HitSums, k: int | None, over: str) -> Floats:
-    """hits@k over R, or over min(k, R). Undefined where R = 0."""
+    """hits@k divided by R or by min(k, R). Undefined where R = 0."""
     below = hits.relevant_or_nan
     return hits.count(k) / (below if over == "relevant" or k is None else np.minimum(k, below))
 
@@ -68,9 +68,10 @@ def r_precision(hits: Hits) -> Floats:
 
 
 def average_precision(hits: HitSums, k: int | None, over: str) -> Floats:
-    """The sum over hits within k of (hits so far / position), over R, min(k, R), k or hits@k. Undefined where R = 0.
+    """The sum of (hits so far / position) over hits within k, divided by R, min(k, R), k or hits@k.
 
-    With ``min_k_relevant_retrieved`` it is divided by min(k, R, length of the list); an empty list has 0.
+    With ``over=min_k_relevant_retrieved`` the divisor is min(k, R, length of the list), and an empty list has the
+    value 0. Undefined where R = 0.
     """
     total, below = hits.precisions(k), hits.relevant_or_nan
     if over == "min_k_relevant" and k is not None:
@@ -207,7 +208,7 @@ def hits(ranking: Ranking, metric: Metric) -> HitSums:
 
 
 def needs_cutoff(parameter: str, *words: str) -> Callable[[Metric], str | None]:
-    """A check that refuses ``words`` of ``parameter`` without a cut-off, where they are meaningless."""
+    """A check that requires a cut-off where ``parameter`` has one of the values ``words``, as these depend on k."""
 
     def check(metric: Metric) -> str | None:
         word = metric[parameter]

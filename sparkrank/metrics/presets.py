@@ -1,7 +1,7 @@
-"""Presets: one word that sets the definitions and the parameters of metrics to those of another library.
+"""Presets: a single word that sets the definitions and metric parameters to those of another library.
 
-A preset is data. Explicit values, parameters in a metric's text and settings of the evaluation, override it.
-``unmatched`` lists the differences that no setting of sparkrank removes.
+A preset is data. Parameters in a metric's string and explicit settings of the evaluation override the preset.
+``unmatched`` lists the differences from the library that no setting of sparkrank removes.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ PresetName: TypeAlias = Literal[
 
 @dataclass(frozen=True)
 class Default:
-    """The ``value`` (as text) that a ``parameter`` of a ``metric`` takes if the metric's text gives none.
+    """The ``value`` (as a string) of a metric's ``parameter`` where the user gives none.
 
-    It applies with a cut-off, without one, or (if ``cutoff`` is None) in both cases.
+    This default applies only with a cut-off (``cutoff`` is True), only without a cut-off (False), or always (None).
     """
 
     metric: str
@@ -36,9 +36,9 @@ class Default:
 class Preset:
     """The meaning of metrics in one library, as settings of an evaluation and defaults of metrics.
 
-    ``names`` maps the library's names that belong to another metric in sparkrank; a name that ends in ``@`` applies
-    with a cut-off. ``elsewhere`` maps its names without an equivalent to what to write instead. ``order`` is the rule
-    for tied rows of metrics that ``ties=expected`` rules out.
+    ``names`` maps names that mean different metrics in the library and in sparkrank to our metrics; a name that ends in
+    ``@`` applies with a cut-off. ``elsewhere`` maps the library's names without an equivalent to a message that says
+    what to write instead. ``order`` is the rule for tied rows for metrics that ``ties=expected`` rules out.
     """
 
     name: PresetName
@@ -51,10 +51,10 @@ class Preset:
     order: Ties | None = None
 
     def meant(self, name: str, has_cutoff: bool, parameters: str) -> tuple[str, str]:
-        """Translate ``name``, if only this library means another metric by it, to our name and the implied parameters.
+        """Translate ``name`` from the library's meaning to our name and parameters, where the two meanings differ.
 
-        A text with ``parameters``, which are those of sparkrank, is taken as it is. Raises :class:`MetricError` if
-        sparkrank has no equivalent of the library's metric.
+        If the user gave ``parameters``, ``name`` is returned unchanged, because parameters are always sparkrank's own.
+        Raises :class:`MetricError` if sparkrank has no equivalent of the library's metric.
         """
         key = looked_up(name)
         if parameters.strip():
@@ -186,7 +186,7 @@ PRESETS: dict[str, Preset] = {preset.name: preset for preset in _ALL}
 
 
 def find_preset(name: object) -> Preset | None:
-    """The preset called ``name``, or None without a name; raises :class:`SpecError` with the nearest name."""
+    """The preset called ``name``, or None if ``name`` is None; :class:`SpecError` suggests the nearest known name."""
     if name is None:
         return None
     if not isinstance(name, str) or name not in PRESETS:

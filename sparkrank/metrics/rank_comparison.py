@@ -1,4 +1,4 @@
-"""Metrics that compare the order of the score with a reference order, by pairs, by ranks or by positions."""
+"""Metrics that compare the order by score with a reference order, using pairs, ranks or positions."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ HALF = 32  # bits: products of ranks are summed in two halves, so that 2^31 rows
 
 
 def kendall_tau(rows: PairedRows, variant: str) -> Floats:
-    """(concordant - discordant) pairs, divided by the most that ``variant`` (b or c) assumes possible.
+    """Kendall's tau: concordant minus discordant pairs, divided by a maximum that depends on ``variant`` (b or c).
 
-    b: sqrt((pairs not tied in the score) · (pairs not tied in the reference)), undefined where that is 0.
-    c: n² (m-1) / 2m with m the lesser number of distinct values (Stuart), undefined where m < 2.
+    b: sqrt((pairs not tied in the score) · (pairs not tied in the reference)), undefined where this product is 0.
+    c: n² (m-1) / 2m, where m is the smaller number of distinct values (Stuart), undefined where m < 2.
     """
     pairs = rows.concordance()
     excess = pairs.concordant - pairs.discordant
@@ -43,29 +43,29 @@ def kendall_tau(rows: PairedRows, variant: str) -> Floats:
 
 
 def kendall_distance(rows: PairedRows) -> Floats:
-    """Pairs in opposite order over all pairs; a pair tied only by the score counts 1/2. Undefined where n < 2."""
+    """The share of pairs in opposite order; a pair tied only by the score counts 1/2. Undefined where n < 2."""
     pairs = rows.concordance()
     return ratio(pairs.discordant + pairs.undecided / 2, pairs.all)
 
 
 def pair_auc(rows: PairedRows) -> Floats:
-    """Of the pairs that the reference orders, the share that the score orders alike; a pair it ties counts 1/2.
+    """The share of the pairs ordered by the reference that the score orders the same way.
 
-    Undefined where the reference orders no pair.
+    A pair that the score ties counts 1/2. Undefined where the reference orders no pair.
     """
     pairs = rows.concordance()
     return ratio(pairs.concordant + pairs.undecided / 2, pairs.all - pairs.reference_tied)
 
 
 def spearman(rows: PairedRows) -> Floats:
-    """The correlation of the mid-ranks of the two orders. Undefined where n < 2 or one order ties all rows."""
+    """The correlation between the mid-ranks in the two orders. Undefined where n < 2 or one order ties all rows."""
     score, reference = rows.score_ranks(), rows.reference_ranks()
     squares = _sum(rows, score, score) * _sum(rows, reference, reference)
     return np.clip(ratio(_sum(rows, score, reference), np.sqrt(squares)), -1.0, 1.0)
 
 
 def _sum(rows: PairedRows, left: Ints, right: Ints) -> Floats:
-    """The sum (groups) of the products of two numbers in each row, exact except for one rounding at the end."""
+    """The sum over each group of the products ``left * right``, exact except for one rounding at the end."""
     products = left * right
     total = np.zeros(rows.groups)
     first = run_starts(rows.group)
@@ -78,11 +78,11 @@ def _sum(rows: PairedRows, left: Ints, right: Ints) -> Floats:
 
 @dataclass(frozen=True)
 class Depths:
-    """The depths of two lists, from 1 down to the end of the longer, by group.
+    """The depths of two lists in each group, from 1 to the length of the longer list.
 
-    ``shared`` is the number of rows that both lists have down to each depth, ``last`` whether it is the last depth of
-    its group. ``shorter`` (groups) is the length of the shorter list, and ``matched`` (n, ranked) the position of each
-    row in the reference, 0 if it has none.
+    ``shared`` is the number of rows that both lists have down to each depth. ``last`` marks the last depth of each
+    group. ``shorter`` is the length of the shorter list of each group. ``matched`` is the position of each ranked row
+    in the reference, or 0 if the row is not there.
     """
 
     group: Codes
@@ -95,7 +95,7 @@ class Depths:
 
 
 def rank_biased_overlap(ranking: Ranking, reference: str, p: float) -> Floats:
-    """RBO_EXT: the agreement of the first d rows, summed over depths d with weight (1-p) p^(d-1) and extrapolated."""
+    """RBO_EXT: the agreement down to depth d, summed over all d with weights (1-p) p^(d-1), then extrapolated."""
     depths = overlap_by_depth(ranking, reference)
     value = sum_by(depths.group, (1 - p) * powers(p, depths.depth - 1) * depths.agreement, ranking.groups)
     last = depths.last
@@ -104,10 +104,11 @@ def rank_biased_overlap(ranking: Ranking, reference: str, p: float) -> Floats:
 
 
 def overlap_by_depth(ranking: Ranking, reference: str) -> Depths:
-    """The agreement at each depth of two lists: the rows with a score, and the rows that ``reference`` orders.
+    """The agreement at each depth between two lists: the rows with a score, and the rows that ``reference`` orders.
 
-    As in Webber, Moffat and Zobel, tied rows are all at the first of their positions, and agreement is
-    2 · rows in both / rows of both. Beyond the end of the shorter list, the agreement at its end continues.
+    As in Webber, Moffat and Zobel, tied rows all stand at the first of their positions. The agreement is 2 · (shared
+    rows) / (rows of one list + rows of the other), down to the depth. Past the end of the shorter list, the agreement
+    at that end continues.
     """
     ranking = ranking.by_score
     judgments = ranking.judgments
@@ -135,7 +136,7 @@ def overlap_by_depth(ranking: Ranking, reference: str) -> Depths:
     depth = np.arange(end) - first[of_depth] + 1
 
     def through(groups: Codes, positions: Ints) -> Ints:
-        """The number of rows at or above each depth."""
+        """The number of rows of a list at or above each depth."""
         counts: Ints = np.concatenate(([0], np.cumsum(np.bincount(first[groups] + positions - 1, minlength=end))))
         within: Ints = counts[1:] - counts[first][of_depth]
         return within
@@ -171,7 +172,7 @@ MOST_PAIRED = 20_000  # rows of a group for which an explanation counts pairs ro
 
 
 def _pair_counts(ranking: Ranking, rows: PairedRows) -> tuple[dict[str, Floats], list[Step]]:
-    """The pairs of each row of one group, and the steps to their totals; each pair counts at both of its rows."""
+    """The number of pairs of each row of one group, and the steps that total them; a pair counts at both its rows."""
     pairs, count = rows.concordance(), len(rows.place)
     names = ("concordant", "discordant", "tied by score")
     numbers = (int(pairs.concordant[0]), int(pairs.discordant[0]), int(pairs.undecided[0]))
@@ -219,7 +220,7 @@ def _tau_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
 
 
 def _share_terms(ranking: Ranking, metric: Metric, column: str, name: str, whole: str) -> Arithmetic:
-    """The share of the pairs of ``column`` and half of the tied ones, ``name``, in all pairs, ``whole``."""
+    """The arithmetic of a share: pairs in ``column`` plus half of the tied pairs (``name``), over all (``whole``)."""
     reference = metric.word("ref") if "ref" in metric.declaration.defaults else None
     rows = paired_rows(ranking, reference)
     pairs, (columns, steps) = rows.concordance(), _pair_counts(ranking, rows)

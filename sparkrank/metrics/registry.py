@@ -1,7 +1,7 @@
-"""Metrics from outside the package: :func:`register` adds one, and plugins are modules that do so when imported.
+"""Metrics from outside the package: :func:`register` adds a metric; plugins are modules that call it when imported.
 
-A metric that is asked for carries the declaration that it was parsed with, so the processes that receive a plan need
-no register (:class:`sparkrank.metrics.metric.Metric`).
+A parsed metric carries its own declaration (:class:`sparkrank.metrics.metric.Metric`), so processes that receive a plan
+do not have to register the metric again.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _lock = threading.RLock()
 
 
 def register(declaration: D) -> D:
-    """Make a metric known to the texts of metrics, the tables, ``sparkrank metrics`` and Spark's workers.
+    """Make a metric available by name in evaluations, tables, ``sparkrank metrics`` and Spark's workers.
 
     Workers need not register the metric, because each evaluation sends its declaration along. Functions that are
     defined in a notebook or in the main script are sent by value. Functions of a module are sent by name, so the
@@ -74,13 +74,13 @@ def register(declaration: D) -> D:
     Returns
     -------
     Declaration
-        The declaration that now has the name: the one given, or an equal one that was registered before.
+        The declaration now registered under the name: ``declaration``, or an equal one that was registered before.
 
     Raises
     ------
     MetricError
-        If a field of ``declaration`` is missing or has the wrong type, or if one of its names is not allowed or belongs
-        to another metric. Nothing is registered then.
+        If a field of ``declaration`` is missing or has the wrong type, or if a name in it is not allowed or belongs to
+        another metric. In that case nothing is registered.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def _validate_name_is_free(name: str, declaration: Declaration) -> None:
 
 
 def _alike(one: object, other: object) -> bool:
-    """Whether two values are equal, with functions compared by code, as a module imported twice has new functions."""
+    """Whether two values are equal. Functions are compared by code, as a second import of a module makes new ones."""
     if isinstance(one, FunctionType) and isinstance(other, FunctionType):
         return one is other or (one.__code__ == other.__code__ and all(map(_alike, _bound(one), _bound(other))))
     if _class_of(one) != _class_of(other):
@@ -220,9 +220,9 @@ def _bound(function: FunctionType) -> Iterator[object]:
 
 
 def import_plugins(modules: Iterable[str], place: str) -> None:
-    """Import each of ``modules``, which register metrics. ``place`` names a module in messages, ``{}`` being its index.
+    """Import ``modules``, which register metrics; messages name a module by ``place``, with its index for ``{}``.
 
-    Raises :class:`SpecError` if a module is missing or fails.
+    Raises :class:`SpecError` if a module is missing or its import fails.
     """
     for index, module in enumerate(modules):
         where = f"{place.format(index)} is {shorten(module)}"

@@ -1,4 +1,4 @@
-"""Further metrics of search runs: bpref and infAP (on judged rows), interpolated precision, and ERR (a cascade)."""
+"""Further metrics for search runs: bpref and infAP (on judged rows), interpolated precision, and ERR (a cascade)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ INFAP_EPSILON = 1e-5  # as in trec_eval: it prevents a share of 0 / 0
 
 
 def above(ranking: Ranking, flags: Flags) -> tuple[Ints, Ints]:
-    """The number of rows with ``flags`` (n, ranked) above each ranked row: at least, and how many more it may be.
+    """The lowest possible number of flagged rows above each ranked row, and how many more there may be.
 
-    The second is 0 except for tied rows under ``ties=expected``: there it counts the block's rows with ``flags``. Under
-    ``ties=block`` all other rows of the block count as above.
+    The second number is 0 except for tied rows under ``ties=expected``, where it is the number of flagged rows in the
+    tie block. Under ``ties=block`` all other rows of the block count as above.
     """
     through = np.concatenate(([0], np.cumsum(flags)))
     least = through[:-1] - through[ranking.lists.first][ranking.lists.group]
@@ -42,10 +42,10 @@ def above(ranking: Ranking, flags: Flags) -> tuple[Ints, Ints]:
 
 
 def binary_preference(ranking: Ranking, rel: float | None) -> Floats:
-    """bpref: over relevant rows of the list, 1 - min(judged non-relevant rows above, R) / min(R, N); over R.
+    """bpref: the sum over relevant rows of 1 - min(judged non-relevant rows above, R) / min(R, N), divided by R.
 
-    R and N count the whole group. In a tie block of n non-relevant rows, 0 to n of them are above a relevant one with
-    equal probability. Undefined where R = 0.
+    The sum is over relevant rows in the list; R and N count the whole group. If a tie block has n non-relevant rows,
+    any number of them from 0 to n is equally likely to be above a relevant row of the block. Undefined where R = 0.
     """
     row, lost = lost_of_hits(ranking, rel)
     group = ranking.lists.group_of(row)
@@ -53,7 +53,7 @@ def binary_preference(ranking: Ranking, rel: float | None) -> Floats:
 
 
 def lost_of_hits(ranking: Ranking, rel: float | None) -> tuple[Ints, Floats]:
-    """The relevant rows of a ranking, and what bpref deducts from each for the non-relevant rows above it."""
+    """The relevant rows of a ranking, and the amount that bpref deducts for the non-relevant rows above each."""
     judgments = ranking.judgments
     relevant = judgments.relevant(rel)
     other = judgments.non_relevant(rel)
@@ -69,10 +69,10 @@ def lost_of_hits(ranking: Ranking, rel: float | None) -> tuple[Ints, Floats]:
 
 
 def inferred_average_precision(ranking: Ranking, rel: float | None) -> Floats:
-    """infAP: the precision at each relevant row, inferred from the judged share of the pool above it; summed, over R.
+    """infAP: the sum of the inferred precision at each relevant row of the list, divided by R.
 
-    Of the i-1 rows above position i, those in the pool count by the share of relevant rows among the judged ones.
-    Undefined where R = 0.
+    For the i-1 rows above position i, each row in the pool counts as much as the share of relevant rows among the
+    judged rows there. Undefined where R = 0.
     """
     row, terms = inferred_precisions(ranking, rel)
     value = terms["precision"]
@@ -94,7 +94,7 @@ def inferred_precisions(ranking: Ranking, rel: float | None) -> tuple[Ints, dict
 
 
 def interpolated_precision(hits: Hits, recall: float, added: float) -> Floats:
-    """The highest precision at any hit from the floor(recall·R + added)-th on, 0 if there is none.
+    """The highest precision at any hit from the floor(recall·R + added)-th hit on, or 0 if there is no such hit.
 
     Undefined where R = 0.
     """
@@ -108,8 +108,8 @@ def interpolated_precision(hits: Hits, recall: float, added: float) -> Floats:
 
 
 def expected_reciprocal_rank(ranking: Ranking, k: int | None, max_grade: float) -> Floats:
-    """ERR: the mean of 1 / position at which a reader stops, who is satisfied by a row with probability
-    (2^g - 1) / 2^max_grade. A label above ``max_grade`` counts as ``max_grade``. Never undefined.
+    """ERR: the mean of 1 / (position at which a reader stops), where a row of grade g satisfies the reader with
+    probability (2^g - 1) / 2^max_grade. A label above ``max_grade`` counts as ``max_grade``. Never undefined.
     """
     row, reached, stops = stopping(ranking, k, max_grade)
     position = ranking.stands_at()
@@ -117,7 +117,7 @@ def expected_reciprocal_rank(ranking: Ranking, k: int | None, max_grade: float) 
 
 
 def stopping(ranking: Ranking, k: int | None, max_grade: float) -> tuple[Ints, Floats, Floats]:
-    """The ranked rows up to ``k``, the chance that a reader reaches each, and the chance of then stopping there."""
+    """The ranked rows up to ``k``; for each row, the chance that a reader reaches it, and then stops there."""
     position = ranking.stands_at()
     row = np.arange(len(position)) if k is None else np.flatnonzero(position <= k)
     labels = ranking.judgments.labels[ranking.row[row]]

@@ -1,4 +1,4 @@
-"""Slices as they are asked for: one or several columns, for whose values everything is evaluated again."""
+"""Slices: a slice is one or several columns, and everything is evaluated again for each of their values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Slices: TypeAlias = "Sequence[str | Sequence[str]]"
 
 
 def named_slices(slices: Any) -> tuple[tuple[str, ...], ...]:
-    """The columns of each of :data:`Slices`, whether it has one column or several.
+    """The columns of each slice, as tuples, whether a slice was given as one column or several.
 
     Raises :class:`SpecError` if a slice has no columns or a reserved name, or occurs twice.
     """
@@ -42,9 +42,9 @@ def slice_name(columns: Sequence[str]) -> str:
 
 
 def shown_value(value: str | None, slice_: str = "") -> str:
-    """A slice value for a sentence: ``(null)`` if rows have none, and in quotes a text that looks like it.
+    """A slice value for a message: ``(null)`` for null; an empty string, and the string "(null)" itself, in quotes.
 
-    ``slice_`` is the slice; if it has several columns, each part of the value is shown in this way.
+    ``slice_`` is the slice's name. If the slice has several columns, each column's value is shown in this way.
 
     Examples
     --------

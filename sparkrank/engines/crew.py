@@ -36,7 +36,7 @@ class Crew:
         return not any(thread.is_alive() for thread in self._threads)
 
     def all(self, threads: int, task: Callable[[T], R], over: Iterable[T]) -> list[R]:
-        """The results of ``task`` for each item of ``over``, in order. Raises the first failure and starts no more."""
+        """Results of ``task`` on the items of ``over``, in order. Raises the first failure and starts no more tasks."""
         todo = deque(enumerate(over))
         results: dict[int, R] = {}
         ended: SimpleQueue[tuple[int, R | None, BaseException | None]] = SimpleQueue()

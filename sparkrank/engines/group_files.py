@@ -227,7 +227,7 @@ def _is_of_another(info: fs.FileInfo, stem: str) -> bool:
 
 
 def _without_nulls(schema: pa.Schema) -> pa.Schema:
-    """``schema`` with non-nullable fields, which Parquet writes faster. An undefined metric is NaN, never null."""
+    """``schema`` with non-nullable fields, which are faster to write: undefined metrics are NaN, never null."""
     return pa.schema([field.with_nullable(False) for field in schema], schema.metadata)
 
 

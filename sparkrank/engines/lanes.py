@@ -62,7 +62,7 @@ class Lane(Protocol):
         """Evaluate everything in one pass. With ``files``, the tasks write the group table there."""
 
     def bucket_schema(self, plan: Plan) -> pa.Schema:
-        """The schema of the rows of a bucket."""
+        """The schema of bucket rows."""
 
     def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
         """The non-empty tables that ``pick`` returns where rows are read. Only the groups ``keys`` need be read."""

@@ -56,12 +56,12 @@ class Request:
 
     @property
     def frame_side(self) -> str | None:
-        """The first side that is a Spark DataFrame, as messages name it."""
+        """The name, for messages, of the first side that is a Spark DataFrame, or None."""
         return next((side.what for side, _ in self.sides if side.is_frame), None)
 
     @property
     def memory_side(self) -> str | None:
-        """The first side that is a table in memory, as messages name it."""
+        """The name, for messages, of the first side that is a table in memory, or None."""
         return next((side.what for side, _ in self.sides if side.is_in_memory), None)
 
     @property

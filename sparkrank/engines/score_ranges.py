@@ -111,7 +111,7 @@ def exact_metrics(plan: Plan) -> dict[float | None, list[ExactMetric]]:
 
 @dataclass(frozen=True)
 class Totals:
-    """What the driver must know about a range before the sweep: ``rates`` and ``sketch`` (coarser bins) if needed."""
+    """What the driver must know about a range before the sweep: an extent, plus rates or a sketch if needed."""
 
     extent: Extent
     rates: Rates | None
@@ -151,7 +151,7 @@ def _days(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Score
 
 
 def sizes(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[ScoreSeries, int]:
-    """The number of bins of each series."""
+    """The number of bins in each series."""
     days = _days(score_ranges, totals)
     return {series: sum(totals[number].extent.bins for number in numbers) for series, numbers in days.items()}
 

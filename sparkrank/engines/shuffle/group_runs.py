@@ -49,7 +49,7 @@ class Run:
         return sum(map(self._store.bytes_in_memory, self._buckets))
 
     def table(self) -> pa.Table:
-        """Take the rows from the store as one table."""
+        """Remove the rows from the store and return them as one table."""
         if self.rows <= RUN_ROWS:
             return self._store.take(*self._buckets)
         return joined_in_turn(self._sampled(), self.rows, self._store.schema)
@@ -101,7 +101,7 @@ def _hashes(piece: pa.RecordBatch) -> Ints:
 
 
 def runs_of_hashes(counts: Ints) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint16]], int]:
-    """The run of each hash, given its rows in ``counts``, and the number of runs. Large hashes get their own runs."""
+    """The run of each hash, given its rows in ``counts``, and the number of runs. Large groups have separate runs."""
     run_of_hash, runs = np.zeros(len(counts), np.uint16), 0
     for large in (True, False):
         chosen = np.flatnonzero(counts > LARGE_ROWS if large else (counts > 0) & (counts <= LARGE_ROWS))

@@ -43,7 +43,7 @@ class _Column:
         self._pieces.append(pa.RecordBatch.from_arrays([values], [self._field.name]))
 
     def joined(self) -> pa.ChunkedArray:
-        """All values."""
+        """Return the values of all pieces as one column."""
         return join_pieces(self._pieces, pa.schema([self._field])).column(0)
 
 
@@ -91,7 +91,7 @@ class _Numbers(_Column):
             self._valid[start : self._end] = valid
 
     def joined(self) -> pa.ChunkedArray:
-        """All values."""
+        """Return the values of all pieces as one column."""
         if self._values is None:
             return pa.chunked_array([], self._field.type)
         if self._constant:

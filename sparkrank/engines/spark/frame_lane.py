@@ -1,4 +1,4 @@
-"""The lane ``frame``: any Spark DataFrame, and all input that only Spark can read correctly."""
+"""The lane ``frame``: takes any Spark DataFrame, and any other input that only Spark can read correctly."""
 
 from __future__ import annotations
 

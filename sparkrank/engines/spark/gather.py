@@ -119,7 +119,7 @@ def _unique_plan(results: DataFrame) -> DataFrame:
 def _with_exact_blocks(
     solved: Solved, results: DataFrame, parts: int, plan: Plan, *, is_cached: bool
 ) -> tuple[Solved, int]:
-    """``solved`` with the exact bins of the day, and how often ``results`` was read for them."""
+    """``solved`` with the exact bins of the day, and the number of times ``results`` was read to get the bins."""
     # the driver merges few bins, tasks merge many; where this fails, the caller releases the results
     scored = sum(count for (check, _), count in solved.partials.counts.items() if check == checks.SCORED_ROWS)
     if scored * len(exact_metrics(plan)) * (1 + len(plan.slices)) <= MAX_DRIVER_ROWS:
@@ -183,7 +183,7 @@ def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[States]:
 
 
 def _merged(rows: Iterable[States]) -> tuple[Partials, set[str]]:
-    """The merged states, and the names of all files."""
+    """Merge the states of all ``rows``. Returns the merged states and the names of all group files."""
     names: set[str] = set()
 
     def packed() -> Iterator[bytes | pa.Buffer]:

@@ -65,7 +65,7 @@ def _is_vector(kind: T.DataType) -> bool:
 
 
 def _after(column: Column, kind: T.DataType, steps: Sequence[PathStep]) -> tuple[Column, T.DataType]:
-    """The value at the end of ``steps`` in a ``column`` of type ``kind``, and its type."""
+    """Follow ``steps`` into ``column`` of type ``kind``. Returns the value at the end and the value's type."""
     beyond = F.lit(False)
     for step in steps:
         if isinstance(step, Element):

@@ -1,4 +1,4 @@
-"""Tables that tasks return as bytes, one per row of a DataFrame, so that Arrow's types are preserved."""
+"""Lets tasks return tables as bytes, one table per row of a DataFrame, so that Arrow types are preserved."""
 
 from __future__ import annotations
 

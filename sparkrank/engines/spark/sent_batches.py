@@ -18,7 +18,7 @@ from sparkrank.sources.sizes import bytes_of_elements, elements_in, in_parts
 
 @dataclass(frozen=True)
 class SentBatches:
-    """How tasks turn batches of schema ``sent`` into bucket rows of ``schema``. The plan ``arrays`` unpacks arrays."""
+    """How tasks make bucket rows of ``schema`` from batches of ``sent``. The plan ``arrays`` is None without arrays."""
 
     sent: pa.Schema
     schema: pa.Schema

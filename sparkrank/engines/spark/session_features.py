@@ -86,7 +86,7 @@ def setting(spark: SparkSession, name: str, *default: str | None) -> str | None:
 
 
 def all_settings(spark: SparkSession) -> dict[str, str] | None:
-    """All settings, or None where the session does not reveal them."""
+    """All session settings, or None if the session does not reveal them."""
     return _asked(lambda: dict(spark.conf.getAll))[0]
 
 
@@ -149,7 +149,7 @@ def refused_batches(because: str) -> Refusal:
 
 
 def packed_once(function: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
-    """Wrap ``function`` of batches so that its pickled bytes stay the same."""
+    """Wrap ``function``, which takes and returns batches, so that its pickled bytes are the same every time."""
     # Spark Connect pickles a function each time a query has it, and finds cached rows only by an identical plan.
     from pyspark import cloudpickle
 

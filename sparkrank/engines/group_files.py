@@ -188,7 +188,7 @@ class GroupFiles:
             self.store.delete_dir(self.kept)
 
     def _renamed(self) -> bool:
-        """Replace the target folder with the kept folder, keeping its permissions. Returns whether that worked."""
+        """Replace the target folder, but not its permissions, with the kept folder. Returns whether that worked."""
         try:
             if Path(self.folder).is_dir():
                 shutil.copymode(self.folder, self.kept)

@@ -55,7 +55,7 @@ _TIMELESS = {
 def settings_read(
     frame: DataFrame, roles: Roles, condition: str | None, is_view: bool, is_text: bool, own_zone: bool
 ) -> dict[str, str]:
-    """The session settings that the rows of ``frame`` may depend on. For a view, whose SQL is hidden, all count."""
+    """The session settings that the rows of ``frame`` may depend on. A view's SQL is unknown and may depend on all."""
     spark = frame.sparkSession
     kinds = {field.name: field.dataType.simpleString() for field in frame.schema}
     by_sql = is_view or (condition is not None and not _is_arrows(condition, frame))

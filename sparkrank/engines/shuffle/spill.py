@@ -58,7 +58,7 @@ class LazyFile:
 
 
 class PieceStore:
-    """The pieces of every bucket, with rows of ``schema``: up to ``row_memory`` bytes in memory, and the rest in ``file``.
+    """The pieces of every bucket, with rows of ``schema``: up to ``row_memory`` bytes in memory, the rest in ``file``.
 
     A spill joins all pieces in memory by bucket and writes them. Meanwhile, other threads may add pieces up to
     :data:`SHARE_WHILE_SPILLING` of ``row_memory``. The file is not memory-mapped, because mapped pages would count as

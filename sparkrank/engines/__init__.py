@@ -1,1 +1,1 @@
-"""Lanes: the routes by which impressions reach :func:`sparkrank.bucket.evaluate_bucket` and results come back."""
+"""Lanes: ways to bring impressions to :func:`sparkrank.bucket.evaluate_bucket` and collect the results."""

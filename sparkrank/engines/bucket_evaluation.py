@@ -1,4 +1,4 @@
-"""The evaluation of buckets, shared by all lanes: in runs of whole groups, with a clear error when memory runs out."""
+"""Evaluates buckets, in every lane, in runs of whole groups, and raises a clear error if memory runs out."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _one_large = threading.Lock()  # threads of one process take turns with groups t
 
 
 def evaluate_buckets(store: PieceStore, buckets: Iterable[int], plan: Plan) -> Iterator[tuple[int, BucketResult]]:
-    """Evaluate ``buckets`` of ``store`` in runs of whole groups. Each result has a number that no other run has."""
+    """Evaluate ``buckets`` of ``store`` in runs of whole groups. Each result comes with a number unique to its run."""
     with closing(LazyFile()) as file:
         for together in small_together(store, buckets):
             runs = runs_of(store, together, lambda: PieceStore(store.schema, file, ROW_MEMORY_OF_LARGE))
@@ -48,7 +48,7 @@ def evaluate_buckets(store: PieceStore, buckets: Iterable[int], plan: Plan) -> I
 
 
 def _takes_turns(run: Run) -> bool:
-    """Whether a run is evaluated while no other large one is: it has very many rows, or much of the free memory."""
+    """Whether ``run`` is so large, in rows or as a share of free memory, that no other large run may run beside it."""
     if run.rows > RUN_ROWS or run.bytes < LARGE_BYTES:
         return run.rows > RUN_ROWS
     free = free_memory()
@@ -56,7 +56,7 @@ def _takes_turns(run: Run) -> bool:
 
 
 def add_pieces(store: PieceStore, pieces: Iterable[tuple[int, pa.RecordBatch]], plan: Plan) -> set[int]:
-    """Add the ``pieces`` of a task, each with its first bucket, to ``store``, and return all their buckets."""
+    """Add a task's ``pieces``, each paired with its first bucket, to ``store``. Returns the buckets of all pieces."""
     arriving = ArrivingPieces(store)
     first, piece = 0, None
     try:
@@ -96,7 +96,7 @@ def _evaluated(run: Run, plan: Plan) -> BucketResult:
 
 
 def _sentence(rows: int, sample: pa.Table, plan: Plan, lacking: str = "") -> str:
-    """The error message for ``rows`` rows that do not fit into memory, with the largest group of ``sample``."""
+    """The error message for ``rows`` rows that do not fit into memory, naming the largest group in ``sample``."""
     if not sample.num_rows:
         return f"the rows of a bucket take more memory than this process may use{lacking}: give executors more memory"
     groups = groups_of(sample.select(key_columns(sample)).columns)

@@ -1,4 +1,4 @@
-"""Threads that work through tasks. They are daemons: Python would join those of its own pools, and hang with them."""
+"""Daemon threads that work through tasks. At exit, Python would wait for threads of its own pools, even hung ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def are_left() -> bool:
 
 
 class Crew:
-    """Threads for the tasks of one evaluation. ``failed`` is set once a task fails, so that the other threads stop."""
+    """Threads for the tasks of one evaluation. ``failed`` is set when a task fails, which stops the other threads."""
 
     def __init__(self) -> None:
         self.failed = threading.Event()
@@ -36,7 +36,7 @@ class Crew:
         return not any(thread.is_alive() for thread in self._threads)
 
     def all(self, threads: int, task: Callable[[T], R], over: Iterable[T]) -> list[R]:
-        """The results of ``task`` on each item of ``over``, in order. After a failure, which it raises, none starts."""
+        """Results of ``task`` on the items of ``over``, in order. Raises the first failure and starts no more tasks."""
         todo = deque(enumerate(over))
         results: dict[int, R] = {}
         ended: SimpleQueue[tuple[int, R | None, BaseException | None]] = SimpleQueue()

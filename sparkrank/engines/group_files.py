@@ -1,9 +1,9 @@
-"""The group table as Parquet files that the tasks write themselves, so that its rows need not be sent to the driver.
+"""The group table as Parquet files that the tasks write themselves, so that no rows need to be sent to the driver.
 
-A file is named after its first bucket, a random number and the run. A task that Spark runs twice writes twice, and the
-files that its result names stay. The other attempt may end later and have only part of the groups: where the input of a
-task breaks off, its Python takes that for the end and writes what it has. Until :meth:`GroupFiles.publish` the files
-are in a folder of the run, which readers ignore and other runs avoid.
+A file's name has its first bucket, a random number and the run. A task that Spark runs twice writes its files twice,
+and only the files named in the result that Spark uses are kept. The other attempt may end later, with only some of the
+groups: if its input breaks off, the task takes this for the end of the input and writes the groups it has. Until
+:meth:`GroupFiles.publish`, the files are in a folder of the run, which readers ignore and other runs avoid.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ REMOVALS = 3  # attempts to remove a folder while a task may still create files 
 
 
 class Part(NamedTuple):
-    """The ``groups`` of one ``bucket``, or of several buckets, of which ``bucket`` is the first."""
+    """The ``groups`` of one bucket or of several. ``bucket`` is the number of the first."""
 
     bucket: int
     groups: pa.Table
@@ -57,7 +57,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class GroupFiles:
-    """Files of the group table that will become ``folder`` in the file system ``store``, which every task can reach."""
+    """Files of the group table that will become ``folder``. Every task must be able to access ``store``."""
 
     store: fs.FileSystem
     folder: str
@@ -66,14 +66,14 @@ class GroupFiles:
 
     @property
     def kept(self) -> str:
-        """The folder of complete files that are not visible yet."""
+        """The folder for files that are complete but not yet visible."""
         return f"{self.unseen}.kept"
 
     @classmethod
     def at(cls, path: str, attempt: str | None = None) -> GroupFiles:
-        """Files for the folder ``path`` in any file system; the folder need not exist.
+        """Prepare files for the folder ``path``, which may be in any file system and need not exist.
 
-        Raises :class:`InputError` where it is not empty or another evaluation uses it, running or killed.
+        Raises :class:`InputError` if the folder is not empty or belongs to another evaluation, running or killed.
         """
         refused = f"the group table cannot be written to {without_password(path)}"
         attempt = uuid.uuid4().hex[:12] if attempt is None else attempt
@@ -95,7 +95,7 @@ class GroupFiles:
         return files
 
     def _others(self) -> set[str]:
-        """The contents of the folder, and the folders of other runs in it or beside it."""
+        """The paths of the folder's contents, and of other runs' folders inside or beside the folder."""
         there = {info.path for info in self.store.get_file_info(fs.FileSelector(self.folder, allow_not_found=True))}
         above, _, name = self.unseen.rpartition("/")
         if above != self.folder:
@@ -127,7 +127,7 @@ class GroupFiles:
             yield name
 
     def _writer(self, path: str, group: pa.Table) -> pq.ParquetWriter:
-        """A writer of tables like ``group``. Readers get the names of models as plain texts."""
+        """A Parquet writer for tables like ``group``. Readers see model names as plain strings, not as dictionaries."""
         keys = key_columns(group)
         read_as = _without_nulls(with_plain_models(group.slice(length=0)).schema)
         writer = pq.ParquetWriter(
@@ -149,7 +149,7 @@ class GroupFiles:
         return bool(self.store.get_file_info(path).type != fs.FileType.NotFound)
 
     def keep(self, names: Collection[str]) -> None:
-        """Take the files over and remove all that are not in ``names``. From now on no task can write a file."""
+        """Take over the tasks' files and remove those not in ``names``. After this call, no task can write a file."""
         with writing_errors(f"the group table in {self.folder}"):
             self._take_over()
             missing = set(names)
@@ -164,7 +164,7 @@ class GroupFiles:
             )
 
     def _take_over(self) -> None:
-        """Rename the folder of the tasks. In a file system without folders, move its files one by one."""
+        """Rename the folder that tasks write to. Outside the local file system, move its files one by one instead."""
         if _renames_folders(self.store):
             self.store.move(self.unseen, self.kept)
             return
@@ -178,7 +178,7 @@ class GroupFiles:
                 break
 
     def publish(self) -> None:
-        """Make the files visible: in one step, or one by one where the folder is a mount or has other files."""
+        """Make the files visible: in one step, or one by one if the folder is a mount or has other files in it."""
         with writing_errors(f"the group table in {self.folder}"):
             if not self.kept.startswith(f"{self.folder}/") and self._renamed():
                 return
@@ -188,7 +188,7 @@ class GroupFiles:
             self.store.delete_dir(self.kept)
 
     def _renamed(self) -> bool:
-        """Replace the folder by the one with the files, keep its permissions, and return whether that was possible."""
+        """Replace the target folder, but not its permissions, with the kept folder. Returns whether that worked."""
         try:
             if Path(self.folder).is_dir():
                 shutil.copymode(self.folder, self.kept)
@@ -198,7 +198,7 @@ class GroupFiles:
         return True
 
     def discard(self) -> None:
-        """Remove all files that are not visible yet."""
+        """Remove all files that have not been made visible."""
         for folder in (self.unseen, self.kept):
             for _ in range(REMOVALS):
                 if not self._exists(folder):
@@ -208,7 +208,7 @@ class GroupFiles:
 
 
 def _unseen(store: fs.FileSystem, folder: str, attempt: str) -> str:
-    """The folder that hides the files of an attempt: beside ``folder`` if that can be replaced whole, else in it."""
+    """The hidden folder for an attempt's files: beside ``folder`` if that can be replaced whole, else inside it."""
     above, _, name = folder.rstrip("/").rpartition("/")
     if _renames_folders(store) and not Path(folder).is_mount() and not Path(folder).is_symlink():
         there = next(parent for parent in (Path(above or "/"), *Path(above or "/").parents) if parent.exists())
@@ -222,28 +222,28 @@ def _renames_folders(store: fs.FileSystem) -> bool:
 
 
 def _is_of_another(info: fs.FileInfo, stem: str) -> bool:
-    """Whether ``info`` is a folder that another run has created for the same place."""
+    """Whether ``info`` is a hidden folder that another run has created for the same target folder."""
     return info.type == fs.FileType.Directory and bool(_ATTEMPT.fullmatch(info.base_name.removeprefix(stem)))
 
 
 def _without_nulls(schema: pa.Schema) -> pa.Schema:
-    """``schema`` with non-nullable fields, which Parquet writes faster. An undefined metric is NaN, never null."""
+    """``schema`` with non-nullable fields, which are faster to write: undefined metrics are NaN, never null."""
     return pa.schema([field.with_nullable(False) for field in schema], schema.metadata)
 
 
 def key_columns(table: pa.Table) -> list[str]:
-    """The columns between the model column and the counts."""
+    """The names of the key columns, which lie between the model column and the counts."""
     names: list[str] = table.column_names
     return names[names.index(MODEL) + 1 : names.index(GROUP_COUNTS[0])]
 
 
 def name_of(bucket: int, attempt: str) -> str:
-    """A new file name of the run ``attempt`` for groups of which ``bucket`` is the first bucket."""
+    """A new, unique file name in the run ``attempt`` for groups whose first bucket is ``bucket``."""
     return f"part-{bucket:05d}-{uuid.uuid4().hex[:12]}-{attempt}.parquet"
 
 
 def _gathered(parts: Iterable[Part], rows: int) -> Iterator[Part]:
-    """Join ``parts`` until they have ``rows`` rows, leaving out empty parts."""
+    """Join consecutive ``parts`` into parts of at least ``rows`` rows, leaving out empty ones."""
     gathered: list[Part] = []
     for part in parts:
         if part.groups.num_rows:

@@ -1,4 +1,4 @@
-"""The register of lanes, in order of preference. A lane is a class of the protocol :class:`Lane` and a line here."""
+"""The register of lanes, in order of preference. A new lane is a class with the protocol :class:`Lane`, listed here."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 class Lane(Protocol):
-    """One route from an input, with its ``roles`` and its truth if there is one, to the states of a day.
+    """A way to evaluate a request, from opening the impressions and any truth to the states of a day.
 
-    ``takes_row_memory``: it holds rows itself. ``takes_time_zone``: it reads rows by the SQL of a session.
+    ``takes_row_memory`` means the lane holds rows itself; ``takes_time_zone``, that a session's SQL reads its rows.
     """
 
     name: ClassVar[str]
@@ -42,50 +42,50 @@ class Lane(Protocol):
 
     @classmethod
     def why_not(cls, request: Request) -> str | None:
-        """Why this lane cannot take ``request`` or leaves it to others under ``auto``, before anything is opened."""
+        """Why this lane cannot take ``request``, or why ``auto`` should not choose it, before anything is opened."""
 
     @classmethod
     def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> Lane:
         """Open the rows of ``request``, for which :meth:`why_not` has returned None.
 
-        ``opened`` are sources that another lane has opened, and ``left`` is why it left the rows to this one. Raises
-        :class:`sparkrank.base.errors.FrameLaneNeededError` where only Spark reads the rows correctly.
+        ``opened`` has the sources that a previous lane opened, and ``left`` says why that lane gave up. Raises
+        :class:`sparkrank.base.errors.FrameLaneNeededError` if only Spark can read the rows correctly.
         """
 
     def check(self, plan: Plan) -> None:
-        """Raise :class:`sparkrank.base.errors.InputError` for a column that is missing or cannot play its role."""
+        """Raise :class:`sparkrank.base.errors.InputError` if a column is missing or cannot play its role."""
 
     def rows(self) -> int:
-        """An upper bound on the number of rows, from which the number of buckets is chosen."""
+        """An upper bound on the number of rows, used to choose the number of buckets."""
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         """Evaluate everything in one pass. With ``files``, the tasks write the group table there."""
 
     def bucket_schema(self, plan: Plan) -> pa.Schema:
-        """The schema of the rows of a bucket."""
+        """The schema of bucket rows."""
 
     def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
-        """The non-empty tables that ``pick`` makes where rows are read. Only rows of ``keys`` need be read."""
+        """The non-empty tables that ``pick`` returns where rows are read. Only the groups ``keys`` need be read."""
 
     def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:
-        """The session settings that the rows depend on, without the time zone where the spec has its ``own_zone``."""
+        """The session settings that the rows depend on, except the time zone if the spec has its ``own_zone``."""
 
 
 LANES: dict[str, type[Lane]] = {lane.name: lane for lane in (ScanLane, LocalLane, FrameLane)}
 
 
 def lane_words() -> tuple[str, ...]:
-    """The words by which a request may ask for a lane."""
+    """The words that a request may use to ask for a lane."""
     return AUTO, *LANES
 
 
 def needs_session(word: str) -> bool:
-    """Whether the lane called ``word`` works in a Spark session: ``auto`` does where pyspark is installed."""
+    """Whether the lane called ``word`` needs a Spark session, which ``auto`` does if pyspark is installed."""
     return has_pyspark() if word == AUTO else LANES[word].needs_session
 
 
 def time_zone_lanes() -> list[str]:
-    """The words of lanes for which the time zone of a session may matter."""
+    """The words for lanes in which a session's time zone may matter."""
     return [AUTO, *(name for name, lane in LANES.items() if lane.takes_time_zone)]
 
 

@@ -1,4 +1,4 @@
-"""The local lane: all buckets in one process without Java, with threads over splits and buckets."""
+"""The local lane: evaluates all buckets in one process without Java. Threads share the file splits and the buckets."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ T = TypeVar("T")
 
 
 def fitting_row_memory() -> int:
-    """The default of ``row_memory``: a quarter of what is free, where that is less. Reading takes as much again."""
+    """The default for ``row_memory``, but at most a quarter of free memory, because reading takes as much again."""
     free = free_memory()
     return ROW_MEMORY_BYTES if free is None else min(ROW_MEMORY_BYTES, free // 4)
 
 
 def _readers(threads: int, schema: pa.Schema) -> int:
-    """The number of reading threads, fewer where their splits would not fit the memory."""
+    """The number of reading threads, reduced if their splits would not fit in memory."""
     each, free = WIDE_READER_BYTES if any(map(may_be_wide, schema.types)) else READER_BYTES, free_memory()
     return threads + EXTRA_READERS if free is None else max(1, min(threads + EXTRA_READERS, free // (2 * each)))
 
@@ -58,9 +58,9 @@ def _readers(threads: int, schema: pa.Schema) -> int:
 def evaluate_local(
     sides: Sides, plan: Plan, buckets: int, files: GroupFiles | None = None, row_memory: int = ROW_MEMORY_BYTES
 ) -> Solved:
-    """Evaluate the rows of ``sides``, which have passed their check, in ``buckets`` buckets on all cores.
+    """Evaluate the rows of ``sides``, which must have been checked, in ``buckets`` buckets on all cores.
 
-    Cores are what ``taskset`` or ``pyarrow.set_cpu_count`` allow. Pieces beyond ``row_memory`` bytes go to disk.
+    ``taskset`` or ``pyarrow.set_cpu_count`` can limit the cores. Rows beyond ``row_memory`` bytes are kept on disk.
     """
     prepare_for_limit()
     threads, progress = pa.cpu_count(), watched.get() or Progress()
@@ -99,7 +99,7 @@ def evaluate_local(
 
 
 def _solved_where_read(sides: Sides, plan: Plan, threads: int) -> Solved:
-    """Evaluate rows of ``sides`` that have no groups. Each table that is read is a bucket, so no pieces are stored."""
+    """Evaluate ``sides`` whose rows have no groups. Each table read is one bucket, so no rows are stored."""
     read_split, splits, crew = sides.reader(plan), sides.splits(plan, LOCAL_SPLIT_ROWS), Crew()
     progress = watched.get() or Progress()
 
@@ -113,7 +113,7 @@ def _solved_where_read(sides: Sides, plan: Plan, threads: int) -> Solved:
 
 
 def pick_local(sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
-    """The tables that ``pick`` makes of the rows of ``sides``, split by split, without empty tables."""
+    """Apply ``pick`` to the rows of ``sides``, split by split, and return the non-empty tables."""
     read_split, crew = sides.reader(plan), Crew()
 
     def picked(split: SideSplit) -> list[pa.Table]:
@@ -127,7 +127,7 @@ def pick_local(sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
 def _counted(
     results: Iterable[tuple[int, BucketResult]], progress: Progress, *, read: bool = False
 ) -> Iterator[tuple[int, BucketResult]]:
-    """Yield ``results`` and count their rows as solved. ``read`` means that they are also read only now."""
+    """Yield ``results`` and count their rows as solved, and with ``read`` also as read."""
     for result in results:
         rows = result[1].partials.counts.get((checks.ROWS_READ, ""), 0)
         progress.add(rows if read else 0, rows)
@@ -135,7 +135,7 @@ def _counted(
 
 
 def _until_failed(steps: Iterable[T], crew: Crew) -> Iterator[T]:
-    """Yield ``steps`` until a thread of the ``crew`` fails."""
+    """Yield from ``steps``, stopping once any thread of ``crew`` has failed."""
     for step in steps:
         if crew.failed.is_set():
             return
@@ -145,7 +145,7 @@ def _until_failed(steps: Iterable[T], crew: Crew) -> Iterator[T]:
 def _gathered(
     results: Iterable[tuple[int, BucketResult]], files: GroupFiles | None
 ) -> tuple[Partials, set[str], list[pa.Table]]:
-    """The merged states of a run of buckets, with the names of the files that have their groups, or with the groups."""
+    """The merged states of a run of buckets, the names of the group files written, and the groups if kept in memory."""
     merged: list[Partials] = []
 
     def groups() -> Iterator[Part]:
@@ -162,7 +162,7 @@ def _gathered(
 
 
 def _runs(buckets: int, most: int) -> list[range]:
-    """Divide all ``buckets``, in order, into at most ``most`` runs of about equal length."""
+    """Divide all buckets, in order, into runs of about equal length (``most`` is the maximum number of runs)."""
     count = min(buckets, most)
     ends = [buckets * index // count for index in range(count + 1)]
     return [range(start, end) for start, end in itertools.pairwise(ends)]

@@ -1,4 +1,4 @@
-"""The lane ``local``: files or tables in memory, evaluated in this process without Spark."""
+"""The lane ``local``: evaluates files, or tables in memory, in this process without Spark."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SidesLane:
-    """The base class of lanes that read ``sides`` with Arrow and so depend on no session."""
+    """The base class of lanes that read ``sides`` with Arrow and therefore depend on no session settings."""
 
     takes_time_zone: ClassVar[bool] = False
 
@@ -47,13 +47,13 @@ class SidesLane:
         return {}
 
     def narrowed(self, keys: GroupKeys | None) -> Sides:
-        """Sides whose readers may leave out rows of groups other than ``keys``."""
+        """``sides``, but with readers that may leave out rows of groups other than ``keys``."""
         return self.sides if keys is None else self.sides.narrowed(keys.condition)
 
 
 @dataclass(frozen=True)
 class LocalLane(SidesLane):
-    """Files or tables in memory, read in this process, which holds ``row_memory`` bytes of rows and spills the rest."""
+    """Files, or tables in memory, read in this process. Rows beyond ``row_memory`` bytes spill to disk."""
 
     name: ClassVar[str] = "local"
     needs_session: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""The rows of one group, found the same way in every lane: readers may push its key down, and its values decide."""
+"""Finds the rows of one group alike in every lane. Readers may skip rows early, but key values decide in the end."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Pick: TypeAlias = Callable[[pa.Table], pa.Table]  # takes rows with the columns 
 
 @dataclass(frozen=True)
 class GroupKeys:
-    """The ``keys`` of some groups, each with a value for every one of ``columns``. A text stands for any type."""
+    """The ``keys`` of some groups, each with one value per column. A string can stand for a value of any type."""
 
     columns: tuple[str, ...]
     keys: tuple[tuple[Any, ...], ...]
 
     @classmethod
     def of(cls, columns: Sequence[str], given: Mapping[str, Any]) -> GroupKeys:
-        """The key that ``given`` has by column. Raises :class:`SpecError` for one that no group can have."""
+        """The key in ``given``, a value per column. Raises :class:`SpecError` for a key that no group can have."""
         if not columns:
             raise SpecError("no group column is named: without groups there is none to explain")
         for name in given:
@@ -48,21 +48,21 @@ class GroupKeys:
         return cls(tuple(columns), (tuple(given[name] for name in columns),))
 
     def named(self, key: Sequence[Any]) -> str:
-        """One of the keys as messages show it: ``user_id=42``."""
+        """A key as messages show it, such as ``user_id=42``."""
         pairs = zip(self.columns, key, strict=True)
         return ", ".join(f"{shorten(name)}={shorten(value)}" for name, value in pairs)
 
     def typed(self, schema: pa.Schema) -> list[tuple[pa.Scalar, ...]]:
-        """The keys in the types of the bucket ``schema``, a text for bytes in each of its readings.
+        """The keys converted to the types in the bucket ``schema``. A string for bytes yields a key for each reading.
 
-        Raises :class:`SpecError` for a value of another type.
+        Raises :class:`SpecError` for a value that cannot be converted.
         """
         kinds = [schema.field(key_column(index)).type for index in range(len(self.columns))]
         readings = (map(_readings, self.columns, key, kinds) for key in self.keys)
         return list(itertools.chain.from_iterable(itertools.starmap(itertools.product, readings)))
 
     def condition(self, roles: Roles, schema: pa.Schema) -> list[pc.Expression]:
-        """Expressions over columns of ``schema`` that are true for all rows of these groups. ``roles`` name the key."""
+        """Filters on columns of ``schema`` that all rows of these groups pass. ``roles`` name the key columns."""
         expressions = []
         for index, column in enumerate(roles.group):
             kind = schema.field(column).type if column in schema.names else pa.null()
@@ -76,11 +76,11 @@ class GroupKeys:
         return expressions
 
     def of_rows(self, schema: pa.Schema) -> Pick:
-        """A function that picks the rows of these groups from rows of ``schema``."""
+        """A function that selects these groups' rows from a table with the columns of ``schema``."""
         return functools.partial(_rows_of, self._plain(schema), schema)
 
     def near(self, schema: pa.Schema) -> Pick:
-        """A function that picks the keys nearest to the first key: rows with the number of a column and a text."""
+        """A function that finds values near the first key's values, as rows of :data:`NEAR_SCHEMA`."""
         return functools.partial(_near, self._plain(schema)[0], schema)
 
     def _plain(self, schema: pa.Schema) -> list[tuple[Any, ...]]:
@@ -88,7 +88,7 @@ class GroupKeys:
 
 
 def _readings(name: str, value: Any, kind: pa.DataType) -> list[pa.Scalar]:
-    """The values of ``kind`` that ``value`` may stand for."""
+    """The values of type ``kind`` that ``value`` may stand for."""
     if not (_is_bytes(kind) and isinstance(value, str)):
         return [_as_kind(name, value, kind)]
     width = kind.byte_width if pa.types.is_fixed_size_binary(kind) else None
@@ -131,7 +131,7 @@ def _rows_of(keys: Sequence[Sequence[Any]], schema: pa.Schema, rows: pa.Table) -
 
 
 def rows_of_key(rows: pa.Table, key: Sequence[Any], schema: pa.Schema) -> pa.Table:
-    """The rows of ``rows`` that have one key, given as plain values."""
+    """The rows in ``rows`` whose key is ``key``, given as plain Python values."""
     for index, value in enumerate(key):
         name = key_column(index)
         rows = rows.filter(pc.equal(rows[name], pa.scalar(value, schema.field(name).type)))
@@ -151,7 +151,7 @@ def _near(values: Sequence[Any], schema: pa.Schema, rows: pa.Table) -> pa.Table:
 
 
 def _neighbours(keys: pa.Array, value: pa.Scalar) -> list[Any]:
-    """The values of ``keys`` next below ``value``, equal to it, and next above it; none for a type without an order."""
+    """The ``keys`` next below, equal to, and next above ``value``. Empty if the type has no order."""
     try:
         keys = keys.cast(value.type)
         sides = [keys.filter(compare(keys, value)) for compare in (pc.less, pc.equal, pc.greater)]
@@ -162,7 +162,7 @@ def _neighbours(keys: pa.Array, value: pa.Scalar) -> list[Any]:
 
 
 def raise_no_rows(keys: GroupKeys, near: Iterable[pa.Table], schema: pa.Schema) -> None:
-    """Raise :class:`InputError`: no row has the first of ``keys``. It names the keys that are ``near`` in all tasks."""
+    """Raise :class:`InputError` because no row has the first of ``keys``, naming the nearest keys that tasks found."""
     rows = pa.concat_tables([NEAR_SCHEMA.empty_table(), *near])
     sentence = f"no row has {keys.named(keys.keys[0])}"
     for index, (name, value) in enumerate(zip(keys.columns, keys.typed(schema)[0], strict=True)):
@@ -178,6 +178,6 @@ def raise_no_rows(keys: GroupKeys, near: Iterable[pa.Table], schema: pa.Schema) 
 
 
 def validate_few(rows: int) -> None:
-    """Raise :class:`InputError` where the groups have more rows than anybody could read."""
+    """Raise :class:`InputError` if the groups have more ``rows`` than anybody could read."""
     if rows > MOST_ROWS:
         raise InputError(f"the groups have {rows:,} rows: up to {MOST_ROWS:,} are explained")

@@ -1,4 +1,4 @@
-"""Progress of a lane through its rows."""
+"""Counts a lane's progress through its rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextvars import ContextVar
 
 
 class Progress:
-    """Rows read and solved, of ``rows`` in all, as far as a lane counts them itself; ``rows`` is 0 where unknown."""
+    """The numbers of rows read and solved so far, if the lane counts them. ``rows`` is the total, or 0 if unknown."""
 
     def __init__(self, rows: int = 0) -> None:
         self.rows = rows
@@ -15,7 +15,7 @@ class Progress:
         self._lock = threading.Lock()
 
     def add(self, read: int = 0, solved: int = 0) -> None:
-        """Count rows. Several threads may call this at once."""
+        """Add to the numbers of rows. Several threads may call this at once."""
         with self._lock:
             self.read += read
             self.solved += solved

@@ -1,4 +1,4 @@
-"""The rows of one side as a Spark DataFrame."""
+"""Reads the rows of one side, the impressions or the truth, as a Spark DataFrame."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def spark_frame(
     roles: Roles | None = None,
     opened: Mapping[str, Source] = MappingProxyType({}),
 ) -> DataFrame:
-    """The rows of ``side`` as Spark reads them, with the types that ``roles`` ask for in CSV.
+    """The rows of ``side`` as Spark reads them. In CSV, column types follow from ``roles``.
 
-    ``opened`` has the sources that another lane has opened. Raises :class:`InputError` where rows cannot be read.
+    ``opened`` has sources that another lane has already opened. Raises :class:`InputError` if rows cannot be read.
     """
     if side.is_frame:
         frame: DataFrame = side.given
@@ -59,7 +59,7 @@ def spark_frame(
 
 
 def _where(frame: DataFrame, condition: str) -> DataFrame:
-    """The rows of ``frame`` for which ``condition``, valid with and without parentheses, is true as a whole."""
+    """The rows of ``frame`` that meet ``condition``, which must be valid with and without parentheses around it."""
     # Without them ``s > 1 and`` is s > 1, called "and"; with them, ``a) or (b`` and a query would be accepted.
     frame.where(condition).schema  # noqa: B018 - over Spark Connect nobody looks at the condition before
     narrowed = frame.where(f"({condition}\n)")  # a comment may end the text
@@ -68,7 +68,7 @@ def _where(frame: DataFrame, condition: str) -> DataFrame:
 
 
 def _frame_in_memory(side: SideRows, spark: SparkSession, roles: Roles | None) -> DataFrame:
-    """A DataFrame of a table in memory, with the columns that have a role."""
+    """Turn a table in memory into a DataFrame of the columns that have a role."""
     assert roles is not None  # noqa: S101 - who hands over rows names their columns
     selection = Selection.of(TableInput.open(side, roles), roles, side.what)
     for role, column in roles.columns():
@@ -85,7 +85,7 @@ def _stored_frame(
     roles: Roles | None,
     opened: Mapping[str, Source],
 ) -> DataFrame:
-    """The rows at a path or of a catalog table, before any condition."""
+    """The rows at a path or in a catalog table, before any condition is applied."""
     if side.path is None:
         with reading_errors(side.name, kind, side.what):
             return spark.read.table(str(side.table))
@@ -115,7 +115,7 @@ def _stored_frame(
 
 
 def _package(spark: SparkSession, side: SideRows) -> str:
-    """The package by which ``spark`` could read the format of ``side``, as the end of a sentence."""
+    """Name the package with which ``spark`` could read the format of ``side``, as the end of an error message."""
     version = ".".join(spark.version.split(".")[:2])
     packages = {
         "delta": "io.delta:delta-spark",
@@ -130,7 +130,7 @@ def _package(spark: SparkSession, side: SideRows) -> str:
 
 
 def settings_of_frame(side: SideRows, frame: DataFrame, roles: Roles, own_zone: bool) -> dict[str, str]:
-    """The session settings that the rows of ``side``, read as ``frame``, depend on (see :func:`settings_read`)."""
+    """The session settings that the rows of ``side``, read as ``frame``, may depend on (see :func:`settings_read`)."""
     if side.path is None:
         return settings_read(frame, roles, side.where, _is_view(frame, side.table), False, own_zone)
     settings = settings_read(frame, roles, side.where, False, side.format in TEXT_FORMATS, own_zone)
@@ -139,7 +139,7 @@ def settings_of_frame(side: SideRows, frame: DataFrame, roles: Roles, own_zone: 
 
 
 def _is_view(frame: DataFrame, table: str | None) -> bool:
-    """Whether the catalog's ``table`` may be a view, whose SQL is not visible here."""
+    """Whether the catalog table ``table`` may be a view. The SQL of a view is not visible here."""
     try:
         return frame.sparkSession.catalog.getTable(str(table)).tableType not in ("MANAGED", "EXTERNAL")
     except Exception:  # noqa: BLE001 - a catalog that tells nothing of its tables

@@ -1,4 +1,4 @@
-"""A request for an evaluation: the one value that both doors, ``sr.evaluate`` and the job, pass on."""
+"""A request for an evaluation, built by both entry points: ``sr.evaluate`` and the job."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ AUTO = "auto"  # the word by which a request leaves the choice of its lane to th
 
 @dataclass(frozen=True)
 class Request:
-    """A requested evaluation: ``impressions``, the ``truth`` beside them, and a ``plan`` over their ``roles``.
+    """A requested evaluation: the ``impressions``, any separate ``truth``, the ``roles`` of columns, and the ``plan``.
 
-    The impressions are one side, or one for each model whose rows are apart, in the order of the plan's models.
+    The impressions are one side, or one side per model if models have separate rows, in the order of the plan's models.
 
-    Without ``buckets`` rows are counted, and each has about ``bucket_rows``. ``counts`` are of what was handed over.
+    If ``buckets`` is None, rows are counted, and a bucket gets about ``bucket_rows``. ``counts`` describe the input.
     """
 
     impressions: tuple[SideRows, ...]
@@ -42,7 +42,7 @@ class Request:
 
     @property
     def sides(self) -> tuple[tuple[SideRows, Roles], ...]:
-        """Each side with the roles of its columns, the impressions first."""
+        """Each side, paired with the roles of its columns. The impressions come first."""
         lists = tuple(zip(self.impressions, self.roles.of_lists, strict=True))
         if self.truth is None or self.roles.truth is None:
             return lists
@@ -50,18 +50,18 @@ class Request:
 
     @property
     def session(self) -> SparkSession | None:
-        """The session of a DataFrame that was given, or else the session that was named."""
+        """The session of the first DataFrame given, or else the session given as ``spark``."""
         frames = (side.given.sparkSession for side, _ in self.sides if side.is_frame)
         return next(frames, self.spark)
 
     @property
     def frame_side(self) -> str | None:
-        """The first side that is a Spark DataFrame, as messages name it."""
+        """The name, for messages, of the first side that is a Spark DataFrame, or None."""
         return next((side.what for side, _ in self.sides if side.is_frame), None)
 
     @property
     def memory_side(self) -> str | None:
-        """The first side that is a table in memory, as messages name it."""
+        """The name, for messages, of the first side that is a table in memory, or None."""
         return next((side.what for side, _ in self.sides if side.is_in_memory), None)
 
     @property

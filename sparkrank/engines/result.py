@@ -1,4 +1,4 @@
-"""The result of a pass over a day's rows, the same for every lane."""
+"""The result of a pass over a day's rows, which has the same form in every lane."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def _release_nothing() -> None:
 
 
 class _Lease:
-    """A token shared by everything that may still read Spark's cached rows. Once it is collected, nothing can."""
+    """A token held by everything that may read Spark's cached rows. Once it is garbage-collected, nothing can."""
 
 
 def _release_unheld(process: int, release: Callable[[], object]) -> None:
-    """Call ``release`` on a thread of its own, because the collector may run during a call of the JVM."""
+    """Call ``release`` on a new thread, because garbage collection may run in the middle of a call to the JVM."""
 
     def quietly() -> None:
         with contextlib.suppress(Exception):  # the session has ended, and its rows with it
@@ -48,7 +48,7 @@ def _release_once(unheld: weakref.finalize[..., _Lease], release: Callable[[], o
 
 @dataclass(frozen=True)
 class Refusal:
-    """What a Spark session does not permit, why, and what is done ``instead``; no warning where it ``is_usual``."""
+    """What a Spark session does not permit, why, and what is done ``instead``. A usual refusal causes no warning."""
 
     what: str
     because: str
@@ -61,7 +61,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class ExactBins:
-    """Exact bins that are too many for one process: the metrics that read them, and the rows of table ``blocks``."""
+    """Exact bins, too many for one process: the metrics computed from the bins, and the table ``blocks``."""
 
     measured: Mapping[StateKey, MeasuredTerms]
     table: DataFrame
@@ -71,9 +71,9 @@ class ExactBins:
 
 @dataclass(frozen=True)
 class Solved:
-    """The states of the day, and its group table if one was requested and not written to files.
+    """The states of a day, and the day's group table if it was requested and not written to files.
 
-    ``exact`` are the bins that the states lack. ``release`` frees the memory and disk space behind Spark's tables.
+    ``exact`` has bins that the states lack. Calling ``release`` frees the memory and disk space behind Spark's tables.
     """
 
     partials: Partials
@@ -84,7 +84,7 @@ class Solved:
     refusals: tuple[Refusal, ...] = ()
 
     def leased(self) -> Solved:
-        """This result, released once neither it nor one of its Spark tables is referenced any more."""
+        """A copy that is released automatically once nothing refers to the result or to any of its Spark tables."""
         if self.release is _release_nothing:
             return self
         lease = _Lease()
@@ -96,7 +96,7 @@ class Solved:
         return replace(self, release=partial(_release_once, unheld, self.release), lease=lease)
 
     def releasing(self, more: Callable[[], object]) -> Solved:
-        """This result, which also calls ``more`` before anything else when it is released."""
+        """A copy of this result that calls ``more`` first when it is released."""
 
         before = self.release  # bound alone: a function that refers to this result would keep it alive for ever
 
@@ -107,15 +107,15 @@ class Solved:
         return replace(self, release=release)
 
     def noting(self, *refusals: Refusal | None) -> Solved:
-        """This result with ``refusals`` before its own, leaving out those that are None."""
+        """A copy of this result with ``refusals``, except for any None, before the existing refusals."""
         return replace(self, refusals=(*filter(None, refusals), *self.refusals))
 
     @cached_property
     def merged(self) -> Merged:
-        """The states, with the metrics whose bins they lack, in the form that the tables read."""
+        """The states in the form that the tables read, with the metrics whose exact bins are not in the states."""
         return Merged(self.partials, self.measured)
 
     @property
     def measured(self) -> Mapping[StateKey, MeasuredTerms]:
-        """The metrics whose bins the states lack."""
+        """The metrics whose exact bins are not in the states."""
         return {} if self.exact is None else self.exact.measured

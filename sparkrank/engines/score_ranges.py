@@ -1,4 +1,4 @@
-"""The exact bins of a day in ranges of scores, each merged and swept on its own. Pure numpy and pyarrow."""
+"""The exact bins of a day, divided into ranges of scores. Each range is merged and swept separately, without Spark."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ScoreRanges: TypeAlias = Sequence[tuple[ScoreSeries, int]]  # the series of each
 
 
 def split_exact(partials: Partials) -> tuple[Partials, Partials | None]:
-    """Split ``partials`` into all but their exact histograms, and these histograms, or None if there are none."""
+    """Separate exact histograms from ``partials``: returns the rest, and the exact histograms or None."""
     exact = {series: blocks for series, blocks in partials.blocks.items() if series.rule.kind == "exact"}
     if not exact:
         return partials, None
@@ -36,7 +36,7 @@ def split_exact(partials: Partials) -> tuple[Partials, Partials | None]:
 
 
 def sample_bins(exact: Partials) -> bytes:
-    """Bin numbers of each series at equal steps, with the number of bins, as bytes."""
+    """Pickle, for each series, the number of bins and a sample of evenly spaced bin numbers."""
     samples = {}
     for series, histogram in exact.blocks.items():
         numbers = histogram.numbers
@@ -47,13 +47,13 @@ def sample_bins(exact: Partials) -> bytes:
 
 @dataclass(frozen=True)
 class RangeBounds:
-    """The bounds of the ranges of each series: ascending bin numbers, the lowest of each range but the lowest range."""
+    """The bounds of each series' ranges: in ascending order, the lowest bin number of each range except the lowest."""
 
     splitters: Mapping[ScoreSeries, Ints]
 
     @classmethod
     def of(cls, samples: Iterable[bytes], range_bins: int) -> RangeBounds:
-        """Bounds of ranges of about ``range_bins`` bins, or fewer where buckets have bins in common."""
+        """Choose bounds so that ranges have about ``range_bins`` bins, or fewer if buckets have bins in common."""
         counts: dict[ScoreSeries, int] = {}
         numbers: dict[ScoreSeries, list[Ints]] = {}
         for packed in samples:
@@ -69,11 +69,11 @@ class RangeBounds:
         return cls(splitters)
 
     def score_ranges(self) -> list[tuple[ScoreSeries, int]]:
-        """Every range as (series, index from the highest scores down)."""
+        """Every range, given as its series and its index within the series, counted from the highest scores down."""
         return [(series, place) for series, bounds in self.splitters.items() for place in range(len(bounds) + 1)]
 
     def pieces(self, exact: Partials) -> Iterator[tuple[int, ScoreHistogram]]:
-        """The bins of a bucket by range, each with the number of the range: its index in :meth:`score_ranges`."""
+        """Split the bins of a bucket by range. Yields each range's index in :meth:`score_ranges` and its bins."""
         number = 0
         for series, bounds in self.splitters.items():
             histogram = exact.blocks.get(series)
@@ -88,19 +88,19 @@ class RangeBounds:
 
 @dataclass(frozen=True)
 class ExactMetric:
-    """A metric that reads exact bins, with its declaration."""
+    """A metric that reads exact bins, and the metric's declaration."""
 
     metric: Metric
     declaration: HistogramMetric
 
     @property
     def joins(self) -> bool:
-        """Whether the metric joins adjacent bins, which may be in two ranges."""
+        """Whether the metric joins adjacent bins, which may lie in different ranges."""
         return self.declaration.by_rate and int(self.metric.number("min_rows")) > 1
 
 
 def exact_metrics(plan: Plan) -> dict[float | None, list[ExactMetric]]:
-    """The metrics that read exact bins, by the least relevant label of their rule."""
+    """The metrics that read exact bins, keyed by their rule's ``rel``, the lowest label that counts as relevant."""
     by_rel: dict[float | None, list[ExactMetric]] = {}
     for metric, declaration in plan.histogram_metrics:
         rule = declaration.rule_of(metric)
@@ -111,7 +111,7 @@ def exact_metrics(plan: Plan) -> dict[float | None, list[ExactMetric]]:
 
 @dataclass(frozen=True)
 class Totals:
-    """What the driver must know of a range before the sweep; ``rates`` and ``sketch`` (coarser bins) only if read."""
+    """What the driver must know about a range before the sweep: an extent, plus rates or a sketch if needed."""
 
     extent: Extent
     rates: Rates | None
@@ -125,14 +125,14 @@ class Totals:
 
 @dataclass(frozen=True)
 class RangePlace:
-    """The position of a range: the extent of its day, and of the ranges above it (None for the highest range)."""
+    """The position of a range: the extent of the whole day, and of all ranges above (None for the highest range)."""
 
     day: Extent
     above: Extent | None
 
 
 def places(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[int, RangePlace]:
-    """The position of each range that has bins, by the number of the range."""
+    """Map the number of each range that has bins to the position of the range."""
     found: dict[int, RangePlace] = {}
     for numbers in _days(score_ranges, totals).values():
         sums = list(itertools.accumulate(totals[number].extent for number in numbers))
@@ -143,7 +143,7 @@ def places(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[int,
 
 
 def _days(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[ScoreSeries, list[int]]:
-    """The ranges of each series that have bins, the highest scores first."""
+    """Map each series to the numbers of its non-empty ranges, highest scores first."""
     days: dict[ScoreSeries, list[int]] = {}
     for number in sorted(totals):
         days.setdefault(score_ranges[number][0], []).append(number)
@@ -151,13 +151,13 @@ def _days(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Score
 
 
 def sizes(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[ScoreSeries, int]:
-    """The number of bins of each series."""
+    """The number of bins in each series."""
     days = _days(score_ranges, totals)
     return {series: sum(totals[number].extent.bins for number in numbers) for series, numbers in days.items()}
 
 
 def sketches(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[ScoreSeries, ScoreHistogram]:
-    """The sketch of each series that has sketches in ``totals``."""
+    """The merged sketch of each series whose ranges have sketches in ``totals``."""
     merged: dict[ScoreSeries, ScoreHistogram] = {}
     for series, numbers in _days(score_ranges, totals).items():
         parts = [part for number in numbers if (part := totals[number].sketch) is not None]
@@ -167,7 +167,7 @@ def sketches(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Sc
 
 
 def sweep(histogram: ScoreHistogram, place: RangePlace, metrics: Sequence[ExactMetric]) -> list[Terms | None]:
-    """The terms that a range adds to each of ``metrics``, or None for a metric that reads the rates in the totals."""
+    """The terms that a range contributes to each of ``metrics``, or None for a metric computed from rates."""
     swept = [(exact.metric, exact.declaration) for exact in metrics if not exact.declaration.by_rate]
     terms, _ = sweep_each(histogram, swept, place.day, place.above)
     swept_terms = iter(terms)
@@ -180,7 +180,7 @@ def measured(
     added: Mapping[int, Sequence[Any]],
     exact: Mapping[float | None, Sequence[ExactMetric]],
 ) -> dict[StateKey, MeasuredTerms]:
-    """Every metric of every series, from the terms that its ranges contribute (:func:`sweep`)."""
+    """Every metric of every series, computed from the terms that :func:`sweep` returned for each range (``added``)."""
     values: dict[StateKey, MeasuredTerms] = {}
     where = places(score_ranges, totals)
     for series, numbers in _days(score_ranges, totals).items():

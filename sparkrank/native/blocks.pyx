@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Rows counted by score bin in one pass, where bins lie close together.
+"""Counts rows by score bin in one pass, for bins that lie close together. Array shapes are in parentheses.
 
 The three ways to put scores into bins are those of the classes in :mod:`sparkrank.numeric.ordered_integers`.
 """
@@ -54,7 +54,7 @@ cdef struct Cut:
 
 
 def ends(const double[::1] scores):
-    """The lowest and the highest of ``scores`` (n, at least one, none of them NaN)."""
+    """The lowest and the highest of ``scores``. There must be at least one score, and no NaN."""
     cdef double lowest, highest
     with nogil:
         range_of(&scores[0], scores.shape[0], &lowest, &highest)
@@ -62,7 +62,7 @@ def ends(const double[::1] scores):
 
 
 def pages(int way, double size, const double[::1] scores, int64_t lowest, uint8_t[::1] filled):
-    """Set ``filled`` (pages) for each page of 256 codes, counted from ``lowest``, that has one of ``scores`` (n).
+    """Set ``filled`` (shape: pages) for each page of 256 codes, counted from ``lowest``, that contains a score.
 
     ``way`` and ``size`` define how scores are cut: by :data:`LEADING_BITS`, where ``size`` bits are dropped; by
     :data:`DECIMALS`, where ``size`` bins make 1; or into ``size`` :data:`BINS`.
@@ -94,12 +94,12 @@ def count(
     int64_t[::1] counted,
     int64_t[::1] offsets,
 ):
-    """Count all rows and ``relevant`` (n) rows by their ``scores`` (n), cut as in :func:`pages`, in ``counted``.
+    """Count all rows and relevant rows in ``counted``, by bins of their scores, which are cut as in :func:`pages`.
 
     ``counted`` (segments · span) has one place per code and segment. Codes begin at ``lowest``. ``left_out`` (pages,
-    or empty) has the number of codes omitted before each page. ``segments`` (n, or empty) are those of the rows, or of
-    their ``owners`` if these are not empty. ``offsets`` (segments · span, or empty) become the sums of the distances of
-    scores from the start of their bin, in 2^-32 of the bin's width.
+    or empty) has the number of codes omitted before each page. ``segments`` (or empty) has the segment of each row
+    or, if ``owners`` is not empty, of each owner. ``offsets`` (segments · span, or empty) become the sums of the
+    distances of scores from the start of their bin, in 2^-32 of the bin's width.
     """
     with nogil:
         if way == _LEADING_BITS:
@@ -164,7 +164,7 @@ def weigh(
     double[:, ::1] neg,
     double[:, ::1] offsets,
 ):
-    """Add the ``weights`` (n) of relevant rows to ``pos`` and of others to ``neg`` (kept, limbs), at their place.
+    """Add the weights of relevant rows to ``pos``, and of other rows to ``neg``. Both have the shape (kept, limbs).
 
     Scores have places as in :func:`count`, and each place with rows has a ``number`` (segments · span). Limbs are cut
     at ``units``. Only those from ``first`` to before ``last`` are written; all others are 0. ``offsets`` (kept, 6; or
@@ -232,7 +232,7 @@ cdef Cut _cut(int way, double size) noexcept nogil:
 
 
 cdef inline int64_t _code(int way, double score, const Cut& cut) noexcept nogil:
-    """The number of the score's bin, in the order of scores."""
+    """The number of the bin that contains ``score``. Numbers ascend with scores."""
     cdef int64_t bits
     cdef double inside, place, whole
     if way == _LEADING_BITS:
@@ -272,7 +272,7 @@ cdef inline double _inside(double score) noexcept nogil:
 
 
 def codes(int way, double size, const int64_t[::1] blocks, int64_t[::1] found):
-    """Fill in the code (n) of each of ``blocks`` (n, bin numbers): that of its score, cut as in :func:`pages`."""
+    """Fill in the code of each bin number in ``blocks``, for scores that are cut as in :func:`pages`."""
     cdef Cut cut = _cut(way, size)
     with nogil:
         if way == _LEADING_BITS:
@@ -295,7 +295,7 @@ cdef inline void _codes(int way, Cut cut, const int64_t[::1] blocks, int64_t[::1
 
 
 def ascend(int64_t first, int64_t least, Whole[::1] steps, int64_t[::1] found):
-    """Fill in numbers (n + 1) that start with ``first`` and increase by each of ``steps`` (n) plus ``least``.
+    """Fill in n + 1 numbers that start with ``first`` and increase by each of the n ``steps`` plus ``least``.
 
     Arithmetic is modulo 2^64, because a step may exceed the range of the type.
     """
@@ -309,7 +309,7 @@ def ascend(int64_t first, int64_t least, Whole[::1] steps, int64_t[::1] found):
 
 
 def kept(const int64_t[::1] counted, int64_t[::1] place, int64_t[::1] pos, int64_t[::1] neg):
-    """Fill in the ``place``, relevant rows (``pos``) and other rows (``neg``) of places with rows (kept each)."""
+    """For each place that has rows, fill in its index (``place``), relevant rows (``pos``) and other rows (``neg``)."""
     cdef Py_ssize_t each, found = 0
     with nogil:
         for each in range(counted.shape[0]):
@@ -323,9 +323,9 @@ def kept(const int64_t[::1] counted, int64_t[::1] place, int64_t[::1] pos, int64
 def add(
     int64_t[::1] sums, const int64_t[::1] codes, int64_t lowest, int64_t least, Whole[::1] amounts, int64_t times
 ):
-    """Add ``times`` (``least`` + amount) to ``sums`` at the code, for each of ``amounts`` and ``codes`` (n each).
+    """For each code and its amount, add ``times`` · (``least`` + amount) to the sum of the code.
 
-    ``sums`` (span) begins with the code ``lowest``.
+    ``sums`` begins with the sum of the code ``lowest``.
     """
     cdef Py_ssize_t each
     with nogil:
@@ -334,7 +334,7 @@ def add(
 
 
 def sort_rows(list runs, bint are_sorted, int64_t[::1] bins, uint8_t[::1] relevant, double[::1] weights):
-    """Fill in ``bins``, ``relevant`` and ``weights`` (n each; ``weights`` empty if rows have none), ordered by bin.
+    """Fill in ``bins``, ``relevant`` and ``weights``, sorted by bin. ``weights`` is empty if rows have no weights.
 
     ``runs`` are triples of such arrays (each with at least one row, n in all), which may already be sorted by bin
     (``are_sorted``). The order within a bin is arbitrary.
@@ -415,5 +415,5 @@ def sweep_rows(
 
 
 cdef inline double _rounded(const double* limbs) noexcept nogil:
-    """The float64 of limbs, added from the finest up."""
+    """The sum of ``limbs`` as a float64, added from the finest limb up."""
     return ((((limbs[5] + limbs[4]) + limbs[3]) + limbs[2]) + limbs[1]) + limbs[0]

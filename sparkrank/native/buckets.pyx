@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Rows put into buckets: the bucket of each row, and the values of every column, bucket after bucket."""
+"""Puts rows into buckets: finds the bucket of each row, and sorts the values of each column by bucket."""
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
@@ -23,7 +23,7 @@ ctypedef fused Value:
 
 
 def buckets_of(Key[::1] keys, uint64_t buckets, uint16_t[::1] found):
-    """Fill in the bucket (n) of each of ``keys`` (n), by :func:`sparkrank.numeric.key_hashes.hash_keys`."""
+    """Fill in the bucket of each key, from the hash in :func:`sparkrank.numeric.key_hashes.hash_keys`."""
     cdef Py_ssize_t row
     cdef uint64_t mixed
     with nogil:
@@ -36,7 +36,7 @@ def buckets_of(Key[::1] keys, uint64_t buckets, uint16_t[::1] found):
 
 
 def count_rows(const uint16_t[::1] buckets, int64_t[::1] rows):
-    """Add to ``rows`` (buckets) the number of rows of each bucket."""
+    """Add the number of rows in each bucket to ``rows``, which is indexed by bucket."""
     cdef Py_ssize_t row
     with nogil:
         for row in range(buckets.shape[0]):
@@ -44,9 +44,9 @@ def count_rows(const uint16_t[::1] buckets, int64_t[::1] rows):
 
 
 def place(const uint16_t[::1] buckets, int64_t[::1] next_places, uint32_t[::1] places):
-    """Fill in the ``places`` (n) of n rows, each the next one of its bucket, as kept in ``next_places`` (buckets).
+    """Fill in the position of each row: the next free one in its bucket, from ``next_places``, which is advanced.
 
-    The places serve all columns of the rows, because counting them anew for each column takes longer.
+    All columns share these positions, because counting positions again for each column would take longer.
     """
     cdef Py_ssize_t row, bucket
     with nogil:
@@ -57,7 +57,7 @@ def place(const uint16_t[::1] buckets, int64_t[::1] next_places, uint32_t[::1] p
 
 
 def scatter(const uint8_t[::1] values, int width, const uint32_t[::1] places, uint8_t[::1] room):
-    """Copy ``values`` of ``width`` bytes (1, 2, 4, 8), one per row, to their ``places`` (n) in ``room``."""
+    """Copy values of ``width`` bytes (1, 2, 4 or 8), one per row, to their positions (``places``) in ``room``."""
     if places.shape[0] == 0:
         return
     with nogil:

@@ -132,7 +132,7 @@ def sum_hits(
     double[::1] mid_ranks,
     int64_t[::1] tied_pairs,
 ):
-    """Fill in the ``number`` (groups) of the distinct list of each group, and the sums over the hits of each list.
+    """Fill in the number of each group's distinct list, and the sums over the hits of each distinct list.
 
     Returns the number of distinct lists and the number of tied rows.
 
@@ -281,7 +281,7 @@ cdef void _sum_group(
     Room& of, const double* scores, const double* gains, int64_t rows, int64_t others, const double* discounts,
     const int64_t[::1] cutoffs, Py_ssize_t at, double[:, :, ::1] sums, double* mid_ranks, int64_t* tied_pairs
 ) noexcept nogil:
-    """The sums of one group. The first ``others`` of its ``rows`` are not relevant."""
+    """Compute the sums of one group. The first ``others`` of its ``rows`` are not relevant."""
     cdef int64_t relevant = rows - others, hit = 0, behind, inside, tied, before, step, position, ranks = 0, pairs = 0
     cdef Py_ssize_t cut = 0, cuts = cutoffs.shape[0]
     cdef double count = 0, precision = 0, any_hit = 0, first = 0, got = 0
@@ -386,7 +386,7 @@ cdef inline void _keep(
 cdef void _stand(
     Room& of, const double* scores, const double* gains, int64_t others, int64_t relevant
 ) noexcept nogil:
-    """Order the relevant rows of a group, which follow ``others``, by score, and count the rows above and beside."""
+    """Sort a group's relevant rows, which follow the ``others``, by score, and count the rows above each and tied."""
     cdef int64_t row, to, low, high, middle, passed = 0
     cdef int64_t* above = &of.above[0]
     cdef int64_t* beside = &of.beside[0]
@@ -436,7 +436,7 @@ cdef void _stand(
 
 
 def sort_scores(double[::1] scores):
-    """Put ``scores`` (n, none of them NaN) in ascending order."""
+    """Sort ``scores``, which must not contain NaN, in ascending order."""
     if scores.shape[0]:
         with nogil:
             ScoreSort.sort(&scores[0], scores.shape[0])
@@ -506,7 +506,7 @@ cdef class LargeList:
         self, const double[::1] discounts, int64_t start, const double[::1] best, double alike,
         const int64_t[::1] cutoffs, double[:, :, ::1] sums, Py_ssize_t at,
     ):
-        """Go on over the positions from ``start`` that have ``discounts``. Returns whether more positions are needed.
+        """Continue with the positions from ``start`` on, one per discount. Returns whether more positions are needed.
 
         ``best`` are the gains of relevant rows in descending order, or empty where all have the gain ``alike``.
         """
@@ -583,7 +583,7 @@ cdef class LargeList:
 
 
 cdef void _first_chances(double* chance, int64_t inside, int64_t tied) noexcept nogil:
-    """The chance of each row of a block of ``tied`` rows, ``inside`` of them relevant, to be the first hit.
+    """The chance that each of ``tied`` tied rows, of which ``inside`` are relevant, is the first hit.
 
     Products are computed in the order of :func:`sparkrank.numeric.segments.running_product`.
     """

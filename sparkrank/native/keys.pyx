@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Keys turned into numbers from 0, rows counted by such numbers, and the first rows of each group by score."""
+"""Numbers keys from 0, counts rows by such numbers, and finds the rows of each group with the highest scores."""
 
 from libc.math cimport rint
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
@@ -22,9 +22,9 @@ cdef enum:
 
 
 def number(list pieces, int32_t[::1] codes, int64_t[::1] distinct):
-    """Fill in the ``codes`` (n) of the keys in ``pieces`` (n in all) and the ``distinct`` keys, by first occurrence.
+    """Number the keys in ``pieces`` by first occurrence. Fills in the code of each key, and the distinct keys.
 
-    ``distinct`` has room for n keys. Returns how many there are.
+    ``distinct`` needs room for all keys. Returns the number of distinct keys.
     """
     cdef const int64_t[::1] keys
     cdef Py_ssize_t first = 0
@@ -45,7 +45,7 @@ cdef enum:
 
 
 def number_pairs(const int64_t[::1] one, const int64_t[::1] other, int32_t[::1] codes):
-    """Fill in the ``codes`` (n) of the pairs of ``one`` (n) and ``other`` (n), by first occurrence.
+    """Number the pairs of values from ``one`` and ``other`` by first occurrence. Fills in the code of each pair.
 
     Returns the number of distinct pairs.
     """
@@ -64,7 +64,7 @@ def number_pairs(const int64_t[::1] one, const int64_t[::1] other, int32_t[::1] 
 
 
 def count_rows(const int32_t[::1] codes, const uint8_t[::1] flags, int64_t[::1] found):
-    """Add to ``found`` (groups) the rows of each group, by ``codes`` (n), or only those with ``flags`` (n or 0)."""
+    """Add the number of rows in each group to ``found``. If ``flags`` is not empty, only flagged rows count."""
     cdef Py_ssize_t row
     with nogil:
         if flags.shape[0]:
@@ -76,7 +76,7 @@ def count_rows(const int32_t[::1] codes, const uint8_t[::1] flags, int64_t[::1] 
 
 
 def count_rows_and_flagged(const int32_t[::1] codes, const uint8_t[::1] flags, int64_t[::1] rows, int64_t[::1] flagged):
-    """Fill in the ``rows`` (groups) of each group, and those ``flagged``, given ``codes`` (n) and ``flags`` (n)."""
+    """Fill in the number of rows and the number of flagged rows in each group, given each row's code and flag."""
     cdef Py_ssize_t row, group
     with nogil:
         for group in range(rows.shape[0]):
@@ -89,7 +89,7 @@ def count_rows_and_flagged(const int32_t[::1] codes, const uint8_t[::1] flags, i
 
 
 def in_turn(const int32_t[::1] codes, Py_ssize_t count, int64_t[::1] order):
-    """Fill in the ``order`` (n) of n items by ``codes`` (n), which are below ``count``; stable for equal codes."""
+    """Fill in the indices that sort ``codes``, which are below ``count``. The order is stable for equal codes."""
     cdef Py_ssize_t item
     cdef int32_t code, rows, before = 0
     cdef vector[int32_t] place
@@ -109,10 +109,10 @@ def in_turn(const int32_t[::1] codes, Py_ssize_t count, int64_t[::1] order):
 def stand_within(
     const int32_t[::1] codes, const double[::1] scores, const int64_t[::1] length, int64_t k, double unit, int64_t[::1] found
 ):
-    """Fill in ``found`` (n): ``unit`` for rows among the ``k`` (from 1) highest ``scores`` (n, no NaN) of their group.
+    """Fill in ``found``: ``unit`` for each row with one of the ``k`` highest scores of its group, 0 for other rows.
 
-    ``codes`` (n) number the groups, and ``length`` (groups) is the number of rows of each. Rows of equal score that
-    ``k`` divides share what is left.
+    ``codes`` has the group of each row, and ``length`` the number of rows of each group. ``k`` is at least 1, and no
+    score is NaN. Rows of equal score, only some of which would be among the ``k``, share the units that are left.
     """
     cdef Py_ssize_t row, group, groups = length.shape[0]
     cdef int64_t place, first, above, beside, before = 0

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Logarithms with the same bits on every processor."""
+"""Logarithms that have the same bits on every processor."""
 
 from libc.stdint cimport int64_t
 
@@ -8,7 +8,7 @@ cdef extern from "logs.h":
 
 
 def log(const double[::1] values, double[::1] found):
-    """Write the natural logarithms of ``values`` (n) to ``found`` (n). None is subnormal, infinite, 0 or less."""
+    """Write the natural logarithms of ``values``, which must be positive, finite and not subnormal, to ``found``."""
     if values.shape[0] == 0:
         return
     with nogil:

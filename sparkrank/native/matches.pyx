@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Lists and truth joined by group and item, and the first of many items by a hash."""
+"""Joins lists and truth by group and item, and finds the first of many items in the order of a hash."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
@@ -56,7 +56,7 @@ def find(
 
 
 def first_place(const int64_t[::1] items, const uint8_t[::1] flags):
-    """The row with the lowest place among the flagged ``items``, and that place; (-1, 0) if none is flagged.
+    """The row with the lowest place among flagged items, and the place itself, or (-1, 0) if no item is flagged.
 
     ``flags`` (n) belong to ``items`` (n). Places are those of :func:`sparkrank.bucket.unmatched_rows.place_of`.
     """

@@ -34,11 +34,11 @@ def add(
     double most,
     double[:, ::1] limbs,
 ):
-    """Add to ``limbs`` (segments, 6) the limbs of the sums of ``values`` (n, no NaN), cut at ``units``.
+    """Add each segment's sum of ``values`` to ``limbs``, cut at ``units``. Shape of ``limbs``: (segments, 6).
 
-    A value counts ``times`` (n, integers), or once if that is empty. Segments begin at ``starts`` (segments + 1) and
-    end where the next begins. Limbs are those of :mod:`sparkrank.numeric.exact_sums`. Returns False if a value is
-    ``most`` or more; then ``limbs`` are not valid.
+    No value is NaN. A value counts ``times``, or once if ``times`` is empty. Segments begin at ``starts``
+    (segments + 1) and end where the next begins. Limbs are those of :mod:`sparkrank.numeric.exact_sums`. Returns False
+    if a value reaches the limit ``most``; then ``limbs`` are not valid.
     """
     cdef double kept[PART]
     cdef double often[PART]
@@ -62,7 +62,7 @@ def add(
 
 
 def last_of(const double[::1] values, int first, const double[::1] units):
-    """The index after the last limb that is not 0 for all ``values`` (n, at least one). Those before ``first`` are 0.
+    """The index after the last limb that is nonzero for any of ``values``. Limbs before ``first`` are 0.
     """
     cdef int last
     with nogil:
@@ -78,7 +78,7 @@ def add_scattered_values(
     double most,
     double[:, ::1] limbs,
 ):
-    """Add ``values`` (n) as :func:`add` does, each to the segment that ``codes`` (n) gives.
+    """Add ``values`` as :func:`add` does, each to the segment that its code gives.
 
     The limbs before ``first`` are 0 for all values.
     """
@@ -100,9 +100,9 @@ def add_with_squares(
     double[:, ::1] first,
     double[:, ::1] second,
 ):
-    """Add ``values`` (n) and their squares as :func:`add` does, to ``first`` and ``second`` (segments, 6 each).
+    """Add ``values`` to ``first`` and their squares to ``second``, as :func:`add` does. Shapes: (segments, 6).
 
-    NaN values are counted in ``undefined`` (segments) and replaced by ``counted_as``. Returns False if a value or a
+    NaN values are counted per segment in ``undefined`` and replaced by ``counted_as``. Returns False if a value or a
     square is ``most`` or more.
     """
     cdef double kept[PART]

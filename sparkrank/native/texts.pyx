@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Texts hashed, numbered and put bucket after bucket, in the layout of Arrow's arrays: all bytes, and their ends."""
+"""Hashes and numbers strings, and sorts them by bucket, in the layout of Arrow arrays: all bytes, and the ends."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -32,9 +32,9 @@ cdef struct Slot:
 
 
 def hashes(const End[::1] ends, const uint8_t[::1] data, uint64_t[::1] found):
-    """Fill in the hash (n) of each text: that of :func:`sparkrank.numeric.key_hashes.hash_keys` before it is mixed.
+    """Fill in each string's hash, as :func:`sparkrank.numeric.key_hashes.hash_keys` computes it before mixing.
 
-    A text begins in ``data`` at one of ``ends`` (n + 1), and stops at the next.
+    Each string begins in ``data`` at one of ``ends`` and stops at the next. n strings have n + 1 ends.
     """
     cdef Py_ssize_t row
     cdef const uint8_t* first = &data[0]
@@ -44,7 +44,7 @@ def hashes(const End[::1] ends, const uint8_t[::1] data, uint64_t[::1] found):
 
 
 def buckets_of(const End[::1] ends, const uint8_t[::1] data, uint64_t buckets, uint16_t[::1] found):
-    """Fill in the bucket (n) of each text, by the hash of :func:`sparkrank.numeric.key_hashes.hash_keys`."""
+    """Fill in the bucket of each string, from the hash in :func:`sparkrank.numeric.key_hashes.hash_keys`."""
     cdef Py_ssize_t row
     cdef uint64_t hashed
     cdef const uint8_t* first = &data[0]
@@ -58,9 +58,9 @@ def buckets_of(const End[::1] ends, const uint8_t[::1] data, uint64_t buckets, u
 def number(
     const End[::1] ends, const uint8_t[::1] data, int32_t[::1] codes, End[::1] distinct_ends, uint8_t[::1] distinct
 ):
-    """Fill in the ``codes`` (n) of texts, in order of first occurrence, and the ``distinct`` texts with their ends.
+    """Number strings by first occurrence. Fills in each string's code, and the distinct strings with their ends.
 
-    There is room for all texts. Returns the number of distinct texts.
+    There must be room for all strings. Returns the number of distinct strings.
     """
     cdef Py_ssize_t row, part, rows = codes.shape[0], length
     cdef int32_t count = 0
@@ -108,7 +108,7 @@ def number(
 
 
 cdef inline bint _same(const uint8_t* one, const uint8_t* other, int64_t length) noexcept nogil:
-    """Whether two texts of ``length`` bytes are the same."""
+    """Whether two strings of ``length`` bytes are equal."""
     cdef int64_t place
     cdef uint64_t word, another
     if length < WORD:
@@ -127,7 +127,7 @@ cdef inline bint _same(const uint8_t* one, const uint8_t* other, int64_t length)
 
 
 cdef int _fill(vector[Slot]& table, int bits, const vector[uint64_t]& hashes) except -1 nogil:
-    """Make ``table`` one of 2^``bits`` slots, which holds the numbers of distinct texts with ``hashes``."""
+    """Rebuild ``table`` with 2^``bits`` slots and the numbers of the distinct strings, given their ``hashes``."""
     cdef Slot free
     cdef uint64_t slot
     cdef size_t code
@@ -151,9 +151,9 @@ def scatter(
     End[::1] room_ends,
     uint8_t[::1] room,
 ):
-    """Copy each text to the next of the ``places`` (buckets) of its bucket, in ``room`` with ``room_ends`` (n + 1).
+    """Copy each string to the next place of its bucket in ``room``, and write the n + 1 ``room_ends``.
 
-    ``places`` count texts and ascend. Those of a bucket extend to the next bucket's. They are overwritten.
+    ``places`` has the index of each bucket's first string. Indices ascend, count strings, and are overwritten.
     """
     cdef Py_ssize_t row, bucket, length
     cdef const uint8_t* first = &data[0]
@@ -176,7 +176,7 @@ def scatter(
 
 
 cdef inline void _copy(uint8_t* to, const uint8_t* text, int64_t length) noexcept nogil:
-    """Copy a text. Texts as long as usual ids are copied in two halves, which may overlap, without a call."""
+    """Copy a string. Strings of the usual length of ids are copied in two halves, which may overlap, without a call."""
     if length >= 2 * WORD and length <= 4 * WORD:
         memcpy(to, text, 16)
         memcpy(to + length - 16, text + length - 16, 16)
@@ -188,7 +188,7 @@ cdef inline void _copy(uint8_t* to, const uint8_t* text, int64_t length) noexcep
 
 
 cdef inline uint64_t _hash(const uint8_t* text, int64_t length, const uint8_t* end) noexcept nogil:
-    """The mixed sum of the words of a text, each mixed with its position, and of its length."""
+    """Hash a string: mix each word with its position, add the words and the length, and mix the sum."""
     cdef uint64_t total = 0, word
     cdef int64_t place
     for place in range(0, length, 8):

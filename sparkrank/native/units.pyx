@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Integer values of many metrics, summed by segment of the groups, and compared between two models."""
+"""Sums integer values of many metrics by segment of groups, and compares the values between two models."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -11,9 +11,9 @@ cdef enum:
 def add_rows(
     const int64_t[:, ::1] table, const int32_t[::1] code, const int32_t[::1] segment, int64_t[:, ::1] added
 ):
-    """Add, for each item, the row of ``table`` (rows, w) given by ``code`` (n) to the row of ``added`` (segments, w).
+    """For each item, add the row of ``table`` that ``code`` gives to the row of ``added`` that ``segment`` gives.
 
-    ``segment`` (n) is the row of ``added`` for each item.
+    Shapes: ``table`` (rows, w), ``added`` (segments, w), ``code`` and ``segment`` (n,).
     """
     cdef Py_ssize_t item, column, width = table.shape[1]
     cdef const int64_t* values

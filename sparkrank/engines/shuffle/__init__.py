@@ -1,1 +1,1 @@
-"""The shuffle of rows to buckets: hashing, partitioning, packing, and spilling to disk."""
+"""Moves rows to their buckets: hashing, partitioning, packing, and spilling to disk."""

@@ -1,4 +1,4 @@
-"""Pieces on their way into the store of a task, which joins small ones and cuts them together."""
+"""Pieces on their way into a task's store. Small pieces are joined first, and then cut into buckets together."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WAITING_BYTES = 16 << 20
 
 
 class ArrivingPieces:
-    """The pieces of a task on their way to a ``store``. Small ones wait, and are joined and cut together."""
+    """A task's pieces on their way to a ``store``. Small pieces wait until they are joined and cut together."""
 
     def __init__(self, store: PieceStore) -> None:
         self.buckets: set[int] = set()
@@ -27,7 +27,7 @@ class ArrivingPieces:
         self._bytes = 0
 
     def add(self, first: int, piece: pa.RecordBatch) -> None:
-        """Add a ``piece`` whose ``first`` bucket is known."""
+        """Add a ``piece``, whose first bucket has the number ``first``."""
         sizes = bucket_sizes(piece)
         if sizes is None or piece.num_rows >= FEW_ROWS * len(sizes) or _has_texts(piece):
             self._keep(list(buckets_of_piece(first, piece)), piece.nbytes)
@@ -39,7 +39,7 @@ class ArrivingPieces:
             self.cut()
 
     def cut(self) -> None:
-        """Cut all pieces that wait."""
+        """Cut all waiting pieces into buckets and store the results."""
         waiting, self._waiting, self._bytes = self._waiting, defaultdict(list), 0
         for (first, _, _), pieces in waiting.items():
             parts = list(buckets_of_pieces(first, pieces, self._store.schema))
@@ -47,7 +47,7 @@ class ArrivingPieces:
             self._keep(parts, sum(part.nbytes for _, part in parts))
 
     def forget(self) -> None:
-        """Drop the pieces that wait, after memory has run out."""
+        """Drop all waiting pieces after memory has run out."""
         self._waiting.clear()
 
     def _keep(self, parts: list[tuple[int, pa.RecordBatch]], size: int) -> None:

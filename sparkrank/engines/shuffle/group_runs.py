@@ -1,6 +1,6 @@
-"""Runs of whole groups that are evaluated one after another: small buckets together, a large one in several runs.
+"""Runs of whole groups, evaluated one after another. Small buckets share a run; a large bucket takes several.
 
-A bucket with very large groups is cut once more by the hash of the key, so that memory is bounded by one run.
+A bucket of very many rows is cut again by the hash of the key, so that only one run is in memory at a time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LOW_BITS = np.uint64(HASHES - 1)  # the upper bits already decide buckets and p
 
 
 class Run:
-    """The ``rows`` rows of ``buckets`` of ``store``, which are whole groups. ``sample`` has some of them."""
+    """The rows of some buckets of ``store``, which are whole groups. ``sample`` has a few of the rows."""
 
     def __init__(self, store: PieceStore, *buckets: int) -> None:
         self.rows = sum(map(store.rows, buckets))
@@ -40,16 +40,16 @@ class Run:
 
     @property
     def bytes(self) -> int:
-        """About how many bytes the rows have as one table."""
+        """The approximate size of the rows as one table, in bytes."""
         return int(self.rows * self._store.row_bytes())
 
     @property
     def bytes_in_memory(self) -> int:
-        """The bytes of the rows that the store holds in memory, which :meth:`table` takes from there."""
+        """The size of those rows that the store already holds in memory, in bytes."""
         return sum(map(self._store.bytes_in_memory, self._buckets))
 
     def table(self) -> pa.Table:
-        """Take the rows from the store as one table."""
+        """Remove the rows from the store and return them as one table."""
         if self.rows <= RUN_ROWS:
             return self._store.take(*self._buckets)
         return joined_in_turn(self._sampled(), self.rows, self._store.schema)
@@ -63,18 +63,18 @@ class Run:
 
 
 def sample_of(piece: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
-    """A copy of some rows of ``piece`` with the columns of ``schema``, which does not keep the other rows in memory."""
+    """Copy some rows of ``piece``, with the columns of ``schema``, so that the piece itself can be freed."""
     some = pa.Table.from_batches([piece]).take(pa.array(range(min(SAMPLED_ROWS, piece.num_rows))))
     return join_pieces(some.combine_chunks().to_batches(), schema)
 
 
 def small_together(store: PieceStore, buckets: Iterable[int]) -> Iterator[list[int]]:
-    """``buckets`` in order: each alone, or several of at most :data:`SHARED_ROWS` and :data:`SHARED_BYTES` together."""
+    """Yield ``buckets`` in order, joining small ones up to a total of :data:`SHARED_ROWS` and :data:`SHARED_BYTES`."""
     yield from in_runs(buckets, store.rows, min(SHARED_ROWS, RUN_ROWS, SHARED_BYTES / max(store.row_bytes(), 1)))
 
 
 def runs_of(store: PieceStore, buckets: Sequence[int], inner: Callable[[], PieceStore]) -> Iterator[Run]:
-    """The rows of ``buckets`` in one run, or of one large bucket in several, through the store that ``inner`` makes."""
+    """Yield one run for all ``buckets``, or several for a large bucket, which is cut into a store from ``inner``."""
     whole = Run(store, *buckets)
     if whole.rows <= RUN_ROWS:
         if whole.rows:
@@ -101,7 +101,7 @@ def _hashes(piece: pa.RecordBatch) -> Ints:
 
 
 def runs_of_hashes(counts: Ints) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint16]], int]:
-    """The run of each hash, by the ``counts`` of rows, and the number of runs. Hashes of large groups share runs."""
+    """The run of each hash, given its rows in ``counts``, and the number of runs. Large groups have separate runs."""
     run_of_hash, runs = np.zeros(len(counts), np.uint16), 0
     for large in (True, False):
         chosen = np.flatnonzero(counts > LARGE_ROWS if large else (counts > 0) & (counts <= LARGE_ROWS))

@@ -1,4 +1,4 @@
-"""Many rows joined piece by piece, so that at most one piece is in memory twice."""
+"""Joins many rows piece by piece, so that at most one piece is in memory twice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparkrank.engines.shuffle.packing import join_pieces
 
 
 def joined_in_turn(pieces: Iterable[pa.RecordBatch], rows: int, schema: pa.Schema) -> pa.Table:
-    """The ``rows`` rows of ``pieces`` as of ``join_pieces``; a key that is one whole number takes one byte a row."""
+    """Like ``join_pieces`` for ``rows`` rows in all, but an integer key column of one value takes one byte per row."""
     keys = key_columns(schema.empty_table())
     columns = [_column(field, rows, field.name in keys) for field in schema]
     for piece in pieces:
@@ -32,23 +32,23 @@ def _column(field: pa.Field, rows: int, is_key: bool) -> _Column:
 
 
 class _Column:
-    """A column of any type, whose pieces are joined at the end."""
+    """A column of any type. The values of all pieces are joined at the end."""
 
     def __init__(self, field: pa.Field) -> None:
         self._field = field
         self._pieces: list[pa.RecordBatch] = []
 
     def add(self, values: pa.Array) -> None:
-        """Add the ``values`` of the next piece."""
+        """Add ``values``, the column's values in the next piece."""
         self._pieces.append(pa.RecordBatch.from_arrays([values], [self._field.name]))
 
     def joined(self) -> pa.ChunkedArray:
-        """All values."""
+        """Return the values of all pieces as one column."""
         return join_pieces(self._pieces, pa.schema([self._field])).column(0)
 
 
 class _Numbers(_Column):
-    """A column of ``rows`` numbers, which are copied to their place as they arrive."""
+    """A column of ``rows`` numbers. Values are copied to their final position as each piece arrives."""
 
     def __init__(self, field: pa.Field, rows: int, *, may_be_constant: bool) -> None:
         super().__init__(field)
@@ -59,7 +59,7 @@ class _Numbers(_Column):
         self._constant = may_be_constant
 
     def add(self, values: pa.Array) -> None:
-        """Copy the ``values`` of the next piece."""
+        """Copy ``values``, the column's values in the next piece."""
         if pa.types.is_dictionary(values.type):
             values = values.cast(values.type.value_type)
         if pa.types.is_null(values.type):
@@ -91,7 +91,7 @@ class _Numbers(_Column):
             self._valid[start : self._end] = valid
 
     def joined(self) -> pa.ChunkedArray:
-        """All values."""
+        """Return the values of all pieces as one column."""
         if self._values is None:
             return pa.chunked_array([], self._field.type)
         if self._constant:

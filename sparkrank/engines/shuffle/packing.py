@@ -1,4 +1,4 @@
-"""The packing of a split's rows into pieces: Arrow streams of one batch, with integers in the narrowest type."""
+"""Packs the rows of a file split into pieces: Arrow streams of one batch, with integers in the narrowest type."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _NO_ROWS = np.empty(0, np.uint16)
 
 
 def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Cut a split into pieces: the number of each of ``buckets`` that has rows, with its rows.
+    """Cut a split into one piece per bucket. Yields the number of each bucket that has rows, and the piece.
 
-    Columns of few distinct texts get dictionaries; with ``code_texts``, so do those whose texts repeat in the piece.
+    Columns of few distinct strings get dictionaries. With ``code_texts``, so do columns with many repeated strings.
     """
     with long_text_errors():
         rows = in_one_array(narrowed(decoded(rows)))
@@ -45,7 +45,7 @@ def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> I
 
 
 def pieces_by_task(rows: pa.Table, buckets: int, tasks: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Cut a split into one piece for each of ``tasks`` that has rows, with the number of its first bucket."""
+    """Cut a split into one piece per task. Yields the number of each piece's first bucket, and the piece."""
     # A piece costs as much as hundreds of rows, so it holds all buckets of its task. Where a task has few, texts have
     # one dictionary per bucket, which fits the processor's cache.
     has_texts = any(map(is_text, decoded(rows).schema.types))
@@ -69,13 +69,13 @@ def pieces_by_task(rows: pa.Table, buckets: int, tasks: int) -> Iterator[tuple[i
 
 
 def bucket_sizes(piece: pa.RecordBatch) -> Ints | None:
-    """The rows of each bucket of ``piece``, from its first one on, or None where it has one bucket."""
+    """The number of rows in each bucket of ``piece``, starting with its first bucket, or None for a single bucket."""
     sizes = (piece.schema.metadata or {}).get(_SIZES)
     return None if sizes is None else np.frombuffer(sizes, np.int32)
 
 
 def buckets_of_piece(bucket: int, piece: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The rows of each bucket of a ``piece`` that begins with ``bucket``, with the bucket's number, without copies."""
+    """Split ``piece``, whose first bucket is ``bucket``, without copying. Yields each bucket's number and rows."""
     sizes = bucket_sizes(piece)
     if sizes is None:
         yield bucket, piece
@@ -92,7 +92,7 @@ def buckets_of_piece(bucket: int, piece: pa.RecordBatch) -> Iterator[tuple[int, 
 def buckets_of_pieces(
     bucket: int, pieces: Sequence[pa.RecordBatch], schema: pa.Schema
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The rows of each bucket of ``pieces`` of one side, cut anew. ``bucket`` is the first bucket of all of them."""
+    """Join ``pieces`` of one side, which all begin with ``bucket``, and cut them by bucket. Yields numbers and rows."""
     sizes = np.stack([np.frombuffer(piece.schema.metadata[_SIZES], np.int32) for piece in pieces])
     count = sizes.shape[1]
     numbers = np.repeat(np.tile(np.arange(count, dtype=np.uint16), len(pieces)), sizes.ravel())
@@ -106,7 +106,7 @@ def _buckets_of_rows(rows: pa.Table, buckets: int) -> Unsigned:
 
 
 def _of_one_side(rows: pa.Table) -> pa.Table:
-    """``rows`` with type null for columns that are null on this side: labels of lists, or scores of a truth."""
+    """``rows`` with type null for columns that this side does not have: labels of lists, or scores of the truth."""
     if TRUTH in rows.column_names:
         for name in (LABEL, *score_columns(rows)):
             if rows.num_rows and rows[name].null_count == rows.num_rows:
@@ -130,13 +130,13 @@ def _buckets_of(rows: pa.RecordBatch, buckets: int) -> Unsigned:
 
 
 def narrow_piece(rows: pa.Table) -> pa.RecordBatch:
-    """``rows`` (at least one) as a piece with narrow integers."""
+    """Make one piece of ``rows``, with narrow integers. There must be at least one row."""
     (batch,) = narrowed(rows).combine_chunks().to_batches()
     return batch
 
 
 def narrowed(rows: pa.Table) -> pa.Table:
-    """``rows`` with every integer column in the narrowest type that fits."""
+    """``rows`` with every integer column in the narrowest type that fits its values."""
     for index, field in enumerate(rows.schema):
         if pa.types.is_signed_integer(field.type) and rows.num_rows > rows[index].null_count:
             kind = _narrowest(rows[index])
@@ -146,7 +146,7 @@ def narrowed(rows: pa.Table) -> pa.Table:
 
 
 def _narrowest(column: pa.ChunkedArray) -> pa.DataType:
-    """The narrowest type that fits ``column``. Stops reading once the present type is known to be needed."""
+    """The narrowest type that fits ``column``. Stops reading once the current type proves necessary."""
     width = _WHOLE[0].bit_width
     for chunk in column.chunks:
         if width == column.type.bit_width:
@@ -158,7 +158,7 @@ def _narrowest(column: pa.ChunkedArray) -> pa.DataType:
 
 
 def pack_pieces(pieces: Iterable[pa.RecordBatch]) -> pa.Array:
-    """An array with each piece as a stream (:func:`stream_of`)."""
+    """Write each piece as a stream (see :func:`stream_of`) into one binary array."""
     sink = pa.BufferOutputStream()
     ends = [0]
     for piece in pieces:
@@ -169,13 +169,13 @@ def pack_pieces(pieces: Iterable[pa.RecordBatch]) -> pa.Array:
 
 
 def join_pieces(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    """The rows of ``pieces`` with the columns of ``schema``, lists before the truth. Keys may be codes."""
+    """Join ``pieces`` into a table with the columns of ``schema``, lists before the truth. Keys may be encoded."""
     agreed = _with_narrow_labels(solved_schema(schema, pieces), pieces)
     return pa.concat_tables([_joined(side, agreed) for side in by_side(pieces)] or [agreed.empty_table()])
 
 
 def by_side(pieces: Sequence[pa.RecordBatch]) -> list[list[pa.RecordBatch]]:
-    """``pieces`` of lists and pieces of a truth apart, or all together where there is no truth."""
+    """Separate ``pieces`` of lists from pieces of the truth. Without a truth, all pieces are in one list."""
     sides: tuple[list[pa.RecordBatch], list[pa.RecordBatch]] = ([], [])
     for piece in pieces:
         sides[TRUTH in piece.schema.names and piece.num_rows > 0 and piece[TRUTH][0].as_py()].append(piece)
@@ -191,7 +191,7 @@ def _joined(pieces: Sequence[pa.RecordBatch], agreed: pa.Schema) -> pa.Table:
 
 
 def _with_narrow_labels(schema: pa.Schema, pieces: Sequence[pa.RecordBatch]) -> pa.Schema:
-    """``schema`` with integer labels as narrow as in all ``pieces``, because nothing depends on their width."""
+    """``schema`` with the narrow integer type that labels have in all ``pieces``, because the width does not matter."""
     if LABEL not in schema.names:
         return schema
     kinds = {piece.schema.field(LABEL).type for piece in pieces} - {pa.null()}
@@ -202,5 +202,5 @@ def _with_narrow_labels(schema: pa.Schema, pieces: Sequence[pa.RecordBatch]) -> 
 
 
 def unpack_piece(piece: pa.Buffer) -> pa.RecordBatch:
-    """Read the piece from a stream."""
+    """Read a piece back from its stream."""
     return pa.ipc.open_stream(piece).read_next_batch()

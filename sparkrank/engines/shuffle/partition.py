@@ -1,4 +1,4 @@
-"""The partition of a split's rows by bucket."""
+"""Sorts the rows of a file split by bucket."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NARROW = 32  # bits
 
 
 def partition_rows(rows: pa.Table, buckets: Unsigned, count: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The rows of each of ``count`` buckets that has any, in their order, with the number of the bucket."""
+    """Yield the number and the rows, in their original order, of each of ``count`` buckets that has rows."""
     moved, ends = rows_by_bucket(rows, buckets, count)
     for bucket, (start, end) in enumerate(itertools.pairwise([0, *ends])):
         if moved is not None and start < end:
@@ -30,25 +30,25 @@ def partition_rows(rows: pa.Table, buckets: Unsigned, count: int) -> Iterator[tu
 
 
 def rows_by_bucket(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.RecordBatch | None, list[int]]:
-    """``rows`` sorted stably by bucket, or None if there are none, and the end of each bucket."""
+    """Sort ``rows`` stably by bucket. Returns the rows, or None if there are none, and the end of each bucket."""
     sort = _scattered if native.runs("partition", count <= MAX_LOOP_BUCKETS) else _sorted_by_bucket
     moved, ends = sort(rows, buckets, count)
     return next(iter(moved.to_batches()), None), ends
 
 
 def _sorted_by_bucket(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table, list[int]]:
-    """``rows`` sorted by bucket, in one chunk, and the end of each of ``count`` buckets."""
+    """Sort ``rows`` by bucket. Returns the rows in one chunk, and the end of each of ``count`` buckets."""
     order, ends = order_by_bucket(buckets, count)
     return _taken(rows, pa.array(order)), ends
 
 
 def _taken(rows: pa.Table, order: pa.Array) -> pa.Table:
-    """The ``rows`` at the valid indices ``order``, in one chunk."""
+    """The ``rows`` at the indices ``order``, which must be valid, in one chunk."""
     return pc.take(rows.combine_chunks(), order, boundscheck=False).combine_chunks()
 
 
 def order_by_bucket(buckets: Unsigned, count: int) -> tuple[Unsigned, list[int]]:
-    """The indices of the rows (n), sorted stably by bucket, and the end of each of ``count`` buckets."""
+    """The row indices, sorted stably by bucket, and the end of each of ``count`` buckets."""
     # numpy sorts integers, here made of a bucket and a row, with vector instructions, faster than ``argsort``
     row_bits = max(len(buckets) - 1, 0).bit_length()
     keys: NDArray[Any] = buckets.astype(np.uint32 if row_bits + (count - 1).bit_length() <= _NARROW else np.uint64)
@@ -61,7 +61,7 @@ def order_by_bucket(buckets: Unsigned, count: int) -> tuple[Unsigned, list[int]]
 
 
 def _scattered(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table, list[int]]:
-    """The result of :func:`_sorted_by_bucket` from compiled loops, which copy values straight to their places."""
+    """Like :func:`_sorted_by_bucket`, but with compiled loops that copy values straight to their final positions."""
     of_rows, sizes = buckets.astype(np.uint16, copy=False), np.zeros(count, np.int64)
     native.buckets.count_rows(of_rows, sizes)
     ends, places = np.cumsum(sizes), np.empty(len(of_rows), np.uint32)
@@ -86,7 +86,7 @@ def _scattered(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table,
 
 
 def _are_numbers(column: pa.ChunkedArray) -> bool:
-    """Whether loops can copy the values of the column, which has at least one."""
+    """Whether ``column`` has values, all of them non-null numbers, which compiled loops can copy."""
     kind = column.type
     return bool((pa.types.is_integer(kind) or pa.types.is_floating(kind)) and not column.null_count and len(column))
 
@@ -99,7 +99,7 @@ def _is_constant(column: pa.ChunkedArray) -> bool:
 
 
 def _scatter_numbers(column: pa.ChunkedArray, places: NDArray[np.uint32]) -> pa.Array:
-    """The values of ``column``, each at its place in ``places``."""
+    """The values of ``column``, each moved to the position that ``places`` gives."""
     kind, start = column.type, 0
     width = kind.bit_width // 8
     room = pa.allocate_buffer(width * len(column))  # Arrow's own memory, like all memory that lives long
@@ -111,7 +111,7 @@ def _scatter_numbers(column: pa.ChunkedArray, places: NDArray[np.uint32]) -> pa.
 
 
 def _scatter_texts(texts: pa.Array, buckets: NDArray[np.uint16], places: Ints) -> pa.Array:
-    """``texts`` by bucket; the texts of a bucket start at its place in ``places``. Overwrites ``places``."""
+    """``texts`` sorted by bucket. ``places`` has the index at which each bucket starts, and is overwritten."""
     ends = text_ends(texts)
     room = pa.allocate_buffer(int(ends[-1] - ends[0]))
     moved_ends = np.frombuffer(pa.allocate_buffer(ends.nbytes), ends.dtype)

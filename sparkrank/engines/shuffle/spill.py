@@ -1,4 +1,4 @@
-"""The pieces of every bucket between reading and evaluation in one process: in memory, or spilled to disk."""
+"""Holds the pieces of every bucket between reading and evaluation in one process, in memory or spilled to disk."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ByBucket: TypeAlias = dict[int, list[pa.RecordBatch]]
 
 
 def unnamed_file() -> BinaryIO:
-    """A file without a name, of which nothing remains, however the process ends."""
+    """A temporary file without a name. Nothing is left of the file, however the process ends."""
     try:
         return tempfile.TemporaryFile(buffering=0)
     except OSError as error:
@@ -37,7 +37,7 @@ def unnamed_file() -> BinaryIO:
 
 
 class LazyFile:
-    """A file of :func:`unnamed_file` that is created at the first write, which is rarely needed."""
+    """A file from :func:`unnamed_file` that is created only at the first write, because few tasks write."""
 
     def __init__(self) -> None:
         self._file: BinaryIO | None = None
@@ -58,10 +58,11 @@ class LazyFile:
 
 
 class PieceStore:
-    """The pieces of every bucket, with rows of ``schema``: in memory up to ``row_memory`` bytes, and then in ``file``.
+    """The pieces of every bucket, with rows of ``schema``: up to ``row_memory`` bytes in memory, the rest in ``file``.
 
-    A spill writes all pieces in memory, joined into one per bucket, while other threads may add
-    :data:`SHARE_WHILE_SPILLING` of ``row_memory``. The file is not mapped: mapped pages count as memory of the process.
+    A spill joins all pieces in memory by bucket and writes them. Meanwhile, other threads may add pieces up to
+    :data:`SHARE_WHILE_SPILLING` of ``row_memory``. The file is not memory-mapped, because mapped pages would count as
+    memory of the process.
     """
 
     def __init__(self, schema: pa.Schema, file: BinaryIO | LazyFile, row_memory: int) -> None:
@@ -81,7 +82,7 @@ class PieceStore:
         return self._end > 0
 
     def add(self, pieces: Sequence[tuple[int, pa.RecordBatch]], size: int | None = None) -> None:
-        """Add the pieces of a split, each with the number of its bucket. ``size`` is their bytes, if known."""
+        """Add a split's pieces, each with its bucket's number. ``size`` is the total bytes of all pieces, if known."""
         with self._add_lock:
             for bucket, piece in pieces:
                 self._in_memory[bucket].append(piece)
@@ -99,22 +100,22 @@ class PieceStore:
             self._spill_lock.release()
 
     def rows(self, bucket: int) -> int:
-        """The number of rows of ``bucket`` that are or were in the store."""
+        """The number of rows of ``bucket`` added so far, including rows already taken out."""
         return self._rows[bucket]
 
     def bytes_in_memory(self, bucket: int) -> int:
         return sum(piece.nbytes for piece in self._in_memory.get(bucket, ()))
 
     def row_bytes(self) -> float:
-        """The mean bytes per row of all rows that are or were in the store."""
+        """The mean bytes per row over all rows added so far, including rows already taken out."""
         return self._bytes_ever / max(self._rows.total(), 1)
 
     def forget(self) -> None:
-        """Drop the pieces in memory, after memory has run out and they are of no use."""
+        """Drop all pieces in memory after memory has run out, when they are of no more use."""
         self._in_memory.clear()
 
     def pieces(self, bucket: int, *, keep: bool = False) -> Iterator[pa.RecordBatch]:
-        """The pieces of ``bucket``, one by one. Each is removed from the store unless ``keep`` is true."""
+        """Yield the pieces of ``bucket`` one by one, removing each from the store unless ``keep`` is true."""
         held = self._in_memory.get(bucket, [])
         if keep:
             yield from held
@@ -127,13 +128,13 @@ class PieceStore:
             yield unpack_piece(_read(self._file.fileno(), *place))
 
     def take(self, *buckets: int) -> pa.Table | None:
-        """Remove all rows of ``buckets`` from the store and return them, or None where there are none."""
+        """Remove all rows of ``buckets`` from the store and return them as a table, or None if there are no rows."""
         pieces = [piece for bucket in buckets for piece in self.pieces(bucket)]
         with long_text_errors():
             return join_pieces(pieces, self.schema) if pieces else None
 
     def _spill(self, unwritten: _ByBucket) -> None:
-        """Append one piece per bucket to the file, and remember its size and offset for :meth:`take`."""
+        """Join the pieces of each bucket, append them to the file, and record sizes and offsets for :meth:`pieces`."""
         with writing_errors(f"rows that outgrow the memory held for them, in {tempfile.gettempdir()},"):
             runs = (
                 (number, run)
@@ -151,7 +152,7 @@ class PieceStore:
 
 
 def in_runs(items: Iterable[T], size: Callable[[T], float], most: float) -> Iterator[list[T]]:
-    """Divide ``items``, in order, into runs whose sizes add up to at most ``most``, or that are one larger item."""
+    """Divide ``items``, in order, into runs of total size up to the limit ``most``. A larger item is a run alone."""
     run: list[T] = []
     total = 0.0
     for item in items:
@@ -165,7 +166,7 @@ def in_runs(items: Iterable[T], size: Callable[[T], float], most: float) -> Iter
 
 
 def _read(file: int, size: int, place: int) -> pa.Buffer:
-    """The ``size`` bytes at offset ``place``. One system call reads at most 2 GiB."""
+    """Read ``size`` bytes at offset ``place``, in several calls because one system call reads at most 2 GiB."""
     parts = []
     while size > 0:
         parts.append(os.pread(file, min(size, MAX_PIECE_BYTES), place))

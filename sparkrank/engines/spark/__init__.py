@@ -1,1 +1,1 @@
-"""Both Spark lanes: tasks read rows, Spark shuffles pieces, tasks evaluate buckets, and results are collected."""
+"""The two Spark lanes. Tasks read rows, Spark shuffles them, tasks evaluate buckets, the driver collects results."""

@@ -1,4 +1,4 @@
-"""The rows of any DataFrame as Arrow batches in Spark's tasks: their sizes, and how many a task makes a table of."""
+"""The rows of any DataFrame as Arrow batches in Spark's tasks: batch sizes, and how tasks join batches into tables."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _OUR_LIMITS = {str(limit) for limit in (BYTES_OF_PIECES, NO_LIMIT)}
 
 @contextmanager
 def batches_of(spark: SparkSession, most_bytes: int) -> Iterator[Refusal | None]:
-    """A context in which batches have at most ``most_bytes``. Yields the session's refusal, or None.
+    """A context that limits batches to ``most_bytes`` bytes. Yields the session's refusal, or None.
 
-    It is never :data:`NO_LIMIT` in a session that does not limit the rows of a batch either.
+    :data:`NO_LIMIT` is not applied in a session that does not limit the rows per batch either.
     """
     limit, now = str(most_bytes), setting(spark, BYTES_SETTING)
     if now in _OUR_LIMITS:  # another evaluation of the session has set it
@@ -57,7 +57,7 @@ def batches_of(spark: SparkSession, most_bytes: int) -> Iterator[Refusal | None]
 
 @contextmanager
 def short_batches(spark: SparkSession, most: int = ROWS_OF_TEXTS) -> Iterator[None]:
-    """A context in which batches have at most ``most`` rows. The setting is restored at the end."""
+    """A context in which batches have no more rows than the limit ``most``. The setting is restored on exit."""
     if int(setting(spark, ROWS_SETTING) or 0) <= most:
         yield
         return
@@ -77,15 +77,16 @@ _PLAIN_TYPES = (
 
 
 def arrow_schema(rows: DataFrame) -> pa.Schema:
-    """The Arrow schema of ``rows``, whatever the settings of the session."""
+    """The Arrow schema of ``rows``, which does not depend on session settings."""
     return pa.schema({field.name: arrow_type(field.dataType) for field in rows.schema})
 
 
 def arrow_batches(rows: DataFrame, context: SparkContext) -> RDD[bytes] | None:
-    """The rows as Arrow batches without a schema, by a private method of Spark, or None where it must not be used.
+    """The rows as Arrow batches without a schema from a private method of Spark, or None if it cannot be used.
 
-    That is where it does not exist, where the driver's environment has ``SPARKRANK_PRIVATE_SPARK=0``, or where it might
-    not write what :func:`arrow_schema` says; ``mapInArrow`` is slower. Call it inside :func:`settings_in_tasks`.
+    The method is not used if it does not exist, if the driver's environment has ``SPARKRANK_PRIVATE_SPARK=0``, or if
+    the batches might not match :func:`arrow_schema`. The alternative, ``mapInArrow``, is slower. Call this function
+    inside :func:`settings_in_tasks`.
     """
     spark = rows.sparkSession
     if (
@@ -106,12 +107,12 @@ def arrow_batches(rows: DataFrame, context: SparkContext) -> RDD[bytes] | None:
 
 
 def _is_as_agreed(kind: T.DataType) -> bool:
-    """Whether Spark writes values of ``kind`` as :func:`arrow_schema` says."""
+    """Whether Spark writes values of type ``kind`` as :func:`arrow_schema` declares them."""
     return isinstance(kind.elementType if isinstance(kind, T.ArrayType) else kind, _PLAIN_TYPES)
 
 
 def _tasks_have_settings(spark: SparkSession) -> bool:
-    """Whether tasks can have the settings of ``spark``. Spark generates code by the settings of the active session."""
+    """Whether tasks can use the settings of ``spark``: Spark generates code with the settings of the active session."""
     settings, active = all_settings(spark), SparkSession.getActiveSession()
     if settings is None:
         return False
@@ -122,7 +123,7 @@ def _tasks_have_settings(spark: SparkSession) -> bool:
 
 @contextmanager
 def settings_in_tasks(spark: SparkSession) -> Iterator[None]:
-    """A context in which functions of Spark SQL in RDD tasks read the session's settings, not the cluster's."""
+    """A context in which Spark SQL functions in RDD tasks see the session's settings instead of the cluster's."""
     context = spark.sparkContext
     settings = {name: value for name, value in (all_settings(spark) or {}).items() if name.startswith("spark.sql.")}
     before = {name: context.getLocalProperty(name) for name in settings}
@@ -136,7 +137,7 @@ def settings_in_tasks(spark: SparkSession) -> Iterator[None]:
 
 
 def read_batches(packed: Iterable[bytes], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The batches that a task gets from :func:`arrow_batches`."""
+    """Decode the ``packed`` batches that a task receives from :func:`arrow_batches`."""
     for batch in packed:
         yield pa.ipc.read_record_batch(pa.ipc.read_message(batch), schema)
 
@@ -144,7 +145,7 @@ def read_batches(packed: Iterable[bytes], schema: pa.Schema) -> Iterator[pa.Reco
 def gathered_rows(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, rows_in: Callable[[pa.RecordBatch], int] = len
 ) -> Iterator[pa.Table]:
-    """The rows of ``batches`` as tables of about :data:`GATHERED_ROWS` (by ``rows_in``) or :data:`GATHERED_BYTES`."""
+    """Join ``batches`` into tables of about :data:`GATHERED_ROWS` (as ``rows_in`` counts) or :data:`GATHERED_BYTES`."""
     tune_worker()
     gathered: list[pa.RecordBatch] = []
     rows = size = 0

@@ -1,4 +1,4 @@
-"""The columns of a bucket from those of a DataFrame: the twin of :mod:`sparkrank.sources.columns`."""
+"""Turns DataFrame columns into bucket columns. Spark's version of :mod:`sparkrank.sources.columns`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sparkrank.sources.joined_types import check_joined, check_roles
 
 
 def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "input") -> None:
-    """Refuse the schema of ``what`` if some role's column is missing or of a type that the role cannot have."""
+    """Raise an error that names ``what`` if a role's column is missing or has a type that the role does not take."""
     check_roles(
         roles, schema.fieldNames(), lambda column: schema[column].dataType, FITS, lambda kind: kind.simpleString(), what
     )
@@ -41,7 +41,7 @@ def check_joined_schemas(
     beside: Roles,
     sides: tuple[str, str] = ("lists", "truth"),
 ) -> None:
-    """Refuse two sides as :func:`sparkrank.sources.joined_types.check_joined` does."""
+    """Raise an error if two sides cannot be joined, as :func:`sparkrank.sources.joined_types.check_joined` does."""
     check_joined(
         lambda column: schema[column].dataType,
         lambda column: other[column].dataType,
@@ -55,14 +55,14 @@ def check_joined_schemas(
 
 
 def _fit(kind: T.DataType, other: T.DataType) -> bool:
-    """Whether values of the two types can be equal, or one of the types has no values."""
+    """Whether values of the two types can be equal, or either type has no values."""
     if isinstance(kind, T.ArrayType) and isinstance(other, T.ArrayType):
         return _fit(kind.elementType, other.elementType)
     return T.NullType() in (kind, other) or _family(kind) == _family(other)
 
 
 def _family(kind: T.DataType) -> str:
-    """The family of a type. Only values of one family can be equal."""
+    """The family of a type. Values can be equal only if their types belong to the same family."""
     families: dict[str, type | tuple[type, ...]] = {"integer": T.IntegralType, "float": T.FractionalType, "text": TEXTS}
     if isinstance(kind, T.DecimalType):
         return kind.simpleString()
@@ -70,7 +70,7 @@ def _family(kind: T.DataType) -> str:
 
 
 def bucket_rows(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
-    """The rows of one side with the columns of a bucket. Columns that only the other side has are null."""
+    """The rows of one side with bucket columns. Columns that only the other side has are null."""
     schema = frame.schema
     nothing = F.lit(None)
     columns = {key_column(index): _read(schema, GROUP, column) for index, column in enumerate(roles.group)}
@@ -97,7 +97,7 @@ def bucket_rows(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
 
 
 def _model_number(name: Column, roles: Roles, plan: Plan) -> Column:
-    """The number of the model in the plan, by its name or by the side that the row is of; null for a truth."""
+    """The number of the row's model in the plan, found by its name or by the row's side; null in the truth."""
     if not plan.models:  # they are being looked for
         return name
     number = F.lit(None)

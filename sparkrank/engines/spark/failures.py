@@ -1,4 +1,4 @@
-"""Errors of Spark and its tasks as one sentence each, taken from Spark's long tracebacks."""
+"""Turns errors from Spark and its tasks into one-line messages, taken from Spark's long tracebacks."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ _IN_JVM = re.compile(r"^An error occurred while calling .*\n: (\S.*)$", re.MULTI
 
 @contextmanager
 def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
-    """Raise the error of a task as :class:`sparkrank.base.errors.SparkrankError` here. Other errors pass unchanged.
+    """Context manager that re-raises errors from tasks as :class:`sparkrank.base.errors.SparkrankError`.
 
-    A file that Spark cannot read, and a value that makes SQL fail, are an InputError.
+    A file that Spark cannot read or a value that makes SQL fail raises InputError. Other errors pass unchanged.
     """
     try:
         yield
@@ -86,12 +86,12 @@ def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
 
 
 def as_raised(sentence: str) -> str:
-    """The message by which :func:`task_errors` recognises Spark's own ``raise_error`` as an :class:`InputError`."""
+    """A message for Spark's ``raise_error`` that :func:`task_errors` turns back into an :class:`InputError`."""
     return f"\n{errors.__name__}.InputError: {sentence}\n"
 
 
 def reason_of(error: Exception) -> str:
-    """``error`` in one line that starts with its type. For an error in a task, it is the line of the original error."""
+    """The type and message of ``error`` in one line. For an error from a task, the line of the original error."""
     text = str(error)
     for pattern in (_IN_WORKER, _CONDITION):
         if matches := pattern.findall(text):
@@ -106,7 +106,7 @@ def reason_of(error: Exception) -> str:
 
 @contextmanager
 def reading_errors(name: str, kind: str, what: str) -> Iterator[None]:
-    """Raise errors of Spark, but for the loss of the JVM, while it reads ``name``, a ``what`` of some ``kind``."""
+    """Context manager that re-raises errors in reading ``name`` as an InputError, unless the JVM has ended."""
     try:
         yield
     except errors.SparkrankError:
@@ -124,7 +124,7 @@ def reading_errors(name: str, kind: str, what: str) -> Iterator[None]:
 
 @contextmanager
 def condition_errors(what: str, condition: str) -> Iterator[None]:
-    """Raise Spark's errors about the SQL of ``what``.where itself as :class:`sparkrank.base.errors.SpecError`."""
+    """Context manager that re-raises errors in a condition's SQL as :class:`sparkrank.base.errors.SpecError`."""
     try:
         yield
     except Exception as error:
@@ -138,7 +138,7 @@ def condition_errors(what: str, condition: str) -> Iterator[None]:
 
 
 def _message(error: Exception) -> str:
-    """Spark's error message in one line."""
+    """The message of a Spark error in one line."""
     text = str(error)
     first = [" ".join(line.split()) for line in text.split("\n") if line.strip()][:1]
     reasons = _CAUSE.findall(text)[-1:] or _CONDITION.findall(text)[:1] or _IN_JVM.findall(text)[-1:] or first
@@ -146,7 +146,7 @@ def _message(error: Exception) -> str:
 
 
 def _bounded(text: str) -> str:
-    """Spark's message in one line, without long quoted texts or words that it repeats."""
+    """Spark's message in one line, with any long quotations or words that Spark repeats shortened."""
     if raised := _USER_RAISED.search(text):  # a text from the rows, or the whole condition
         return f"{raised[1]} {errors.shorten(' '.join(raised[2].split()))}"
     for pattern in (_QUOTED, _WORD):

@@ -1,6 +1,7 @@
-"""The files of the frame lane: Spark reads exactly the files that the other lanes list.
+"""The files of the frame lane, in which Spark reads exactly the files that the other lanes list.
 
-Spark looks up each of thousands of files in a task, so it is given folders, unless it finds other files there.
+Spark is given folders, because it would look up each of thousands of files in a task. Only where a folder also has
+other files is Spark given the names of all files.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
 
 
 def infers(partition_types: PartitionTypes, spark: SparkSession | None) -> bool:
-    """Whether values in folder names get types of their own instead of being texts. ``spark`` may say so too."""
+    """Whether values in folder names get inferred types instead of being strings. ``spark`` can turn inference off."""
     if partition_types == "text":
         return False
     return spark is None or (setting(spark, _INFERENCE) or "true").lower() == "true"
@@ -65,9 +66,9 @@ def frame_of_files(
     opened: ParquetInput | None = None,
     schema: str | None = None,
 ) -> DataFrame:
-    """The rows of the files at ``path``, in one of :data:`FILE_FORMATS`. Messages name them by ``what``.
+    """The rows of the files at ``path``, whose format is one of :data:`FILE_FORMATS`. Messages call the files ``what``.
 
-    ``where`` is not applied, but files must have its columns. ``opened`` are the files if they are listed.
+    ``where`` is not applied, but files must have the columns it names. Files already listed are passed as ``opened``.
     """
     given = {name.lower(): value for name, value in (options or {}).items()}
     reader = _reader(spark, kind, options or {}, schema)
@@ -111,7 +112,7 @@ def _differ(
     roles: Roles | None,
     where: str | None,
 ) -> bool:
-    """Whether Parquet files differ in needed columns, so that Spark has to read all their schemas."""
+    """Whether the columns needed differ between Parquet files, so that Spark must read the schema of every file."""
     if stored.store is None or kind != "parquet":
         return False
     try:
@@ -130,7 +131,7 @@ def _differ(
 
 
 def _loaded(reader: Callable[[], DataFrameReader], stored: StoredFiles, as_texts: Sequence[str]) -> DataFrame:
-    """A DataFrame of exactly the files of ``stored``, with texts in the columns ``as_texts``."""
+    """A DataFrame of exactly the files of ``stored``, with strings in the columns that ``as_texts`` names."""
     listing, prefix = stored.listing, stored.prefix or ""
     paths, base = [f"{prefix}{escaped(path)}" for path in listing.shortly], dict[str, str]()
     try:
@@ -152,13 +153,13 @@ def _loaded(reader: Callable[[], DataFrameReader], stored: StoredFiles, as_texts
 
 
 def _path_of(uri: str, prefix: str) -> str:
-    """The path, inside its file system, of a file as Spark names it: percent-encoded, with three slashes if local."""
+    """The path within the file system for Spark's ``uri``, which is percent-encoded and has three slashes if local."""
     path = unquote(uri)
     return path[len("file://") :] if path.startswith("file:///") else path.removeprefix(prefix)
 
 
 def _listed(spark: SparkSession, path: str, what: str, place: tuple[str, str, str]) -> StoredFiles | None:
-    """The files at ``path`` as Arrow lists them, or else as Spark does, or None where neither can."""
+    """The files at ``path`` as listed by Arrow, or by Spark if Arrow cannot list them, or None if neither can."""
     try:
         stored = StoredFiles.found(path, what)
     except (pa.ArrowException, OSError) as error:
@@ -173,7 +174,7 @@ def _listed(spark: SparkSession, path: str, what: str, place: tuple[str, str, st
 
 
 def _listed_by_spark(spark: SparkSession, path: str, what: str) -> StoredFiles | None:
-    """The files at ``path`` as Spark lists them, without hidden ones; None where Spark names them by another path."""
+    """The non-hidden files at ``path`` as listed by Spark, or None if Spark names the files by a different path."""
     every = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(path)
     names = [unquote(uri) for uri in every.inputFiles()]
     patterns = alternatives(_SCHEME.sub("", path).rstrip("/"))
@@ -189,7 +190,7 @@ def _listed_by_spark(spark: SparkSession, path: str, what: str) -> StoredFiles |
 
 
 def _without_tables(spark: SparkSession, stored: StoredFiles) -> StoredFiles:
-    """``stored``. Raises :class:`InputError` where its files lie in a lake table, as far as Spark shows its marks."""
+    """Return ``stored``, or raise :class:`InputError` if Spark finds that its files belong to a lake table."""
     for folder in dict.fromkeys(itertools.chain.from_iterable(map(ways_of, stored.listing.shortly))):
         try:
             marks = spark.read.format("binaryFile").load(f"{stored.prefix}{escaped(folder)}/{_LAKE_MARKS}").inputFiles()

@@ -1,4 +1,4 @@
-"""The collection of all tasks' results: the states of the day, its exact bins, and the group table."""
+"""Collects the results of all tasks: the states of the day, its exact bins, and the group table."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ States: TypeAlias = tuple[bytes | pa.Buffer | None, bytes | None]  # packed stat
 
 
 def read_at_once(parts: int, plan: Plan, files: GroupFiles | None) -> bool:
-    """Whether ``parts`` tasks return only states and file names, and few enough for the driver to merge directly."""
+    """Whether tasks return only states and file names, few enough (``parts``) for the driver to merge directly."""
     return parts <= fan_in(plan) and not exact_metrics(plan) and (files is not None or not plan.group_table)
 
 
 def gather_states(rows: Iterable[States], files: GroupFiles | None) -> Solved:
-    """The result from all buckets, where :func:`read_at_once` is true."""
+    """Merge ``rows`` into the result from all buckets, for use where :func:`read_at_once` is true."""
     return Solved(_kept(*_merged(rows), files), None)
 
 
 def gather(
     results: DataFrame, parts: int, plan: Plan, group_schema: T.StructType | None, files: GroupFiles | None
 ) -> Solved:
-    """The result from all buckets, from rows of :data:`RESULT_TYPE` of which ``parts`` have states.
+    """Merge ``results``, rows of :data:`RESULT_TYPE` of which ``parts`` have states, into the result from all buckets.
 
-    ``group_schema`` requests the group table, as a DataFrame unless the tasks have written it to ``files``.
+    ``group_schema`` requests the group table, as a DataFrame unless the tasks have written the table to ``files``.
     """
     if read_at_once(parts, plan, files):
         return gather_states(_collected(results.select("states", "groups")), files)
@@ -73,13 +73,13 @@ def gather(
 
 
 def _states(results: DataFrame, parts: int, plan: Plan, files: GroupFiles | None) -> Partials:
-    """The states of all buckets, without exact bins. ``files`` keeps the files that the tasks have written."""
+    """The merged states of all buckets, without exact bins. ``files``, if any, keeps the files that tasks wrote."""
     names = F.col("groups") if files is not None else F.lit(None).cast("binary")
     return _kept(*_reduced(results.select("states", names), parts, fan_in(plan)), files)
 
 
 def _kept(partials: Partials, written: set[str], files: GroupFiles | None) -> Partials:
-    """``partials``. Raises :class:`OutOfMemoryError` where a task has run out of memory."""
+    """Keep ``written`` files and return ``partials``. Raises :class:`OutOfMemoryError` if a task ran out of memory."""
     if partials.failure:
         raise OutOfMemoryError(partials.failure)
     if files is not None:
@@ -88,7 +88,7 @@ def _kept(partials: Partials, written: set[str], files: GroupFiles | None) -> Pa
 
 
 def _solved_by_passes(results: DataFrame, parts: int, plan: Plan, files: GroupFiles | None, *, streams: bool) -> Solved:
-    """States and exact bins of ``results``, which Spark caches, or evaluates again where the session refuses to."""
+    """The states and exact bins of ``results``, which Spark caches, or evaluates again if it may not cache them."""
     because = why_not_cached(results)
     is_cached, passes = because is None, 1
     try:
@@ -112,14 +112,14 @@ def _solved_by_passes(results: DataFrame, parts: int, plan: Plan, files: GroupFi
 
 
 def _unique_plan(results: DataFrame) -> DataFrame:
-    """``results`` with a unique plan. For equal plans Spark would use cached rows even after files have changed."""
+    """``results`` with a unique plan. Given equal plans, Spark would reuse cached rows even after files had changed."""
     return results.where(F.lit(uuid.uuid4().hex).isNotNull())  # the optimizer removes it
 
 
 def _with_exact_blocks(
     solved: Solved, results: DataFrame, parts: int, plan: Plan, *, is_cached: bool
 ) -> tuple[Solved, int]:
-    """``solved`` with the exact bins of the day, and how often ``results`` was read for them."""
+    """``solved`` with the exact bins of the day, and the number of times ``results`` was read to get the bins."""
     # the driver merges few bins, tasks merge many; where this fails, the caller releases the results
     scored = sum(count for (check, _), count in solved.partials.counts.items() if check == checks.SCORED_ROWS)
     if scored * len(exact_metrics(plan)) * (1 + len(plan.slices)) <= MAX_DRIVER_ROWS:
@@ -137,7 +137,7 @@ def _with_exact_blocks(
 
 
 def _validate_unjoined(plan: Plan, scored: int) -> None:
-    """Raise :class:`InputError` where a metric joins adjacent bins, which may be in different ranges."""
+    """Raise :class:`InputError` if a metric joins adjacent bins, because these may lie in different ranges."""
     for exact in itertools.chain.from_iterable(exact_metrics(plan).values()):
         if exact.joins:
             raise InputError(
@@ -148,7 +148,7 @@ def _validate_unjoined(plan: Plan, scored: int) -> None:
 
 
 def group_schema(keys: Mapping[str, T.DataType], plan: Plan) -> T.StructType | None:
-    """The schema of the group table, or None if not requested: model, key columns, counts, and a column per metric."""
+    """The group table's schema (model, key columns, counts, a column per metric), or None if no table is requested."""
     if not plan.group_table:
         return None
     counts = dict.fromkeys(GROUP_COUNTS, T.LongType())
@@ -158,7 +158,7 @@ def group_schema(keys: Mapping[str, T.DataType], plan: Plan) -> T.StructType | N
 
 
 def _reduced(results: DataFrame, parts: int, at_a_time: int) -> tuple[Partials, set[str]]:
-    """The merged states and file names of ``results``. Tasks merge ``at_a_time`` of them, the driver the rest."""
+    """The merged states and file names of ``results``. Tasks merge ``at_a_time`` rows each, and the driver the rest."""
     while parts > at_a_time:
         parts = math.ceil(parts / at_a_time)
         # merged by the task that made them, so that states that Spark computes again take the same route
@@ -183,7 +183,7 @@ def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[States]:
 
 
 def _merged(rows: Iterable[States]) -> tuple[Partials, set[str]]:
-    """The merged states, and the names of all files."""
+    """Merge the states of all ``rows``. Returns the merged states and the names of all group files."""
     names: set[str] = set()
 
     def packed() -> Iterator[bytes | pa.Buffer]:

@@ -1,4 +1,4 @@
-"""A Spark DataFrame as a local file, for code that reads the same rows several times in one order."""
+"""Copies a Spark DataFrame to a local file, for code that must read the same rows several times in the same order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sparkrank.engines.spark.worker_python import validate_session
 
 
 def local_copy(rows: DataFrame) -> ds.Dataset:
-    """The rows in a temporary file, which is removed with the dataset."""
+    """The rows in a temporary file, which is removed once the dataset is garbage-collected."""
     # Spark spreads streams of batches evenly over partitions, and the driver holds one partition at a time
     spark, schema = rows.sparkSession, arrow_schema(rows)
     validate_session(spark)

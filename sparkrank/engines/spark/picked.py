@@ -1,4 +1,4 @@
-"""Tables that tasks return as bytes, one per row of a DataFrame, so that Arrow's types are preserved."""
+"""Lets tasks return tables as bytes, one table per row of a DataFrame, so that Arrow types are preserved."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SCHEMA = pa.schema({_STREAM: pa.binary()})
 
 
 def streams_of(tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
-    """A row of bytes for each of ``tables`` that has rows."""
+    """Serialize each non-empty table of ``tables`` as a row of bytes."""
     tune_worker()
     for table in tables:
         if table.num_rows:
@@ -25,5 +25,5 @@ def streams_of(tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
 
 
 def tables_of_streams(rows: DataFrame) -> list[pa.Table]:
-    """The tables in ``rows``, in no particular order."""
+    """Read the tables back from ``rows``, in no particular order."""
     return [pa.ipc.open_stream(row[_STREAM]).read_all() for row in rows.collect()]

@@ -1,4 +1,4 @@
-"""The lane ``scan``: Parquet, CSV and JSON named by path, which Spark's tasks read with Arrow."""
+"""The lane ``scan``: Spark's tasks use Arrow to read Parquet, CSV and JSON files given by path."""
 
 from __future__ import annotations
 

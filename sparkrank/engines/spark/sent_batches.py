@@ -1,4 +1,4 @@
-"""Tables of bucket rows that tasks make from the Arrow batches that Spark sends."""
+"""Converts the Arrow batches that Spark sends to tasks into tables of bucket rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sparkrank.sources.sizes import bytes_of_elements, elements_in, in_parts
 
 @dataclass(frozen=True)
 class SentBatches:
-    """How tasks turn batches of schema ``sent`` into bucket rows of ``schema``, unpacking ``arrays`` by that plan."""
+    """How tasks make bucket rows of ``schema`` from batches of ``sent``. The plan ``arrays`` is None without arrays."""
 
     sent: pa.Schema
     schema: pa.Schema
@@ -27,7 +27,7 @@ class SentBatches:
 
     @classmethod
     def of(cls, rows: DataFrame, roles: Roles, plan: Plan) -> SentBatches:
-        """The form of ``rows`` with bucket columns, or of :func:`sparkrank.engines.spark.arrays.rows_of_arrays`."""
+        """For ``rows`` that have bucket columns, or come from :func:`sparkrank.engines.spark.arrays.rows_of_arrays`."""
         sent = arrow_schema(rows)
         if roles.true_items is None:
             return cls(sent, sent)
@@ -37,7 +37,7 @@ class SentBatches:
         return cls(sent, schema, plan, by_rank)
 
     def tables(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-        """The bucket rows of ``batches``, as many in a table as a task holds."""
+        """The bucket rows of ``batches``, in tables of about as many rows as a task gathers at once."""
         if self.arrays is None:
             yield from gathered_rows(batches, self.sent)
             return
@@ -50,5 +50,5 @@ class SentBatches:
                     yield rows.cast(self.schema)
 
     def read(self, packed: Iterable[bytes]) -> Iterator[pa.Table]:
-        """The bucket rows of batches as :func:`sparkrank.engines.spark.batches.arrow_batches` packs them."""
+        """The bucket rows of batches that :func:`sparkrank.engines.spark.batches.arrow_batches` has packed."""
         return self.tables(read_batches(packed, self.sent))

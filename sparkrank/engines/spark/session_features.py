@@ -1,4 +1,4 @@
-"""What a Spark session permits. All code that asks is here, and goes on where the session refuses."""
+"""What a Spark session permits. All code that asks the session is here, and carries on if the session refuses."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _UNKNOWN_SETTING = "SQL_CONF_NOT_FOUND"
 
 @dataclass(frozen=True)
 class SessionFeatures:
-    """The features that one evaluation may use of its session: RDDs, if it has and needs them, and its refusals."""
+    """Session features for one evaluation: a context if RDDs are needed and available, and the session's refusals."""
 
     context: SparkContext | None = None
     refusals: tuple[Refusal, ...] = ()
 
     @classmethod
     def of(cls, spark: SparkSession, plan: Plan) -> SessionFeatures:
-        """The features of ``spark`` that an evaluation by ``plan`` may use."""
+        """The features of ``spark`` that an evaluation with ``plan`` may use."""
         # with exact bins no RDD: the JVM would unpickle tens of megabytes for tasks of Spark SQL
         if exact_metrics(plan):
             return cls()
@@ -49,7 +49,7 @@ class SessionFeatures:
 
 
 def has_pyspark() -> bool:
-    """Whether pyspark is installed, which is not imported."""
+    """Whether pyspark is installed, checked without importing it."""
     return find_spec("pyspark") is not None
 
 
@@ -59,7 +59,7 @@ def is_connect(spark: SparkSession) -> bool:
 
 
 def context_of_rdds(spark: SparkSession) -> tuple[SparkContext | None, str]:
-    """The context for RDDs, or None and the session's reason."""
+    """The context for RDDs and an empty string, or None and the session's reason for having none."""
     # Some sessions have a context but refuse its methods. So this creates an RDD without running it, in milliseconds.
     if is_connect(spark):
         return None, "Spark Connect has none"
@@ -73,7 +73,7 @@ def context_of_rdds(spark: SparkSession) -> tuple[SparkContext | None, str]:
 
 
 def _asked(ask: Callable[[], T]) -> tuple[T | None, str | None]:
-    """The session's answer and None, or None and the reason why there is none."""
+    """The session's answer and None, or None and the reason why the session gave no answer."""
     try:
         return ask(), None
     except Exception as error:  # noqa: BLE001 - what a session raises here differs by platform
@@ -81,25 +81,25 @@ def _asked(ask: Callable[[], T]) -> tuple[T | None, str | None]:
 
 
 def setting(spark: SparkSession, name: str, *default: str | None) -> str | None:
-    """The setting ``name``, or ``default`` where it is not set; None where the session does not reveal it."""
+    """The value of setting ``name``, or ``default`` if unset, or None if the session does not reveal settings."""
     return _asked(lambda: spark.conf.get(name, *default))[0]
 
 
 def all_settings(spark: SparkSession) -> dict[str, str] | None:
-    """All settings, or None where the session does not reveal them."""
+    """All session settings, or None if the session does not reveal them."""
     return _asked(lambda: dict(spark.conf.getAll))[0]
 
 
 def is_made_active(spark: SparkSession) -> bool:
-    """Make ``spark`` the active session of this thread through the public API, which asks Spark for nothing."""
+    """Make ``spark`` this thread's active session by a public call that runs no job, and return whether that worked."""
     return _asked(lambda: spark.createDataFrame([(1,)], "one int"))[1] is None
 
 
 @contextmanager
 def setting_as(spark: SparkSession, name: str, value: str) -> Iterator[str | None]:
-    """A context in which the setting ``name`` has ``value``: of several evaluations the last restores it.
+    """A context in which the setting ``name`` has ``value``. If evaluations overlap, the last one restores the setting.
 
-    Yields None, or the reason why the setting has another value: the session's, or that another evaluation needs it.
+    Yields None, or the reason why the setting has another value: the session refused, or another evaluation set it.
     """
     key = (id(spark), name)
     with _holding:
@@ -119,7 +119,7 @@ def setting_as(spark: SparkSession, name: str, value: str) -> Iterator[str | Non
 
 @dataclass
 class _Held:
-    """A setting with a ``value`` for ``count`` evaluations, the function that restores it, and why it was not set."""
+    """A setting held at ``value`` for ``count`` evaluations. ``because`` is the session's reason if it refused."""
 
     value: str
     restore: Callable[[], object]
@@ -132,7 +132,7 @@ _held: dict[tuple[int, str], _Held] = {}  # by session and setting
 
 
 def set_where_permitted(spark: SparkSession, name: str, value: str) -> tuple[Callable[[], object], str | None]:
-    """Set ``name``; returns a function that restores it, and the session's reason where it refused."""
+    """Set ``name`` to ``value``. Returns a function that undoes this, and the session's reason for any refusal."""
 
     def change() -> Callable[[], object]:
         before = spark.conf.get(name, None)  # None where the session has Spark's default
@@ -144,12 +144,12 @@ def set_where_permitted(spark: SparkSession, name: str, value: str) -> tuple[Cal
 
 
 def refused_batches(because: str) -> Refusal:
-    """The refusal to report where the size of batches cannot be set."""
+    """The refusal to report if the size of Arrow batches cannot be set (``because`` is the session's reason)."""
     return Refusal("a size of Arrow batches", because, _OTHER_BATCHES, is_usual=_UNKNOWN_SETTING in because)
 
 
 def packed_once(function: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
-    """Wrap ``function`` of batches so that its pickled bytes stay the same."""
+    """Wrap ``function``, which takes and returns batches, so that its pickled bytes are the same every time."""
     # Spark Connect pickles a function each time a query has it, and finds cached rows only by an identical plan.
     from pyspark import cloudpickle
 
@@ -165,5 +165,5 @@ def packed_once(function: Callable[[Batches], Batches]) -> Callable[[Batches], B
 
 
 def why_not_cached(rows: DataFrame) -> str | None:
-    """None where Spark will cache ``rows`` once they are computed, or the session's reason why it refuses."""
+    """Ask Spark to cache ``rows`` once computed. Returns None, or the session's reason if it refuses."""
     return _asked(rows.persist)[1]

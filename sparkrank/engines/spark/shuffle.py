@@ -1,4 +1,6 @@
-"""The shuffle of pieces by Spark, as pairs of an RDD or rows of a DataFrame, and the evaluation where they arrive."""
+"""Spark shuffles pieces, as RDD pairs or DataFrame rows, and the tasks that receive the pieces evaluate them.
+
+A piece holds rows that one task has read, for one bucket or a range of buckets, as an Arrow stream."""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ Pair: TypeAlias = tuple[int, pa.Buffer]  # a bucket, and a piece of it as a stre
 
 @dataclass(frozen=True)
 class Work:
-    """The evaluation of rows of ``schema``. ``groups`` requests the group table, a DataFrame without ``files``."""
+    """How to evaluate rows of ``schema``. ``groups`` requests the group table, as a DataFrame if ``files`` is None."""
 
     schema: pa.Schema
     plan: Plan
@@ -45,12 +47,12 @@ class Work:
 
     @property
     def solve(self) -> Callable[[Iterable[Pair]], Iterator[Result]]:
-        """The function that evaluates the pieces of a task."""
+        """A function that evaluates all pieces that one task receives."""
         return functools.partial(solve_pieces, schema=self.schema, plan=self.plan, files=self.files)
 
 
 def partition_to_rows(tables: Iterable[pa.Table], buckets: int) -> Batches:
-    """The pieces of each of ``tables``, as batches of :data:`PIECES_SCHEMA`."""
+    """Cut each of ``tables`` into pieces and yield one batch of :data:`PIECES_SCHEMA` per table."""
     for rows in tables:
         pieces = list(pieces_by_task(rows, buckets, task_count(buckets)))
         numbers = pa.array([bucket for bucket, _ in pieces], pa.int32())
@@ -58,7 +60,7 @@ def partition_to_rows(tables: Iterable[pa.Table], buckets: int) -> Batches:
 
 
 def partition_to_pairs(tables: Iterable[pa.Table], buckets: int) -> Iterator[Pair]:
-    """The pieces of each of ``tables``, as pairs."""
+    """Cut each of ``tables`` into pieces and yield pairs of bucket and piece."""
     # by map, which does not hold a table while its pieces are sent
     cut = functools.partial(pieces_by_task, buckets=buckets, tasks=task_count(buckets))
     for bucket, piece in itertools.chain.from_iterable(map(cut, tables)):
@@ -66,7 +68,7 @@ def partition_to_pairs(tables: Iterable[pa.Table], buckets: int) -> Iterator[Pai
 
 
 def shuffled_rows(pieces: DataFrame, buckets: int) -> DataFrame:
-    """Shuffle ``pieces`` so that all pieces of a bucket are in one partition, with equally many buckets in each."""
+    """Shuffle ``pieces`` so that each bucket is in one partition, and all partitions have equally many buckets."""
     tasks = task_count(buckets)
     task = F.expr(f"int({BUCKET} * {tasks}L div {buckets})")  # the same as task_of
     if hasattr(pieces, "repartitionById"):
@@ -75,20 +77,20 @@ def shuffled_rows(pieces: DataFrame, buckets: int) -> DataFrame:
 
 
 def shuffled_pairs(pairs: RDD[Pair], buckets: int) -> RDD[Pair]:
-    """Shuffle ``pairs`` in the same way."""
+    """Shuffle ``pairs`` like :func:`shuffled_rows`."""
     tasks = task_count(buckets)
     return pairs.partitionBy(tasks, lambda bucket: task_of(bucket, buckets, tasks))
 
 
 def solve_rows(pieces: DataFrame, work: Work) -> Solved:
-    """Shuffle ``pieces`` in rows of a DataFrame, and evaluate their buckets."""
+    """Shuffle ``pieces``, which are rows of a DataFrame, and evaluate their buckets."""
     solve = work.solve
     results = _solved_rows(shuffled_rows(pieces, work.buckets), lambda batches: solve(_pieces(batches)))
     return gather(results, task_count(work.buckets), work.plan, work.groups, work.files)
 
 
 def solve_pairs(pairs: RDD[Pair], spark: SparkSession, work: Work, source: RDD[Any] | None = None) -> Solved:
-    """Shuffle ``pairs`` of an RDD, evaluate their buckets, and remove the shuffle files made since ``source``."""
+    """Shuffle an RDD of ``pairs``, evaluate the buckets, and remove the shuffle files created after ``source``."""
     results = _solved_pairs(shuffled_pairs(pairs, work.buckets), work.solve)
     with ExitStack() as stack:
         stack.callback(remove_shuffled, results, source)
@@ -99,12 +101,12 @@ def solve_pairs(pairs: RDD[Pair], spark: SparkSession, work: Work, source: RDD[A
 def solve_rows_where_read(
     rows: DataFrame, tables: Callable[[Batches], Iterable[pa.Table]], plan: Plan, tasks: int
 ) -> Solved:
-    """Evaluate rows without groups unshuffled: ``tasks`` tasks make ``tables`` of ``rows`` and evaluate these."""
+    """Evaluate rows without groups in the tasks that read the rows. ``tables`` turns a task's batches into tables."""
     return gather(_solved_rows(rows, lambda batches: solve_tables(tables(batches), plan)), tasks, plan, None, None)
 
 
 def solve_where_read(tables: RDD[pa.Table], spark: SparkSession, plan: Plan) -> Solved:
-    """Evaluate the tables of an RDD without groups, unshuffled."""
+    """Evaluate an RDD of tables without groups, in the tasks that read the tables."""
     results = _solved_pairs(tables, functools.partial(solve_tables, plan=plan))
     return _gathered_pairs(results, spark, tables.getNumPartitions(), plan, None, None)
 
@@ -141,7 +143,7 @@ def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[Pair]:
 
 
 def remove_shuffled(results: RDD[Any], source: RDD[Any] | None = None) -> None:
-    """Remove the shuffle files of ``results``, but none from before ``source``, which may belong to the user."""
+    """Remove the shuffle files of ``results``, except those older than ``source``, which may belong to the user."""
     # Spark keeps them until Java collects garbage, which rarely happens in a large heap
     try:
         if source is not None:

@@ -1,4 +1,4 @@
-"""The work of a Spark task: evaluate the pieces of its buckets, and return states, and files or rows of groups."""
+"""The work of a Spark task: it evaluates the pieces of its buckets and returns states, plus group files or rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from sparkrank.states.pickling import stream_of
 
 @functools.cache
 def tune_worker() -> None:
-    """Let this process, a worker of Spark, keep freed memory and exclude loaded modules from garbage collection."""
+    """Make this Spark worker process keep freed memory and exclude loaded modules from garbage collection."""
     # Spark's daemon collects garbage after every task, which takes a large share of a worker's processor time.
     if os.environ.get("SPARKRANK_WORKER_TUNING") == "0":
         return
@@ -48,7 +48,7 @@ _NAMES = "/"  # separates file names, which never contain it
 def solve_pieces(
     pieces: Iterable[tuple[int, pa.Buffer]], schema: pa.Schema, plan: Plan, files: GroupFiles | None
 ) -> Iterator[Result]:
-    """Evaluate a task's buckets, given ``pieces`` of rows of ``schema``, each with its first bucket."""
+    """Evaluate a task's buckets. Each of ``pieces`` has the number of its first bucket and rows of ``schema``."""
     # Python groups the pieces itself: Spark would sort them and copy their bytes once more
     tune_worker()
     give_back_if_large()
@@ -62,13 +62,13 @@ def solve_pieces(
 
 
 def solve_tables(tables: Iterable[pa.Table], plan: Plan) -> Iterator[Result]:
-    """Evaluate rows without groups, where each of ``tables`` is a bucket of the task that reads it."""
+    """Evaluate rows without groups, treating each of ``tables`` as a bucket in the task that reads the table."""
     tune_worker()
     yield from packed_results(((number, evaluate_bucket(rows, plan)) for number, rows in enumerate(tables)), None)
 
 
 def packed_results(results: Iterable[tuple[int, BucketResult]], files: GroupFiles | None) -> Iterator[Result]:
-    """The results of a task's buckets as rows of :data:`RESULT_COLUMNS`, with the states of all buckets merged."""
+    """Turn the results of a task's buckets into rows of :data:`RESULT_COLUMNS`, merging the states of all buckets."""
     # groups are files, whose names are returned, or streams; exact bins have rows of their own, with a sample
     partials: list[Partials] = []
     exact_rows: list[Result] = []
@@ -97,10 +97,10 @@ def _row(**values: bytes | None) -> Result:
 
 
 def joined_names(names: Iterable[str]) -> bytes:
-    """File names joined to one value of a task's result."""
+    """File names joined into one value for a task's result."""
     return _NAMES.join(sorted(names)).encode()
 
 
 def names_of(joined: bytes) -> list[str]:
-    """The names in a value of :func:`joined_names`."""
+    """Split a value from :func:`joined_names` into file names."""
     return [name for name in joined.decode().split(_NAMES) if name]

@@ -1,4 +1,4 @@
-"""CSV and JSON as Spark reads them, with column types from the schema or the roles."""
+"""Reads CSV and JSON with Spark, with column types from the schema or the roles."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def text_frame(
     roles: Roles,
     what: str,
 ) -> DataFrame:
-    """The rows of CSV or JSON, as ``read`` reads them. Without ``fields`` Spark infers the types of JSON."""
+    """Read CSV or JSON by calling ``read``. If ``fields`` is None, Spark infers the column types of JSON."""
     settings = options
     names = [field.name for field in fields or ()]
     kinds: dict[str, str] = {}

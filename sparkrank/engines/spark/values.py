@@ -1,4 +1,4 @@
-"""Columns of a Spark DataFrame in the form that a bucket takes: the twins of :mod:`sparkrank.sources.values`."""
+"""Spark columns converted to the types that buckets use. Spark's version of :mod:`sparkrank.sources.values`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def named(name: str) -> Column:
 
 
 def arrow_type(kind: T.DataType) -> pa.DataType:
-    """The agreed Arrow type of values of ``kind``, whatever the session is set to."""
+    """The Arrow type for values of type ``kind``, whatever the session's settings are."""
     if isinstance(kind, TEXTS):
         return pa.string()
     if isinstance(kind, T.ArrayType):  # also of an array of nothing, which pyspark's own function refuses
@@ -33,7 +33,7 @@ def arrow_type(kind: T.DataType) -> pa.DataType:
 
 
 def is_plain(kind: T.DataType) -> bool:
-    """Whether values of ``kind`` exist in Python and are not nested. Some intervals have no Arrow type."""
+    """Whether values of type ``kind`` have an Arrow type, which some intervals lack, and are not nested."""
     try:
         return not pa.types.is_nested(arrow_type(kind))
     except PySparkTypeError:
@@ -41,17 +41,17 @@ def is_plain(kind: T.DataType) -> bool:
 
 
 def key_of(column: Column, kind: T.DataType) -> Column:
-    """Keys of ``column``. Texts lose their collation: they are equal if their bytes are, whatever the case rules."""
+    """``column`` as keys. Strings lose their collation, so that they are equal only if their bytes are equal."""
     if isinstance(kind, (T.FloatType, T.DoubleType)):
         return column + F.lit(0).cast(kind)  # -0.0 is 0.0
     return column.cast("string") if isinstance(kind, TEXTS) else column
 
 
 def item_of(column: Column, kind: T.DataType) -> Column:
-    """Integers and texts unchanged, floats as 64-bit floats with NaN as null, anything else as text.
+    """``column`` as items: integers and strings unchanged, floats as doubles with NaN as null, other types as strings.
 
-    The text does not depend on the session: instants are in UTC, where no hour occurs twice, and a decimal is not
-    written by Spark's SQL, whose settings choose between ``0E-7`` and ``0.0000000``.
+    The strings do not depend on the session. Instants are in UTC, where no hour occurs twice. Decimals are not
+    formatted by Spark SQL, whose settings choose between ``0E-7`` and ``0.0000000``.
     """
     if isinstance(kind, (T.FloatType, T.DoubleType)):
         return F.when(~F.isnan(column), key_of(column.cast("double"), T.DoubleType()))
@@ -82,7 +82,7 @@ def double_of(column: Column, _: T.DataType) -> Column:
 
 
 def is_number(kind: T.DataType) -> bool:
-    """Whether this is a numeric type, or that of a column that is all null."""
+    """Whether ``kind`` is a numeric type, or the type of a column that has only nulls."""
     return isinstance(kind, (T.NumericType, T.NullType))
 
 

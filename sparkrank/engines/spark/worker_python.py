@@ -1,4 +1,4 @@
-"""The Python of Spark's workers: one sentence about what is wrong with it, before the work starts if possible."""
+"""Checks the Python of Spark's workers and reports any problem in one message, before work starts if possible."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _SIGNS = (
 
 
 def validate_version(version: str) -> None:
-    """Raise :class:`SparkrankError` for a ``version`` of Spark that is older than :data:`OLDEST`."""
+    """Raise :class:`SparkrankError` if ``version``, a version of Spark, is older than :data:`OLDEST`."""
     numbers = re.match(r"(\d+)\.(\d+)", version)
     if numbers is not None and (int(numbers[1]), int(numbers[2])) < OLDEST:
         oldest = ".".join(map(str, OLDEST))
@@ -73,7 +73,7 @@ def validate_version(version: str) -> None:
 
 
 def validate_session(spark: SparkSession) -> None:
-    """Raise :class:`SparkrankError` where ``spark`` is stopped or too old, or workers on this machine cannot work."""
+    """Raise :class:`SparkrankError` if ``spark`` is stopped or too old, or if local workers have an unusable Python."""
     if _is_stopped(spark):
         raise SparkrankError("the Spark session was stopped: make the DataFrame anew, in a session that runs")
     validate_version(str(getattr(spark, "version", "")))
@@ -83,7 +83,7 @@ def validate_session(spark: SparkSession) -> None:
 
 
 def python_error(error: Exception, spark: SparkSession | None) -> str | None:
-    """The sentence for an ``error`` caused by the Python of workers of ``spark`` or of this process, or else None."""
+    """The message for an ``error`` that the Python of Spark's workers or of this process has caused, or else None."""
     for pattern, problem in _SIGNS:
         match = re.search(pattern, str(error), re.MULTILINE)
         if match is None:
@@ -98,7 +98,7 @@ def python_error(error: Exception, spark: SparkSession | None) -> str | None:
 
 
 def _of_context(spark: SparkSession | None, name: str) -> Any:
-    """An attribute of the context; None where the session does not reveal it, as over Spark Connect."""
+    """The attribute ``name`` of the Spark context, or None if the session does not reveal it, as over Spark Connect."""
     try:
         return getattr(spark.sparkContext, name)  # type: ignore[union-attr]
     except Exception:  # noqa: BLE001 - what a session raises here differs by platform
@@ -116,7 +116,7 @@ def _is_on_this_machine(spark: SparkSession) -> bool:
 
 
 def _may_ship() -> bool:
-    """Whether files that may bring sparkrank to the workers were added to the session."""
+    """Whether files that may contain sparkrank were added to the session, which ships them to the workers."""
     from pyspark import SparkFiles
 
     try:
@@ -143,7 +143,7 @@ def _remedy(spark: SparkSession | None) -> str:
 
 
 def _problem_of(program: str, may_ship: bool) -> str | None:
-    """What is wrong with the local ``program`` for a worker, as the end of a sentence, or None."""
+    """Why workers cannot use the local Python ``program``, phrased as the end of a message, or None if they can."""
     path = shutil.which(program)
     if path is None:
         return "which is not there, or no program"

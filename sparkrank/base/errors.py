@@ -61,8 +61,8 @@ class SparkrankError(Exception):
     Parameters
     ----------
     sentence : object
-        What is wrong, where, and what is allowed. Long values are shortened, control characters are escaped, and secrets
-        are left out (:mod:`sparkrank.base.redaction`).
+        What is wrong, where, and what is allowed. Long values are shortened, control characters are escaped, and
+        secrets are left out (:mod:`sparkrank.base.redaction`).
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class StoreError(SparkrankError):
 
 
 class StateError(SparkrankError):
-    """States cannot be merged, or the stored states are not those that the request needs."""
+    """States (stored partial results) cannot be merged, or the stored states are not those that the request needs."""
 
     exit_code = 4
     code = "state"
@@ -325,7 +325,7 @@ def _stand_in(error: BaseException) -> SparkrankError:
 
 @contextmanager
 def writing_errors(what: str, done: str = "written") -> Iterator[None]:
-    """Context manager that re-raises an operating-system error, such as a full disk, as ``what`` cannot be ``done``."""
+    """Turn an operating-system error (a full disk, say) into one whose message says ``what`` cannot be ``done``."""
     try:
         yield
     except OSError as error:

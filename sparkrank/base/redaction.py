@@ -1,8 +1,7 @@
-"""Removal of secrets from anything others may see, using harmless options, a URL parser and credential names.
+"""Removal of secrets from anything others may see, by a list of harmless options, a URL parser and credential names.
 
 The value of an option is hidden unless the option is known to be harmless. In any string, URLs lose their user and all
-but harmless settings, and the value after a credential's name (``password=``) is hidden. A secret without a name is not
-found.
+but harmless settings, and the value after a credential's name (``password=``) is hidden. Unnamed secrets are not found.
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ def redact(text: str) -> str:
 
 
 def shown_url(url: str) -> str:
-    """A path or URL as others may see it: without its user, and only with harmless settings.
+    """A path or URL as others may see it: without a user, and with none but harmless settings.
 
     Examples
     --------
@@ -110,7 +109,7 @@ def has_secret(url: str) -> bool:
 
 
 def shown_options(options: Mapping[str, str]) -> dict[str, str]:
-    """Reader options as others may see them: harmless values, URLs without secrets, and nothing of other values.
+    """Reader options as others may see them. Harmless values are kept, URLs are cleaned, and all else is hidden.
 
     Examples
     --------

@@ -156,7 +156,7 @@ def _around(text: str, place: int) -> str:
 
 
 def on_day(text: str, day: str) -> str:
-    """Replace each mark in ``text`` with its day, counted from ``day``."""
+    """Replace each mark in ``text`` with the day it stands for if the evaluated day is ``day``."""
     return _marks(text, lambda mark: mark.on(dt.date.fromisoformat(day)))
 
 

@@ -35,7 +35,7 @@ RoleSide: TypeAlias = Literal["both", "lists"]
 
 @dataclass(frozen=True)
 class BadRow:
-    """A reason to reject rows: ``test`` is true. They count as ``check``. ``always``: even if no column is named."""
+    """Rows for which ``test`` is true are rejected as ``check``. If not ``always``, only a named column is tested."""
 
     check: str
     test: BadTest
@@ -49,8 +49,8 @@ class Role:
     ``key`` is the role's name as an argument, in ``columns`` of a spec, and as a bucket column. ``used`` says whether a
     plan reads the column if one is named. ``asked`` says why a plan must have the column, as the beginning of a
     sentence. Rows of a side (lists or truth) without such a column have the value ``missing``. If ``of_groups``, all
-    rows of a group have the same value, which a table of arrays has in a plain column. If ``of_lists_first``, a truth
-    has the role only if a column is named for the truth.
+    rows of a group have the same value, and a table of arrays has a column for it beside the arrays. If
+    ``of_lists_first``, a truth has the role only if a column is named for the truth.
     """
 
     name: str

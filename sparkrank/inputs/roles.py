@@ -147,8 +147,7 @@ class Roles:
     ) -> Roles:
         """The roles that ``columns`` names, either for single rows or for arrays; a mixture of the two is refused.
 
-        ``models`` names models with separate rows, which are sides of their own or are told apart by the column
-        ``model``.
+        ``models`` names models with separate rows, on sides of their own or told apart by the column ``model``.
         """
         if models is not None:
             return _roles_of_models(columns, group, label, truth, slices, models)
@@ -411,7 +410,7 @@ def planned(
 ) -> tuple[Roles, Plan]:
     """``roles`` with its group weights, and the plan for ``metrics``. Metric strings are parsed under ``preset``.
 
-    Without ``ties_asked``, metrics that have no expectation over tied scores use an order of the rows.
+    Without ``ties_asked``, metrics with no expectation over tied scores put tied rows in an order instead.
     """
     order = None if ties_asked or roles.by_rank else ORDERS[roles.item is None]
     plan = Plan.of(

@@ -53,7 +53,7 @@ class Condition:
 
 
 def pushed_down(condition: str, schema: pa.Schema) -> Condition:
-    """``condition`` as Arrow expressions on columns of ``schema``; :class:`UntranslatableError` if only Spark can."""
+    """``condition`` as Arrow expressions, for ``schema``. Raises :class:`UntranslatableError` if Spark is needed."""
     tokens = _tokens(condition)
     holds, for_nan, rest = _comparison(tokens, schema)
     parts = [(holds, for_nan)]

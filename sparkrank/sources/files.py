@@ -25,7 +25,7 @@ _MOST = 1000  # the most alternatives from braces that contain slashes
 
 
 def is_pattern(path: str) -> bool:
-    """Whether ``path`` is a pattern, which stands for all files that match it."""
+    """Whether ``path`` is a pattern: it has wildcards or other special characters, and names all matching files."""
     return not _MARKS.isdisjoint(path)
 
 
@@ -120,7 +120,7 @@ SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names for what Arrow calls s3
 
 
 def file_system(path: str) -> tuple[fs.FileSystem, str]:
-    """The file system of ``path``, and the path inside it, not percent-encoded. ``path`` has settings after a ``?``."""
+    """The file system of ``path`` and the path inside, not percent-encoded. ``path`` may end in ``?`` and settings."""
     scheme, separator, rest = path.partition("://")
     if not separator or scheme.lower() == "file":
         return fs.LocalFileSystem(), os.path.normpath(
@@ -150,7 +150,7 @@ def without_password(path: str) -> str:
 
 
 def store_of(path: str, inside: str) -> str | None:
-    """The start of ``path``, up to ``inside``: ``hdfs://host:8020`` or ``file:``. None if ``inside`` is not the end."""
+    """What precedes ``inside`` in ``path`` (``hdfs://host:8020``); ``file:`` for a local path, and None if unknown."""
     scheme, separator, _ = path.partition("://")
     if not separator or scheme.lower() == "file":
         return "file:"
@@ -240,7 +240,7 @@ class Listing:
 
 
 def visible_files(store: fs.FileSystem, folder: str, depth: int) -> list[str]:
-    """Files below ``folder`` (none if it does not exist) that no path part from index ``depth`` on hides from Spark."""
+    """Files below ``folder``, if it exists, that Spark does not hide for a path part at index ``depth`` or beyond."""
     infos = store.get_file_info(fs.FileSelector(folder, recursive=True, allow_not_found=True))
     files = [info.path for info in infos if info.type == fs.FileType.File and not info.path.endswith(_FOLDER)]
     return sorted(file for file in files if not any(map(is_hidden, file.split("/")[depth:])))

@@ -77,7 +77,7 @@ HEADER_REMEDY = "; options: {header: true} takes names from the first line"
 
 
 def validate_column(role: str, column: str, names: Sequence[str], what: str) -> None:
-    """Raise :class:`InputError` if ``column`` is not in ``names``, or is there more than once with different case."""
+    """Raise :class:`InputError` if ``column`` is not in ``names``, or if another name differs from it only in case."""
     if column not in names:
         near = did_you_mean(column, names)
         lacks = f'the {role} column "{shorten(column)}" is not in the {what}{near} ({itemize(names)})'

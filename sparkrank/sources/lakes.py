@@ -68,7 +68,7 @@ def tables_above(store: fs.FileSystem, path: str) -> list[LakeTable]:
 
 
 def ways_of(path: str) -> Iterator[str]:
-    """``path`` and the folders that contain it."""
+    """Yield ``path``, and then each folder that contains ``path``, from the nearest up."""
     while path:
         yield path
         path = path.rpartition("/")[0]

@@ -103,7 +103,7 @@ def _valid(values: pa.Array) -> Flags:
 
 
 def _vector_element(vectors: pa.Array, step: VectorElement) -> pa.Array:
-    """The element of each vector: 0 where a sparse vector does not list it, and NaN beyond the vector's end."""
+    """The requested element of each vector: 0 if a sparse vector omits it, NaN if it is beyond the vector's end."""
     kinds, sizes = (_whole(pc.struct_field(vectors, name)) for name in VECTOR_FIELDS[:2])
     (named, places), (ends, values) = (list_parts(pc.struct_field(vectors, name)) for name in VECTOR_FIELDS[2:])
     numbers = _floats(values)

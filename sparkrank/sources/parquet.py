@@ -1,4 +1,4 @@
-"""Parquet files, read by Arrow. Splits are planned from footers, in fragments: each is some row groups of a file."""
+"""Parquet files, read by Arrow. Splits are planned from footers, and consist of fragments (row groups of a file)."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class ParquetInput:
     """Parquet files under one path, with one schema for all of them, as a :class:`~sparkrank.sources.protocol.Source`.
 
     Integers and floats of several widths take the widest type. ``folders`` are columns from folder names, which replace
-    columns of the same name in the files. ``lacking`` maps each column that only some files have to a file with rows
-    that lacks the column, or to an empty string if there is no such file.
+    columns of the same name in the files. ``lacking`` has a key for each column that only some files have. The value is
+    a file with rows that lacks the column, or an empty string if there is none.
     """
 
     pushes_conditions: ClassVar[bool] = True

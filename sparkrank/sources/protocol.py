@@ -31,10 +31,10 @@ class Source(Protocol):
     Attributes
     ----------
     pushes_conditions : bool
-        Whether it uses a condition to skip rows before reading them.
+        Whether the source uses a condition to skip rows before reading them.
     leaves_to_spark : bool
-        Whether Spark reads the same rows of this format. Then whatever Arrow cannot evaluate or represent (a condition
-        in SQL, a type) is left to Spark; otherwise it is refused.
+        Whether Spark reads the same rows from this format. If so, anything that Arrow cannot evaluate or represent (an
+        SQL condition, a type) is left to Spark. If not, it is refused.
     """
 
     pushes_conditions: ClassVar[bool]

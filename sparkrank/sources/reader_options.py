@@ -13,10 +13,9 @@ from sparkrank.sources.text_schema import TEXT_FORMATS
 
 
 class LosingOption(NamedTuple):
-    """A reader option, and the ``loss`` that it causes unless it has the value ``strict``.
+    """An option of some ``formats``, or of all if empty. Any value but ``strict`` causes the ``loss``.
 
-    If ``formats`` is empty, the option is for all formats. If ``strict`` is empty, the option may not be set. If
-    ``is_sent``, sparkrank passes the strict value to the reader.
+    If ``strict`` is empty, the option may not be set. If ``is_sent``, sparkrank passes the strict value to the reader.
     """
 
     name: str

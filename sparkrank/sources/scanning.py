@@ -1,4 +1,4 @@
-"""Scans of files by Arrow: the rows for which a condition is true, in tables of bounded size."""
+"""Scans of files with Arrow: the rows for which a condition is true, in tables of bounded size."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ class Sides:
         return [sentence for selection, _ in self.pairs for sentence in selection.source.warnings]
 
     def check(self, plan: Plan) -> None:
-        """Raise :class:`sparkrank.base.errors.InputError` for a column that is missing or cannot play its role."""
+        """Raise :class:`sparkrank.base.errors.InputError` for a column that is missing or does not fit its role."""
         for selection, roles in self.pairs:
             check_arrow_schema(selection.schema, roles, plan, selection.what)
         (first, of_first), *others = self.pairs

@@ -1,4 +1,4 @@
-"""A table in memory as a source."""
+"""An Arrow table in memory, as a source of rows."""
 
 from __future__ import annotations
 

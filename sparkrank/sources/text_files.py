@@ -64,7 +64,7 @@ class TextSplit:
 
 @dataclass(frozen=True)
 class TextInput:
-    """CSV or JSON files. ``lacking`` maps each column that the beginning of some file lacks to that file."""
+    """CSV or JSON files. ``lacking`` maps the name of a column to a file whose beginning lacks the column."""
 
     pushes_conditions: ClassVar[bool] = False
     leaves_to_spark: ClassVar[bool] = False

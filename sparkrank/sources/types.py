@@ -35,7 +35,7 @@ def is_list(kind: pa.DataType) -> bool:
 
 
 def list_parts(arrays: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
-    """The offsets of ``arrays`` in their concatenated elements, from 0 (Shape: (arrays + 1,)), and these elements."""
+    """The offsets of ``arrays`` in their concatenated elements, from 0, and these elements. Offsets: (arrays + 1,)."""
     lengths = np.asarray(pc.list_value_length(arrays).fill_null(0).to_numpy(zero_copy_only=False), np.int64)
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     if pa.types.is_fixed_size_list(arrays.type):
@@ -50,7 +50,7 @@ def list_parts(arrays: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
 
 
 def plain_array(values: pa.Array) -> pa.Array:
-    """``values`` in their :func:`plain_type`, with elements of arrays converted too, and structs unchanged."""
+    """``values`` in their :func:`plain_type`. Elements of arrays are converted too; structs are left unchanged."""
     kind = plain_type(values.type)
     if isinstance(values, pa.ExtensionArray):
         return plain_array(values.storage)
@@ -97,7 +97,7 @@ def plain(rows: pa.Table) -> pa.Table:
 
 
 def signed(rows: pa.Table) -> pa.Table:
-    """``rows`` with integer types that Spark has. Raises where a value exceeds signed 64 bits."""
+    """``rows`` with unsigned integers cast to signed, which Spark needs. Raises if a value exceeds signed 64 bits."""
     return rows.cast(pa.schema([field.with_type(_signed_type(field.type)) for field in rows.schema]))
 
 

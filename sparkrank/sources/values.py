@@ -11,7 +11,7 @@ from sparkrank.inputs.role_table import Reader, Takes
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether this is a numeric type, or the type of a column that is all null."""
+    """Whether this is a numeric type or the null type."""
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     return bool(number or pa.types.is_null(kind))
 

@@ -1,1 +1,1 @@
-"""The lowest layer: errors, what they may show, and the names of what is counted."""
+"""The lowest layer: errors, redaction of secrets from messages, and the names of checks."""

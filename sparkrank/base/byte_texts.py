@@ -1,4 +1,4 @@
-"""Texts for values that are stored as bytes, such as UUIDs, and the bytes that such a text may stand for."""
+"""String forms of values that are stored as bytes, such as UUIDs, and the bytes that such a string may stand for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE
 
 
 def text_of_bytes(value: bytes) -> str:
-    """``value`` as a text, if it is one in UTF-8; else as a UUID, if it has 16 bytes, or in hexadecimal digits.
+    """``value`` as a string: decoded if it is printable UTF-8, else a UUID if it has 16 bytes, else hexadecimal digits.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def text_of_bytes(value: bytes) -> str:
 
 
 def bytes_of_text(text: str) -> list[bytes]:
-    """The values that ``text`` may stand for: as a UUID or hexadecimal digits, and as itself.
+    """The byte values that ``text`` may stand for: parsed as a UUID or as hexadecimal digits, and encoded as UTF-8.
 
     Examples
     --------

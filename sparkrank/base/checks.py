@@ -1,4 +1,4 @@
-"""The names of all checks of the table ``quality``. Every row read is rejected, evaluated or :data:`GONE`."""
+"""The names of all checks in the ``quality`` table. Every row read is rejected, evaluated or :data:`GONE`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-# The code of each check, by which programs know it whatever its sentence says. A check whose sentence names a level, a
-# metric or an ideal has its code under the words before that. A code never changes.
+# The code by which programs identify each check, however the check is worded. If the wording names a level, a metric or
+# an ideal, the code is found by the words before that name. A code never changes.
 CODES: dict[str, str] = {}
 _CODES_OF_FORMS = (
     (re.compile(r"groups of one class \(.*\)", re.DOTALL), "groups_of_one_class"),
@@ -146,7 +146,7 @@ NO_LIMITS = Limits()
 
 
 def code_of(check: str) -> str | None:
-    """The code of a ``check``, or None for a check without one, such as that of a role from outside the package.
+    """The code of ``check``; None if the check has no code, as when its role comes from outside the package.
 
     Examples
     --------
@@ -163,35 +163,35 @@ def all_codes() -> tuple[str, ...]:
 
 
 def one_class_groups(level: str) -> str:
-    """Evaluated groups whose list has rows of only one class, relevant or not, at a ``level`` of the labels."""
+    """The check that counts evaluated groups whose list is all relevant or all irrelevant at the label ``level``."""
     return f"groups of one class ({level})"
 
 
 def above_ideal(metric: object, ideal: float) -> str:
-    """Groups whose list is better than the ideal that ``metric`` names, since labels may exceed it."""
+    """The check that counts groups whose list beats the ideal named by ``metric``, as labels may exceed that ideal."""
     return f"groups with {metric} above {ideal:g}, better than its ideal list"
 
 
 def most_weight(metric: str) -> str:
-    """The largest weight that a group has in the mean of ``metric``."""
+    """The check that reports the largest weight of any single group in the mean of ``metric``."""
     return f"most weight of one group in {metric}"
 
 
 def relevant_truth(level: str) -> str:
-    """Truth that is relevant at a ``level`` of the labels."""
+    """The check that counts truth that is relevant at the label ``level``, each item of a group once."""
     return f"relevant truth, each item of a group once ({level})"
 
 
 def relevant_unlisted(level: str) -> str:
-    """Relevant truth in no list, at a ``level`` of the labels."""
+    """The check that counts truth that is relevant at the label ``level`` but is in no list."""
     return f"relevant truth in no list ({level})"
 
 
 def decided_by_ties(metric: object) -> str:
-    """Lists whose value of ``metric`` depends on the order of rows with equal scores."""
+    """The check that counts lists whose value of ``metric`` depends on the order of rows with equal scores."""
     return f"lists in which the order of tied rows decides {metric}"
 
 
 def outside_range(metric: object, low: float, high: float) -> str:
-    """Groups with a value outside the range of ``metric``, as when a list gets credit twice for an item."""
+    """The check that counts groups with ``metric`` out of range, as when a list gets credit twice for an item."""
     return f"groups with {metric} outside of its range, {low:g} to {high:g}"

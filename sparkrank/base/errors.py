@@ -1,7 +1,7 @@
-"""The errors of sparkrank. The text of each is a sentence: what is wrong, where, and what is allowed.
+"""The errors that sparkrank raises. Each message is one sentence: what is wrong, where, and what is allowed.
 
-The exit codes are those of the command line: 2 the request is wrong (nothing was read), 4 the input is unusable
-(nothing was written), 1 anything else.
+The command line exits with code 2 if the request is wrong (nothing was read), 4 if the input is unusable (nothing was
+written), and 1 for anything else.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Few(reprlib.Repr):
-    """Texts of nested collections, cleaned before they are cut: a cut may remove what marks a secret."""
+    """String forms of nested collections. Secrets are removed before cutting: a cut may remove what marks a secret."""
 
     def repr_str(self, x: str, level: int) -> str:  # noqa: ARG002 - as the class above has it
         return repr(_cut(redact(_cut(x, _MOST_CLEANED)), self.maxstring))
@@ -56,20 +56,20 @@ _FEW.maxlist = _FEW.maxtuple = _FEW.maxdict = _FEW.maxset = _FEW.maxfrozenset = 
 
 
 class SparkrankError(Exception):
-    """The base class of all errors that sparkrank raises on purpose. Its text is one sentence in one line.
+    """The base class of all errors that sparkrank raises on purpose. The message is one sentence on one line.
 
     Parameters
     ----------
     sentence : object
-        What is wrong, where, and what is allowed. Long texts are shortened, control characters are escaped, and secrets
-        are left out (:mod:`sparkrank.base.redaction`).
+        What is wrong, where, and what is allowed. Long values are shortened, control characters are escaped, and
+        secrets are left out (:mod:`sparkrank.base.redaction`).
 
     Attributes
     ----------
     exit_code : int
         The exit code of the command line: 2 for a wrong request, 4 for unusable input or states, 1 for anything else.
     code : str
-        The kind of error for programs, whatever its sentence says; it never changes.
+        The type of error, for use by programs. It does not depend on the message and never changes.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class SparkrankError(Exception):
 
     @property
     def _render_traceback_(self) -> Callable[[], list[str]]:
-        """What IPython shows in place of a traceback: one line. Without this attribute it shows its own."""
+        """The line that IPython shows in place of a traceback. Without this attribute, IPython shows its own."""
         if os.environ.get(TRACEBACK) == "1":
             raise AttributeError
         return lambda: [f"{type(self).__name__}: {self}"]
@@ -103,19 +103,19 @@ class SpecError(SparkrankError):
 
 
 class FrameLaneNeededError(SpecError):
-    """The scan lane and the local lane cannot read the input, but the frame lane can; the text says why."""
+    """The scan lane and the local lane cannot read the input, but the frame lane can; the message says why."""
 
     code = "frame_lane_needed"
 
 
 class MetricError(SpecError):
-    """A text that does not name a metric with allowed parameters, or a declaration that cannot be registered."""
+    """A string does not name a metric with allowed parameters, or a metric declaration cannot be registered."""
 
     code = "metric"
 
 
 class OutOfMemoryError(SparkrankError):
-    """A group does not fit the memory of the process that evaluates it. The text has the hash of its key."""
+    """A group does not fit in the memory of the process evaluating it. The message gives the hash of the group key."""
 
     code = "out_of_memory"
 
@@ -134,7 +134,7 @@ class NoInputError(InputError):
 
 
 class RejectedRowsError(InputError):
-    """More rows are rejected than is allowed; ``checks`` are the reasons, as the table ``quality`` names them."""
+    """More rows are rejected than is allowed. ``checks`` holds the reasons, by their names in the ``quality`` table."""
 
     code = "rejected_rows"
 
@@ -144,27 +144,27 @@ class RejectedRowsError(InputError):
 
 
 class StoreError(SparkrankError):
-    """A store of files, or the connection to it, fails. The same request may succeed later."""
+    """A file store, or the connection to a file store, failed. The same request may succeed later."""
 
     code = "store"
 
 
 class StateError(SparkrankError):
-    """States cannot be merged, or the stored states are not those that the request needs."""
+    """States (stored partial results) cannot be merged, or the stored states are not those that the request needs."""
 
     exit_code = 4
     code = "state"
 
 
 class UnknownResultError(SparkrankError, KeyError):
-    """The results lack the value that was looked up. It is also a ``KeyError``."""
+    """The value that was looked up is not in the results. This error is also a ``KeyError``."""
 
     code = "unknown_result"
     __str__ = Exception.__str__  # a KeyError would put the sentence into quotes
 
 
 class CodedSentence(str):
-    """A sentence with the ``code`` by which programs know it, whatever its words are; a code never changes.
+    """A sentence with a ``code`` by which programs identify it, however the sentence is worded. A code never changes.
 
     Examples
     --------
@@ -190,7 +190,7 @@ class CodedSentence(str):
 
 
 def did_you_mean(value: object, known: Iterable[object]) -> str:
-    """``, did you mean "x"?`` for the nearest of ``known``, or an empty text when none is near.
+    """The hint ``, did you mean "x"?`` for the nearest of the ``known`` names; an empty string if none is near.
 
     Examples
     --------
@@ -208,7 +208,7 @@ def did_you_mean(value: object, known: Iterable[object]) -> str:
 
 
 def itemize(names: Iterable[object]) -> str:
-    """The ``names`` for use in a sentence: ``a, b, c``. Of very many, the first ones and how many more there are."""
+    """The ``names`` joined for a message: ``a, b, c``. A very long list is cut and ends with the number left out."""
     texts = list(map(shorten, names))
     kept = texts[:1]
     room = MOST_LISTED - sum(map(len, kept))
@@ -221,7 +221,7 @@ def itemize(names: Iterable[object]) -> str:
 
 
 def escape(text: str) -> str:
-    """``text`` on one line: control characters, line ends and direction marks are written as in Python."""
+    """``text`` on one line: control characters, line ends and direction marks are written as Python escapes."""
     if text.isprintable():
         return text
     return "".join(
@@ -233,14 +233,14 @@ def escape(text: str) -> str:
 
 
 def shorten(text: object, most: int = MOST_SHOWN) -> str:
-    """``text`` for use in a sentence: without secrets, escaped, and cut in the middle to ``most`` letters."""
+    """``text`` for use in a message: secrets removed, escaped, and cut in the middle if over ``most`` letters."""
     text = text_of_bytes(text) if isinstance(text, bytes) else text
     clean = _cut(text if isinstance(text, str) else _written(text, str), _MOST_CLEANED)
     return _cut(escape(_cut(redact(clean), most)), most)
 
 
 def quote(value: object) -> str:
-    """The ``repr`` of ``value`` for use in a sentence, at most :data:`MOST_SHOWN` letters of it."""
+    """The ``repr`` of ``value`` for use in a message, cut to :data:`MOST_SHOWN` letters."""
     clean = _cut(redact(_cut(value, _MOST_CLEANED)), MOST_SHOWN) if isinstance(value, str) else value
     return shorten(_written(clean, repr))
 
@@ -253,7 +253,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def _written(value: object, how: Callable[[object], str]) -> str:
-    """The text of ``value``, shortened if it is a long collection. Lists and mappings may be nested."""
+    """``value`` as a string made by ``how``. A collection, which may be nested, is shortened instead."""
     try:
         return _FEW.repr(value) if isinstance(value, (list, tuple, dict, set, frozenset)) else how(value)
     except Exception:  # noqa: BLE001 - a number of thousands of digits, or an object without a text
@@ -262,7 +262,7 @@ def _written(value: object, how: Callable[[object], str]) -> str:
 
 @contextmanager
 def without_secrets() -> Iterator[None]:
-    """Remove secrets from all errors raised inside, and from their causes: a traceback prints them all."""
+    """Context manager that removes secrets from errors raised inside and from their causes: tracebacks print both."""
     try:
         yield
     except Exception as error:
@@ -273,10 +273,10 @@ def without_secrets() -> Iterator[None]:
 
 
 def short_traceback(function: F) -> F:
-    """Let a :class:`SparkrankError` leave the public ``function`` without inner frames and causes, and without secrets.
+    """Let a :class:`SparkrankError` leave the public ``function`` without inner frames, causes or secrets.
 
-    Its sentence says what was wrong, so that the line of the caller is all that a traceback can add. The whole is kept
-    where ``SPARKRANK_TRACEBACK`` is 1.
+    The message says what was wrong, so a traceback could add only the line of the caller. The full traceback is kept if
+    the environment variable ``SPARKRANK_TRACEBACK`` is 1.
     """
 
     @wraps(function)
@@ -319,13 +319,13 @@ def _is_clean(error: BaseException) -> bool:
 
 
 def _stand_in(error: BaseException) -> SparkrankError:
-    """An error with the text of an exception that cannot be changed, such as one from Java."""
+    """A replacement error with the message of an exception that cannot be changed, such as a Java exception."""
     return SparkrankError(f"{type(error).__name__}: {first_line(error)}").with_traceback(error.__traceback__)
 
 
 @contextmanager
 def writing_errors(what: str, done: str = "written") -> Iterator[None]:
-    """Turn an error of the operating system, such as a full disk, into one that says ``what`` cannot be ``done``."""
+    """Turn an operating-system error (a full disk, say) into one whose message says ``what`` cannot be ``done``."""
     try:
         yield
     except OSError as error:
@@ -334,7 +334,7 @@ def writing_errors(what: str, done: str = "written") -> Iterator[None]:
 
 
 def unreadable(what: str, error: BaseException, advice: str = "") -> SparkrankError:
-    """The error for a failed read of ``what``, with ``advice`` unless a store or memory failed."""
+    """The error for a failed read that ``what`` describes. ``advice`` is added unless the store or memory failed."""
     sentence = f"{what}: {shorten(first_line(error), MOST_LISTED)}"
     if isinstance(error, MemoryError):  # also raised by Arrow; the file may be intact
         return SparkrankError(f"{sentence} (the process lacks memory)")
@@ -342,7 +342,7 @@ def unreadable(what: str, error: BaseException, advice: str = "") -> SparkrankEr
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of the text of ``error``, without a traceback."""
+    """The first line of the message of ``error``, or the last line if the message is a traceback."""
     text = _DETAIL.split(str(error), maxsplit=1)[0].strip()
     lines = [line for line in text.split("\n") if line.strip()]
     if lines and lines[0].startswith("Traceback (most recent call last)"):

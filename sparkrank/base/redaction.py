@@ -1,7 +1,7 @@
-"""Removal of secrets from what others may see: an allow list of options, a URL parser, and names of credentials.
+"""Removal of secrets from anything others may see, by a list of harmless options, a URL parser and credential names.
 
-The value of an option is hidden unless its name is known to be harmless. In any text, URLs lose their user and all but
-harmless settings, and the value after the name of a credential (``password=``) is hidden. A bare secret is not found.
+The value of an option is hidden unless the option is known to be harmless. In any string, URLs lose their user and all
+but harmless settings, and the value after a credential's name (``password=``) is hidden. Unnamed secrets are not found.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ _IS_SECRET = re.compile(_NAMES, re.IGNORECASE)
 
 
 def redact(text: str) -> str:
-    """``text`` without its secrets: users and settings of URLs, and values of named credentials.
+    """``text`` without its secrets: URL users, URL settings, and the values of named credentials.
 
-    Everything else is unchanged, and so is a text that was cleaned before.
+    Everything else is unchanged. Redacting a string again changes nothing.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def redact(text: str) -> str:
 
 
 def shown_url(url: str) -> str:
-    """A path or URL as others may see it: without its user, and only with harmless settings.
+    """A path or URL as others may see it: without a user, and with none but harmless settings.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def shown_url(url: str) -> str:
 
 
 def has_secret(url: str) -> bool:
-    """Whether a path or URL has a password, or a setting named like a credential.
+    """Whether a path or URL contains a password, or a setting named like a credential.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def has_secret(url: str) -> bool:
 
 
 def shown_options(options: Mapping[str, str]) -> dict[str, str]:
-    """The options of a reader as others may see them: only harmless values, and parts of URLs.
+    """Reader options as others may see them. Harmless values are kept, URLs are cleaned, and all else is hidden.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def shown_options(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def options_to_hash(options: Mapping[str, str]) -> dict[str, str]:
-    """Options as they enter a hash: without secrets, which do not change the rows, and not to be shown."""
+    """Options in the form used for hashing, not for display. Secrets, which do not change the rows, are left out."""
     return {
         name: HIDDEN if _IS_SECRET.search(name) else _NAMED.sub(rf"\g<1>{HIDDEN}", _clean_urls(value, str))
         for name, value in options.items()
@@ -134,21 +134,21 @@ def _shown_option(name: str, value: str) -> str:
 
 
 def _hide(value: str) -> str:
-    """The mark in place of ``value``, and the punctuation that follows it in a sentence."""
+    """The mark that replaces ``value``, followed by any punctuation at the end of ``value``."""
     if re.match(r"\*\*\*(?:\W|\Z)", value):  # hidden before
         return value
     return f"{HIDDEN}{value[len(value.rstrip(_ENDS)) :]}"
 
 
 def _clean_urls(text: str, with_settings: Callable[[str], str] | None = None) -> str:
-    """``text`` whose URLs have no user, and only harmless settings."""
+    """``text`` with the user and all but harmless settings removed from every URL."""
     match, with_settings = _SCHEME.search(text), with_settings or _with_harmless_settings
     urls = (f"{scheme}{with_settings(_hide_user(scheme, rest))}" for scheme, rest in _urls(text))
     return "".join((text if match is None else text[: match.start()], *urls))
 
 
 def _urls(text: str) -> Iterator[tuple[str, str]]:
-    """The URLs of a ``text``, each up to the next one: the scheme, and what follows it."""
+    """Each URL in ``text`` as its scheme and the rest, which extends to the next URL."""
     matches = list(_SCHEME.finditer(text))
     if len(matches) > 1 and ":" in _user(matches[0][0], text[matches[0].end() :]):
         matches = matches[:1]  # what looks like a second URL may be part of a password
@@ -163,7 +163,7 @@ def _hide_user(scheme: str, rest: str) -> str:
 
 
 def _user(scheme: str, rest: str) -> str:
-    """The user of a URL with the password, which may contain slashes; empty if there is none."""
+    """The user and password in a URL, or an empty string if it has none. A password may contain slashes."""
     kind, (before, at, _) = scheme.partition(":")[0].lower(), rest.rpartition("@")
     if scheme.startswith(_ORACLE) or (at and kind in _CONTAINERS and _CONTAINER.match(rest)):
         return before if scheme.startswith(_ORACLE) else ""
@@ -177,7 +177,7 @@ def _user(scheme: str, rest: str) -> str:
 
 
 def _with_harmless_settings(url: str) -> str:
-    """``url`` with only its harmless settings, and the mark if it has others."""
+    """``url`` with only its harmless settings. Any others are replaced with the mark ``***``."""
     match = _SETTINGS.search(url)
     if match is None:
         return url

@@ -1,4 +1,4 @@
-"""The number of buckets of a day, and of tasks for them. These affect speed and memory, never the results."""
+"""The number of buckets in a day, and of tasks to evaluate them. Both affect speed and memory, never the results."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FAN_IN_OF_SLICES = 8
 
 
 def bucket_count(rows: int, bucket_rows: int = BUCKET_ROWS, models: int = 1) -> int:
-    """The number of buckets for ``rows`` rows, with at most about ``bucket_rows`` rows each up to :data:`MOST_BUCKETS`.
+    """The number of buckets for ``rows`` rows: up to :data:`MOST_BUCKETS`, of at most about ``bucket_rows`` rows each.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def fan_in(plan: Plan) -> int:
 
 
 def first_buckets(buckets: int, tasks: int) -> list[int]:
-    """The first bucket of each of ``tasks``, then ``buckets``: the buckets of a task are consecutive."""
+    """The first bucket of each task, and ``buckets`` as the last element. The buckets of a task are consecutive."""
     return [-(-task * buckets // tasks) for task in range(tasks + 1)]
 
 

@@ -1,9 +1,9 @@
-"""Marks in a spec that are replaced by a day, ``{date}`` and its variants, and days as they are written.
+"""Marks in a spec that are replaced with a day, such as ``{date}``, and the parsing and formatting of days.
 
-A mark is ``{date}``, the day as ``2026-01-31``; ``{date_nodash}``, the day as ``20260131``; or ``{date:FORMAT}``, with
-the parts of :data:`PARTS` and any other letters, slashes included. Days before and after are ``{date-1}`` and
-``{date+7}``, with or without a format after a colon. In a path ``{date}..{date+7}`` means all days from the first to
-the last.
+A mark is ``{date}``, the day as ``2026-01-31``; ``{date_nodash}``, the day as ``20260131``; or ``{date:FORMAT}``, where
+FORMAT has parts from :data:`PARTS` and any other characters, including slashes. ``{date-1}`` and ``{date+7}`` are days
+before and after, and may also have a format after a colon. In a path, ``{date}..{date+7}`` means all days from the
+first to the last.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MOST_DAYS = 1_000  # of a range in a path; every one of them is looked up
 _WHOLE_DAYS = ({"%F"}, {"%Y", "%m", "%d"}, {"%Y", "%j"}, {"%G", "%V", "%u"})
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _PART = re.compile(r"%-?.|%$", re.DOTALL)
-MOST_AROUND = 40  # letters of a text that a message shows
+MOST_AROUND = 40  # characters of a string that a message shows
 # In a path other braces enclose alternatives, such as dt={a,b}, also with marks. In SQL they belong to regular
 # expressions, such as [a-z]{2} or \p{L}.
 _BRACES = re.compile(r"\\.|[{},]", re.DOTALL)  # a brace after a backslash is an ordinary letter
@@ -56,14 +56,14 @@ _END_OF_RANGE = re.compile(r"(?<![^/{}])[^/{}]*\.\.\{date[^{}]*\}|\{date[^{}]*\}
 
 @dataclass(frozen=True)
 class Mark:
-    """A mark: the day that is ``offset`` days after the day, written as ``form``."""
+    """A mark: the day that is ``offset`` days after the evaluated day, written in the format ``form``."""
 
     offset: int
     form: str
 
     @classmethod
     def of(cls, text: str) -> Mark:
-        """Parse ``text``, a mark with its braces; raises ``ValueError`` with what is allowed if it is not a mark."""
+        """Parse a mark with its braces. If ``text`` is not a mark, the ``ValueError`` lists the allowed marks."""
         match = _MARK.fullmatch(text)
         if match is None:
             raise ValueError(f"{text} stands for nothing{_near(text)} ({ALLOWED})")
@@ -81,7 +81,7 @@ class Mark:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the text of a day identifies it, so that no other day has the same text."""
+        """Whether the format identifies a day, so that no two days are written the same."""
         parts = {part.replace("-", "") for part in _PART.findall(self.form)}
         return any(day <= parts for day in _WHOLE_DAYS)
 
@@ -93,7 +93,7 @@ class Mark:
         return _PART.sub(lambda part: PARTS[part[0]](shifted), self.form)
 
     def pattern(self) -> str:
-        """A pattern with wildcards for the text of any day."""
+        """A wildcard pattern that matches any day written in this format."""
         longest = dt.date(2026, 12, 31)
 
         def wild(part: re.Match[str]) -> str:
@@ -108,7 +108,7 @@ def _near(text: str) -> str:
 
 
 def day_of(text: str) -> dt.date | None:
-    """The day that ``text`` names, written exactly as YYYY-MM-DD; None if it names none."""
+    """The day that ``text`` names in exactly the form YYYY-MM-DD, or None if ``text`` is not such a day."""
     try:
         return dt.date.fromisoformat(text) if _DAY.fullmatch(text) else None
     except ValueError:
@@ -116,8 +116,8 @@ def day_of(text: str) -> dt.date | None:
 
 
 def check_path(path: str) -> None:
-    """Raise ``ValueError``, with what is allowed, if braces in ``path`` are neither a mark nor alternatives."""
-    opened: list[list[int]] = []  # for each open brace, its place and the number of commas directly inside
+    """Raise a ``ValueError`` that lists the allowed marks if braces in ``path`` are neither a mark nor alternatives."""
+    opened: list[list[int]] = []  # for each open brace, its position and the number of commas directly inside
     for brace in _BRACES.finditer(path):
         if brace[0] == "{":
             opened.append([brace.start(), 0])
@@ -136,7 +136,7 @@ def check_path(path: str) -> None:
 
 
 def check_sql(text: str) -> None:
-    """Do the same for a condition, in which braces around anything but a word are left to SQL."""
+    """Raise ``ValueError`` for a bad mark in an SQL condition. Braces around anything but a word are left to SQL."""
     if match := _UNCLOSED.search(text):
         raise ValueError(f"{_around(text, match.start())} opens a brace that is not closed ({ALLOWED})")
     for mark in _DOUBLE.findall(text) + _IN_SQL.findall(text):
@@ -145,7 +145,7 @@ def check_sql(text: str) -> None:
 
 
 def check_name(name: str) -> None:
-    """Do the same for a text that has marks and no other braces: a table's name, or the folder of the output."""
+    """Raise ``ValueError`` for braces that are not marks in a string such as a table name or the output folder."""
     for mark in _IN_NAMES.findall(name):
         Mark.of(mark)
     _validate_no_range(name)
@@ -156,12 +156,12 @@ def _around(text: str, place: int) -> str:
 
 
 def on_day(text: str, day: str) -> str:
-    """Replace all marks in ``text`` by their texts for ``day``."""
+    """Replace each mark in ``text`` with the day it stands for if the evaluated day is ``day``."""
     return _marks(text, lambda mark: mark.on(dt.date.fromisoformat(day)))
 
 
 def on_days(path: str, day: str) -> list[str]:
-    """The paths that ``path`` means on ``day``: one, or one for each day of its range."""
+    """The paths that ``path`` means on ``day``: one path, or one per day if ``path`` has a range of days."""
     days = _range_in(path)
     if days is None:
         return [on_day(path, day)]
@@ -170,7 +170,7 @@ def on_days(path: str, day: str) -> list[str]:
 
 
 def as_pattern(path: str, day: str) -> str:
-    """``path`` on ``day`` as one text, with the days of its range as alternatives in braces."""
+    """``path`` on ``day`` as one string. The days of a range become alternatives in braces."""
     parts = _range_in(path)
     if parts is None or len(parts[1]) == 1:
         return on_days(path, day)[0]
@@ -180,13 +180,13 @@ def as_pattern(path: str, day: str) -> str:
 
 
 def in_window(text: str, first: str, last: str) -> str:
-    """Replace each mark in ``text`` by ``first..last``."""
+    """Replace each mark in ``text`` with ``first..last``, in the format of the mark."""
     days = [dt.date.fromisoformat(day) for day in (first, last)]
     return _marks(text, lambda mark: "..".join(map(mark.on, days)))
 
 
 def on_any_day(path: str) -> str:
-    """Replace the marks and the range of ``path`` by wildcards."""
+    """Replace the marks and the range in ``path`` with wildcards."""
     return _marks(_RANGE.sub(r"\1", path), Mark.pattern)
 
 
@@ -208,7 +208,7 @@ def _validate_whole_ranges(text: str) -> None:
 
 
 def _range_in(path: str) -> tuple[str, list[Mark], str] | None:
-    """The text before the range in ``path``, a mark for each of its days, and the text after it; None without range."""
+    """``path`` up to its range of days, a mark per day, and ``path`` after the range; None if there is no range."""
     ranges = list(_RANGE.finditer(path))
     if len(ranges) > 1:
         raise ValueError(f"{ranges[1][0]} is a second range of days: a path takes one")

@@ -1,7 +1,8 @@
-"""Values inside a column: fields of structs, values of maps, elements of arrays and of Spark ML's vectors.
+"""Values inside a column: struct fields, map values, and elements of arrays and of Spark ML's vectors.
 
-A role names them as Spark SQL does: ``m.prob``, ``scores['prob']``, ``probability[1]``, ``recommendations.item``;
-places count from 0. A column with exactly that name takes precedence. Only the types of columns decide what is meant.
+A role names such a value as Spark SQL does: ``m.prob``, ``scores['prob']``, ``probability[1]``,
+``recommendations.item``; indices count from 0. A column with exactly that name takes precedence. What a name means
+depends only on column types.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from sparkrank.inputs.role_table import LABEL, LABELS, SLICE, TRUE_ITEMS, Role
 from sparkrank.inputs.roles import Roles
 
 ITEM_FIELD, RATING_FIELD = "item", "rating"  # of the structs in the recommendations of Spark ML's ALS
-POSITIVE = 1  # the place of the positive class in a vector of two, as for Spark ML's evaluators
+POSITIVE = 1  # the index of the positive class in a vector of two, as for Spark ML's evaluators
 VECTOR_FIELDS = ("type", "size", "indices", "values")  # how Spark ML stores a vector, dense (type 1) or sparse (0)
 NAN_RATING = "a rating of recommended items is NaN, by which nothing can be ordered: drop the item, or write null"
 _ELEMENT = re.compile(r"\[(\d{1,9})\]")
@@ -24,7 +25,7 @@ _KEY = re.compile(r"""\[(?:'([^']*)'|"([^"]*)")\]|\.([^.\[]+)""")
 
 
 class Shape(NamedTuple):
-    """A type of Arrow or Spark: its ``text``, whether it is a number or ``plain``, and its parts."""
+    """An Arrow or Spark type: its name (``text``), whether it is a plain value or a number, and the types inside it."""
 
     text: str
     is_plain: bool = False
@@ -32,7 +33,7 @@ class Shape(NamedTuple):
     fields: Mapping[str, Shape] | None = None
     element: Shape | None = None
     is_vector: bool = False
-    value: Shape | None = None  # of a map whose keys are texts
+    value: Shape | None = None  # of a map whose keys are strings
 
 
 class StructField(NamedTuple):
@@ -42,10 +43,10 @@ class StructField(NamedTuple):
 
 
 class Element(NamedTuple):
-    """The element at ``place`` of an array.
+    """The element at index ``place`` of an array.
 
-    ``to_number``: the element becomes a double, which is NaN, as in a bad row, if the array has no such element. Null
-    would be read as a value, such as "not retrieved" for a score.
+    With ``to_number``, the element is read as a double. If the array is too short, the double is NaN, which makes the
+    row a bad one; null would be read as a value, such as "not retrieved" for a score.
     """
 
     place: int
@@ -53,13 +54,13 @@ class Element(NamedTuple):
 
 
 class MapKey(NamedTuple):
-    """The value of the key ``name`` of a map, null if the map has no such key."""
+    """The value under the key ``name`` in a map, or null if the map has no such key."""
 
     name: str
 
 
 class VectorElement(NamedTuple):
-    """The element at ``place`` of a vector; ``refused`` is the message for any size other than ``only_of``."""
+    """The element at index ``place`` of a vector. ``refused`` is the message for any size other than ``only_of``."""
 
     place: int
     only_of: int | None = None
@@ -67,13 +68,13 @@ class VectorElement(NamedTuple):
 
 
 class Each(NamedTuple):
-    """The values at the end of ``steps`` in every element of an array."""
+    """The value at the end of ``steps`` inside every element of an array."""
 
     steps: tuple[PathStep, ...]
 
 
 class Recommended(NamedTuple):
-    """The field ``item`` of every struct in an array, by descending ``rating``; those without one come last."""
+    """The ``item`` field of every struct in an array, by descending ``rating``. Items without a rating come last."""
 
     item: str
     rating: str
@@ -84,9 +85,9 @@ PathStep: TypeAlias = StructField | Element | MapKey | VectorElement | Each | Re
 
 @dataclass(frozen=True)
 class Place:
-    """The place of the values of a role: inside ``column``, at the end of ``steps``.
+    """Where the values of a role are found: inside ``column``, at the end of ``steps``.
 
-    ``few``: there are few different texts, so that a reader may give them as a dictionary.
+    If ``few``, there are few distinct strings, so a reader may return a dictionary-encoded column.
     """
 
     column: str
@@ -95,7 +96,7 @@ class Place:
 
 
 def ratings_at(place: Place) -> Place | None:
-    """The place of the ratings of the items at ``place``; None if they have none."""
+    """The place of the ratings that belong to the items at ``place``, or None if the items have no ratings."""
     if not place.steps or not isinstance(last := place.steps[-1], Recommended):
         return None
     return Place(place.column, (*place.steps[:-1], Each((StructField(last.rating),))))
@@ -107,7 +108,7 @@ def elements_of(roles: Roles) -> list[str]:
 
 
 def columns_of(roles: Roles, names: Sequence[str]) -> list[str]:
-    """Those of ``names`` that have a role or contain its values; all of ``names`` if some role is not found."""
+    """The columns in ``names`` that have a role or contain a role's values; all of ``names`` if a role is not found."""
     read: dict[str, None] = {}
     for _, column in roles.columns():
         within = (
@@ -120,7 +121,7 @@ def columns_of(roles: Roles, names: Sequence[str]) -> list[str]:
 
 
 def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, Place]:
-    """The place of each column of ``roles`` that is inside one of ``columns``. An ambiguous name is refused."""
+    """The place of each role column that is inside one of ``columns``. An ambiguous name is refused."""
     inside: dict[str, Place] = {}
     for role, title, name in roles.played():
         whole = _found(name, columns)
@@ -176,7 +177,7 @@ def _in_each(inner: tuple[tuple[PathStep, ...], Shape] | None) -> tuple[tuple[Pa
 
 
 def _in_map(text: str, value: Shape) -> tuple[tuple[PathStep, ...], Shape] | None:
-    """A key without quotes ends where the next step begins; if no step can follow, it is the whole rest."""
+    """Read ``text`` as a map key and further steps. An unquoted key ends at the next step, or else at the end."""
     if text.startswith(".") and value.is_plain:
         return (MapKey(text[1:]),), value
     key = _KEY.match(text)
@@ -221,12 +222,12 @@ def _parts(name: str, shape: Shape) -> Iterator[str]:
 
 
 def _again(name: str) -> str:
-    """``name`` shortened, for its second mention in a sentence."""
+    """``name`` shortened, for its second mention in a message."""
     return f"{name[: MOST_SHOWN // 4]}…" if len(name) > MOST_SHOWN // 2 else name
 
 
 def _meant(role: Role, title: str, name: str, shape: Shape, roles: Roles) -> tuple[PathStep, ...]:
-    """The steps from the value at ``name`` to its only possible part, if it has parts."""
+    """If the value at ``name`` has parts, the steps to the only part that fits the role."""
     shown = _again(name)
     problem = f'the {title} column "{shorten(name)}" is of type {shorten(shape.text)}'
     if roles.true_items is not None and role != SLICE and not role.of_groups:

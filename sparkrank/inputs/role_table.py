@@ -1,7 +1,7 @@
-"""The roles that a column of the input can play, as data: each role is one row with all that reading it needs.
+"""The roles that an input column can play, as data: one entry per role, with everything needed to read the column.
 
-A new role of rows needs a row of :data:`ROW_ROLES`, an argument of ``sr.evaluate``, and its name in ``columns`` of the
-declaration of the metric that reads it.
+A new role for rows needs an entry in :data:`ROW_ROLES`, an argument of ``sr.evaluate``, and its name in ``columns`` in
+the declaration of the metric that reads it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RoleSide: TypeAlias = Literal["both", "lists"]
 
 @dataclass(frozen=True)
 class BadRow:
-    """A reason to reject rows: ``test`` is true. They count as ``check``; ``always``, even if no column is named."""
+    """Rows for which ``test`` is true are rejected as ``check``. If not ``always``, only a named column is tested."""
 
     check: str
     test: BadTest
@@ -44,12 +44,13 @@ class BadRow:
 
 @dataclass(frozen=True)
 class Role:
-    """A role: its ``name`` in sentences, the types that it ``takes``, its reader, and when it is needed.
+    """A role: its ``name`` in messages, the types that it ``takes``, its reader, and when it is needed.
 
-    ``key`` is its name as an argument, in ``columns`` of a spec, and as a column in a bucket. ``used`` says whether a
-    plan reads the column if it is named, and ``asked`` why a plan must have it, as the beginning of a sentence. Rows of
-    a side without such a column have the value ``missing``. If ``of_groups``, all rows of a group have one value, and a
-    table of arrays has the column beside them. If ``of_lists_first``, a truth has it only if it is named for the truth.
+    ``key`` is the role's name as an argument, in ``columns`` of a spec, and as a bucket column. ``used`` says whether a
+    plan reads the column if one is named. ``asked`` says why a plan must have the column, as the beginning of a
+    sentence. Rows of a side (lists or truth) without such a column have the value ``missing``. If ``of_groups``, all
+    rows of a group have the same value, and a table of arrays has a column for it beside the arrays. If
+    ``of_lists_first``, a truth has the role only if a column is named for the truth.
     """
 
     name: str
@@ -65,12 +66,12 @@ class Role:
     of_lists_first: bool = False
 
     def needed(self, plan: Plan) -> bool:
-        """Whether an evaluation of ``plan`` reads the column; columns without a ``key`` are read in any case."""
+        """Whether an evaluation of ``plan`` reads the column. Columns of roles without a ``key`` are always read."""
         is_used = not self.key or (self.used is not None and self.used(plan))
         return is_used or self.needed_by(plan) is not None
 
     def needed_by(self, plan: Plan) -> str | None:
-        """The reason why ``plan`` must have the column, as the beginning of a sentence; None if it need not."""
+        """Why ``plan`` must have the column, as the beginning of a sentence, or None if the column is optional."""
         if not self.key:
             return None
         metric = plan.metric_reading(self.key)
@@ -148,5 +149,5 @@ def row_roles(side: RoleSide | None = None) -> tuple[Role, ...]:
 
 
 def rejections() -> tuple[str, ...]:
-    """The checks of rejected rows, in the order in which they are tested."""
+    """The checks that count rejected rows, in the order in which they are tested."""
     return (*dict.fromkeys((*checks.REJECTIONS, *(bad.check for role in ROW_ROLES for bad in role.bad))),)

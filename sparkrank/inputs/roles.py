@@ -1,4 +1,4 @@
-"""The column of the input for each role, as users name them; only this module knows the users' column names."""
+"""The input column that a user names for each role. Only this module knows the users' column names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 
 @dataclass(frozen=True)
 class TruthColumns:
-    """The columns of a truth as a user names them. Columns left out have the same names as in the lists."""
+    """The columns of a truth as a user names them. Columns that are not given have the same names as in the lists."""
 
     group: str | Sequence[str] | None = None
     label: str | None = None
@@ -40,7 +40,7 @@ class TruthColumns:
 
     @classmethod
     def of(cls, label: str | None, named: Mapping[str, Any] | None) -> TruthColumns:
-        """The columns to which ``named`` maps the roles; ``label`` is the label's if ``named`` has none."""
+        """The columns that ``named`` gives for the roles. ``label`` is the label column unless ``named`` gives one."""
         if named is not None and not isinstance(named, Mapping):
             raise SpecError(f"truth_columns is {quote(named)}: a mapping of roles to columns of the truth is needed")
         given = {"label": label, **(named or {})}
@@ -55,12 +55,12 @@ class TruthColumns:
 
 
 def columns_of_key(group: Any) -> tuple[str, ...]:
-    """The columns of the group key; a column that is not a text is refused later, by its role."""
+    """The columns of the group key. A column that is not a string is refused later, by :meth:`Roles.validate_roles`."""
     return tuple(group) if isinstance(group, Iterable) and not isinstance(group, (str, bytes)) else (group,)
 
 
 def by_model(role: str, named: Any) -> dict[str, str]:
-    """The column of each model; a single column gives its model its own name."""
+    """The column of each model, by model name. A single column also gives its model its name."""
     if isinstance(named, str):
         return {named: named}
     if not hasattr(named, "items"):
@@ -75,11 +75,11 @@ def by_model(role: str, named: Any) -> dict[str, str]:
 
 
 def of_model(model: str, what: str, column: str) -> str:
-    """The role of a model's ``column``, without the model's name if the model is named after the column."""
+    """The role of a model's ``column`` for messages. The model's name is added unless it is the column's name."""
     return what if model == column else f"{shorten(model)} {what}"
 
 
-MOST_MODELS = 200  # whose rows are apart: a column with more names is one of something else
+MOST_MODELS = 200  # with rows of their own; a column with more names does not name models
 Relevance: TypeAlias = Literal["membership", "reciprocal_rank"]
 RELEVANCE: tuple[str, ...] = get_args(Relevance)
 # The arguments that name columns, besides group and label.
@@ -106,20 +106,20 @@ def _truth_roles(
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns of an impression log, or of lists that come with a ``truth`` with columns of its own.
+    """The columns of an impression log, or of lists whose ``truth`` has columns of its own.
 
-    ``scores`` maps each model's name to its score column, which has ranks if ``by_rank``. ``of_rows`` maps roles of a
-    row (:data:`sparkrank.inputs.role_table.ROW_ROLES`) to their columns, if named. ``label`` is None if the labels are
-    those of the truth, or if no metric reads any. The roles of a truth have no scores, and if they have no label, each
+    ``scores`` maps each model's name to its score column, which holds ranks if ``by_rank``. ``of_rows`` maps row roles
+    (:data:`sparkrank.inputs.role_table.ROW_ROLES`) to their columns, if named. ``label`` is None if labels come from
+    the truth, or if no metric reads labels. The roles of a truth have no scores. If they have no label either, each
     row's label is 1.
 
-    If ``true_items`` names a column, a row is a list and a group: ``scores`` maps each model's name to an array of
-    items in rank order, ``true_items`` is the array of true items, and ``label`` an array of labels beside it, if any;
-    ``relevance`` says what the labels are without one. Columns of ``slices`` and of ``group_weights``, the weights of
-    groups in the mean of some metric, may have another role too.
+    If ``true_items`` names a column, each row is a group with its list: ``scores`` maps each model's name to an array
+    of items in rank order, ``true_items`` is the array of true items, and ``label`` is an array with their labels, if
+    any. Without that array, ``relevance`` says what the labels are. Columns in ``slices`` and ``group_weights``
+    (weights of groups in the mean of a metric) may have another role too.
 
-    If ``long``, each row has the score of one model: the rows of each model are a side of their own, or a column with
-    the role ``model`` names the model of each row.
+    If ``long``, each row has the score of one model. Either each model's rows are a side (a set of rows) of their own,
+    or a column with the role ``model`` names the model of each row.
     """
 
     group: tuple[str, ...]
@@ -145,9 +145,9 @@ class Roles:
         slices: Slices = (),
         models: Sequence[str] | None = None,
     ) -> Roles:
-        """The roles that ``columns`` names, of rows or of arrays; columns of both kinds are refused.
+        """The roles that ``columns`` names, either for single rows or for arrays; a mixture of the two is refused.
 
-        ``models`` are those whose rows are apart, each a side of its own, or named by the column ``model``.
+        ``models`` names models with separate rows, on sides of their own or told apart by the column ``model``.
         """
         if models is not None:
             return _roles_of_models(columns, group, label, truth, slices, models)
@@ -182,10 +182,11 @@ class Roles:
         slices: Slices = (),
         **of_rows: str | None,
     ) -> Roles:
-        """The roles of a table with a row per group and arrays of items: one array of predictions, or a mapping.
+        """The roles of a table with one row per group and arrays of items. ``items`` is one array, or one per model.
 
-        The label of a true item is 1 (``membership``), the one at its place in the array ``label``, or 1 / its place in
-        the array (``reciprocal_rank``). ``of_rows`` are roles of a row that have one value in a group.
+        The label of a true item is 1 (``membership``), the element at the same index in the array ``label``, or 1
+        divided by its rank among the true items (``reciprocal_rank``). ``of_rows`` holds row roles with one value per
+        group.
         """
         if relevance not in RELEVANCE:
             near = did_you_mean(relevance, RELEVANCE)
@@ -218,7 +219,7 @@ class Roles:
         slices: Slices = (),
         **of_rows: str | None,
     ) -> Roles:
-        """Roles as a user writes them. ``rank`` replaces ``score``, and a ``truth`` replaces ``label``."""
+        """Roles as a user names them: either ``score`` or ``rank``, and at most one of ``label`` and ``truth``."""
         ordered = rank if score is None else score
         if ordered is None or (score is not None and rank is not None):
             given = "neither score nor rank names" if ordered is None else "both score and rank name"
@@ -244,7 +245,7 @@ class Roles:
         return roles
 
     def validate_roles(self, *, is_truth: bool = False) -> None:
-        """Raise :class:`SpecError` if the group key has a reserved name, or roles of a column exclude each other."""
+        """Raise :class:`SpecError` if a group column has a reserved name, or roles of one column exclude each other."""
         if not self.scores and not is_truth:
             raise SpecError("score names no column: name at least one")
         role_of: dict[str, tuple[Role, str]] = {}
@@ -286,7 +287,7 @@ class Roles:
             raise SpecError(f"positions={positions} takes ranks from 0, but places in arrays of items count from 1")
 
     def validate_weight_is_read(self, is_read: bool) -> None:
-        """Raise :class:`SpecError` if rows have a weight that no metric reads."""
+        """Raise :class:`SpecError` if a row weight is named but no metric reads the weight."""
         if self.weight is not None and not is_read and self.weight not in self.group_weights:
             raise SpecError(
                 f'weight="{shorten(self.weight)}" multiplies what a row counts in the metrics of all rows together, '
@@ -312,7 +313,7 @@ class Roles:
 
     @property
     def of_lists(self) -> tuple[Roles, ...]:
-        """The roles of each side of lists: of the only one, or of one for each model."""
+        """The roles of each side that has lists: a single side, or one per model."""
         if not self.long:
             return (self,)
         if MODEL.key in self.of_rows:  # one side, whose score column is of all models
@@ -321,7 +322,7 @@ class Roles:
 
     @property
     def joins(self) -> bool:
-        """Whether labels come from a truth that the lists are joined with."""
+        """Whether labels come from a truth that is joined with the lists."""
         return self.truth is not None or self.true_items is not None
 
     @property
@@ -338,14 +339,14 @@ class Roles:
 
     @property
     def arrays(self) -> list[str]:
-        """The columns whose arrays have an element for each row of a list or a truth."""
+        """The array columns that have one element for each row of a list or a truth."""
         return list(dict.fromkeys(column for role, _, column in self.played() if role in (ITEMS, TRUE_ITEMS)))
 
     def columns(self) -> Iterator[tuple[str, str]]:
         yield from ((title, column) for _, title, column in self.played())
 
     def played(self) -> Iterator[tuple[Role, str, str]]:
-        """Every role with its name in sentences and its column."""
+        """Every role in use, with its name in messages and its column."""
         yield from ((GROUP, GROUP.name, column) for column in self.group)
         yield from ((SLICE, SLICE.name, column) for column in columns_of_slices(self.slices))
         yield from ((GROUP_WEIGHT, GROUP_WEIGHT.name, column) for column in self.group_weights)
@@ -368,7 +369,7 @@ def _roles_of_models(
     slices: Slices,
     models: Sequence[str],
 ) -> Roles:
-    """The roles of rows that have the score of one model each."""
+    """The roles for rows that each have the score of one model."""
     if not models:
         raise SpecError("the input is a mapping of models without any: name at least one")
     if len(models) > MOST_MODELS:
@@ -407,9 +408,9 @@ def planned(
     compare: Comparison | None = None,
     ties_asked: bool = True,
 ) -> tuple[Roles, Plan]:
-    """The plan for ``metrics``, whose texts are read under ``preset``, and ``roles`` with its group weights.
+    """``roles`` with its group weights, and the plan for ``metrics``. Metric strings are parsed under ``preset``.
 
-    Without ``ties_asked``, metrics that have no expectation over tied scores take an order of the rows.
+    Without ``ties_asked``, metrics with no expectation over tied scores put tied rows in an order instead.
     """
     order = None if ties_asked or roles.by_rank else ORDERS[roles.item is None]
     plan = Plan.of(

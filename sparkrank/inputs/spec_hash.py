@@ -1,4 +1,4 @@
-"""The hash of what is asked of rows, of a spec or a call: it changes with all that can change a number but the rows."""
+"""The hash of a request, from a spec or a call. Everything that can change a number changes it, except the rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def hash_of_plan(
     plugins: Sequence[str] = (),
     session: Mapping[str, str] | None = None,
 ) -> str:
-    """The hash of ``plan``, of both sides (:func:`rows_asked`), and of settings of the Spark ``session``."""
+    """The hash of ``plan``, both sides (see :func:`rows_asked`), the ``plugins``, and Spark ``session`` settings."""
     numbers: dict[str, object] = {
         "input": _as_before(impressions),
         "truth": None if truth is None else _as_before(truth),
@@ -47,13 +47,13 @@ def hash_of_plan(
 
 
 def _as_before(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """``asked`` without columns that are newer than it and not named, so that older hashes stay the same."""
+    """``asked`` without recently added roles that name no column, so that older hashes stay the same."""
     columns = {role: column for role, column in asked["columns"].items() if role not in _NEWER or column is not None}
     return {**asked, "columns": columns}
 
 
 def rows_asked(columns: Mapping[str, Any], partition_types: str) -> dict[str, Any]:
-    """The description of rows that a caller has, wherever they are, with all the keys of a section of a spec."""
+    """A description of rows passed in a call, wherever the rows are. It has the same keys as a section of a spec."""
     return {
         "path": None,
         "table": None,

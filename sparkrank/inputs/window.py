@@ -1,4 +1,4 @@
-"""A window of days. Its tables have a place of their own, so that readers of the tables of days find only days::
+"""A window of days. Window tables have a folder of their own, so that readers of daily tables find only days::
 
 <output>/windows/metrics/window=2026-11-13..2026-11-19
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sparkrank.base.errors import SpecError, shorten
 from sparkrank.inputs.day_marks import day_of
 
-WINDOW = "window"  # the column by which the tables of windows are partitioned
+WINDOW = "window"  # the column by which window tables are partitioned
 WINDOWS = "windows"  # their folder
 _ONE = dt.timedelta(days=1)
 # A century: a longer window comes from a mistyped year. Each day is looked up in its own folders, in 0.17 ms on a near
@@ -30,7 +30,7 @@ class Window:
 
     @classmethod
     def of(cls, first: str, last: str) -> Window:
-        """The window between two days as a person writes them."""
+        """The window between two days written as YYYY-MM-DD. Messages name the options ``--from`` and ``--to``."""
         window = cls(_day("--from", first), _day("--to", last))
         if window.last < window.first:
             raise SpecError(f"--from {first} is after --to {last}: a window begins with its earliest day")
@@ -53,7 +53,7 @@ class Window:
 
 
 def spans(days: Iterable[str]) -> str:
-    """The text of ``days`` (ascending) in a sentence, neighbours joined: ``2026-11-13, 2026-11-15..2026-11-17``."""
+    """Ascending ``days`` for use in a message, neighbours joined: ``2026-11-13, 2026-11-15..2026-11-17``."""
     numbered = enumerate(map(dt.date.fromisoformat, days))
     runs = (list(run) for _, run in itertools.groupby(numbered, lambda each: each[1] - each[0] * _ONE))
     ends = ((run[0][1], run[-1][1]) for run in runs)

@@ -1,1 +1,1 @@
-"""Sources: the rows of an input or a truth, read without Spark by the reader of their format."""
+"""Sources, which read the rows of an input or a truth without Spark. Each format has its own source."""

@@ -1,4 +1,4 @@
-"""The columns of a bucket from those of Arrow tables: the twin of :mod:`sparkrank.engines.spark.columns`."""
+"""Bucket columns made from Arrow tables, as :mod:`sparkrank.engines.spark.columns` makes them from DataFrames."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sparkrank.sources.values import FITS, READERS
 
 
 def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = "input") -> None:
-    """Refuse the schema of ``what`` if some role's column is missing or of a type that the role cannot have."""
+    """Refuse the schema of ``what`` if a role's column is missing, or has a type that the role does not take."""
     check_roles(roles, schema.names, lambda column: schema.field(column).type, FITS, str, what)
     roles.validate_required_roles(plan)
     if roles.true_items is not None:
@@ -35,7 +35,7 @@ def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = 
 
 
 def bucket_schema(sides: Sequence[tuple[pa.Schema, Roles]], plan: Plan) -> pa.Schema:
-    """The schema that holds the bucket rows of every side. Integers and floats take the widest type."""
+    """The schema that fits the bucket rows of all sides. Integers and floats take the widest type."""
     read = [pa.schema(list(map(schema.field, needed_columns(roles, plan)))) for schema, roles in sides]
     schemas = [
         rows.schema
@@ -46,7 +46,7 @@ def bucket_schema(sides: Sequence[tuple[pa.Schema, Roles]], plan: Plan) -> pa.Sc
 
 
 def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> list[pa.Table]:
-    """The columns of a bucket from those of a side. Rows with arrays give two tables: lists and truth."""
+    """Bucket columns for the ``rows`` of a side (lists or truth). Rows with arrays give two tables: lists and truth."""
     if roles.true_items is not None:
         return array_rows(rows, roles, plan, first)
     nothing = pa.chunked_array([pa.nulls(rows.num_rows)])
@@ -78,7 +78,7 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> lis
 
 
 def _model_numbers(names: pa.ChunkedArray, roles: Roles, plan: Plan) -> pa.ChunkedArray:
-    """The number of each row's model in ``plan``, by its name or by the side of the row; null for a truth."""
+    """The index in ``plan`` of each row's model, found by its name or from the row's side; null for a truth."""
     if not plan.models:  # they are being looked for
         return names
     if not roles.scores:
@@ -98,5 +98,5 @@ def _read(rows: pa.Table, role: Role, column: str) -> pa.ChunkedArray:
 
 
 def needed_columns(roles: Roles, plan: Plan) -> list[str]:
-    """The columns of the input that an evaluation reads."""
+    """The input columns that an evaluation reads."""
     return list(dict.fromkeys(column for role, _, column in roles.played() if role.needed(plan)))

@@ -1,6 +1,6 @@
-"""What no SQL reads as a condition, so that it is refused where the spec is read, without Spark.
+"""Detection of strings that cannot be SQL conditions, so that they are refused when the spec is read, without Spark.
 
-This is no parser: what might be SQL passes, and Spark's own parser has the last word.
+This is not a parser: anything that might be SQL passes, and Spark's own parser has the last word.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _AFTER_IS = ("NULL", "TRUE", "FALSE", "UNKNOWN", "DISTINCT", "JSON")
 
 
 def validate_condition(condition: str) -> None:
-    """Raise ``ValueError`` for what cannot be SQL, such as an open quote or parenthesis, or two operators in a row.
+    """Raise ``ValueError`` if this cannot be SQL: an open quote or parenthesis, or two operators in a row, for example.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def validate_condition(condition: str) -> None:
 
 
 class Token(NamedTuple):
-    """A part of a condition: its kind, its text in capitals, and the condition from there on."""
+    """A token of a condition: its kind, its text in capitals, and the rest of the condition, token included."""
 
     kind: str
     text: str

@@ -1,6 +1,7 @@
 """The conditions of ``input.where`` that Arrow can evaluate: comparisons with a literal, ``IN`` and ``IS [NOT] NULL``.
 
-They may be joined by ``AND``, and mean the same as in SQL: null satisfies none, and NaN is larger than any number.
+Conditions may be joined by ``AND``, and mean the same as in SQL: no comparison with null is true, and NaN is larger
+than any number.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ Token = tuple[str, str]
 
 
 class UntranslatableError(ValueError):
-    """A condition that only Spark can evaluate, with the reason."""
+    """Only Spark can evaluate the condition; the message says why."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """Two expressions, both of which must be true. Only ``of_rows`` may be true for NaN, which statistics omit."""
+    """Two expressions that must both be true. Only ``of_rows`` may be true for NaN, which row-group statistics omit."""
 
     of_groups: pc.Expression | None
     of_rows: pc.Expression | None
@@ -52,7 +53,7 @@ class Condition:
 
 
 def pushed_down(condition: str, schema: pa.Schema) -> Condition:
-    """``condition`` over the columns of ``schema``, or :class:`UntranslatableError` if only Spark can evaluate it."""
+    """``condition`` as Arrow expressions, for ``schema``. Raises :class:`UntranslatableError` if Spark is needed."""
     tokens = _tokens(condition)
     holds, for_nan, rest = _comparison(tokens, schema)
     parts = [(holds, for_nan)]
@@ -113,7 +114,7 @@ def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[pc.Expression, 
 
 
 def _literal(token: Token, kind: pa.DataType) -> pa.Scalar:
-    """The literal as a value of the column's type; both must be texts or numbers, or the column dates and it a text."""
+    """The literal cast to the column's type: a string for string or date columns, a number for numeric columns."""
     form, text = token
     value: str | float | Decimal
     if "\\" in text:

@@ -1,4 +1,4 @@
-"""The files at a path, or those that match a pattern by Hadoop's rules, on any file system that Arrow opens."""
+"""The files at a path, or matching a pattern by Hadoop's rules, on any file system that Arrow can open."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _MOST = 1000  # the most alternatives from braces that contain slashes
 
 
 def is_pattern(path: str) -> bool:
-    """Whether ``path`` is a pattern, which stands for all files that match it."""
+    """Whether ``path`` is a pattern: it has wildcards or other special characters, and names all matching files."""
     return not _MARKS.isdisjoint(path)
 
 
 def escaped(path: str) -> str:
-    """``path`` as a pattern that matches nothing but itself."""
+    """``path`` as a pattern that matches only ``path`` itself."""
     return "".join(f"\\{letter}" if letter in _MARKS else letter for letter in path)
 
 
 def alternatives(path: str) -> list[list[str]]:
-    """The parts of ``path`` between slashes, once for each choice from braces that contain slashes."""
+    """``path`` split at slashes, once for each way to expand the braces that contain slashes."""
     paths = list(itertools.islice(_without_slashes_in_braces(path), _MOST + 1))
     if len(paths) > _MOST:
         raise SpecError(
@@ -45,7 +45,7 @@ def alternatives(path: str) -> list[list[str]]:
 
 
 def fixed_parts(pattern: Sequence[str]) -> list[str]:
-    """The parts of ``pattern`` before the first that is not literal, without their backslashes."""
+    """The literal parts at the start of ``pattern``, before the first part with a wildcard, without backslashes."""
     texts: list[str] = []
     for part in pattern:
         text = re.sub(r"\\(.)", r"\1", part)
@@ -56,14 +56,14 @@ def fixed_parts(pattern: Sequence[str]) -> list[str]:
 
 
 def matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether a file, or a folder that contains it, matches ``pattern``. A wildcard does not match a slash."""
+    """Whether ``pattern`` matches the ``parts`` of a file's path, or its leading parts. No wildcard matches a slash."""
     return len(parts) >= len(pattern) and all(
         _compiled(wanted).fullmatch(part) is not None for part, wanted in zip(parts, pattern, strict=False)
     )
 
 
 def _without_slashes_in_braces(path: str) -> Iterator[str]:
-    """Expand ``path`` by each choice from its first braces that contain a slash, until no such braces are left."""
+    """Yield every expansion of those braces in ``path`` that contain a slash. All other braces stay."""
     depth, cuts, has_slash = 0, list[int](), False
     for mark in re.finditer(r"\\.|[{},/]", path, re.DOTALL):
         letter, place = mark[0], mark.start()
@@ -84,7 +84,7 @@ def _without_slashes_in_braces(path: str) -> Iterator[str]:
 
 @functools.lru_cache(maxsize=1024)
 def _compiled(part: str) -> re.Pattern[str]:
-    """One part of a path as a regular expression. Raises :class:`SpecError` where it cannot be one."""
+    """One part of a path pattern as a regular expression. Raises :class:`SpecError` if the part is not a pattern."""
     braces = 0
 
     def regex(mark: re.Match[str]) -> str:
@@ -120,7 +120,7 @@ SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names for what Arrow calls s3
 
 
 def file_system(path: str) -> tuple[fs.FileSystem, str]:
-    """The file system of ``path`` and the path inside it, which is not percent-encoded. Settings follow a ``?``."""
+    """The file system of ``path`` and the path inside, not percent-encoded. ``path`` may end in ``?`` and settings."""
     scheme, separator, rest = path.partition("://")
     if not separator or scheme.lower() == "file":
         return fs.LocalFileSystem(), os.path.normpath(
@@ -135,7 +135,7 @@ def file_system(path: str) -> tuple[fs.FileSystem, str]:
 
 
 def _patient(store: fs.FileSystem) -> fs.FileSystem:
-    """``store`` with our timeouts if it is S3, so that a request that stalls is ended and sent again."""
+    """``store``, with sparkrank's timeouts if it is S3, so that a stalled request is ended and sent again."""
     if not isinstance(store, fs.S3FileSystem):
         return store
     _, (options,) = store.__reduce__()
@@ -150,7 +150,7 @@ def without_password(path: str) -> str:
 
 
 def store_of(path: str, inside: str) -> str | None:
-    """The part of ``path`` before ``inside``, such as ``hdfs://host:8020`` or ``file:``; None if it ends otherwise."""
+    """What precedes ``inside`` in ``path`` (``hdfs://host:8020``); ``file:`` for a local path, and None if unknown."""
     scheme, separator, _ = path.partition("://")
     if not separator or scheme.lower() == "file":
         return "file:"
@@ -162,10 +162,10 @@ def store_of(path: str, inside: str) -> str | None:
 class Listing:
     """The visible ``files`` that a path stands for, ordered by name.
 
-    ``roots`` has, for each file, the file or folder that the path names. ``base`` is the path if it is a folder, in
-    which the names of folders give columns. ``tables`` are the lake tables that contain the path or some of the files.
-    ``lost`` are incomplete or missing files, with the reason: nothing should be read without them. ``shortly`` names
-    the same files by their folders, if these have no others.
+    For each file, ``roots`` has the file or folder that the path itself names. ``base`` is the path if it is a folder;
+    names of folders inside it give columns. ``tables`` are the lake tables that contain the path or some of the files.
+    ``lost`` are incomplete or missing files, each with the reason; nothing should be read without them. ``shortly``
+    names the same files more briefly, by their folder wherever the folder has no other files.
     """
 
     files: tuple[str, ...]
@@ -178,7 +178,7 @@ class Listing:
 
     @classmethod
     def at(cls, store: fs.FileSystem, path: str) -> Listing:
-        """The files at ``path``: a file, a folder or a pattern. There may be none. Errors are Arrow's."""
+        """List the files at ``path``: a file, a folder or a pattern. There may be no files. Errors are Arrow's."""
         patterns = alternatives(path)
         sizes: dict[str, int] = {}
         links: list[str] = []
@@ -204,7 +204,7 @@ class Listing:
 
     @classmethod
     def of(cls, sizes: Mapping[str, int], patterns: Sequence[Sequence[str]]) -> Listing:
-        """The files, given as sizes by name, that match one of ``patterns`` or lie in a folder that matches."""
+        """List the files of ``sizes`` (bytes by path) that match one of ``patterns`` or are in a matching folder."""
         start, whole = _start(patterns[0])
         named = start if len(patterns) == 1 and whole else None
         starts = [(pattern, len(fixed_parts(pattern))) for pattern in patterns]
@@ -234,20 +234,20 @@ class Listing:
         return cls(tuple(roots), tuple(roots.values()), base, tables, tuple(lost), tuple(dict.fromkeys(shortly)))
 
     def validate_complete(self) -> None:
-        """Raise :class:`InputError` where a file was lost, which is not the same as a day without rows."""
+        """Raise :class:`InputError` if a file is lost, so that a lost file is not taken for a day without rows."""
         for file, reason in self.lost:
             raise InputError(f"{file} is {reason}: write it anew, or give it another name or place")
 
 
 def visible_files(store: fs.FileSystem, folder: str, depth: int) -> list[str]:
-    """Files below ``folder``, if it exists, that are not hidden from Spark by a part of the path below ``depth``."""
+    """Files below ``folder``, if it exists, that Spark does not hide for a path part at index ``depth`` or beyond."""
     infos = store.get_file_info(fs.FileSelector(folder, recursive=True, allow_not_found=True))
     files = [info.path for info in infos if info.type == fs.FileType.File and not info.path.endswith(_FOLDER)]
     return sorted(file for file in files if not any(map(is_hidden, file.split("/")[depth:])))
 
 
 def _start(pattern: Sequence[str]) -> tuple[str, bool]:
-    """The path with which all matches of ``pattern`` begin, and whether that is the whole pattern."""
+    """The literal path with which all matches of ``pattern`` begin, and whether that path is the whole pattern."""
     fixed = fixed_parts(pattern)
     return "/".join(fixed) or "/", len(fixed) == len(pattern)
 
@@ -266,7 +266,7 @@ def _links(folders: Iterable[str]) -> list[str]:
 
 
 def _root_of(patterns: Sequence[tuple[Sequence[str], int]], file: str) -> str | None:
-    """The part of ``file`` that a pattern matches, or None if it is hidden. ``*/_v2/*`` shows a hidden folder."""
+    """The part of ``file`` that a pattern matches, or None if ``file`` is hidden. ``*/_v2/*`` shows a hidden folder."""
     parts = file.split("/")
     for pattern, fixed in patterns:
         if matches(parts, pattern) and not any(
@@ -278,7 +278,7 @@ def _root_of(patterns: Sequence[tuple[Sequence[str], int]], file: str) -> str | 
 
 
 def _seen_below(path: str, file: str) -> str | None:
-    """``path`` if ``file`` is the same or lies below it without being hidden there."""
+    """``path`` if ``file`` is ``path`` itself, or a file below ``path`` that is not hidden; otherwise None."""
     below = file.removeprefix(f"{path.rstrip('/')}/")
     if file == path or (below != file and not any(map(is_hidden, below.split("/")))):
         return path
@@ -286,12 +286,12 @@ def _seen_below(path: str, file: str) -> str | None:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether Spark skips a file or folder of this ``name``. A partition column may begin with an underscore."""
+    """Whether Spark skips files and folders with this ``name``. A partition column may begin with an underscore."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith(_COPIED)
 
 
 def folders_in(store: fs.FileSystem, folder: str) -> list[str]:
-    """The names of the folders directly in ``folder`` of ``store``, or none if it does not exist."""
+    """The names of the folders directly in ``folder`` of ``store``; an empty list if ``folder`` does not exist."""
     is_flat = store.type_name == "gcs"  # its folders are prefixes of names, found by listing all objects below
     infos = store.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=is_flat))
     if not is_flat:

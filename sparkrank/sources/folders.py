@@ -1,4 +1,4 @@
-"""Columns in the names of folders, ``key=value``, with types that are inferred from all their values."""
+"""Columns given by folder names (``key=value``). The type of each column is inferred from all of its values."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 def folder_columns(what: str, files: Sequence[str], base: str, partition_types: PartitionTypes) -> pa.Schema:
-    """The columns of the folders below ``base`` that contain ``files`` of ``what``.
+    """The columns given by the names of folders between ``base`` and ``files``, which are the files of ``what``.
 
     Numbers with a letter (``7d``, ``1e5``), integers beyond 64 bits, timestamps and columns without a value become
-    texts. Raises :class:`InputError` where two folders give the same value, as ``7`` and ``007`` do: their groups would
-    merge.
+    strings. Raises :class:`InputError` if two folder names give the same value, as ``7`` and ``007`` do, because their
+    groups would merge.
     """
     values: dict[str, set[str]] = {}
     for part in {part: None for file in files for part in _folders(file, base)}:
@@ -73,7 +73,7 @@ def _can_be(texts: AbstractSet[str], kind: pa.DataType) -> bool:
 
 
 def validate_even_folders(subject: str, files: Sequence[str], base: str) -> None:
-    """Raise :class:`InputError` where ``files`` (``subject`` in the message) are in folders of different columns."""
+    """Raise :class:`InputError` if folders of ``files`` give different columns. The message begins with ``subject``."""
     kinds: dict[tuple[str, ...], str] = {}
     for file in files:
         inside, folders = file[len(base) :].strip("/"), _folders(file, base)

@@ -1,4 +1,4 @@
-"""Integrity of files: checksums of pages, and detection of files that changed after the plan was made."""
+"""Integrity of files: page checksums, and detection of files that changed after the plan was made."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SECOND = 10**9
 
 
 def read_checked(rows: ds.Dataset, columns: list[str]) -> pa.Table:
-    """The ``columns`` of a caller's dataset, whose own Parquet settings are kept."""
+    """Read ``columns`` of a caller's dataset with page checksums. The dataset's own Parquet settings are kept."""
     if not (isinstance(rows, ds.FileSystemDataset) and isinstance(rows.format, ds.ParquetFileFormat)):
         return rows.to_table(columns)
     options = rows.format.default_fragment_scan_options  # a view of the dataset's options
@@ -33,7 +33,7 @@ def read_checked(rows: ds.Dataset, columns: list[str]) -> pa.Table:
 
 
 def stamp_of(info: fs.FileInfo, store: fs.FileSystem) -> Stamp:
-    """The stamp of a file of ``store``. Object stores report whole seconds in some answers and fractions in others."""
+    """The stamp of a file. Object stores report fractions of a second only sometimes, so these are cut off."""
     changed = info.mtime_ns or 0
     return info.size, changed if isinstance(store, fs.LocalFileSystem) else changed // _SECOND * _SECOND
 
@@ -45,7 +45,7 @@ def stamps_of(infos: Iterable[fs.FileInfo], store: fs.FileSystem) -> dict[str, S
 
 @contextmanager
 def unchanged(store: fs.FileSystem, path: str, stamp: Stamp | None) -> Iterator[None]:
-    """A context for reading a file. Raises :class:`InputError` if the file no longer has this ``stamp``."""
+    """Context manager for reading a file. Raises :class:`InputError` if the file no longer has this ``stamp``."""
     failure: Exception | None = None
     try:
         yield

@@ -1,4 +1,4 @@
-"""Types that must fit each other, because sides of an input are joined by columns that can have equal values."""
+"""Checks of column types: each must fit its role, and columns that join two sides must have comparable values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ K = TypeVar("K")  # a type in the terms of an engine
 
 
 def joined_columns(roles: Roles, beside: Roles) -> list[tuple[str, str, str]]:
-    """The columns by which lists are joined with another side, as (role, column of the lists, column ``beside``)."""
+    """The columns that join lists with another side: (role, column in the lists, column in the other side)."""
     if roles.true_items is not None:
         return [
             (of_model(model, ITEMS.name, column), column, roles.true_items) for model, column in roles.scores.items()
@@ -40,9 +40,9 @@ def check_joined(
     text_of: Callable[[K], str],
     sides: tuple[str, str] = ("lists", "truth"),
 ) -> None:
-    """Refuse ``sides`` whose group keys or items are of different kinds, because nothing would match.
+    """Refuse ``sides`` whose group keys or items have types that can never be equal, because nothing would match.
 
-    The columns of slices that they share must be integers on both sides, or a text on both.
+    Slice columns must be integers on both sides, or on neither.
     """
     joined = [(*columns, fit) for columns in joined_columns(roles, beside)]
     alike = lambda kind, other: is_integer(kind) == is_integer(other)  # noqa: E731 - a rule like the other
@@ -59,7 +59,7 @@ def check_joined(
 def check_arrow_joined(
     schema: pa.Schema, other: pa.Schema, roles: Roles, beside: Roles, sides: tuple[str, str] = ("lists", "truth")
 ) -> None:
-    """Refuse two sides as :func:`check_joined` does, by their schemas in Arrow."""
+    """Apply :func:`check_joined` to two sides, given their Arrow schemas."""
     check_joined(
         lambda column: schema.field(column).type,
         lambda column: other.field(column).type,
@@ -77,7 +77,7 @@ HEADER_REMEDY = "; options: {header: true} takes names from the first line"
 
 
 def validate_column(role: str, column: str, names: Sequence[str], what: str) -> None:
-    """Raise :class:`InputError` where ``names``, those of ``what``, lack ``column`` or have it in several cases."""
+    """Raise :class:`InputError` if ``column`` is not in ``names``, or if another name differs from it only in case."""
     if column not in names:
         near = did_you_mean(column, names)
         lacks = f'the {role} column "{shorten(column)}" is not in the {what}{near} ({itemize(names)})'
@@ -98,7 +98,7 @@ def check_roles(
     text_of: Callable[[K], str],
     what: str,
 ) -> None:
-    """Refuse columns of roles that ``names``, those of ``what``, lack, or whose type does not fit by ``fits``."""
+    """Refuse roles whose column is not in ``names``, the columns of ``what``, or has a type that fails ``fits``."""
     for role, title, column in roles.played():
         validate_column(title, column, names, what)
         kind = kind_of(column)
@@ -109,7 +109,7 @@ def check_roles(
 
 
 def _fit(kind: pa.DataType, other: pa.DataType) -> bool:
-    """Whether values of the two types can be equal, or one of the types has no values."""
+    """Whether values of the two types can be equal. The null type fits any other."""
     if is_array(kind) and is_array(other):
         return _fit(kind.value_type, other.value_type)
     return pa.types.is_null(kind) or pa.types.is_null(other) or _family(kind) == _family(other)

@@ -1,6 +1,7 @@
-"""Detection of Delta, Hudi and Iceberg tables among files. Only their logs say which files still count.
+"""Detection of Delta, Hudi and Iceberg tables among files. Only a table's log says which of its files still count.
 
-A folder ``metadata`` alone does not make an Iceberg table. It needs files named by Iceberg's rule, or ``data`` beside.
+A folder ``metadata`` alone does not make an Iceberg table. It must have a file named by Iceberg's rule; if there is a
+folder ``data`` beside it, a similar name is enough.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _MARK = re.compile(rf"/(?:{'|'.join(map(re.escape, _MARKS))})(?=/|\.parquet$|$)|
 
 @dataclass(frozen=True)
 class LakeTable:
-    """The folder of a table in some lake ``format``, and the ``mark`` in it that identifies the format."""
+    """A lake table: its ``folder``, its ``format``, and the ``mark`` (a path in it) that identifies the format."""
 
     folder: str
     format: str
@@ -33,7 +34,7 @@ class LakeTable:
 
 
 def tables_among(files: Collection[str]) -> list[LakeTable]:
-    """The tables whose marks are among the paths ``files``, which must include hidden files."""
+    """The tables whose marks are among ``files``, a list of paths that must include hidden files."""
     tables: dict[str, LakeTable] = {}
     metadata: dict[str, set[str]] = {}
     for file in files:
@@ -52,7 +53,7 @@ def tables_among(files: Collection[str]) -> list[LakeTable]:
 
 
 def tables_above(store: fs.FileSystem, path: str) -> list[LakeTable]:
-    """The table in the nearest folder above ``path``, or none. It ends at a folder that may not be listed."""
+    """The table in the nearest folder above ``path``, if any. The search ends at a folder that may not be listed."""
     local = isinstance(store, fs.LocalFileSystem)
     for place in dict.fromkeys([path, os.path.realpath(path)] if local else [path]):
         for folder in ways_of(place.rpartition("/")[0]):
@@ -67,7 +68,7 @@ def tables_above(store: fs.FileSystem, path: str) -> list[LakeTable]:
 
 
 def ways_of(path: str) -> Iterator[str]:
-    """``path`` and the folders that contain it."""
+    """Yield ``path``, and then each folder that contains ``path``, from the nearest up."""
     while path:
         yield path
         path = path.rpartition("/")[0]

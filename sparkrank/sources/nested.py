@@ -1,4 +1,4 @@
-"""Values inside a column of Arrow, and the leaves of a Parquet file that must be read for them."""
+"""Values inside an Arrow column, and the leaf columns of a Parquet file that must be read to get them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ DENSE = 1  # the type code of vectors that store all their values
 
 
 def shape_of(kind: pa.DataType) -> Shape:
-    """The shape of ``kind``, in the terms of :mod:`~sparkrank.inputs.field_paths`."""
+    """The Arrow type ``kind`` as a :class:`~sparkrank.inputs.field_paths.Shape`."""
     text, plain = str(kind), plain_type(kind)
     if pa.types.is_list(plain) or pa.types.is_large_list(plain):
         return Shape(text, element=shape_of(plain.value_type))
@@ -62,7 +62,7 @@ def taken(column: pa.ChunkedArray, steps: Sequence[PathStep]) -> pa.ChunkedArray
 
 
 def columns_at(table: pa.Table, at: Mapping[str, Place]) -> pa.Table:
-    """The values at these places (``at``) of ``table``, in plain types."""
+    """A table of the values of ``table`` at each place in ``at``, in plain types."""
     columns = {
         name: taken(table[place.column], place.steps) if place.steps else table[name] for name, place in at.items()
     }
@@ -103,7 +103,7 @@ def _valid(values: pa.Array) -> Flags:
 
 
 def _vector_element(vectors: pa.Array, step: VectorElement) -> pa.Array:
-    """The element of each vector: 0 where a sparse vector does not list it, and NaN beyond the vector's end."""
+    """The requested element of each vector: 0 if a sparse vector omits it, NaN if it is beyond the vector's end."""
     kinds, sizes = (_whole(pc.struct_field(vectors, name)) for name in VECTOR_FIELDS[:2])
     (named, places), (ends, values) = (list_parts(pc.struct_field(vectors, name)) for name in VECTOR_FIELDS[2:])
     numbers = _floats(values)
@@ -132,7 +132,7 @@ def _floats(values: pa.Array) -> NDArray[np.float64]:
 
 
 def _by_rating(ends: Ints, structs: pa.Array, step: Recommended) -> pa.Array:
-    """The items of arrays by descending rating, those without one last; a rating that is NaN is refused."""
+    """The items of each array by descending rating, with unrated items last. A NaN rating is refused."""
     items = pc.struct_field(structs, step.item)
     stored = pc.struct_field(structs, step.rating).cast(pa.float64(), safe=False)
     if pc.any(pc.is_nan(stored)).as_py():
@@ -150,7 +150,7 @@ def _by_rating(ends: Ints, structs: pa.Array, step: Recommended) -> pa.Array:
 def leaf_batches(
     fragment: ds.ParquetFileFragment, schema: pa.Schema, columns: Mapping[str, Place], where: Condition
 ) -> Iterator[pa.RecordBatch]:
-    """The ``columns``, each from its place, of the rows of ``fragment`` for which ``where`` is true."""
+    """Read ``columns``, each from its place, for the rows of ``fragment`` where ``where`` is true."""
     of_folders = ds.get_partition_keys(fragment.partition_expression)
     columns_of_file = pa.struct(fragment.physical_schema)
     read = {**{name: Place(name, ()) for name in where.columns}, **columns}
@@ -173,7 +173,7 @@ def leaf_batches(
 def _column(
     batch: pa.RecordBatch, place: Place, of_folders: Mapping[str, object], schema: pa.Schema
 ) -> pa.ChunkedArray:
-    """The value at ``place`` in the rows of a file's ``batch``, in the type that ``schema`` has for all files."""
+    """The values at ``place`` in a ``batch`` of one file, cast to the type that ``schema`` has for all files."""
     kind = schema.field(place.column).type
     if place.column in of_folders:
         stored = pa.repeat(pa.scalar(of_folders[place.column]).cast(kind), batch.num_rows)
@@ -188,7 +188,7 @@ def _column(
 
 
 def lacks(physical: pa.Schema, place: Place) -> bool:
-    """Whether a file with the columns ``physical`` has nothing at ``place``."""
+    """Whether a file with the schema ``physical`` has no values at ``place``."""
     try:
         taken_type(physical.field(place.column).type, place.steps)
     except (KeyError, pa.ArrowException):
@@ -197,7 +197,7 @@ def lacks(physical: pa.Schema, place: Place) -> bool:
 
 
 def _leaves(kind: pa.DataType, steps: Sequence[PathStep], first: int) -> list[int]:
-    """The leaves of ``kind`` that ``steps`` need; its leaves are numbered from ``first``."""
+    """The numbers of the leaves in ``kind`` that ``steps`` need. The first leaf in ``kind`` is number ``first``."""
     if isinstance(kind, pa.BaseExtensionType):
         return _leaves(kind.storage_type, steps, first)
     if is_list(kind) and steps:
@@ -216,7 +216,7 @@ def _leaves(kind: pa.DataType, steps: Sequence[PathStep], first: int) -> list[in
 
 
 def _count(kind: pa.DataType) -> int:
-    """The number of leaves of ``kind``."""
+    """The number of leaves in ``kind``."""
     if isinstance(kind, pa.BaseExtensionType):
         return _count(kind.storage_type)
     if pa.types.is_struct(kind):

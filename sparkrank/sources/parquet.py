@@ -1,4 +1,4 @@
-"""Parquet files, read by Arrow. Splits are planned from the footers, as fragments: some row groups of a file."""
+"""Parquet files, read by Arrow. Splits are planned from footers, and consist of fragments (row groups of a file)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SPLIT_ROWS = 2_000_000
 
 @dataclass(frozen=True)
 class ParquetSplit:
-    """The fragments that one task reads, their number of rows before any filter, and the stamps of their files."""
+    """The fragments that one task reads, their row count before any filter, and the stamps of their files."""
 
     fragments: tuple[ds.ParquetFileFragment, ...]
     rows: int
@@ -46,11 +46,11 @@ class ParquetSplit:
 
 @dataclass(frozen=True)
 class ParquetInput:
-    """Parquet files under one path, with one schema for all of them, as a source of the protocol.
+    """Parquet files under one path, with one schema for all of them, as a :class:`~sparkrank.sources.protocol.Source`.
 
     Integers and floats of several widths take the widest type. ``folders`` are columns from folder names, which replace
-    columns of the same name in the files. ``lacking`` has the columns that not all files have, each with a file with
-    rows that lacks it, or an empty text.
+    columns of the same name in the files. ``lacking`` has a key for each column that only some files have. The value is
+    a file with rows that lacks the column, or an empty string if there is none.
     """
 
     pushes_conditions: ClassVar[bool] = True
@@ -69,18 +69,18 @@ class ParquetInput:
 
     @classmethod
     def at(cls, path: str, what: str = "input", partition_types: PartitionTypes = "inferred") -> ParquetInput:
-        """The files at ``path``: a file, a folder or a pattern, also on another file system (``s3://``, ``gs://``)."""
+        """Open the files at ``path``: a file, a folder or a pattern, local or remote (``s3://``, ``gs://``)."""
         return cls.of(StoredFiles.at(path, what), partition_types)
 
     @classmethod
     def of(cls, stored: StoredFiles, partition_types: PartitionTypes = "inferred") -> ParquetInput:
-        """The files of ``stored``, by their footers. Raises as :meth:`at` does."""
+        """Open the files in ``stored`` by reading their footers. Raises the same errors as :meth:`at`."""
         folders = stored.folder_columns(partition_types)
         return cls.of_fragments(stored.fragments("parquet", folders), folders, stored)
 
     @classmethod
     def of_fragments(cls, files: Sequence[ds.FileFragment], folders: pa.Schema, stored: StoredFiles) -> ParquetInput:
-        """The given ``files``. The columns ``folders`` have one value per file, in its partition expression."""
+        """Open the given ``files``. A file's partition expression holds its value for each column in ``folders``."""
         fragments = tuple(files)
         try:
             with ThreadPoolExecutor(READING_THREADS) as pool:
@@ -115,7 +115,7 @@ class ParquetInput:
         validate_columns(self.lacking, self.schema.names, roles, what, where)
 
     def _lacking_inside(self, place: Place) -> str | None:
-        """A file with rows that has the column of ``place`` but nothing at that place."""
+        """A file with rows that has nothing at ``place``, or None if there is no such file."""
         if place.column in self.folders.names:
             return None
         with_rows = (fragment for fragment in self.fragments if fragment.metadata.num_rows)
@@ -157,7 +157,7 @@ def read_split(
     where: Condition | None,
     batch_rows: int = SPLIT_ROWS,
 ) -> Iterator[pa.Table]:
-    """The columns at ``places`` of a split's rows that ``where`` holds for, as tables of about ``batch_rows`` rows."""
+    """Read the columns at ``places`` for the rows where ``where`` is true, in tables of about ``batch_rows`` rows."""
     parts = zip(split.fragments, split.stamps, strict=True)
     batches = (_checked(fragment, schema, places, where, stamp) for fragment, stamp in parts)
     yield from gathered(itertools.chain.from_iterable(batches), batch_rows)

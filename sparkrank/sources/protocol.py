@@ -1,4 +1,4 @@
-"""The protocol of a source, by which lanes read rows of any format.
+"""The protocol of a source, through which lanes (ways of running an evaluation) read rows of any format.
 
 To add a format, write a class that follows :class:`Source`, and add a line to
 :data:`sparkrank.sources.formats.SOURCES`.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Split(NamedTuple):
-    """Rows that one task reads, in tables of bounded size. ``first`` is the index of their first row in the source."""
+    """Rows that one task reads, in tables of bounded size. ``first`` is the index of the first row in the source."""
 
     first: int
     read: Callable[[], Iterator[pa.Table]]
@@ -31,10 +31,10 @@ class Source(Protocol):
     Attributes
     ----------
     pushes_conditions : bool
-        Whether it uses a condition to skip rows before reading them.
+        Whether the source uses a condition to skip rows before reading them.
     leaves_to_spark : bool
-        Whether Spark reads the same rows of this format. Then whatever Arrow cannot evaluate or represent (a condition
-        in SQL, a type) is left to Spark; otherwise it is refused.
+        Whether Spark reads the same rows from this format. If so, anything that Arrow cannot evaluate or represent (an
+        SQL condition, a type) is left to Spark. If not, it is refused.
     """
 
     pushes_conditions: ClassVar[bool]
@@ -44,36 +44,36 @@ class Source(Protocol):
     def open(cls, side: SideRows, roles: Roles) -> Source:
         """Open the rows of ``side``, reading nothing but footers or the beginnings of files.
 
-        Raises :class:`sparkrank.base.errors.InputError` where nothing is there or files do not fit together,
-        :class:`sparkrank.base.errors.StoreError` where the store fails, and :class:`sparkrank.base.errors.SpecError`
-        for an option that the reader does not know.
+        Raises :class:`sparkrank.base.errors.InputError` if there are no files or the files do not fit together,
+        :class:`sparkrank.base.errors.StoreError` if the store fails, and :class:`sparkrank.base.errors.SpecError` for
+        an option that the reader does not know.
         """
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns, including those of folder names."""
+        """The columns, including those from folder names."""
 
     @property
     def warnings(self) -> list[str]:
         """Warnings about anything that makes reading slow."""
 
     def check(self, roles: Roles, where: str | None) -> None:
-        """Raise :class:`sparkrank.base.errors.InputError` where a file lacks a column of ``roles`` or of ``where``.
+        """Raise :class:`sparkrank.base.errors.InputError` if a file lacks a column that ``roles`` or ``where`` use.
 
-        The types of ``roles`` have been checked before.
+        The types of role columns have been checked before.
         """
 
     def rows(self, columns: Sequence[str], arrays: Mapping[str, Place]) -> int:
         """The number of bucket rows before any condition: one per row, or one per element of ``arrays``.
 
-        A row with long texts in ``columns`` counts as several. The number of buckets is chosen from this.
+        A row with long strings in ``columns`` counts as several. The number of buckets is chosen from this count.
         """
 
     def splits(
         self, places: Mapping[str, Place], split_rows: int, where: Condition | None, arrays: Mapping[str, Place]
     ) -> list[Split]:
-        """Splits of the rows for which ``where`` is true, of about ``split_rows`` bucket rows each, the largest first.
+        """Splits of the rows for which ``where`` is true, of about ``split_rows`` bucket rows each, largest first.
 
-        They read the columns at ``places``, in plain types, under the names used there. ``arrays`` are those of them
-        whose elements are bucket rows.
+        Splits read the columns at ``places``, in plain types, under the names in ``places``. Elements of the columns in
+        ``arrays`` are bucket rows.
         """

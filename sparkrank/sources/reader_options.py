@@ -1,7 +1,7 @@
-"""Options of Spark's readers by which rows or values are lost, or read as others, without being counted.
+"""Options that make Spark's readers lose or change rows or values without counting them.
 
-:data:`LOSING` lists them all. A document may set such an option to its strict value alone. Where Spark's default or a
-session may say otherwise, Spark's readers are given the strict value.
+:data:`LOSING` lists all such options. A spec may set one of them only to its strict value. Where Spark's default or a
+session may differ, sparkrank passes the strict value to Spark's readers.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from sparkrank.sources.text_schema import TEXT_FORMATS
 
 
 class LosingOption(NamedTuple):
-    """An option of some ``formats``, or of all, with the ``loss`` under any value but the ``strict`` one.
+    """An option of some ``formats``, or of all if empty. Any value but ``strict`` causes the ``loss``.
 
-    If ``strict`` is empty, the option may not be set. ``is_sent``: readers are given the strict value.
+    If ``strict`` is empty, the option may not be set. If ``is_sent``, sparkrank passes the strict value to the reader.
     """
 
     name: str
@@ -46,7 +46,7 @@ LOSING = (
 
 
 def validate_options(options: Mapping[str, str], kind: str) -> None:
-    """Raise ``ValueError`` for an option by which Spark's reader of ``kind`` would lose something."""
+    """Raise ``ValueError`` for an option with which Spark's reader for the format ``kind`` would lose something."""
     for name, value in options.items():
         for losing in _of_kind(kind):
             if name.lower() == losing.name.lower() and value.lower() != losing.strict.lower():
@@ -55,10 +55,10 @@ def validate_options(options: Mapping[str, str], kind: str) -> None:
 
 
 def strict_options(kind: str) -> dict[str, str]:
-    """The options that Spark's reader of ``kind`` is given, whatever its session says."""
+    """The options that sparkrank passes to Spark's reader for the format ``kind``, whatever the session says."""
     return {losing.name: losing.strict for losing in _of_kind(kind) if losing.is_sent}
 
 
 def _of_kind(kind: str) -> list[LosingOption]:
-    """The options of ``kind``, which may be the name of a class, such as com.databricks.spark.csv."""
+    """The options for the format ``kind``, which may be a class name, such as com.databricks.spark.csv."""
     return [losing for losing in LOSING if not losing.formats or any(name in kind.lower() for name in losing.formats)]

@@ -1,4 +1,4 @@
-"""The rows of a source for which a condition is true, with the columns that roles name, and both sides of an input."""
+"""The rows of a source that satisfy a condition, with the columns that roles name, for every side of an input."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ SideSplit: TypeAlias = tuple[int, Split]  # the number of a side, and a split of
 
 @dataclass(frozen=True)
 class Selection:
-    """The rows of ``source`` for which ``where`` is true. ``nested`` columns are inside columns of the source.
+    """The rows of ``source`` for which ``where`` is true. ``nested`` has the places of columns inside other columns.
 
-    ``what`` is how messages name the side.
+    ``what`` is the name of the side (input or truth) in messages.
     """
 
     source: Source
@@ -43,15 +43,15 @@ class Selection:
 
     @classmethod
     def of(cls, source: Source, roles: Roles, what: str, where: Condition | None = None) -> Selection:
-        """A selection of the side ``what``, with the places of ``roles`` columns that are inside other columns."""
+        """A selection from ``source``, the side ``what``, that finds columns of ``roles`` inside other columns."""
         shapes = {column.name: shape_of(column.type) for column in source.schema}
         return cls(source, where, places(roles, shapes, what), what)
 
     @classmethod
     def open(cls, side: SideRows, roles: Roles, plan: Plan, opened: dict[str, Source]) -> Selection:
-        """The rows of ``side``, read without Spark. The source is kept in ``opened`` for later lanes.
+        """Open the rows of ``side`` without Spark. The source is kept in ``opened`` for lanes that are tried later.
 
-        Raises :class:`FrameLaneNeededError` where only Spark can read them, and whatever :meth:`Source.open` raises.
+        Raises :class:`FrameLaneNeededError` if only Spark can read the rows, and the errors of :meth:`Source.open`.
         """
         what, where = side.what, side.where
         kind = source_kind(side)
@@ -68,7 +68,7 @@ class Selection:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns, including those inside other columns under the names that roles use."""
+        """The columns. Those inside other columns have the names that roles use."""
         stored = schema = self.source.schema
         for name, place in self.nested.items():
             column = pa.field(name, taken_type(stored.field(place.column).type, place.steps))
@@ -76,24 +76,24 @@ class Selection:
         return schema
 
     def bucket_rows(self, columns: Sequence[str], arrays: Sequence[str] = ()) -> int:
-        """The number of bucket rows, as :meth:`Source.rows` counts them."""
+        """The number of bucket rows, counted as in :meth:`Source.rows`."""
         stored = dict.fromkeys(place.column for place in self._at(columns).values())
         return self.source.rows(list(stored), self._at(arrays))
 
     def splits(
         self, columns: Sequence[str], split_rows: int, arrays: Sequence[str] = (), few: str | None = None
     ) -> list[Split]:
-        """Splits of ``columns`` that each make about ``split_rows`` bucket rows. Of texts in ``few`` few differ."""
+        """Splits of ``columns``, each making about ``split_rows`` bucket rows. ``few`` has few distinct strings."""
         places = {name: replace(place, few=name == few) for name, place in self._at(columns).items()}
         return self.source.splits(places, split_rows, self.where, self._at(arrays))
 
     def read(self, columns: Sequence[str]) -> pa.Table:
-        """All rows with ``columns``, for callers that hold them in memory anyway."""
+        """All rows of ``columns`` as one table, for callers that hold all rows in memory anyway."""
         tables = [table for split in self.splits(columns, max(1, self.source.rows((), {}))) for table in split.read()]
         return pa.concat_tables(tables) if tables else pa.schema(map(self.schema.field, columns)).empty_table()
 
     def narrowed(self, holds: Callable[[pa.Schema], Sequence[pa.compute.Expression]]) -> Selection:
-        """A selection that may skip rows for which the expressions that ``holds`` makes from a schema are false."""
+        """A selection that may skip rows for which some expression, made from a schema by ``holds``, is false."""
         if not self.source.pushes_conditions:
             return self
         stored = [column for column in self.source.schema if column.name not in self.nested]
@@ -108,7 +108,7 @@ class Selection:
 
 
 def _condition(where: str | None, source: Source, what: str) -> Condition | None:
-    """``where`` as Arrow can evaluate it. If only Spark can, raises an error that says so."""
+    """``where`` in a form that Arrow can evaluate. Raises an error if only Spark can evaluate ``where``."""
     try:
         return None if where is None else pushed_down(where, source.schema)
     except UntranslatableError as error:
@@ -119,7 +119,7 @@ def _condition(where: str | None, source: Source, what: str) -> Condition | None
 
 
 def _validate_types(schema: pa.Schema, roles: Roles) -> None:
-    """Raise :class:`FrameLaneNeededError` for a type that Spark and Arrow read as different keys, items or slices."""
+    """Raise :class:`FrameLaneNeededError` for a column type whose values Spark and Arrow read differently."""
     for role, column in roles.columns():
         if not _is_of_every_lane(kind := schema.field(column).type):
             problem = f"the {role} column {shorten(column)} is of type {shorten(kind)}"
@@ -136,7 +136,7 @@ def _is_of_every_lane(kind: pa.DataType) -> bool:
 
 @dataclass(frozen=True)
 class Sides:
-    """An impression log or lists, of all models or a side for each, and their truth, with the roles of each side."""
+    """All sides of an input, with their roles: an impression log, or lists (together or per model) and their truth."""
 
     pairs: Sequence[tuple[Selection, Roles]]
     roles: Roles
@@ -145,12 +145,12 @@ class Sides:
     def open(
         cls, sides: Sequence[tuple[SideRows, Roles]], roles: Roles, plan: Plan, opened: dict[str, Source]
     ) -> Sides:
-        """Open one side or both, each as :meth:`Selection.open` does."""
+        """Open every side with :meth:`Selection.open`."""
         return cls([(Selection.open(side, of_side, plan, opened), of_side) for side, of_side in sides], roles)
 
     @property
     def rows(self) -> int:
-        """The bucket rows of all sides before any condition. One with long texts counts as several."""
+        """The number of bucket rows in all sides before any condition. A row with long strings counts as several."""
         return sum(
             selection.bucket_rows(list(dict.fromkeys(column for _, column in roles.columns())), roles.arrays)
             for selection, roles in self.pairs
@@ -162,7 +162,7 @@ class Sides:
         return [sentence for selection, _ in self.pairs for sentence in selection.source.warnings]
 
     def check(self, plan: Plan) -> None:
-        """Raise :class:`sparkrank.base.errors.InputError` for a column that is missing or cannot play its role."""
+        """Raise :class:`sparkrank.base.errors.InputError` for a column that is missing or does not fit its role."""
         for selection, roles in self.pairs:
             check_arrow_schema(selection.schema, roles, plan, selection.what)
         (first, of_first), *others = self.pairs
@@ -171,7 +171,7 @@ class Sides:
             check_arrow_joined(first.schema, selection.schema, of_first, roles, (name, selection.what))
 
     def schema(self, plan: Plan) -> pa.Schema:
-        """The schema of the rows of a bucket."""
+        """The schema of bucket rows."""
         return bucket_schema([(selection.schema, roles) for selection, roles in self.pairs], plan)
 
     def splits(self, plan: Plan, split_rows: int) -> list[SideSplit]:
@@ -185,11 +185,11 @@ class Sides:
         ]
 
     def reader(self, plan: Plan) -> Callable[[SideSplit], Iterator[pa.Table]]:
-        """A function that reads a split of :meth:`splits` as rows with bucket columns. It is sent to all tasks."""
+        """A function, sent to all tasks, that reads a split from :meth:`splits` as rows with bucket columns."""
         return functools.partial(_bucket_rows, [roles for _, roles in self.pairs], plan, self.schema(plan))
 
     def narrowed(self, holds: Callable[[Roles, pa.Schema], Sequence[pa.compute.Expression]]) -> Sides:
-        """All sides, each narrowed as by :meth:`Selection.narrowed`."""
+        """All sides, each narrowed with :meth:`Selection.narrowed`."""
         narrowed = [(part.narrowed(functools.partial(holds, roles)), roles) for part, roles in self.pairs]
         return replace(self, pairs=narrowed)
 

@@ -14,11 +14,11 @@ from sparkrank.sources.text_schema import TEXT_FORMATS, DdlField
 
 @dataclass(frozen=True)
 class SideRows:
-    """The rows of one side, which messages call ``what`` (input or truth), and how to read them.
+    """The rows of one side and how to read them. ``what`` is the name of the side in messages: input or truth.
 
-    They are ``given`` by the caller, or files at ``path``, or a ``table`` of Spark's catalog. ``paths`` are the paths
-    that the pattern ``path`` stands for, one per day. ``name`` is the place as the user wrote it. ``fields`` are the
-    columns of a schema, and ``where`` is SQL that filters the rows.
+    The rows are ``given`` by the caller, or in files at ``path``, or in a ``table`` of Spark's catalog. ``paths`` are
+    the paths that the pattern ``path`` stands for, one per day. ``name`` is the location as the user wrote it.
+    ``fields`` are the columns of a schema. ``where`` is SQL that filters the rows.
     """
 
     what: str
@@ -35,7 +35,7 @@ class SideRows:
 
     @classmethod
     def of(cls, what: str, rows: Any, partition_types: PartitionTypes = "inferred") -> SideRows:
-        """The rows that a caller handed over, or Parquet files at a path."""
+        """The ``rows`` that a caller handed over, or the Parquet files there if ``rows`` is a path."""
         if not is_path(rows):
             return cls(what, rows)
         path = os.fspath(rows)
@@ -53,5 +53,5 @@ class SideRows:
 
     @property
     def is_text(self) -> bool:
-        """Whether the rows are in files that store numbers as texts."""
+        """Whether the rows are in text files, where numbers are written out in characters."""
         return self.path is not None and self.format in TEXT_FORMATS

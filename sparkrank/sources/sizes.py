@@ -1,4 +1,4 @@
-"""The bytes of rows with long texts, which limit what is in memory at once, as the number of rows does."""
+"""Sizes in bytes of rows with long strings, which limit what is held in memory, as the number of rows does."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def may_be_wide(kind: pa.DataType) -> bool:
 def in_parts(
     rows: pa.Table, size: Callable[[pa.Table], int] | None = None, most: int = MOST_BYTES
 ) -> Iterator[pa.Table]:
-    """``rows`` in parts that have at most ``most`` bytes by ``size``, or are a single row."""
+    """``rows`` in parts of at most ``most`` bytes each, as measured by ``size``. A single row may have more."""
     size = plain_bytes if size is None else size
     if rows.num_rows < 2 or not any(map(may_be_wide, rows.schema.types)) or (total := size(rows)) <= most:
         yield rows
@@ -51,7 +51,7 @@ def in_parts(
 
 
 def plain_bytes(rows: pa.Table) -> int:
-    """The bytes of ``rows`` without dictionaries."""
+    """The size of ``rows`` in bytes, with dictionary-encoded strings written out."""
     return sum(map(_bytes_of, rows.columns))
 
 
@@ -70,7 +70,7 @@ def _sum(numbers: pa.ChunkedArray) -> int:
 
 
 def bytes_of_elements(arrays: Sequence[str], texts: Sequence[str]) -> Callable[[pa.Table], int]:
-    """A function for the bytes of rows once each element of ``arrays`` has a row with the ``texts`` of its group."""
+    """A function for the size of rows once each element of ``arrays`` has a row that repeats its group's ``texts``."""
 
     def size(rows: pa.Table) -> int:
         lengths = [pc.list_value_length(rows[name]) for name in arrays if is_list(rows[name].type)]
@@ -87,7 +87,7 @@ def _is_view(kind: pa.DataType) -> bool:
 
 
 def _lengths(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The bytes of each text of ``column``. A null has none, or a null length."""
+    """The length in bytes of each string in ``column``. A null has length 0 or null."""
     return pa.chunked_array([_lengths_of(chunk) for chunk in column.chunks], pa.int64())
 
 
@@ -102,7 +102,7 @@ def _lengths_of(texts: pa.Array) -> pa.Array:
 
 
 def batch_rows(fragment: ds.ParquetFileFragment, leaves: Sequence[int]) -> int:
-    """The number of rows to read at once from some leaves of a file, estimated by its footer and a few rows."""
+    """The number of rows of some leaves of a file to read at once, estimated from the footer and a few rows."""
     stored = fragment.metadata.schema
     wide = [stored.column(leaf) for leaf in leaves]
     wide = [leaf for leaf in wide if leaf.physical_type.endswith("BYTE_ARRAY") or leaf.max_repetition_level]
@@ -122,7 +122,7 @@ def batch_rows(fragment: ds.ParquetFileFragment, leaves: Sequence[int]) -> int:
 
 
 def leaves_of(fragment: ds.ParquetFileFragment, columns: Sequence[str]) -> list[int]:
-    """The numbers of the leaves of ``columns``."""
+    """The numbers of the Parquet leaves that belong to ``columns``."""
     stored = fragment.metadata.schema
     paths = [stored.column(leaf).path for leaf in range(len(stored))]
     return [
@@ -131,7 +131,7 @@ def leaves_of(fragment: ds.ParquetFileFragment, columns: Sequence[str]) -> list[
 
 
 def rows_of_elements(part: ds.ParquetFileFragment, arrays: Sequence[str]) -> int:
-    """The bucket rows that ``part`` of a file makes: its rows, or one per element of its ``arrays``."""
+    """The number of bucket rows that ``part`` of a file makes: one per row, or one per element of ``arrays``."""
     elements = 0
     for leaves in (leaves_of(part, [name]) for name in arrays):
         for group in (part.metadata.row_group(group.id) for group in part.row_groups):
@@ -140,17 +140,17 @@ def rows_of_elements(part: ds.ParquetFileFragment, arrays: Sequence[str]) -> int
 
 
 def elements_in(rows: pa.Table | pa.RecordBatch, arrays: Sequence[str]) -> int:
-    """The bucket rows that ``rows`` in memory make: one each, or one per element of ``arrays``."""
+    """The number of bucket rows that ``rows`` in memory make: one per row, or one per element of ``arrays``."""
     return max(int(rows.num_rows), sum(_sum(pc.list_value_length(rows[name])) for name in arrays))
 
 
 def as_rows(count: int, size: int) -> int:
-    """The number of rows for which ``count`` rows of ``size`` bytes count when buckets are chosen."""
+    """The row count from which buckets are chosen, for ``count`` rows that have ``size`` bytes together."""
     return max(count, size // BYTES_OF_A_ROW)
 
 
 def stored_bytes(fragments: Sequence[ds.ParquetFileFragment], columns: Sequence[str]) -> int:
-    """The uncompressed bytes of the texts and arrays of ``columns`` in the files."""
+    """The uncompressed size in bytes of the strings and arrays that the files have in ``columns``."""
     total = 0
     for fragment in fragments:
         stored = fragment.physical_schema
@@ -163,7 +163,7 @@ def stored_bytes(fragments: Sequence[ds.ParquetFileFragment], columns: Sequence[
 
 @contextmanager
 def long_text_errors() -> Iterator[None]:
-    """Raise Arrow's error about too many bytes of text for one array as an :class:`InputError`."""
+    """Context manager: Arrow's error for too many bytes of strings in one array becomes an :class:`InputError`."""
     try:
         yield
     except pa.ArrowException as error:

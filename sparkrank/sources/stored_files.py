@@ -21,7 +21,7 @@ _TEXTS = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"", re.DOTALL
 
 @dataclass(frozen=True)
 class StoredFiles:
-    """The files at ``path`` of a ``store``. ``prefix`` is what Spark needs before a path inside it; None if unknown."""
+    """The files at ``path`` in a ``store``. Spark needs ``prefix`` before a path inside that store; None if unknown."""
 
     path: str
     what: str
@@ -33,8 +33,8 @@ class StoredFiles:
     def at(cls, path: str, what: str = "input", kind: str = "parquet") -> StoredFiles:
         """The files at ``path``: a file, a folder, or a pattern with wildcards.
 
-        Raises :class:`InputError` where there are none, or where they are incomplete, belong to a lake table or do not
-        fit together, and :class:`StoreError` where the store fails.
+        Raises :class:`InputError` if there are no files, or if files are incomplete, belong to a lake table or do not
+        fit together, and :class:`StoreError` if the store fails.
         """
         place = without_password(path)
         try:
@@ -51,7 +51,7 @@ class StoredFiles:
 
     @classmethod
     def found(cls, path: str, what: str = "input") -> StoredFiles:
-        """The files at ``path``, of which only those of a lake table are refused. Errors are Arrow's."""
+        """The files at ``path``, refused only if they belong to a lake table. Other errors are Arrow's."""
         store, inside = file_system(path)
         stored = cls(path, what, store, store_of(path, inside), Listing.at(store, inside))
         for table in stored.listing.tables:
@@ -63,7 +63,7 @@ class StoredFiles:
         return f"the {self.what} {without_password(self.path)}"
 
     def validate_files(self) -> None:
-        """Raise :class:`InputError` where a file is lost, or where some files are in folders unlike those of others."""
+        """Raise :class:`InputError` if a file is lost, or if files are in folders that give different columns."""
         self.listing.validate_complete()
         files: dict[str, list[str]] = {}
         for file, root in zip(self.listing.files, self.listing.roots, strict=True):
@@ -73,7 +73,7 @@ class StoredFiles:
             validate_even_folders(self._subject, below, root)
 
     def raise_lake_table(self, table: LakeTable) -> None:
-        """Raise :class:`InputError` that the files belong to the lake ``table``."""
+        """Raise the :class:`InputError` for files that belong to the lake ``table``."""
         folder = without_password(f"{(self.prefix or '').removeprefix('file:')}{table.folder}")
         raise InputError(
             f"{self._subject} is in a table of {table.format.capitalize()} ({folder} has {table.mark}), whose files "
@@ -82,12 +82,12 @@ class StoredFiles:
         )
 
     def folder_columns(self, partition_types: PartitionTypes) -> pa.Schema:
-        """The columns from folder names; none for a single file or a pattern."""
+        """The columns from folder names. A single file or a pattern gives none."""
         base = self.listing.base
         return pa.schema([]) if base is None else folder_columns(self.what, self.listing.files, base, partition_types)
 
     def fragments(self, kind: str | ds.FileFormat, folders: pa.Schema) -> tuple[ds.FileFragment, ...]:
-        """The files, which Arrow reads as ``kind``, each with its values of the columns ``folders``."""
+        """The files as fragments in the format ``kind``, each with its values for the columns in ``folders``."""
         base = self.listing.base
         dataset = ds.dataset(
             list(self.listing.files),
@@ -101,7 +101,7 @@ class StoredFiles:
 
 
 def validate_present(paths: Sequence[str], kind: str, what: str) -> None:
-    """Raise :class:`InputError` that names all of the ``paths``, if several, that have no files."""
+    """If there are several ``paths``, raise one :class:`InputError` that names all of them without files."""
     missing = []
     for path in paths if len(paths) > 1 else ():
         try:
@@ -117,7 +117,7 @@ def validate_present(paths: Sequence[str], kind: str, what: str) -> None:
 
 
 def named_in(names: Iterable[str], columns: Iterable[str], where: str | None) -> Iterator[str]:
-    """The ``names`` that are in ``columns``, or that the SQL of ``where`` uses outside text literals."""
+    """Those ``names`` that are in ``columns``, or that the SQL condition ``where`` uses outside string literals."""
     where = None if where is None else _TEXTS.sub("''", where)
     used = {column.lower() for column in columns}
     for name in names:

@@ -1,4 +1,4 @@
-"""A table in memory as a source."""
+"""An Arrow table in memory, as a source of rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sparkrank.sources.types import plain_schema
 
 @dataclass(frozen=True)
 class TableInput:
-    """A table in memory, as a source of the protocol. The caller has already applied any condition."""
+    """A table in memory, as a source for the lanes. The caller has already applied any condition."""
 
     pushes_conditions: ClassVar[bool] = False
     leaves_to_spark: ClassVar[bool] = False
@@ -60,7 +60,7 @@ class TableInput:
         return [Split(start, functools.partial(_slice, table, start, step, places)) for start in starts]
 
     def _elements(self, arrays: Mapping[str, Place]) -> int:
-        """The number of elements of ``arrays``, or of rows if these are more."""
+        """The number of elements in ``arrays``, or the number of rows if that is larger."""
         return elements_in(columns_at(self.table, arrays), list(arrays)) if arrays else int(self.table.num_rows)
 
 

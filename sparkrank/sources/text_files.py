@@ -50,12 +50,12 @@ _REMEDY = ", so write null where there is no value, or name the types of all col
 
 
 class TextContentError(InputError):
-    """What the files hold cannot be read. Another reader would see other rows in them, so none is tried."""
+    """The content of the files cannot be read. No other reader is tried, as it would see other rows in the files."""
 
 
 @dataclass(frozen=True)
 class TextSplit:
-    """Files that one task reads, with their stamps when they were listed."""
+    """The files that one task reads, with the stamps (size and time) that they had when they were listed."""
 
     fragments: tuple[ds.FileFragment, ...]
     stamps: tuple[Stamp | None, ...]
@@ -64,7 +64,7 @@ class TextSplit:
 
 @dataclass(frozen=True)
 class TextInput:
-    """CSV or JSON files. ``lacking`` has the columns that the beginning of some file lacks, with that file."""
+    """CSV or JSON files. ``lacking`` maps the name of a column to a file whose beginning lacks the column."""
 
     pushes_conditions: ClassVar[bool] = False
     leaves_to_spark: ClassVar[bool] = False
@@ -161,7 +161,7 @@ class TextInput:
         ]
 
     def file_splits(self, split_rows: int) -> list[TextSplit]:
-        """The files for each task, small ones combined, the largest first."""
+        """One split of files per task, largest first. Small files are combined."""
         stamps = self.stored.listing.stamps
         sized = ((file, self._rows_of(file.path)) for file in self.fragments)
         return [
@@ -177,7 +177,7 @@ class TextInput:
 def read_texts(
     split: TextSplit, schema: pa.Schema, places: Mapping[str, Place], where: Condition | None, batch_rows: int
 ) -> Iterator[pa.Table]:
-    """The columns at ``places`` of the rows of ``split`` that ``where`` holds for, about ``batch_rows`` at once."""
+    """Read the columns at ``places`` for the rows where ``where`` is true, in tables of about ``batch_rows`` rows."""
     columns = list(dict.fromkeys(place.column for place in places.values()))
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -258,13 +258,13 @@ def _first_columns(fragment: ds.FileFragment, kind: str, what: str) -> pa.Schema
 
 
 def _has_line_end(fragment: ds.FileFragment) -> bool:
-    """Whether any line of the file ends. Of one that does not, Arrow 26 finds the keys and loses all values."""
+    """Whether any line of the file ends. In a file without line ends, Arrow 26 finds the keys but loses all values."""
     with fragment.filesystem.open_input_stream(fragment.path) as stream:
         return any(b"\n" in part or b"\r" in part for part in iter(functools.partial(stream.read, SAMPLE), b""))
 
 
 def _inferred(schemas: Sequence[pa.Schema], roles: Roles, what: str) -> pa.Schema:
-    """The types that Arrow infers from the first block of each JSON file, with doubles for roles that are numbers."""
+    """The types that Arrow infers from the first block of each JSON file, with doubles for numeric roles."""
     try:
         inferred = pa.unify_schemas(schemas, promote_options="permissive")
     except pa.ArrowException as error:
@@ -284,7 +284,7 @@ def _json_type(kind: pa.DataType, name: str, numbers: set[str]) -> pa.DataType:
 
 
 def _rows_per_byte(fragment: ds.FileFragment, mark: bytes) -> float:
-    """The number of bucket rows per byte of a file, by the number of ``mark`` in its beginning."""
+    """The number of bucket rows per byte of a file, estimated by counting ``mark`` at the beginning of the file."""
     with fragment.filesystem.open_input_stream(fragment.path) as stream:
         sample: bytes = stream.read(SAMPLE)
     return (sample.count(mark) + 1) / max(1, len(sample))
@@ -292,7 +292,7 @@ def _rows_per_byte(fragment: ds.FileFragment, mark: bytes) -> float:
 
 @contextmanager
 def _named_columns(file: ds.FileFragment, options: ds.FragmentScanOptions) -> Iterator[None]:
-    """Raise Arrow's errors about values of CSV with the column's name in place of its number."""
+    """Context manager that replaces the column number with the column name in Arrow's errors about CSV values."""
     try:
         yield
     except pa.ArrowInvalid as error:
@@ -306,7 +306,7 @@ def _named_columns(file: ds.FileFragment, options: ds.FragmentScanOptions) -> It
 
 @contextmanager
 def _reading_errors(file: str, kind: str | None = None, what: str | None = None) -> Iterator[None]:
-    """A context that raises errors of Arrow and of the store as those of sparkrank, which name the ``file``."""
+    """Context manager that re-raises Arrow and storage errors as sparkrank errors that name ``file``."""
     place = without_password(file) + ("" if what is None else f" of the {what}")
     try:
         yield

@@ -1,4 +1,4 @@
-"""The columns of a text format: its schema in Spark's DDL, and the types that roles require."""
+"""The columns of text files: a schema written in Spark's DDL, and the types that roles require."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ARGUMENTS = re.compile(r"\s*(?:\(.*\)|<.*>)?", re.DOTALL)
 
 @dataclass(frozen=True)
 class DdlField:
-    """A column and its type, in Spark's words."""
+    """A column and its type, as named in Spark's DDL."""
 
     name: str
     kind: str
@@ -39,7 +39,7 @@ class DdlField:
 
 
 def fields_of(schema: str) -> tuple[DdlField, ...]:
-    """The columns of ``schema``. Raises ``ValueError`` with what is allowed where it cannot be parsed."""
+    """The columns in ``schema``. If it cannot be parsed, raises a ``ValueError`` that says what is allowed."""
     fields = tuple(_field(text) for text in _parts(schema))
     names = [field.name.lower() for field in fields]
     for field in fields:
@@ -97,7 +97,7 @@ _ARROW = {
 
 
 def arrow_type(name: str, kind: str, what: str) -> pa.DataType:
-    """The Arrow type of the column ``name`` of ``what``, of Spark's type ``kind``, or :class:`SpecError` if none."""
+    """The Arrow type for Spark's type ``kind``. Raises :class:`SpecError`, naming the column, if Arrow has none."""
     inner = _ARRAY.fullmatch(kind)
     element = "" if inner is None else inner[1].lower()
     arrow = _ARROW.get(kind if inner is None else _PLAIN.get(element, element))
@@ -110,7 +110,7 @@ def arrow_type(name: str, kind: str, what: str) -> pa.DataType:
 
 
 def number_kinds(roles: Roles, fields: Sequence[DdlField] | None) -> dict[str, str]:
-    """The type of each column of ``roles`` that is a number: the schema's, or else double."""
+    """The type of each column whose role is a number: the type in the schema, or else double."""
     if roles.true_items is not None:
         return {}
     declared = {field.name: field.kind for field in fields or () if field.kind in _NUMBERS}
@@ -128,13 +128,13 @@ def number_kinds(roles: Roles, fields: Sequence[DdlField] | None) -> dict[str, s
 
 
 def typed_columns(names: Sequence[str], roles: Roles, fields: Sequence[DdlField] | None) -> dict[str, str]:
-    """The type of each of the columns ``names``: a string where neither schema nor role gives one."""
+    """The type of each column in ``names``; string if neither the schema nor a role gives a type."""
     kinds = {field.name: field.kind for field in fields or ()} | number_kinds(roles, fields)
     return {name: kinds.get(name, "string") for name in names}
 
 
 def is_set(options: Mapping[str, str], name: str) -> bool:
-    """Whether a reader's option is true, in upper or lower case."""
+    """Whether a reader's option is true. Case is ignored."""
     return option(options, name).lower() == "true"
 
 

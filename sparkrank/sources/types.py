@@ -13,7 +13,7 @@ _STORED = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """The type of the values of a column of type ``kind``, in a dictionary or not."""
+    """The plain type for the values of a column of type ``kind``, dictionary-encoded or not."""
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return plain_type(kind.value_type)
     if isinstance(kind, pa.BaseExtensionType):
@@ -35,7 +35,7 @@ def is_list(kind: pa.DataType) -> bool:
 
 
 def list_parts(arrays: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
-    """The ends of ``arrays`` in all of their elements (n + 1, from 0), and the elements."""
+    """The offsets of ``arrays`` in their concatenated elements, from 0, and these elements. Offsets: (arrays + 1,)."""
     lengths = np.asarray(pc.list_value_length(arrays).fill_null(0).to_numpy(zero_copy_only=False), np.int64)
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     if pa.types.is_fixed_size_list(arrays.type):
@@ -50,7 +50,7 @@ def list_parts(arrays: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
 
 
 def plain_array(values: pa.Array) -> pa.Array:
-    """``values`` in their :func:`plain_type`, with elements of arrays converted too, and structs unchanged."""
+    """``values`` in their :func:`plain_type`. Elements of arrays are converted too; structs are left unchanged."""
     kind = plain_type(values.type)
     if isinstance(values, pa.ExtensionArray):
         return plain_array(values.storage)
@@ -67,7 +67,7 @@ def plain_array(values: pa.Array) -> pa.Array:
 
 
 def lists(kind: pa.DataType, ends: NDArray[np.int64], elements: pa.Array, like: pa.Array) -> pa.Array:
-    """Arrays of ``elements`` that end at ``ends`` (n + 1, from 0), with nulls where ``like`` has them."""
+    """Arrays of ``elements`` with the offsets ``ends``, which begin with 0, and with nulls where ``like`` has nulls."""
     wide = pa.types.is_large_list(kind)
     offsets = pa.array(ends, pa.int64() if wide else pa.int32())
     mask = like.is_null() if like.null_count else None
@@ -75,7 +75,7 @@ def lists(kind: pa.DataType, ends: NDArray[np.int64], elements: pa.Array, like: 
 
 
 def stored_type(kind: pa.DataType) -> pa.DataType:
-    """The type of a Parquet column that Arrow reads as ``kind``, as any other reader sees it."""
+    """The type that other readers see in a Parquet column that Arrow reads as ``kind``."""
     kind = plain_type(kind)
     if is_list(kind):
         return pa.list_(stored_type(kind.value_type))
@@ -87,7 +87,7 @@ def stored_type(kind: pa.DataType) -> pa.DataType:
 
 
 def plain(rows: pa.Table) -> pa.Table:
-    """``rows`` with columns of plain types."""
+    """``rows`` with every column converted to its plain type."""
     schema = plain_schema(rows.schema)
     columns = [
         column if column.type == kind else pa.chunked_array(list(map(plain_array, column.chunks)), kind)
@@ -97,7 +97,7 @@ def plain(rows: pa.Table) -> pa.Table:
 
 
 def signed(rows: pa.Table) -> pa.Table:
-    """``rows`` with integer types that Spark has. Raises where a value exceeds signed 64 bits."""
+    """``rows`` with unsigned integers cast to signed, which Spark needs. Raises if a value exceeds signed 64 bits."""
     return rows.cast(pa.schema([field.with_type(_signed_type(field.type)) for field in rows.schema]))
 
 
@@ -106,10 +106,10 @@ def _signed_type(kind: pa.DataType) -> pa.DataType:
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """The schema of :func:`plain` rows."""
+    """``schema`` with each type replaced by its :func:`plain_type`."""
     return pa.schema([field.with_type(plain_type(field.type)) for field in schema])
 
 
 def stored_schema(schema: pa.Schema) -> pa.Schema:
-    """``schema`` of a Parquet file, with the types of :func:`stored_type`."""
+    """The ``schema`` of a Parquet file with each type replaced by its :func:`stored_type`."""
     return pa.schema([field.with_type(stored_type(field.type)) for field in schema])

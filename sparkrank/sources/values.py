@@ -11,19 +11,19 @@ from sparkrank.inputs.role_table import Reader, Takes
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether this is a numeric type, or the type of a column that is all null."""
+    """Whether this is a numeric type or the null type."""
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     return bool(number or pa.types.is_null(kind))
 
 
 def is_slice_value(kind: pa.DataType) -> bool:
-    """Whether values of this type have one text form, whatever writes it."""
+    """Whether values of this type are written as the same string by every engine."""
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
     return bool(text or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_date32(kind))
 
 
 def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column without dictionaries, which two tables could not share."""
+    """A column without dictionary encoding, since two tables could not share a dictionary."""
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
@@ -32,7 +32,7 @@ def key_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def item_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Integers and texts unchanged, floats as doubles, bytes and all else as text. NaN is no item."""
+    """Items for a bucket: integers and strings unchanged, floats as doubles, all else as strings. NaN becomes null."""
     column = decoded(column)
     kind = column.type
     if pa.types.is_floating(kind):
@@ -43,7 +43,7 @@ def item_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def text_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Names as texts: whole numbers, dates, true and false as SQL writes them."""
+    """Names as strings. Whole numbers, dates and booleans are written as in SQL."""
     return column if column.type == pa.dictionary(pa.int32(), pa.string()) else decoded(column).cast(pa.string())
 
 

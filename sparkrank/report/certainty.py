@@ -1,4 +1,4 @@
-"""Whether the difference between two models is clear, and the reason for doubt where its numbers would mislead."""
+"""Whether the difference between two models is clear, and the reason for doubt where the numbers would mislead."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def is_sure(row: ComparisonRow) -> bool:
 
 
 def with_doubts(rows: Iterable[ComparisonRow], tests: dict[str, int], most_unpaired: float) -> list[ComparisonRow]:
-    """The rows with their doubts added. ``tests`` has the number of p-values per family (corrected together)."""
+    """The rows with their doubts added. ``tests`` is the number of p-values in each jointly corrected family."""
     doubts = ((row, _doubt(row, tests.get(row.family, 0), most_unpaired)) for row in rows)
     return [replace(row, **doubt) if doubt else row for row, doubt in doubts]  # type: ignore[type-var]
 

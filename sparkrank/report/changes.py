@@ -57,8 +57,8 @@ class Change:
 class Changes:
     """The changes since the day ``since``, the largest first.
 
-    ``n_redefined`` counts metrics whose definition changed. ``came`` are the models that only the later
-    day has, ``went`` those that only the earlier day has. ``warnings`` are sentences about metrics that are defined in
+    ``n_redefined`` counts metrics whose definition changed. ``came`` are the models that only the later day has, and
+    ``went`` are the models that only the earlier day has. ``warnings`` are sentences about metrics that are defined in
     far fewer groups than before.
     """
 

@@ -183,7 +183,7 @@ class TrendPoint:
     """A metric of a model on one day or window.
 
     The state is ``absent`` if the day has tables but lacks this model or metric. ``told`` is the reason why a day is
-    unreadable. The band comes from the day's ``history`` gate. ``verdict`` is the worst verdict of all its gates.
+    unreadable. The band comes from the day's ``history`` gate. ``verdict`` is the worst verdict of all gates.
     ``is_same_definition``: whether the metric is defined as on the last day. ``begins_anew``: whether a person
     restarted the value's history on this day.
     """
@@ -266,7 +266,7 @@ class CloserGroup:
 
 @dataclass(frozen=True)
 class CloserLook:
-    """The groups in which ``model`` is worst by ``metric``, and those where it differs most from any ``baseline``."""
+    """The groups where ``model`` is worst in ``metric``, and those where the model differs most from the baseline."""
 
     metric: str
     model: str
@@ -362,8 +362,8 @@ class AucUpBin:
     """A score bin whose share of relevant rows is out of order.
 
     ``position`` is the bin's rank by score, 1 being the highest. ``best_position`` is its rank by ``rate``. ``lost`` is
-    the area lost through its wrong position. Each wrongly ordered pair of bins splits its loss in half between the two
-    bins, so that the losses of all bins add up to :attr:`AucUp.gap`.
+    the area lost through the wrong position. The loss from each wrongly ordered pair of bins is split evenly between
+    the two, so that the losses of all bins add up to :attr:`AucUp.gap`.
     """
 
     score: float

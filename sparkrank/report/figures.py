@@ -22,8 +22,8 @@ AxisPlace: TypeAlias = "float | str"
 class ChartKey:
     """The thing that a dash and shape stand for (and, if ``is_model``, a colour: colours are reserved for models).
 
-    ``name`` is shown in the legend. ``style`` is the number of the combination. On a page, charts whose keys are all
-    models have no legend, because one legend on the page serves them all.
+    ``name`` is shown in the legend. ``style`` numbers the combination of dash, shape and colour. On a page, charts with
+    only models as keys have no legend of their own, because one legend serves the whole page.
     """
 
     name: str
@@ -67,9 +67,9 @@ class IntervalRow:
 class Frame:
     """The surroundings of the marks: axis titles and domains, sizes in pixels, and guide lines.
 
-    ``marks`` is the maximum number of points of a line that are all marked; a longer line has only its last point
-    marked. ``days`` label the x axis. A vertical rule is drawn at each x in ``noted``. If ``powers`` (the highest
-    value) is set, the y axis is logarithmic: 0 and powers of ten.
+    A line of up to ``marks`` points has a mark on every point, and a longer line only on the last point. ``days`` label
+    the x axis. A vertical rule is drawn at each x in ``noted``. If ``powers`` (the highest value) is set, the y axis is
+    scaled by powers of ten and 0.
     """
 
     x_title: str = ""

@@ -49,7 +49,7 @@ def title_in(page: str) -> str | None:
 
 
 def index_page(subject: str | None, column: str, titles: Mapping[str, str | None]) -> str:
-    """The index page. ``titles`` maps days or windows to the titles of their reports, None without a report."""
+    """The index page. ``titles`` maps days or windows to their reports' titles, or to None without a report."""
     rows = list(_rows(titles))
     template = environment().get_template("index.jinja")
     return template.render(subject=subject, column=column, rows=rows, **assets("index.js"))

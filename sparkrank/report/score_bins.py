@@ -1,4 +1,4 @@
-"""Whole-day score bins from the table ``blocks``, read in batches. Neighbouring bins are joined if too many."""
+"""Whole-day score bins from the table ``blocks``, read in batches; neighbours are joined if there are too many."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ScoreBins:
         return self.pos + self.neg
 
     def with_sums(self) -> ScoreBins:
-        """The bins with sums of scores. If the table has none, each row counts as the score that names its bin."""
+        """The bins with sums of scores. If the table has none, each row is given the score that names its bin."""
         with np.errstate(invalid="ignore"):  # an infinite score times zero weight
             return self if self.score_sum is not None else replace(self, score_sum=self.score * self.mass)
 

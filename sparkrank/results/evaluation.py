@@ -59,7 +59,7 @@ class Evaluation:
     solved : Solved
         The states and the group table.
     lane : str
-        ``frame``, ``scan`` or ``local``.
+        The way of running: ``frame``, ``scan`` or ``local``.
     table : pyarrow.Table
         The metrics; in memory in every lane.
     limits : Limits
@@ -133,7 +133,7 @@ class Evaluation:
         return self.solved.groups
 
     def to_pandas(self) -> pd.DataFrame:
-        """The table of metrics as a pandas DataFrame. Its integer columns are nullable (``Int64``)."""
+        """The table of metrics as a pandas DataFrame. Integer columns are nullable (``Int64``)."""
         small: pd.DataFrame = with_whole_numbers(self.table).to_pandas()
         return small
 
@@ -212,7 +212,7 @@ class Evaluation:
             How the p-values within a family are adjusted.
         family : {"slice_column", "candidate", "metric", "slice"}
             Which comparisons form a family. With ``slice_column``, the whole day is one family, and each slice with all
-            its values is another. Otherwise, a family is all comparisons of a candidate, a metric or a slice value.
+            its values forms another. Otherwise, a family is all comparisons of a candidate, a metric or a slice value.
 
         Returns
         -------
@@ -248,9 +248,9 @@ class Evaluation:
         Parameters
         ----------
         out : str or path, optional
-            The file to write. Without it, nothing is written.
+            The file to write. If omitted, nothing is written.
         format : {"html", "md", "json", "latex"}, optional
-            The form of the file; by default, its suffix decides: ``.html``, ``.md``, ``.json`` or ``.tex``.
+            The form of the file. By default, the suffix of ``out`` decides: ``.html``, ``.md``, ``.json`` or ``.tex``.
 
         Returns
         -------
@@ -431,7 +431,7 @@ class Evaluation:
         return quality_table(self.partials, self.plan, self.limits, self.solved.measured)
 
     def release(self) -> None:
-        """Free the memory and disk space of Spark tables. Reading :attr:`groups` afterwards costs a new pass."""
+        """Free the memory and disk space of Spark tables. Reading :attr:`groups` afterwards requires a new pass."""
         self.solved.release()
 
     def __enter__(self) -> Evaluation:  # noqa: PYI034 - typing.Self needs Python 3.11

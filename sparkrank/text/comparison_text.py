@@ -42,7 +42,7 @@ def comparison_lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> 
 
 
 def stored_comparisons_text(table: pa.Table) -> str:
-    """The table ``comparisons`` as text: for each candidate, the whole day, then the slices that differ clearly."""
+    """The table ``comparisons`` as text: for each candidate, first the whole day, then slices that differ clearly."""
     parts = []
     pairs = table.select(SIDES).group_by(list(SIDES), use_threads=False).aggregate([]).to_pylist()
     for candidate, baseline in (pair.values() for pair in pairs):

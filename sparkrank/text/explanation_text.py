@@ -30,7 +30,7 @@ class Lines:
 
 
 def number_text(value: float | None) -> str:
-    """A number: an integer without decimals, any other number with four decimals or digits."""
+    """A number: integers without decimals, others with four decimals (or four digits if tiny or huge)."""
     if value is None:
         return BLANK
     if math.isnan(value):
@@ -72,7 +72,7 @@ def by_metric(group: ExplainedGroup) -> Iterator[list[ExplainedMetric]]:
 
 
 def value_text(metric: ExplainedMetric) -> str:
-    """The value; if it is undefined, also the value it counts as; and the group's weight unless that is 1."""
+    """The value, the number that an undefined value counts as, and the weight if that is not 1."""
     if not metric.is_mean:
         return BLANK
     text = number_text(metric.value)

@@ -88,7 +88,7 @@ def _left_out(check: Judged) -> str:
 
 
 def replay_text(first: str, last: str, nights: int, days: int, records: Sequence[GateRecord]) -> str:
-    """One line per gate: the stored nights it would have stopped, and how many nights it would stop by chance."""
+    """One line per gate: the stored nights that it would have stopped, and the number of stops expected by chance."""
     chance = "by chance, if nothing had changed, "
     lines = [f"Gates on {nights} stored nights of {days}, {first} to {last}"]
     for record in records:

@@ -17,7 +17,7 @@ STARTED_BY_JAVA = "PYSPARK_GATEWAY_PORT"  # set in the environment of a Python p
 
 
 def tell(text: str, *, err: bool = False) -> None:
-    """Print ``text``. All line breaks in it are sparkrank's own, because those in names were escaped beforehand.
+    """Print ``text``. All its line breaks are sparkrank's own, because line breaks in names have already been escaped.
 
     A failure to write to stderr is ignored: a side message must not make a command fail.
     """
@@ -31,7 +31,7 @@ def print_document(text: str, *, nl: bool = True) -> None:
 
 
 def in_lines(text: str) -> str:
-    """The text with all terminal control characters but line breaks escaped."""
+    """The text with all terminal control characters escaped, except line breaks."""
     return "\n".join(map(escape, text.split("\n")))
 
 

@@ -47,7 +47,7 @@ def _look(tables: ReportTables) -> Made:
 
 
 def _chosen(tables: ReportTables, metrics: Sequence[str]) -> tuple[str, str]:
-    """The metric and model of the worst gate with both, else the first metric and the first model but the baseline."""
+    """The metric and model of the worst gate with both, else the first metric and first non-baseline model."""
     for gate in tables.verdicts:
         if gate.verdict != "pass" and gate.metric in metrics and gate.model in tables.models:
             return gate.metric, gate.model

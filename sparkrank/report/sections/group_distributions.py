@@ -171,7 +171,7 @@ def _stored(table: pa.Table, tables: ReportTables) -> tuple[GroupDistribution, .
 
 
 def _undefined(values: Iterable[MetricValue]) -> dict[tuple[str, str], int]:
-    """The number of groups in which a group metric is undefined, by metric and model."""
+    """The number of groups with an undefined value, by metric and model."""
     metrics = [(parsed(value.metric), value) for value in values]
     return {
         (str(metric.of_groups), value.model): value.n_undefined or 0 for metric, value in metrics if metric is not None

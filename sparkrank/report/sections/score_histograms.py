@@ -39,7 +39,7 @@ def _histograms(tables: ReportTables) -> Made:
 
 
 def _range(bins: Sequence[ScoreBins]) -> tuple[float, float]:
-    """The range of finite scores that leaves out at most :data:`LEFT_OUT` of the rows at either end."""
+    """The range of finite scores, leaving out at most the share :data:`LEFT_OUT` of the rows at either end."""
     score = np.concatenate([own.score for own in bins])
     mass = np.concatenate([own.mass / max(float(own.mass.sum()), 1e-300) for own in bins])
     is_there = np.isfinite(score) & (mass > 0)

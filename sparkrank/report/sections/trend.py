@@ -23,7 +23,7 @@ _BAND = re.compile(r"band (\S+) to (\S+)$")
 
 @dataclass(frozen=True)
 class TrendDay:
-    """A day's tables for the trend. ``reason`` is set if they cannot be read.
+    """A day's tables for the trend. ``reason`` is set if the tables cannot be read.
 
     ``verdict`` is the combined verdict of the day's gates, including those on slices; empty if the day has no gates.
     """

@@ -1,4 +1,4 @@
-"""The changes since the previous day, as a line at the end of a run."""
+"""The changes in metrics since the previous day, which a run prints as its last line."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sparkrank.base.errors import CodedSentence, escape
 from sparkrank.report.report_tables import DayBefore, defined, plain_texts, whole_day
 
 MOST_NAMED = 3  # changes whose numbers the line gives
-BEYOND = 1.96  # in standard errors of the difference of two days: a smaller one may be chance
-LEAST_KEPT = 0.5  # of the share of groups with a value: if less is left, the value is one of other groups
-BY_CHANCE = 3.0  # standard errors of a difference of two shares: a smaller one may be chance
+BEYOND = 1.96  # standard errors of the difference between two days: a smaller difference may be chance
+LEAST_KEPT = 0.5  # of the previous share of groups with a value: below this, the value describes different groups
+BY_CHANCE = 3.0  # standard errors of the difference between two shares: a smaller difference may be chance
 _COLUMNS = ("metric", "model", "value", "stderr", "definition", "n_groups", "n_undefined")
 
 
 @dataclass(frozen=True)
 class Change:
-    """A metric of a model on two days, assumed independent; ``noise`` is the standard error of the difference."""
+    """A metric of a model on two days. ``noise`` is the standard error of the difference (days assumed independent)."""
 
     metric: str
     model: str
@@ -31,17 +31,17 @@ class Change:
 
     @property
     def difference(self) -> float:
-        """The value minus that of the previous day."""
+        """The value minus the previous day's value."""
         return self.value - self.before
 
     @property
     def is_beyond_noise(self) -> bool:
-        """Whether the change exceeds chance or, without a standard error, whether there is any change."""
+        """Whether the change exceeds chance. Without a standard error, any change counts."""
         return abs(self.difference) > BEYOND * (self.noise or 0.0)
 
     @property
     def size(self) -> tuple[bool, float]:
-        """The sort key: changes with a standard error first, measured in it, then the others by their absolute size."""
+        """The sort key: first changes with a standard error, by their size in standard errors; then others by size."""
         if self.noise is None:
             return False, abs(self.difference)
         return True, abs(self.difference) / self.noise if self.noise else (math.inf if self.difference else 0.0)
@@ -57,8 +57,9 @@ class Change:
 class Changes:
     """The changes since the day ``since``, the largest first.
 
-    ``n_redefined`` counts metrics whose definition changed. ``came`` and ``went`` are the models that only the later or
-    only the earlier day has. ``warnings`` are sentences about metrics that are defined for few groups today.
+    ``n_redefined`` counts metrics whose definition changed. ``came`` are the models that only the later day has, and
+    ``went`` are the models that only the earlier day has. ``warnings`` are sentences about metrics that are defined in
+    far fewer groups than before.
     """
 
     since: str
@@ -70,7 +71,7 @@ class Changes:
 
 
 def changes_since(before: DayBefore, metrics: pa.Table) -> Changes:
-    """The changes in the metrics over the whole day, from the day ``before`` to a day with the table ``metrics``."""
+    """The changes in whole-day metrics from the day ``before`` to the day whose table is ``metrics``."""
     then, now = _rows(before.metrics), _rows(metrics)
     both = [key for key in now if key in then]
     alike = [key for key in both if now[key].get("definition") == then[key].get("definition")]
@@ -89,7 +90,7 @@ def _rows(metrics: pa.Table) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _defined_for_few(key: tuple[str, str], then: dict[str, Any], now: dict[str, Any]) -> str | None:
-    """The metric and its counts if it is defined in a much smaller share of the groups than on the day before."""
+    """A phrase about the metric if far fewer of the groups have a value than on the day before, else None."""
     counts = [(row.get("n_groups") or 0, row.get("n_undefined")) for row in (then, now)]
     defined_groups = [(groups, groups - undefined) for groups, undefined in counts if groups and undefined is not None]
     if len(defined_groups) < len(counts):  # rows have no group, or an older day has no such counts
@@ -120,7 +121,7 @@ def _change(key: tuple[str, str], then: dict[str, Any], now: dict[str, Any]) -> 
 
 
 def changes_text(changes: Changes) -> str:
-    """One line with the changes beyond chance and the number of others; empty if the days have nothing in common."""
+    """One line with the changes beyond chance and the number of other changes; empty if there is nothing to report."""
     count = len(changes.changes)
     beyond = [change for change in changes.changes if change.is_beyond_noise]
     with_model = len({change.model for change in changes.changes}) > 1
@@ -139,7 +140,7 @@ def changes_text(changes: Changes) -> str:
 
 
 def changes_document(changes: Changes | None) -> dict[str, Any] | None:
-    """The changes for programs; None if there is no previous day."""
+    """The changes in machine-readable form; None if there is no previous day."""
     if changes is None:
         return None
     plain = ("metric", "model", "before", "value", "difference", "noise")

@@ -1,4 +1,4 @@
-"""Drawing the charts of a report with altair. Sizes are fixed, so that the installed fonts do not change them."""
+"""Drawing a report's charts with altair. Sizes are fixed, so that they do not depend on the installed fonts."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Chart: TypeAlias = "alt.LayerChart"
 
 
 class ReportChart(alt.LayerChart):
-    """A chart that notebooks show without a network: as Vega-Lite where a front end draws that, and else as SVG.
+    """A chart that notebooks show without a network: as Vega-Lite where the front end can draw it, otherwise as SVG.
 
-    The page that altair makes by default, which front ends prefer to both, loads its scripts from the network.
+    By default altair also offers an HTML page, which front ends prefer but which loads scripts from the network.
     """
 
     def _repr_mimebundle_(self, *args: Any, **kwds: Any) -> Any:
@@ -97,7 +97,7 @@ def _lines(chart: LineChart, title: str | None) -> Chart:
 
 
 def _intervals(chart: IntervalChart, title: str | None) -> Chart:
-    """An interval chart, in which intervals of one row are drawn below each other; the height follows their number."""
+    """An interval chart. The intervals of a row are drawn below each other, so the height depends on their number."""
     drawn, rows, frame = _Drawn(), chart.rows, chart.frame
     names = short_names(key.name for key in chart.keys)
     step = 12 + 8 * max((len(row.intervals) for row in rows), default=1)
@@ -132,7 +132,7 @@ def _intervals(chart: IntervalChart, title: str | None) -> Chart:
 
 
 def cut(name: str, most: int = LONGEST_NAME) -> str:
-    """The name cut to fit into a chart: a long one is reduced to its first and last characters.
+    """The name cut to fit into a chart: a long name is reduced to its first and last characters.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def cut(name: str, most: int = LONGEST_NAME) -> str:
 
 
 def short_names(names: Iterable[str]) -> list[str]:
-    """The names cut to fit into a chart, and kept distinct.
+    """The names cut to fit into a chart, with a number appended where two would become equal.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def short_names(names: Iterable[str]) -> list[str]:
 
 
 def style_of(number: int) -> tuple[str, list[int], str]:
-    """The colour, dash and shape of a series, by its number. The first forty-two combinations are distinct."""
+    """The colour, dash and shape for the series of this number. The first forty-two combinations are distinct."""
     return PALETTE[number % len(PALETTE)], DASHES[number % len(DASHES)], SHAPES[number % len(SHAPES)]
 
 
@@ -186,9 +186,9 @@ def _guides(frame: Frame, drawn: _Drawn, x: alt.X, y: alt.Y) -> list[alt.Chart]:
 
 
 class _Drawn:
-    """The rows that the layers draw, by the names that the layers use for them.
+    """The data rows of all layers, keyed by the names with which the layers refer to them.
 
-    They are added to the finished chart, because altair copies a chart with all its contents at every step.
+    The rows are added only to the finished chart, because altair copies a chart with its whole contents at every step.
     """
 
     def __init__(self) -> None:
@@ -227,7 +227,7 @@ def _scale(domain: tuple[float, float] | None) -> alt.Scale:
 
 
 def _has_legend(keys: Sequence[ChartKey]) -> bool:
-    """Whether a chart on a page has a legend of its own: it has several keys, and they are no models."""
+    """Whether a chart on a page has its own legend: if it has several keys and not all of them are models."""
     return len(keys) > 1 and not all(key.is_model for key in keys)
 
 
@@ -237,7 +237,7 @@ def _with_legend(padding: dict[str, int], keys: Sequence[ChartKey]) -> dict[str,
 
 
 def _coded(names: Sequence[str], keys: Sequence[ChartKey], *, alone: bool, of_lines: bool) -> dict[str, Any]:
-    """The colour, dash and shape of each series, with a legend if several need one."""
+    """The altair channels for the colour, dash and shape of each series, with a legend where one is needed."""
     has_legend = _has_legend(keys) or (alone and len(names) > 1)
     look: dict[str, Any] = {"symbolSize": 900, "symbolType": "stroke"} if of_lines and _has_legend(keys) else {}
     legend = alt.Legend(title=None, orient="bottom", columns=2, symbolOpacity=1, **look) if has_legend else None
@@ -277,7 +277,7 @@ def _framed(
 
 
 def svg_of(chart: Chart) -> str:
-    """The chart as SVG; the same text for the same chart."""
+    """The chart as SVG. The same chart always gives the same string."""
     import vl_convert
 
     # The Vega-Lite version that altair writes, in the converter's notation: 5.20 for v5.20.1.

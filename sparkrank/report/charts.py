@@ -1,4 +1,4 @@
-"""The charts of a report by name, and files of them. The drawing libraries are imported only when needed."""
+"""Finding a report's charts by name, and saving them. The drawing libraries are imported only when needed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def figures(data: ReportData, name: str) -> list[Figure]:
-    """The charts of a section, in order; empty if it has none, or if the tables lack its data."""
+    """The charts of a section, in order; empty if the section has no charts or the tables lack its data."""
     section = section_of(name)
     return [] if section is None or section.figures is None else list(section.figures(data))
 
@@ -37,7 +37,7 @@ def chart(
 ) -> Chart:
     """The first matching chart of the section ``name``, standalone with title and legend, for :meth:`Evaluation.plot`.
 
-    Raises :class:`SpecError` if there is no such section, or if the tables lack its data.
+    Raises :class:`SpecError` if there is no such section or chart, or if the tables lack the data.
     """
     names = charted_sections()
     if name not in names:
@@ -66,7 +66,7 @@ def drawn(figure: Figure) -> Chart:
 
 
 def save_plots(data: ReportData, folder: str | Path) -> list[Path]:
-    """Write every chart of a report into ``folder`` as SVG, in the order of the page: ``01-trend-ndcg_10.svg``."""
+    """Write every chart of a report into ``folder`` as SVG, numbered in page order: ``01-trend-ndcg_10.svg``."""
     from sparkrank.report.chart_forms import svg_of
 
     place = Path(folder)

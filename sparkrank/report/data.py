@@ -1,7 +1,8 @@
-"""The contents of a report as one frozen object, built from tables alone. Every form of the report is written from it.
+"""The contents of a report as one frozen object, built from tables alone. Every form of the report is written
+from this object.
 
 Undefined numbers are None, never NaN, so that equal tables give equal objects. Names of models, columns and slice
-values are untrusted input: the code that displays them must escape them.
+values are untrusted input, so the code that displays these strings must escape them.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ class MetricValue(TableRow):
 class ComparisonRow(TableRow):
     """A row of the table ``comparisons``: a candidate against the baseline.
 
-    ``doubt`` says why a difference that its interval or p-value would call clear is not clear. With
-    ``is_of_other_groups``, too many groups have a value of only one of the two models.
+    ``doubt`` is the reason why a difference is not clear although its interval or p-value suggests so. If
+    ``is_of_other_groups``, too many groups have a value for only one of the two models.
     """
 
     doubt: str | None = None
@@ -68,7 +69,7 @@ class GateRow(TableRow):
 
     @property
     def check(self) -> CheckVerdict:
-        """The verdict without its numbers. Earlier releases did not store the policy."""
+        """The verdict without numbers. Rows from releases that did not store the policy get ``warn``."""
         return CheckVerdict(self.gate, self.verdict, self.policy or "warn", bool(self.accepted))
 
 
@@ -84,7 +85,7 @@ class FileRow(TableRow):
 
 @_with_columns(RUNS.schema.names, "from_now_on")
 class Provenance(TableRow):
-    """Where the numbers come from: the row of the table ``runs``, or what an evaluation knows about itself."""
+    """Where the numbers come from: the row of the table ``runs``, or what an evaluation records about its own run."""
 
     days: tuple[str, ...] = ()
     days_missing: tuple[str, ...] = ()
@@ -92,7 +93,7 @@ class Provenance(TableRow):
 
 @dataclass(frozen=True)
 class StoppedGate:
-    """A gate that does not pass: its ``number`` among the gates, its worst verdict, and the worst of its checks."""
+    """A gate that does not pass, with its ``number`` among the gates, its worst verdict and its worst checks."""
 
     gate: str
     number: int
@@ -105,7 +106,7 @@ class StoppedGate:
 
     @property
     def sentence(self) -> str:
-        """The gate in words, as in ``gate 2 of 4 fails, in 46 of 65 checks; the worst are``."""
+        """The gate in words, for example ``gate 2 of 4 fails, in 46 of 65 checks; the worst are``."""
         verb = "fails" if self.verdict == "fail" else "is undecided"
         title = "the gate" if self.n_gates == 1 else f"gate {self.number:,} of {self.n_gates:,}"
         worst = "; the worst are" if self.n_more else ""
@@ -114,9 +115,9 @@ class StoppedGate:
 
 @dataclass(frozen=True)
 class OverallVerdict:
-    """The verdict on the whole: gates, warnings and limits, and whether a person has accepted what a gate stopped.
+    """The overall verdict from gates, warnings and limits, and whether a person has accepted a day that gates stopped.
 
-    ``warnings`` are sentences, of the run and about limits that were exceeded. ``exit_code`` is that of the run.
+    ``warnings`` are sentences from the run and about exceeded limits. ``exit_code`` is the exit code of the run.
     """
 
     state: DayState
@@ -133,13 +134,13 @@ class OverallVerdict:
 
     @property
     def head(self) -> str:
-        """The sign and the word that a title begins with."""
+        """The symbol and the verdict with which a title begins."""
         return head_of(self.state, is_accepted=self.is_accepted)
 
 
 @dataclass(frozen=True)
 class Comparisons:
-    """The table ``comparisons``, the whole day first, then slices. ``n_left_out`` rows over the limit are left out."""
+    """The table ``comparisons``: the whole day, then slices. ``n_left_out`` counts the rows omitted by the limit."""
 
     baseline: str
     rows: tuple[ComparisonRow, ...]
@@ -161,7 +162,8 @@ class HeadlineRow:
 class Headline:
     """The metrics over all rows: a row for each metric and model, with metrics in the order of the spec.
 
-    ``groups`` says how many groups count, and ``since`` what has changed since the previous day; each may be empty.
+    ``groups`` states how many groups count. ``since`` states what has changed since the previous day. Either string
+    may be empty.
     """
 
     metrics: tuple[str, ...]
@@ -180,10 +182,10 @@ class Headline:
 class TrendPoint:
     """A metric of a model on one day or window.
 
-    A day that is ``absent`` has tables, but not this model or metric; ``told`` says why a day is unreadable. The band
-    is that of the day's gate of kind ``history``, and ``verdict`` is the worst of the gates. ``is_same_definition``
-    says whether the definition is that of the last day, and ``begins_anew`` whether a person restarted the history of
-    the value with this day.
+    The state is ``absent`` if the day has tables but lacks this model or metric. ``told`` is the reason why a day is
+    unreadable. The band comes from the day's ``history`` gate. ``verdict`` is the worst verdict of all gates.
+    ``is_same_definition``: whether the metric is defined as on the last day. ``begins_anew``: whether a person
+    restarted the value's history on this day.
     """
 
     day: str
@@ -203,7 +205,7 @@ class TrendPoint:
 
 @dataclass(frozen=True)
 class TrendSeries:
-    """A metric of a model over days. If the report is about a day, that day is the last point."""
+    """A metric of a model over days. If the report is about a day, the last point is that day."""
 
     metric: str
     model: str
@@ -214,8 +216,8 @@ class TrendSeries:
 class Trend:
     """The stored days, with a series for each metric and model. ``days`` are all days from the first to the last.
 
-    ``verdicts`` has for each day what its gates say together, slices included: a word such as ``fail``, ``accepted`` or
-    ``not evaluated``, or an empty text without gates.
+    ``verdicts`` has the combined verdict of each day's gates, including those on slices: a word such as ``fail``,
+    ``accepted`` or ``not evaluated``, or an empty string if the day has no gates.
     """
 
     days: tuple[str, ...]
@@ -225,7 +227,7 @@ class Trend:
 
 @dataclass(frozen=True)
 class SliceRow:
-    """A metric in a slice value: a cell for each model of the table, and the counts of the first model that has one."""
+    """A metric in a slice value: a cell for each model of the table, and the counts from the first non-empty cell."""
 
     slice: str
     slice_value: str | None
@@ -237,7 +239,7 @@ class SliceRow:
 
 @dataclass(frozen=True)
 class SliceTable:
-    """By slice and metric, the worst slice value first; ``n_left_out`` rows of ``metrics`` are over the limit."""
+    """Rows by slice and metric, worst slice value first. ``n_left_out`` counts the ``metrics`` rows over the limit."""
 
     models: tuple[str, ...]
     metrics: tuple[str, ...]
@@ -247,9 +249,9 @@ class SliceTable:
 
 @dataclass(frozen=True)
 class CloserGroup:
-    """A group: its ``key``, empty if keys are hidden, the values of both models, and the command that explains it.
+    """A group: its ``key`` (empty if keys are hidden), the values of both models, and the command that explains it.
 
-    ``explanation`` is the answer of that command, where the spec asks for it.
+    ``explanation`` is the output of that command, if the spec asks for explanations.
     """
 
     key: Mapping[str, Any]
@@ -264,7 +266,7 @@ class CloserGroup:
 
 @dataclass(frozen=True)
 class CloserLook:
-    """The groups of ``model`` worst in ``metric``, and those that differ most from ``baseline``, if there is one."""
+    """The groups where ``model`` is worst in ``metric``, and those where the model differs most from the baseline."""
 
     metric: str
     model: str
@@ -274,14 +276,14 @@ class CloserLook:
 
     @property
     def parts(self) -> list[tuple[str, tuple[CloserGroup, ...]]]:
-        """The lists with their titles."""
+        """The non-empty lists of groups with their titles."""
         titled = [("The worst groups", self.worst), ("The groups that moved most", self.moved)]
         return [(title, groups) for title, groups in titled if groups]
 
 
 @dataclass(frozen=True)
 class Point:
-    """A point of a curve; ``threshold`` is None where no row is selected (the table has infinity)."""
+    """A point of a curve. ``threshold`` is None where no row is selected; the table stores infinity there."""
 
     x: float
     y: float
@@ -290,10 +292,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Curve:
-    """The ROC curve (x: false, y: true positive rate) or PR curve (x: recall, y: precision) of a model.
+    """The ROC curve (x: false positive rate, y: true positive rate) or PR curve (x: recall, y: precision) of a model.
 
-    ``area`` is the value of ``metric``. The points are a selection from the ``n_points`` in the table that includes the
-    first and the last.
+    ``area`` is the value of ``metric``. ``points`` is a selection of the ``n_points`` points in the table, including
+    the first and the last.
     """
 
     kind: Literal["roc", "pr"]
@@ -306,7 +308,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class CalibrationBin:
-    """Score bins from ``low`` to ``high``, with their mean score and share of relevant rows; both None without rows."""
+    """Score bins from ``low`` to ``high``. ``mean_score`` and ``rate`` (share of relevant rows) are None if empty."""
 
     low: float
     high: float
@@ -318,10 +320,10 @@ class CalibrationBin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Mean score against the share of relevant rows for a model, by the score bins of ``rule``.
+    """A model's mean score against its share of relevant rows, in the score bins that ``rule`` defines.
 
-    If ``has_means``, mean scores are computed from sums. Otherwise they are the scores that name the bins, which are
-    too low by up to a bin width. ``errors`` are the calibration metrics with their values.
+    If ``has_means``, mean scores are computed from sums. Otherwise each mean score is the score that names the bin,
+    which is too low by up to a bin width. ``errors`` are the calibration metrics with their values.
     """
 
     model: str
@@ -333,7 +335,7 @@ class Calibration:
 
 @dataclass(frozen=True)
 class HistogramBin:
-    """The number (or weight) of relevant and other rows with scores from ``low`` to ``high``."""
+    """The number (or weight) of relevant rows and of other rows with scores from ``low`` to ``high``."""
 
     low: float
     high: float
@@ -343,9 +345,9 @@ class HistogramBin:
 
 @dataclass(frozen=True)
 class Histogram:
-    """The scores of a model by class, in bins joined from the score bins of ``rule``.
+    """The scores of a model by class (relevant or not), in bins joined from the score bins that ``rule`` defines.
 
-    ``below`` and ``above`` each count the relevant and the other rows beyond the edges, including infinite scores.
+    ``below`` and ``above`` are pairs: the relevant and the other rows beyond the edges, including infinite scores.
     """
 
     model: str
@@ -359,9 +361,9 @@ class Histogram:
 class AucUpBin:
     """A score bin whose share of relevant rows is out of order.
 
-    ``position`` is its rank by score, from 1 for the highest, and ``best_position`` its rank by ``rate``. ``lost`` is
-    the area that its wrong order costs: half of what each wrongly ordered pair with another bin costs, so that the
-    losses of all bins add up to :attr:`AucUp.gap`.
+    ``position`` is the bin's rank by score, 1 being the highest. ``best_position`` is its rank by ``rate``. ``lost`` is
+    the area lost through the wrong position. The loss from each wrongly ordered pair of bins is split evenly between
+    the two, so that the losses of all bins add up to :attr:`AucUp.gap`.
     """
 
     score: float
@@ -377,8 +379,9 @@ class AucUpBin:
 class AucUp:
     """AUC against AUC_UP for a model: what a better order of the same score bins would gain.
 
-    ``auc`` is the value of ``auc_metric``, ``auc_up`` that of ``metric``. ``gap`` is AUC_UP minus the AUC of the same
-    bins, which is the difference between the areas of ``by_rate`` and ``by_score``. The bins ``worst`` lose most of it.
+    ``auc`` is the value of ``auc_metric``, and ``auc_up`` is the value of ``metric``. ``gap`` is AUC_UP minus the AUC
+    of the same bins: the area under ``by_rate`` minus the area under ``by_score``. ``worst`` are the bins that lose
+    the most area.
     """
 
     model: str
@@ -397,7 +400,7 @@ class AucUp:
 
 @dataclass(frozen=True)
 class ModelCounts:
-    """The number of groups of a model in each bin; ``n_undefined`` groups are in none."""
+    """The number of groups of a model in each bin. ``n_undefined`` groups without a value are in no bin."""
 
     model: str
     counts: tuple[int, ...]
@@ -421,7 +424,7 @@ class GroupDistribution:
 class PairedDistribution:
     """The distribution of group differences, candidate minus baseline, in bins as in :class:`GroupDistribution`.
 
-    ``n_equal`` groups without a difference are in no bin. ``n_unpaired`` groups have a value for one model only.
+    Groups whose difference is zero (``n_equal``) are in no bin. ``n_unpaired`` groups have a value for one model only.
     """
 
     metric: str
@@ -436,7 +439,7 @@ class PairedDistribution:
 
 @dataclass(frozen=True)
 class Definition:
-    """A metric's meaning. ``definition`` is from the table; the rest is None if this version lacks the metric."""
+    """What a metric means. ``definition`` is from the table; all else is None if this version lacks the metric."""
 
     metric: str
     definition: str | None
@@ -457,19 +460,19 @@ class ReportData:
     kind, name : str
         The subject of the report: the day ``2026-11-19``, the window ``2026-11-13..2026-11-19``, or ``evaluation``.
     models, metrics : tuple of str
-        The names in the order of the tables. Those of another version are as that version wrote them.
+        The names in the order of the tables. Names stored by another version are kept as that version wrote them.
     baseline : str or None
         The model that others are compared with.
     level : float
         The confidence level of the intervals, for example 0.95.
     previous : str or None
-        The previous stored day, to which :attr:`HeadlineRow.before` refers.
+        The previous stored day, from which :attr:`HeadlineRow.before` comes.
     subject, owner : str or None
-        What the spec is about, and who answers for it: its ``name`` and ``owner``.
+        What the spec is about and who is responsible for it: the spec's ``name`` and ``owner``.
     missing : mapping
         For each section that is None, empty or without some models: the reason, and what to request.
     more : mapping
-        The sections that are not fields of this class, by name.
+        The sections that are not fields of this class, keyed by name.
 
     The other fields are the sections. A section is None or an empty tuple if the tables lack its data.
     """
@@ -505,7 +508,7 @@ class ReportData:
 
     @property
     def title(self) -> str:
-        """The verdict, the subject and the day, as in ``✕ Fail - home feed - 2026-11-19``."""
+        """The verdict, the subject and the day, for example ``✕ Fail - home feed - 2026-11-19``."""
         head = None if self.verdict is None else self.verdict.head
         name = None if self.kind == "evaluation" else self.name
         return " - ".join(filter(None, (head, self.subject or "Evaluation", name)))

@@ -1,4 +1,4 @@
-"""The charts of a report as values: the positions of marks, before any library draws them."""
+"""The charts of a report as plain values: the positions of marks, independent of any drawing library."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ AxisPlace: TypeAlias = "float | str"
 
 @dataclass(frozen=True)
 class ChartKey:
-    """What a dash and a shape represent, and a colour if ``is_model``: colours mean models and nothing else.
+    """The thing that a dash and shape stand for (and, if ``is_model``, a colour: colours are reserved for models).
 
-    ``name`` is in the legend, ``style`` numbers the combination. Only a key of models is left out of the charts of a
-    page, which has one for all of them.
+    ``name`` is shown in the legend. ``style`` numbers the combination of dash, shape and colour. On a page, charts with
+    only models as keys have no legend of their own, because one legend serves the whole page.
     """
 
     name: str
@@ -33,9 +33,9 @@ class ChartKey:
 
 @dataclass(frozen=True)
 class Line:
-    """Points in order; a value of None breaks the line.
+    """Points in order. A point with the value None breaks the line.
 
-    ``band`` is an area around them, and ``limits`` a pair of thin lines. ``flags`` are rings around points.
+    ``band`` is a shaded area, ``limits`` is a pair of thin lines, and ``flags`` are rings around points.
     """
 
     key: ChartKey
@@ -47,7 +47,7 @@ class Line:
 
 @dataclass(frozen=True)
 class IntervalMark:
-    """A value with the ends of its interval, if it has one; ``key`` is the index of its key."""
+    """A value with the ends of its interval, if any. ``key`` is an index into the keys of the chart."""
 
     key: int
     value: float
@@ -57,7 +57,7 @@ class IntervalMark:
 
 @dataclass(frozen=True)
 class IntervalRow:
-    """The intervals drawn below each other next to one label."""
+    """One label, and the intervals drawn below each other next to it."""
 
     label: str
     intervals: tuple[IntervalMark, ...]
@@ -67,8 +67,9 @@ class IntervalRow:
 class Frame:
     """The surroundings of the marks: axis titles and domains, sizes in pixels, and guide lines.
 
-    A line with more points than ``marks`` has a mark on its last point only. ``days`` label the x axis, ``noted`` are
-    its places with a vertical rule, and ``powers`` scales the y axis by powers of ten and 0.
+    A line of up to ``marks`` points has a mark on every point, and a longer line only on the last point. ``days`` label
+    the x axis. A vertical rule is drawn at each x in ``noted``. If ``powers`` (the highest value) is set, the y axis is
+    scaled by powers of ten and 0.
     """
 
     x_title: str = ""
@@ -88,7 +89,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class LineChart:
-    """A chart of lines, some of them steps, on common axes."""
+    """A chart of lines (or step lines) on common axes."""
 
     lines: Sequence[Line]
     frame: Frame = field(default_factory=Frame)
@@ -105,7 +106,7 @@ class IntervalChart:
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart with a description; ``metric``, ``model`` and ``slice`` are None if it is not about a single one."""
+    """A chart with a description. ``metric``, ``model`` or ``slice`` is None if the chart covers several of them."""
 
     section: str
     title: str
@@ -119,7 +120,7 @@ class Figure:
 def shown_name(name: str | None, slice_name: str = "") -> str:
     """A name as pages and charts show it: on one line, without secrets, with joined emoji intact.
 
-    If the name is a slice value, ``slice_name`` is its slice.
+    If the name is a slice value, ``slice_name`` is the name of the slice.
 
     Examples
     --------
@@ -134,12 +135,12 @@ _JOINED = re.compile(r"\\u(200[cd])")
 
 
 def shown_number(value: float | None) -> str:
-    """A value with four decimals, as the terminal shows it."""
+    """A value with four decimals, as in terminal output."""
     return "undefined" if value is None else f"{value:.4f}"
 
 
 def shown_level(data: ReportData) -> str:
-    """The confidence level of the report's intervals, in words."""
+    """The confidence level of the report's intervals, as a phrase."""
     return "the interval" if data.level is None else f"the {data.level * 100:g} % interval"
 
 
@@ -158,22 +159,22 @@ def model_key(data: ReportData, model: str) -> ChartKey:
 
 
 def directions_of(data: ReportData) -> dict[str, bool | None]:
-    """Whether higher is better, by metric."""
+    """For each metric, whether higher values are better."""
     return {definition.metric: definition.higher_is_better for definition in data.definitions}
 
 
 def about_metric(data: ReportData, metric: str, about: str) -> str:
-    """The description ``about`` of a chart, with a word about a metric of which less is better."""
+    """The description of a chart (``about``), plus a note if lower values of the metric are better."""
     return f"{about} Lower is better." if directions_of(data).get(metric) is False else about
 
 
 def isolated(name: str | None, slice_name: str = "") -> str:
-    """A name among other words; one that is written from right to left does not change their order."""
+    """A name for use in a sentence. Right-to-left names are isolated, so that they do not reorder the other words."""
     shown = shown_name(name, slice_name)
     is_mirrored = any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in shown)
     return f"\u2068{shown}\u2069" if is_mirrored else shown
 
 
 def steps(counts: Sequence[tuple[float, float]], last: float) -> tuple[tuple[float, float], ...]:
-    """The points of a step line, from the lower end of each bin to the ``last`` upper end."""
+    """The points of a step line: each bin's lower edge and count, then the upper edge of the last bin (``last``)."""
     return (*counts, (last, counts[-1][1])) if counts else ()

@@ -1,4 +1,4 @@
-"""The index of reports: the stored days with their verdicts, from which a report's links lead to its neighbours."""
+"""The index of reports: the stored days with their verdicts. A report links to its neighbours through this page."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sparkrank.gates.day_verdict import HEADS
 from sparkrank.inputs.window import spans
 from sparkrank.report.page import assets, environment
 
-TITLE_BYTES = 8192  # at the start of a report, that contain its title
+TITLE_BYTES = 8192  # the first bytes of a report, which contain its title
 _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class IndexRow:
-    """A day with the ``title`` of its report, or without a report, or several days that were not evaluated.
+    """A line of the index: a day with its report's ``title``, a day without a report, or a gap of unevaluated days.
 
-    ``before`` and ``after`` are the days whose links to the previous and next report lead here.
+    ``before`` names the day whose "previous" link leads here, and ``after`` the day whose "next" link leads here.
     """
 
     name: str
@@ -32,7 +32,7 @@ class IndexRow:
 
     @property
     def state(self) -> str:
-        """The state that the title begins with; ``none`` if the report has no verdict."""
+        """The state named at the beginning of the title; ``none`` if the report has no verdict."""
         title = self.title or ""
         return next((state for state in HEADS if title.startswith(HEADS[state])), "none")
 
@@ -43,20 +43,20 @@ class IndexRow:
 
 
 def title_in(page: str) -> str | None:
-    """The title of the report whose text begins with ``page``; None if it has none."""
+    """The title of a report, given the beginning of its HTML; None if no title is found."""
     match = _TITLE.search(page)
     return None if match is None else html.unescape(match[1])
 
 
 def index_page(subject: str | None, column: str, titles: Mapping[str, str | None]) -> str:
-    """The page of the days, or windows, in ``titles``; a title is None where the day has no report."""
+    """The index page. ``titles`` maps days or windows to their reports' titles, or to None without a report."""
     rows = list(_rows(titles))
     template = environment().get_template("index.jinja")
     return template.render(subject=subject, column=column, rows=rows, **assets("index.js"))
 
 
 def _rows(titles: Mapping[str, str | None]) -> Iterator[IndexRow]:
-    """The rows, the latest first, with the gaps between days."""
+    """The rows of the index, latest first, including a row for each gap between days."""
     names = sorted(titles, reverse=True)
     with_page = [name for name in names if titles[name] is not None]
     for place, name in enumerate(names):
@@ -69,7 +69,7 @@ def _rows(titles: Mapping[str, str | None]) -> Iterator[IndexRow]:
 
 
 def _days_between(first: str, last: str) -> Sequence[str]:
-    """The days after ``first`` and before ``last``; none for windows."""
+    """The days strictly between ``first`` and ``last``; empty for windows."""
     with suppress(ValueError):
         start, end = dt.date.fromisoformat(first), dt.date.fromisoformat(last)
         return [str(start + dt.timedelta(days)) for days in range(1, (end - start).days)]

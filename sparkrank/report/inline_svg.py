@@ -1,4 +1,4 @@
-"""A chart as SVG within a page, a third of the library's output in size, with colours as CSS classes."""
+"""Charts as SVG for embedding in a page: a third of the size of the library's output, with CSS classes for colours."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _NOWHERE = ("", "translate(0,0)", "translate(0, 0)")
 
 
 def inline_svg(svg: str, ident: str, colours: Mapping[str, str], described_by: str = "") -> str:
-    """The library's ``svg`` as an element of an HTML page, without a namespace.
+    """The library's SVG as an element of an HTML page, without a namespace.
 
-    Its IDs begin with ``ident``. ``colours`` maps colours to CSS classes: a fill gets the class itself, a stroke the
-    class prefixed with ``s``. ``described_by`` has the IDs of the elements that name and describe the chart.
+    All IDs in the result begin with ``ident``. ``colours`` maps colours to CSS classes: a fill gets the class itself, a
+    stroke the class prefixed with ``s``. ``described_by`` lists the IDs of the elements that describe the chart.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A report on one page of Markdown, and its headline as a LaTeX table. Untrusted names are escaped."""
+"""A report as one page of Markdown, and its headline as a LaTeX table. Untrusted names are escaped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sparkrank.text.comparison_text import probability
 from sparkrank.text.text import UNDEFINED, counts_of, value_text
 
 MOST_ROWS = 40  # rows of the headline
-MOST_LINES = 8  # lines each for gates, checks and slices
+MOST_LINES = 8  # the most lines in each list: warnings, gates and slices
 _LONGEST = 80  # characters of a name
 # @ and : are escaped so that a name neither mentions people in a chat nor becomes a link; $ would start a formula.
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!&@:$])")
@@ -36,14 +36,14 @@ _SIGNS = {"pass": "pass", "fail": "**fail**", "undecided": "*undecided*"}
 
 
 def one_page(data: ReportData) -> str:
-    """The summary in Markdown: verdict, headline with intervals and comparisons, and all problems."""
+    """The report's summary in Markdown: verdict, headline with intervals and comparisons, and the problems found."""
     makers = (_verdict, _headline, _sentences, _gates, _slices, _source)
     parts = [f"### {_md(data.title)}", *(part for maker in makers for part in maker(data))]
     return "\n\n".join(parts) + "\n"
 
 
 def _md(text: str) -> str:
-    """``text`` escaped for Markdown, on one line."""
+    """The string escaped for Markdown, on one line and shortened."""
     return _MARKDOWN.sub(r"\\\1", _short(text))
 
 
@@ -115,7 +115,7 @@ def _difference(row: ComparisonRow) -> str:
 
 
 def _sentences(data: ReportData) -> Iterator[str]:
-    """The groups that count, and what has changed."""
+    """The sentences about which groups count and what has changed."""
     if data.headline is None:
         return
     if data.headline.groups:
@@ -130,7 +130,7 @@ def _gates(data: ReportData) -> Iterator[str]:
 
 
 def _stopped_gate(gate: StoppedGate) -> str:
-    """A gate on a line, and the worst of its checks on lines below it."""
+    """A gate on one line, with its worst checks on the lines below."""
     checks = [f"{_cell(row)}: {_md_sentence(row.reason)}{' (accepted)' * bool(row.accepted)}" for row in gate.rows]
     head = f"{_SIGNS[gate.verdict]} {_md(gate.gate)}: "
     if gate.n_checks == 1:
@@ -164,7 +164,7 @@ def _slices(data: ReportData) -> Iterator[str]:
 
 
 def _in_errors(row: ComparisonRow) -> float:
-    """The size of a difference in standard errors, because metrics have different scales."""
+    """A difference's absolute size in standard errors, which makes metrics of different scales comparable."""
     return abs(row.difference or 0.0) / row.stderr if row.stderr else math.inf
 
 
@@ -183,7 +183,7 @@ def _source(data: ReportData) -> Iterator[str]:
 
 
 def latex_table(data: ReportData) -> str:
-    """The headline as a LaTeX ``tabular`` for the package booktabs: a row per metric, a column per model."""
+    """The headline as a LaTeX ``tabular`` (needs the booktabs package): a row per metric, a column per model."""
     if data.headline is None:
         return f"% {redact(escape(data.missing.get('headline', _NO_METRICS)))}\n"
     models, cells = data.headline.models, data.headline.cells
@@ -201,7 +201,7 @@ def latex_table(data: ReportData) -> str:
 
 
 def _tex_value(cell: HeadlineRow | None) -> str:
-    """The value, with a star if the difference to the baseline is clear after correction, and of the same groups."""
+    """The value, with a star if the difference from the baseline is clear (see :func:`.is_sure`)."""
     if cell is None:
         return ""
     star = "$^{*}$" if cell.comparison is not None and is_sure(cell.comparison) else ""

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 EXTRA = "report"
 _MARKED = ("fail", "accepted", "not evaluated", "unreadable")
-WIDER = 2  # times as wide is a chart that is alone
-# Charts of a section, with more models than a chart shows fewer: each takes a tenth of a second, and all say the same.
+WIDER = 2  # the factor by which a chart that stands alone is wider
+# The most charts per section, and the most if there are more models than a chart shows. A chart takes 0.1 s to draw.
 MOST_CHARTS, MOST_OF_MANY = 12, 6
-MOST_POINTS = 2_000  # values of the tables of the trend
+MOST_POINTS = 2_000  # the most values in the tables of the trend
 _PACKAGES = ("altair", "jinja2", "vl_convert")
 # The point marks of the series in the key, as SVG paths around the centre of the mark.
 _SIGNS = {
@@ -41,7 +41,7 @@ _SIGNS = {
 
 
 def require_extra() -> None:
-    """Raise :class:`SpecError` with installation advice if a package of the extra ``report`` is missing."""
+    """Raise :class:`SpecError` with installation advice if a package from the ``report`` extra is missing."""
     import importlib.util
 
     missing = [package for package in _PACKAGES if importlib.util.find_spec(package) is None]
@@ -52,9 +52,9 @@ def require_extra() -> None:
 
 
 def page(data: ReportData, *, has_index: bool = False) -> str:
-    """The report as one HTML page. Equal data and library versions give equal text.
+    """The report as one HTML page. Equal data and library versions give identical pages.
 
-    If it ``has_index``, it has links to the index of all days beside it, and by it to the previous and the next day.
+    If ``has_index``, the page links to the index of all days and, through the index, to the previous and next day.
     """
     require_extra()
     template = environment().get_template("report.jinja")
@@ -62,7 +62,7 @@ def page(data: ReportData, *, has_index: bool = False) -> str:
 
 
 class View:
-    """What the template needs in addition to the fields of the data: grouped rows, and charts."""
+    """Values that the template needs beyond the fields of the report data: grouped rows, and charts."""
 
     def __init__(self, data: ReportData) -> None:
         self._data = data
@@ -80,13 +80,13 @@ class View:
 
     @property
     def missing(self) -> list[tuple[str, str]]:
-        """The titles of missing sections, and what to request for each."""
+        """The title of each missing section, and what to request to get it."""
         missing = [(name, why) for name, why in self._data.missing.items() if not self._data.section(name)]
         titles = {section.name: section.title for section in sections()}
         return [(titles.get(name, name), why) for name, why in missing if name != "verdict"]
 
     def notes(self, part: str) -> list[str]:
-        """The notes about incomplete sections."""
+        """The notes about incomplete sections in a part of the page."""
         own = [section.name for section in sections() if section.part_name == part]
         notes = [self._data.missing.get(name, "") for name in own if self._data.section(name)]
         return list(filter(None, notes))
@@ -103,7 +103,7 @@ class View:
         ]
 
     def cards(self, metric: str) -> list[HeadlineRow]:
-        """The best model of ``metric``, by value, and the baseline."""
+        """The headline rows for the best model by ``metric`` and for the baseline."""
         cells = [cell for cell in dict(self.headline)[metric] if cell is not None]
         sign = -1 if self._directions.get(metric) is False else 1
         known = [cell for cell in cells if cell.row.value is not None] or cells
@@ -112,12 +112,12 @@ class View:
         return ([] if best is None else [best]) + baseline
 
     def shown(self, sections: Sequence[Any]) -> list[Any]:
-        """Those that are about a model of the charts."""
+        """The entries (of ``sections``) about models that the charts show."""
         models = charted(self._data.models, self._data.baseline)
         return [own for own in sections if own.model in models]
 
     def charts(self, *names: str) -> list[dict[str, Any]]:
-        """The figures of the sections ``names``, each with its SVG; one alone has another, ``wide``, for wide pages."""
+        """The figures of the named sections as SVG. A sole figure also has a second SVG, ``wide``, for wide pages."""
         from markupsafe import Markup
 
         from sparkrank.report.chart_forms import PALETTE, drawn_chart, svg_of
@@ -136,7 +136,7 @@ class View:
             if len(every) == 1:
                 drawn["wide"] = replace(figure.chart, frame=replace(frame, width=WIDER * frame.width))
             svgs = {
-                # The library escaped the text when it wrote the SVG, which was parsed and rewritten since.
+                # Safe: the library escaped all text in its SVG, and inline_svg has parsed and rewritten it since.
                 key: Markup(inline_svg(svg_of(drawn_chart(chart)), f"{ident}-{key}", colours, told))  # noqa: S704
                 for key, chart in drawn.items()
             }
@@ -163,7 +163,7 @@ class View:
 
     @property
     def sentences(self) -> list[dict[str, Any]]:
-        """For each candidate, the metrics in which it is better, worse, or without a clear difference."""
+        """For each candidate, the metrics in which it is better, worse, or not clearly different."""
         sides = {"better": "better", "worse": "worse", "unsure": ""}
         return [
             {"candidate": candidate, "baseline": baseline}
@@ -176,12 +176,12 @@ class View:
         return side_of(row, self._directions)
 
     def compared(self, cell: MetricValue) -> ComparisonRow | None:
-        """The comparison of a value with the baseline's."""
+        """The comparison of a value with the baseline's value, if there is one."""
         return self._compared.get((cell.model, cell.slice, cell.slice_value, cell.metric))
 
     @property
     def slices(self) -> list[tuple[str, list[dict[str, Any]]]]:
-        """The slices, each with its metrics."""
+        """The slices, each with its rows by metric."""
         rows = () if self._data.slices is None else self._data.slices.rows
         by_slice: dict[str, list[dict[str, Any]]] = {}
         for (name, metric), own in groupby(rows, key=lambda row: (row.slice, row.metric)):
@@ -190,18 +190,18 @@ class View:
 
     @property
     def days(self) -> dict[str, str]:
-        """The verdict of each day of the trend, as far as the trend has them."""
+        """The verdict of each day of the trend; empty if the trend has no verdicts."""
         trend = self._data.trend
         return {} if trend is None else dict(zip(trend.days, trend.verdicts, strict=False))
 
     @property
     def marked_days(self) -> list[tuple[str, list[str]]]:
-        """The days of the trend that have failed, or that were not evaluated, by what is said of them."""
+        """The days of the trend to point out (failed, accepted, not evaluated or unreadable), grouped by that state."""
         return [(word, days) for word in _MARKED if (days := [day for day, own in self.days.items() if own == word])]
 
     @property
     def trend(self) -> list[tuple[str, list[TrendSeries], list[tuple[str, list[TrendPoint | None]]]]]:
-        """The metrics over days: the series of each metric, and their points on each day."""
+        """For each metric of the trend, its series and, day by day, the points of these series."""
         trend = self._data.trend
         if trend is None:
             return []
@@ -215,7 +215,7 @@ class View:
 
 @cache
 def environment() -> Environment:
-    """The environment of all templates, which escapes every text."""
+    """The Jinja2 environment for all templates, which escapes every string."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
@@ -251,7 +251,7 @@ def _file(name: str) -> str:
 
 @cache
 def assets(name: str) -> dict[str, Any]:
-    """The style sheet, the script ``name``, and the content security policy that allows only these."""
+    """The style sheet, the script file called ``name``, and a content security policy that allows only these two."""
     from markupsafe import Markup
 
     style, script = _file("report.css"), _file(name)

@@ -1,4 +1,4 @@
-"""The tables that a report is built from, and how their rows are read. Columns missing in older tables are None."""
+"""The tables from which a report is built, and how their rows are read. Columns missing in older tables are None."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Explain: TypeAlias = "Callable[[Sequence[str], Sequence[Key], str, Sequence[str]
 
 @dataclass(frozen=True)
 class DayBefore:
-    """The previous day or window: its ``name``, and the rows of its table ``metrics`` over the whole day."""
+    """The previous day or window: its ``name``, and the whole-day rows of its table ``metrics``."""
 
     name: str
     metrics: pa.Table
@@ -42,12 +42,11 @@ class DayBefore:
 class ReportTables:
     """The tables of a day, a window or an evaluation; None for a missing table.
 
-    ``run`` is the row of ``runs``, or what an evaluation knows about itself. ``baseline`` and ``level`` are used if the
-    tables do not record them. The fields from ``most_unpaired`` to ``warnings`` are those of the spec and the run:
-    ``keys`` are the columns of a group, and ``subject`` is what the evaluation is about. ``bins`` are those of the
-    table ``blocks``. ``missing`` has the reason for each missing section. ``conf`` is the file of the spec as commands
-    name it. ``explain`` gives the texts that explain groups, by their keys, from the columns of the key, keys, a metric
-    and models.
+    ``run`` is the row of ``runs``, or the facts that an evaluation records about itself. ``baseline`` and ``level`` are
+    used if the tables do not record them. The fields from ``most_unpaired`` to ``warnings`` come from the spec and the
+    run: ``keys`` are the group's key columns, and ``subject`` is what the evaluation is about. ``bins`` are read from
+    the table ``blocks``. ``missing`` has the reason for each missing section. ``conf`` is the path of the spec for use
+    in commands. ``explain`` maps group keys to explanations; it is called with key columns, keys, metric and models.
     """
 
     kind: ReportKind
@@ -79,12 +78,12 @@ class ReportTables:
 
     @cached_property
     def models(self) -> tuple[str, ...]:
-        """The models, in the order of ``metrics``; for days that were not merged, those of the trend."""
+        """The models, in the order of the table ``metrics`` or, if it has no rows, of the trend."""
         return self._names("model")
 
     @cached_property
     def metric_names(self) -> tuple[str, ...]:
-        """The metrics, in the order of ``metrics`` or, without it, of the trend."""
+        """The metric names, in the order of the table ``metrics`` or, if it has no rows, of the trend."""
         return self._names("metric")
 
     def _names(self, column: str) -> tuple[str, ...]:
@@ -94,7 +93,7 @@ class ReportTables:
 
     @cached_property
     def values(self) -> list[MetricValue]:
-        """The metrics over the whole day."""
+        """The rows of ``metrics`` over the whole day."""
         return rows_of(whole_day(self.metrics), MetricValue)
 
     @cached_property
@@ -103,7 +102,7 @@ class ReportTables:
         return [] if self.comparisons is None else self.comparison_rows(whole_day(self.comparisons))
 
     def comparison_rows(self, table: pa.Table) -> list[ComparisonRow]:
-        """The rows of ``table``, some of those of ``comparisons``, with their doubts."""
+        """The rows of ``table``, which is a subset of ``comparisons``, with their doubts added."""
         return with_doubts(rows_of(table, ComparisonRow), self._tests, self.most_unpaired)
 
     @cached_property
@@ -122,12 +121,12 @@ class ReportTables:
 
 
 def names_of(table: pa.Table, column: str) -> tuple[str, ...]:
-    """The distinct texts of ``column``, in the order of the table."""
+    """The distinct strings in ``column``, in the order of the table."""
     return tuple(pc.unique(plain_texts(table.select([column]))[column]).to_pylist())
 
 
 def plain_texts(table: pa.Table) -> pa.Table:
-    """``table`` with its texts decoded from dictionaries."""
+    """The table with its dictionary-encoded columns decoded."""
     for index, column in enumerate(table.schema):
         if pa.types.is_dictionary(column.type):
             table = table.set_column(index, column.name, table[column.name].cast(column.type.value_type))
@@ -135,12 +134,12 @@ def plain_texts(table: pa.Table) -> pa.Table:
 
 
 def whole_day(table: pa.Table) -> pa.Table:
-    """The rows of ``table`` over the whole day."""
+    """The rows of ``table`` that are about the whole day rather than a slice."""
     return table.filter(pc.equal(table["slice"].cast(pa.string()), ALL))
 
 
 def is_among(texts: pa.ChunkedArray, allowed: Sequence[str]) -> pa.ChunkedArray:
-    """A mask of the ``texts`` that are ``allowed``. A filter expression would not keep the order of the rows."""
+    """A mask of the strings that are allowed. Filtering by a mask, unlike an expression, keeps the order of rows."""
     return pc.is_in(texts, value_set=pa.array(allowed, pa.string()))
 
 
@@ -150,7 +149,7 @@ def defined(value: Any) -> Any:
 
 
 def rows_of(table: pa.Table | None, kind: type[_R]) -> list[_R]:
-    """The rows of ``table`` as values of ``kind``."""
+    """The rows of ``table`` as objects of the class ``kind``."""
     if table is None:
         return []
     names = [column.name for column in fields(kind) if column.name in table.column_names]  # type: ignore[arg-type]
@@ -161,7 +160,7 @@ def rows_of(table: pa.Table | None, kind: type[_R]) -> list[_R]:
 
 
 def _defined_column(column: pa.ChunkedArray) -> list[Any]:
-    """The values of a column, None where one is null or NaN."""
+    """The values of a column, with None in place of null and NaN."""
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
     values: list[Any] = column.to_pylist()
@@ -169,7 +168,7 @@ def _defined_column(column: pa.ChunkedArray) -> list[Any]:
 
 
 def by_cell(verdicts: Iterable[GateRow]) -> dict[tuple[str, str | None], tuple[GateRow, ...]]:
-    """The verdicts over the whole day, by metric and model."""
+    """The whole-day verdicts, by metric and model."""
     cells: dict[tuple[str, str | None], tuple[GateRow, ...]] = {}
     for row in verdicts:
         if row.slice == ALL:
@@ -183,7 +182,7 @@ def worst(verdicts: Iterable[State]) -> State | None:
 
 
 def definitions_of(table: pa.Table) -> dict[tuple[str, str], str | None]:
-    """The definition of each metric and model in a table ``metrics``."""
+    """The stored definition for each metric and model in a table ``metrics``."""
     if "definition" not in table.column_names:
         return {}
     rows = plain_texts(table.select(["metric", "model", "definition"])).to_pylist()
@@ -191,14 +190,14 @@ def definitions_of(table: pa.Table) -> dict[tuple[str, str], str | None]:
 
 
 def parsed(text: str) -> Metric | None:
-    """The metric of a stored text; None if it belongs to another version or to a module that is not imported."""
+    """The metric parsed from a stored string; None if it is from another version or a module that is not imported."""
     with suppress(MetricError):
         return Metric.parse(text)
     return None
 
 
 def json_object(text: str | None) -> dict[str, Any]:
-    """The JSON object in ``text``; empty if there is none."""
+    """The JSON object in ``text``; empty if the string is no JSON object."""
     document = None
     with suppress(ValueError):
         document = json.loads(text or "{}")

@@ -1,4 +1,4 @@
-"""A section of a report: how it is built and drawn, and what to request if the tables lack its data."""
+"""The class of report sections: how a section is built and drawn, and what to request if the tables lack its data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sparkrank.report.data import ReportData
 from sparkrank.report.figures import Figure
 from sparkrank.report.report_tables import ReportTables
 
-# The section, None or empty if the tables lack its data, and the reason or what it lacks.
+# The section (None or empty if the tables lack its data), and the reason why it is empty or incomplete.
 Made: TypeAlias = tuple[Any, str | None]
 Maker: TypeAlias = Callable[[ReportTables], Made]
 Drawer: TypeAlias = Callable[[ReportData], Iterable[Figure]]
@@ -20,10 +20,10 @@ Drawer: TypeAlias = Callable[[ReportData], Iterable[Figure]]
 class ReportSection:
     """A section. Its ``name`` is a field of :class:`ReportData` or a key of :attr:`ReportData.more`.
 
-    ``make`` also returns a sentence if the section is empty or lacks some models. ``advice`` says what to request if it
-    is missing; ``advice_in_memory`` and ``advice_for_window`` replace it for evaluations and windows. ``part`` is the
-    name and title of the part of the page that contains it, by default a part of its own, and ``template`` the Jinja2
-    template of the part, by default the file in ``templates`` with the part's name.
+    ``make`` builds the section, and returns a sentence as well if it is empty or lacks some models. ``advice`` is what
+    to request if the section is missing; evaluations use ``advice_in_memory`` instead, and windows use
+    ``advice_for_window``. ``part`` is the name and title of the page part that contains the section (by default, its
+    own part). ``template`` is that part's Jinja2 template (by default, the file in ``templates`` with the part's name).
     """
 
     name: str
@@ -43,10 +43,10 @@ class ReportSection:
 
     @property
     def part_title(self) -> str:
-        """The heading of that part."""
+        """The heading of the part of the page that contains the section."""
         return self.title if self.part is None else self.part[1]
 
     def why_missing(self, tables: ReportTables, reason: str | None) -> str:
-        """Why the section is missing, or what to request."""
+        """The reason why the section is missing, or advice on what to request."""
         by_kind = {"evaluation": self.advice_in_memory, "window": self.advice_for_window}.get(tables.kind)
         return tables.missing.get(self.name) or reason or by_kind or self.advice

@@ -1,4 +1,4 @@
-"""The register of report sections. A new section takes a module, and a line in :data:`_BUILT_IN`."""
+"""The register of report sections. A new section needs a module, and a line in :data:`_BUILT_IN`."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def sections() -> tuple[ReportSection, ...]:
 
 
 def section_of(name: str) -> ReportSection | None:
-    """The section of this name."""
+    """The section of this name; None if there is none."""
     return _SECTIONS.get(name)
 
 
 def register(section: ReportSection) -> None:
-    """Add a section after the others, or replace the one with the same name."""
+    """Add a section after all others, or replace the section with the same name."""
     _SECTIONS[section.name] = section
 
 

@@ -24,10 +24,10 @@ ENDINGS: Mapping[str, ReportForm] = {".html": "html", ".htm": "html", ".md": "md
 
 
 def as_form(data: ReportData, form: ReportForm) -> str:
-    """The report in one of its forms. Equal data give equal text.
+    """The report in one of its forms. Equal data give identical output.
 
-    ``md`` is a summary, ``json`` contains everything, and ``latex`` is the headline as a table (for the package
-    booktabs).
+    ``md`` is a summary, ``json`` contains everything, and ``latex`` is the headline as a table (which needs the
+    booktabs package).
     """
     if form == "html":
         from sparkrank.report.page import page
@@ -39,7 +39,7 @@ def as_form(data: ReportData, form: ReportForm) -> str:
 
 
 def form_of(out: str | None, asked: str | None) -> ReportForm:
-    """The form ``asked`` for, or that of the suffix of ``out``; raises :class:`SpecError` if it is unknown."""
+    """The requested form, or the form for the suffix of ``out``. Raises :class:`SpecError` if the form is unknown."""
     ending = "" if out is None else Path(out).suffix.lower()
     instead = _REMOVED.get(ending if asked is None else asked, "")
     if asked is not None:
@@ -58,7 +58,7 @@ def form_of(out: str | None, asked: str | None) -> ReportForm:
 def write_report(data: ReportData, out: str, form: ReportForm) -> Path:
     """Write the report to the file ``out`` atomically: a reader sees the old report or the new one.
 
-    Raises :class:`SpecError` if its folder does not exist, and :class:`SparkrankError` if it cannot be written.
+    Raises :class:`SpecError` if the folder does not exist, and :class:`SparkrankError` if the file cannot be written.
     """
     if not out.strip():
         raise SpecError("out is empty: name the file that the report is written to")
@@ -79,7 +79,7 @@ def write_report(data: ReportData, out: str, form: ReportForm) -> Path:
 
 
 def report_document(data: ReportData) -> dict[str, Any]:
-    """The whole report as plain values."""
+    """The whole report as plain values, for JSON."""
     document = asdict(data)
     more: dict[str, Any] = document.pop("more")
     return document | more

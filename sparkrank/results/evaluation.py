@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from sparkrank.report.data import ReportData
     from sparkrank.report.written_forms import ReportForm
 
-# Which of the two depends on the lane; check with ``isinstance(table, pyarrow.Table)``.
+# The type depends on the lane; check with ``isinstance(table, pyarrow.Table)``.
 LaneTable: TypeAlias = "pa.Table | DataFrame"
 
 
@@ -48,9 +48,9 @@ LaneTable: TypeAlias = "pa.Table | DataFrame"
 class Evaluation:
     """The results of one evaluation, as :func:`sparkrank.evaluate` returns them.
 
-    Tables are Spark DataFrames of ``session``, or tables in memory in the local lane. A Spark DataFrame of
-    :attr:`groups` reads cached results of the pass. :meth:`release` frees that memory. So does the end of a ``with``
-    block, and so does Python once the evaluation and its tables are no longer referenced.
+    In the local lane (which runs without Spark), tables are in memory; otherwise they are Spark DataFrames of
+    ``session``. The DataFrame :attr:`groups` reads cached results of the pass over the rows. This cache is freed by
+    :meth:`release`, at the end of a ``with`` block, or once the evaluation and its tables are no longer referenced.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ class Evaluation:
     solved : Solved
         The states and the group table.
     lane : str
-        ``frame``, ``scan`` or ``local``.
+        The way of running: ``frame``, ``scan`` or ``local``.
     table : pyarrow.Table
-        The metrics, in memory in every lane.
+        The metrics; in memory in every lane.
     limits : Limits
         The limits of the checks.
     session : SparkSession, optional
@@ -69,9 +69,9 @@ class Evaluation:
     preset : Preset, optional
         The preset under which metric texts are looked up.
     origin : Origin
-        The hash of the request, as the tables have it.
+        The hash of the request, as stored in the tables.
     writer : callable, optional
-        What :meth:`write` calls.
+        The function that :meth:`write` calls.
 
     Examples
     --------
@@ -119,7 +119,7 @@ class Evaluation:
 
     @property
     def partials(self) -> Partials:
-        """The states that the metrics are computed from."""
+        """The states from which the metrics are computed."""
         return self.solved.partials
 
     @cached_property
@@ -129,16 +129,16 @@ class Evaluation:
 
     @property
     def groups(self) -> LaneTable | None:
-        """The group table: one row per model and group; None without a group key or with ``group_table=False``."""
+        """The group table, with a row per model and group. None without a group key or with ``group_table=False``."""
         return self.solved.groups
 
     def to_pandas(self) -> pd.DataFrame:
-        """The table of metrics as a pandas DataFrame. Its integer columns are nullable (``Int64``)."""
+        """The table of metrics as a pandas DataFrame. Integer columns are nullable (``Int64``)."""
         small: pd.DataFrame = with_whole_numbers(self.table).to_pandas()
         return small
 
     def __getitem__(self, metric: str | Metric) -> float:
-        """The value of ``metric`` for the only model and the whole day, as :meth:`value` gives it."""
+        """The value of ``metric`` for the only model over the whole day, as from :meth:`value`."""
         return self.value(metric)
 
     def __contains__(self, metric: object) -> bool:
@@ -146,7 +146,7 @@ class Evaluation:
         return has_metric(self.plan, self.preset, metric)
 
     def __iter__(self) -> Iterator[str]:
-        """The texts of the metrics, in the order of the request. :meth:`value` finds each of them."""
+        """The metrics as strings that :meth:`value` accepts, in the order of the request."""
         return (text_of(self.plan, self.preset, metric) for metric in self.plan.metrics)
 
     def value(
@@ -161,17 +161,17 @@ class Evaluation:
         Parameters
         ----------
         metric : str or Metric
-            The text of a metric in any spelling, read under the preset of the evaluation, or a :class:`Metric`.
+            A :class:`Metric`, or a string in any spelling, which is read under the preset of the evaluation.
         model : str, optional
-            The name of the model. It may be left out if there is only one.
+            The name of the model. It may be omitted if there is only one model.
         slice : mapping or str, optional
-            The value of each column of a slice, as ``{"country": "de", "device": None}`` or as the text
-            ``"country=de,device=null"``, in which a comma within a value is escaped by a backslash.
+            The value of each slice column, as ``{"country": "de", "device": None}`` or as the string
+            ``"country=de,device=null"``. In the string, a comma within a value is escaped with a backslash.
 
         Returns
         -------
         float
-            The value, NaN where the metric is undefined.
+            The value; NaN if the metric is undefined.
 
         Raises
         ------
@@ -200,30 +200,30 @@ class Evaluation:
         return value_of(self.table, self.plan, self.preset, metric, model, slice)
 
     def compare(self, baseline: str, *, correction: Correction = "holm", family: Family = "slice_column") -> pa.Table:
-        """Every other model against ``baseline``: is the difference real, and how large may it be?
+        """Compare every other model with ``baseline``: is the difference real, and how large may it be?
 
         Parameters
         ----------
         baseline : str
-            The name of a model. If it was passed to ``evaluate`` as ``compare``, means over groups are compared by the
-            paired t test. Other metrics, or all without ``compare``, are compared by a jackknife that leaves out each
-            of the 64 parts of the groups in turn.
+            The name of a model. If this model was passed to ``evaluate`` as ``compare``, means over groups are compared
+            by a paired t test. All other comparisons use a jackknife, which leaves out each of 64 fixed subsets of the
+            groups in turn.
         correction : {"holm", "benjamini-hochberg", "none"}
             How the p-values within a family are adjusted.
         family : {"slice_column", "candidate", "metric", "slice"}
-            Which comparisons form a family. With ``slice_column`` these are the whole day, and each slice with all its
-            values. Otherwise they are all comparisons of a candidate, of a metric, or of a slice value.
+            Which comparisons form a family. With ``slice_column``, the whole day is one family, and each slice with all
+            its values forms another. Otherwise, a family is all comparisons of a candidate, a metric or a slice value.
 
         Returns
         -------
         pyarrow.Table
-            The table ``comparisons``: a row per candidate, slice, slice value and metric. If no valid standard error
-            exists, as for coverage, it and everything derived from it are null.
+            The table ``comparisons``: a row per candidate, slice, slice value and metric. If there is no valid
+            standard error, as for coverage, the standard error and all columns derived from it are null.
 
         Raises
         ------
         SpecError
-            If there is no such model or no other one, or if an option is unknown.
+            If there is no such model or no other model, or if an option is unknown.
 
         Examples
         --------
@@ -243,14 +243,14 @@ class Evaluation:
         return with_whole_numbers(comparisons_table(self.solved.merged, self.plan, comparison, self.origin))
 
     def report(self, out: str | os.PathLike[str] | None = None, *, format: ReportForm | None = None) -> ReportData:  # noqa: A002
-        """The report, as an HTML page or in another form.
+        """The report of the evaluation, optionally written to a file as an HTML page or in another form.
 
         Parameters
         ----------
         out : str or path, optional
-            The file to write. Without it, nothing is written.
+            The file to write. If omitted, nothing is written.
         format : {"html", "md", "json", "latex"}, optional
-            The form of the file; by default, its suffix decides: ``.html``, ``.md``, ``.json`` or ``.tex``.
+            The form of the file. By default, the suffix of ``out`` decides: ``.html``, ``.md``, ``.json`` or ``.tex``.
 
         Returns
         -------
@@ -260,7 +260,7 @@ class Evaluation:
         Raises
         ------
         SpecError
-            If the suffix is none of these, or if ``sparkrank[report]`` is not installed.
+            If the suffix or form is unknown, or if ``sparkrank[report]`` is needed but not installed.
         SparkrankError
             If the file cannot be written.
 
@@ -277,24 +277,24 @@ class Evaluation:
         """
         from sparkrank.report.written_forms import form_of, write_report
 
-        chosen = form_of(None if out is None else os.fspath(out), format)  # fail before the work
+        chosen = form_of(None if out is None else os.fspath(out), format)  # fail before the work starts
         data = self._report_data()
         if out is not None:
             write_report(data, os.fspath(out), chosen)
         return data
 
     def write(self, folder: str | os.PathLike[str], *, day: str | None = None) -> dict[str, str]:
-        """Write the tables below a folder, as a job writes those of a day: all of them become visible at once.
+        """Write the tables below a folder, just as a job writes the tables of a day: all become visible at once.
 
-        ``sparkrank report``, ``gate``, ``compare`` and ``movers`` read them, and so do :func:`sparkrank.compare_runs`
-        and later days of a job.
+        The written tables can be read by ``sparkrank report``, ``gate``, ``compare`` and ``movers``, by
+        :func:`sparkrank.compare_runs`, and by later days of a job.
 
         Parameters
         ----------
         folder : str or path
-            The folder of all tables, like ``output.path`` of a spec. Rows of other days in it stay.
+            The folder of all tables, like ``output.path`` in a spec. Rows of other days in the folder are kept.
         day : str, optional
-            The day that is replaced, as YYYY-MM-DD; by default, today in UTC.
+            The day to write or replace, as YYYY-MM-DD; by default, today in UTC.
 
         Returns
         -------
@@ -304,7 +304,7 @@ class Evaluation:
         Raises
         ------
         SpecError
-            If ``day`` is not a day, or if the folder is within that of the rows or needs a Spark session.
+            If ``day`` is not a date, or if ``folder`` is inside the folder of the input rows or needs a Spark session.
         SparkrankError
             If another run is writing the day, or if the tables cannot be written.
 
@@ -333,7 +333,7 @@ class Evaluation:
         model: str | None = None,
         slice: str | None = None,  # noqa: A002 - the name that the tables have for it
     ) -> LayerChart:
-        """A chart of the report. A notebook displays it without a network, and its ``save`` writes SVG, PNG or PDF.
+        """A chart from the report. Notebooks display the chart offline, and its ``save`` method writes SVG, PNG or PDF.
 
         Parameters
         ----------
@@ -341,7 +341,7 @@ class Evaluation:
             ``comparisons``, ``slices``, ``roc``, ``pr``, ``calibration``, ``histograms``, ``auc_up``,
             ``distributions`` or ``paired``.
         metric, model, slice : str, optional
-            Which chart, if there are several: a metric in any spelling, a model (for comparisons, a candidate), the
+            Selects among several charts: a metric in any spelling, a model (for comparisons, a candidate), or the
             columns of a slice joined by commas. The first matching chart is returned.
 
         Returns
@@ -352,7 +352,7 @@ class Evaluation:
         Raises
         ------
         SpecError
-            If there is no such chart, the tables lack its data, or the ``report`` extra is not installed.
+            If there is no such chart, if the tables lack its data, or if the ``report`` extra is not installed.
 
         Examples
         --------
@@ -373,7 +373,7 @@ class Evaluation:
         return chart(self._report_data(), name, metric=named, model=model, slice=slice)
 
     def _report_data(self) -> ReportData:
-        """The report on the tables of the evaluation. From Spark tables only counts of bins are collected."""
+        """The report on the evaluation's tables. Only per-bin counts are collected from Spark tables."""
         from sparkrank.comparison.group_tables import GroupTable
         from sparkrank.report.collect import report_data
         from sparkrank.report.report_tables import ReportTables
@@ -414,15 +414,15 @@ class Evaluation:
 
     @property
     def blocks(self) -> LaneTable:
-        """The score bins behind pooled metrics; a Spark DataFrame if there are too many exact bins.
+        """The score bins from which pooled metrics are computed; a Spark DataFrame if there are too many exact bins.
 
-        Their sums of scores are null unless a metric reads these or ``score_sums`` is set.
+        The column ``score_sum`` is null unless a metric reads score sums or ``score_sums`` is set.
         """
         return all_blocks(self.solved, self.plan)
 
     @property
     def curves(self) -> pa.Table:
-        """The points of the ROC and PR curves; no rows if ``curve_points`` was 0."""
+        """The points of the ROC and PR curves; without rows if ``curve_points`` was 0."""
         return curves_table(self.solved, self.plan)
 
     @property
@@ -431,10 +431,10 @@ class Evaluation:
         return quality_table(self.partials, self.plan, self.limits, self.solved.measured)
 
     def release(self) -> None:
-        """Free the memory and disk space of Spark tables; reading :attr:`groups` afterwards costs a new pass."""
+        """Free the memory and disk space of Spark tables. Reading :attr:`groups` afterwards requires a new pass."""
         self.solved.release()
 
-    def __enter__(self) -> Evaluation:  # noqa: PYI034 - typing.Self is of Python 3.11
+    def __enter__(self) -> Evaluation:  # noqa: PYI034 - typing.Self needs Python 3.11
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""Explanations: groups with their lists, and how each metric is computed from them."""
+"""Explanations: groups with their lists, and how each metric is computed from these lists."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sparkrank.text.explanation_text import MOST_ROWS, explanation_document, exp
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """One or several explained groups, as :func:`sparkrank.explain` returns them, in the order of the request.
+    """The explained groups in the order of the request, as returned by :func:`sparkrank.explain`.
 
     Examples
     --------
@@ -33,16 +33,16 @@ class Explanation:
     about: str = ""
 
     def __iter__(self) -> Iterator[ExplainedMetric]:
-        """Every metric of every model and group."""
+        """Iterate over every metric of every model and group."""
         return (metric for key in self.keys for group in key.groups for metric in group.metrics)
 
     @property
     def metric(self) -> ExplainedMetric:
-        """The first metric, which is the only one if one metric of one model and group was requested."""
+        """The first metric: the only metric if a single metric was requested for one model and one group."""
         return next(iter(self))
 
     def text(self, rows: int = MOST_ROWS, width: int | None = None) -> str:
-        """The whole explanation as text: up to ``rows`` rows of a table, models side by side if ``width`` allows."""
+        """The whole explanation as text. Tables have up to ``rows`` rows. Models are side by side if they fit."""
         text = explanation_text(self.keys, rows, width)
         return f"{self.about}\n\n{text}" if self.about else text
 

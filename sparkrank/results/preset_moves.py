@@ -1,4 +1,4 @@
-"""Why two presets give different numbers for the same rows: the settings that differ, and the effect of each."""
+"""Why two presets give different numbers for the same rows: which settings differ, and the effect of each setting."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ class SettingMoves:
     """One setting in which two presets differ, for one metric of one model.
 
     ``setting`` is a setting of the evaluation, a parameter of the metric, or ``metric`` if the libraries mean two
-    different metrics. ``one`` and ``other`` are its values in the presets. ``value`` is the metric's value under the
-    first preset with only this setting taken from the second. It is NaN if there is a ``reason``.
+    different metrics. ``one`` and ``other`` are the setting's values in the two presets. ``value`` is the metric's
+    value under the first preset with only this setting taken from the second preset. If ``reason`` is set, this value
+    could not be computed and is NaN.
     """
 
     setting: str
@@ -24,10 +25,10 @@ class SettingMoves:
 
 @dataclass(frozen=True)
 class MetricMoves:
-    """A metric of one model under two presets: the text that was ``asked`` for, and what each preset makes of it.
+    """A metric of one model under two presets: the requested text, ``asked``, and what it means under each preset.
 
-    ``value`` and ``other_value`` are its values under the first and the second preset. The second has all ``settings``
-    changed together.
+    ``value`` is the metric's value under the first preset, and ``other_value`` under the second preset, where all
+    ``settings`` are changed together.
     """
 
     asked: str
@@ -40,12 +41,12 @@ class MetricMoves:
 
     @property
     def moved(self) -> float:
-        """The change of the value if all settings change together."""
+        """The change in the value if all settings change together."""
         return self.other_value - self.value
 
     @property
     def combined(self) -> float:
-        """The change due to all settings together, minus the changes due to each alone."""
+        """The change due to all settings together, minus the changes due to each setting alone."""
         return self.moved - sum(
             setting.value - self.value for setting in self.settings if not math.isnan(setting.value)
         )
@@ -53,7 +54,7 @@ class MetricMoves:
 
 @dataclass(frozen=True)
 class PresetDifferences:
-    """The metrics of a day under the presets ``one`` and ``other``; ``notes`` are about differences beyond settings."""
+    """A day's metrics under the presets ``one`` and ``other``. ``notes`` describe differences other than settings."""
 
     one: str
     other: str

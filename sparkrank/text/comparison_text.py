@@ -1,4 +1,4 @@
-"""Comparisons, the groups that changed most, and mix and rate, as plain text for a terminal."""
+"""Plain text for terminals: comparisons, the groups that changed most, and differences split into mix and rate."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from sparkrank.stats.intervals import TOO_FEW
 from sparkrank.text.text import aligned
 
 SIDES = ("candidate", "baseline")
-SURE = 0.05  # smaller adjusted p-values are listed on a line of their own
+SURE = 0.05  # comparisons with a smaller adjusted p-value get their own line
 
 
 def comparisons_text(rows: Sequence[dict[str, Any]]) -> str:
-    """A line for each of ``rows`` of the table ``comparisons``, in descending order of relative difference."""
+    """A line for each row of the table ``comparisons``, the largest relative difference (of either sign) first."""
     return aligned(comparison_lines("metric", [(row["metric"], row) for row in sorted(rows, key=by_size)]))
 
 
 def comparison_lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> list[tuple[str, ...]]:
-    """The cells of a header and of a line for each of the named ``rows``."""
+    """A header, then a line for each (name, row) pair, as lists of cells."""
     correction = next((row["correction"] for _, row in rows), "none")
     p = "p" if correction == "none" else f"p ({correction})"
     lines: list[tuple[str, ...]] = [
@@ -42,7 +42,7 @@ def comparison_lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> 
 
 
 def stored_comparisons_text(table: pa.Table) -> str:
-    """The table ``comparisons`` of a day or window: each candidate on the whole day, then in slices that differ."""
+    """The table ``comparisons`` as text: for each candidate, first the whole day, then slices that differ clearly."""
     parts = []
     pairs = table.select(SIDES).group_by(list(SIDES), use_threads=False).aggregate([]).to_pylist()
     for candidate, baseline in (pair.values() for pair in pairs):
@@ -89,7 +89,7 @@ def by_size(row: dict[str, Any]) -> float:
 
 
 def number(value: float | None, *, signed: bool = True) -> str:
-    """A number of a metric's magnitude, with five decimals."""
+    """A metric value or difference, with five decimals."""
     if value is None or math.isnan(value):
         return "" if value is None else "undefined"
     return f"{value:+.5f}" if signed else f"{value:.5f}"
@@ -101,7 +101,7 @@ def share(value: float | None) -> str:
 
 
 def probability(value: float | None) -> str:
-    """A p-value; very small ones are shown as a bound."""
+    """A p-value. A very small p-value is shown as ``< 0.0001``."""
     if value is None or math.isnan(value):
         return ""
     return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
@@ -128,7 +128,7 @@ def movers_text(table: pa.Table, metric: str) -> str:
 
 
 def decomposition_text(table: pa.Table) -> str:
-    """For each metric the difference, its mix and its rate, and a line per slice value, the largest part first."""
+    """For each metric, the difference split into mix and rate, then a line per slice value, largest part first."""
     parts = []
     by_metric: dict[str, list[dict[str, Any]]] = {}
     for row in table.to_pylist():
@@ -148,12 +148,12 @@ def decomposition_text(table: pa.Table) -> str:
 
 
 def _with_half(row: dict[str, Any], name: str) -> str:
-    """A part of a difference with the half-width of its interval, if it has one."""
+    """One component of a difference, with the half-width of its interval if there is an interval."""
     high = row[f"{name}_high"]
     return number(row[name]) if high is None else f"{number(row[name])} ± {number(high - row[name], signed=False)}"
 
 
 def told_text(sentences: Sequence[str]) -> str:
-    """The sentences about what did not match, one per line."""
+    """The sentences about what was not compared or not the same, one per line."""
     lines = [f"  {escape(sentence)}" for sentence in sentences]
     return "\n".join(["Not compared, or not the same", *lines]) if lines else ""

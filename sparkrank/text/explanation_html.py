@@ -1,4 +1,4 @@
-"""Explained groups as an HTML fragment for notebooks: all text escaped, no scripts, nothing fetched."""
+"""Explained groups as an HTML fragment for notebooks. All text is escaped, nothing is fetched, no scripts are used."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_ROWS = 1_000  # rows of a table: more are slow to show, and nobody reads th
 
 
 def explanation_html(keys: Sequence[ExplainedKey]) -> str:
-    """The groups in order, with each metric's models side by side."""
+    """The groups in order as HTML. For each metric, the models are side by side."""
     parts = []
     for key in keys:
         for number, group in enumerate(key.groups, start=1):
@@ -68,7 +68,7 @@ def _lines(texts: Iterable[str]) -> str:
 
 
 def _text(text: str) -> str:
-    """An untrusted text, escaped and isolated so that it cannot change the direction of other text."""
+    """An untrusted string, escaped and isolated so that it cannot change the direction of the surrounding text."""
     return f"<bdi>{html.escape(escape(text))}</bdi>"
 
 

@@ -1,4 +1,4 @@
-"""Gate verdicts for a terminal: by gate, those that stop a run first."""
+"""Gate verdicts as text for a terminal, grouped by gate. Gates that stop a run come first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNDECIDED = {"fail": "undecided, which stops the day", "warn": "undecided", "pa
 
 
 def verdicts_text(judged: Sequence[Judged], head: str = "Gates", *, is_whole: bool = False) -> str:
-    """The gates below ``head``, the worst first. A gate of many checks is counted, and its worst checks are listed.
+    """The gates below the line ``head``, worst first. A gate with several checks has counts and its worst checks.
 
     If ``is_whole``, all checks are listed.
     """
@@ -40,7 +40,7 @@ def _severity(check: Judged) -> tuple[bool, int, float]:
 
 
 def _counted(title: str, checks: Sequence[Judged], *, is_whole: bool) -> list[str]:
-    """A line that counts the ``checks`` of a gate, and below it those that do not pass, the worst first."""
+    """A line with the counts of a gate's checks, and below it the checks that do not pass, worst first."""
     first = checks[0]
     counts = {verdict: sum(check.verdict == verdict for check in checks) for verdict in WORST_FIRST}
     others = [
@@ -88,7 +88,7 @@ def _left_out(check: Judged) -> str:
 
 
 def replay_text(first: str, last: str, nights: int, days: int, records: Sequence[GateRecord]) -> str:
-    """The stored nights on which each gate would have stopped, and the number expected by chance, one line per gate."""
+    """One line per gate: the stored nights that it would have stopped, and the number of stops expected by chance."""
     chance = "by chance, if nothing had changed, "
     lines = [f"Gates on {nights} stored nights of {days}, {first} to {last}"]
     for record in records:

@@ -1,4 +1,4 @@
-"""Results as a notebook shows them: plain text, or an HTML table in the colours of the surrounding page."""
+"""Results as notebooks show them: plain text, or an HTML table in the colours of the surrounding page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sparkrank.metrics.slices import ALL
 from sparkrank.text.text import counts_of, ends_of, metrics_text, side_by_side, value_of_row
 
 MOST_METRICS, MOST_MODELS = 40, 8  # metrics and models shown; the table has all
-MOST_ROWS = 20  # of a table
+MOST_ROWS = 20  # rows shown of any table
 STYLE = """\
 .sparkrank-result{font-variant-numeric:tabular-nums;color:inherit}
 .sparkrank-result table{border-collapse:collapse;color:inherit;background:transparent}
@@ -27,7 +27,7 @@ STYLE = """\
 
 
 def evaluation_text(metrics: pa.Table, head: str) -> str:
-    """The values over all rows below ``head``, with a line per metric and a column per model."""
+    """The values over all rows, below the line ``head``: one line per metric, one column per model."""
     shown, cut = _shown(metrics)
     return "\n".join([redact(escape(head)), *(redact(line) for line in metrics_text(shown).split("\n")), *cut])
 
@@ -48,10 +48,10 @@ def evaluation_html(metrics: pa.Table, head: str) -> str:
 
 
 def show_tables() -> None:
-    """Let notebooks show Arrow tables as HTML, unless the user has decided how.
+    """Make notebooks show Arrow tables as HTML, unless the user has chosen another form.
 
-    Arrow's tables have no such form, and cannot be derived from. So IPython is told how to show them, once there is an
-    IPython: that takes no class of our own, which would not be the table that others expect.
+    ``pyarrow.Table`` has no HTML form and cannot be subclassed, so a formatter is registered with IPython if IPython is
+    running. Users thus still get plain Arrow tables, as other libraries expect.
     """
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     formatter = None if shell is None else shell.display_formatter.formatters["text/html"]
@@ -77,7 +77,7 @@ def _cell(value: object) -> str:
 
 
 def rows_html(head: Sequence[str], titles: Sequence[str], lines: Iterable[Sequence[str]], below: Iterable[str]) -> str:
-    """A table of texts, with the line ``head`` above and the lines ``below`` under it."""
+    """An HTML table of strings, with the lines ``head`` above and the lines ``below`` underneath."""
     return _table(head, titles, (_cells(map(_text, line)) for line in lines), below)
 
 
@@ -108,7 +108,7 @@ def _value(row: Mapping[str, Any] | None, *, with_counts: bool) -> str:
 
 
 def _shown(metrics: pa.Table) -> tuple[pa.Table, list[str]]:
-    """The first metrics and models of ``metrics``, and lines that count those left out."""
+    """The rows for the first metrics and models, and lines that state how many of each are left out."""
     cut = []
     for name, most in (("metric", MOST_METRICS), ("model", MOST_MODELS)):
         there = pc.unique(metrics[name])

@@ -1,4 +1,4 @@
-"""The only place that writes to a terminal or log. It removes control characters and secrets."""
+"""The only module that writes to a terminal or log. It escapes control characters and removes secrets."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from sparkrank.base.byte_texts import text_of_bytes
 from sparkrank.base.errors import escape
 from sparkrank.base.redaction import redact
 
-STARTED_BY_JAVA = "PYSPARK_GATEWAY_PORT"  # in the environment of a Python that spark-submit has started
+STARTED_BY_JAVA = "PYSPARK_GATEWAY_PORT"  # set in the environment of a Python process that spark-submit has started
 
 
 def tell(text: str, *, err: bool = False) -> None:
-    """Print ``text``. Its line breaks are sparkrank's own: those in names were escaped when the text was built.
+    """Print ``text``. All its line breaks are sparkrank's own, because line breaks in names have already been escaped.
 
-    What stderr does not take is lost: a line beside the answer fails nothing.
+    A failure to write to stderr is ignored: a side message must not make a command fail.
     """
     with suppress(OSError) if err else nullcontext():
         click.echo(in_lines(redact(text)), err=err)
 
 
 def print_document(text: str, *, nl: bool = True) -> None:
-    """Print a document for other programs, such as YAML or JSON, whose values were cleaned before."""
+    """Print a document for other programs, such as YAML or JSON, whose values have already been cleaned."""
     click.echo(in_lines(text), nl=nl)
 
 
 def in_lines(text: str) -> str:
-    """``text`` with the terminal control characters in its lines escaped."""
+    """The text with all terminal control characters escaped, except line breaks."""
     return "\n".join(map(escape, text.split("\n")))
 
 
 def as_json_text(value: object) -> str:
-    """``value`` as JSON, with NaN and infinity as null and terminal control characters as JSON escapes."""
+    """The value as JSON. NaN and infinity become null, and terminal control characters become JSON escapes."""
     text = json.dumps(_plain(value), indent=2, ensure_ascii=False, default=_text)
     return "\n".join(line if line.isprintable() else "".join(map(_code, line)) for line in text.split("\n"))
 

@@ -1,4 +1,4 @@
-"""The metrics of a day and the declarations for ``sparkrank metrics``, as plain text for a terminal."""
+"""Plain text for terminals: the metrics of a day, and the declarations that ``sparkrank metrics`` prints."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from sparkrank.stats.intervals import WHY_TOO_FEW
 
 UNDEFINED = "undefined"
 WIDEST = 160  # characters that a terminal or a log shows on one line
-MOST_LINES = 60  # lines of a day, unless all are asked for
+MOST_LINES = 60  # the most lines printed for a day, unless all are requested
 
 
 def fitted(parts: Sequence[str], most: int = MOST_LINES) -> str:
-    """The ``parts`` with a blank line between them, the longest of them cut so that there are at most ``most`` lines.
+    """The parts, separated by blank lines. The longest parts are cut to fit into ``most`` lines in total.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def fitted(parts: Sequence[str], most: int = MOST_LINES) -> str:
 def metrics_text(metrics: pa.Table) -> str:
     """The metrics over the whole day: a line per metric, a column per model.
 
-    If lines would be too wide, or models differ in their groups, there is a line per metric and model instead.
+    If lines would be too wide, or the models have different groups, there is a line per metric and model instead.
     """
     by_metric, models, alike = side_by_side(metrics)
     wide, long = [("metric", *models, *_COUNTS)], [("metric", "model", "value", *_COUNTS)]
@@ -66,7 +66,7 @@ def metrics_text(metrics: pa.Table) -> str:
 
 
 def side_by_side(metrics: pa.Table) -> tuple[dict[str, dict[str, dict[str, Any]]], list[str], bool]:
-    """The rows over the whole day by metric and model, the models, and whether all models have the same groups."""
+    """The whole-day rows by metric and model, the models, and whether all models have the same group counts."""
     whole = metrics.filter(pc.field("slice") == ALL).to_pylist()
     by_metric: dict[str, dict[str, dict[str, Any]]] = {}
     for row in whole:
@@ -76,7 +76,7 @@ def side_by_side(metrics: pa.Table) -> tuple[dict[str, dict[str, dict[str, Any]]
 
 
 def quality_text(quality: pa.Table) -> str:
-    """A line for each check of the table ``quality`` that violates its limit; empty if none does."""
+    """A line for each check in the table ``quality`` that violates its limit; empty if all checks are within limits."""
     failed = [row for row in quality.to_pylist() if row["ok"] is False]
     if not failed:
         return ""
@@ -89,7 +89,7 @@ def warnings_text(warnings: Sequence[str]) -> str:
 
 
 def check_text(row: Mapping[str, Any]) -> str:
-    """A row of ``quality`` in words."""
+    """A row of the table ``quality`` in words."""
     model = "" if row["model"] is None else f"{escape(row['model'])}: "
     if row["fraction"] is None:
         return f"{model}{row['count']:.3g} {row['check']} (limit {row['limit']:g})"
@@ -101,7 +101,7 @@ _COUNTS = ("groups", "undefined")
 
 
 def counts_of(row: Mapping[str, Any]) -> tuple[str, str]:
-    """The number of groups in a row of ``metrics``, and the number of those for which it is undefined."""
+    """The number of groups in a row of ``metrics``, and the number of groups in which the metric is undefined."""
     groups, undefined = ("" if row[name] is None else f"{row[name]:,}" for name in ("n_groups", "n_undefined"))
     return groups, undefined
 
@@ -122,7 +122,7 @@ def _value(row: dict[str, Any]) -> str:
 def value_text(
     value: float | None, low: float | None, high: float | None, interval: str | None, bound: float | None = None
 ) -> str:
-    """A value with the half-width of its interval, both ends if it is asymmetric, or the error bound of score bins."""
+    """A value with its interval (half-width, or both ends if asymmetric) or with the error bound due to score bins."""
     if value is None or math.isnan(value):
         return UNDEFINED
     text = f"{value:.4f}"
@@ -140,14 +140,14 @@ def value_of_row(row: Mapping[str, Any]) -> str:
 
 
 def ends_of(row: Mapping[str, Any]) -> str:
-    """The ends of the row's interval, or a note that the data are too few for one; empty if it has none."""
+    """The ends of the row's interval, or a note that there are too few data; empty if the row has no interval."""
     if row["interval"] == WHY_TOO_FEW:
         return WHY_TOO_FEW
     return "" if row["ci_high"] is None else f"[{row['ci_low']:.4f}, {row['ci_high']:.4f}]"
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:
-    """Aligned columns, the first to the left and the others to the right, with a rule below the header."""
+    """The lines as columns, the first left-aligned and the others right-aligned, with a rule below the header."""
     lines = [[escape(text) for text in line] for line in lines]
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     texts = []
@@ -163,7 +163,7 @@ _BETTER = {True: "higher", False: "lower", None: "neither higher nor lower"}
 
 
 def declaration_text(declaration: Declaration) -> str:
-    """The whole declaration, one item per line."""
+    """A metric declaration in full, one item per line."""
     cutoff = "" if declaration.cutoff == "none" else "[@k]"
     lines = [f"{declaration.name}{cutoff}  {declaration.title}", f"  = {declaration.formula}"]
     for parameter in declaration.all_parameters:
@@ -186,7 +186,7 @@ def declaration_text(declaration: Declaration) -> str:
 
 
 def range_text(declaration: Declaration) -> str:
-    """The lowest and highest possible values of a declaration's metrics."""
+    """The lowest and highest values that a declaration's metrics can have."""
     low, high = format_number(declaration.lowest), declaration.highest
     text = f"from {low}" if math.isinf(high) else f"{low} to {format_number(high)}"
     return text if declaration.unbounded is None else f"{text}; from {low} with {declaration.unbounded.form}"
@@ -215,7 +215,7 @@ def preset_text(preset: Preset) -> str:
 
 
 def default_texts(default: Default) -> tuple[str, str]:
-    """The plain metric text that a preset's default applies to, and its meaning under the preset."""
+    """The plain metric text to which a preset's default applies, and what that text means under the preset."""
     at = {True: "@k", False: "", None: "[@k]"}[default.cutoff]
     at = "" if CATALOG[default.metric].cutoff == "none" else at
     setting = f"{default.parameter}={default.value}" if default.value else default.parameter
@@ -223,7 +223,7 @@ def default_texts(default: Default) -> tuple[str, str]:
 
 
 def table_text(table: TableSchema) -> str:
-    """The columns of a table in Markdown, which is readable on a terminal."""
+    """The columns of a table as Markdown, which is also readable on a terminal."""
     parts = [f"## `{table.name}`", table.about]
     if table.columns:
         parts.append(_columns_text(table.columns))

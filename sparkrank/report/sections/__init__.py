@@ -1,1 +1,1 @@
-"""The sections of a report, one module each: how it is built from the tables, its charts, and what to request."""
+"""Report sections. Each module builds a section from the tables, draws its charts and advises what to request."""

@@ -54,7 +54,7 @@ def _rule_of(metric: Metric) -> BinRule | None:
 
 
 def _auc_beside(values: Sequence[MetricValue], rule: str) -> MetricValue | None:
-    """The AUC to compare with AUC_UP: that of the same bins if there is one, else one with the same relevant rows."""
+    """The AUC to compare with AUC_UP: preferably from the same bins, otherwise one with the same relevant rows."""
     aucs = [(value, _rule_of(metric)) for value in values if (metric := parsed(value.metric)) and metric.name == "auc"]
     rel = BinRule.parse(rule).rel
     alike = [(str(own) != rule, value) for value, own in aucs if own is not None and own.rel == rel]
@@ -74,7 +74,7 @@ def _auc_up(bins: ScoreBins, value: MetricValue, metric: Metric, auc: MetricValu
     tp, fp = np.cumsum(pos), np.cumsum(neg)
     tp_best, fp_best = np.empty_like(tp), np.empty_like(fp)
     tp_best[best], fp_best[best] = np.cumsum(pos[best]), np.cumsum(neg[best])
-    # A wrongly ordered pair of bins costs the area that swapping them would gain. Half of it is assigned to each bin.
+    # A wrongly ordered pair of bins costs the area that a swap would gain. Each bin is assigned half of that area.
     lost = (neg * (tp_best - tp) + pos * (fp - fp_best)) / 2
     place = np.empty(len(best), np.int64)
     place[best] = np.arange(1, len(best) + 1)
@@ -98,7 +98,7 @@ def _auc_up(bins: ScoreBins, value: MetricValue, metric: Metric, auc: MetricValu
 
 
 def _joined_steps(bins: ScoreBins, min_rows: int) -> ScoreBins:
-    """The bins in descending order of score, joined as for AUC_UP. A joined bin has the highest of its scores."""
+    """The bins in descending order of score, joined as for AUC_UP. A joined bin is named by the highest score in it."""
     steps = bins.select(bins.mass > 0).select(slice(None, None, -1))
     if min_rows <= 1 or not len(steps.score):
         return steps
@@ -108,7 +108,7 @@ def _joined_steps(bins: ScoreBins, min_rows: int) -> ScoreBins:
 
 
 def _outline(x: Floats, y: Floats, score: Floats | None) -> tuple[Point, ...]:
-    """A curve from (0, 0), with at most :data:`MOST_POINTS` points at equal steps along it."""
+    """A curve from (0, 0) to (1, 1), thinned to at most :data:`MOST_POINTS` points at equal steps along the curve."""
     x, y = np.append(0.0, x), np.append(0.0, y)
     x[-1], y[-1] = 1.0, 1.0
     thresholds = np.full(len(x), np.inf) if score is None else np.append(np.inf, score)

@@ -1,4 +1,4 @@
-"""Look closer: the groups worst in a metric and those that moved most against the baseline, each to be explained."""
+"""Look closer: the groups with the worst values, and those that moved most against the baseline, with explanations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sparkrank.report.report_tables import ReportTables, defined
 from sparkrank.report.section import Made, ReportSection
 from sparkrank.report.sections.paired_differences import MOST_PAIRS
 
-SHOWN = 10  # groups of each kind
+SHOWN = 10  # groups in each of the two lists
 
 
 def _look(tables: ReportTables) -> Made:
@@ -47,7 +47,7 @@ def _look(tables: ReportTables) -> Made:
 
 
 def _chosen(tables: ReportTables, metrics: Sequence[str]) -> tuple[str, str]:
-    """The metric and the model of the worst gate that names both; else the first ones, and no baseline."""
+    """The metric and model of the worst gate with both, else the first metric and first non-baseline model."""
     for gate in tables.verdicts:
         if gate.verdict != "pass" and gate.metric in metrics and gate.model in tables.models:
             return gate.metric, gate.model
@@ -59,7 +59,7 @@ def _chosen(tables: ReportTables, metrics: Sequence[str]) -> tuple[str, str]:
 def _explained(
     tables: ReportTables, columns: Sequence[str], keys: Sequence[tuple[Any, ...]], metric: str, models: Sequence[str]
 ) -> tuple[dict[tuple[Any, ...], str], str | None]:
-    """The explanations by key, and why there are none though the spec asks for them."""
+    """The explanations by group key, and the reason if they failed although the spec asks for them."""
     if tables.explain is None or not keys:
         return {}, None
     try:
@@ -82,7 +82,7 @@ def _groups(
         before, value, difference = (defined(row[name]) for name in ("baseline_value", "value", "difference"))
         named = " ".join(f"--group {shlex.quote(f'{name}={value}')}" for name, value in key.items())
         command = f"{asked} {named}" if tables.shows_keys else hidden
-        text = explained.pop(tuple(key.values()), None)  # a group of both lists is explained once
+        text = explained.pop(tuple(key.values()), None)  # a group in both lists is explained once
         shown = {name: one if isinstance(one, str | int | float) else str(one) for name, one in key.items()}
         n_rows, n_relevant = (row[name] for name in COUNTS)
         numbers = (before, value, difference, n_rows, n_relevant)

@@ -23,7 +23,7 @@ from sparkrank.report.sections.score_histograms import edges_between
 
 BINS = 20  # bins of a known range of values
 MOST_METRICS = 24  # the first ones, in the order of the table
-MOST_VALUES = 400_000_000  # values of the group table read for a section: of a larger table, fewer metrics are shown
+MOST_VALUES = 400_000_000  # the most group-table values that a section reads: a larger table has fewer metrics shown
 GROUPS_PART = ("groups", "Groups")
 UNDEFINED = -1  # the bin number of groups without a value, which are in no bin
 _COUNTED = pa.schema([("model", pa.string()), ("metric", pa.string()), ("bin", pa.int32()), ("groups", pa.int64())])
@@ -31,14 +31,14 @@ _Counts: TypeAlias = "Counter[tuple[str, str, int]]"
 
 
 def binned(values: Floats, edges: Floats, groups: Ints | None = None) -> Ints:
-    """Counts of ``values`` in each bin, times ``groups`` if given; values beyond the edges are in the outer bins."""
+    """The number of values per bin, weighted by ``groups`` if given. Values beyond the edges go into the outer bins."""
     count = max(len(edges) - 1, 1)
     place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, count - 1)
     return np.bincount(place, groups, minlength=count).astype(np.int64)
 
 
 def most(wanted: int, values_of_each: int) -> int:
-    """How many of the ``wanted`` things can be read at ``values_of_each`` values each, but at least one."""
+    """The number of items to read: at most ``wanted``, as many as :data:`MOST_VALUES` allows, but at least one."""
     return max(min(wanted, MOST_VALUES // max(values_of_each, 1)), 1)
 
 
@@ -49,7 +49,7 @@ def _distributions(tables: ReportTables) -> Made:
 
 
 def _of_groups(table: GroupTable, models: Sequence[str]) -> tuple[GroupDistribution, ...]:
-    """The distributions of the first :data:`MOST_METRICS` metrics, fewer for a large table; Spark counts DataFrames."""
+    """Distributions of the first :data:`MOST_METRICS` metrics (fewer for large tables). Spark counts DataFrames."""
     rows = 1 if table.is_frame else table.count()
     metrics = table.metrics[: most(MOST_METRICS, rows)] if rows else []
     if not metrics:
@@ -81,7 +81,7 @@ def _local_counts(table: GroupTable, edges: Mapping[str, Floats]) -> Iterator[tu
 
 
 def _counted(batch: pa.RecordBatch, edges: Mapping[str, Floats]) -> Iterator[tuple[str, str, int, int]]:
-    """The counts of groups in ``batch`` by model, metric and bin. The first column is the model."""
+    """The number of groups in ``batch`` by model, metric and bin. The batch's first column is the model."""
     models = pc.unique(batch[0]).to_pylist()
     for model in models:
         own = batch if len(models) == 1 else batch.filter(is_text(batch[0], model))
@@ -101,7 +101,7 @@ def _batches(table: GroupTable, metrics: Sequence[str]) -> Iterator[pa.RecordBat
 
 
 def _known_edges(text: str) -> Floats | None:
-    """The bin edges for a metric with a known, finite range of values, else None."""
+    """The bin edges for a metric whose range of values is known and finite, else None."""
     metric = parsed(text)
     if metric is None:
         return None
@@ -111,7 +111,7 @@ def _known_edges(text: str) -> Floats | None:
 
 
 def _ranges(table: GroupTable, metrics: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """The smallest and the largest value of each of ``metrics``; infinite if no value is defined."""
+    """The smallest and the largest value of each metric; infinite if the metric is undefined in every group."""
     ranges = dict.fromkeys(metrics, (math.inf, -math.inf))
     for batch in _batches(table, metrics):
         for metric in metrics:
@@ -134,7 +134,7 @@ def _frame_ranges(table: GroupTable, metrics: Sequence[str]) -> dict[str, tuple[
 
 
 def _frame_counts(table: GroupTable, edges: Mapping[str, Floats]) -> Iterator[tuple[str, str, int, int]]:
-    """The counts of a Spark DataFrame, computed by Spark's workers so that only counts are transferred."""
+    """The counts for a Spark DataFrame, computed by Spark's workers so that only counts are transferred."""
     from pyspark.sql import functions as F
 
     from sparkrank.engines.spark.values import named
@@ -171,7 +171,7 @@ def _stored(table: pa.Table, tables: ReportTables) -> tuple[GroupDistribution, .
 
 
 def _undefined(values: Iterable[MetricValue]) -> dict[tuple[str, str], int]:
-    """The number of groups in which a group metric is undefined, by metric and model."""
+    """The number of groups with an undefined value, by metric and model."""
     metrics = [(parsed(value.metric), value) for value in values]
     return {
         (str(metric.of_groups), value.model): value.n_undefined or 0 for metric, value in metrics if metric is not None

@@ -29,7 +29,7 @@ def _definition(text: str, definition: str | None) -> Definition:
 
 
 def link_of(declaration: Declaration) -> str | None:
-    """The link to the documentation of ``declaration``; None for a metric that is not built in."""
+    """The link to the documentation of a declared metric; None if the metric is not built in."""
     if not CATALOG.is_built_in(declaration):
         return None
     heading = declaration.name if declaration.cutoff == "none" else f"{declaration.name}, {declaration.name}@k"

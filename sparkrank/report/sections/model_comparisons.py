@@ -33,11 +33,11 @@ ONE_MODEL = "There is only one model: give a second score column, and name a bas
 MOST_CANDIDATES = 8
 UNSURE = ChartKey("no clear difference", 0)
 _SIDES = (ChartKey("better", 2), ChartKey("worse", 4), UNSURE)  # triangles up and down, and circles
-_FAR = 25  # ratio of extents above which metrics do not share an axis
+_FAR = 25  # ratio of extents above which rows do not share an axis
 
 
 def _comparisons(tables: ReportTables) -> Made:
-    """The comparisons. Those in slices are limited to the shown metrics and to :data:`MOST_CELLS` rows."""
+    """The comparisons. In slices, only the shown metrics are included, with at most :data:`MOST_CELLS` rows."""
     table = tables.comparisons
     if table is None or not table.num_rows:
         return None, ONE_MODEL if len(tables.models) == 1 else None
@@ -106,7 +106,7 @@ def _figure(
 
 
 def _on_one_axis(rows: Sequence[ComparisonRow]) -> list[list[ComparisonRow]]:
-    """The rows split into charts, so that intervals on one axis are visible; their order is kept."""
+    """The rows split into charts, in order. Only rows of similar extent share an axis, so all intervals are visible."""
     places = {id(row): place for place, row in enumerate(rows)}
     groups: list[list[ComparisonRow]] = []
     for row in sorted(rows, key=_extent, reverse=True):

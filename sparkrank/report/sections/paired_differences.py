@@ -19,7 +19,7 @@ from sparkrank.report.sections.group_distributions import GROUPS_PART, MOST_METR
 from sparkrank.report.sections.model_comparisons import MOST_CANDIDATES, ONE_MODEL
 from sparkrank.report.sections.score_histograms import edges_between
 
-MOST_PAIRS = 5_000_000  # groups of a model: pairing more takes too long for a report
+MOST_PAIRS = 5_000_000  # the most groups per model: pairing more takes too long for a report
 
 
 def _paired(tables: ReportTables) -> Made:
@@ -61,7 +61,7 @@ def _distribution(
     difference = values[0] - values[1]
     alone = np.count_nonzero(
         np.isnan(values[0]) != np.isnan(values[1])
-    )  # groups undefined for both models cannot be paired either
+    )  # groups undefined for both models are unpaired too
     there = difference[~np.isnan(difference)]
     differing = there[np.abs(there) > TIED]
     largest = float(np.abs(differing).max()) if len(differing) else 0.0

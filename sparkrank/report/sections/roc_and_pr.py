@@ -30,7 +30,7 @@ CURVES_PART = ("curves", "Curves and scores")
 
 
 def _curves(tables: ReportTables, kind: Literal["roc", "pr"]) -> Made:
-    """The curves over the whole day, each with at most :data:`MOST_POINTS` of its points, evenly selected."""
+    """The whole-day curves, each with at most :data:`MOST_POINTS` evenly selected points."""
     if tables.curves is None:
         return (), None
     rows = plain_texts(whole_day(tables.curves))
@@ -83,7 +83,7 @@ def _section(kind: Literal["roc", "pr"], title: str, ask: str) -> ReportSection:
 
 
 def of_bins(name: str, title: str, ask: str, make: Maker, figures: Drawer) -> ReportSection:
-    """A section of the same part that needs score bins, for which the words ``ask`` do."""
+    """A section in the same part of the page that needs score bins. ``ask`` begins the advice on what to request."""
     advice = f"{ask}, and for output.blocks: true."
     return ReportSection(name, title, make, advice, f"{ask}.", part=CURVES_PART, figures=figures)
 

@@ -46,7 +46,7 @@ def _calibration(tables: ReportTables) -> Made:
 
 
 def _for_rates(bins: BinsByRule, model: str) -> ScoreBins | None:
-    """The most informative bins: those of equal width if enough have rows, else bins that adapt to the scores."""
+    """The most informative bins: equal-width bins if enough of them have rows, else bins that adapt to the scores."""
     own = chosen_bins(bins, model, ["bins"])
     with_sums = {key: scores for key, scores in bins.items() if scores.score_sum is not None}
     fine = chosen_bins(with_sums, model, _FOLLOWING) or chosen_bins(bins, model, _FOLLOWING)
@@ -56,7 +56,7 @@ def _for_rates(bins: BinsByRule, model: str) -> ScoreBins | None:
 
 
 def _are_probabilities(bins: BinsByRule, model: str, errors: Sequence[tuple[str, float | None]]) -> bool:
-    """Whether all scores are in [0, 1], as far as bins show it: those of equal width in [0, 1] cannot."""
+    """Whether all scores are in [0, 1], judged by bins that are not restricted to this range (equal-width bins are)."""
     scores = [
         own.score[own.mass > 0]
         for (name, rule), own in bins.items()

@@ -28,7 +28,7 @@ from sparkrank.report.figures import (
 from sparkrank.report.report_tables import ReportTables, is_among, names_of, parsed, plain_texts, rows_of
 from sparkrank.report.section import Made, ReportSection
 
-MOST_CELLS = 6_000  # rows for slices, and comparisons in slices: 20 models and 300 slice values of one metric
+MOST_CELLS = 6_000  # rows for slices, and of comparisons in slices: 20 models times 300 values for one metric
 SLICED_METRICS = 2  # metrics with slice charts on the page
 _COMPARED = ["slice", "slice_value", "metric", "difference", "stderr"]
 _BY_NAME = [(name, "ascending") for name in ("slice", "slice_value", "metric", "model")]
@@ -40,7 +40,7 @@ def _of_slices(tables: ReportTables) -> pa.Table:
 
 
 def shown_metrics(tables: ReportTables) -> list[str]:
-    """The metrics shown: as many as fit into :data:`MOST_CELLS` values, in the order of the spec, but at least one."""
+    """The metrics to show, in the order of the spec: as many as :data:`MOST_CELLS` values allow, but at least one."""
     table = _of_slices(tables)
     shown: list[str] = []
     cells = 0
@@ -78,8 +78,8 @@ def _slices(tables: ReportTables) -> Made:
 def _badness(tables: ReportTables, metrics: Sequence[str]) -> Callable[[SliceRow], float]:
     """The sort key by which the worst slice values come first.
 
-    With a baseline it is the worst difference of a candidate, in its standard errors, so that small values do not lead
-    by chance; otherwise the worst value.
+    With a baseline, the key is the worst difference of any candidate in standard errors, so that small slice values do
+    not come first by chance. Otherwise it is the worst value of any model.
     """
     directions = {text: metric.declaration.higher_is_better for text in metrics if (metric := parsed(text)) is not None}
     worst: dict[tuple[str, str | None, str], float] = {}
@@ -102,7 +102,7 @@ def _badness(tables: ReportTables, metrics: Sequence[str]) -> Callable[[SliceRow
 
 
 def slice_figures(data: ReportData, metrics: Sequence[str] | None = None) -> Iterator[Figure]:
-    """A chart for each slice and each of ``metrics``, which defaults to the first two."""
+    """A chart for each slice and each metric (by default, the first :data:`SLICED_METRICS` metrics)."""
     if data.slices is None:
         return
     for name in dict.fromkeys(row.slice for row in data.slices.rows):

@@ -1,4 +1,4 @@
-"""The trend: the metrics over all rows by stored day, with their bands and the verdicts that a person accepted."""
+"""The trend: the metrics over all rows by stored day, with history bands, verdicts and acceptances."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from sparkrank.report.figures import Figure, Frame, Line, LineChart, about_metri
 from sparkrank.report.report_tables import by_cell, defined, definitions_of, plain_texts, rows_of, whole_day, worst
 from sparkrank.report.section import ReportSection
 
-# The form of a history band in the table `gates`: a text, and the deciding end also as the number `bound`.
+# How the table `gates` stores a history band: as text, with the deciding end also as the number `bound`.
 _BAND = re.compile(r"band (\S+) to (\S+)$")
 
 
 @dataclass(frozen=True)
 class TrendDay:
-    """The metrics of a day over all rows; ``reason`` says why its tables cannot be read.
+    """A day's tables for the trend. ``reason`` is set if the tables cannot be read.
 
-    ``verdict`` is that of all its gates, slices included; an empty text without gates.
+    ``verdict`` is the combined verdict of the day's gates, including those on slices; empty if the day has no gates.
     """
 
     name: str
@@ -37,7 +37,7 @@ class TrendDay:
 
 
 def verdict_of(gates: pa.Table) -> str:
-    """The verdict of all rows of a table ``gates``: its state, or ``accepted``."""
+    """The combined verdict of a table ``gates``: its state, or ``accepted``; empty if the table has no rows."""
     names = [name for name in ("gate", "verdict", "accepted", "policy") if name in gates.column_names]
     checks = rows_of(plain_texts(gates.select(names)).group_by(names).aggregate([]), GateRow)
     verdict = day_verdict(row.check for row in checks)
@@ -45,7 +45,7 @@ def verdict_of(gates: pa.Table) -> str:
 
 
 def trend_of(days: Sequence[TrendDay], keys: Sequence[tuple[str, str]]) -> Trend | None:
-    """The trend of the metrics and models ``keys`` from the first stored day on; None with fewer than two."""
+    """The trend of the (metric, model) pairs, from the first stored day on; None with fewer than two stored days."""
     stored = [place for place, day in enumerate(days) if day.state == "stored"]
     if len(stored) < 2:
         return None
@@ -72,7 +72,7 @@ class _DayCell:
 
 
 def _cells(day: TrendDay) -> dict[tuple[str, str], _DayCell] | None:
-    """The cells of a day by metric and model; None if the day has no readable tables."""
+    """A day's cells by metric and model; None if the day has no readable tables."""
     if day.metrics is None:
         return None
     metrics = plain_texts(whole_day(day.metrics))
@@ -110,7 +110,7 @@ def _point(
 
 
 def band_of_gate(gate: GateRow) -> tuple[float, float] | None:
-    """The ends of the band of a ``history`` gate, from text with six digits; the deciding end is an exact number."""
+    """The ends of a ``history`` gate's band. The deciding end is exact; the other end is rounded to six digits."""
     kind = KINDS.get(gate.kind)
     match = _BAND.search(gate.against or "") if kind is not None and kind.reads_history else None
     if match is None:
@@ -164,7 +164,7 @@ def _changes(series: TrendSeries) -> Iterator[TrendPoint]:
 
 
 def _date(day: str) -> str:
-    """The day, or the last day of a window."""
+    """The date of a day, or of the last day of a window."""
     return day.rpartition("..")[2]
 
 

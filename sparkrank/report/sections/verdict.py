@@ -1,4 +1,4 @@
-"""The verdict: what gates, warnings and limits say together, and the table of the gates' checks."""
+"""The verdict: the combined result of gates, warnings and limits, and the table of the gates' checks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _verdict(tables: ReportTables) -> Made:
     run = tables.run if whole.is_accepted else {}
     n_pass, n_fail, n_undecided = (sum(row.verdict == word for row in rows) for word in ("pass", "fail", "undecided"))
     accepted = whole.is_accepted, instant(run.get("accepted_at")), run.get("accepted_reason")
-    # no command ends with an evaluation in memory
+    # an evaluation in memory has no exit code, because it is no command
     warned = "There is a warning." if len(warnings) == 1 else f"There are {len(warnings):,} warnings."
     sentence = warned if tables.kind == "evaluation" else whole.sentence
     names = () if tables.gates is None else names_of(tables.gates, "gate")
@@ -38,7 +38,7 @@ def _verdict(tables: ReportTables) -> Made:
 
 
 def stopped_gates(rows: Iterable[GateRow], names: Sequence[str]) -> tuple[StoppedGate, ...]:
-    """The gates that do not pass, of all gates ``names``, with their worst checks; ``rows`` have the worst first."""
+    """The gates that do not pass, with their worst checks. ``names`` are all gates; ``rows`` are sorted worst first."""
     by_gate: dict[str, list[GateRow]] = {}
     for row in rows:
         by_gate.setdefault(row.gate, []).append(row)
@@ -54,7 +54,7 @@ def _counted(gate: str, names: Sequence[str], rows: Sequence[GateRow]) -> Stoppe
 
 
 def instant(value: Any) -> str | None:
-    """A timestamp as ISO 8601 in UTC, to the second. One without a time zone is taken as UTC."""
+    """A timestamp as ISO 8601 in UTC, to the second. A timestamp without a time zone is taken as UTC."""
     if not isinstance(value, dt.datetime):
         return None if value is None else str(value)
     in_utc = value.replace(tzinfo=dt.timezone.utc) if value.tzinfo is None else value.astimezone(dt.timezone.utc)

@@ -54,8 +54,7 @@ def paired(codes: Codes, more: Codes) -> Codes:
 
 
 class TextOrder:
-    """Orders ``items`` by the bytes of their strings, as trec_eval does. Small requests sort only the rows requested.
-    """
+    """Orders ``items`` by the bytes of their strings, as trec_eval does. Few requested rows are sorted alone."""
 
     def __init__(self, items: pa.ChunkedArray) -> None:
         self._items = items

@@ -1,4 +1,4 @@
-"""The judgments of a bucket's rows: the rows' own labels, or labels from a truth joined by (group, item).
+"""The judgments of a bucket's rows: the rows' own labels, or labels from the truth, joined by (group, item).
 
 An item counts once in R and in the ideal list, however often the lists and the truth contain the item.
 """

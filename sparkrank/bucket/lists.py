@@ -19,9 +19,7 @@ from sparkrank.ranking.ranking import Scores
 
 
 class ListedRows(NamedTuple):
-    """The rows with a score (``retrieved``; None: all), their ``scores``, and the ``best`` rows if repeats get no
-    credit.
-    """
+    """The rows with a score (``retrieved``; None: all), ``scores``, and the ``best`` rows if repeats get no credit."""
 
     scores: Scores
     retrieved: Ints | None

@@ -1,4 +1,4 @@
-"""Matches rows of a truth with rows of lists by group and item, so that list rows get labels from the truth."""
+"""Matches rows of the truth with rows of lists by group and item, so that list rows get labels from the truth."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Finder: TypeAlias = Callable[[Codes, Ints, Floats, int, Codes, NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Matches:
-    """Rows of lists, followed by rows of a truth. Their ``items`` may be indices into the ``distinct`` items.
+    """Rows of lists, followed by rows of the truth. Their ``items`` may be indices into the ``distinct`` items.
 
     ``row`` has, for each list row, the truth row that gives the label, or -1. A truth row is :data:`BEATEN` if it has
-    no label or if another row of its item prevails (``overruled`` counts rows with a lower label). ``joined`` groups
-    have both sides.
+    no label or if another row of its item prevails (``overruled`` counts rows with a lower label). ``joined`` counts
+    the groups that have rows of both lists and truth.
     """
 
     items: Ints

@@ -11,8 +11,7 @@ from sparkrank.numeric.array_types import Codes, Floats, Ints
 
 @dataclass(frozen=True)
 class Twins:
-    """The ``rows`` (ascending) that share group and item with another row. ``code`` numbers the ``count`` shared pairs.
-    """
+    """The ``rows`` (ascending) that share group and item with others. ``code`` numbers the ``count`` shared pairs."""
 
     rows: Ints
     code: Codes | Ints

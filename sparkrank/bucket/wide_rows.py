@@ -75,8 +75,7 @@ class _InTurn(NamedTuple):
     first: Ints
 
     def first_with(self, valid: Flags | None) -> Ints:
-        """For each wide row, the row of the first model with a ``valid`` value, or of the first model if none has one.
-        """
+        """For each wide row, the row of the first model with a ``valid`` value, or else of the first model."""
         if valid is None:
             return self.row[self.first]
         place, having = self.first.copy(), np.flatnonzero(valid[self.row])[::-1]
@@ -85,8 +84,7 @@ class _InTurn(NamedTuple):
 
 
 def _in_turn(rows: BucketRows, joined: Ints) -> _InTurn:
-    """Sort the ``joined`` rows. If a model repeats an item, its second row belongs to another wide row than its first.
-    """
+    """Sort the ``joined`` rows. If a model repeats an item, its two rows of that item belong to two wide rows."""
     groups, models = groups_of(rows.keys.columns).codes[joined], _models(rows)[joined]
     keys, shifts = _sorted_keys(groups, _item_numbers(rows, joined), models)
     lists = keys >> shifts[1]

@@ -52,8 +52,7 @@ _memory = _Memory()
 
 
 class Sum(IntEnum):
-    """For a hit of chance p at position i: p, p·(hits so far)/i, chance q to be the first, q/i, gain; the ideal gain.
-    """
+    """For a hit of chance p at position i: p, p·(hits so far)/i, chance q to be the first, q/i, gain; ideal gain."""
 
     COUNT = 0
     PRECISION = 1

@@ -1,4 +1,4 @@
-"""The clusters of groups, such as users of sessions. Groups with several are rejected; a null stops the evaluation."""
+"""The clusters of groups, such as users of sessions. Groups in several clusters are rejected; a null stops the run."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def paired(codes: Codes, more: Codes) -> Codes:
 
 
 class TextOrder:
-    """Orders ``items`` by the bytes of their strings, as trec_eval does. Few requested rows are sorted alone."""
+    """Orders ``items`` by the bytes of their strings, as trec_eval does. A small request sorts only its own rows."""
 
     def __init__(self, items: pa.ChunkedArray) -> None:
         self._items = items

@@ -139,7 +139,7 @@ def ranked_rows(
 def _by_value(
     sliced: SlicedRows, rows: BucketRows, groups: Groups, part: Codes, models: list[RankedModel]
 ) -> tuple[GroupSlice, Codes, list[RankedModel]]:
-    """A slice of the ``groups``, each group's part (resampling subset), and its models. Divides groups if needed."""
+    """A slice of ``groups``, the part of each group, and the models. Groups with several slice values are divided."""
     if not sliced.divides(groups):
         return sliced.by_group(groups), part, models
     divided = Groups.numbered(paired(groups.codes, sliced.code))

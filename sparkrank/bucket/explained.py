@@ -78,7 +78,7 @@ class ExplainedKey:
 
 
 def explain_rows(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: Sequence[str]) -> list[ExplainedGroup]:
-    """Explain ``metrics`` of ``models`` for the rows of one key. Lists that were arrays are separate groups."""
+    """Explain ``metrics`` of ``models`` for the rows of one key. Each list from an array is a separate group."""
     if not plan.arrays:
         return [_explained(_in_one_order(rows), plan, metrics, models)]
     lists = [_in_one_order(rows.filter(pc.equal(rows[LIST], number))) for number in pc.unique(rows[LIST])]

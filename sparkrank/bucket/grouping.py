@@ -21,7 +21,7 @@ from sparkrank.numeric.array_types import Codes, Ints
 
 @dataclass(frozen=True)
 class Groups:
-    """The ``count`` groups of n rows. ``codes`` has each row's group; ``values`` are the keys of one key column."""
+    """The ``count`` groups of n rows. ``codes`` has each row's group; ``values`` has the keys if in one column."""
 
     codes: Codes
     count: int

@@ -43,7 +43,7 @@ def one_array(column: pa.ChunkedArray) -> pa.Array:
 
 
 def in_one_piece(rows: pa.Table) -> pa.Table:
-    """``rows`` with each column as one array, except a lone key column and columns of only lists or only truth."""
+    """``rows`` with each column as one array, except a sole key column and columns filled only in lists or truth."""
     keys = key_columns(rows)
     columns = [
         column if keys == [name] or _is_of_one_side(column) else one_array(column)

@@ -85,7 +85,7 @@ class JudgedRows:
 def judge(
     rows: BucketRows, groups: Groups, plan: Plan, counts: Counts, unmatched: dict[str, UnmatchedRow] | None = None
 ) -> JudgedRows:
-    """The rows of ``groups`` to evaluate, with labels. Adds one unmatched list row and truth row to ``unmatched``."""
+    """The rows of ``groups`` to evaluate, with labels. Puts examples of rows without a match in ``unmatched``."""
     if plan.joins:
         return _joined(rows, groups, plan, counts, unmatched)
     labels, judged, codes, twins = rows.labels(), rows.valid(LABEL), groups.codes, None

@@ -207,7 +207,10 @@ class RankedModel:
         return UnitTable.of_values(values, code, self.plan.definitions.counts_undefined_as)
 
     def part_means(self, parted: GroupSlice, tables: Sequence[tuple[list[int], UnitTable]]) -> Floats:
-        """The limbs of Σ w and Σ w·value in each part, coarse metrics first. Shape: (segments, metrics, 12)."""
+        """The limbs of the sums of weight and of weight times value in each part, coarse metrics first.
+
+        Shape: (segments, metrics, 12).
+        """
         coarse, others = self.plan.coarse_metrics, self.plan.fine_metrics
         sums = np.zeros((parted.segments.count, len(coarse) + len(others), 2 * LIMBS))
         for places, table in tables:
@@ -242,7 +245,10 @@ class RankedModel:
             yield (str(metric), self.name), float(np.nan_to_num(weights).max(initial=0.0))
 
     def part_sums(self, parted: GroupSlice, bins: Mapping[BinRule, SegmentCounts]) -> Floats:
-        """The limbs of the group count and of sums over rows: (segments, 1 + sums, 6). ``bins`` have row counts."""
+        """The limbs of the number of groups and of each sum over rows, in each part. ``bins``, if any, give row counts.
+
+        Shape: (segments, 1 + sums, 6).
+        """
         groups = whole_limbs(parted.segments.of(self.chosen).sizes(self._groups_evaluated()))
         rows = None
         if bins and not self.plan.weighted:

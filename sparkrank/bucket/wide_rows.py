@@ -66,7 +66,7 @@ def wide_rows(rows: BucketRows, plan: Plan, counts: Counts) -> BucketRows:
 class _InTurn(NamedTuple):
     """Long rows sorted by wide row, then by model: the index (``row``), ``model`` and ``wide`` row of each.
 
-    ``first`` has, for each wide row, where its first long row is in this order.
+    ``first`` has the index, in this order, of the first long row of each wide row.
     """
 
     row: Ints

@@ -1,4 +1,4 @@
-"""The points of the ROC and PR curves, thinned for drawing without changing the area under the curve."""
+"""The points of the ROC and PR curves, thinned for drawing with hardly any change in the area under the curve."""
 
 from __future__ import annotations
 

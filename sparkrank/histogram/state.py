@@ -38,8 +38,7 @@ class ScoreSeries(NamedTuple):
 class ScoreHistogram:
     """Bins in ascending order of score: their numbers, positive rows, negative rows, and offsets of scores.
 
-    For weighted rows, amounts are sums in limbs (bins, 6), and ``count`` has the number of rows; otherwise ``count`` is
-    None.
+    For weighted rows, amounts are sums in limbs (bins, 6), and ``count`` (otherwise None) has the number of rows.
     """
 
     rule: BinRule
@@ -67,8 +66,7 @@ class ScoreHistogram:
     def merge(self, *others: ScoreHistogram) -> ScoreHistogram:
         """The histogram of all rows together.
 
-        Raises :class:`StateError` if rules differ, if only some histograms have weights, or if offsets do not fit in 64
-        bits.
+        Raises :class:`StateError` if rules differ, only some histograms have weights, or offsets do not fit in 64 bits.
         """
         for other in others:
             if other.rule != self.rule:

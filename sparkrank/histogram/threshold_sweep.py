@@ -201,8 +201,7 @@ def magnified(amount: Floats | float) -> Any:
 def average_precision_terms(sweep: Sweep) -> Terms:
     """Each bin's positives times three precisions: at the end of the bin, and the best and worst inside the bin.
 
-    The best precision has all positives and no negatives of the bin. The worst has the bin's first positive after all
-    its negatives.
+    The best has all positives and no negatives of the bin. The worst has all negatives before the bin's first positive.
     """
     pos = sweep.pos * magnified(sweep.positives)
     precision = _share(sweep.tp, sweep.tp + sweep.fp)
@@ -229,7 +228,7 @@ def break_even_terms(sweep: Sweep) -> Terms:
 
 
 def calibration_terms(sweep: Sweep) -> Terms:
-    """|positives - sum of scores| of each bin, at most the bin's weight; for one day, also its mean by chance."""
+    """How far each bin's positives are from its scores, at most its weight; for one day, also the mean by chance."""
     if sweep.score_sum is None:
         raise ValueError("calibration needs the sums of scores")
     weight = sweep.pos + sweep.neg

@@ -69,7 +69,7 @@ def first_limb(values: Floats) -> int:
 
 
 def limbs_used(values: Floats) -> slice:
-    """The range of limbs that some of ``values`` (at least one) need: at least one limb. Needs compiled loops."""
+    """The slice of limbs that ``values`` (at least one) need; it is never empty. Requires compiled loops."""
     first = first_limb(values)
     return slice(first, native.sums.last_of(values, first, UNIT_ARRAY))
 

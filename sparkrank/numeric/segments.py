@@ -118,7 +118,7 @@ def place_in_group(groups: Codes, count: int) -> tuple[NDArray[np.int32], Ints]:
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """The segment of each of n items: its ``code``, below ``count`` (None: one segment). Items count ``times`` each."""
+    """The segment of each of n items: ``code``, below ``count`` (None: only one). ``times`` repeats items in counts."""
 
     count: int = 1
     code: Codes | None = None

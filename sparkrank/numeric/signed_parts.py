@@ -31,8 +31,8 @@ def mixtures(filled: Ints, ours: Floats, theirs: Floats | None = None) -> Floats
     """For each row of signs, the sums of two models after they exchange the parts that have a negative sign.
 
     ``ours`` and ``theirs`` are the amounts of each part. Only the ``filled`` parts contain a group. Without ``theirs``,
-    the sums are those of halves of one model. All sums of one model come first, then those of the other; the first row
-    of each is the original model.
+    the sums are those of halves of one model. All sums of one model come first, then those of the other. The first row
+    has no exchange.
 
     Examples
     --------

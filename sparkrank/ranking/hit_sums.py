@@ -52,7 +52,10 @@ _memory = _Memory()
 
 
 class Sum(IntEnum):
-    """For a hit of chance p at position i: p, p·(hits so far)/i, chance q to be the first, q/i, gain; ideal gain."""
+    """What is summed over the hits, each at a position i with a chance p.
+
+    In this order: p; p·(hits so far) / i; the chance q to be the first hit; q / i; the gain; and last, the ideal gain.
+    """
 
     COUNT = 0
     PRECISION = 1
@@ -214,8 +217,8 @@ def _sums_of_large(
 class HitSums:
     """Sums over the hits of ``ranking`` at the threshold ``rel``: exact means over every order of the tied rows.
 
-    Each sum is an array with one number per distinct list, or per group if ``distinct`` is None. So are R
-    (``relevant``) and ``length``.
+    Each sum is an array with one number per distinct list, or per group if ``distinct`` is None. R (``relevant``) and
+    ``length`` are arrays of that form, too.
     """
 
     def __init__(self, ranking: Ranking, rel: float | None) -> None:

@@ -71,7 +71,7 @@ class ExplainedGroup:
 
 @dataclass(frozen=True)
 class ExplainedKey:
-    """The explanation of one ``key``, given by column: of one group, or of several array lists with that key."""
+    """The explanation of one ``key``, given by column: one group, or several lists if arrays share the key."""
 
     key: Mapping[str, Any]
     groups: tuple[ExplainedGroup, ...]

@@ -30,7 +30,7 @@ def group_parts(keys: pa.Table) -> Codes:
 
 
 def part_states(sliced: Sequence[tuple[GroupSlice, Codes, Sequence[RankedModel]]], plan: Plan) -> PartStates:
-    """The states of parts and of pairs of models, from each slice with its groups' parts and its models."""
+    """The states of parts and of pairs of models. ``sliced`` has each slice, its groups' parts, and its models."""
     means: dict[str, SlicedSums] = {}
     sums: dict[str, SlicedSums] = {}
     pairs: dict[str, SlicedSums] = {}

@@ -77,8 +77,8 @@ class RankedLists:
 class Ranked(NamedTuple):
     """Rows sorted by group and descending score: ``row`` has their input indices; ``lists`` are the lists they form.
 
-    ``tied`` are the sorted indices of rows with the same score as a neighbour; ``opens`` flags the tied rows that come
-    first in their tie block.
+    ``tied`` are the indices, in this order, of rows with the same score as a neighbour; ``opens`` flags the tied rows
+    that come first in their tie block.
     """
 
     row: Ints

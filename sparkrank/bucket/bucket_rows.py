@@ -1,4 +1,4 @@
-"""The rows of a bucket, whose columns are available as numpy arrays."""
+"""The rows of a bucket, with columns available as numpy arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sparkrank.numeric.cached import cached
 
 
 class BucketRows:
-    """The rows of a bucket (n): a ``table`` whose columns become numpy arrays when they are first read."""
+    """The n rows of a bucket: a ``table`` whose columns are converted to numpy arrays when first read."""
 
     def __init__(self, table: pa.Table) -> None:
         self.table = table
@@ -47,19 +47,19 @@ class BucketRows:
 
     @cached
     def floats(self, name: str) -> Floats:
-        """The values of a column of numbers as float64, NaN for a null."""
+        """The values of a numeric column as float64, with NaN for nulls."""
         column = self.table[name]
         return np.asarray(as_numpy(column.cast(pa.float64(), safe=False)), np.float64)
 
     @cached
     def valid(self, name: str) -> Flags | None:
-        """A flag for the rows that have a value in a column, or None where all have one."""
+        """Flags the rows that have a value in a column; None if all rows have one."""
         column = self.table[name]
         return flags_of(column.is_valid()) if column.null_count else None
 
     @cached
     def missing(self, name: str) -> Flags | None:
-        """A flag for the rows with a null or NaN in a column, or None where none can have one."""
+        """Flags the rows with a null or NaN in a column; None if the column cannot have any."""
         column = self.table[name]
         if column.null_count == 0 and not pa.types.is_floating(column.type):
             return None
@@ -67,12 +67,12 @@ class BucketRows:
 
     @property
     def truth(self) -> Flags:
-        """A flag for the rows of a truth; none is set where lists and truth are not joined."""
+        """Flags the rows of the truth. No row is flagged if lists and truth are not joined."""
         return np.asarray(self.values(TRUTH), np.bool_) if TRUTH in self else np.zeros(len(self), np.bool_)
 
     @cached
     def labels(self) -> NDArray[np.generic]:
-        """The labels, 0 where a row was not judged."""
+        """The labels, 0 for rows that were not judged."""
         column = self.table[LABEL]
         return as_numpy(column.fill_null(0) if column.null_count else column)
 
@@ -83,7 +83,7 @@ class BucketRows:
 
     @cached
     def present(self, name: str) -> NDArray[np.floating[Any]]:
-        """The values of a column of floats in the rows that have one, in the float type of the input."""
+        """The non-null values of a float column, in the float type of the input."""
         column = self.table[name]
         chunks = [  # drop_null copies even without nulls
             chunk.drop_null() if chunk.null_count else chunk for chunk in column.chunks if chunk.null_count < len(chunk)
@@ -93,7 +93,7 @@ class BucketRows:
 
     @cached
     def rows_with(self, name: str) -> Ints | None:
-        """The indices of the rows that have a value in a column, or None where all have one."""
+        """The indices of the rows that have a value in a column; None if all rows have one."""
         column = self.table[name]
         if not column.null_count:
             return None
@@ -109,13 +109,13 @@ class BucketRows:
 
     @cached
     def names(self, column: str) -> Codes:
-        """The number of each row's value in a column among the distinct values, -1 for a null."""
+        """The index of each row's value among the distinct values of a column, -1 for a null."""
         codes, valid = encode(self.table[column])[0], self.valid(column)
         return codes if valid is None else np.where(valid, codes, np.int32(-1))
 
 
 def as_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
-    """The values of a column without nulls, as one array; a null of numbers becomes NaN."""
+    """The values of a column as one array. Only numeric columns may have nulls, which become NaN."""
     if pa.types.is_boolean(column.type) and not column.null_count:
         return flags_of(column)
     values: NDArray[Any] = one_array(column).to_numpy(zero_copy_only=False)
@@ -123,7 +123,7 @@ def as_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
 
 
 def flags_of(column: pa.Array | pa.ChunkedArray) -> Flags:
-    """The values of a column of booleans without nulls. Arrow itself takes 10 ns for each value."""
+    """The values of a boolean column without nulls. Arrow's own conversion takes 10 ns per value."""
     values = one_array(column) if isinstance(column, pa.ChunkedArray) else column
     bits = np.frombuffer(values.buffers()[1] or b"", np.uint8)
     first = values.offset // 8

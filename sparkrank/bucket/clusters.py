@@ -1,4 +1,4 @@
-"""The clusters of groups, such as users of sessions. Groups with several are rejected; a null stops the evaluation."""
+"""The clusters of groups, such as users of sessions. Groups in several clusters are rejected; a null stops the run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def clustered_groups(
 def clusters_of(
     rows: BucketRows, groups: Groups, models: Sequence[RankedModel], counts: Counter[tuple[str, str]]
 ) -> pa.Table:
-    """The cluster of each of the ``groups`` (groups). ``counts`` gets the number of groups that lack one, by model."""
+    """The cluster of each of the ``groups``. Adds to ``counts`` each model's number of groups without a cluster."""
     row, lacks_one, having = groups.row.copy(), np.ones(groups.count, np.bool_), _rows_with_cluster(rows)
     row[groups.codes[having]] = having
     lacks_one[groups.codes[having]] = False

@@ -1,4 +1,4 @@
-"""Values of columns encoded as whole numbers: distinct values, pairs of values, and the order of texts."""
+"""Column values encoded as integers: distinct values, pairs of values, and the order of strings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FEW_OF_ALL = 4  # fewer than one row in this many is few: each of three models m
 
 
 def encode(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
-    """The number of each row's value among the distinct values, and the distinct values. A null is one of them."""
+    """The index of each row's value among the distinct values, and the distinct values. Null may be one of these."""
     if native.runs("keys", has_key_loops(column)):
         codes, distinct = np.empty(len(column), np.int32), np.empty(len(column), np.int64)
         count = native.keys.number([piece.to_numpy() for piece in column.cast(pa.int64()).chunks], codes, distinct)
@@ -48,19 +48,19 @@ def _used_codes(values: pa.DictionaryArray) -> tuple[Codes, pa.Array]:
 
 
 def paired(codes: Codes, more: Codes) -> Codes:
-    """A number from 0 for each row's pair of two codes."""
+    """A number from 0 for each row, which identifies the row's pair of two codes."""
     pairs = codes.astype(np.int64) * (int(more.max(initial=0)) + 1) + more
     return encode(pa.chunked_array([pairs]))[0]
 
 
 class TextOrder:
-    """The places of ``items`` (n) by their texts' bytes, as in trec_eval; only of the requested rows if few."""
+    """Orders ``items`` by the bytes of their strings, as trec_eval does. A small request sorts only its own rows."""
 
     def __init__(self, items: pa.ChunkedArray) -> None:
         self._items = items
 
     def __call__(self, rows: Ints) -> Ints:
-        """A number for the item of each of ``rows``; the numbers sort as the texts of the items do."""
+        """A number for the item of each of ``rows``. The numbers sort as the strings of the items do."""
         if len(rows) * FEW_OF_ALL < len(self._items):
             return _places(one_array(self._items.take(pa.array(rows))))
         return self._places_of_all[rows]
@@ -71,7 +71,7 @@ class TextOrder:
 
     @cached_property
     def texts(self) -> tuple[Ints, NDArray[np.uint8]]:
-        """Where each item's text (n) begins and the last ends (n + 1), and the bytes. No item may be null."""
+        """The start of each item's text and the end of the last (n + 1), and the bytes. No item may be null."""
         kind = self._items.type
         is_plain = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         texts = one_array(self._items if is_plain else self._items.cast(pa.string()))
@@ -84,7 +84,7 @@ class TextOrder:
 
 
 def _places(items: pa.Array) -> Ints:
-    """The place of each item. Equal items have the same place."""
+    """The sort rank of each item. Equal items share a rank."""
     encoded = coded(items.cast(pa.string()))
     place = np.empty(len(encoded.dictionary) + 1, np.int64)
     place[pc.array_sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(encoded.dictionary))

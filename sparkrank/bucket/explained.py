@@ -1,4 +1,4 @@
-"""The explanation of one group: its list, its ideal list, and the steps to each metric, with rows in one order."""
+"""The explanation of one group: its list, its ideal list, and the steps to each metric. Rows come in a fixed order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNLISTED = "judged and not in the list"
 
 @dataclass(frozen=True)
 class ExplainedTable:
-    """A table of an explanation: what its rows are (``name``), and plain values by column, None where there is none."""
+    """A table of an explanation. ``name`` says what the rows are; columns have plain values, None where missing."""
 
     name: str
     columns: Mapping[str, tuple[Any, ...]]
@@ -41,9 +41,10 @@ class ExplainedTable:
 class ExplainedMetric:
     """How a metric of one model is computed for one group.
 
-    ``value`` is that of the group table: NaN if undefined, or if the metric is not a mean over groups (``is_mean``).
-    ``counts_as`` is that of the group in the mean, NaN if it is left out. ``steps`` lead from the columns of the
-    ``tables``, the list first, to the value. ``told`` are remarks that numbers cannot express.
+    ``value`` is the value in the group table, NaN if undefined or if the metric is not a mean over groups
+    (``is_mean``). ``counts_as`` is the value that enters the mean, NaN if the group is left out. ``steps`` lead from
+    the columns of ``tables``, of which the list is the first, to the value. ``told`` are remarks that numbers cannot
+    express.
     """
 
     metric: str
@@ -61,7 +62,7 @@ class ExplainedMetric:
 
 @dataclass(frozen=True)
 class ExplainedGroup:
-    """One group, or one list if rows were arrays: its metrics, and what was counted on the way to them."""
+    """One group, or one list if input rows hold arrays: its metrics, and what was counted while computing them."""
 
     metrics: tuple[ExplainedMetric, ...]
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -70,14 +71,14 @@ class ExplainedGroup:
 
 @dataclass(frozen=True)
 class ExplainedKey:
-    """The explanation of one ``key`` by column: a group, or several lists of arrays that share it."""
+    """The explanation of one ``key``, given by column: one group, or several lists if arrays share the key."""
 
     key: Mapping[str, Any]
     groups: tuple[ExplainedGroup, ...]
 
 
 def explain_rows(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: Sequence[str]) -> list[ExplainedGroup]:
-    """Explain ``metrics`` of ``models`` for the rows of one key; each list of arrays is a group of its own."""
+    """Explain ``metrics`` of ``models`` for the rows of one key. Each list from an array is a separate group."""
     if not plan.arrays:
         return [_explained(_in_one_order(rows), plan, metrics, models)]
     lists = [_in_one_order(rows.filter(pc.equal(rows[LIST], number))) for number in pc.unique(rows[LIST])]
@@ -189,7 +190,7 @@ def _list(
 
 
 def _named(rows: Ints, model: RankedModel, ranking: Ranking) -> dict[str, tuple[Any, ...]]:
-    """The item (if there is a column of items) and the label of each of ``rows`` of the judgments, None without one."""
+    """The label of each of ``rows`` of the judgments (None if unjudged), and the item if there is an item column."""
     columns: dict[str, tuple[Any, ...]] = {}
     if ITEM in model.rows:
         columns[ITEM] = tuple(model.rows.table[ITEM].take(pa.array(rows)).to_pylist())

@@ -14,7 +14,7 @@ MODEL = "model"
 
 
 def group_rows(model: RankedModel, keys: pa.Table) -> pa.Table:
-    """The name of ``model``, the group key, counts and metrics of each group. Groups with equal lists are adjacent."""
+    """The name of ``model``, and each group's key, counts and metrics. Groups with equal lists are adjacent."""
     ranking = model.ranking
     level = model.plan.level
     hits = hit_sums(ranking, level)

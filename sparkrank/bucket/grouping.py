@@ -21,7 +21,7 @@ from sparkrank.numeric.array_types import Codes, Ints
 
 @dataclass(frozen=True)
 class Groups:
-    """The ``count`` groups of n rows: the ``codes`` (n) of rows, and the keys (``values``) if the key is one column."""
+    """The ``count`` groups of n rows. ``codes`` has each row's group; ``values`` has the keys if in one column."""
 
     codes: Codes
     count: int
@@ -39,7 +39,7 @@ class Groups:
 
 
 def groups_of(keys: Sequence[pa.ChunkedArray], rows: int = 0) -> Groups:
-    """The groups of rows that agree in all ``keys`` columns, nulls included. Without keys, all ``rows`` are one."""
+    """Group the rows that agree in all ``keys`` columns, nulls included. Without keys, all ``rows`` are one group."""
     if not keys:
         return Groups(np.zeros(rows, np.int32), min(rows, 1))
     if len(keys) == 1:
@@ -61,7 +61,7 @@ def _first_pairs(one: pa.ChunkedArray, other: pa.ChunkedArray) -> Codes:
 
 
 def groups_of_rows(rows: BucketRows, plan: Plan) -> Groups:
-    """The groups of ``rows``. If rows were arrays, each is a group, even if several have the same key."""
+    """The groups of ``rows``. If input rows hold arrays, each input row is a group, even if several share a key."""
     if plan.arrays:
         return Groups.numbered(encode(rows.table[LIST])[0])
     return groups_of(rows.keys.columns, len(rows))
@@ -73,7 +73,7 @@ def count_keys_of_several(rows: BucketRows, groups: Groups, counts: Counter[tupl
 
 
 def keys_of(rows: BucketRows, groups: Groups) -> pa.Table:
-    """The key columns of each of the ``groups`` of ``rows``, not as dictionaries, which buckets do not share."""
+    """The key columns of each of the ``groups`` of ``rows``, decoded, as buckets do not share dictionaries."""
     keys = rows.keys
     if groups.values is not None:
         return pa.table([groups.values], keys.column_names)

@@ -1,4 +1,4 @@
-"""The columns of a bucket's rows: their names, and each as one array."""
+"""The columns of a bucket's rows: their names, and functions that make each column one array."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def one_array(column: pa.ChunkedArray) -> pa.Array:
 
 
 def in_one_piece(rows: pa.Table) -> pa.Table:
-    """``rows`` with each column as one array, except a single key column, and columns that only one side has."""
+    """``rows`` with each column as one array, except a sole key column and columns filled only in lists or truth."""
     keys = key_columns(rows)
     columns = [
         column if keys == [name] or _is_of_one_side(column) else one_array(column)

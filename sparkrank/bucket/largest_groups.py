@@ -14,7 +14,7 @@ from sparkrank.states.largest import LEAST_NAMED, MOST_LARGEST, NO_GROUPS, Large
 
 
 def largest_groups(rows: pa.Table, groups: Groups, sizes: Ints, plan: Plan) -> LargestGroups:
-    """The largest of the ``groups`` of ``rows``. ``sizes`` (groups) are their numbers of evaluated rows."""
+    """The largest of the ``groups`` of ``rows``. ``sizes`` has the number of evaluated rows of each group."""
     if not plan.keys:
         return ()
     if not groups.count:

@@ -1,4 +1,4 @@
-"""The list of one model among the rows of a bucket, and the groups in which it is evaluated."""
+"""The list of one model among the rows of a bucket, and the groups in which the model is evaluated."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ListedRows(NamedTuple):
     best: Ints | None = None
 
     def judgments(self, judged: JudgedRows, shared: Judgments, references: Mapping[str, Floats]) -> Judgments:
-        """The judgments of the list: the ``shared`` ones, or separate ones where the list repeats an item."""
+        """The ``shared`` judgments, or separate judgments if the list repeats an item without credit."""
         if self.best is None:
             return shared
         listed = np.arange(len(self.scores)) if self.retrieved is None else self.retrieved
@@ -34,7 +34,7 @@ class ListedRows(NamedTuple):
 
 
 def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: Counts) -> ListedRows:
-    """The list of the plan's ``index``-th model. If ``duplicates`` is ``first``, each item occurs once in a group."""
+    """The list of the plan's ``index``-th model. If ``duplicates`` is ``first``, repeated items are removed."""
     column = score_column(index)
     retrieved = judged.rows.rows_with(column)
     listed = ListedRows(judged.rows.present(column), retrieved)
@@ -53,7 +53,7 @@ def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: 
 
 
 def _best_of_each(twins: Twins, scores: Scores, weights: Floats | None) -> Ints:
-    """The rows without ``twins``, and of each set of twins the one with the highest score, then weight."""
+    """The rows without ``twins``, and from each set of twins the row with the highest score, then highest weight."""
     by = [values[twins.rows] for values in (weights, scores) if values is not None]
     stays = np.ones(len(scores), np.bool_)
     stays[twins.rows] = False
@@ -62,7 +62,7 @@ def _best_of_each(twins: Twins, scores: Scores, weights: Floats | None) -> Ints:
 
 
 def chosen_groups(judged: JudgedRows, index: int, model: str, plan: Plan, counts: Counts) -> Flags | None:
-    """A flag for the groups (groups) in which the ``index``-th model is evaluated, or None if these are all groups."""
+    """Flags the groups in which the ``index``-th model is evaluated; None stands for all groups."""
     definitions = plan.definitions
     if not definitions.chooses_groups or judged.with_truth is None:
         return None

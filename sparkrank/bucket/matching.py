@@ -1,4 +1,4 @@
-"""Matches by group and item: rows of a truth that give their labels to rows of lists."""
+"""Matches rows of the truth with rows of lists by group and item, so that list rows get labels from the truth."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ Finder: TypeAlias = Callable[[Codes, Ints, Floats, int, Codes, NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Matches:
-    """Rows of lists and, behind them, rows of a truth, whose ``items`` (n) may be places among the ``distinct`` ones.
+    """Rows of lists, followed by rows of the truth. Their ``items`` may be indices into the ``distinct`` items.
 
-    ``row`` (lists) is the truth row whose label a list's row gets, or -1. A :data:`BEATEN` row of the truth has no
-    label, or a lower one than another of its item (``overruled`` counts these). ``joined`` groups have both sides.
+    ``row`` has, for each list row, the truth row that gives the label, or -1. A truth row is :data:`BEATEN` if it has
+    no label or if another row of its item prevails (``overruled`` counts rows with a lower label). ``joined`` counts
+    the groups that have rows of both lists and truth.
     """
 
     items: Ints
@@ -47,12 +48,12 @@ class Matches:
 
     @property
     def labels_of_lists(self) -> NDArray[np.generic]:
-        """The label of each row of a list (lists), 0 where it has none."""
+        """The label of each list row, 0 for rows without one."""
         return np.append(self.labels, self.labels.dtype.type(0))[self.row]
 
 
 def matches_of(rows: BucketRows, codes: Codes, groups: int, lists: int) -> Matches:
-    """The matches of ``rows`` by their ``codes`` of ``groups``. First come those of ``lists``. All have an item."""
+    """Match the first ``lists`` of ``rows``, the list rows, with the rest. All rows have an item."""
     items, distinct = _whole_numbers(rows)
     truth = BucketRows(rows.table.slice(lists))
     labels, judged = truth.labels(), truth.valid(LABEL)
@@ -74,7 +75,7 @@ def matches_of(rows: BucketRows, codes: Codes, groups: int, lists: int) -> Match
 def find_by_numpy(
     codes: Codes, items: Ints, grades: Floats, groups: int, row: Codes, fates: NDArray[np.uint8]
 ) -> tuple[int, int, Ints, Ints]:
-    """The same results as :func:`sparkrank.native.matches.find`. Of equal labels of an item the last counts."""
+    """The same results as :func:`sparkrank.native.matches.find`. Of an item's equal labels, the last counts."""
     pair = paired(codes, encode(pa.chunked_array([items]))[0])
     lists, pairs = len(row), int(pair.max(initial=-1)) + 1
     listed, true = pair[:lists], pair[lists:]

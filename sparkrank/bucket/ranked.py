@@ -1,4 +1,4 @@
-"""The rankings of one model in a bucket, and the states that come from them. Pure pyarrow and numpy."""
+"""The rankings of one model in a bucket, and the states computed from them. Pure pyarrow and numpy."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ from sparkrank.states.means import MeanRows, ValueSums, equal_sums, weighted_sum
 from sparkrank.states.part_bins import VALUES
 
 T = TypeVar("T", bound=np.generic)
-# The places of distinct lists in each segment, and their segments; None if there are about as many as groups.
+# The indices of distinct lists in each segment, and their segments; None if there are about as many as groups.
 SegmentLists: TypeAlias = "dict[DistinctLists, tuple[Ints, Segments] | None]"
-# The quantities that the sums over hits count, if all rows have the same weight.
+# The quantities available from the sums over hits if all rows have the same weight.
 _COUNTED = (*map(str, ROWS_AND_WEIGHT), POSITIVES, NEGATIVES)
 # The amount of a group is squared in this unit, so that the squares of as many groups as there may be add up exactly.
 AMOUNT_UNIT, MOST_AMOUNT = 2.0**15, 2.0**42
@@ -54,9 +54,10 @@ ROUNDING = 2.0**-40  # tolerance for a value out of range: above the error of a 
 
 @dataclass(frozen=True)
 class RankedModel:
-    """The rankings of the model ``name``, whose list is ``listed`` among the ``rows`` of a bucket.
+    """The rankings of the model ``name`` in a bucket. ``listed`` is the model's list, taken from the bucket's ``rows``.
 
-    ``chosen`` (groups) flags the groups in which it is evaluated (None: all). ``weights`` (groups) are by column.
+    ``chosen`` flags the groups in which the model is evaluated (None: all). ``weights`` has the weights of groups by
+    column.
     """
 
     name: str
@@ -89,22 +90,22 @@ class RankedModel:
         return {(check, self.name): count for check, count in counted.items()}
 
     def _of_one_class(self, level: float | None) -> int:
-        """The number of evaluated groups whose list has rows of one class only. An empty list does not count."""
+        """The number of evaluated groups whose list has rows of only one class. Empty lists are not counted."""
         hits = hit_sums(self.ranking, level)
         positives, negatives = class_counts(hits)
         return self._count_groups(GroupValues((hits.length > 0) & ((positives == 0) | (negatives == 0)), hits.distinct))
 
     def _outside(self, metric: Metric, low: float, high: float) -> int:
-        """The number of evaluated groups with a value of ``metric`` outside [``low``, ``high``]. NaN does not count."""
+        """The number of evaluated groups with a value of ``metric`` outside [``low``, ``high``], NaN not counted."""
         values = self.values()[str(metric)]
         outside = values.numbers < low - ROUNDING
         outside |= values.numbers > high + ROUNDING
         return self._count_groups(GroupValues(outside, values.distinct)) if outside.any() else 0
 
     def _decided_by_ties(self, metric: Metric) -> int:
-        """The number of evaluated groups in which another order of the tied rows may change what ``metric`` counts."""
+        """The number of evaluated groups where reordering tied rows may change what ``metric`` counts."""
         declared, flags = metric.declaration, np.zeros(self.ranking.groups, np.bool_)
-        if not isinstance(declared, GroupMetric):  # of items: those of a tie block that the cut-off divides
+        if not isinstance(declared, GroupMetric):  # a metric of items: a cut-off inside a tie block decides
             blocks = self.ranking.blocks
             inside = float(metric.k or 0) - blocks.before
             flags[blocks.group[(inside > 0) & (inside < blocks.size)]] = True
@@ -118,7 +119,7 @@ class RankedModel:
         return int(np.count_nonzero(self._chosen(flags.of_groups())))
 
     def means(self, groups: GroupSlice) -> Iterator[MeanRows]:
-        """The mean states of each group metric over the values of a slice."""
+        """Yield, for each group metric, the mean states of all values of a slice."""
         evaluated = groups.segments.of(self.chosen)
         n_groups = evaluated.sizes(self._groups_evaluated())
         n_rows = evaluated.sum(self._chosen(self.ranking.judgments.rows_of_group()))
@@ -151,7 +152,7 @@ class RankedModel:
         return by_metric
 
     def _over(self, values: GroupValues, evaluated: Segments, lists: SegmentLists) -> tuple[Floats, Segments]:
-        """The ``values`` of the ``evaluated`` groups, one per distinct list of a segment, with their segments."""
+        """The ``values`` of ``evaluated`` groups, if possible one per distinct list of a segment; and the segments."""
         if evaluated is WHOLE and self.chosen is None:
             return values.numbers, values.segments
         if (distinct := values.distinct) is not None and evaluated.code is not None:
@@ -172,7 +173,7 @@ class RankedModel:
         return self.ranking if ties is None else self.ranking.under(ties)
 
     def explained(self, metric: Metric) -> Arithmetic:
-        """How the value of ``metric`` is computed from the rows, which are those of one group."""
+        """How the value of ``metric`` is computed from the rows of the bucket, which must all belong to one group."""
         scored = self._scored()
         rows = np.arange(len(self.rows)) if scored is None else scored
         one = OneGroup(self.ranked(metric.ties), self._scored_rows(), rows)
@@ -190,7 +191,7 @@ class RankedModel:
 
     @cached
     def unit_tables(self) -> list[tuple[list[int], UnitTable]]:
-        """The values of the coarse metrics in whole units, with their places among these: a table per set of lists."""
+        """The indices of coarse metrics, and a table of their values in whole units, per set of distinct lists."""
         alike: dict[DistinctLists | None, list[int]] = {}
         metrics = self.plan.coarse_metrics
         for place, metric in enumerate(metrics):
@@ -206,7 +207,10 @@ class RankedModel:
         return UnitTable.of_values(values, code, self.plan.definitions.counts_undefined_as)
 
     def part_means(self, parted: GroupSlice, tables: Sequence[tuple[list[int], UnitTable]]) -> Floats:
-        """The limbs of the sums of w and of wv (segments, metrics, 12) over each part, coarse metrics first."""
+        """The limbs of the sums of weight and of weight times value in each part, coarse metrics first.
+
+        Shape: (segments, metrics, 12).
+        """
         coarse, others = self.plan.coarse_metrics, self.plan.fine_metrics
         sums = np.zeros((parted.segments.count, len(coarse) + len(others), 2 * LIMBS))
         for places, table in tables:
@@ -241,7 +245,10 @@ class RankedModel:
             yield (str(metric), self.name), float(np.nan_to_num(weights).max(initial=0.0))
 
     def part_sums(self, parted: GroupSlice, bins: Mapping[BinRule, SegmentCounts]) -> Floats:
-        """The limbs of the number of groups and of each sum over rows (segments, 1 + sums, 6). ``bins`` count rows."""
+        """The limbs of the number of groups and of each sum over rows, in each part. ``bins``, if any, give row counts.
+
+        Shape: (segments, 1 + sums, 6).
+        """
         groups = whole_limbs(parted.segments.of(self.chosen).sizes(self._groups_evaluated()))
         rows = None
         if bins and not self.plan.weighted:
@@ -264,7 +271,7 @@ class RankedModel:
         return {rule: count_segments(rule, scored, sums, parted.segments, owner) for rule, sums in rules}
 
     def part_values(self, parted: GroupSlice) -> Iterator[tuple[Metric, SegmentCounts]]:
-        """The number of groups by part and coarse bin of values, for each metric with a requested percentile."""
+        """For each metric with a requested percentile, the number of groups in each part and coarse bin of values."""
         evaluated = parted.segments.of(self.chosen)
         for metric in self.plan.distributions:
             values, counted = self._in_mean(metric, evaluated)
@@ -273,7 +280,7 @@ class RankedModel:
             yield metric, count_segments(VALUES, groups, False, counted)
 
     def value_of_groups(self, name: str) -> Floats:
-        """The value of a metric in each group (groups). An undefined one is what it counts as, or NaN."""
+        """The value of a metric in each group; where undefined, the value it is configured to count as, or else NaN."""
         values = self.values()[name].of_groups()
         counted_as = self.plan.definitions.counts_undefined_as
         if counted_as is not None:
@@ -281,7 +288,7 @@ class RankedModel:
         return values if self.chosen is None else np.where(self.chosen, values, np.nan)
 
     def distributions(self, groups: GroupSlice) -> Iterator[tuple[StateKey, Distribution]]:
-        """The distribution over groups of each metric with a requested percentile, by value of a slice."""
+        """For each metric with a requested percentile, its distribution over groups for each value of a slice."""
         evaluated = groups.segments.of(self.chosen)
         for metric in self.plan.distributions:
             values, counted = self._in_mean(metric, evaluated)
@@ -294,7 +301,7 @@ class RankedModel:
         return values, counted
 
     def histograms(self, groups: GroupSlice) -> Iterator[tuple[ScoreSeries, ScoreHistogram]]:
-        """The histograms by each rule that a pooled metric reads, by value of a slice."""
+        """For each bin rule that a pooled metric reads, the histogram for each value of a slice."""
         if not self.plan.bin_rules:
             return
         scored, segments = self._scored_rows(), self._segments_of_scored(groups)
@@ -307,7 +314,7 @@ class RankedModel:
                 yield ScoreSeries(self.name, groups.name, value, rule), histogram
 
     def sums(self, groups: GroupSlice) -> Iterator[tuple[SliceKey, Floats]]:
-        """The limbs of each sum over rows that a pooled metric reads, and of the number of groups if it is needed."""
+        """The limbs of the sums over rows that pooled metrics read, and of group counts and amounts they need."""
         for quantity in self.plan.row_sums:
             yield self._key(groups, quantity), self._scored_rows().sums(quantity, self._segments_of_scored(groups))
         evaluated = groups.segments.of(self.chosen)
@@ -322,7 +329,7 @@ class RankedModel:
 
     @cached
     def _carried(self, carrier: RowSum) -> GroupValues:
-        """The amount of ``carrier`` in each group, in units of :data:`AMOUNT_UNIT`."""
+        """The amount of the row sum ``carrier`` in each group, in units of :data:`AMOUNT_UNIT`."""
         if self.plan.weighted or carrier.name not in _COUNTED:
             groups = Segments(self.ranking.groups, self._group_of_scored())
             amount, distinct = rounded(self._scored_rows().sums(carrier, groups)), None
@@ -334,7 +341,7 @@ class RankedModel:
         return GroupValues(np.minimum(amount, MOST_AMOUNT) / AMOUNT_UNIT, distinct)
 
     def items(self, groups: GroupSlice) -> Iterator[ItemCounts]:
-        """The counts of items in the lists of evaluated groups. An item counts as relevant once in each group."""
+        """The counts of items in the lists of evaluated groups. An item counts as relevant only once per group."""
         judgments, chosen = self.ranking.judgments, self.chosen
         for exposure in self.plan.exposures:
             relevant = self._relevant_once(exposure.rel)
@@ -348,7 +355,7 @@ class RankedModel:
 
     @cached
     def _relevant_once(self, rel: float | None) -> Flags:
-        """A flag for relevant rows, set once for each item of a group, because a log may repeat a relevant item."""
+        """Flags one relevant row per item and group, because a log may repeat a relevant item."""
         judgments = self.ranking.judgments
         rows = np.flatnonzero(judgments.flags(rel))
         pair = paired(judgments.codes[rows], self.rows.items()[0][rows])
@@ -376,7 +383,7 @@ class RankedModel:
 
     @cached
     def _scored(self) -> Ints | None:
-        """The rows with a score in evaluated groups, or None if these are all rows."""
+        """The rows with a score in evaluated groups, or None if all rows qualify."""
         retrieved, evaluated = self.listed.retrieved, self._of_evaluated()
         if evaluated is None:
             return retrieved
@@ -402,7 +409,7 @@ class RankedModel:
 
 
 def _weighed(values: Floats, weights: Floats | None, segments: Segments, plan: Plan) -> Floats:
-    """The limbs of the sums of w and of wv (segments, 12). A value that is not in the mean has no weight."""
+    """The limbs of Σ weight and Σ weight·value, shape (segments, 12). A value left out of the mean has no weight."""
     undefined, counted_as = np.isnan(values), plan.definitions.counts_undefined_as
     if undefined.any():
         values = np.where(undefined, counted_as or 0.0, values)

@@ -1,4 +1,4 @@
-"""The rejection of a bucket's rows that cannot be evaluated, which are counted by reason."""
+"""Rejects the rows of a bucket that cannot be evaluated, and counts them by reason."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_POSITION = 2**31 - 2
 
 
 def reject(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -> BucketRows:
-    """The ``rows`` that ``plan`` can evaluate. Adds the rejected rows to ``counts``, by reason."""
+    """The ``rows`` that ``plan`` can evaluate. Adds the number of rejected rows to ``counts``, by reason."""
     scores = [score_column(index) for index in range(rows.models)]
     reasons: dict[str, Flags | None] = {
         checks.NULL_KEY: _any([rows.missing(name) for name in key_columns(rows.table)]),
@@ -66,7 +66,7 @@ def _nan(rows: BucketRows, name: str) -> Flags | None:
 
 
 def _without_item(rows: BucketRows, names: Sequence[str]) -> Flags | None:
-    """Rows without an item that have a value in one of the columns ``names``."""
+    """Flags the rows without an item that have a value in one of the columns ``names``."""
     items = rows.valid(ITEM)
     if items is None:
         return None
@@ -76,7 +76,7 @@ def _without_item(rows: BucketRows, names: Sequence[str]) -> Flags | None:
 
 
 def _no_position(rows: BucketRows, name: str, first: int) -> Flags | None:
-    """A flag for scores (negated ranks) that are not whole, are above ``first``, or are beyond a 32-bit position."""
+    """Flags scores (negated ranks) that are not whole numbers, exceed ``first``, or are beyond 32-bit positions."""
     scores = rows.floats(name)
     with np.errstate(invalid="ignore"):
         is_position = (scores == np.rint(scores)) & (scores <= first) & (scores >= -MOST_POSITION)
@@ -90,7 +90,7 @@ def _not_finite(rows: BucketRows, name: str) -> Flags | None:
 
 
 def _small_label(rows: BucketRows) -> Flags | None:
-    """A flag for labels so small that squares of gains, needed for the standard error of a mean, would lose digits."""
+    """Flags labels so small that the squares of gains, needed for standard errors of means, would lose digits."""
     if not pa.types.is_floating(rows.table[LABEL].type):
         return None
     labels = rows.labels().astype(np.float64, copy=False)
@@ -111,7 +111,7 @@ def _flags(flags: Flags) -> Flags | None:
     return flags if flags.any() else None
 
 
-# The test that rejects a row for a value in its role, by the name of the test in the table of roles.
+# For each test named in the table of roles, the function that flags the rows to reject.
 BAD_ROWS: dict[BadTest, Callable[[BucketRows, str], Flags | None]] = {
     "nan": _nan,
     "no weight": _no_weight,

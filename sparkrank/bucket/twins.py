@@ -1,4 +1,4 @@
-"""The rows of a bucket that share their item with another row of their group. Usually there are few, or none."""
+"""The rows of a bucket that share their item with another row of the same group. Usually there are few or none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparkrank.numeric.array_types import Codes, Floats, Ints
 
 @dataclass(frozen=True)
 class Twins:
-    """The ``rows`` (ascending) that share group and item. ``code`` numbers the shared pairs, below ``count``."""
+    """The ``rows`` (ascending) that share group and item with others. ``code`` numbers the ``count`` shared pairs."""
 
     rows: Ints
     code: Codes | Ints
@@ -19,13 +19,13 @@ class Twins:
 
     @classmethod
     def of_pairs(cls, pair: Codes | Ints) -> Twins:
-        """The twins of n rows, whose group and item have the number ``pair`` (n)."""
+        """The twins among n rows. ``pair`` numbers the group and item of each row."""
         several = np.bincount(pair) > 1
         rows = np.flatnonzero(several[pair])
         return cls(rows, (np.cumsum(several) - 1)[pair[rows]], int(np.count_nonzero(several)))
 
     def among(self, chosen: Ints) -> Twins:
-        """The twins among the rows ``chosen`` (ascending), as places in these."""
+        """The twins among the rows ``chosen`` (ascending). Their ``rows`` are indices into ``chosen``."""
         place = np.searchsorted(chosen, self.rows)
         there = place < len(chosen)
         there[there] = chosen[place[there]] == self.rows[there]
@@ -38,7 +38,7 @@ class Twins:
         return last
 
     def one_of_each(self, rows: int) -> Ints | None:
-        """The row that represents each of ``rows`` rows: its last twin, or itself; None if no row has a twin."""
+        """The row that represents each row: its last twin, or the row itself; None if no row has a twin."""
         if not self.count:
             return None
         row = np.arange(rows)
@@ -46,7 +46,7 @@ class Twins:
         return row
 
     def first_of(self, order: Floats) -> Floats:
-        """``order`` (n, lowest first, NaN for none) in which each row has the first place of its twins."""
+        """``order`` (lowest first, NaN for rows without a value), with each row given the lowest value of its twins."""
         if not self.count:
             return order
         first, shared = np.full(self.count, np.nan), order.copy()

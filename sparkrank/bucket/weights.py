@@ -1,4 +1,4 @@
-"""The weights of groups: columns with one value in each group. Groups with none or several are rejected as a whole."""
+"""The weights of groups: columns with one value per group. Groups with no value or several are rejected as a whole."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sparkrank.bucket.impressions import group_weight_column
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Flags, Floats
 
-# Its square is 2^60. Sums of squares of weights are the same in any order up to 2^78: 262,144 groups of this weight.
+# Squared, this is 2^60. Sums of squared weights are the same in any order up to 2^78: 262,144 groups of this weight.
 MOST_GROUP_WEIGHT = 1e9
-# Sums keep amounts above 2^-85: of the square of a weight of at least this size at most 3e-14 is lost.
+# Sums keep amounts above 2^-85: squares of weights of at least this size lose at most 3e-14 of their value.
 LEAST_GROUP_WEIGHT = 1e-6
 
 
@@ -40,7 +40,7 @@ def weighed_groups(
 
 
 def _weights_and_faults(rows: BucketRows, name: str, groups: Groups) -> tuple[Floats, Flags]:
-    """The weight of each group (groups), NaN if no row gives one, and whether it is invalid."""
+    """The weight of each group, NaN if no row gives a weight, and whether the weight is invalid."""
     values, truth, valid = rows.floats(name), rows.truth, rows.valid(name)
     having = slice(None) if valid is None or not truth.any() else ~truth | valid
     codes, values = groups.codes[having], values[having]
@@ -53,7 +53,7 @@ def _weights_and_faults(rows: BucketRows, name: str, groups: Groups) -> tuple[Fl
 
 
 def weights_of_groups(rows: BucketRows, groups: Groups, plan: Plan) -> Mapping[str, Floats]:
-    """The weight of each of the ``groups`` (groups) by column, NaN for a group of the truth alone."""
+    """For each weight column, the weight of each of the ``groups``, NaN for groups only in the truth."""
     return {
         column: _weights_and_faults(rows, group_weight_column(index), groups)[0]
         for index, column in enumerate(plan.group_weights)

@@ -1,8 +1,8 @@
-"""Wide rows, with a score of each model, from long rows, which have the score of one model.
+"""Wide rows, which have a score of each model, built from long rows, which have the score of one model.
 
-A wide row is an item of a group, or its second occurrence in the list of some model, and so on. It has the score of
-each model that lists the item so often, and null for the others. All else comes from the first model, in the order of
-the plan, that has a value.
+A group has one wide row per item, and more if some model's list repeats the item. The n-th wide row of an item has the
+scores of models that list the item at least n times, and null for other models. All other values come from the first
+model, in the order of the plan, that has a value.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KEY_BITS = 64
 
 
 def count_rows_of_models(rows: BucketRows, plan: Plan, counts: Counts) -> None:
-    """Count the long ``rows`` of each model. Raises :class:`InputError` for rows of no model of the ``plan``."""
+    """Count the long ``rows`` of each model. Raises :class:`InputError` if a row's model is not in the ``plan``."""
     column = rows.table[MODEL]
     if unknown := column.null_count - int(np.count_nonzero(rows.truth)):
         models = itemize(plan.models)
@@ -41,7 +41,7 @@ def count_rows_of_models(rows: BucketRows, plan: Plan, counts: Counts) -> None:
 
 
 def wide_rows(rows: BucketRows, plan: Plan, counts: Counts) -> BucketRows:
-    """The wide rows of long ``rows``, then rows without an item and those of the truth, without a score."""
+    """The wide rows of long ``rows``, followed by rows without an item and rows of the truth, which have no score."""
     has_item = rows.valid(ITEM)
     is_joined = ~rows.truth if has_item is None else ~rows.truth & has_item
     joined, others = np.flatnonzero(is_joined), np.flatnonzero(~is_joined)
@@ -64,9 +64,9 @@ def wide_rows(rows: BucketRows, plan: Plan, counts: Counts) -> BucketRows:
 
 
 class _InTurn(NamedTuple):
-    """Long rows by their wide rows and, within one, by their models: the ``row``, ``model`` and ``wide`` row (n each).
+    """Long rows sorted by wide row, then by model: the index (``row``), ``model`` and ``wide`` row of each.
 
-    ``first`` (width) is the place of the first of each wide row.
+    ``first`` has the index, in this order, of the first long row of each wide row.
     """
 
     row: Ints
@@ -75,7 +75,7 @@ class _InTurn(NamedTuple):
     first: Ints
 
     def first_with(self, valid: Flags | None) -> Ints:
-        """For each wide row, the row of the first model that has a ``valid`` value, or of the first model at all."""
+        """For each wide row, the row of the first model with a ``valid`` value, or else of the first model."""
         if valid is None:
             return self.row[self.first]
         place, having = self.first.copy(), np.flatnonzero(valid[self.row])[::-1]
@@ -84,7 +84,7 @@ class _InTurn(NamedTuple):
 
 
 def _in_turn(rows: BucketRows, joined: Ints) -> _InTurn:
-    """The ``joined`` rows in turn, where a model's second row of an item belongs to another wide row than its first."""
+    """Sort the ``joined`` rows. If a model repeats an item, its two rows of that item belong to two wide rows."""
     groups, models = groups_of(rows.keys.columns).codes[joined], _models(rows)[joined]
     keys, shifts = _sorted_keys(groups, _item_numbers(rows, joined), models)
     lists = keys >> shifts[1]
@@ -99,9 +99,9 @@ def _in_turn(rows: BucketRows, joined: Ints) -> _InTurn:
 
 
 def _sorted_keys(groups: Codes, items: Ints, models: Codes) -> tuple[Ints, tuple[int, int]]:
-    """Whole numbers made of group, item, model and place (n), sorted, and the bits right of the item and the model.
+    """Sorted integers made of group, item, model and row index, and the number of bits below the item and the model.
 
-    numpy sorts numbers with vector instructions, in a tenth of the time that numbering pairs by a hash takes.
+    numpy sorts integers with vector instructions, in a tenth of the time that numbering pairs by a hash takes.
     """
     of_place, of_model = (max(length - 1, 0).bit_length() for length in (len(groups), int(models.max(initial=0)) + 1))
     of_item = int(items.max(initial=0)).bit_length()
@@ -134,7 +134,7 @@ def _mask(bits: int) -> int:
 
 
 def _models(rows: BucketRows) -> Codes:
-    """The number of each row's model, 0 for none."""
+    """The number of each row's model, 0 for rows without a model."""
     numbers: Codes = one_array(rows.table[MODEL]).fill_null(0).to_numpy().astype(np.int32)
     return numbers
 
@@ -150,9 +150,9 @@ def _item_numbers(rows: BucketRows, joined: Ints) -> Ints:
 
 
 def _occurrences(rows: BucketRows, order: _InTurn, lists: Ints, several: Flags) -> Ints:
-    """How often the item of each row in turn comes before in the list of its model, the best score first.
+    """How often the item of each row occurs earlier in the list of the same model, best score first.
 
-    ``lists`` has a number for group, item and model; only where it is of ``several`` rows the order matters.
+    ``lists`` numbers combinations of group, item and model. Order matters only where ``several`` rows share a number.
     """
     occurrence, places = np.zeros(len(lists), np.int64), np.flatnonzero(several)
     table = rows.table.take(pa.array(order.row[places])).append_column("in_list", pa.array(lists[places]))
@@ -163,7 +163,7 @@ def _occurrences(rows: BucketRows, order: _InTurn, lists: Ints, several: Flags) 
 
 
 def _scores(rows: BucketRows, order: _InTurn, index: int) -> pa.Array:
-    """The score of each wide row by the ``index``-th model, null where it does not list the item."""
+    """The score of each wide row from the ``index``-th model, null where that model does not list the item."""
     own = np.flatnonzero(order.model == index)
     row, wide, valid = order.row[own], order.wide[own], rows.valid(_SCORE)
     values = rows.values(_SCORE)
@@ -174,7 +174,7 @@ def _scores(rows: BucketRows, order: _InTurn, index: int) -> pa.Array:
 
 
 def _other_labels(rows: BucketRows, order: _InTurn, first: Ints) -> int:
-    """The number of rows whose label is not that of their wide row, which is that of the row ``first``."""
+    """The number of rows whose label differs from that of their wide row, which is taken from the row ``first``."""
     labels, judged = rows.labels(), rows.valid(LABEL)
     differ = labels[order.row] != labels[first][order.wide]
     return int(np.count_nonzero(differ if judged is None else differ & judged[order.row]))

@@ -1,7 +1,7 @@
 """The rules that assign scores to bins. No rule depends on the range of the scores.
 
-The number of a bin is the bit pattern of the bin's own score as a float64, rearranged so that numbers compare as scores
-do. Bins of different machines and days therefore match without agreeing on edges first.
+The number of a bin is the bit pattern of the bin's own score as a float64, rearranged so that numbers sort as scores
+do. Bins from different machines and days therefore match without agreeing on edges first.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ MOST_BINS = 10**6
 
 @dataclass(frozen=True)
 class BinRule:
-    """The rule by which scores share a bin, by its ``kind``; 0.0 and -0.0 always do.
+    """The rule by which scores share a bin, given by ``kind``. 0.0 and -0.0 always share a bin.
 
-    ``bits``: scores that agree in sign, exponent and ``size`` bits of the mantissa. ``digits``: scores that agree when
-    rounded to ``size`` decimals. ``bins``: ``size`` bins of equal width from 0 to 1, each with its lower edge and the
-    last with both; a score outside belongs to the nearest bin. ``exact``: equal scores. ``rel`` is the lowest relevant
-    label (None: above 0).
+    ``bits``: scores that agree in sign, exponent and ``size`` bits of the mantissa. ``digits``: scores that are equal
+    when rounded to ``size`` decimals. ``bins``: ``size`` bins of equal width from 0 to 1, each with its lower edge, the
+    last also with its upper edge; scores outside belong to the nearest bin. ``exact``: equal scores. ``rel`` is the
+    lowest relevant label (None: any label above 0).
     """
 
     kind: str
@@ -73,7 +73,7 @@ class BinRule:
         return bin_scores(self.numbers(scores))
 
     def width(self, snapped: Floats) -> Floats:
-        """The width of the bin of each snapped score, 0 if a bin is a single score."""
+        """The width of the bin of each snapped score; 0 if the bin is a single score."""
         if self.kind == "exact":
             return np.zeros(len(snapped))
         if self.kind == "bins":
@@ -85,7 +85,7 @@ class BinRule:
 
 
 def score_sums(rule: BinRule, bins: Ints, weight: Floats, offset: Floats) -> Floats:
-    """The sum of the scores of each bin (..., n), from its ``weight`` (or rows) and ``offset``."""
+    """The sum of the scores in each bin, from the bin's ``weight`` (or number of rows) and ``offset``."""
     score = bin_scores(bins)
     inside = offset * (rule.width(score) / OFFSET_UNITS)
     with np.errstate(over="ignore"):  # scores near the largest float add up to infinity, which is right

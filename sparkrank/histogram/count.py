@@ -1,4 +1,4 @@
-"""Counts of rows by score bin: in an array if bins are close together, by a compiled loop, or else by sorting."""
+"""Counts of rows by score bin: in an array, by compiled loops, if bins are close together; otherwise by sorting."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_GAPS = np.empty(0, np.int64)
 
 
 class Places(NamedTuple):
-    """The ``span`` places that count codes from ``lowest`` up; ``gaps`` are the codes left out before each page."""
+    """The ``span`` array elements that count codes from ``lowest`` up. ``gaps`` are codes skipped before each page."""
 
     lowest: int
     span: int
@@ -33,7 +33,7 @@ class Places(NamedTuple):
 
 
 def page_gaps(filled: Flags) -> tuple[int, Ints, Ints]:
-    """The number of places in ``filled`` pages, and those left out before each filled page and before each page."""
+    """The number of elements in ``filled`` pages, and the elements skipped before each filled page and every page."""
     pages = np.flatnonzero(filled)
     gaps = (pages - np.arange(len(pages))) << PAGE_BITS
     before = np.zeros(len(filled), np.int64)
@@ -56,7 +56,7 @@ def count_by_loops(
     segments: Segments,
     owner: Codes | None = None,
 ) -> SegmentCounts | None:
-    """The bins of ``rows`` counted in ``places`` by compiled loops; None if pages have more than ``most`` places."""
+    """Count the bins of ``rows`` in ``places`` by compiled loops; None if pages have more elements than ``most``."""
     cut, scores = loop_coding(coding), rows.wide()
     before = _NO_INTS
     if places.span > most:
@@ -95,7 +95,7 @@ def count_by_loops(
 
 
 def filled_places(counted: Ints) -> tuple[Ints, Ints, Ints]:
-    """The places of ``counted`` with rows, and their relevant (each ``native.blocks.RELEVANT``) and other rows."""
+    """The indices of nonzero elements of ``counted``, with the numbers of relevant and of other rows in each."""
     place, pos, neg = (np.empty(np.count_nonzero(counted), np.int64) for _ in range(3))
     native.blocks.kept(counted, place, pos, neg)
     return place, pos, neg
@@ -106,7 +106,7 @@ def has_loop(coding: Coding) -> bool:
 
 
 def loop_coding(coding: Coding) -> tuple[int, float]:
-    """The arguments that make the loops code scores as ``coding`` does."""
+    """The arguments that make compiled loops code scores as ``coding`` does."""
     if isinstance(coding, LeadingBits):
         return native.blocks.LEADING_BITS, coding.dropped
     if isinstance(coding, Decimals):
@@ -120,7 +120,7 @@ DENSE_BINS_PER_ROW = 4
 
 
 class SegmentCounts(NamedTuple):
-    """The rows of each bin, as in :class:`sparkrank.states.ScoreHistogram`; ``starts`` is where segments begin."""
+    """The rows of each bin, as in :class:`sparkrank.states.ScoreHistogram`; ``starts`` has each segment's first bin."""
 
     bins: Ints
     starts: Ints
@@ -133,10 +133,10 @@ class SegmentCounts(NamedTuple):
 def count_segments(
     rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments = WHOLE, owner: Codes | None = None
 ) -> SegmentCounts:
-    """The bins of the ``rows`` of all segments; if ``owner`` (n) is given, a row is in the segments of its owner.
+    """The bins of the ``rows`` of all segments. If ``owner`` is given, each row is in the segment of its owner.
 
-    ``offset`` is the sum over the bin's rows of score minus bin score, in units of the bin's width / 2^32, or 0 if
-    ``sums`` is false. For weighted rows, amounts are sums in limbs.
+    ``offset`` is the sum of score minus bin score over the rows of each bin, in units of the bin's width / 2^32, or 0
+    if ``sums`` is false. For weighted rows, amounts are sums in limbs.
     """
     weighted = rows.weights is not None
     if len(rows.scores) == 0:
@@ -174,7 +174,7 @@ def count_segments(
 
 
 def _limbs_of_bins(values: Floats, first: Ints) -> Floats:
-    """The limbs (bins, 6) of the sum of ``values`` over each bin, which starts at ``first``."""
+    """The limbs of the sum of ``values`` over each bin, whose start is in ``first``. Shape: (bins, 6)."""
     sums = np.zeros((len(first), LIMBS))
     for index, limb in limbs_of(values):
         sums[:, index] = np.add.reduceat(limb, first)

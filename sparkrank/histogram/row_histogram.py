@@ -1,6 +1,6 @@
-"""The histogram that keeps the rows themselves, for rows of which most have their own bin, as exact bins often do.
+"""A histogram that keeps its rows. It is used if most rows have a bin of their own, as is common with exact bins.
 
-A row takes 9 bytes, or 17 with a weight; its bin would take 32, or 160 with limbs. Rows are kept in sorted runs.
+A row takes 9 bytes, or 17 with a weight; a bin would take 32, or 160 with limbs. Rows are kept in sorted runs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NO_WEIGHTS = np.empty(0)
 
 
 class BinnedRows(NamedTuple):
-    """Rows (n) in ascending order of their bins' numbers: ``relevant``, and ``weights``, None if all weigh 1."""
+    """Rows in ascending order of bin number, with flags for ``relevant`` rows, and ``weights`` (None: all are 1)."""
 
     bins: Ints
     relevant: Flags
@@ -55,7 +55,7 @@ class BinnedRows(NamedTuple):
 
 
 def sorted_rows(runs: Sequence[BinnedRows], are_sorted: bool = True) -> BinnedRows:
-    """The rows of all ``runs``, at least one, sorted by bin. The rows of a run are in order if ``are_sorted``."""
+    """The rows of all ``runs`` (at least one), sorted by bin. ``are_sorted`` says that each run is in order."""
     rows, weighted = sum(len(run.bins) for run in runs), runs[0].weights is not None
     ensure_free(rows * (17 if weighted else 9), "sorting rows by exact bins")
     if not native.runs("order of rows"):
@@ -82,7 +82,7 @@ BIN_BYTES = 32  # the number, both counts and the offset of a bin
 
 
 class RowHistogram(ScoreHistogram):
-    """A histogram of rows in sorted ``runs``, at least one. Its bins are made only when they are read."""
+    """A histogram of rows, kept in one or more sorted ``runs``. Bins are computed only when they are read."""
 
     runs: tuple[BinnedRows, ...]
 
@@ -147,7 +147,7 @@ class RowHistogram(ScoreHistogram):
                 yield from some.histogram(self.rule).steps_from_above(most, score_sums)
 
     def _parts_from_above(self, most: int) -> Iterator[BinnedRows]:
-        """The rows by bin in parts of about ``most``, the highest first; each part is sorted when it is read."""
+        """Yield the rows in parts of about ``most`` rows, highest bins first. Parts are sorted only when read."""
         runs = self.runs if len(self.runs) <= MOST_RUNS else (self.sorted_rows,)
         step = max(most // (SAMPLED_OF_PART * len(runs)), 1) if len(runs) > 1 else most
         sample = np.sort(np.concatenate([run.bins[step::step] for run in runs]))
@@ -168,7 +168,7 @@ for _name in ("bins", "pos", "neg", "offset", "count"):
 
 
 def _share_bins(runs: Sequence[BinnedRows]) -> bool:
-    """Whether, in a sample of one run, most rows have a row of the same bin in another run."""
+    """Whether most rows, in a sample of the smallest run, share a bin with a row of the largest run."""
     filled = sorted((run for run in runs if len(run.bins)), key=lambda run: len(run.bins))
     if len(filled) < 2:
         return False
@@ -179,7 +179,7 @@ def _share_bins(runs: Sequence[BinnedRows]) -> bool:
 
 
 def histograms_of_rows(rule: BinRule, rows: ScoredRows, segments: Segments = WHOLE) -> list[ScoreHistogram]:
-    """The histogram of the ``rows`` of each segment by the exact ``rule``; rows are kept unless they share bins."""
+    """The histogram of the ``rows`` of each segment by the exact ``rule``. Rows are kept unless many share bins."""
     if len(rows.scores) == 0:
         return [ScoreHistogram.empty(rule)] * segments.count
     bits = rows.wide().view(np.int64)

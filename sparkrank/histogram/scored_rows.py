@@ -20,12 +20,12 @@ from sparkrank.ranking.judgments import is_relevant
 
 @dataclass(frozen=True)
 class RowSum:
-    """A sum over rows, given by its ``name``; w is the weight, s the score, and y whether the label is relevant at
-    ``rel``:
+    """A sum over rows, given by ``name``. w is the weight, s the score, and y whether the label is relevant at ``rel``.
 
-    ``rows`` Σ 1, ``weight`` Σ w, ``positives`` Σ w·y, ``negatives`` Σ w·(1-y), ``predicted`` Σ w over s >=
-    ``threshold``, ``true_positives`` Σ w·y over the same, ``scores`` Σ w·s, ``squared_error`` Σ w·(s-y)², ``log_loss``
-    Σ w·(-log s of a positive, -log(1-s) of a negative), ``outside`` the rows whose score is no probability.
+    ``rows`` Σ 1, ``weight`` Σ w, ``positives`` Σ w·y, ``negatives`` Σ w·(1-y), ``predicted`` Σ w over rows with s >=
+    ``threshold``, ``true_positives`` Σ w·y over the same rows, ``scores`` Σ w·s, ``squared_error`` Σ w·(s-y)²,
+    ``log_loss`` Σ w·(-log s of a positive, -log(1-s) of a negative), ``outside`` the number of rows whose score is not
+    a probability.
     """
 
     name: str
@@ -47,7 +47,7 @@ class ScoredRows:
     relevant: Callable[[float | None], Flags] | None = None  # computes flags if the caller caches them
 
     def sums(self, quantity: RowSum, segments: Segments = WHOLE) -> Floats:
-        """The limbs (count, 6) of ``quantity`` over each segment of the rows."""
+        """The limbs of ``quantity`` over each segment of the rows. Shape: (segments, 6)."""
         return _QUANTITIES[quantity.name](self, quantity, segments)
 
     @cached
@@ -56,7 +56,7 @@ class ScoredRows:
 
     @cached
     def taken(self, threshold: float) -> Flags:
-        """Flags of rows with a score of at least ``threshold``, compared as float64 whatever the type of the scores."""
+        """Flags the rows with a score of at least ``threshold``. Scores of any type are compared as float64."""
         taken: Flags = self.wide() >= threshold
         return taken
 
@@ -79,12 +79,12 @@ class ScoredRows:
         return len(self.scores) == 0 or (self.range().lowest >= 0 and self.range().highest <= 1)
 
     def probabilities(self, part: slice) -> Floats:
-        """The scores of ``part``, clipped to [0, 1]. A score outside that range leaves the metric undefined."""
+        """The scores of ``part``, clipped to [0, 1]. If any score is outside that range, the metric is undefined."""
         wide = self.wide()[part]
         return wide if self._are_probabilities() else np.clip(wide, 0.0, 1.0)
 
     def log_losses(self, rel: float | None, part: slice) -> Floats:
-        """The log loss of each row of ``part``, clipped to [eps, 1-eps] of the scores' type, as in scikit-learn."""
+        """The log loss of each row of ``part``, clipping scores to [eps, 1-eps] of their type as scikit-learn does."""
         eps = float(np.finfo(self.scores.dtype).eps)
         losses = self._classes(rel, part)
         losses -= 1.0
@@ -104,14 +104,14 @@ class ScoredRows:
         return self.flags(rel)[part].astype(np.float64)
 
     def weight_where(self, flags: Flags, segments: Segments) -> Floats:
-        """The limbs (count, 6) of the weight of the rows with ``flags``, in each segment."""
+        """The limbs of the weight of the flagged rows in each segment. Shape: (segments, 6)."""
         if self.weights is None:
             return whole_limbs(segments.count_flagged(flags))
         rows = np.flatnonzero(flags)
         return exact_sums(self.weights[rows], segments.of(rows))
 
     def weighted_sum(self, values: Callable[[slice], Floats], segments: Segments) -> Floats:
-        """The limbs (count, 6) of the weighted sum of the numbers that ``values`` gives for each slice of the rows."""
+        """The limbs, per segment, of the weighted sum of ``values``, a function from slices of the rows to numbers."""
         weights = self.weights
         if weights is None:
             return exact_sums_of(values, len(self.scores), segments)

@@ -26,7 +26,7 @@ AMOUNTS = ("pos", "neg", "offset")
 
 
 class ScoreSeries(NamedTuple):
-    """The key of a histogram: one model, one value of one slice (None for rows without a value), and one rule."""
+    """The key of a histogram: model, slice, value of the slice (None for rows without a value), and bin rule."""
 
     model: str
     slice: str
@@ -36,9 +36,9 @@ class ScoreSeries(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoreHistogram:
-    """Bins in ascending order of score: bin numbers, positive rows, negative rows and offsets of the scores.
+    """Bins in ascending order of score: their numbers, positive rows, negative rows, and offsets of scores.
 
-    For weighted rows these are sums in limbs (bins, 6), and ``count`` is the number of rows; otherwise it is None.
+    For weighted rows, amounts are sums in limbs (bins, 6), and ``count`` (otherwise None) has the number of rows.
     """
 
     rule: BinRule
@@ -50,13 +50,13 @@ class ScoreHistogram:
 
     @classmethod
     def empty(cls, rule: BinRule) -> ScoreHistogram:
-        """A histogram without bins, which merges with any other of the same rule, weighted or not."""
+        """A histogram without bins, which merges with any histogram of the same rule, weighted or not."""
         none = np.empty(0, np.int64)
         return cls(rule, none, none, none, none)
 
     @classmethod
     def of_each(cls, rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments = WHOLE) -> list[ScoreHistogram]:
-        """The histogram of the ``rows`` of each segment, relevant by ``rule``. ``sums`` requests score sums."""
+        """The histogram of each segment's ``rows``. ``rule`` decides relevance; ``sums`` requests score sums."""
         bins, starts, *amounts = count_segments(rule, rows, sums, segments)
         return [
             cls(rule, bins[start:end], *(None if column is None else column[start:end] for column in amounts))  # type: ignore[arg-type]
@@ -66,7 +66,7 @@ class ScoreHistogram:
     def merge(self, *others: ScoreHistogram) -> ScoreHistogram:
         """The histogram of all rows together.
 
-        Raises :class:`StateError` if rules differ, only some have weights, or offsets do not fit 64 bits.
+        Raises :class:`StateError` if rules differ, only some histograms have weights, or offsets do not fit in 64 bits.
         """
         for other in others:
             if other.rule != self.rule:
@@ -94,7 +94,7 @@ class ScoreHistogram:
         return ScoreHistogram(self.rule, joined.bins, pos, neg, offset, count)
 
     def merged_runs(self, others: Sequence[ScoreHistogram]) -> ScoreHistogram | None:  # noqa: ARG002
-        """The merged histogram of this one and ``others``, none empty, if all keep rows; otherwise None."""
+        """This histogram merged with ``others`` (none empty) if all of them keep rows; otherwise None."""
         return None
 
     @property
@@ -107,16 +107,16 @@ class ScoreHistogram:
 
     @property
     def numbers(self) -> Ints:
-        """The bin numbers in ascending order; if rows are kept, one for each row."""
+        """The bin numbers in ascending order: one per bin, or one per row if the histogram keeps rows."""
         return self.bins
 
     def part(self, start: int, end: int) -> ScoreHistogram:
-        """The part with the :attr:`numbers` from ``start`` to ``end``, in the same memory."""
+        """The part with the :attr:`numbers` from ``start`` up to ``end``, in the same memory."""
         bins, pos, neg, offset = (column[start:end] for column in (self.bins, self.pos, self.neg, self.offset))
         return ScoreHistogram(self.rule, bins, pos, neg, offset, None if self.count is None else self.count[start:end])
 
     def coarser(self, rule: BinRule) -> ScoreHistogram:
-        """The same rows in the bins of ``rule``, which join whole bins, without sums of scores."""
+        """The same rows in the coarser bins of ``rule``, each of which joins whole bins; without score sums."""
         number = rule.numbers(self.score)
         first = run_starts(number)  # bins are in ascending order of score, and so are the coarser ones
         pos, neg = (np.add.reduceat(amounts, first) for amounts in (self.pos, self.neg))
@@ -124,11 +124,11 @@ class ScoreHistogram:
         return ScoreHistogram(rule, number[first], pos, neg, np.zeros_like(pos), count)
 
     def extent(self, *, counts_bins: bool = True) -> Extent:  # noqa: ARG002
-        """The sums over all bins; without ``counts_bins``, its number of bins may be too high."""
+        """The sums over all bins. Without ``counts_bins``, the number of bins may be too high."""
         return Extent(self.pos.sum(axis=0), self.neg.sum(axis=0), int(self.rows.sum()), len(self.bins))
 
     def steps_from_above(self, most: int, score_sums: bool = False) -> Iterator[BinSteps | RowSteps]:
-        """The bins from the highest score down, at most ``most`` at a time. ``score_sums`` requests sums of scores."""
+        """Yield the bins from the highest score down, at most ``most`` at a time, with score sums if requested."""
         for end in range(len(self.bins), 0, -most):
             some = self.part(max(end - most, 0), end)
             sums = some.score_sum[::-1] if score_sums else None

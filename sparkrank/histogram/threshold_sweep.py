@@ -1,4 +1,4 @@
-"""The threshold sweep over score bins, by score or by empirical rate, which gives what each bin adds to a metric."""
+"""The threshold sweep over score bins, by score or by empirical rate. It finds what each bin adds to a metric."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class BinSteps:
 
 
 class RowSteps(NamedTuple):
-    """Rows (n), each with its own bin, in the order of a sweep: ``relevant``, and their ``weights`` or None."""
+    """Rows in the order of a sweep, each in a bin of its own: flags for ``relevant`` rows, and ``weights`` or None."""
 
     relevant: Flags
     weights: Floats | None
@@ -54,7 +54,7 @@ class RowSteps(NamedTuple):
 
 @dataclass(frozen=True)
 class Extent:
-    """Positives, negatives, rows and bins of a day, or of the part of it above a range of scores."""
+    """The positives, negatives, rows and bins of a day, or of the part of a day above some score."""
 
     pos: Amount
     neg: Amount
@@ -67,7 +67,7 @@ class Extent:
 
     @property
     def scale(self) -> float:
-        """The power of two that brings the sum of positives and negatives to between 1/2 and 1."""
+        """The power of two that scales the sum of positives and negatives to between 1/2 and 1."""
         return math.ldexp(1.0, -math.frexp(value_of(self.pos) + value_of(self.neg))[1])
 
     def __add__(self, other: Extent) -> Extent:
@@ -75,11 +75,12 @@ class Extent:
 
 
 class Sweep:
-    """A sweep over ``steps``, which follow the rows ``above`` them, of a day with the extent ``day``.
+    """A sweep over ``steps``, which come after the rows ``above``, of a day with the extent ``day``.
 
-    ``pos`` and ``neg`` (n) are the amounts of each bin, ``tp`` and ``fp`` (n) those of the bin and all before it,
-    ``positives`` and ``negatives`` those of the day. All are divided by a power of two that brings the day's amount to
-    between 1/2 and 1, because the units of exact sums are fixed. ``through`` is the extent of the rows above and these.
+    ``pos`` and ``neg`` are the amounts of each bin, ``tp`` and ``fp`` the amounts of the bin and all bins before, and
+    ``positives`` and ``negatives`` the amounts of the day. Because the units of exact sums are fixed, all are
+    multiplied by a power of two that scales the day's amount to between 1/2 and 1. ``through`` is the extent of the
+    rows above and of these.
     """
 
     rows: NDArray[Any]
@@ -127,9 +128,9 @@ class Sweep:
 
 
 class Sweeps(Sweep):
-    """Sweeps over the same n bins of several days at once: arrays are (days, n), totals of days are (days, 1).
+    """Sweeps over the same n bins of several days. Arrays have shape (days, n), and totals of days shape (days, 1).
 
-    Their terms are sums of float64 in the order of the bins, for the differences between parts.
+    The terms of these sweeps are float64 sums in bin order, for the differences between parts (subsets of groups).
     """
 
     def __init__(self, pos: Floats, neg: Floats, rows: Floats, least: float, score_sum: Floats | None = None) -> None:
@@ -140,7 +141,7 @@ class Sweeps(Sweep):
 
 
 def by_rate(pos: Floats, neg: Floats) -> tuple[Floats, Floats]:
-    """``pos`` and ``neg`` (days, n) of each day by descending empirical rate, which is 0 for bins without weight."""
+    """``pos`` and ``neg`` (days, n), sorted in each day by descending empirical rate (0 for bins without weight)."""
     with np.errstate(over="ignore"):
         rate = np.divide(pos, neg, out=np.where(pos > 0, np.inf, 0.0), where=neg > 0)
     order = np.argsort(-rate, axis=1, kind="stable")
@@ -161,7 +162,7 @@ def _shifted(taken: Floats, above: float) -> Floats:
 
 @dataclass(frozen=True)
 class Terms:
-    """Terms of some bins: exact sums (``limbs``: sums, 6), or the ``highest`` of each; of several days for each day."""
+    """Terms of some bins, per day if there are several: exact sums (``limbs``: sums, 6), or the ``highest`` values."""
 
     limbs: Floats
     highest: Floats
@@ -184,24 +185,23 @@ class Terms:
 
 
 def roc_terms(sweep: Sweep) -> Terms:
-    """The pairs in the right order, with pairs inside a bin counting 1/2, and the pairs inside bins."""
+    """The correctly ordered pairs, where a pair inside a bin counts 1/2; and the pairs inside bins."""
     in_pos, in_neg = magnified(sweep.positives), magnified(sweep.negatives)
     pos, neg = sweep.pos * in_pos, sweep.neg * in_neg
     return Terms.of((neg * (sweep.tp * in_pos - pos / 2), pos * neg))
 
 
 def magnified(amount: Floats | float) -> Any:
-    """The power of two that brings ``amount`` to between 1/2 and 1, so that exact sums keep all bits of a class."""
+    """The power of two that scales ``amount`` to between 1/2 and 1, so that exact sums keep all bits of a class."""
     if isinstance(amount, np.ndarray):
         return np.ldexp(1.0, np.minimum(-np.frexp(amount)[1], MAX_EXPONENT))
     return math.ldexp(1.0, min(-math.frexp(amount)[1], MAX_EXPONENT))
 
 
 def average_precision_terms(sweep: Sweep) -> Terms:
-    """Each bin's positives times the precision at the bin, and times the best and the worst precision inside it.
+    """Each bin's positives times three precisions: at the end of the bin, and the best and worst inside the bin.
 
-    The best precision has all the bin's positives and none of its negatives. The worst has its first positive after all
-    its negatives.
+    The best has all positives and no negatives of the bin. The worst has all negatives before the bin's first positive.
     """
     pos = sweep.pos * magnified(sweep.positives)
     precision = _share(sweep.tp, sweep.tp + sweep.fp)
@@ -212,13 +212,13 @@ def average_precision_terms(sweep: Sweep) -> Terms:
 
 
 def separation_terms(sweep: Sweep) -> Terms:
-    """TPR - FPR after each bin, and its upper bound inside the bin: after its positives and before its negatives."""
+    """TPR - FPR after each bin, and its upper bound inside the bin: after all positives, before any negatives."""
     tpr = _share(sweep.tp, sweep.positives)
     return Terms.of(highest=(tpr - _share(sweep.fp, sweep.negatives), tpr - _share(sweep.fp_above, sweep.negatives)))
 
 
 def break_even_terms(sweep: Sweep) -> Terms:
-    """The positives among the first P rows, P all positives: by share of the bin that reaches P, most, fewest."""
+    """The positives among the first P rows, P being the number of positives: pro rata, at most, and at least."""
     before, after = sweep.tp_above + sweep.fp_above, sweep.tp + sweep.fp
     here = np.flatnonzero((before < sweep.positives) & (sweep.positives <= after))
     left = sweep.positives - before[here]
@@ -228,7 +228,7 @@ def break_even_terms(sweep: Sweep) -> Terms:
 
 
 def calibration_terms(sweep: Sweep) -> Terms:
-    """The difference of each bin's positives and scores, at most its weight; for one day also its mean by chance."""
+    """How far each bin's positives are from its scores, at most its weight; for one day, also the mean by chance."""
     if sweep.score_sum is None:
         raise ValueError("calibration needs the sums of scores")
     weight = sweep.pos + sweep.neg
@@ -240,7 +240,7 @@ def calibration_terms(sweep: Sweep) -> Terms:
 
 
 def _share(part: Floats, whole: Floats | float) -> Floats:
-    """``part / whole``, or 0 if ``whole`` is 0."""
+    """``part / whole``, or 0 where ``whole`` is 0."""
     some = np.asarray(whole) > 0
     if some.all():  # mostly so, and three times as fast as a test of each element
         shares: Floats = part / whole
@@ -253,7 +253,7 @@ CLASS_BITS = 31  # bits of the positives, and of the negatives
 
 @dataclass(frozen=True)
 class Rates:
-    """Amounts by descending empirical rate; ``rate`` is pos / neg, which distinguishes rates near 1."""
+    """Amounts by descending empirical rate. ``rate`` is pos / neg, so that shares of positives near 1 stay distinct."""
 
     rate: Floats
     pos: Amounts
@@ -288,7 +288,7 @@ class Rates:
 
 
 def _merge_equal_steps(steps: BinSteps) -> BinSteps:
-    """Merge steps with equal numbers of positives and negatives: many are equal, as most bins have few rows."""
+    """Merge steps with equal numbers of positives and negatives. Many steps are equal, as most bins have few rows."""
     if steps.pos.ndim > 1 or max(steps.pos.max(initial=0), steps.neg.max(initial=0)) >> CLASS_BITS:
         return steps
     both, count = np.unique(steps.pos << CLASS_BITS | steps.neg, return_counts=True)
@@ -297,7 +297,7 @@ def _merge_equal_steps(steps: BinSteps) -> BinSteps:
 
 
 def joined(steps: BinSteps, min_rows: int) -> BinSteps:
-    """Join adjacent bins until each has ``min_rows`` rows; a rest at the end joins the bin before."""
+    """Join adjacent bins until each has at least ``min_rows`` rows. A remainder at the end joins the bin before."""
     if min_rows <= 1 or len(steps.rows) == 0:
         return steps
     first = joined_starts(steps.rows, min_rows)
@@ -308,9 +308,10 @@ def joined(steps: BinSteps, min_rows: int) -> BinSteps:
 
 
 def joined_starts(rows: Ints, min_rows: int) -> Ints:
-    """The first bin of each run of joined bins; the last run may have too few rows.
+    """The first bin of each run of joined bins. The last run may have too few rows.
 
-    Each bin links to the bin after a run that starts there; doubling strides follow the chain in log2(bins) passes.
+    Each bin links to the first bin after the run that would start there. Doubling strides follow these links in
+    log2(bins) passes.
     """
     count = len(rows)
     begins = np.zeros(count + 1, np.bool_)
@@ -323,6 +324,6 @@ def joined_starts(rows: Ints, min_rows: int) -> Ints:
 
 
 def _links(rows: Ints, min_rows: int) -> Ints:
-    """The bin after the end of a run that starts at each bin, or a number beyond ``len(rows)`` if it has no end."""
+    """The first bin after the run that starts at each bin, or a number beyond ``len(rows)`` if the run has no end."""
     taken = np.cumsum(rows)
     return np.append(np.searchsorted(taken, taken - rows + min_rows) + 1, len(rows))

@@ -1,4 +1,4 @@
-"""Histograms in few bytes for transport between workers: they are most of the bytes that a bucket sends."""
+"""Histograms packed in few bytes for transfer between workers: they are most of the bytes that a bucket sends."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from sparkrank.numeric.ordered_integers import Range
 
 @dataclass(frozen=True)
 class NarrowHistogram:
-    """A histogram in few bytes: its bins are codes in the range ``scores`` (None: no bins), the first one and steps.
+    """A packed histogram. Bins are codes in the range ``scores`` (None: no bins), stored as the first code and steps.
 
     A bin of unweighted rows takes 4 to 9 bytes instead of 32.
     """
@@ -63,7 +63,7 @@ class NarrowHistogram:
 
 @dataclass(frozen=True)
 class NarrowRows:
-    """A histogram that keeps rows: bins as a first number and steps, a bit for each class, and weights or None."""
+    """A packed histogram of rows: bins as a first number and steps, one class bit per row, and weights or None."""
 
     rule: BinRule
     bins: tuple[int, Narrow]
@@ -82,7 +82,7 @@ class NarrowRows:
 
 
 def merged(parts: Sequence[NarrowHistogram | NarrowRows]) -> ScoreHistogram:
-    """The merged histogram of ``parts``, at least one, which share a rule. Faster than widening all parts first."""
+    """Merge ``parts`` (at least one), which share a rule. This is faster than unpacking all parts first."""
     bins = [part for part in parts if isinstance(part, NarrowHistogram)]
     if len(bins) == len(parts) and (added := _merged_by_loops(bins)) is not None:
         return ScoreHistogram(parts[0].rule, *added)

@@ -1,4 +1,4 @@
-"""The mean deviation of the binomial distribution, with the same bits on every processor."""
+"""The mean deviation of the binomial distribution, bit for bit the same on every processor."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ LEAST = 1e-290  # the least probability: below, products are no normal numbers
 
 
 def mean_deviation(trials: Ints, probability: Floats) -> Floats:
-    """The mean of |X - np|, where X is the number of hits in n ``trials`` of one ``probability`` p (k each).
+    """The mean of |X - np|, where X is the number of hits in n ``trials``, each with ``probability`` p.
 
-    By de Moivre it is 2 m (1 - p) P(X = m), where m is the least whole number above np (Diaconis and Zabell,
-    Statistical Science 1991). P is computed in Loader's saddle-point form (2000), with an error of at most a part in
+    By de Moivre, the mean is 2 m (1 - p) P(X = m), where m is the least whole number above np (Diaconis and Zabell,
+    Statistical Science 1991). P is computed in Loader's saddle-point form (2000), with a relative error of at most 1 in
     1,000.
 
     Examples
@@ -42,6 +42,6 @@ def mean_deviation(trials: Ints, probability: Floats) -> Floats:
 
 
 def _stirling(count: Floats) -> Floats:
-    """The amount by which the logarithm of ``count``! exceeds Stirling's formula."""
+    """The amount by which log(``count``!) exceeds Stirling's formula."""
     square = count * count
     return (1 / 12 - (1 / 360 - 1 / (1260 * square)) / square) / count

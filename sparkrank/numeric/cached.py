@@ -1,4 +1,4 @@
-"""A cache for methods: results live as long as the object; ``functools.cache`` would keep every bucket alive."""
+"""A cache for methods. Results live as long as the object, while ``functools.cache`` would keep every bucket alive."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ R = TypeVar("R")
 
 
 def cached(method: Callable[P, R]) -> Callable[P, R]:
-    """Call ``method`` once for each set of (hashable, positional) arguments and object."""
+    """Call ``method`` only once for each object and each set of (hashable, positional) arguments."""
 
     @functools.wraps(method)
     def once(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -28,5 +28,5 @@ def cached(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def drop_cached(owner: object) -> None:
-    """Drop the cached results of ``owner``: they may refer to it, and only Python's collector frees cycles."""
+    """Drop the cached results of ``owner``: they may form cycles with it, which only Python's collector frees."""
     owner.__dict__.pop("_cached", None)

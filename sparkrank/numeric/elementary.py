@@ -1,7 +1,7 @@
-"""Logarithms and powers with the same bits on every processor.
+"""Logarithms and powers that have the same bits on every processor.
 
-numpy and the C library choose their own implementations by the processor, and these differ in the last bits. Here
-everything is made of sums, products, quotients and shifts, which IEEE 754 rounds in one way, and no compiler fuses two
+numpy and the C library choose implementations by processor, and their results differ in the last bits. Here everything
+is computed from sums, products, quotients and shifts, which IEEE 754 rounds in only one way, and no compiler fuses two
 roundings (``-ffp-contract=off``).
 """
 
@@ -43,9 +43,9 @@ _WHOLE_LN2 = (float.fromhex("0x1.62e42fefa39efp-1"), float.fromhex("0x1.abc9e3b3
 
 
 def log(values: Floats) -> Floats:
-    """The natural logarithm of positive ``values`` (n) that are neither subnormal nor infinite; off by less than 1 ulp.
+    """The natural logarithm of positive ``values``, neither subnormal nor infinite, with an error below 1 ulp.
 
-    Sun Microsystems: fdlibm, e_log.c.
+    The algorithm is that of Sun Microsystems' fdlibm (e_log.c).
     """
     values = np.ascontiguousarray(values, np.float64)
     if native.runs("logarithms"):
@@ -66,7 +66,7 @@ def log(values: Floats) -> Floats:
 
 
 def log1p(values: Floats) -> Floats:
-    """log(1 + v) for ``values`` (n) above -1, with an error below 2 ulp, however small they are."""
+    """log(1 + v) for ``values`` v above -1, with an error below 2 ulp, however small v is."""
     whole = 1.0 + values
     back = whole - 1.0
     lost = (1.0 - (whole - back)) + (values - back)  # the rounding error of the sum
@@ -75,7 +75,7 @@ def log1p(values: Floats) -> Floats:
 
 
 def log2(values: NDArray[Any]) -> Floats:
-    """The binary logarithm of positive ``values`` (n); off by less than 0.55 ulp, and exact for powers of two."""
+    """The binary logarithm of positive ``values``, with an error below 0.55 ulp; exact for powers of two."""
     m, exponent = np.frexp(np.asarray(values, np.float64))
     below = m < 0.7071067811865476
     m = np.where(below, 2 * m, m)
@@ -96,7 +96,7 @@ def log2(values: NDArray[Any]) -> Floats:
 
 
 def exp2(values: Floats) -> Floats:
-    """2^v for ``values`` (n) from -1000 to 1024, with an error below 1 ulp; exact for whole numbers."""
+    """2^v for ``values`` v from -1000 to 1024, with an error below 1 ulp; exact for whole numbers."""
     whole = np.rint(values)
     if np.array_equal(whole, values):
         bits: Floats = ((whole.astype(np.int64) + 1023) << 52).view(np.float64)
@@ -110,9 +110,9 @@ def exp2(values: Floats) -> Floats:
 
 
 def powers(base: float, exponents: NDArray[np.integer]) -> Floats:
-    """``base``, from 0 to 1, raised to whole ``exponents`` (n) from 0, rounded once.
+    """``base`` (from 0 to 1) raised to whole ``exponents`` of at least 0, rounded once.
 
-    Exponents of usual positions are looked up in a table, which is made once.
+    Powers for usual positions come from a table that is computed once.
     """
     most = int(exponents.max(initial=0))
     if most < TABLED_POWERS:
@@ -129,7 +129,7 @@ def _table(base: float, bits: int) -> Floats:
 
 
 def _powers(base: float, exponents: NDArray[np.integer]) -> Floats:
-    """Powers by squares of ``base``, each the sum of two numbers: rounding loses less than 2^-40 of a last bit."""
+    """Powers by squaring ``base``. Each is a sum of two numbers, so rounding loses less than 2^-40 of a last bit."""
     of_bit: _TwoFloats = (np.array([base]), np.zeros(1))
     power: _TwoFloats = (np.ones(exponents.shape), np.zeros(exponents.shape))
     for bit in range(int(exponents.max(initial=0)).bit_length()):
@@ -153,14 +153,14 @@ def _product(one: Floats, other: Floats) -> _TwoFloats:
 
 
 def _halves(values: Floats) -> _TwoFloats:
-    """Each value as the sum of two numbers of 26 bits, whose products are exact."""
+    """Each value as the sum of two 26-bit numbers, whose products are exact."""
     spread = 134217729.0 * values  # 2^27 + 1
     high = spread - (spread - values)
     return high, values - high
 
 
 def _normal(high: Floats, low: Floats) -> _TwoFloats:
-    """The same sum, in which the second number is below the last bit of the first."""
+    """The same sum as two numbers, the second below the last bit of the first."""
     total = high + low
     return total, low - (total - high)
 
@@ -174,5 +174,5 @@ def _polynomial(coefficients: tuple[float, ...], x: Floats) -> Floats:
 
 
 def squared(values: Floats) -> Floats:
-    """The squares by the ``pow`` of C, which rounds one in a thousand otherwise than v · v: tables have its bits."""
+    """Squares by C's ``pow``, which the result tables use: it rounds one value in 1,000 differently from v · v."""
     return np.array([value**2 for value in values.tolist()], np.float64)

@@ -40,7 +40,7 @@ def whole_limbs(counts: NDArray[np.integer[Any]]) -> Floats:
 
 
 def limbs_of(values: Floats) -> Iterator[tuple[int, Floats]]:
-    """The limbs of each value with their index. Limbs that are 0 at the size of the largest value are left out."""
+    """Yield each limb's index and its values, skipping limbs that must be 0 given the size of the largest value."""
     largest = _largest(values)
     rest, limb = values, np.empty_like(values)
     for index, unit in enumerate(UNITS):
@@ -63,13 +63,13 @@ def _largest(values: Floats) -> float:
 
 
 def first_limb(values: Floats) -> int:
-    """The index of the first limb that is not 0 for some of ``values``, or of the last limb if all values are 0."""
+    """The index of the first limb that some of ``values`` need, or of the last limb if all values are 0."""
     largest = _largest(values)
     return sum(largest < unit / 2 for unit in UNITS[:-1])
 
 
 def limbs_used(values: Floats) -> slice:
-    """The limbs that are not 0 for some of ``values`` (n, at least one): at least one limb, found by compiled loops."""
+    """The slice of limbs that ``values`` (at least one) need; it is never empty. Requires compiled loops."""
     first = first_limb(values)
     return slice(first, native.sums.last_of(values, first, UNIT_ARRAY))
 
@@ -79,7 +79,7 @@ def total(limbs: NDArray[np.float64]) -> float:
 
 
 def rounded(amounts: Amounts) -> Floats:
-    """Each of ``amounts`` (n) as a float64. Limbs are added from the finest up, so equal limbs give equal bits."""
+    """Each of ``amounts`` as a float64. Limbs are added from the finest up, so that equal limbs give equal bits."""
     if amounts.ndim == 1:
         return amounts.astype(np.float64)
     values = amounts[:, -1].copy()
@@ -89,10 +89,10 @@ def rounded(amounts: Amounts) -> Floats:
 
 
 def carried(limbs: Floats) -> Floats:
-    """The unique form of ``limbs`` (..., 6) that all limbs of the same sum share.
+    """The normal form of ``limbs`` (..., 6), which is the same for all limbs that have the same sum.
 
-    Every limb except the first becomes at least -1/2 and less than 1/2 of the unit before it. Stored numbers must not
-    depend on the number of steps in which limbs were added.
+    Every limb except the first becomes at least -1/2 and less than 1/2 of the unit of the limb before. Stored numbers
+    must not depend on the number of steps in which limbs were added.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def exact_sum(values: Floats) -> Floats:
 
 
 def exact_sums(values: Floats, segments: Segments = WHOLE) -> Floats:
-    """The limbs (count, 6) of the sum of ``values`` (n, no NaN) over each segment."""
+    """The limbs of the sum of ``values`` (no NaN) over each segment. Shape: (segments, 6)."""
     added = _sums_by_loops(values, segments)
     if added is not None:
         return added
@@ -159,9 +159,9 @@ def _times(segments: Segments) -> Floats:
 def sums_with_squares(
     values: Sequence[Floats], counted_as: float, segments: Segments = WHOLE
 ) -> tuple[Ints, Floats, Floats]:
-    """The number of NaN (m, s), and the limbs of sums and of squares (m, s, 6), of m arrays over s segments.
+    """For m arrays over s segments: the number of NaN, and the limbs of sums and of sums of squares.
 
-    A NaN is summed as the value ``counted_as``.
+    Shapes: (m, s), (m, s, 6) and (m, s, 6). A NaN is summed as the value ``counted_as``.
     """
     undefined = np.zeros((len(values), segments.count), np.int64)
     first, second = np.zeros((2, len(values), segments.count, LIMBS))

@@ -1,4 +1,4 @@
-"""The memory that this process may still take, asked before large arrays: beyond it a container is killed."""
+"""The memory that this process may still take, checked before large arrays: a container over its limit is killed."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ LARGE_BYTES = 48 << 20
 
 
 class NotEnoughMemoryError(MemoryError):
-    """Less memory is free than one step needs at least; the text is the part of a sentence that says so."""
+    """Less memory is free than one step needs. The message is a clause, to be put in a longer message."""
 
 
 def ensure_free(needed: int, what: str, remedy: str = "") -> None:
-    """Raise :class:`NotEnoughMemoryError` if ``needed`` bytes for ``what`` are many, and more than are free."""
+    """Raise :class:`NotEnoughMemoryError` if ``what`` needs many bytes (``needed``), and more than are free."""
     free = None if needed < LARGE_BYTES else free_memory()
     if free is not None and free < needed:
         raise NotEnoughMemoryError(f"{what} alone takes {needed >> 20:,} MiB and {free >> 20:,} MiB are free{remedy}")
 
 
 def free_memory() -> int | None:
-    """The bytes that this process may still take under all limits; None if the system does not say (not Linux)."""
+    """The bytes that this process may still take under all limits; None if the system does not report them."""
     known = [left for left in (addresses_left(), *_left_in_containers(), _left_on_machine()) if left is not None]
     return max(0, min(known)) if known else None
 
@@ -47,7 +47,7 @@ def resident_bytes() -> int:
 
 
 def _left_in_containers() -> Iterator[int | None]:
-    """The bytes left in each control group of this process, of version 2 or 1. Unused pages of files count as free."""
+    """Yield the bytes left in each control group (v1 or v2) of this process. Unused file pages count as free."""
     for line in _text(PROCESS / "cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         names = ("memory.max", "memory.current", "inactive_file")
@@ -73,7 +73,7 @@ def _left_on_machine() -> int | None:
 
 
 def _number(file: Path) -> int | None:
-    """The first number in ``file``, or None if it has none ("max") or does not exist."""
+    """The number at the start of ``file``; None if there is none (such as "max") or the file does not exist."""
     first = _text(file).split(maxsplit=1)
     return int(first[0]) if first and first[0].isdigit() else None
 

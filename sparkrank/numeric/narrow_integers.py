@@ -1,4 +1,4 @@
-"""Whole numbers in few bytes, for transfer between workers."""
+"""Integers stored in few bytes, for transfer between workers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _WIDTHS = (np.uint8, np.uint16, np.uint32)
 
 
 class Narrow(NamedTuple):
-    """``size`` whole numbers as differences from the ``least``, in ``parts`` of 32 bits, the lowest bits first.
+    """``size`` integers, stored as differences from the ``least``, in ``parts`` of 32 bits, lowest bits first.
 
-    The last part has the narrowest type that fits. Equal numbers need no part.
+    The last part has the narrowest type that fits. If all integers are equal, there are no parts.
     """
 
     least: int
@@ -27,7 +27,7 @@ class Narrow(NamedTuple):
 
 
 class UsedLimbs(NamedTuple):
-    """Limbs (n, 6) of sums: the indices ``used`` of the limbs that are not all 0, and their ``values`` (n, used)."""
+    """Limbs of n sums: the indices of the limbs that some sum needs (``used``), and their ``values`` (n, used)."""
 
     used: Ints
     values: Floats
@@ -63,7 +63,7 @@ def widen(narrow: Narrow) -> Ints:
 
 
 def narrow_ascending(values: Ints) -> tuple[int, Narrow]:
-    """The first of ``values`` (n, ascending), or 0 if there are none, and the differences of neighbours."""
+    """The first of ``values`` (ascending), or 0 if there are none, and the differences between neighbours."""
     first = int(values[0]) if len(values) else 0
     return first, narrow(np.diff(values))
 

@@ -1,6 +1,7 @@
-"""Whole numbers that sort score bins as their scores sort, with one coding for each way to cut scores into bins.
+"""Integers that sort score bins as their scores sort, with one coding for each way to divide scores into bins.
 
-A code is small if possible, so that rows can be counted in an array by code. The number of a bin does not depend on it.
+Codes are small if possible, so that rows can be counted in an array indexed by code. The number of a bin does not
+depend on the coding.
 """
 
 from __future__ import annotations
@@ -40,16 +41,16 @@ class Range(NamedTuple):
 
 
 class Coding(Protocol):
-    """The mapping from scores in a range to bin numbers."""
+    """A mapping from the scores in a range to small integers (codes), and from codes to bin numbers."""
 
     def codes(self, scores: Floats) -> Ints:
-        """Whole numbers that sort as the bins of ``scores`` do."""
+        """Integers that sort as the bins of ``scores`` do."""
 
     def numbers(self, codes: Ints) -> Ints:
         """The bin numbers of ``codes``."""
 
     def steps(self, scores: Floats, codes: Ints) -> Floats:
-        """How far each score lies inside its bin, in whole units of the bin's width / 2^32."""
+        """How far inside its bin each score lies, in whole units of the bin's width / 2^32."""
 
 
 def bin_numbers(snapped: Floats) -> Ints:
@@ -64,7 +65,7 @@ def bin_scores(numbers: Ints) -> Floats:
 
 
 class LeadingBits:
-    """Bins of scores that agree in their first ``size`` mantissa bits, or of equal scores where ``size`` is None."""
+    """Bins of scores that agree in their first ``size`` mantissa bits, or of equal scores if ``size`` is None."""
 
     def __init__(self, size: int | None, scores: Range) -> None:
         self.dropped = 0 if size is None else MANTISSA_BITS - size
@@ -104,7 +105,7 @@ class LeadingBits:
 
 @dataclass(frozen=True)
 class Decimals:
-    """Bins of scores rounded to ``size`` decimals, if all scores are small enough to have that many decimals."""
+    """Bins of scores rounded to ``size`` decimals, where all scores are small enough to have that many decimals."""
 
     size: int
 
@@ -121,7 +122,7 @@ class Decimals:
 
 @dataclass(frozen=True)
 class Mixed:
-    """Bins of scores rounded to ``size`` decimals, if some scores are infinite or too large to have decimals."""
+    """Bins of scores rounded to ``size`` decimals, where some scores are infinite or too large to have decimals."""
 
     size: int
 
@@ -145,7 +146,7 @@ class Mixed:
 
 @dataclass(frozen=True)
 class Bins:
-    """``size`` bins of equal width between 0 and 1. A score outside that range belongs to the nearest bin."""
+    """``size`` bins of equal width between 0 and 1. Scores outside that range belong to the nearest bin."""
 
     size: int
     scores: Range
@@ -176,7 +177,7 @@ class Bins:
 
 
 def _steps(scores: Floats, snapped: Floats, units: float) -> Floats:
-    """The distance of ``scores`` above the ``snapped`` ones, in units of 1 / ``units``."""
+    """How far ``scores`` lie above the ``snapped`` scores, in multiples of 1 / ``units``."""
     steps = scores - snapped
     steps *= units
     return np.rint(steps, out=steps)

@@ -1,4 +1,4 @@
-"""A check that sums of whole numbers, such as units of 2^-32 of a row, fit 64 bits: numpy and Arrow wrap around."""
+"""A check that sums of integers, such as units of 2^-32 of a row, fit in 64 bits: numpy and Arrow would wrap around."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEAST_UPPER, _MOST_UPPER = -(2**31), 2**31 - 2**16 - 1
 
 
 def validate_no_overflow(parts: Sequence[Ints], sums_of: Callable[[Sequence[Ints]], Ints], what: str) -> None:
-    """Raise :class:`StateError` if a sum over ``parts``, by ``sums_of``, does not fit 64 bits; ``what`` names it."""
+    """Raise :class:`StateError`, naming ``what``, if a sum of ``parts`` by ``sums_of`` does not fit in 64 bits."""
     if sum(map(_size, parts)) <= INT64_MAX:
         return
     upper = sums_of([part >> HALF_BITS for part in parts])  # 2^32 of these add up without overflow
@@ -26,7 +26,7 @@ def validate_no_overflow(parts: Sequence[Ints], sums_of: Callable[[Sequence[Ints
 
 
 def validate_no_overflow_by_key(tables: Sequence[pa.Table], key: Sequence[str], name: str, what: str) -> None:
-    """The same check for the column ``name`` of ``tables``, summed by ``key``."""
+    """Apply the same check to the column ``name`` of ``tables``, summed by ``key``."""
 
     def sums_of(parts: Sequence[Ints]) -> Ints:
         keys = pa.concat_tables([table.select(key) for table in tables]).unify_dictionaries()

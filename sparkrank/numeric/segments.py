@@ -1,4 +1,4 @@
-"""Segments of rows (of a group, or of a value of a slice): order, runs of equal values, counts, sums and products."""
+"""Segments of rows (per group or per slice value): order, runs of equal values, counts, sums and products."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T", bound=np.generic)
 
 
 def taken(values: NDArray[T], rows: Ints | None) -> NDArray[T]:
-    """The ``values`` (n) of ``rows`` (ascending; None: all), without a copy if they are the first rows."""
+    """The ``values`` at ``rows`` (ascending; None: all), without a copy if these are the first rows."""
     if rows is None:
         return values
     return values[: len(rows)] if len(rows) and rows[-1] == len(rows) - 1 else values[rows]
@@ -35,7 +35,7 @@ def stable_order(codes: Codes, rows: Ints) -> Ints:
 
 
 def order_by_code(codes: Codes, count: int) -> Ints:
-    """The order (n) that sorts items by their ``codes`` (n), all below ``count``. Equal codes keep their order."""
+    """The indices that sort items by their ``codes``, all below ``count``. Equal codes keep their order."""
     if not native.runs("order of groups", codes.dtype == np.int32):
         return stable_order(codes, np.arange(len(codes)))
     order = np.empty(len(codes), np.int64)
@@ -44,9 +44,9 @@ def order_by_code(codes: Codes, count: int) -> Ints:
 
 
 def highest_of_each(codes: Codes | Ints, count: int, *by: NDArray[np.generic]) -> Ints:
-    """The row of each of ``count`` codes that is highest by the last array of ``by`` (n each), then by those before.
+    """For each of ``count`` codes, the row that is highest by the last array of ``by``, then by the arrays before.
 
-    Of equal rows it is the last. A code without rows has -1.
+    Among equal rows, the last row is chosen. A code without rows has -1.
     """
     rows = np.arange(len(codes))
     highest = np.full(count, -1, np.int64)
@@ -74,12 +74,12 @@ def run_starts(values: NDArray[np.generic], *more: NDArray[np.generic]) -> Ints:
 
 
 def sum_by(groups: NDArray[np.integer], amounts: NDArray[np.generic], count: int) -> NDArray[np.float64]:
-    """The sum of ``amounts`` (one per row) over each of ``count`` groups, added in the order of the rows."""
+    """The sum of ``amounts`` (one per row) over each of ``count`` groups, added in row order."""
     return np.bincount(groups, weights=amounts, minlength=count).astype(np.float64, copy=False)
 
 
 def running_product(factors: NDArray[np.float64], place: Ints) -> NDArray[np.float64]:
-    """The product of ``factors`` of each run up to each row, without that at ``place`` 1, in log2(run) passes."""
+    """The product of each run's ``factors`` up to each row, except the factor at ``place`` 1, in log2(run) passes."""
     product = np.where(place == 1, 1.0, factors)
     step = 1
     longest = int(place.max(initial=0))
@@ -91,7 +91,7 @@ def running_product(factors: NDArray[np.float64], place: Ints) -> NDArray[np.flo
 
 
 def count_by(groups: Codes, count: int, flags: Flags | None = None) -> Ints:
-    """The number of rows in each of ``count`` groups, or of those with ``flags``."""
+    """The number of rows in each of ``count`` groups, or of flagged rows if ``flags`` are given."""
     if native.runs("rows of groups", groups.dtype == np.int32):
         counts = np.zeros(count, np.int64)
         native.keys.count_rows(groups, np.empty(0, np.uint8) if flags is None else flags.view(np.uint8), counts)
@@ -108,7 +108,7 @@ def count_both(groups: Codes, count: int, flags: Flags) -> tuple[Ints, Ints]:
 
 
 def place_in_group(groups: Codes, count: int) -> tuple[NDArray[np.int32], Ints]:
-    """The place of each row in its group, from 1, and the size of each group, for rows sorted by group."""
+    """The place of each row in its group, from 1, and the size of each group. Rows must be sorted by group."""
     sizes = np.bincount(groups, minlength=count)
     first = np.cumsum(sizes) - sizes
     place = np.arange(1, len(groups) + 1, dtype=np.int32)
@@ -118,7 +118,7 @@ def place_in_group(groups: Codes, count: int) -> tuple[NDArray[np.int32], Ints]:
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """The segment of each of n items: its ``code`` (n) below ``count`` (None: one). An item counts ``times`` (n)."""
+    """The segment of each of n items: ``code``, below ``count`` (None: only one). ``times`` repeats items in counts."""
 
     count: int = 1
     code: Codes | None = None
@@ -143,7 +143,7 @@ class Segments:
         return counts.astype(np.int64, copy=False)
 
     def repeated(self, items: NDArray[T]) -> NDArray[T]:
-        """The ``items`` (n), each repeated as often as it counts."""
+        """The ``items``, each repeated as often as it counts."""
         return items if self.times is None else np.repeat(items, self.times)
 
     def each_once(self) -> Segments:
@@ -153,7 +153,7 @@ class Segments:
         return items[self._order]
 
     def starts(self, items: int) -> Ints:
-        """The start of each segment in the order of :meth:`by_segment`, and the end of the last one (count + 1)."""
+        """The start of each segment in the order of :meth:`by_segment`, and the end of the last segment."""
         return np.array([0, items], np.int64) if self.code is None else self._starts
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Sums of parts with the signs of a Hadamard matrix, which divide the groups into balanced halves."""
+"""Sums of parts (subsets of groups), signed by a Hadamard matrix, whose rows divide the parts into balanced halves."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from sparkrank.numeric.array_types import Floats, Ints
 def walsh_hadamard(parts: Floats) -> Floats:
     """The sums of ``parts`` (2^k, ...) with the signs of each row of Sylvester's Hadamard matrix.
 
-    Row r has the sign (-1)^(number of bits that r and j share) at part j. The first row adds all parts; every other row
-    subtracts one half from the other.
+    In row r, part j has the sign (-1)^(number of bits set in both r and j). The first row adds all parts; every other
+    row subtracts one half of the parts from the other half.
 
     Examples
     --------
@@ -28,11 +28,11 @@ def walsh_hadamard(parts: Floats) -> Floats:
 
 
 def mixtures(filled: Ints, ours: Floats, theirs: Floats | None = None) -> Floats:
-    """The sums of two models that have exchanged the parts with a negative sign, for each row of signs.
+    """For each row of signs, the sums of two models after they exchange the parts that have a negative sign.
 
-    Of the parts (``ours``, ``theirs``: parts, ...) only the ``filled`` ones contain a group. Without ``theirs`` the
-    sums are of halves of one model. The sums of one model come first, then those of the other; the first row of each
-    has the original models.
+    ``ours`` and ``theirs`` are the amounts of each part. Only the ``filled`` parts contain a group. Without ``theirs``,
+    the sums are those of halves of one model. All sums of one model come first, then those of the other. The first row
+    has no exchange.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Values of many metrics in whole units of 2^-40, which are added up by segment and compared in one pass, exactly."""
+"""Values of many metrics as whole multiples of 2^-40, which are summed by segment and compared exactly, in one pass."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COUNTS, SUMS = 5, 5  # per pair of models: see the compiled loop
 
 @dataclass(frozen=True)
 class UnitTable:
-    """The units of m metrics for each of n lists or groups, and the ``code`` of each group's list (g; -1: none)."""
+    """The ``units`` of m metrics for each of n lists or groups; ``code`` has the list of each group (-1: none)."""
 
     units: Ints
     code: Codes
@@ -46,7 +46,7 @@ class UnitTable:
 
 
 def sums_by_segment(table: UnitTable, segment: Codes, count: int) -> tuple[Ints, Floats]:
-    """The number of groups with a value in each segment (count, m), and the limbs of the sums (count, m, 6)."""
+    """By segment and metric, the number of groups with a value (count, m), and the limbs of sums (count, m, 6)."""
     there = table.units != UNDEFINED
     units = np.where(there, table.units, 0)
     # Metrics that are undefined in the same groups share one count.
@@ -72,7 +72,7 @@ def sums_by_segment(table: UnitTable, segment: Codes, count: int) -> tuple[Ints,
 
 
 def compared(ours: UnitTable, theirs: UnitTable, segment: Codes, count: int) -> tuple[Ints, Floats]:
-    """The counts (count, m, 5) and limbs (count, m, 12) of the differences of two tables, by segment."""
+    """By segment and metric, the counts (count, m, 5) and limbs (count, m, 12) of differences of two tables."""
     width = ours.units.shape[1]
     counts = np.zeros((count, COUNTS, width), np.int64)
     limbs = np.zeros((count, width, 2 * LIMBS))
@@ -112,7 +112,7 @@ def _compare(ours: UnitTable, theirs: UnitTable, segment: Codes, counts: Ints, s
 
 
 def _fold(sums: Ints, limbs: Floats) -> None:
-    """Add ``sums`` (count, 5, m) to ``limbs`` (count, m, 12): each to its limb and the next finer one."""
+    """Add ``sums`` (count, 5, m) to ``limbs`` (count, m, 12), each sum to its own limb and the next finer limb."""
     high, low, high_square, product, low_square = sums.swapaxes(0, 1)
     limbs[:, :, 2] += high * UNITS[2]
     limbs[:, :, 3] += low * UNITS[3]
@@ -124,7 +124,7 @@ def _fold(sums: Ints, limbs: Floats) -> None:
 
 
 def _split(limbs: Floats, index: int, sums: Ints, bits: int, times: int) -> None:
-    """Add ``sums`` to limb ``index``, in steps of 2^``bits``, and the rest, ``times`` the unit, to the next limb."""
+    """Add ``sums`` to limb ``index`` in steps of 2^``bits``; add the rest, in ``times`` the unit, to the next limb."""
     upper = sums >> bits
     limbs[:, :, index] += upper * UNITS[index]
     limbs[:, :, index + 1] += (sums - (upper << bits)) * times * UNITS[index + 1]

@@ -16,8 +16,9 @@ TABLED_POSITIONS = 1 << 22  # a table of at most 64 MB; ranks in the input may b
 
 @dataclass(frozen=True)
 class Discount:
-    """A discount, by its ``kind``: ``log2`` = 1 / log2(position + 1) (Järvelin and Kekäläinen, TOIS 2002), ``zipf`` = 1
-    / position; or the ``listed`` amounts for the first positions and 0 beyond.
+    """The discount ``log2``, 1 / log2(position + 1) (Järvelin and Kekäläinen, TOIS 2002), or ``zipf``, 1 / position.
+
+    If ``listed`` is not empty, it has the discounts of the first positions, and all later positions have 0.
     """
 
     kind: str = "log2"
@@ -28,7 +29,7 @@ class Discount:
         return self.table(furthest)[position] if furthest < TABLED_POSITIONS else self.of(position.astype(np.float64))
 
     def table(self, longest: int) -> Floats:
-        """The discounts of at least ``longest`` positions, indexed by position; index 0 is unused."""
+        """The discounts of at least the first ``longest`` positions, indexed by position; index 0 is unused."""
         if self.listed:  # not cached: texts may ask for any number of lists
             return self.of(np.arange(max(longest, 1) + 1, dtype=np.float64))
         return _table(self, max(longest, 1).bit_length())

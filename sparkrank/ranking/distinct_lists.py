@@ -1,4 +1,4 @@
-"""The distinct lists of a bucket. Groups share one if its size and hit positions are the same."""
+"""The distinct lists of a bucket. Groups share a distinct list if their lists have the same size and hit positions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_ROWS_CODED = (1 << ROW_BITS) - 1
 
 
 class Alike(NamedTuple):
-    """An ``order`` of groups in which equal lists are adjacent, and the ``distinct`` list of each in that order."""
+    """An ``order`` of groups in which equal lists are adjacent, and the ``distinct`` list of each, in that order."""
 
     order: Ints
     distinct: Ints
@@ -29,11 +29,10 @@ class Alike(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DistinctLists:
-    """The distinct lists of a bucket, and the number of each group's list: its ``code`` (groups).
+    """The distinct lists of a bucket. ``code`` has the number of each group's list.
 
-    Each list (distinct) has the number of its ``rows``, of its ``hits`` (relevant rows in it), and of all ``relevant``
-    rows of the group. The bits of its ``places``, the highest first, mark hits at the first 64 positions (0 if not
-    known).
+    For each list: the number of its ``rows``, of its ``hits`` (relevant rows in the list), and of all ``relevant`` rows
+    of the group. The bits of ``places``, from the highest down, mark hits at the first 64 positions (0 if not known).
     """
 
     code: Codes
@@ -44,7 +43,7 @@ class DistinctLists:
 
     @classmethod
     def of_each(cls, rows: Ints, hits: Hits) -> DistinctLists:
-        """A separate list for each group, with its number of ``rows`` (groups) and its ``hits``."""
+        """A separate list for each group, from the numbers of ``rows`` per group and the ``hits`` of all groups."""
         near = hits.position <= PLACE_BITS
         # float64 adds up to 53 distinct powers of two exactly
         places = sum_by(hits.group[near], 2.0 ** (PLACE_BITS - hits.position[near]), hits.groups)
@@ -66,7 +65,7 @@ class DistinctLists:
         return Segments(times=self.sizes)
 
     def in_segments(self, code: Codes, segments: Segments) -> tuple[Ints, Segments] | None:
-        """The lists of each of the ``segments``, each once, with their segments; None if there are too many."""
+        """The distinct lists in each of the ``segments``, and their segments; None if there are too many."""
         if segments.code is None or segments.count * len(self.rows) > len(code) * MOST_PAIRS:
             return None
         sizes = np.bincount(segments.code * np.int64(len(self.rows)) + code)
@@ -75,7 +74,7 @@ class DistinctLists:
         return lists, Segments(segments.count, segment.astype(np.int32), sizes[pairs])
 
     def alike_together(self) -> Alike:
-        """The groups sorted by relevant rows, positions of hits, and rows, so that Parquet stores runs."""
+        """The groups sorted by relevant rows, hit positions and rows, so that Parquet stores runs of equal values."""
         relevant, rows = (np.minimum(count, MAX_ROWS_CODED).astype(np.uint64) for count in (self.relevant, self.rows))
         places = self.places >> np.uint64(64 - PLACE_BITS)
         by_likeness = np.argsort(relevant << np.uint64(PLACE_BITS + ROW_BITS) | places << np.uint64(ROW_BITS) | rows)
@@ -87,7 +86,7 @@ class DistinctLists:
 
 @dataclass(frozen=True)
 class GroupValues:
-    """A number for every group. ``numbers`` has one per distinct list, or per group where ``distinct`` is None."""
+    """A number for every group. ``numbers`` has one entry per distinct list, or per group if ``distinct`` is None."""
 
     numbers: NDArray[Any]
     distinct: DistinctLists | None = None
@@ -101,7 +100,7 @@ class GroupValues:
 
 
 def in_order(values: Sequence[GroupValues], distinct: DistinctLists, alike: Alike) -> list[NDArray[Any]]:
-    """Each of ``values`` for all groups (groups), in the order of ``alike``. Taking them together is faster."""
+    """Each of ``values`` for all groups, in the order of ``alike``. Reordering several at once is faster."""
     of_lists = [value.numbers for value in values if value.distinct is distinct]
     others = [value.of_groups() for value in values if value.distinct is not distinct]
     by_list, by_group = (

@@ -1,4 +1,4 @@
-"""The rows that are among the first of their list."""
+"""The share that each row has in the first k positions of its list."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from sparkrank.ranking.ranking import Ranking
 
 
 def first_rows(ranking: Ranking, k: int | None, unit: int) -> Ints:
-    """The amount of each judged row (n): ``unit`` if the row is in the first ``k`` of its list, else 0.
+    """The amount of each judged row: ``unit`` if the row is among the first ``k`` of its list, else 0.
 
-    Under ``ties=expected`` a row of a tie block that the cut-off divides has its share of the unit.
+    Under ``ties=expected``, all rows of a tie block that the cut-off divides get the same fraction of ``unit``.
     """
     if native.runs("rows shown", ranking.ties == "expected" and ranking.judgments.repeats is None):
         codes = np.ascontiguousarray(ranking.of_listed(ranking.judgments.codes), np.int32)

@@ -1,4 +1,4 @@
-"""Sums over the hits of each group at all cut-offs, of which most metrics of binary relevance are quotients."""
+"""Sums over the hits of each group at all cut-offs. Most metrics of binary relevance are quotients of these sums."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NOT_BY_ITEM = (_NONE, np.empty(0, np.uint8), _NONE)
 
 
 class _Memory(threading.local):
-    """Memory that a thread reuses from bucket to bucket: new pages would be filled with zeros each time."""
+    """Memory that a thread reuses from bucket to bucket, because new pages would be filled with zeros each time."""
 
     array: Floats = np.empty(0)
 
@@ -52,7 +52,10 @@ _memory = _Memory()
 
 
 class Sum(IntEnum):
-    """For a hit with chance p at i: p, p·(hits so far)/i, the chance to be the first, that / i, gain; ideal gain."""
+    """What is summed over the hits, each at a position i with a chance p.
+
+    In this order: p; p·(hits so far) / i; the chance q to be the first hit; q / i; the gain; and last, the ideal gain.
+    """
 
     COUNT = 0
     PRECISION = 1
@@ -68,11 +71,11 @@ _OF_HITS = {Sum.COUNT: "count", Sum.PRECISION: "precisions", Sum.ANY: "any", Sum
 
 @dataclass(frozen=True)
 class CompiledSums:
-    """The ``sums`` (6, cut-offs, distinct) of the ``distinct`` lists of groups, at ``cutoffs``, of which the last is
-    beyond every list.
+    """The sums over hits that compiled loops computed for each of the ``distinct`` lists, at each of ``cutoffs``.
 
-    It also has the sums of ``mid_ranks`` of relevant rows (distinct), and the number of ``tied_pairs`` of a relevant
-    and another row. ``whole`` computes sums with the gains of whole lists, if these sums lack them.
+    ``sums`` has shape (6, cut-offs, distinct). The last cut-off is beyond every list. ``mid_ranks`` has, for each list,
+    the sum of the mid-ranks of relevant rows, and ``tied_pairs`` the number of tied pairs of a relevant and another
+    row. If ``sums`` lack the gains of whole lists, ``whole`` computes sums that have these gains.
     """
 
     distinct: DistinctLists
@@ -84,7 +87,7 @@ class CompiledSums:
     whole: Callable[[], CompiledSums | None] | None = None
 
     def sum(self, quantity: Sum, k: int | None) -> Floats:
-        """The sum (distinct) up to ``k``, which is one of the cut-offs, or over the whole list."""
+        """The sum for each distinct list, up to ``k`` (one of the cut-offs) or over the whole list (None)."""
         if k is None and quantity in (Sum.GAIN, Sum.IDEAL) and self.whole and (again := self.whole()):
             return again.sum(quantity, k)
         sums: Floats = self.sums[quantity, -1 if k is None else self.cutoffs.index(k)]
@@ -94,7 +97,7 @@ class CompiledSums:
 def compiled_sums(
     ranking: Ranking, rel: float | None, k: int | None, gain: Gain | None = None, discount: Discount = LOG2
 ) -> CompiledSums | None:
-    """The sums over hits at ``k`` and the cut-offs, gains times ``discount``; None where no loop serves."""
+    """The sums over hits at ``k`` and the cut-offs, gains times ``discount``; None where no compiled loop applies."""
     if gain is None:
         gain = Gain() if rel is None else Gain("binary", rel)
     cutoffs = ranking.cutoffs if k is None or k in ranking.cutoffs else (k,)
@@ -170,7 +173,7 @@ def _compiled_sums(
 def _sums_of_large(
     ranking: Ranking, rel: float | None, gain: Gain, cutoffs: tuple[int, ...], discount: Discount, *, whole: bool
 ) -> CompiledSums | None:
-    """The sums over the hits of a few groups, from sorted scores. Gains count up to the cut-offs unless ``whole``."""
+    """The sums over hits of a few large groups, from sorted scores. Gains count up to the cut-offs unless ``whole``."""
     last = BEYOND if whole else max(cutoffs, default=0)
     undiscounted = np.zeros(DISCOUNTED_AT_ONCE)
     judgments, groups = ranking.judgments, ranking.groups
@@ -214,8 +217,8 @@ def _sums_of_large(
 class HitSums:
     """Sums over the hits of ``ranking`` at the threshold ``rel``: exact means over every order of the tied rows.
 
-    Each has one float64 for each distinct list, or for each group if ``distinct`` is None. So have R (``relevant``) and
-    ``length``.
+    Each sum is an array with one number per distinct list, or per group if ``distinct`` is None. R (``relevant``) and
+    ``length`` are arrays of that form, too.
     """
 
     def __init__(self, ranking: Ranking, rel: float | None) -> None:
@@ -228,7 +231,7 @@ class HitSums:
 
     @cached_property
     def relevant_or_nan(self) -> Floats:
-        """R (distinct) as a divisor: NaN if R = 0, so that the quotient is NaN too."""
+        """R as a divisor: NaN where R = 0, so that quotients become NaN too."""
         divisor = self.relevant.astype(np.float64)
         divisor[divisor == 0] = np.nan
         return divisor
@@ -272,11 +275,11 @@ class HitSums:
 
 @cached
 def hit_sums(ranking: Ranking, rel: float | None) -> HitSums:
-    """The sums over the hits of ``ranking`` at the threshold ``rel``, shared by all metrics of that threshold."""
+    """The sums over the hits of ``ranking`` at the threshold ``rel``, shared by all metrics with that threshold."""
     return HitSums(ranking, rel)
 
 
 def tied_rows(ranking: Ranking, rel: float | None = None) -> int:
-    """The number of rows that have the same score as another row of their list, whatever ``rel`` is."""
+    """The number of rows that have the same score as another row of their list. It does not depend on ``rel``."""
     compiled = compiled_sums(ranking, rel, None)
     return ranking.tied_rows if compiled is None else compiled.tied_rows

@@ -1,4 +1,4 @@
-"""The judgments of a bucket, which all models share: the label of every row, whether a model retrieved it or not."""
+"""The judgments of a bucket, shared by all models: the label of every row, whether or not a model retrieved the row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FEW_GRADES = 16
 
 @dataclass(frozen=True)
 class Gain:
-    """The gain of a label: itself (``linear``), ``2**label - 1`` (``exp2``), or 1 from ``rel`` on (``binary``)."""
+    """The gain of a label: the label (``linear``), ``2**label - 1`` (``exp2``), or 1 from ``rel`` on (``binary``)."""
 
     kind: str = "linear"
     rel: float | None = None
@@ -35,7 +35,7 @@ class Gain:
 
 @dataclass(frozen=True)
 class Credit:
-    """The rows with a gain: group, position and amount of each, sorted by group and position."""
+    """The rows with a gain, sorted by group and position: the group, position and gain (``amount``) of each row."""
 
     group: Codes
     position: NDArray[np.int32]
@@ -51,10 +51,11 @@ class Credit:
 class Judgments:
     """All rows of a bucket with their groups and labels.
 
-    ``codes`` (n) numbers the groups; ``labels`` (n) are 0 if not ``judged`` (None: all are). ``item_row`` (n) is the
-    row that represents each row's item in R and in the ideal list (None: the row itself). ``references`` are orders
-    (n), lowest first, NaN for rows that are not in the order. ``repeats`` (n) flags rows of a list that repeat an item
-    without credit: they are not relevant, not judged, in no reference, and rank behind the rows that they tie with.
+    ``codes`` are the group numbers of the n rows; ``labels`` are 0 for rows that are not ``judged`` (None: all are
+    judged). ``item_row`` is, for each row, the row that represents its item in R and in the ideal list (None: each row
+    represents itself). ``references`` are orders by name, each an array of n values, lowest first, NaN for rows outside
+    the order. ``repeats`` flags rows of a list that repeat an item without credit: such rows are not relevant, not
+    judged and in no reference, and they rank behind the rows they tie with.
     """
 
     codes: Codes
@@ -78,18 +79,18 @@ class Judgments:
 
     @cached
     def pooled(self) -> Flags:
-        """A flag for rows (n) with a label, even below 0: as in trec_eval, such a row is in the pool but not judged."""
+        """Flags the rows with a label. As in trec_eval, a row with a label below 0 is in the pool but not judged."""
         return np.ones(len(self.labels), np.bool_) if self.judged is None else self.judged
 
     @cached
     def non_relevant(self, rel: float | None) -> Flags:
-        """A flag for rows (n) that were judged not relevant: their label is 0 or above, but not relevant."""
+        """Flags the rows judged not relevant: rows with a label of at least 0 that is not relevant at ``rel``."""
         at_least_0: Flags = np.greater_equal(self.labels, 0)
         return self.pooled() & at_least_0 & ~self.flags(rel)
 
     @cached
     def counted(self) -> Ints | None:
-        """The rows that count in R and in the ideal list, one per item of a group; None if all rows count."""
+        """The rows that count in R and in the ideal list, one per item and group; None if all rows count."""
         return None if self.item_row is None else np.flatnonzero(self.item_row == np.arange(len(self.item_row)))
 
     @cached
@@ -97,7 +98,7 @@ class Judgments:
         return self._rows_and_relevant(rel)[1] if self.item_row is None else self.count(self.flags(rel))
 
     def count(self, flags: Flags) -> Ints:
-        """The number of rows with ``flags`` (n) in each group (groups), where each item counts once."""
+        """The number of rows with ``flags`` in each group, counting each item once."""
         if self.item_row is None:
             return count_by(self.codes, self.groups, flags)
         return np.bincount(self.codes[self._counted(flags)], minlength=self.groups)
@@ -108,7 +109,7 @@ class Judgments:
 
     @cached
     def ideal(self, gain: Gain) -> Credit:
-        """All gains of each group in their best order."""
+        """All gains of each group, in the best order."""
         rows = self._counted(self.flags(None))  # only labels above 0 have a gain
         return best_order(self.codes[rows], gain.of(self.labels[rows]), self.groups)
 
@@ -129,15 +130,15 @@ class Judgments:
 
     @cached
     def sums_need_order(self) -> bool:
-        """Whether sums of labels depend on their order: sums of whole numbers are exact, those of fractions are not."""
+        """Whether sums of labels depend on the order of addition: whole numbers add up exactly, fractions do not."""
         return self.labels.dtype.kind == "f" and bool(np.any(self.labels != np.rint(self.labels)))
 
     @cached
     def places(self, reference: str | None) -> Ints:
-        """The place (n) of each row in its group by ``reference``, the lowest first; equal if tied, -1 if not in the
-        order.
+        """The rank of each row in its group by ``reference``, lowest first. Tied rows share a rank; other rows have -1.
 
-        :data:`LABEL` orders judged rows by label, None all rows (label 0 if not judged).
+        :data:`LABEL` ranks judged rows by label, highest first; None ranks all rows that way, with label 0 if not
+        judged.
         """
         if reference in (None, LABEL):
             value = -self.labels.astype(np.float64)
@@ -149,7 +150,7 @@ class Judgments:
 
 
 def is_relevant(labels: NDArray[np.generic], rel: float | None) -> Flags:
-    """``label > 0``, or ``label >= rel`` as float64 if a metric sets ``rel``."""
+    """``label > 0``, or ``label >= rel`` (compared as float64) if a metric sets ``rel``."""
     if rel is None:
         flags: Flags = np.greater(labels, 0)
     else:  # in doubles, as numpy 1 would not compare narrower labels with one number

@@ -1,7 +1,7 @@
-"""Pairs of rows in two orders, by score and by a reference, and how many of them agree.
+"""Pairs of rows in two orders, by score and by a reference, and how many of the pairs agree.
 
-Inversions are counted for all groups at once, bit by bit from the highest: two rows whose places first differ at a bit
-are inverted if the row with that bit set comes first. Each bit takes one pass.
+Inversions are counted for all groups at once, bit by bit from the highest. At the first bit where the places of two
+rows differ, the pair is inverted if the row with the bit set comes first. Each bit takes one pass.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sparkrank.ranking.ranking import Ranking
 
 @dataclass(frozen=True)
 class Concordance:
-    """The pairs of each group (groups), and the smaller number of distinct values of the two orders."""
+    """The number of pairs of each type in each group, and the smaller number of distinct values of the two orders."""
 
     all: Ints
     score_tied: Ints
@@ -33,15 +33,15 @@ class Concordance:
 
     @property
     def undecided(self) -> Ints:
-        """The pairs that the score ties and the reference does not."""
+        """The number of pairs that are tied by score but not in the reference."""
         return self.score_tied - self.both_tied
 
 
 class PairedRows:
     """The rows of a ranking that are also in the reference, sorted by group, descending score, and reference.
 
-    Each row (m) has its ``row`` of the judgments, ``group``, ``place`` in the reference, and a flag whether it
-    ``opens`` a score or group. ``rows`` (groups) are their numbers.
+    For each of these m rows: its index in the judgments (``row``), its ``group``, its ``place`` in the reference, and
+    whether it ``opens`` a new score or group. ``rows`` has the number of these rows in each group.
     """
 
     def __init__(self, ranking: Ranking, reference: str | None) -> None:
@@ -97,7 +97,7 @@ class PairedRows:
 
     @cached
     def score_ranks(self) -> Ints:
-        """Twice the mid-rank of each row (m) by score, minus the group's number of rows + 1: whole, centred on 0."""
+        """Twice the mid-rank of each row by score, minus (rows of the group + 1): a whole number, centred on 0."""
         return self._centred(np.flatnonzero(self.opens))
 
     @cached
@@ -108,7 +108,7 @@ class PairedRows:
         return ranks
 
     def _centred(self, first: Ints) -> Ints:
-        """The rows above each row (m) minus those below, for runs of tied rows that start at ``first``."""
+        """For each row, the number of rows above minus the number below. Runs of tied rows start at ``first``."""
         size = np.diff(first, append=len(self.group))
         end_of_group = np.cumsum(self.rows)[self.group[first]]
         above = first - (end_of_group - self.rows[self.group[first]])
@@ -116,9 +116,10 @@ class PairedRows:
 
 
 def inversions(key: Ints, bits: int) -> tuple[Ints, Ints]:
-    """How many rows before each have a greater ``key`` that agrees above ``bits``, and the keys in order.
+    """For each row, how many earlier rows of its segment have a greater ``key``; and the sorted keys.
 
-    Only the sum over rows that agree above ``bits`` (a segment, in ascending order) is meaningful.
+    Segments are rows with equal keys above the lowest ``bits``, in ascending order. Only sums over segments are
+    meaningful.
     """
     inverted = np.zeros(len(key), np.int64)
     place = np.arange(len(key))

@@ -1,4 +1,4 @@
-"""The rankings of all groups of a bucket: the retrieved rows in rank order, by one sort of one whole number per row."""
+"""The rankings of all groups in a bucket: the retrieved rows in rank order, from one sort of one integer per row."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _WITHOUT_ORDER = (
 
 
 class KeyLayout(NamedTuple):
-    """The number of bits of a sort key for the row (lowest), and for the score above it. The rest is for the group."""
+    """How many bits of a sort key hold the row (the lowest) and the score (above the row). The rest hold the group."""
 
     row: int
     score: int
@@ -44,7 +44,7 @@ class KeyLayout(NamedTuple):
 
 
 class RankedLists:
-    """Lists of ranked rows, concatenated, with ``length`` (groups) rows each. Arrays are computed on first use."""
+    """Concatenated lists of ranked rows. ``length`` has the rows per group. Arrays are computed on first use."""
 
     def __init__(self, length: Ints, keys: Keys, group_from: int) -> None:
         self.length = length
@@ -62,7 +62,7 @@ class RankedLists:
 
     @cached_property
     def place(self) -> NDArray[np.int32]:
-        """The place of each row (n) in its list, from 1."""
+        """The 1-based index of each row in its list."""
         place = np.arange(1, len(self._keys) + 1, dtype=np.int32)
         place -= np.repeat(self.first.astype(np.int32), self.length)
         return place
@@ -75,10 +75,10 @@ class RankedLists:
 
 
 class Ranked(NamedTuple):
-    """Rows sorted by group and descending score: the input ``row`` (n) of each, and the ``lists`` that they form.
+    """Rows sorted by group and descending score: ``row`` has their input indices; ``lists`` are the lists they form.
 
-    ``tied`` are the indices of rows with the same score as an adjacent row; ``opens`` flags the first of each tie
-    block.
+    ``tied`` are the indices, in this order, of rows with the same score as a neighbour; ``opens`` flags the tied rows
+    that come first in their tie block.
     """
 
     row: Ints
@@ -88,10 +88,9 @@ class Ranked(NamedTuple):
 
 
 def rank_rows(codes: Codes, scores: Scores, length: Ints) -> Ranked:
-    """The rows with ``codes`` and ``scores`` (n, no NaN) in rank order, ties in any order; ``length`` (groups) counts
-    them.
+    """Sort rows by group (``codes``) and descending score (no NaN). ``length`` has the number of rows per group.
 
-    Raises :class:`NotEnoughMemoryError` where free memory cannot hold the order of many rows.
+    Raises :class:`NotEnoughMemoryError` if free memory cannot hold the order of many rows.
     """
     ensure_free(len(codes) * ORDER_BYTES, "the order of all rows", _WITHOUT_ORDER)
     layout = KeyLayout.of(len(codes), len(length))
@@ -112,7 +111,7 @@ def rank_rows(codes: Codes, scores: Scores, length: Ints) -> Ranked:
 
 
 def _alike(keys: Keys, row_bits: int) -> Ints:
-    """The indices of sorted ``keys`` that equal an adjacent key except for the row. Only these rows may be tied."""
+    """The indices of sorted ``keys`` that equal a neighbour in all but the row bits. Only these rows can be tied."""
     joined = np.zeros(len(keys) + 1, np.bool_)
     for part in parts(len(keys) - 1):
         np.less(keys[1:][part] ^ keys[:-1][part], np.uint64(1 << row_bits), out=joined[1:-1][part])
@@ -120,7 +119,7 @@ def _alike(keys: Keys, row_bits: int) -> Ints:
 
 
 def sort_keys(codes: Codes, scores: Scores, row_bits: int, score_bits: int) -> Keys:
-    """A sort key for each row: by group, then descending score as far as ``score_bits`` reach, then row."""
+    """A sort key for each row, ordering by group, then descending score (as far as ``score_bits`` reach), then row."""
     falling = bin_numbers(0.0 - scores.astype(np.float64, copy=False))  # 0 - s is 0.0 for both zeros
     if len(falling) == 0:
         return np.empty(0, np.uint64)
@@ -137,18 +136,18 @@ def sort_keys(codes: Codes, scores: Scores, row_bits: int, score_bits: int) -> K
 
 
 class ItemOrder(Protocol):
-    """The ascending order of the items of judged rows by their text, compared by bytes."""
+    """The ascending order of the items of judged rows, comparing their text byte by byte."""
 
     def __call__(self, rows: Ints, /) -> Ints:
-        """The places of the items of ``rows``, among these or all."""
+        """The sort ranks of the items of ``rows``, either among these items or among all items."""
 
     @property
     def has_nulls(self) -> bool:
-        """Whether a row has no item."""
+        """Whether some row has no item."""
 
     @property
     def texts(self) -> tuple[Ints, NDArray[np.uint8]]:
-        """Where each item's text (n) begins and the last ends (n + 1), and the bytes. No item may be null."""
+        """The start of each item's text and the end of the last (n + 1), and the bytes. No item may be null."""
 
 
 Ties: TypeAlias = Literal["expected", "item", "worst", "best", "block"]
@@ -159,8 +158,8 @@ Positions: TypeAlias = Literal["dense", "given", "given_from_0"]
 class TieBlocks:
     """The tie blocks: two or more rows of one group with equal scores.
 
-    Each tied row, in rank order, has its ranked index ``row``, its ``block``, and its ``place`` there from 1. Each
-    block has the number of rows ``before`` it in its ``group``, and its ``size``.
+    For each tied row, in rank order: its index in the ranking (``row``), its ``block``, and its 1-based ``place`` in
+    the block. For each block: its ``group``, its ``size``, and the number of rows ``before`` the block in the group.
     """
 
     row: Ints
@@ -176,7 +175,7 @@ class TieBlocks:
 
 @dataclass(frozen=True)
 class ScoreOrder:
-    """The ``retrieved`` rows of ``judgments`` sorted by group and score, ties in any order. Sorted on first use."""
+    """The ``retrieved`` rows of ``judgments``, sorted on first use by group and score, with ties in any order."""
 
     judgments: Judgments
     scores: Scores
@@ -204,11 +203,11 @@ class ScoreOrder:
 class Ranking:
     """The rows of one model that have a score, sorted by group and descending score.
 
-    ``retrieved`` are the rows of ``judgments`` with a score (None: all). ``item_order`` orders ties under ``item``,
-    and, after the label, under ``worst`` and ``best``. Under ``positions`` other than ``dense`` the score is the
-    negative of a position from 1 or from 0: there may be gaps, and rows at one position enter as one step. ``cutoffs``
-    are those of most metrics. ``sorted_rows`` are the same rows already sorted. ``columns`` are values of the judged
-    rows that metrics read: -1 or NaN for a null.
+    ``retrieved`` are the rows of ``judgments`` with a score (None: all). ``item_order`` orders tied rows under
+    ``item``, and those with equal labels under ``worst`` and ``best``. If ``positions`` is not ``dense``, scores are
+    negated positions, counted from 1 or 0: there may be gaps, and rows at the same position enter as one step.
+    ``cutoffs`` are the cut-offs of most metrics. ``sorted_rows`` are the same rows, already sorted. ``columns`` are
+    values of the judged rows that metrics read, with -1 or NaN for a null.
     """
 
     def __init__(
@@ -236,7 +235,7 @@ class Ranking:
 
     @cached
     def under(self, ties: Ties) -> Ranking:
-        """The ranking of the same rows with other ``ties``. Both share one sort."""
+        """The ranking of the same rows with other ``ties``. The two rankings share one sort."""
         if self._positions != "dense" or ties == self.ties:
             return self
         rows = (self.judgments, self._scores, self._retrieved)
@@ -252,7 +251,7 @@ class Ranking:
 
     @cached_property
     def _ranked(self) -> Ranked:
-        """The sorted rows. Repeats are behind the rows that they tie with, except under ``item`` and ``block``."""
+        """The sorted rows. Except under ``item`` and ``block``, repeated items come after the rows they tie with."""
         repeats, ranked = self.judgments.repeats, self._sorted.ranked
         if repeats is None or self.ties in ("item", "block"):
             return ranked
@@ -268,7 +267,7 @@ class Ranking:
     @property
     @cached
     def by_score(self) -> Ranking:
-        """The ranking for metrics that treat tied rows as tied under any ``ties``, with repeats behind tied rows."""
+        """The ranking for metrics that always treat ties as ties. Repeated items come after the rows they tie with."""
         if self.judgments.repeats is None or self.ties not in ("item", "block"):
             return self
         return Ranking(self.judgments, self._scores, self._retrieved, sorted_rows=self._sorted)
@@ -287,7 +286,7 @@ class Ranking:
 
     @cached_property
     def _given(self) -> NDArray[np.int32] | None:
-        """The position (n) that the input gives each row, or None if positions are dense."""
+        """The position that the input gives each row, or None if positions are dense."""
         if self._positions == "dense":
             return None
         given: NDArray[np.int32] = (-self._scores[self._sorted.ranked.row]).astype(np.int32)
@@ -298,9 +297,10 @@ class Ranking:
         return self._with_ties_ordered(self._judged(self._ranked.row))
 
     def _with_ties_ordered(self, row: Ints) -> Ints:
-        """``row`` with tie blocks in the order that ``ties`` names, or in a fixed order if sums depend on it.
+        """``row`` with tie blocks ordered as ``ties`` says, or in a fixed order if the order affects sums.
 
-        Under ``item``, if an item is twice in a block, the credited row comes first, else the row with the lower label.
+        If an item is twice in a block under ``item``, the credited row comes first, or else the row with the lower
+        label.
         """
         if len(self.blocks.row) == 0:
             return row
@@ -323,19 +323,19 @@ class Ranking:
 
     @property
     def is_plain(self) -> bool:
-        """Whether every item has one row in its group that may be relevant, and ``ties`` is ``expected``."""
+        """Whether ``ties`` is ``expected`` and each item of a group has only one row that may be relevant."""
         return self.judgments.item_row is None and self.ties == "expected"
 
     @property
     def orders_by_texts(self) -> bool:
-        """Whether tied rows are ordered by the texts of their items, each of which has one row in its group."""
+        """Whether tied rows are ordered by the text of their items, with one row per item in each group."""
         judgments = self.judgments
         is_once = judgments.item_row is None and judgments.repeats is None
         return self.ties == "item" and self.item_order is not None and not self.item_order.has_nulls and is_once
 
     @cached
     def item_texts(self) -> tuple[Ints, NDArray[np.uint8], Ints]:
-        """The texts that order tied rows (:attr:`orders_by_texts`), and the listed rows unless all rows are listed."""
+        """The texts that order tied rows (:attr:`orders_by_texts`), and the listed rows, empty if all are listed."""
         if self.item_order is None:
             raise ValueError("tied rows do not stand by their items")
         listed = np.empty(0, np.int64) if self._retrieved is None else self._retrieved
@@ -349,7 +349,7 @@ class Ranking:
         return taken(values, self._retrieved)
 
     def of_judged(self, values: NDArray[T]) -> NDArray[T]:
-        """The ``values`` of the rows with a score, in input order, spread over all rows; 0 for rows without a score."""
+        """Spread ``values``, one per row with a score in input order, over all rows; rows without a score get 0."""
         if self._retrieved is None:
             return values
         of_all = np.zeros(len(self.judgments.codes), values.dtype)
@@ -357,7 +357,7 @@ class Ranking:
         return of_all
 
     def unlisted(self, flags: Flags) -> Ints:
-        """The rows of ``judgments`` with ``flags`` and without a score."""
+        """The rows of ``judgments`` that are flagged by ``flags`` and have no score."""
         if self._retrieved is None:
             return np.empty(0, np.int64)
         if len(self._retrieved) and self._retrieved[-1] == len(self._retrieved) - 1:
@@ -370,7 +370,7 @@ class Ranking:
         return np.ascontiguousarray(self._scores, np.float64)
 
     def ranges_of_scores(self, group: int, most: int, sampled: int) -> Iterator[Ints]:
-        """The rows of ``group`` in ranges of about ``most`` rows, highest scores first. Equal scores share a range."""
+        """Yield the rows of ``group``, highest scores first, about ``most`` at a time. Equal scores stay together."""
         mine = None if self.groups == 1 else self.judgments.codes == group
         scores = self._scores
         edges = np.sort((scores if mine is None else scores[mine])[:: max(len(scores) // sampled, 1)])
@@ -399,7 +399,7 @@ class Ranking:
         return self.lists.place_of(rows) if self._given is None else self._given[rows]
 
     def stand_at(self, rows: Ints) -> NDArray[np.int32]:
-        """The position at which each of the ranked ``rows`` counts: its own, or the last of its block."""
+        """The position at which each of the ranked ``rows`` counts: its own, or the last position of its tie block."""
         return self.stands_at()[rows] if self.ties == "block" else self.position_of(rows)
 
     @cached
@@ -414,7 +414,7 @@ class Ranking:
 
     @cached
     def retrieved_ideal(self, gain: Gain) -> Credit:
-        """The gains of the retrieved rows of each group in their best order."""
+        """The gains of the retrieved rows of each group, in the best order."""
         rows = self.relevant_rows(None)
         return best_order(self.lists.group_of(rows), gain.of(self.judgments.labels[self.row[rows]]), self.groups)
 

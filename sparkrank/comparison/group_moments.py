@@ -24,10 +24,10 @@ _ROUNDING, _WEIGHTED_ROUNDINGS = Fraction(1, 2**53), 8
 
 @dataclass(frozen=True)
 class PairedMetric:
-    """A group metric on both sides. If ``counted_as`` is None, pairs with an undefined value are left out.
+    """A group metric that both sides have. ``higher_is_better`` is None if unknown.
 
-    Otherwise an undefined value counts as ``counted_as``. If ``is_weighted``, the weight of a group is its number of
-    scored rows. ``higher_is_better`` is None if unknown.
+    Undefined values count as ``counted_as``; if ``counted_as`` is None, pairs with an undefined value are left out. If
+    ``is_weighted``, the weight of a group is its number of scored rows.
     """
 
     name: str

@@ -94,7 +94,7 @@ class GroupTable:
 
     @classmethod
     def held(cls, what: str, rows: Any, place: str) -> GroupTable:
-        """The group table from ``rows`` in memory or in a DataFrame; :class:`InputError` if they are no group table."""
+        """The group table from ``rows``, a table or a DataFrame; raises :class:`InputError` if columns do not fit."""
         if is_frame(rows):
             from sparkrank.engines.spark.batches import arrow_schema
 
@@ -158,7 +158,7 @@ class GroupTable:
 
     @classmethod
     def of_files(cls, what: str, place: str, store: fs.FileSystem, files: Sequence[str]) -> GroupTable:
-        """The group table in the Parquet ``files`` of ``store``; :class:`InputError` if the files cannot be read."""
+        """The group table in Parquet ``files`` of ``store``; raises :class:`InputError` if the files are unreadable."""
         reader = ds.ParquetFileFormat(dictionary_columns={MODEL}, **CHECKED)
         try:
             rows = ds.dataset(list(files), filesystem=store, format=reader)
@@ -267,7 +267,7 @@ class GroupTable:
             return int(self.rows.count_rows())
 
     def model(self, asked: str | None, option: str) -> str:
-        """The requested model, or the only model if none is. Raises :class:`SpecError` if there is no such model."""
+        """The requested model, or else the only one; raises :class:`SpecError` if there is no such model."""
         return model_among(self.place, self.models, asked, option)
 
     @contextmanager
@@ -285,7 +285,7 @@ class GroupTable:
 
 
 def model_among(place: str, models: Sequence[str], asked: str | None, option: str) -> str:
-    """The requested model (``asked``), or else the only one in ``models``; :class:`SpecError` if there is none."""
+    """The requested model, or else the only one in ``models``; raises :class:`SpecError` if there is no such model."""
     if asked is None:
         if len(models) != 1:
             raise SpecError(f"{place} has the models {itemize(models)}: name one with {option}")
@@ -297,7 +297,7 @@ def model_among(place: str, models: Sequence[str], asked: str | None, option: st
 
 
 class HasModels(Protocol):
-    """The models of one side of a comparison, and how to choose among them."""
+    """One side of a comparison, seen as a named collection of models."""
 
     @property
     def place(self) -> str: ...
@@ -329,7 +329,7 @@ def chosen_models(
 
 
 def metric_text(metrics: Sequence[str], text: str, *presets: Preset | None) -> str | None:
-    """The entry of ``metrics`` that ``text`` names, under any of the ``presets`` or under none; None if no entry."""
+    """The entry of ``metrics`` that ``text`` names under one of the ``presets`` or under none, or else None."""
     readings: list[Metric] = []
     for preset in (*presets, None):
         with suppress(MetricError):
@@ -339,7 +339,7 @@ def metric_text(metrics: Sequence[str], text: str, *presets: Preset | None) -> s
 
 
 def asked_among(metrics: Sequence[str], text: str, *presets: Preset | None, of_rows: Iterable[str] = ()) -> str:
-    """The entry of the common ``metrics`` that ``text`` names, in any spelling; :class:`SpecError` if there is none.
+    """The entry of the common ``metrics`` that ``text`` names in any spelling; raises :class:`SpecError` without one.
 
     ``of_rows`` lists the metrics of both sides that are computed over all rows together, without values per group.
     """

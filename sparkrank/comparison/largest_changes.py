@@ -66,7 +66,7 @@ def is_higher_better(metric: str) -> bool:
 
 
 def largest_first(side: ModelGroups, of_side: Ints, gain: Floats, places: Ints, keys: pa.Schema, top: int) -> Ints:
-    """The indices (of those in ``places``) with the ``top`` largest values of ``gain``, largest first, ties by key.
+    """The ``top`` indices from ``places`` with the largest ``gain``, largest first; ties are ordered by key.
 
     Index i stands for the row ``of_side[i]`` of ``side``. ``gain`` has no NaN at ``places``.
     """

@@ -3,7 +3,7 @@
 A slice value v has a share s(v) of the total weight, and a mean m(v). Let M be the midpoint of the two overall means A
 and B that are compared. Then B - A is the sum over v of
 
-    mix   (s_B - s_A) · ((m_A + m_B) / 2 - M)      the share of v changed, and v lies above or below the whole
+    mix   (s_B - s_A) · ((m_A + m_B) / 2 - M)      the share of v changed, and its mean is above or below the midpoint
     rate  (s_A + s_B) / 2 · (m_B - m_A)            the mean of v changed
 
 This is the symmetric form of Kitagawa's decomposition (1955): swapping A and B flips every sign, and there is no
@@ -77,7 +77,7 @@ class MetricRows:
         return [name for name in dict.fromkeys(row["slice"] for row in self.rows) if name != ALL]
 
     def values(self, metric: str, by: str) -> dict[str | None, Mapping[str, Any]]:
-        """The rows of ``metric`` by value of the slice ``by``; :class:`InputError` if a value has several rows."""
+        """The rows of ``metric`` by value of the slice ``by``; raises :class:`InputError` if a value has several."""
         rows = [row for row in self.rows if row["metric"] == metric and row["slice"] == by]
         by_value = {row["slice_value"]: row for row in rows}
         if len(by_value) < len(rows):
@@ -97,7 +97,7 @@ def decomposition(
 ) -> tuple[pa.Table, list[str]]:
     """The ``decomposition`` table, and notes on the metrics left out. There are intervals if both sides have states.
 
-    The entry of ``states`` for a side without states is a string that says why.
+    For a side without states, ``states`` contains a string with the reason.
     """
     for side in (left, right):
         if by not in side.slices():
@@ -142,7 +142,7 @@ def _add_intervals(rows: Sequence[dict[str, Any]], states: tuple[LoadedStates, L
 
 
 def _refused(name: str) -> str | None:
-    """Why this metric cannot be split over a slice, or None if it can, being a mean over groups or rows."""
+    """Why this metric cannot be split over a slice, or None for a mean over groups or rows, which can be split."""
     try:
         metric = Metric.parse(name)
     except MetricError:
@@ -201,7 +201,7 @@ class _Shares:
 
     @classmethod
     def read(cls, side: MetricRows, by: str, name: str) -> _Shares:
-        """The shares for one metric; :class:`InputError` if a mean is undefined or the slice values do not add up."""
+        """The shares for a metric; raises :class:`InputError` if a mean is undefined or the values do not add up."""
         name_of_mean, whole = f"{name} of {side.model} in {side.place}", side.values(name, ALL)[ALL]
         values: dict[str | None, tuple[Fraction, Fraction]] = {}
         for value, row in side.values(name, by).items():

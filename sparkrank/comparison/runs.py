@@ -27,7 +27,10 @@ def validate_choice(groups: GroupChoice | None) -> None:
 
 
 def without_states(sides: Sequence[RunStates | str], groups: GroupChoice | None) -> list[str]:
-    """Notes on why only common groups are compared; :class:`InputError` if all groups were requested but cannot be."""
+    """Notes on why only common groups are compared, if any of the ``sides`` lacks states.
+
+    Raises :class:`InputError` in that case if all groups were requested.
+    """
     reasons = [side for side in sides if isinstance(side, str)]
     if reasons and groups == "all":
         raise InputError(f"{reasons[0]}: groups that are common to both can be compared")
@@ -89,10 +92,7 @@ def compare_tables(
 def metrics_in_common(
     left: GroupTable, right: GroupTable, asked: Sequence[str] | None, other_definitions: bool
 ) -> tuple[list[PairedMetric], list[str]]:
-    """The metrics to compare, and notes on why other metrics are not compared.
-
-    Raises an error if no metric is left, or if a requested metric cannot be compared.
-    """
+    """The metrics to compare, and notes on the others; raises an error if a requested metric cannot be compared."""
     common = [name for name in right.metrics if name in left.metrics]
     notes = notes_on_lone_metrics(left, right) if asked is None else []
     of_no_group = [name for name in right.definitions if name in left.definitions and name not in common]

@@ -29,8 +29,8 @@ def chance_of_failing(distance: float, stderr: float, degrees: float = math.inf)
 class GateRecord:
     """The nights of a replay on which a gate failed (``stopped``), or was ``undecided`` without failing.
 
-    ``by_chance`` is the number of failed nights to expect if nothing had changed. This takes a standard error or a
-    history: ``unknown`` counts the verdicts that have neither, and ``by_chance`` is None if that is all of them.
+    ``by_chance`` is the number of failed nights to expect if nothing had changed, or None if no verdict allows an
+    estimate. ``unknown`` counts the verdicts that allow none, because they lack a standard error or a history.
     """
 
     gate: str

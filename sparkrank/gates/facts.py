@@ -72,7 +72,7 @@ class DayOutcome:
 class Facts:
     """The facts of the day or window ``name``: estimates by cell, and differences by cell and baseline model.
 
-    ``metrics`` and ``models`` are all those in the tables, also without any rule.
+    ``metrics`` and ``models`` contain all names in the tables, whether or not a rule concerns them.
     """
 
     name: str

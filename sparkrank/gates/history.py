@@ -39,9 +39,9 @@ class Band:
     The centre is the mean of ``alike`` days. The scatter is computed from all ``days``, with ``degrees`` of freedom.
     ``strays`` counts outlying days, which are left out. ``usual`` is a day's usual standard error, which the scatter
     already includes. If ``by_weekday``, the centre is the mean of the judged day's own weekday. ``reach`` is a range
-    that the band always contains, for histories whose scatter may be too small. ``constant`` is set if most days, or
-    all days of that weekday, have one and the same value: that value, and the number of such days. In that case the
-    scatter does not say how far the value may move.
+    that the band always contains, for histories whose scatter may be too small. If most days, or all days of that
+    weekday, have the same value, ``constant`` is that value with the number of such days. The scatter then does not say
+    how far the value may move.
     """
 
     centre: float
@@ -282,7 +282,7 @@ class AsBefore(GateKind):
 def _defined_for_few(
     measured: IntervalEstimate, past: Past, weekdays: Sequence[int | None], undecided: Judged, options: History
 ) -> str | None:
-    """A message if the value is defined in a much smaller share of groups than before, so not comparable; else None."""
+    """A message if the value is defined in a much smaller share of groups than before; otherwise None."""
     today = measured.defined
     if today is None or today[0] == 1.0:
         return None

@@ -18,7 +18,7 @@ from sparkrank.metrics.slices import ALL
 class Judge:
     """Judges days by ``rules``.
 
-    ``better`` says for each metric whether higher is better (None: neither side is). ``without_interval`` lists the
+    ``better`` says for each metric whether higher is better (None if neither is). ``without_interval`` lists the
     metrics that have no interval by nature. Slice values with fewer than ``least_groups`` groups are left out. Two
     models are not compared if the share of groups with a value from only one of them exceeds ``most_unpaired``.
     """
@@ -39,7 +39,7 @@ class Judge:
 
     @property
     def days_apart(self) -> int:
-        """The number of days from one earlier day or window that is read to the next."""
+        """The spacing, in days, of the earlier days or windows that are read."""
         return max(KINDS[rule.kind].days_apart(self.history) for rule in self.rules)
 
     def has_history(self, cell: Cell) -> bool:
@@ -87,7 +87,7 @@ class Judge:
         return sorted(judged, key=worst_first)
 
     def _is_small(self, cell: Cell, facts: Facts, before: Facts | None) -> bool:
-        """Whether the cell's slice value has too few groups: on the day or, for a vanished cell, on the day before."""
+        """Whether the slice value of ``cell`` has too few groups: on the day, or earlier if the cell has vanished."""
         measured = facts.measured.get(cell) or (None if before is None else before.measured.get(cell))
         groups = None if measured is None else measured.n_groups
         return cell.slice != ALL and groups is not None and groups < self.least_groups

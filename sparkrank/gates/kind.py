@@ -61,7 +61,7 @@ class GateKind:
         return history.days if self.reads_history else 0
 
     def days_apart(self, history: History) -> int:
-        """The number of days from one earlier day that this kind reads to the next."""
+        """The spacing, in days, of the earlier days that this kind reads."""
         return DAYS_OF_WEEK if self.reads_history and history.same_weekday else 1
 
     def needs_direction(self, history: History) -> bool:

@@ -126,7 +126,7 @@ def _unpaired(
     rule: Rule,
     most: float,
 ) -> str | None:
-    """A message if too many groups have a value from only one of the two models for a verdict; otherwise None."""
+    """A message if there are too many groups where only one of the two models has a value; otherwise None."""
     unpaired = difference.n_unpaired or 0
     models = (candidate, baseline)
     defined = [each.n_groups - (each.n_undefined or 0) for each in models if each.n_groups is not None]
@@ -145,7 +145,7 @@ def _with_margin(
     sign: int,
     level: float,
 ) -> tuple[IntervalEstimate, str | None]:
-    """The difference with the interval to hold against the margin; and the reason if there is no such interval.
+    """The difference with the interval to compare with the margin, and the reason if there is no such interval.
 
     A margin that is a share of the baseline's estimate has an error of its own. The difference and the margin are
     therefore tested together, as candidate - (1 - share) · baseline.

@@ -18,6 +18,6 @@ def words() -> dict[str, GateKind]:
 
 
 def kind_asked_by(word: str, value: object, names: Collection[str]) -> GateKind:
-    """The gate kind selected by ``value`` under the key ``word``; a value among the model ``names`` is a model."""
+    """The gate kind selected by ``value`` under the key ``word``; model ``names`` take precedence."""
     special = [kind for kind in KINDS.values() if kind.word == word and kind.value == value and value not in names]
     return special[0] if special else words()[word]

@@ -107,7 +107,7 @@ class Rule:
         return [Cell(metric, model, *place) for metric in self.metrics for model in self.models for place in places]
 
     def _literal(self, columns: tuple[str, ...]) -> list[str | None]:
-        """A list of the one value that the rule names, without wildcards, for the slice of ``columns``; else empty."""
+        """A list with the value that the rule names for the slice of ``columns``; empty if there are wildcards."""
         patterns = dict(self.of_slices)
         if any(text is not None and is_pattern(text) for text in itertools.chain.from_iterable(self.of_slices)):
             return []
@@ -152,7 +152,7 @@ def covers_slice(of_slices: tuple[tuple[str, str | None], ...], slice_: str, val
 
 
 def slice_parts(columns: tuple[str, ...], value: str | None) -> dict[str, str | None]:
-    """The value of each column of a slice, from a joint value with commas between columns and escaped commas inside.
+    """The value of each column of a slice. A joint value has commas between columns; other commas are escaped.
 
     Examples
     --------

@@ -101,7 +101,7 @@ class Judged:
 
 
 def worst_first(judged: Judged) -> tuple[int, float]:
-    """The sort key for a gate's checks: failures, undecided (each the furthest beyond the bound first), then passes."""
+    """The sort key for a gate's checks: failures, undecided, passes; the furthest beyond the bound come first."""
     return WORST_FIRST.index(judged.verdict), 0.0 if judged.verdict == "pass" else -judged.distance
 
 

@@ -16,7 +16,7 @@ from sparkrank.numeric.elementary import squared
 
 
 class Interval(NamedTuple):
-    """The standard error of a value, its interval, and the method. All fields are None if the value is undefined.
+    """The standard error of a value, its interval, and the method. All are None if intervals do not apply.
 
     ``stderr`` is also None for intervals that need no standard error: order statistics, and Wilson's interval at a
     bound, where no variation is seen. ``method`` is ``t``, ``wilson``, ``logit``, ``jackknife``, ``order statistics``

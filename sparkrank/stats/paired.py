@@ -22,7 +22,7 @@ class Difference(NamedTuple):
 
     ``difference`` is None if there are no pairs. ``stderr``, the two-sided ``p`` and the interval are None if there is
     no test. ``method`` is the test, such as ``paired t`` or ``jackknife``; or ``too few`` if the data allow no test; or
-    None if there is no difference. ``least_p`` is the smallest p-value that this number of pairs can give.
+    None if nothing is defined. ``least_p`` is the smallest p-value that this number of pairs can give.
     """
 
     difference: float | None

@@ -50,7 +50,7 @@ def radius(stderr: float, n: float, level: float = 0.95, tightest_at: float = TI
 def confidence_sequence(
     value: float, stderr: float, n: float, level: float = 0.95, tightest_at: float = TIGHTEST_AT
 ) -> Interval:
-    """The interval ``value`` ± :func:`radius`; :data:`~sparkrank.stats.intervals.NONE` if either is not finite."""
+    """The interval ``value`` ± :func:`radius`, or :data:`~sparkrank.stats.intervals.NONE` if either is not finite."""
     half = radius(stderr, n, level, tightest_at)
     if not (math.isfinite(value) and math.isfinite(half)):
         return NONE

@@ -170,7 +170,7 @@ def compared(
 def _by_one(
     pair: tuple[SubjectStates, SubjectStates], metric: Metric, difference: float, level: float, effective: float
 ) -> Tested | None:
-    """The special test for a metric that is unsuitable for leaving out parts; None if no such test applies."""
+    """The test for a metric where leaving out one part of the groups fails; None if no such test applies."""
     for test in UNSMOOTH:
         if (tested := test(pair[0], pair[1], metric, difference, level, effective)) is not None:
             return tested

@@ -36,7 +36,7 @@ def noise_interval(
 
 
 def percentile_interval(side: SubjectStates, metric: Metric, row: MetricRow, level: float) -> Interval:
-    """The interval of a percentile, by parts; :data:`TOO_FEW` also if a day has not stored group values per part."""
+    """The interval of a percentile by parts, or :data:`TOO_FEW`, also if a day lacks the values of groups per part."""
     quantile = _quantile(side, metric, row, level)
     return TOO_FEW if quantile is None else quantile.interval
 
@@ -61,7 +61,7 @@ def percentile_test(
 def swapped_test(
     ours: SubjectStates, theirs: SubjectStates, metric: Metric, difference: float, level: float, effective: float
 ) -> Tested | None:
-    """The test of a difference between values with a noise floor and with values on halves of the parts; else None."""
+    """The test of a difference between values that have a noise floor; None if values on halves do not exist."""
     if any(side.merged.row(side.subject, metric).noise_floor is None for side in (ours, theirs)):
         return None
     mixed = kind_of(metric).mixed_values(metric, ours, theirs)

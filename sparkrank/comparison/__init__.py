@@ -1,1 +1,1 @@
-"""Comparison of two runs, or of two models of a run: paired groups, largest changes, and effects by slice value."""
+"""Comparing two runs, or two models of one run: paired groups, largest changes, and effects by slice value."""

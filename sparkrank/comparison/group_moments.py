@@ -1,4 +1,4 @@
-"""Differences over pairs of groups by exact sums: the same bits in any order and split of the pairs. Pure numpy."""
+"""Mean differences over pairs of groups, from exact sums: the same bits however the pairs are ordered and split."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from sparkrank.numeric.exact_sums import exact_sum
 from sparkrank.numeric.whole_units import TIED
 
 WEIGHT = "n_retrieved"  # the weight of a group for metrics with weight=rows
-# The values of pairs on the left and on the right side, followed by the weights of both for a weighted metric.
+# The left and the right values of the pairs, followed by their left and right weights for a weighted metric.
 PairValues: TypeAlias = Sequence[tuple[Floats, Floats]]
-# The relative rounding error of d², and the number of such errors in a sum of products of weights and values.
+# The relative rounding error of d², and how many such errors a sum of products of weights and values has.
 _ROUNDING, _WEIGHTED_ROUNDINGS = Fraction(1, 2**53), 8
 
 
 @dataclass(frozen=True)
 class PairedMetric:
-    """A group metric on both sides. An undefined value counts as ``counted_as``; if that is None, the pair is left out.
+    """A group metric that both sides have. ``higher_is_better`` is None if unknown.
 
-    If ``is_weighted``, groups weigh by their number of scored rows. ``higher_is_better`` is None if unknown.
+    Undefined values count as ``counted_as``; if ``counted_as`` is None, pairs with an undefined value are left out. If
+    ``is_weighted``, the weight of a group is its number of scored rows.
     """
 
     name: str
@@ -38,10 +39,10 @@ class PairedMetric:
 
 @dataclass(frozen=True)
 class Paired:
-    """The comparison of one metric: n pairs, and the mean ``difference`` (right - left) with its standard error.
+    """The comparison of one metric over ``n`` pairs: the mean ``difference`` (right - left) and its standard error.
 
-    ``up``, ``ties`` and ``down`` count the pairs whose right value is above, equal to or below the left one.
-    ``n_unpaired`` counts the groups present on both sides whose value is undefined on one side only.
+    ``left`` is the mean on the left. ``up``, ``ties`` and ``down`` count the pairs whose right value is above, equal to
+    or below the left value. ``n_unpaired`` counts the groups on both sides whose value is undefined on just one side.
     """
 
     n: int
@@ -55,12 +56,12 @@ class Paired:
 
 
 def with_counted(values: Floats, counted_as: float | None) -> Floats:
-    """``values`` with undefined ones replaced by ``counted_as``, if that is a number."""
+    """The ``values``, with ``counted_as`` in place of NaN unless ``counted_as`` is None."""
     return values if counted_as is None else np.where(np.isnan(values), counted_as, values)
 
 
 def paired(metric: PairedMetric, parts: Iterable[PairValues]) -> Paired:
-    """The comparison of ``metric`` over the pairs in all ``parts``."""
+    """The comparison of ``metric`` over the pairs in all ``parts`` (chunks of the pairs)."""
     counts: Ints = np.zeros(5, np.int64)
     limbs: Floats = np.zeros(())
     for part in parts:
@@ -75,7 +76,7 @@ def paired(metric: PairedMetric, parts: Iterable[PairValues]) -> Paired:
 
 
 def _counts_and_sums(metric: PairedMetric, part: PairValues) -> tuple[list[int], Floats]:
-    """The counts of :class:`Paired`, and the limbs of the sums from which its means are computed."""
+    """The counts for :class:`Paired`, and the limbs of the exact sums from which the means are computed."""
     ours, theirs = (with_counted(values, metric.counted_as) for values in part[0])
     difference = theirs - ours
     is_pair = ~np.isnan(difference)
@@ -93,7 +94,7 @@ def _counts_and_sums(metric: PairedMetric, part: PairValues) -> tuple[list[int],
 
 
 def _of_equal(sums: Sequence[Fraction], n: int) -> tuple[float, float, float]:
-    """The left mean, the mean difference and its standard error, without further rounding."""
+    """The left mean, the mean difference and its standard error, each computed exactly and rounded once."""
     first, second, left = sums
     squares = second - first**2 / n
     squares = squares if squares >= _ROUNDING * second else Fraction()
@@ -101,7 +102,7 @@ def _of_equal(sums: Sequence[Fraction], n: int) -> tuple[float, float, float]:
 
 
 def _of_weighted(sums: Sequence[Fraction], n: int) -> tuple[float, float, float]:
-    """The left mean, the difference and its standard error for weighted means, by the delta method."""
+    """The left mean, the difference of the means and its standard error by the delta method, for weighted means."""
     w, wv, u, uv = sums[:4]
     if not w or not u:
         return math.nan, math.nan, math.nan

@@ -1,8 +1,8 @@
-"""Pairing the groups of two sides by key, in this process.
+"""Pairing the groups of two sides (the left and the right run) by key, in this process.
 
-Keys are joined first, on their own: a pair is two row numbers. Columns of values are then read one after the other,
-once each, so that only two are in memory at a time. If there are too many keys for one join, a hash of the key splits
-them into shares, and the key columns are read once for each share.
+The keys are joined first, without any values: a pair is two row numbers. The value columns are then read one after the
+other, once each, so that only two columns are in memory at a time. If there are too many keys for one join, a hash of
+the key splits the keys into shares, and the key columns are read once for each share.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ from sparkrank.comparison.group_tables import GroupTable, is_text_type, plain_fi
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.key_hashes import buckets_of_keys
 
-KEYS_AT_ONCE = 4_000_000  # keys of a side joined at once: half a gigabyte with texts of about twenty letters
+KEYS_AT_ONCE = 4_000_000  # keys of a side joined at once: half a gigabyte for strings of about twenty letters
 PAIRS_AT_ONCE = 1 << 20  # pairs whose differences are in memory at once
 _ROW = "_row"
 
 
 @dataclass(frozen=True)
 class ModelGroups:
-    """One model of a group table."""
+    """The groups of one model in a group table."""
 
     table: GroupTable
     model: str
 
     def here(self, columns: Sequence[str]) -> ModelGroups:
-        """The model read by Arrow: from a Spark DataFrame, keys, counts and ``columns`` are copied to this machine."""
+        """The model in a form Arrow can read; keys, counts and ``columns`` of a Spark DataFrame are copied locally."""
         return replace(self, table=self.table.here(self.model, columns))
 
     def groups(self) -> int:
-        """The approximate number of its groups."""
+        """The approximate number of groups of the model."""
         return self.table.count() // max(len(self.table.models), 1)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Its rows, in the order of their row numbers, with ``columns``."""
+        """The given ``columns`` of the model's rows, in the order of their row numbers."""
         for batch in self.table.batches(columns):
             yield batch.select(list(columns)).filter(is_text(batch[MODEL], self.model))
 
     def values(self, column: str) -> Floats:
-        """A column of all its rows, NaN for nulls."""
+        """One column over all rows of the model, with NaN for nulls."""
         parts = []
         for batch in self.batches([column]):
             self.table.validate_files(column, batch[column])
@@ -54,7 +54,7 @@ class ModelGroups:
         return np.concatenate(parts) if parts else np.empty(0)
 
     def batches_at(self, numbers: Ints, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, slice]]:
-        """The rows with these ascending ``numbers`` in batches, each with the slice of ``numbers`` that it covers."""
+        """The rows with these ascending ``numbers``, in batches; each comes with the slice of ``numbers`` it covers."""
         start = 0
         for batch in self.batches(columns):
             first, last = np.searchsorted(numbers, (start, start + batch.num_rows))
@@ -63,7 +63,7 @@ class ModelGroups:
             start += batch.num_rows
 
     def rows_at(self, numbers: Ints, columns: Sequence[str]) -> pa.Table:
-        """The rows with these ``numbers``, in that order, with ``columns``."""
+        """The ``columns`` of the rows with these ``numbers``, in the order of ``numbers``."""
         order = np.argsort(numbers, kind="stable")
         batches = [batch for batch, _ in self.batches_at(numbers[order], columns)]
         schema = pa.schema([self.table.schema.field(name) for name in columns])
@@ -83,14 +83,14 @@ class Pairs:
     n_right: int
 
     def parts(self) -> Iterator[tuple[Ints, Ints]]:
-        """The row numbers in parts of at most :data:`PAIRS_AT_ONCE` pairs."""
+        """The row numbers, in chunks of at most :data:`PAIRS_AT_ONCE` pairs."""
         for start in range(0, len(self.of_left), PAIRS_AT_ONCE):
             part = slice(start, start + PAIRS_AT_ONCE)
             yield self.of_left[part], self.of_right[part]
 
 
 def paired_groups(left: ModelGroups, right: ModelGroups) -> Pairs:
-    """The groups of both sides in pairs, in no order; raises :class:`InputError` if a key is on several rows."""
+    """The groups of both sides paired by key, in no order; raises :class:`InputError` if a key is on several rows."""
     keys = common_keys(left.table, right.table)
     shares = max(-(-max(left.groups(), right.groups()) // KEYS_AT_ONCE), 1)
     numbers, counts = [], np.zeros(2, np.int64)
@@ -112,7 +112,7 @@ def paired_groups(left: ModelGroups, right: ModelGroups) -> Pairs:
 
 
 def common_keys(left: GroupTable, right: GroupTable) -> pa.Schema:
-    """The key columns with types common to both sides; raises :class:`InputError` if there are none."""
+    """The key columns, with types that fit both sides; raises :class:`InputError` if keys or types do not match."""
     if left.keys != right.keys:
         raise InputError(
             f"groups are by {itemize(left.keys)} in {left.place}, and by {itemize(right.keys)} in {right.place}: only "
@@ -151,7 +151,7 @@ def _keys(side: ModelGroups, keys: pa.Schema, place: int, share: int, shares: in
 
 
 def is_text(texts: pa.Array, text: str) -> pa.Array:
-    """A mask of the ``texts`` equal to ``text``. For a dictionary its few texts are compared, not every row."""
+    """A mask of the ``texts`` equal to ``text``. In a dictionary array, only the few dictionary values are compared."""
     if not pa.types.is_dictionary(texts.type):
         return pc.equal(texts, text)
     places = pc.indices_nonzero(pc.equal(texts.dictionary, text))

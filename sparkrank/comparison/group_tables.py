@@ -1,4 +1,4 @@
-"""The group table of one side of a comparison, with the definitions of its metrics if the run stored them."""
+"""The group table of one side (left or right) of a comparison, with its metric definitions if the run stored them."""
 
 from __future__ import annotations
 
@@ -50,11 +50,12 @@ _KEPT = ("model", "metric", "definition", "spec_hash", "run_id")  # columns of t
 
 @dataclass(frozen=True)
 class GroupTable:
-    """The group table of the side ``what`` (left or right): its ``rows``, with the columns and types of ``schema``.
+    """The group table of one side of a comparison: its ``rows``, with the columns and types of ``schema``.
 
-    ``place`` is its name in sentences. ``definitions`` of metrics and ``known_models`` come from the run's table
-    ``metrics`` and are empty without it. ``cluster`` is the column that identifies whose groups are not independent;
-    the group table itself lacks it. ``preset`` is the one under which the run read texts of metrics.
+    ``what`` names the side (left or right), and ``place`` is the table's name in messages. The metric ``definitions``
+    and ``known_models`` come from the run's ``metrics`` table and are empty without that table. Groups with the same
+    value in the column ``cluster`` are not independent; the group table itself lacks this column. ``preset`` is the
+    preset under which the run parsed metric names.
     """
 
     what: str
@@ -70,7 +71,7 @@ class GroupTable:
 
     @classmethod
     def of(cls, what: str, rows: Any, day: str | None = None, spark: SparkSession | None = None) -> GroupTable:
-        """The group table that ``rows`` is, or that is at the path ``rows``; of ``day`` if the path has several.
+        """The group table given as ``rows``, or stored at the path ``rows``; ``day`` selects one of several days.
 
         Raises :class:`SpecError` if the type is wrong or the day ambiguous, and :class:`InputError` for other problems.
         """
@@ -82,7 +83,7 @@ class GroupTable:
 
     @classmethod
     def of_evaluation(cls, what: str, rows: object, plan: Plan, preset: Preset | None = None) -> GroupTable:
-        """The group table ``rows`` of an evaluation; raises :class:`SpecError` if it is None."""
+        """The group table ``rows`` of an evaluation; raises :class:`SpecError` if ``rows`` is None."""
         if rows is None:
             raise SpecError(f"{what} has no group table: evaluate with a group and group_table=True")
         table = cls.held(what, rows, f"the {what} evaluation")
@@ -93,7 +94,7 @@ class GroupTable:
 
     @classmethod
     def held(cls, what: str, rows: Any, place: str) -> GroupTable:
-        """The group table ``rows``, in memory or a DataFrame; raises :class:`InputError` if it is not one."""
+        """The group table from ``rows``, a table or a DataFrame; raises :class:`InputError` if columns do not fit."""
         if is_frame(rows):
             from sparkrank.engines.spark.batches import arrow_schema
 
@@ -107,14 +108,14 @@ class GroupTable:
 
     @classmethod
     def at(cls, what: str, path: str, day: str | None, spark: SparkSession | None) -> GroupTable:
-        """The group table at ``path``: a day's folder, an ``output.path`` together with ``day``, or files alone."""
+        """The group table at ``path``: a day's folder, an ``output.path`` combined with ``day``, or plain files."""
         if day is None and _OF_DAY.fullmatch(path) is None:
             return cls._alone(what, path, spark)
         return cls._of_day(what, *day_at(what, path, day), spark)
 
     @classmethod
     def _of_day(cls, what: str, output: str, day: str, spark: SparkSession | None) -> GroupTable:
-        """The group table of ``day`` below ``output``, with data from its table ``metrics``, both of one run."""
+        """The group table of ``day`` below ``output``, with facts from the ``metrics`` table of the same run."""
         place = without_password(f"{output.rstrip('/')}/{GROUPS}/{DAY}={day}")
         files = day_files(output, day, _TABLES, spark)
         if not files.has(GROUPS):
@@ -131,7 +132,7 @@ class GroupTable:
 
     @classmethod
     def stored(cls, what: str, place: str, files: DayFiles) -> GroupTable:
-        """The group table among the ``files`` of a day; raises :class:`InputError` if it is not that of its run."""
+        """The group table among a day's ``files``; raises :class:`InputError` if their rows are no group table."""
         table = cls.held(what, files.rows(GROUPS, (MODEL,)), place)
         return table if table.is_frame else replace(table, schema=pa.schema(map(plain_field, table.schema)))
 
@@ -157,7 +158,7 @@ class GroupTable:
 
     @classmethod
     def of_files(cls, what: str, place: str, store: fs.FileSystem, files: Sequence[str]) -> GroupTable:
-        """The group table in Parquet ``files`` of ``store``; raises :class:`InputError` if it cannot be read."""
+        """The group table in Parquet ``files`` of ``store``; raises :class:`InputError` if the files are unreadable."""
         reader = ds.ParquetFileFormat(dictionary_columns={MODEL}, **CHECKED)
         try:
             rows = ds.dataset(list(files), filesystem=store, format=reader)
@@ -200,7 +201,7 @@ class GroupTable:
         raise InputError(f"{self.place} is no group table: {problem}")
 
     def validate_files(self, column: str, values: pa.Array | pa.ChunkedArray) -> None:
-        """Raise :class:`InputError` if ``column`` has ``values`` that no run writes."""
+        """Raise :class:`InputError` if the ``values`` of ``column`` include any that a run never writes."""
         if column in GROUP_COUNTS and (values.null_count or pc.any(pc.less(values, 0)).as_py()):
             raise InputError(f"{self.place} has {column} that is null or below 0: evaluate it again")
         if column in self.metrics and pa.types.is_floating(values.type) and pc.any(pc.is_inf(values)).as_py():
@@ -215,23 +216,23 @@ class GroupTable:
 
     @property
     def keys(self) -> list[str]:
-        """The columns of the group key, which are those between the model and the counts."""
+        """The columns of the group key: those between the model column and the count columns."""
         names = self.schema.names
         return list(names[names.index(MODEL) + 1 : names.index(GROUP_COUNTS[0])])
 
     @property
     def metrics(self) -> list[str]:
-        """The metrics, in the order of their columns."""
+        """The names of the metrics, in column order."""
         names = self.schema.names
         return [name for name in names[names.index(GROUP_COUNTS[-1]) + 1 :] if name != DAY]
 
     @property
     def is_frame(self) -> bool:
-        """Whether it is a Spark DataFrame."""
+        """Whether the rows are a Spark DataFrame."""
         return is_frame(self.rows)
 
     def here(self, model: str, columns: Sequence[str]) -> GroupTable:
-        """The table, readable by Arrow; from a DataFrame, only the rows of ``model`` with the metrics ``columns``."""
+        """The table in a form Arrow can read; a DataFrame is reduced to ``model`` and the metrics in ``columns``."""
         if not self.is_frame:
             return self
         from sparkrank.engines.spark.local_copies import local_copy
@@ -244,7 +245,7 @@ class GroupTable:
 
     @cached_property
     def models(self) -> list[str]:
-        """The names of its models, sorted."""
+        """The sorted names of the models in the table."""
         if self.known_models:
             return sorted(self.known_models)
         if self.is_frame:
@@ -254,19 +255,19 @@ class GroupTable:
         return sorted({model for batch in self.batches() for model in pc.unique(batch[MODEL]).to_pylist()})
 
     def batches(self, columns: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
-        """The models and ``columns`` of its rows, in batches. Arrow must be able to read them."""
+        """The model column and the given ``columns``, in batches. Arrow must be able to read the rows."""
         with self.reading():
             for batch in self.rows.scanner(columns=[*columns, MODEL]).to_batches():
                 self.validate_files(MODEL, batch[MODEL])
                 yield batch
 
     def count(self) -> int:
-        """The number of its rows for all models, in memory or by file footers; rows of a DataFrame are not counted."""
+        """The number of rows for all models, from memory or file footers; not available for a DataFrame."""
         with self.reading():
             return int(self.rows.count_rows())
 
     def model(self, asked: str | None, option: str) -> str:
-        """The model ``asked`` for, or the only one. Raises :class:`SpecError` if there is no such model."""
+        """The requested model, or else the only one; raises :class:`SpecError` if there is no such model."""
         return model_among(self.place, self.models, asked, option)
 
     @contextmanager
@@ -284,7 +285,7 @@ class GroupTable:
 
 
 def model_among(place: str, models: Sequence[str], asked: str | None, option: str) -> str:
-    """The model of ``models`` that was ``asked`` for, or the only one. Raises :class:`SpecError` if there is none."""
+    """The requested model, or else the only one in ``models``; raises :class:`SpecError` if there is no such model."""
     if asked is None:
         if len(models) != 1:
             raise SpecError(f"{place} has the models {itemize(models)}: name one with {option}")
@@ -296,7 +297,7 @@ def model_among(place: str, models: Sequence[str], asked: str | None, option: st
 
 
 class HasModels(Protocol):
-    """The models of one side of a comparison, and how to choose among them."""
+    """One side of a comparison, seen as a named collection of models."""
 
     @property
     def place(self) -> str: ...
@@ -311,7 +312,7 @@ def chosen_models(
     right_model: str | None,
     options: tuple[str, str] = ("left_model", "right_model"),
 ) -> tuple[str, str]:
-    """The models to compare: those requested, the only ones, or the one name common to both sides."""
+    """The two models to compare: the requested ones, the only ones, or the single model name common to both sides."""
     for side, name, option in zip((left, right), (left_model, right_model), options, strict=True):
         if name is not None:
             model_among(side.place, side.models, name, option)
@@ -328,7 +329,7 @@ def chosen_models(
 
 
 def metric_text(metrics: Sequence[str], text: str, *presets: Preset | None) -> str | None:
-    """The one of ``metrics`` that ``text`` means under ``presets`` or without one; None if there is none."""
+    """The entry of ``metrics`` that ``text`` names under one of the ``presets`` or under none, or else None."""
     readings: list[Metric] = []
     for preset in (*presets, None):
         with suppress(MetricError):
@@ -338,9 +339,9 @@ def metric_text(metrics: Sequence[str], text: str, *presets: Preset | None) -> s
 
 
 def asked_among(metrics: Sequence[str], text: str, *presets: Preset | None, of_rows: Iterable[str] = ()) -> str:
-    """The metric among the common ``metrics`` that ``text`` means in any spelling; raises :class:`SpecError`.
+    """The entry of the common ``metrics`` that ``text`` names in any spelling; raises :class:`SpecError` without one.
 
-    ``of_rows`` has the metrics of both sides that no group has a value of.
+    ``of_rows`` lists the metrics of both sides that are computed over all rows together, without values per group.
     """
     name = metric_text(metrics, text, *presets)
     if name is None and (pooled := metric_text(list(of_rows), text, *presets)):
@@ -355,7 +356,7 @@ def asked_among(metrics: Sequence[str], text: str, *presets: Preset | None, of_r
 def notes_on_definitions(
     left: Mapping[str, str], right: Mapping[str, str], names: Sequence[str], allowed: bool
 ) -> list[str]:
-    """Sentences about differing definitions; raises :class:`InputError` if differences are not ``allowed``."""
+    """Notes on metrics whose definitions differ; raises :class:`InputError` if differences are not ``allowed``."""
     notes = [
         f"{name} is defined on the left as {shorten(left.get(name))}, and on the right as {shorten(right.get(name))}"
         for name in names
@@ -368,7 +369,7 @@ def notes_on_definitions(
 
 
 def metrics_at(what: str, path: str, day: str | None, spark: SparkSession | None) -> tuple[pa.Table, str]:
-    """The table ``metrics`` of the run at ``path``, located as by :func:`day_at`, and its place."""
+    """The ``metrics`` table of the run at ``path``, located by :func:`day_at`, and the table's name in messages."""
     output, date = day_at(what, path, day)
     place = without_password(f"{output.rstrip('/')}/metrics/{DAY}={date}")
     files = day_files(output, date, ("metrics",), spark)
@@ -380,7 +381,7 @@ def metrics_at(what: str, path: str, day: str | None, spark: SparkSession | None
 
 
 def day_at(what: str, path: str, day: str | None) -> tuple[str, str]:
-    """The output path and day for ``path``, either the folder of a day's table or an output path with ``day``."""
+    """The output path and the day: from the folder of a day's table, or from an output path together with ``day``."""
     match = _OF_DAY.fullmatch(path)
     if match is not None:
         if day is not None and day != match["day"]:
@@ -404,11 +405,11 @@ def _facts(rows: pa.Table) -> dict[str, Any]:
 
 
 def _of_spec(runs: pa.Table) -> dict[str, Any]:
-    """The cluster column and the preset that the run's spec names."""
+    """The cluster column and the preset named in the run's spec."""
     try:
         spec = json.loads(runs["spec"][0].as_py())
         cluster, name = spec["input"]["columns"].get("cluster"), spec["definitions"].get("preset")
-    except (LookupError, TypeError, ValueError):  # a table of another kind, or truncated
+    except (LookupError, TypeError, ValueError):  # another type of table, or a truncated one
         return {}
     return {"cluster": cluster if isinstance(cluster, str) else None, "preset": PRESETS.get(str(name))}
 
@@ -420,7 +421,7 @@ def _days_in(store: fs.FileSystem, folder: str) -> list[str]:
 
 
 def is_text_type(kind: pa.DataType) -> bool:
-    """Whether a type is a text type, dictionary-encoded or not."""
+    """Whether a type is a string type, dictionary-encoded or not."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
@@ -430,5 +431,5 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def plain_field(column: pa.Field) -> pa.Field:
-    """The column with its values, if it is a dictionary of them."""
+    """The field with its value type in place of a dictionary type."""
     return column.with_type(column.type.value_type) if pa.types.is_dictionary(column.type) else column

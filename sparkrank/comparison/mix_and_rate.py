@@ -1,14 +1,15 @@
 """Why a mean changed: the difference of two means, split exactly over the values of a slice.
 
-A slice value v has the share s(v) of the weight of a mean, and the mean m(v). Let M be the midpoint of the two means A
+A slice value v has a share s(v) of the total weight, and a mean m(v). Let M be the midpoint of the two overall means A
 and B that are compared. Then B - A is the sum over v of
 
-    mix   (s_B - s_A) · ((m_A + m_B) / 2 - M)      the share of v changed, and v lies above or below the whole
+    mix   (s_B - s_A) · ((m_A + m_B) / 2 - M)      the share of v changed, and its mean is above or below the midpoint
     rate  (s_A + s_B) / 2 · (m_B - m_A)            the mean of v changed
 
-This is the symmetric form of Kitagawa (1955): swapping A and B flips every sign, and there is no residual, because
-shares add up to 1 on both sides. A value that only one side has lacks a mean on the other. Its whole contribution is
-mix: its share times the distance of its mean from M. All computations are in fractions, with one rounding at the end.
+This is the symmetric form of Kitagawa's decomposition (1955): swapping A and B flips every sign, and there is no
+residual, because the shares add up to 1 on both sides. A slice value that occurs on one side only has no mean on the
+other side. Its whole contribution is then mix: its share times the distance of its mean from M. All computations use
+fractions, with one rounding at the end.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ from sparkrank.tables.stored.validation import validate_column_types, validate_r
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# The tolerance for sums over slice values, relative to their size: the effect of rounding stored means.
+# The tolerance for sums over slice values, relative to their size; it allows for the rounding of stored means.
 _ROUNDED = Fraction(1, 10**9)
 _READ = ("model", "slice", "slice_value", "metric", "value", "weight", "definition")
 
 
 @dataclass(frozen=True)
 class MetricRows:
-    """The rows of one model in a table ``metrics``; ``place`` is the table's name in sentences."""
+    """The rows of one model in a ``metrics`` table; ``place`` is the table's name in messages."""
 
     what: str
     place: str
@@ -49,7 +50,7 @@ class MetricRows:
 
     @classmethod
     def of(cls, what: str, table: pa.Table, model: str | None, option: str, place: str | None = None) -> MetricRows:
-        """The rows of ``model``, or of the only model. Raises :class:`SpecError` if there is no such model."""
+        """The rows of ``model``, or else of the only model; raises :class:`SpecError` if there is no such model."""
         place = place or f"the {what} table"
         if not isinstance(table, pa.Table):
             raise SpecError(f"{what} is of type {type(table).__name__}: an Evaluation or a pyarrow Table is needed")
@@ -64,7 +65,7 @@ class MetricRows:
         return cls(what, place, model, [row for row in table.to_pylist() if row["model"] == model])
 
     def metrics(self) -> list[str]:
-        """The metrics, in the order of the table."""
+        """The metrics, in table order."""
         return list(dict.fromkeys(row["metric"] for row in self.rows))
 
     def definitions(self) -> dict[str, str]:
@@ -72,11 +73,11 @@ class MetricRows:
         return {row["metric"]: row["definition"] for row in self.rows}
 
     def slices(self) -> list[str]:
-        """The slices, except the whole day."""
+        """The slices, without the whole day."""
         return [name for name in dict.fromkeys(row["slice"] for row in self.rows) if name != ALL]
 
     def values(self, metric: str, by: str) -> dict[str | None, Mapping[str, Any]]:
-        """The rows of ``metric`` by slice value; raises :class:`InputError` if a value has several rows."""
+        """The rows of ``metric`` by value of the slice ``by``; raises :class:`InputError` if a value has several."""
         rows = [row for row in self.rows if row["metric"] == metric and row["slice"] == by]
         by_value = {row["slice_value"]: row for row in rows}
         if len(by_value) < len(rows):
@@ -94,7 +95,10 @@ def decomposition(
     *,
     other_definitions: bool = False,
 ) -> tuple[pa.Table, list[str]]:
-    """The table ``decomposition``, with intervals if both sides have ``states``, and notes on what is left out."""
+    """The ``decomposition`` table, and notes on the metrics left out. There are intervals if both sides have states.
+
+    For a side without states, ``states`` contains a string with the reason.
+    """
     for side in (left, right):
         if by not in side.slices():
             near = did_you_mean(by, side.slices())
@@ -138,7 +142,7 @@ def _add_intervals(rows: Sequence[dict[str, Any]], states: tuple[LoadedStates, L
 
 
 def _refused(name: str) -> str | None:
-    """Why this metric cannot be split, or None if it is a mean over groups or rows."""
+    """Why this metric cannot be split over a slice, or None for a mean over groups or rows, which can be split."""
     try:
         metric = Metric.parse(name)
     except MetricError:
@@ -169,8 +173,8 @@ def _rows(left: MetricRows, right: MetricRows, by: str, name: str) -> Iterable[d
 
 
 def _part(ours: tuple[Fraction, Fraction] | None, theirs: tuple[Fraction, Fraction] | None, middle: Fraction) -> Any:
-    """The contribution of one slice value, given its (share, mean) on each side; one of the two may be None."""
-    # This is also the mean for a side that lacks the value: then all is mix.
+    """The contribution of one slice value, given its (share, mean) on each side; one side may be None."""
+    # A side that lacks the value gets the other side's mean, so the whole contribution is mix.
     mean = next(side[1] for side in (ours, theirs) if side)
     left, right = (side or (Fraction(), mean) for side in (ours, theirs))
     mix = (right[0] - left[0]) * ((left[1] + right[1]) / 2 - middle)
@@ -189,7 +193,7 @@ def _part(ours: tuple[Fraction, Fraction] | None, theirs: tuple[Fraction, Fracti
 
 @dataclass(frozen=True)
 class _Shares:
-    """One side: the share and mean of each slice value with weight, and the ``mean`` over all."""
+    """One side: the share and mean of each slice value that has weight, and the overall ``mean``."""
 
     by_value: Mapping[str | None, tuple[Fraction, Fraction]]
     mean: Fraction
@@ -202,7 +206,7 @@ class _Shares:
         values: dict[str | None, tuple[Fraction, Fraction]] = {}
         for value, row in side.values(name, by).items():
             if not row["weight"]:
-                continue  # without weight it counts as a missing value
+                continue  # a slice value without weight counts as missing
             if not math.isfinite(row["value"]):
                 raise InputError(
                     f"{name_of_mean} is undefined where {by} is {shown_value(value, by)}: it is not split by {by}"

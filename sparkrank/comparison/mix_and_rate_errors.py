@@ -1,4 +1,4 @@
-"""Intervals for mix and rate, by a jackknife over the parts of the groups."""
+"""Intervals for mix and rate, by a jackknife over parts (fixed subsets of the groups)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sparkrank.uncertainty.samples import Sample
 
 
 class _Side(NamedTuple):
-    """One side: weights and means (values, 1 + parts), with all groups first, and part sizes (values, parts)."""
+    """One side by slice value: weights and means over all groups and without each part, and the sizes of the parts."""
 
-    weights: Floats
-    means: Floats
-    sizes: Floats
+    weights: Floats  # shape (values, 1 + parts), with all groups first
+    means: Floats  # shape (values, 1 + parts)
+    sizes: Floats  # shape (values, parts)
 
 
 def intervals_of_parts(
@@ -30,10 +30,10 @@ def intervals_of_parts(
     parts: Sequence[tuple[float, float, float]],
     level: float,
 ) -> list[tuple[Interval, Interval, Interval]]:
-    """The intervals of mix, rate and their sum for each slice value.
+    """The intervals of mix, of rate and of their sum, for each slice value.
 
-    ``before`` and ``after`` are the two sides, for the slice values with weight on at least one side. ``parts`` are
-    mix, rate and their sum as computed from the tables.
+    ``before`` and ``after`` are the samples of the two sides, one per slice value that has weight on at least one side.
+    ``parts`` are the triples (mix, rate, sum) computed from the tables.
     """
     if not (before[0].has_parts and after[0].has_parts):
         return [(OFF, OFF, OFF) for _ in parts]
@@ -68,11 +68,11 @@ def _side(samples: Sequence[Sample], metric: Metric) -> _Side:
 
 
 def _mix_and_rate(before: _Side, after: _Side) -> tuple[Floats, Floats]:
-    """The mix and rate of all values (values, 1 + parts), as defined in :mod:`sparkrank.comparison.mix_and_rate`."""
+    """Mix and rate as defined in :mod:`sparkrank.comparison.mix_and_rate`. Shape of each: (values, 1 + parts)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = [side.weights / side.weights.sum(axis=0) for side in (before, after)]
     middle = sum((share * side.means).sum(axis=0) for share, side in zip(shares, (before, after), strict=True)) / 2
-    # A missing mean is replaced by that of the other side: then all is mix.
+    # A missing mean is replaced by the other side's mean, so the whole contribution is mix.
     left = np.where(before.weights > 0, before.means, after.means)
     right = np.where(after.weights > 0, after.means, before.means)
     mix = (shares[1] - shares[0]) * ((left + right) / 2 - middle)

@@ -1,4 +1,4 @@
-"""The result of comparing two runs, which displays itself."""
+"""The result of comparing two runs, which formats itself for terminals and notebooks."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ class RunComparison:
     Parameters
     ----------
     table : pyarrow.Table
-        The columns of ``comparisons``, with a row per metric in the order of the right side.
+        The columns of the ``comparisons`` table, with one row per metric, in the order of the right run.
     left, right : str
-        The places of the two runs.
+        The names of the two runs in messages, such as their paths.
     groups : str
         The groups compared: ``all`` groups of each side, or those ``common`` to both.
     n_left, n_right : int
-        Groups on each side.
+        The number of groups in each run.
     n_common, n_left_only, n_right_only : int or None
-        Groups on both sides, and on one side only; None if all groups are compared, because these are not paired.
+        The number of groups in both runs, and in one run only. None if all groups are compared, without pairing.
     told : tuple of str
-        Sentences about what did not match and was therefore left out.
+        Messages about anything that was left out because it did not match.
     """
 
     table: pa.Table
@@ -56,7 +56,7 @@ class RunComparison:
         return rows_html(self._heads(), titles, lines, self._notes())
 
     def groups_text(self) -> str:
-        """A sentence on which groups are compared, and how."""
+        """A phrase saying which groups are compared, and how."""
         if self.n_common is None and not (self.n_left or self.n_right):
             return "all rows of each, without groups"
         if self.n_common is None:

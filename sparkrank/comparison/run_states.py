@@ -1,4 +1,4 @@
-"""The states of one side of a comparison, from results in memory or from a stored day or window."""
+"""The states (mergeable partial results) of one side of a comparison, in memory or from a stored day or window."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sparkrank.uncertainty.samples import Sample
 
 @dataclass(frozen=True)
 class LoadedStates:
-    """The merged states of a side. ``clustered`` means that groups have clusters or may occur on several days."""
+    """The merged states of one side. If ``clustered``, groups belong to clusters or may occur on several days."""
 
     merged: Merged
     plan: Plan
@@ -38,10 +38,10 @@ class LoadedStates:
 
 @dataclass(frozen=True)
 class RunStates:
-    """The states of the side ``what`` (left or right): ``held`` in memory, or to be read from stored ``days``.
+    """The states of one side: ``held`` in memory, or to be read from stored ``days``.
 
-    They were computed by ``plan``, under ``preset``. ``place`` is their name in sentences, and ``notes`` name the
-    metrics that they lack.
+    ``what`` names the side (left or right). The states were computed by ``plan``, under ``preset``. ``place`` is their
+    name in messages, and ``notes`` name the metrics for which there are no states.
     """
 
     what: str
@@ -61,16 +61,16 @@ class RunStates:
 
     @property
     def metrics(self) -> dict[str, Metric]:
-        """The metrics by text."""
+        """The metrics, by name."""
         return {str(metric): metric for metric in self.plan.metrics}
 
     @property
     def definitions(self) -> dict[str, str]:
-        """The definition of each metric, by text."""
+        """The definition of each metric, by the metric's name."""
         return {text: self.plan.definition(metric) for text, metric in self.metrics.items()}
 
     def loaded(self, metrics: Sequence[str], by: str | None = None) -> LoadedStates:
-        """The states of ``metrics`` for the whole day and by a slice. Parts of another version are left out."""
+        """The states of ``metrics`` for the whole day and for the slice ``by``, without parts that cannot be merged."""
         if self.held is not None:
             return LoadedStates(self.held, self.plan, self.plan.cluster is not None, self.notes)
         clustered = len(self.days) > 1 or self.plan.cluster is not None

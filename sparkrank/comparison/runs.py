@@ -1,4 +1,4 @@
-"""Comparing two runs: by all their groups, or by the group tables, whose groups are paired by key."""
+"""Comparing two runs by their group tables, whose groups are paired by key, and choosing which groups to compare."""
 
 from __future__ import annotations
 
@@ -21,13 +21,16 @@ from sparkrank.stats.power import smallest_detectable
 
 
 def validate_choice(groups: GroupChoice | None) -> None:
-    """Raise :class:`SpecError` if ``groups`` is not a valid choice of groups."""
+    """Raise :class:`SpecError` if ``groups`` is neither None nor one of the allowed choices."""
     if groups not in (None, "all", "common"):
         raise SpecError(f"groups is {quote(groups)}: all or common is allowed")
 
 
 def without_states(sides: Sequence[RunStates | str], groups: GroupChoice | None) -> list[str]:
-    """Why groups are paired: the ``sides`` without states. Raises :class:`InputError` if all groups were requested."""
+    """Notes on why only common groups are compared, if any of the ``sides`` lacks states.
+
+    Raises :class:`InputError` in that case if all groups were requested.
+    """
     reasons = [side for side in sides if isinstance(side, str)]
     if reasons and groups == "all":
         raise InputError(f"{reasons[0]}: groups that are common to both can be compared")
@@ -44,7 +47,7 @@ def compare_tables(
     other_definitions: bool,
     notes: Sequence[str] = (),
 ) -> RunComparison:
-    """Compare two sides over their common groups. ``notes`` are the sentences collected so far."""
+    """Compare two sides over their common groups. ``notes`` are the messages collected so far."""
     common_keys(left.table, right.table)
     asked, of_metrics = metrics_in_common(left.table, right.table, metrics, other_definitions)
     notes = [*notes, *of_metrics]
@@ -89,7 +92,7 @@ def compare_tables(
 def metrics_in_common(
     left: GroupTable, right: GroupTable, asked: Sequence[str] | None, other_definitions: bool
 ) -> tuple[list[PairedMetric], list[str]]:
-    """The metrics to compare, and why others are not. Raises if none is left or a requested one cannot be compared."""
+    """The metrics to compare, and notes on the others; raises an error if a requested metric cannot be compared."""
     common = [name for name in right.metrics if name in left.metrics]
     notes = notes_on_lone_metrics(left, right) if asked is None else []
     of_no_group = [name for name in right.definitions if name in left.definitions and name not in common]
@@ -111,7 +114,7 @@ def metrics_in_common(
 
 
 def definition_notes(left: GroupTable, right: GroupTable, names: Sequence[str], allowed: bool) -> list[str]:
-    """The notes of :func:`notes_on_definitions`, or one sentence if a side has no known definitions."""
+    """The notes from :func:`notes_on_definitions`, or a single note if a side has no known definitions."""
     unknown = [side.place for side in (left, right) if not side.definitions]
     if unknown:
         return [f"no table metrics says what the metrics of {itemize(unknown)} mean: definitions are taken as equal"]
@@ -119,7 +122,7 @@ def definition_notes(left: GroupTable, right: GroupTable, names: Sequence[str], 
 
 
 def paired_metric(name: str, definition: str | None) -> PairedMetric | str:
-    """The metric of a column, or a sentence saying why it cannot be compared."""
+    """The metric of a column, or a message saying why the metric cannot be compared."""
     counted_as = counted_undefined(definition)
     try:
         metric = Metric.parse(name)
@@ -135,13 +138,13 @@ def paired_metric(name: str, definition: str | None) -> PairedMetric | str:
 
 
 def counted_undefined(definition: str | None) -> float | None:
-    """The value that an undefined value counts as, according to a definition."""
+    """The number that undefined values count as according to a metric's definition; None if they do not count."""
     settings = (definition or "").rpartition("; ")[2].split(", ")
     return next((value for word, value in (("zero", 0.0), ("one", 1.0)) if f"undefined={word}" in settings), None)
 
 
 def _paired(left: ModelGroups, right: ModelGroups, metrics: Sequence[PairedMetric]) -> tuple[Pairs, list[Paired]]:
-    """The pairs of both sides, and the comparison of each metric over them."""
+    """The pairs of groups of both sides, and the comparison of each metric over the pairs."""
     weights = [WEIGHT] if any(metric.is_weighted for metric in metrics) else []
     columns = [*weights, *(metric.name for metric in metrics)]
     sides = left.here(columns), right.here(columns)

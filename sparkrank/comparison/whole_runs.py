@@ -1,4 +1,4 @@
-"""Comparing two runs as they are, by their states: every metric over all rows, with unpaired groups."""
+"""Comparing two whole runs by their states: every metric over all rows, without pairing groups."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def compare_states(
     other_definitions: bool,
     options: tuple[str, str] = ("left_model", "right_model"),
 ) -> RunComparison:
-    """Compare two sides in the given ``metrics``, by default in all metrics common to both."""
+    """Compare two sides on the given ``metrics``, by default on all metrics that both sides have."""
     for what, one, other in (
         ("groups are", itemize(left.plan.keys), itemize(right.plan.keys)),
         ("clusters of groups are", left.plan.cluster, right.plan.cluster),
@@ -79,14 +79,14 @@ def _common_metrics(
 
 
 def notes_on_lone_metrics(left: RunStates | GroupTable, right: RunStates | GroupTable) -> list[str]:
-    """Sentences about metrics that only one side has."""
+    """Notes on the metrics that only one side has."""
     sides = (left, right), (right, left)
     alone = [(side.what, [name for name in side.metrics if name not in other.metrics]) for side, other in sides]
     return [f"metrics on the {what} only: {itemize(names)}" for what, names in alone if names]
 
 
 def whole_day_rows(rows: Sequence[dict[str, Any]], common: dict[str, Any], correction: Correction) -> pa.Table:
-    """The table ``comparisons`` for ``rows`` over the whole day, which form one family."""
+    """The ``comparisons`` table of ``rows`` over the whole day, corrected for multiple tests as one family."""
     p = adjusted(np.array([math.nan if row["p"] is None else row["p"] for row in rows]), correction)
     family = {"slice": ALL, "slice_value": ALL, "correction": correction, "family": "whole day"}
     whole = [

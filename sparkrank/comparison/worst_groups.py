@@ -16,7 +16,7 @@ from sparkrank.comparison.runs import counted_undefined
 
 
 def worst_groups(table: GroupTable, model: str, metric: str, top: int) -> list[tuple[Any, ...]]:
-    """The keys of the ``top`` groups worst in ``metric``, ties by key; undefined values rank as they count."""
+    """The keys of the ``top`` groups with the worst values of ``metric``; ties are ordered by key."""
     if top < 1:
         raise SpecError(f"worst is {top}: a whole number from 1 is needed")
     name = metric_text(table.metrics, metric, table.preset)
@@ -26,7 +26,7 @@ def worst_groups(table: GroupTable, model: str, metric: str, top: int) -> list[t
     counted_as = counted_undefined(table.definitions.get(name))
     sign = -1.0 if is_higher_better(name) else 1.0
     side = ModelGroups(table, model).here([name])
-    values = with_counted(side.values(name), counted_as)
+    values = with_counted(side.values(name), counted_as)  # an undefined value ranks as the number it counts as
     keys = pa.schema([table.schema.field(name) for name in table.keys])
     numbers = np.arange(len(values))
     chosen = largest_first(side, numbers, values * sign, np.flatnonzero(~np.isnan(values)), keys, top)
@@ -35,7 +35,7 @@ def worst_groups(table: GroupTable, model: str, metric: str, top: int) -> list[t
 
 
 def worst_of_two(left: ModelGroups, right: ModelGroups, metric: str, top: int) -> pa.Table:
-    """The ``top`` groups worst in ``metric`` of the model ``right``, with the columns of :func:`largest_changes`."""
+    """The ``top`` paired groups with the worst ``metric`` on the right, in the columns of :func:`largest_changes`."""
     keys = common_keys(left.table, right.table)
     counted_as = counted_undefined(right.table.definitions.get(metric))
     left, right = left.here([metric]), right.here([metric])

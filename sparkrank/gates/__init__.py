@@ -1,1 +1,1 @@
-"""Gates: conditions under which a day, or a model, passes. Small tables in, verdicts out: no Spark and no files."""
+"""Gates: conditions for a day or a model to pass. They turn small tables into verdicts, without Spark or files."""

@@ -1,4 +1,4 @@
-"""Gates with a bound: the true value is on its good side, on its bad side, or this is undecided."""
+"""Gates with a bound: the true value is on the good side of the bound, on the bad side, or undecided."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sparkrank.gates.verdicts import Judged, VerdictKey, VerdictWord, shown_numb
 from sparkrank.stats.intervals import OFF, TOO_FEW, tail
 from sparkrank.stats.sequential import METHOD as SEQUENCE
 
-FEW = 30  # groups: from this many on, the message blames too little variation instead of too few groups
+FEW = 30  # from this many groups on, the message blames too little variation instead of too few groups
 _SHARES = ("wilson", "logit")  # methods for shares from 0 to 1
 _TAILS = ("t", "paired t", "jackknife", *_SHARES)  # methods of intervals with a known tail probability
 
 
 class BoundVerdict(NamedTuple):
-    """The side of a bound, as a verdict; ``p`` is None if nothing was tested, and ``why`` is then the reason."""
+    """The side of a bound, as a verdict. If ``p`` is None, nothing was tested; ``why`` is the reason if undecided."""
 
     verdict: VerdictWord
     p: float | None = None
@@ -29,10 +29,11 @@ class BoundVerdict(NamedTuple):
 def side_of(
     measured: IntervalEstimate, bound: float, sign: int, level: float = 0.95, *, has_interval: bool = True
 ) -> BoundVerdict:
-    """The side of ``bound`` that a measured number is on; lower is worse if ``sign`` is 1, higher if it is -1.
+    """The side of ``bound`` that a measured number is on. Lower is worse if ``sign`` is 1, higher if it is -1.
 
-    It passes if its whole interval, of this ``level``, is on the good side, the bound included, and fails if all of it
-    is beyond the bound. A number that has no interval by nature decides alone; any other is undecided without one.
+    The verdict is a pass if the whole interval (of this ``level``) is on the good side or at the bound, and a failure
+    if the whole interval is beyond the bound. If the metric has no interval by nature (``has_interval`` is False), the
+    number alone decides; otherwise a number without an interval is undecided.
 
     Examples
     --------
@@ -57,7 +58,7 @@ def side_of(
 
 
 def _lack(measured: IntervalEstimate, low: float | None, high: float | None) -> str | None:
-    """The reason why the interval decides nothing; None if it can decide."""
+    """The reason why the interval cannot decide, or None if it can."""
     if measured.interval == OFF.method:
         return "uncertainty.off has turned its interval off"
     if measured.interval == TOO_FEW.method:
@@ -70,13 +71,13 @@ def _lack(measured: IntervalEstimate, low: float | None, high: float | None) -> 
 
 
 def too_few_pairs(difference: IntervalEstimate, level: float) -> str | None:
-    """The reason why pairs are too few to decide, as all may agree by chance, like coins; None if there are enough."""
+    """A message if there are so few pairs that all could agree by chance, like tossed coins; otherwise None."""
     groups = _groups(difference)
     return _too_few(difference) if groups is not None and 2.0**-groups > (1 - level) / 2 else None
 
 
 def _groups(measured: IntervalEstimate) -> float | None:
-    """The number of groups behind a value; None if they were not counted."""
+    """The number of groups behind a value, or None if the groups were not counted."""
     if measured.n_groups is None:
         return measured.n_effective
     effective = math.inf if measured.n_effective is None else measured.n_effective
@@ -84,7 +85,7 @@ def _groups(measured: IntervalEstimate) -> float | None:
 
 
 def _too_few(measured: IntervalEstimate) -> str:
-    """The sentence about too few groups; many groups are too few, too, if hardly any of them differ."""
+    """The message about too few groups. Even many groups can be too few, if hardly any of them differ."""
     known = _groups(measured)
     if known is None:
         return "its groups are too few to say"
@@ -97,9 +98,10 @@ def _too_few(measured: IntervalEstimate) -> str:
 def _p(
     measured: IntervalEstimate, bound: float, sign: int, level: float, low: float | None, high: float | None
 ) -> float | None:
-    """The p of the hypothesis that the true value is on the good side of ``bound``, or at it; None without a test.
+    """The p-value of the hypothesis that the true value is at ``bound`` or on its good side; None without a test.
 
-    It is that of the interval's method. If this has no tail, p comes from the ends, as for a normal distribution.
+    The test is that of the interval's method. For a method without a test, p is computed from the ends of the
+    interval, as for a normal distribution.
     """
     p = _p_of_method(measured, bound, sign)
     best = high if sign > 0 else low
@@ -129,7 +131,7 @@ class _Bound(GateKind):
     beyond: ClassVar[str]
 
     def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
-        """Whether the whole interval is on the good side of the bound."""
+        """A pass if the whole interval is on the good side of the bound, a failure if all of it is beyond."""
         has_interval = cell.metric not in evidence.without_interval
         side = side_of(measured, rule.bound, self.sign, evidence.level, has_interval=has_interval)
         bound = f"{rule.bound:.6g}"
@@ -158,31 +160,31 @@ class _Bound(GateKind):
 
 
 class Min(_Bound):
-    """At least a number."""
+    """The value is at least the bound."""
 
     name, sign, beyond = "min", 1, "below"
 
 
 class Max(_Bound):
-    """At most a number."""
+    """The value is at most the bound."""
 
     name, sign, beyond = "max", -1, "above"
 
 
 def interval_text(measured: IntervalEstimate, line: float | None = None) -> str:
-    """A number with its interval, as the sentences of gates print it, no end rounded onto the ``line``."""
+    """A number with its interval for gate messages, with enough digits that no number is rounded onto the ``line``."""
     value, low, high = (shown_number(number, line) for number in measured[:3])
     return value if _known(measured.low) is None or _known(measured.high) is None else f"{value} ({low} to {high})"
 
 
 def reach_text(measured: IntervalEstimate, sign: int, line: float) -> str:
-    """A clause about how far the interval reaches on the bad side."""
+    """A clause that says how far the interval reaches on the bad side."""
     worst = _known(measured.low if sign > 0 else measured.high)
     return "its interval has no end there" if worst is None else f"the interval reaches {shown_number(worst, line)}"
 
 
 def alone_text(side: BoundVerdict, measured: IntervalEstimate) -> str:
-    """The remark on a value that decides without an interval."""
+    """The remark on a verdict that was reached without an interval; otherwise empty."""
     alone = side.verdict != "undecided" and _known(measured.low) is None and _known(measured.high) is None
     return " (the value alone decides: it has no interval by nature)" if alone else ""
 

@@ -1,4 +1,4 @@
-"""The verdict on a whole day or window: what its gates say together, in how many checks, and what follows from it."""
+"""The verdict on a whole day or window: the combined result of its gates, in a sentence with the exit code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEADS: Mapping[DayState, str] = {
 
 @dataclass(frozen=True)
 class DayVerdict:
-    """The verdict on a day. It is accepted if a person has accepted everything that stops it."""
+    """The verdict on a day. It counts as accepted if a person has accepted every check that would stop the day."""
 
     state: DayState
     exit_code: int
@@ -29,21 +29,21 @@ class DayVerdict:
 
     @property
     def head(self) -> str:
-        """The sign and the word that a title begins with."""
+        """The sign and the word at the start of a title."""
         return head_of(self.state, is_accepted=self.is_accepted)
 
     def title(self, *names: str | None) -> str:
-        """The head with the ``names`` of what was judged, as in ``✕ Fail - home feed - 2026-11-19``."""
+        """The head followed by ``names``, such as a spec and a day: ``✕ Fail - home feed - 2026-11-19``."""
         return " - ".join([self.head, *filter(None, names)])
 
 
 def head_of(state: DayState, *, is_accepted: bool = False) -> str:
-    """The sign and the word that a title begins with."""
+    """The sign and the word at the start of a title."""
     return f"{HEADS[state]}{', and accepted' if is_accepted else ''}"
 
 
 def day_verdict(checks: Iterable[CheckVerdict], n_warnings: int = 0) -> DayVerdict:
-    """The verdict on a day by its gate checks, and by the number of warnings and of limits that were exceeded.
+    """The verdict on a day, from its gate checks and from the number of warnings (including exceeded limits).
 
     An undecided check whose policy is ``pass`` counts as passed.
 

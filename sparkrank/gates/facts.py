@@ -1,4 +1,4 @@
-"""The facts that gates need from the tables of a day or window."""
+"""The facts that gates read from the tables of a day or window."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COMPARED = pa.schema(map(COMPARISONS.schema.field, (*_OF_PAIRS, *_SIZES)))
 
 
 class IntervalEstimate(NamedTuple):
-    """A value, or a difference, with its interval; rows of older runs lack the fields after ``stderr``."""
+    """A value or a difference, with its interval. Rows from older runs lack the fields after ``stderr``."""
 
     value: float | None
     low: float | None
@@ -37,7 +37,7 @@ class IntervalEstimate(NamedTuple):
 
     @property
     def defined(self) -> tuple[float, float] | None:
-        """The share of groups in which it is defined, and the standard error of that share; None if unknown."""
+        """The share of groups in which the value is defined, with its standard error; None if unknown."""
         if not self.n_groups or self.n_undefined is None or self.n_undefined > self.n_groups:
             return None
         share = 1 - self.n_undefined / self.n_groups
@@ -45,17 +45,17 @@ class IntervalEstimate(NamedTuple):
 
     @classmethod
     def of(cls, table: pa.Table, value: str) -> Iterator[IntervalEstimate]:
-        """The estimates in the rows of a ``table``, whose column ``value`` is the measured number."""
+        """The estimates in the rows of ``table``; ``value`` is the name of the column with the measured numbers."""
         names = (value, "ci_low", "ci_high", *cls._fields[3:])
         return map(cls, *(_column(table, name) for name in names))
 
 
 @dataclass(frozen=True)
 class DayOutcome:
-    """The outcome of a stored day: the cells that ``failed``, and the failures that a person has accepted (``let_in``).
+    """The outcome of a stored day: cells that ``failed``, and cells whose failure a person accepted (``let_in``).
 
-    Among the accepted ones, ``levels`` had failed against their history. The history of cells in ``anew``, or of all
-    cells (``is_new``), starts again with this day.
+    ``levels`` are the accepted cells that had failed against their history. With this day, the history starts again
+    for the cells in ``anew``, or for all cells if ``is_new``.
     """
 
     failed: frozenset[Cell] = frozenset()
@@ -70,7 +70,10 @@ class DayOutcome:
 
 @dataclass(frozen=True)
 class Facts:
-    """The facts in the tables of ``name``, differences by cell and baseline, and all ``metrics`` and ``models``."""
+    """The facts of the day or window ``name``: estimates by cell, and differences by cell and baseline model.
+
+    ``metrics`` and ``models`` contain all names in the tables, whether or not a rule concerns them.
+    """
 
     name: str
     measured: Mapping[Cell, IntervalEstimate]
@@ -83,20 +86,20 @@ class Facts:
 
     @property
     def values(self) -> list[tuple[str, str | None]]:
-        """The slices and their values that have rows."""
+        """The pairs of slice and slice value that have rows."""
         return list(dict.fromkeys((cell.slice, cell.slice_value) for cell in self.measured))
 
 
 @dataclass(frozen=True)
 class Standard:
-    """The days before, the latest first, and the days ``unread``, whose tables cannot be read."""
+    """The earlier ``days``, latest first, and the names of ``unread`` days, whose tables cannot be read."""
 
     days: Sequence[Facts] = ()
     unread: Sequence[str] = ()
 
     @property
     def before(self) -> Facts | None:
-        """The last day that nothing had stopped, without the cells whose failure a person has accepted since."""
+        """The last day without unaccepted failures, minus the cells whose failures a person has accepted since."""
         let_go: set[Cell] = set()
         for facts in self.days:
             if not facts.outcome.failed:
@@ -112,7 +115,7 @@ NO_STANDARD = Standard()
 def facts_of(
     name: str, metrics: pa.Table, comparisons: pa.Table | None, rules: Sequence[Rule], beside: Iterable[str] = ()
 ) -> Facts:
-    """The rows of two tables of the day or window ``name`` that concern ``rules``, or the models ``beside`` these."""
+    """The facts of the day or window ``name`` that concern ``rules``, or the models named in ``beside``."""
     beside = set(beside)
     rows = _asked(metrics, rules, beside)
     measured = dict(zip(_cells(rows, "model"), IntervalEstimate.of(rows, "value"), strict=True))
@@ -130,12 +133,12 @@ def _cells(table: pa.Table, model: str) -> Iterator[Cell]:
 
 
 def _column(table: pa.Table, name: str) -> list[Any]:
-    """The values of a column, or nulls if the table has no such column."""
+    """The values of a column, or all None if the table lacks the column."""
     return table[name].to_pylist() if name in table.column_names else [None] * table.num_rows
 
 
 def _asked(table: pa.Table, rules: Sequence[Rule], beside: set[str] | None) -> pa.Table:
-    """The rows of ``table`` that may concern some rule, chosen by whole columns, as slices may have many values."""
+    """The rows of ``table`` that may concern some rule, filtered column by column, as slices may have many values."""
     tests: dict[str, Callable[[Rule, str], bool]] = {
         "metric": lambda rule, text: matches(text, rule.metric),
         "candidate" if beside is None else "model": lambda rule, text: matches(text, rule.model or "*"),

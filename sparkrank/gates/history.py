@@ -1,4 +1,4 @@
-"""The band of a value's own history: the range in which it is expected today if it goes on as on the days before."""
+"""The history band of a value: the range in which today's value is expected, judging by the days before."""
 
 from __future__ import annotations
 
@@ -17,29 +17,31 @@ from sparkrank.gates.rules import Cell, History, Margin, Rule
 from sparkrank.gates.verdicts import Judged, VerdictKey, shown_number
 from sparkrank.stats.intervals import TOO_FEW
 
-# A day is a stray if it is so far from the others that only one in a thousand normal histories has such a day. Strays
-# are left out of the band; otherwise a single outage would widen it for weeks. At most a fifth of the days are strays.
+# A day is a stray if it is so far from the other days that only one in a thousand normal histories has such a day.
+# Strays are left out; otherwise a single outage would widen the band for weeks. At most a fifth of the days are strays.
 STRAY = 0.001
 MOST_STRAYS = 0.2
-# Weekdays have their own means from two weeks on, if they differ by an F test at this level.
+# From two weeks of history on, weekdays have their own means if an F test at this level says that the means differ.
 RHYTHM = 0.05
 TWO_WEEKS = 14
-# The standard error of a day is above usual if it exceeds this quantile of the standard errors of its history.
+# The standard error of a day is unusually large if it exceeds this quantile of the standard errors in its history.
 USUAL = 0.9
-# A value is of other groups if the share in which it is defined is below its band and below so much of the usual one.
+# A value describes other groups than before if the share of groups in which it is defined is below that share's own
+# band, and also below this fraction of the usual share.
 MUCH_SMALLER = 0.9
-ROUNDING = 1e-12  # of a value: smaller differences do not count
+ROUNDING = 1e-12  # relative to a value: smaller differences do not count
 
 
 @dataclass(frozen=True)
 class Band:
     """The value expected from the days before: about ``centre``, with a standard deviation of ``scatter``.
 
-    The centre is the mean of ``alike`` days. The scatter is that of all ``days``, with ``degrees`` of freedom.
-    ``strays`` counts further days, left out because they are too far from these. ``usual`` is the standard error of a
-    day that the scatter already includes. ``by_weekday`` says that the day's weekday has its own centre. ``reach`` is a
-    range that the band contains in any case, if the scatter may not say everything. ``constant`` is the value that most
-    days have, or all of its weekday, and their number: then the scatter does not say how far the value may move.
+    The centre is the mean of ``alike`` days. The scatter is computed from all ``days``, with ``degrees`` of freedom.
+    ``strays`` counts outlying days, which are left out. ``usual`` is a day's usual standard error, which the scatter
+    already includes. If ``by_weekday``, the centre is the mean of the judged day's own weekday. ``reach`` is a range
+    that the band always contains, for histories whose scatter may be too small. If most days, or all days of that
+    weekday, have the same value, ``constant`` is that value with the number of such days. The scatter then does not say
+    how far the value may move.
     """
 
     centre: float
@@ -54,9 +56,9 @@ class Band:
     constant: tuple[float, int] | None = None
 
     def prediction(self, stderr: float | None) -> tuple[float, float]:
-        """The standard deviation from the centre of another day with this ``stderr``, and its degrees of freedom.
+        """The standard deviation from the centre for a new day with this ``stderr``, and its degrees of freedom.
 
-        The degrees are Welch's and Satterthwaite's; the excess of ``stderr`` over the usual one counts as known. A
+        The degrees are by Welch and Satterthwaite; the part of ``stderr`` beyond the usual error counts as known. A
         deviation of 0 means that the history says nothing. Hahn: Journal of the American Statistical Association 1970.
 
         Examples
@@ -80,12 +82,12 @@ def band_of(
     weekdays: Sequence[int | None] = (),
     weekday: int | None = None,
 ) -> Band:
-    """The band of a value from at least two days before, none NaN; ``weekday`` is that of the day judged.
+    """The band of a value, from the ``values`` of at least two earlier days (none NaN) and their ``stderrs``.
 
-    Its scatter is the raw one: it includes the noise of a usual day's sample, but not what users who come every day
-    have in common. If more than half of the days have one value, the scatter measures nothing: the error of the judged
-    day then counts in full, and the band contains the range of the days. It also does if values have no error of their
-    own.
+    ``weekday`` is the weekday of the judged day. The scatter is not corrected for sampling: it includes the sampling
+    noise of a usual day, but no effect that users who come every day have on all days alike. If more than half of the
+    days have the same value, the scatter measures nothing: the error of the judged day then counts in full, and the
+    band contains the range of the days. The band also contains this range if the values have no error of their own.
     """
     middle = statistics.median(values)
     numbers = [0.0 if abs(value - middle) <= ROUNDING * abs(middle) else value - middle for value in values]
@@ -124,7 +126,7 @@ def band_of(
 
 
 class _Fit(NamedTuple):
-    """The mean of each kind of day, its number of days, and the sum of squares about all means."""
+    """The mean and the number of days for each kind of day (weekday or any), and the sum of squares about the means."""
 
     means: Mapping[int, float]
     counts: Mapping[int, int]
@@ -144,7 +146,7 @@ def _fit(values: Sequence[float], kinds: Sequence[int], without: Collection[int]
 
 
 def _have_rhythm(values: Sequence[float], weekdays: Sequence[int], without: Collection[int], today: int) -> bool:
-    """Whether weekdays differ, by an F test, and today's weekday has at least two days."""
+    """Whether the weekdays differ by an F test, and the weekday ``today`` has at least two days."""
     apart, alike = _fit(values, weekdays, without), _fit(values, [0] * len(values), without)
     degrees = alike.degrees - apart.degrees
     if apart.counts.get(today, 0) < 2 or degrees < 1:
@@ -158,10 +160,10 @@ def _have_rhythm(values: Sequence[float], weekdays: Sequence[int], without: Coll
 
 
 def _strays(values: Sequence[float], kinds: Sequence[int]) -> set[int]:
-    """The indices of days that are far from the others, by Rosner's generalized extreme studentized deviate (1983).
+    """The indices of outlying days, by Rosner's generalized extreme studentized deviate test (1983).
 
     The median of ``values`` is 0. Days within three times the median distance (two standard deviations) are no strays.
-    If a weekday has two days, which are equally far from their mean, the one further from all other days is the stray.
+    Two days of one weekday are equally far from their mean: then the day further from all other days is the stray.
     """
     fit = _fit(values, kinds, ())
     residuals = [abs(value - fit.means[kind]) for value, kind in zip(values, kinds, strict=True)]
@@ -186,7 +188,7 @@ def _strays(values: Sequence[float], kinds: Sequence[int]) -> set[int]:
 
 @lru_cache(maxsize=1024)
 def _furthest(degrees: int, days: int) -> float:
-    """The studentized distance from the mean that any of ``days`` exceeds in one of a thousand normal histories."""
+    """The studentized distance from the mean that some day exceeds in only one of a thousand normal histories."""
     from scipy import special
 
     quantile = float(special.stdtrit(degrees - 1, 1 - STRAY / (2 * days)))
@@ -194,7 +196,7 @@ def _furthest(degrees: int, days: int) -> float:
 
 
 def own_error(measured: IntervalEstimate) -> float | None:
-    """The standard error of a value, or a quarter of its interval, as for percentiles; None without any width."""
+    """The standard error of a value, or else (as for percentiles) a quarter of its interval; None if neither exists."""
     stderr = measured.stderr
     if stderr is None and measured.low is not None and measured.high is not None:
         stderr = (measured.high - measured.low) / 4
@@ -203,7 +205,7 @@ def own_error(measured: IntervalEstimate) -> float | None:
 
 @dataclass(frozen=True)
 class Past:
-    """The days before, the latest first, the number ``left_out`` for each reason, and the day that began ``anew``."""
+    """The days before, latest first; the number of days ``left_out`` per reason; and the day that began ``anew``."""
 
     days: Sequence[tuple[str, IntervalEstimate]]
     left_out: Mapping[str, int]
@@ -211,10 +213,10 @@ class Past:
 
 
 def past_of(cell: Cell, definition: str | None, standard: Standard, most: int) -> Past:
-    """The days before, at most ``most``, with which a value of ``cell`` with this ``definition`` is compared.
+    """The earlier days (at most ``most``) with which a value of ``cell`` under this ``definition`` is compared.
 
-    A day on which the cell failed is left out, unless a person has accepted that. The history begins with the last day
-    that was marked as a new beginning, or with two accepted failures in a row, which are a new level.
+    A day on which the cell failed is left out, unless a person has accepted the failure. The history begins with the
+    last day marked as a new beginning, or with two accepted failures in a row, which count as a new level.
     """
     left_out = dict.fromkeys(("on which it failed", "of another definition", "without a value"), 0)
     days: list[tuple[str, IntervalEstimate]] = []
@@ -242,14 +244,14 @@ def past_of(cell: Cell, definition: str | None, standard: Standard, most: int) -
 
 
 class AsBefore(GateKind):
-    """Inside the band of its own history."""
+    """The value is inside the band of its own history."""
 
     name, value = "history", "history"
     word, phrase = "not_worse_than", "not worse than"
     compares, reads_history = True, True
 
     def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
-        """Whether the value is inside its band, on both sides or on the worse one."""
+        """Whether the value is inside its band, on both sides or only on the worse side."""
         options = evidence.history
         past = past_of(cell, measured.definition, evidence.standard, options.days)
         key, value, days = VerdictKey(rule.gate, rule.kind, cell), float(measured.value or 0.0), _days(len(past.days))
@@ -280,7 +282,7 @@ class AsBefore(GateKind):
 def _defined_for_few(
     measured: IntervalEstimate, past: Past, weekdays: Sequence[int | None], undecided: Judged, options: History
 ) -> str | None:
-    """A sentence if the value is defined in a much smaller share of the groups than before: it is one of others."""
+    """A message if the value is defined in a much smaller share of groups than before; otherwise None."""
     today = measured.defined
     if today is None or today[0] == 1.0:
         return None
@@ -301,14 +303,14 @@ def _defined_for_few(
 
 
 def _has_been(value: float, band: Band) -> bool:
-    """Whether ``value`` is within what the days before had, if they had more than one value."""
+    """Whether ``value`` is within the range of the days before, if those days had more than one value."""
     return band.reach is not None and band.reach[0] < band.reach[1] and band.reach[0] <= value <= band.reach[1]
 
 
 def _against_band(
     judged: Judged, band: Band, stderr: float | None, margin: Margin, options: History, worse: int
 ) -> Judged:
-    """The verdict on a value with this ``stderr``; lower is worse if ``worse`` is 1."""
+    """The verdict on a value with this ``stderr``. Lower is worse if ``worse`` is 1, higher if it is -1."""
     from scipy import special  # loading it takes longer than everything else here
 
     def tail(distance: float) -> float:
@@ -347,7 +349,7 @@ def _against_band(
 
 
 def _weekday(day: str, options: History) -> int | None:
-    """The weekday of a day, with Monday as 0; None for a window, and if weekdays are not to be distinguished."""
+    """The weekday of a day (Monday is 0); None for a window, or if weekdays are not distinguished."""
     if options.rhythm == "none" or options.same_weekday:
         return None
     try:

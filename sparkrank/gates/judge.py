@@ -1,4 +1,4 @@
-"""Verdicts from the rules and the facts: nothing that is missing, and nothing undefined, ever passes."""
+"""Verdicts from rules and facts: missing and undefined values never pass."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from sparkrank.metrics.slices import ALL
 class Judge:
     """Judges days by ``rules``.
 
-    ``better`` says for each metric whether higher is better, or is None if neither side is; ``without_interval`` are
-    the metrics that have no interval by nature. Slice values with fewer than ``least_groups`` groups are left out.
-    Models are not compared if only one of them has a value in more than the share ``most_unpaired`` of the groups.
+    ``better`` says for each metric whether higher is better (None if neither is). ``without_interval`` lists the
+    metrics that have no interval by nature. Slice values with fewer than ``least_groups`` groups are left out. Two
+    models are not compared if the share of groups with a value from only one of them exceeds ``most_unpaired``.
     """
 
     rules: Sequence[Rule]
@@ -33,13 +33,13 @@ class Judge:
 
     @property
     def needed_days(self) -> int:
-        """The number of days needed before the day; with wildcards at least one, to see what has vanished."""
+        """The number of earlier days needed; with wildcards at least one, to notice cells that have vanished."""
         days = [KINDS[rule.kind].needed_days(self.history) for rule in self.rules]
         return max(days, default=0) or int(any(rule.has_wildcards for rule in self.rules))
 
     @property
     def days_apart(self) -> int:
-        """The number of days between two successive earlier days or windows that are read."""
+        """The spacing, in days, of the earlier days or windows that are read."""
         return max(KINDS[rule.kind].days_apart(self.history) for rule in self.rules)
 
     def has_history(self, cell: Cell) -> bool:
@@ -50,7 +50,7 @@ class Judge:
         return {rule.against for rule in self.rules if rule.against is not None}
 
     def verdicts(self, facts: Facts | None, name: str, standard: Standard = NO_STANDARD) -> list[Judged]:
-        """The verdicts on the day or window ``name``, at least one per rule; ``facts`` is None if it has no tables."""
+        """The verdicts on the day or window ``name``, at least one per rule; without any tables, ``facts`` is None."""
         return [judged for rule in self.rules for judged in self._of_rule(rule, facts, name, standard)]
 
     def _of_rule(self, rule: Rule, facts: Facts | None, name: str, standard: Standard) -> list[Judged]:
@@ -87,13 +87,13 @@ class Judge:
         return sorted(judged, key=worst_first)
 
     def _is_small(self, cell: Cell, facts: Facts, before: Facts | None) -> bool:
-        """Whether the slice value of ``cell`` has too few groups, on the day or, if it has vanished, before."""
+        """Whether the slice value of ``cell`` has too few groups: on the day, or earlier if the cell has vanished."""
         measured = facts.measured.get(cell) or (None if before is None else before.measured.get(cell))
         groups = None if measured is None else measured.n_groups
         return cell.slice != ALL and groups is not None and groups < self.least_groups
 
     def _covers(self, rule: Rule, cell: Cell) -> bool:
-        """Whether ``rule`` concerns ``cell``. Some kinds of rules concern only metrics with a worse side."""
+        """Whether ``rule`` concerns ``cell``; some gate kinds concern only metrics with a better side."""
         return KINDS[rule.kind].covers(rule, cell, self.better, self.history)
 
 
@@ -103,7 +103,7 @@ def _small_text(count: int, least: int) -> str:
 
 
 def _named_slice(rule: Rule) -> tuple[str, str | None]:
-    """The slice and its value as the gate names them."""
+    """The slice and its value, as written in the gate."""
     if not rule.of_slices:
         return ALL, ALL
     return ",".join(column for column, _ in rule.of_slices), ",".join(value or "(null)" for _, value in rule.of_slices)

@@ -1,4 +1,4 @@
-"""The verdicts on a day or window, with what a person has accepted of them."""
+"""The gate verdicts on a day or window, together with their acceptance by a person."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from sparkrank.gates.verdicts import Judged, exit_code, gates_table
 
 @dataclass(frozen=True)
 class Judgment:
-    """The verdicts on a day or window. ``acceptance`` says when and why a person has accepted it. ``dropped`` is the
-    reason of an acceptance that is no longer valid, because the result has changed.
+    """The verdicts on a day or window. ``acceptance`` says when and why a person accepted the day or window.
+    ``dropped`` is the reason that was given for an acceptance that is void because the result has changed since.
     """
 
     name: str
@@ -32,17 +32,17 @@ class Judgment:
         return exit_code(verdict.check for verdict in self.judged)
 
     def verdict(self, n_warnings: int = 0) -> DayVerdict:
-        """The verdict on the whole, which also counts the warnings of the run."""
+        """The verdict on the whole day or window, which also takes into account the run's warnings."""
         return day_verdict((verdict.check for verdict in self.judged), n_warnings)
 
     @property
     def table(self) -> pa.Table:
-        """The table ``gates``."""
+        """The ``gates`` table."""
         return gates_table(self.judged, self.facts)
 
     @property
     def warnings(self) -> list[str]:
-        """The sentence about an acceptance that no longer holds."""
+        """A list with a warning if an acceptance no longer holds; otherwise empty."""
         if self.dropped is None:
             return []
         sentence = f'{self.name} was accepted ("{shorten(self.dropped)}") with another result: that no longer holds'

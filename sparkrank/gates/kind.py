@@ -1,4 +1,4 @@
-"""The base class of the kinds of gates."""
+"""The base class of gate kinds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DAYS_OF_WEEK = 7
 
 @dataclass(frozen=True)
 class Evidence:
-    """The ``facts`` of the day or window, the ``standard`` of days before it, and the settings of the ``Judge``."""
+    """The ``facts`` of a day or window, the earlier days as a ``standard``, and the settings of the ``Judge``."""
 
     facts: Facts
     standard: Standard
@@ -27,28 +27,28 @@ class Evidence:
 
     @property
     def alpha(self) -> float:
-        """The level of the test behind a failure: one side of the interval."""
+        """The significance level of the one-sided test behind a failure."""
         return (1 - self.level) / 2
 
     def sign(self, cell: Cell) -> int:
-        """1 if lower is worse, -1 if higher is."""
+        """1 if lower values of the cell's metric are worse, -1 if higher values are."""
         return -1 if self.better.get(cell.metric) is False else 1
 
 
 class GateKind:
-    """One kind of condition. A new kind is a class in a module of its own, and one line of
+    """One kind of condition. To add a kind, write a class in a module of its own and register it in
     :data:`sparkrank.gates.register.KINDS`.
     """
 
-    name: ClassVar[str]  # in the column ``kind`` of the table ``gates``
-    word: ClassVar[str]  # the key in a gate of the spec that asks for it; ``name`` by default
-    phrase: ClassVar[str]  # its words in the name of a gate to which the spec gives none; ``name`` by default
-    value: ClassVar[str | None] = None  # the one value of ``word`` that asks for it, if several kinds share the word
+    name: ClassVar[str]  # the name in the column ``kind`` of the ``gates`` table
+    word: ClassVar[str]  # the key that selects this kind in a gate of the spec; ``name`` by default
+    phrase: ClassVar[str]  # the words for this kind in the name of a gate that the spec leaves unnamed; or ``name``
+    value: ClassVar[str | None] = None  # the value of ``word`` that selects this kind, if several kinds share the word
     compares: ClassVar[bool] = False  # whether the value of ``word`` is a model; otherwise it is a number, the bound
-    needs_margin: ClassVar[bool] = False  # whether the gate must give a margin (``by``) with it
-    is_directed: ClassVar[bool] = False  # whether it concerns only metrics with a better side
-    # Whether it compares with the accepted days before the day. If so, a failure that does not remain among all cells
-    # of its gate passes, because the value is where it usually is; for other kinds it is undecided.
+    needs_margin: ClassVar[bool] = False  # whether a gate of this kind must have a margin (``by``)
+    is_directed: ClassVar[bool] = False  # whether the kind concerns only metrics with a better side
+    # Whether the kind compares a day with the accepted days before it. If so, a failure that is not significant among
+    # all cells of its gate passes, because the value is where it usually is; for other kinds it is undecided.
     reads_history: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
@@ -57,21 +57,21 @@ class GateKind:
                 setattr(cls, attribute, cls.name)
 
     def needed_days(self, history: History) -> int:
-        """The number of accepted days before the day that it needs."""
+        """The number of earlier accepted days that this kind needs."""
         return history.days if self.reads_history else 0
 
     def days_apart(self, history: History) -> int:
-        """The number of days between two days that it reads."""
+        """The spacing, in days, of the earlier days that this kind reads."""
         return DAYS_OF_WEEK if self.reads_history and history.same_weekday else 1
 
     def needs_direction(self, history: History) -> bool:
-        """Whether it can concern only metrics with a better side."""
+        """Whether this kind can concern only metrics with a better side."""
         return self.is_directed or (self.reads_history and history.sides == "worse")
 
     def covers(self, rule: Rule, cell: Cell, better: Mapping[str, bool | None], history: History) -> bool:
-        """Whether ``rule`` concerns ``cell``; ``better`` as in :class:`sparkrank.gates.judge.Judge`."""
+        """Whether ``rule`` concerns ``cell``; ``better`` is explained at :class:`sparkrank.gates.judge.Judge`."""
         return rule.covers(cell) and not (self.needs_direction(history) and better.get(cell.metric, True) is None)
 
     def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
-        """The verdict on one cell, which has a value."""
+        """The verdict on one cell, which must have a value."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Gates that compare a model with another one on the same day: it is not worse, or it is equivalent."""
+"""Gates that compare two models on the same day: one must be not worse than the other, or equivalent to it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sparkrank.stats.ratios import StandardErrors, margin_stderr
 
 
 class _Difference(GateKind):
-    """A condition on the difference of two models, with a margin on each bad side."""
+    """A condition on the difference between two models, with a margin on each bad side."""
 
     compares: ClassVar[bool] = True
     good: ClassVar[str]
@@ -23,11 +23,11 @@ class _Difference(GateKind):
     doubtful: ClassVar[str]
 
     def signs(self, cell: Cell, evidence: Evidence) -> tuple[int, ...]:
-        """1 if differences below the margin are bad, -1 if those above it are; both if both are."""
+        """The bad sides: 1 if differences below the margin are bad, -1 if differences above the margin are."""
         raise NotImplementedError
 
     def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
-        """Whether the whole interval of the difference is within the margin, on every bad side."""
+        """Whether the whole interval of the difference is within the margin on every bad side."""
         facts, value, against = evidence.facts, measured.value, str(rule.against)
         if facts.compared is None:
             return failed(rule, cell, f"{facts.name} has no table comparisons to judge it by", value)
@@ -82,19 +82,19 @@ class _Difference(GateKind):
 
 
 class NotWorse(_Difference):
-    """Not worse than a model by more than a margin."""
+    """The model is not worse than another model by more than a margin."""
 
     name, phrase = "not_worse_than", "not worse than"
     is_directed = True
     good, bad, doubtful = "is no worse than allowed", "is worse than allowed", "could be worse than allowed"
 
     def signs(self, cell: Cell, evidence: Evidence) -> tuple[int, ...]:
-        """The side that is worse."""
+        """Only the worse side."""
         return (-1 if evidence.better.get(cell.metric) is False else 1,)
 
 
 class Equivalent(_Difference):
-    """Neither lower nor higher than a model by more than a margin: two one-sided tests.
+    """The model is neither lower nor higher than another model by more than a margin: two one-sided tests.
 
     Schuirmann: Journal of Pharmacokinetics and Biopharmaceutics 1987.
     """
@@ -113,7 +113,7 @@ def _is_undefined(measured: IntervalEstimate) -> bool:
 
 
 def _decisive(test: tuple[BoundVerdict, float, int, IntervalEstimate]) -> tuple[int, float]:
-    """The sort key by which the deciding side comes first."""
+    """The sort key that puts the deciding side first."""
     side = test[0]
     return ("fail", "undecided", "pass").index(side.verdict), 1.0 if side.p is None else side.p
 
@@ -126,7 +126,7 @@ def _unpaired(
     rule: Rule,
     most: float,
 ) -> str | None:
-    """The reason why groups with only one of the two models are too many for a verdict; None if they are few."""
+    """A message if there are too many groups where only one of the two models has a value; otherwise None."""
     unpaired = difference.n_unpaired or 0
     models = (candidate, baseline)
     defined = [each.n_groups - (each.n_undefined or 0) for each in models if each.n_groups is not None]
@@ -145,10 +145,10 @@ def _with_margin(
     sign: int,
     level: float,
 ) -> tuple[IntervalEstimate, str | None]:
-    """The difference with the interval to compare with the margin, or the reason why there is none.
+    """The difference with the interval to compare with the margin, and the reason if there is no such interval.
 
-    A margin that is a share of the baseline's estimate has an error of its own. The test is therefore of the difference
-    and the margin together, candidate - (1 - share) · baseline.
+    A margin that is a share of the baseline's estimate has an error of its own. The difference and the margin are
+    therefore tested together, as candidate - (1 - share) · baseline.
     """
     if not rule.margin.relative or difference.low is None or difference.high is None:
         return difference, None
@@ -173,5 +173,5 @@ def _with_margin(
 
 
 def _stderr(measured: IntervalEstimate) -> float | None:
-    """The standard error; 0 for a value without any variation, whose difference to another value may have some."""
+    """The standard error, or 0 for a value without any variation (its difference from another value may still vary)."""
     return 0.0 if measured.stderr is None and measured.interval in ("wilson", TOO_FEW.method) else measured.stderr

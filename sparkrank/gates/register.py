@@ -1,4 +1,4 @@
-"""The register of the kinds of gates."""
+"""The register of gate kinds."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ KINDS: dict[str, GateKind] = {kind.name: kind for kind in (Min(), Max(), NotWors
 
 
 def words() -> dict[str, GateKind]:
-    """The keys by which a gate in the spec asks for a kind, each with its kind."""
+    """The gate kinds by the key that selects each of them in the spec."""
     return {kind.word: kind for kind in KINDS.values() if kind.value is None}
 
 
 def kind_asked_by(word: str, value: object, names: Collection[str]) -> GateKind:
-    """The kind that ``value`` under the key ``word`` asks for. A model's name takes precedence (``names``)."""
+    """The gate kind selected by ``value`` under the key ``word``; model ``names`` take precedence."""
     special = [kind for kind in KINDS.values() if kind.word == word and kind.value == value and value not in names]
     return special[0] if special else words()[word]

@@ -1,4 +1,4 @@
-"""The rules of gates, and which rows of the table ``metrics`` each of them concerns."""
+"""The rules of gates, and the rows of the ``metrics`` table that each rule concerns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EVERYTHING = re.compile(r"\*+")
 
 
 class Cell(NamedTuple):
-    """A cell of the table ``metrics``: the subject of one row."""
+    """What one row of the ``metrics`` table is about: a metric of a model, for a slice value or the whole day."""
 
     metric: str
     model: str
@@ -26,19 +26,19 @@ class Cell(NamedTuple):
 
     @property
     def shown_slice(self) -> str:
-        """The slice and its value as a person writes them, or an empty text for the whole day."""
+        """The slice and its value as a person writes them, or an empty string for the whole day."""
         return "" if self.slice == ALL else f"{self.slice}={shown_value(self.slice_value, self.slice)}"
 
 
 @dataclass(frozen=True)
 class Margin:
-    """How much worse is still good enough: an ``amount``, or a share of the baseline's value."""
+    """How much worse is still good enough: an ``amount``, which is a share of the baseline's value if ``relative``."""
 
     amount: float = 0.0
     relative: bool = False
 
     def of(self, value: float) -> float:
-        """The margin in units of the metric, if ``value`` is the baseline's."""
+        """The margin in units of the metric, given the baseline's ``value``."""
         return abs(value) * self.amount if self.relative else self.amount
 
     def __str__(self) -> str:
@@ -47,11 +47,11 @@ class Margin:
 
 @dataclass(frozen=True)
 class History:
-    """The days that a day is compared with: the last ``days``, optionally only those of the ``same_weekday``.
+    """The history that a day is compared with: the last ``days`` days, or only those of the ``same_weekday``.
 
-    ``sides`` are the sides of the band that a value must not leave: both, or the worse one. The band is as wide as
-    ``width`` standard deviations of a normal distribution would be if they were known exactly. With the ``rhythm``
-    ``weekly``, weekdays have their own means if they differ. With fewer than ``least_days`` days there is no band.
+    ``sides`` says where a value must not leave the band: on both sides, or only on the worse side. The band is as
+    strict as ± ``width`` standard deviations of a normal distribution that is known exactly. If ``rhythm`` is
+    ``weekly``, weekdays that differ have their own means. With fewer than ``least_days`` days there is no band.
     """
 
     days: int = 28
@@ -64,11 +64,11 @@ class History:
 
 @dataclass(frozen=True)
 class Rule:
-    """One condition. A gate with ``min`` and ``max`` has two.
+    """One condition of a gate. A gate with both ``min`` and ``max`` has two rules.
 
-    ``metrics`` and ``models`` are those of the spec that match the patterns ``metric`` and ``model``. ``of_slices`` has
-    a pattern for the value of each column (itself a pattern); if it is empty, the rule concerns the whole day.
-    ``slices`` are the columns of the slices that match, ``against`` is the model compared with.
+    ``metrics`` and ``models`` are the metrics and models in the spec that match the patterns ``metric`` and ``model``.
+    ``of_slices`` has pairs of patterns, for a slice column and its value; without any, the rule concerns the whole day.
+    ``slices`` holds the columns of each matching slice, and ``against`` is the model to compare with.
     """
 
     gate: str
@@ -87,7 +87,7 @@ class Rule:
 
     @property
     def has_wildcards(self) -> bool:
-        """Whether a pattern decides what the rule covers, so that a cell could vanish unnoticed."""
+        """Whether wildcards decide which cells the rule covers, so that a cell could vanish unnoticed."""
         patterns = [self.metric, self.model or "*", *itertools.chain.from_iterable(self.of_slices)]
         return any(pattern is not None and is_pattern(pattern) for pattern in patterns)
 
@@ -98,7 +98,7 @@ class Rule:
         return cell.model != self.against and covers_slice(self.of_slices, cell.slice, cell.slice_value)
 
     def cells(self, values: Iterable[tuple[str, str | None]]) -> list[Cell]:
-        """The cells that the rule covers among slice ``values``, and those that it names without a wildcard."""
+        """The cells the rule names without a wildcard, and those it covers among the slice ``values``."""
         if not self.of_slices:
             places: list[tuple[str, str | None]] = [(ALL, ALL)]
         else:
@@ -107,7 +107,7 @@ class Rule:
         return [Cell(metric, model, *place) for metric in self.metrics for model in self.models for place in places]
 
     def _literal(self, columns: tuple[str, ...]) -> list[str | None]:
-        """The value of the slice of ``columns``, if each of its parts is named without a wildcard."""
+        """A list with the value that the rule names for the slice of ``columns``; empty if there are wildcards."""
         patterns = dict(self.of_slices)
         if any(text is not None and is_pattern(text) for text in itertools.chain.from_iterable(self.of_slices)):
             return []
@@ -127,17 +127,17 @@ def is_pattern(text: str) -> bool:
 
 
 def matches(text: str, pattern: str) -> bool:
-    """Whether ``text`` equals ``pattern`` or matches it; a metric's text may itself have a bracket."""
+    """Whether ``text`` matches ``pattern`` or equals it (a metric's name may itself contain a bracket)."""
     return text == pattern or (is_pattern(pattern) and fnmatch.fnmatchcase(text, pattern))
 
 
 def columns_match(of_slices: Iterable[str], columns: tuple[str, ...]) -> bool:
-    """Whether the patterns ``of_slices`` match the slice of ``columns``, as a whole or column by column."""
+    """Whether the patterns ``of_slices`` match the slice of ``columns``, either as a whole or column by column."""
     return _assigned(tuple(of_slices), columns) is not None
 
 
 def covers_slice(of_slices: tuple[tuple[str, str | None], ...], slice_: str, value: str | None) -> bool:
-    """Whether the patterns match a slice value; without patterns only the whole day matches."""
+    """Whether the patterns match a slice and its value. Without patterns, only the whole day matches."""
     if not of_slices or slice_ == ALL:
         return not of_slices and slice_ == ALL
     columns = tuple(slice_.split(","))
@@ -152,7 +152,7 @@ def covers_slice(of_slices: tuple[tuple[str, str | None], ...], slice_: str, val
 
 
 def slice_parts(columns: tuple[str, ...], value: str | None) -> dict[str, str | None]:
-    """The value of each column of a slice; commas separate several values, and commas in them are escaped.
+    """The value of each column of a slice. A joint value has commas between columns; other commas are escaped.
 
     Examples
     --------
@@ -169,14 +169,14 @@ def slice_parts(columns: tuple[str, ...], value: str | None) -> dict[str, str | 
 
 
 def _value_matches(value: str | None, pattern: str | None) -> bool:
-    """Whether a value matches; rows without a value match the pattern None, and ``*``, which matches every value."""
+    """Whether a slice value matches a pattern. A missing value (None) matches the patterns None and ``*``."""
     if value is None or pattern is None:
         return value is pattern or (pattern is not None and _EVERYTHING.fullmatch(pattern) is not None)
     return matches(value, pattern)
 
 
 def _assigned(patterns: tuple[str, ...], columns: tuple[str, ...]) -> dict[str, str] | None:
-    """The pattern of each column, or None if patterns and columns do not match."""
+    """The pattern for each column, or None if the patterns do not match the columns."""
     if len(patterns) == 1 and matches(",".join(columns), patterns[0]):
         return dict.fromkeys(columns, patterns[0])
     if len(patterns) != len(columns):

@@ -1,4 +1,4 @@
-"""Verdicts of gates on a day or window, with their table and exit code."""
+"""Gate verdicts on a day or window, with the ``gates`` table and the exit code."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from sparkrank.stats.corrections import adjusted
 VerdictWord: TypeAlias = Literal["pass", "fail", "undecided"]
 WORST_FIRST: tuple[VerdictWord, ...] = ("fail", "undecided", "pass")
 FAILED, UNDECIDED = 3, 5  # exit codes
-LEAST_DIGITS = 3  # significant digits of the numbers in sentences
+LEAST_DIGITS = 3  # the fewest significant digits of numbers in messages
 
 
 class VerdictKey(NamedTuple):
-    """The identity of a verdict within a day or window."""
+    """What identifies a verdict within a day or window."""
 
     gate: str
     kind: str
@@ -29,7 +29,7 @@ class VerdictKey(NamedTuple):
 
 
 class CheckVerdict(NamedTuple):
-    """A verdict on one cell by one gate, whether just judged or read from the table ``gates``."""
+    """One gate's verdict on one cell, either just reached or read from the ``gates`` table."""
 
     gate: str
     verdict: VerdictWord
@@ -38,20 +38,20 @@ class CheckVerdict(NamedTuple):
 
     @property
     def stops(self) -> bool:
-        """Whether the day does not pass because of it."""
+        """Whether this verdict keeps the day from passing."""
         return not self.is_accepted and (self.verdict == "fail" or (self.verdict, self.policy) == ("undecided", "fail"))
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A verdict: a row of the table ``gates``.
+    """A verdict: a row of the ``gates`` table.
 
-    ``expected`` is where ``judged`` (the value, or the difference) would be if nothing had changed, or None if only
-    other days show this; ``deviation`` is its standard deviation then, with ``degrees`` of freedom. ``sign`` is 1 if
-    lower is worse, -1 if higher is. If both are worse, ``other`` is the bound on the other side.
+    ``judged`` is the number under test: the value or the difference. If nothing had changed, ``judged`` would be near
+    ``expected`` (None if only other days can tell), with standard deviation ``deviation`` and ``degrees`` of freedom.
+    ``sign`` is 1 if lower is worse, and -1 if higher is worse. If both are worse, ``other`` is the second bound.
 
-    A ``p`` of None means that nothing was tested. ``p_adjusted`` is corrected for all ``tests`` of the gate, and at
-    most ``alpha`` for a failure. ``left_out`` counts the slice values with too few groups.
+    A ``p`` of None means that nothing was tested. ``p_adjusted`` is corrected for all ``tests`` of the gate, and for a
+    failure it is at most ``alpha``. ``left_out`` counts the slice values with too few groups.
     """
 
     key: VerdictKey
@@ -79,7 +79,7 @@ class Judged:
 
     @property
     def check(self) -> CheckVerdict:
-        """The verdict without its numbers."""
+        """This verdict without the numbers."""
         return CheckVerdict(self.key.gate, self.verdict, self.policy, self.accepted is not None)
 
     @property
@@ -88,7 +88,7 @@ class Judged:
 
     @property
     def distance(self) -> float:
-        """How far the estimate is beyond the line, in standard errors; infinite if there is no estimate."""
+        """How far the estimate is beyond the bound, in standard errors; infinite if there is no estimate or bound."""
         if self.judged is None or self.bound is None:
             return math.inf
         beyond = self.sign * (self.bound - self.judged)
@@ -96,22 +96,22 @@ class Judged:
 
     @property
     def numbers(self) -> tuple[float | None, ...]:
-        """The numbers for which an acceptance is valid."""
+        """The numbers that must stay the same for an acceptance to remain valid."""
         return self.value, self.low, self.high
 
 
 def worst_first(judged: Judged) -> tuple[int, float]:
-    """The sort key of a gate's checks: failures first, the furthest beyond the line first; passes keep their order."""
+    """The sort key for a gate's checks: failures, undecided, passes; the furthest beyond the bound come first."""
     return WORST_FIRST.index(judged.verdict), 0.0 if judged.verdict == "pass" else -judged.distance
 
 
 def failed(rule: Rule, cell: Cell, reason: str, value: float | None = None) -> Judged:
-    """The failure of a cell that is missing or undefined."""
+    """The failing verdict on a cell that is missing or undefined."""
     return Judged(VerdictKey(rule.gate, rule.kind, cell), "fail", reason, value, policy=rule.undecided)
 
 
 def shown_number(number: float | None, *beside: float | None) -> str:
-    """A number for use in sentences of gates: three digits, or as many as distinguish it from those ``beside`` it.
+    """A number for gate messages: three digits, or as many as are needed to tell it from the numbers ``beside`` it.
 
     Examples
     --------
@@ -126,11 +126,11 @@ def shown_number(number: float | None, *beside: float | None) -> str:
 
 
 def corrected(judged: Sequence[Judged], correction: str, otherwise: VerdictWord = "undecided") -> list[Judged]:
-    """The verdicts of one gate on one night, corrected for multiple tests: a failure must remain one among all of them.
+    """The verdicts of one gate on one night, corrected for multiple tests.
 
-    A failure that does not remain becomes ``otherwise``; verdicts without a ``p`` are kept and do not count. Passing
-    needs no correction, since every test has to pass (Berger: Multiparameter hypothesis testing and acceptance
-    sampling, Technometrics 1982).
+    A failure that is not significant after the correction becomes ``otherwise``. Verdicts without a ``p`` are kept and
+    do not count as tests. Passing needs no correction, since every test has to pass (Berger: Multiparameter hypothesis
+    testing and acceptance sampling, Technometrics 1982).
     """
     family = adjusted([math.nan if verdict.p is None else verdict.p for verdict in judged], correction).tolist()
     tests = sum(verdict.p is not None for verdict in judged)
@@ -151,7 +151,10 @@ def _corrected(judged: Judged, otherwise: VerdictWord) -> Judged:
 def accepted(
     judged: Iterable[Judged], reasons: Mapping[VerdictKey, tuple[tuple[float | None, ...], str]]
 ) -> list[Judged]:
-    """The verdicts ``judged``, with the ``reasons`` of those that a person accepted while they had the same numbers."""
+    """The verdicts ``judged``, marked as accepted where a person accepted the same verdict with the same numbers.
+
+    ``reasons`` maps the key of each accepted verdict to the numbers and the reason of the acceptance.
+    """
     verdicts = []
     for verdict in judged:
         numbers, reason = reasons.get(verdict.key, ((), None))
@@ -162,7 +165,7 @@ def accepted(
 
 
 def exit_code(checks: Iterable[CheckVerdict]) -> int:
-    """The exit code of the command. A failure takes precedence over an undecided verdict."""
+    """The exit code of the command; a failure takes precedence over an undecided verdict."""
     stopping = [check for check in checks if check.stops]
     if any(check.verdict == "fail" for check in stopping):
         return FAILED
@@ -170,7 +173,7 @@ def exit_code(checks: Iterable[CheckVerdict]) -> int:
 
 
 def gates_table(judged: Iterable[Judged], facts: Facts | None) -> pa.Table:
-    """The table ``gates``: a row for each verdict."""
+    """The ``gates`` table, with one row per verdict."""
     rows = [
         {
             **vars(verdict),  # the schema selects the columns

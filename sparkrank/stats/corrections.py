@@ -1,4 +1,4 @@
-"""Many comparisons at once: p-values adjusted for the family that they belong to."""
+"""Many comparisons at once: p-values adjusted for the whole family of tests."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
 def adjusted(p: ArrayLike, method: str) -> Floats:
     """The p-values of one family, adjusted for comparison with the level of the whole family.
 
-    NaN or None is a comparison without a test: it stays NaN and does not count. ``holm`` controls the probability of
-    any false alarm under any dependence: with the p-values in ascending order, the i-th of n is multiplied by
-    n + 1 - i, and none is below the one before. ``benjamini-hochberg`` controls the expected share of false alarms
-    among all alarms, for independent or positively dependent tests: the i-th is multiplied by n / i, and none is above
-    the one after. ``none`` changes nothing. Raises :class:`SpecError` if ``method`` is unknown.
+    NaN or None stands for a comparison without a test, which stays NaN and does not count. ``holm`` controls the
+    probability of any false alarm, however the tests depend on each other: with the p-values in ascending order, the
+    i-th of n is multiplied by n + 1 - i, and raised to the previous result if lower. ``benjamini-hochberg`` controls
+    the expected share of false alarms among all alarms, for independent or positively dependent tests: the i-th is
+    multiplied by n / i, and lowered to the next result if higher. ``none`` changes nothing. Raises :class:`SpecError`
+    if ``method`` is unknown.
 
     Holm: Scandinavian Journal of Statistics 1979. Benjamini, Hochberg: Journal of the Royal Statistical Society B 1995.
 
     Examples
     --------
-    Holm: 0.01 · 3, 0.03 · 2, and 0.04 · 1 is raised to the one before.
+    Holm: 0.01 · 3, 0.03 · 2, and 0.04 · 1, which is raised to the previous result.
 
     >>> adjusted([0.04, 0.01, None, 0.03], "holm")
     array([0.06, 0.03,  nan, 0.06])
 
-    Benjamini-Hochberg: 0.01 · 3, 0.03 · 3/2 is lowered to the one after, 0.04 · 3/3.
+    Benjamini-Hochberg: 0.01 · 3, then 0.03 · 3/2, which is lowered to the next result, and 0.04 · 3/3.
 
     >>> adjusted([0.04, 0.01, None, 0.03], "benjamini-hochberg")
     array([0.04, 0.03,  nan, 0.04])

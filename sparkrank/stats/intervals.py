@@ -1,4 +1,4 @@
-"""Standard errors and intervals: Student's t, Wilson's, on the logit scale, by parts, and by order statistics."""
+"""Standard errors and intervals: Student's t, Wilson, logit, jackknife over parts of the groups, order statistics."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sparkrank.numeric.elementary import squared
 
 
 class Interval(NamedTuple):
-    """The standard error of a value, its interval, and the method; all of them None if there is none.
+    """The standard error of a value, its interval, and the method. All are None if intervals do not apply.
 
-    ``stderr`` is also None for intervals that need none: by order statistics, and Wilson's at a bound, where no
-    variation is seen. ``method`` is ``t``, ``wilson``, ``logit``, ``jackknife``, ``order statistics`` or ``confidence
-    sequence``; or the reason why there is no interval: ``too few`` or ``off``. ``degrees`` are the degrees of freedom
-    of ``stderr``.
+    ``stderr`` is also None for intervals that need no standard error: order statistics, and Wilson's interval at a
+    bound, where no variation is seen. ``method`` is ``t``, ``wilson``, ``logit``, ``jackknife``, ``order statistics``
+    or ``confidence sequence``, or else the reason why there is no interval: ``too few`` or ``off``. ``degrees`` are the
+    degrees of freedom of ``stderr``.
     """
 
     stderr: float | None
@@ -38,7 +38,7 @@ class Interval(NamedTuple):
 
 
 class Intervals(NamedTuple):
-    """Intervals as columns (n): the fields of :class:`Interval`, with NaN where a number is None."""
+    """The fields of n :class:`Interval` tuples as arrays of shape (n,), with NaN where a number is None."""
 
     stderr: Floats
     low: Floats
@@ -55,7 +55,7 @@ class Intervals(NamedTuple):
 
     @classmethod
     def filled(cls, why: NDArray[np.object_], where: NDArray[np.bool_], method: str, *numbers: Floats) -> Intervals:
-        """The ``numbers`` (stderr, low, high and degrees) ``where`` there is an interval; elsewhere ``why`` not."""
+        """Intervals with these ``numbers`` (stderr, low, high, degrees) in the mask ``where``; elsewhere, reasons."""
         columns = np.full((len(numbers), len(where)), np.nan)
         columns[:, where] = numbers
         why[where] = method
@@ -63,7 +63,7 @@ class Intervals(NamedTuple):
         return cls(stderr, low, high, why, degrees)
 
     def put(self, where: Ints, others: Intervals) -> None:
-        """Replace the intervals ``where`` (m) by ``others`` (m), in place."""
+        """Overwrite the intervals at the indices ``where`` with ``others``, in place. Shape of both: (m,)."""
         for column, other in zip(self, others, strict=True):
             column[where] = other
 
@@ -77,15 +77,16 @@ def _known(number: float) -> float | None:
     return None if math.isnan(number) else float(number)
 
 
-# In scipy 1.11 quantiles of Student's t are off by up to 1e-8; in newer versions they are within _EXACT of their share.
+# In scipy 1.11, quantiles of Student's t are off by up to 1e-8; in newer versions, the share below a quantile is
+# within _EXACT of the requested share.
 _EXACT, _CORRECTIONS = 1e-14, 3
 WHY_TOO_FEW, WHY_OFF = "too few", "off"
 NONE = Interval(None, None, None, None)
 TOO_FEW = Interval(None, None, None, WHY_TOO_FEW)  # the data are too few for an interval
-OFF = Interval(None, None, None, WHY_OFF)  # the spec turned off the parts that it needs
+OFF = Interval(None, None, None, WHY_OFF)  # the spec turned off the parts that the interval needs
 NO_ENDS = (-math.inf, math.inf)
-NOISE = 1e-12  # of the value: a standard error below this share of it comes from rounding
-LEAST_GROUPS = 2  # effective groups with variation
+NOISE = 1e-12  # a standard error below this share of the value comes from rounding
+LEAST_GROUPS = 2  # the fewest effective groups that can show variation
 
 
 def t_interval(
@@ -98,9 +99,9 @@ def t_interval(
 ) -> Interval:
     """The interval ``value`` ± t · ``stderr``, with t a quantile of Student's t distribution (Biometrika 1908).
 
-    It is cut at ``ends``, the lowest and the highest possible value. ``degrees`` of freedom are groups - 1, or those of
-    :func:`jackknife_degrees`. :data:`NONE` if ``value`` is not finite. :data:`TOO_FEW` if ``stderr`` is 0, rounding
-    noise or not finite, or if there is less than one degree of freedom.
+    The interval is cut at ``ends``, the lowest and the highest possible value. The ``degrees`` of freedom are groups
+    - 1, or come from :func:`jackknife_degrees`. The result is :data:`NONE` if ``value`` is not finite, and
+    :data:`TOO_FEW` if ``stderr`` is 0, rounding noise or not finite, or if ``degrees`` is below 1.
 
     Examples
     --------
@@ -119,7 +120,7 @@ def t_interval(
 def t_intervals(
     value: Floats, stderr: Floats, degrees: Floats, level: float, method: str = "t", ends: tuple[float, float] = NO_ENDS
 ) -> Intervals:
-    """:func:`t_interval` of each of many values (n)."""
+    """:func:`t_interval` for each of n values."""
     varies = np.isfinite(value) & _vary(value, stderr, degrees)
     own, error, df = value[varies], stderr[varies], degrees[varies]
     half = t_quantiles(df, 0.5 + level / 2) * error
@@ -130,18 +131,18 @@ def t_intervals(
 
 
 def logit_interval(value: float, stderr: float, degrees: float, level: float = 0.95) -> Interval:
-    """Student's t interval of ln(v / (1 - v)), by the delta method, transformed back to the scale of ``value``.
+    """Student's t interval for ln(v / (1 - v)), by the delta method, transformed back to the scale of ``value``.
 
-    It never leaves (0, 1), and is longer on the side of the farther bound. :data:`NONE` and :data:`TOO_FEW` are as in
-    :func:`t_interval`; :data:`TOO_FEW` also if ``value`` is at a bound. Pepe: The Statistical Evaluation of Medical
-    Tests for Classification and Prediction, 2003, section 5.2.
+    The interval never leaves (0, 1), and is longer towards the farther bound. :data:`NONE` and :data:`TOO_FEW` are
+    returned as by :func:`t_interval`; a ``value`` at a bound also gives :data:`TOO_FEW`. Pepe: The Statistical
+    Evaluation of Medical Tests for Classification and Prediction, 2003, section 5.2.
     """
     own, error, df = _columns(value, stderr, degrees)
     return logit_intervals(own, error, df, level).one()
 
 
 def logit_intervals(value: Floats, stderr: Floats, degrees: Floats, level: float) -> Intervals:
-    """:func:`logit_interval` of each of many values (n)."""
+    """:func:`logit_interval` for each of n values."""
     varies = (value > 0) & (value < 1) & _vary(value, stderr, degrees)
     own, error, df = value[varies], stderr[varies], degrees[varies]
     middle = np.array([*map(_logit, own.tolist())], np.float64)
@@ -154,15 +155,15 @@ def logit_intervals(value: Floats, stderr: Floats, degrees: Floats, level: float
 def wilson_interval(
     value: float, stderr: float, degrees: float, n_effective: float | None, level: float = 0.95
 ) -> Interval:
-    """Wilson's score interval of a proportion, with the number of trials derived from its standard error.
+    """Wilson's score interval for a proportion, with the number of trials derived from the standard error.
 
-    n independent trials have the standard error sqrt(p (1 - p) / (n - 1)), so the effective number is
-    n = 1 + p (1 - p) / stderr², which includes the design effect of weights and of clusters. At a bound, where no
-    variation is seen, it is ``n_effective``, the number of equal groups that carry as much. A ``stderr`` from clusters
-    or weights may have fewer degrees of freedom than n - 1. Then the normal quantile is the one whose tail probability
-    is that of Student's t with n - 1 degrees beyond the quantile of t with those fewer degrees. :data:`NONE` if
-    ``value`` is not finite. :data:`TOO_FEW` with fewer than two effective groups, or if no variation is seen and
-    ``value`` is not at a bound.
+    n independent trials give the standard error sqrt(p (1 - p) / (n - 1)), so the effective number of trials is
+    n = 1 + p (1 - p) / stderr², which includes the design effect of weights and clusters. At a bound, where no
+    variation is seen, n is ``n_effective``, the number of equal groups that would carry as much information. A
+    ``stderr`` from clusters or weights may have fewer degrees of freedom than n - 1. The normal quantile z is then
+    chosen so: take the t quantile for those fewer degrees, and its tail probability under Student's t with n - 1
+    degrees; z has the same tail probability. The result is :data:`NONE` if ``value`` is not finite, and
+    :data:`TOO_FEW` with fewer than two effective groups, or if no variation is seen and ``value`` is not at a bound.
 
     Wilson: JASA 1927. Korn, Graubard: Survey Methodology 1998. Dean, Pagano: Evaluating confidence interval methods for
     binomial proportions in clustered surveys, Journal of Survey Statistics and Methodology 2015.
@@ -184,7 +185,7 @@ def wilson_interval(
 
 
 def wilson_intervals(value: Floats, stderr: Floats, degrees: Floats, n_effective: Floats, level: float) -> Intervals:
-    """:func:`wilson_interval` of each of many values (n); ``n_effective`` is NaN where it is unknown."""
+    """:func:`wilson_interval` for each of n values; an unknown ``n_effective`` is NaN."""
     from scipy.special import ndtri, stdtr
 
     inside, at_bound = (value > 0) & (value < 1), (value == 0) | (value == 1)
@@ -210,13 +211,13 @@ def tail(
     method: str = "t",
     n_effective: float | None = None,
 ) -> float:
-    """The probability of a value as low as ``value``, or lower, if the true one is ``bound``.
+    """The probability of observing a value as low as ``value``, or lower, if the true value is ``bound``.
 
-    It agrees with the interval of the same ``method``: it is 1 - (1 - level) / 2 at its lower end and (1 - level) / 2
-    at its upper end, unless the interval was cut at an end of the range. ``wilson`` is the score test, with the
-    ``n_effective`` of :func:`wilson_interval`; ``logit`` is Student's t on the logit scale; any other method is
-    Student's t. NaN if a number is NaN, or if there is no test: no standard error, less than one degree of freedom, or
-    fewer than two effective groups.
+    This probability agrees with the interval of the same ``method``: for a ``bound`` at the interval's lower end it is
+    1 - (1 - level) / 2, and at the upper end (1 - level) / 2, unless the interval was cut at an end of the range.
+    ``wilson`` is the score test, with ``n_effective`` as in :func:`wilson_interval`; ``logit`` is Student's t on the
+    logit scale; any other method is Student's t. The result is NaN if a number is NaN, or if there is no test: no
+    standard error, less than one degree of freedom, or fewer than two effective groups.
     """
     from scipy.special import stdtr
 
@@ -232,7 +233,7 @@ def tail(
 
 
 def _score_tail(value: float, bound: float, n: float, degrees: float) -> float:
-    """The lower tail of the score test of a proportion in ``n`` trials."""
+    """The lower tail of the score test for a proportion in ``n`` trials."""
     from scipy.special import ndtr, stdtr, stdtrit
 
     if not 0 < bound < 1:
@@ -243,12 +244,12 @@ def _score_tail(value: float, bound: float, n: float, degrees: float) -> float:
 
 
 def greater(one: Floats | float, other: Floats | float) -> Floats:
-    """The greater of two numbers, the first of equal ones, as Python's ``max``: a zero keeps its sign."""
+    """The greater of two numbers, or the first if they are equal, like Python's ``max``: a zero keeps its sign."""
     return np.where(np.less(one, other), other, one)
 
 
 def lesser(one: Floats | float, other: Floats | float) -> Floats:
-    """The lesser of two numbers, the first of equal ones, as Python's ``min``."""
+    """The lesser of two numbers, or the first if they are equal, like Python's ``min``."""
     return np.where(np.less(other, one), other, one)
 
 
@@ -257,27 +258,27 @@ def _columns(*numbers: float) -> tuple[Floats, ...]:
 
 
 def _why(value: Floats) -> NDArray[np.object_]:
-    """The reason for each value why it has no interval: none if it is not finite, else that data are too few."""
+    """The reason why each value has no interval: ``too few``, or None for a value that is not finite."""
     why = np.full(len(value), None, object)
     why[np.isfinite(value)] = WHY_TOO_FEW
     return why
 
 
 def _vary(value: Floats, stderr: Floats, degrees: Floats) -> NDArray[np.bool_]:
-    """:func:`_varies` of many values."""
+    """:func:`_varies` for each of many values."""
     varies: NDArray[np.bool_] = np.isfinite(stderr) & (stderr > NOISE * np.abs(value)) & (degrees >= 1)
     return varies
 
 
 def _varies(value: float, stderr: float, degrees: float) -> bool:
-    """Whether ``stderr`` exceeds rounding noise and has at least one degree of freedom."""
+    """Whether ``stderr`` is above rounding noise and has at least one degree of freedom."""
     return math.isfinite(stderr) and stderr > NOISE * abs(value) and degrees >= 1
 
 
 def _trials(
     value: float, stderr: float | None, degrees: float | None, n_effective: float | None
 ) -> tuple[float, float] | None:
-    """The effective number of independent trials of a proportion, and the degrees of freedom of its standard error."""
+    """The effective number of independent trials of a proportion, and its degrees of freedom; None if too few."""
     if 0 < value < 1 and stderr is not None and degrees is not None and _varies(value, stderr, degrees):
         n = 1 + value * (1 - value) / stderr**2
         return (n, min(degrees, n - 1)) if n >= LEAST_GROUPS else None
@@ -292,23 +293,25 @@ def _logit(share: float) -> float:
 
 
 def jackknife(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> tuple[Floats, Ints]:
-    """The standard errors (k) of ``values`` (k) by the delete-a-part jackknife, and the numbers of parts less one (k).
+    """The standard errors of ``values`` by the delete-a-part jackknife, and each value's number of parts minus one.
 
-    ``without`` (k, g) has each value without the groups of each part, ``sizes`` (g) or (k, g) the number of groups in
-    each part; parts of size 0 do not count. Let theta be a value, theta_(-j) the value without part j, m_j the number
-    of groups in part j, n their number in all g parts with groups, and h_j = n / m_j. The pseudo-value of part j is
+    Shapes: (k,) for ``values`` and both results, (k, g) for ``without``, and (g,) or (k, g) for ``sizes``. ``without``
+    has each value without the groups of each part, and ``sizes`` the number of groups in each part; parts of size 0 do
+    not count. Let theta be a value, theta_(-j) the value without part j, m_j the number of groups in part j, n the
+    number of groups in all g parts with groups, and h_j = n / m_j. The pseudo-value of part j is
     h_j · theta - (h_j - 1) · theta_(-j), the jackknife estimate is g · theta - Σ (1 - 1/h_j) · theta_(-j), and the
     variance is::
 
         (1/g) · Σ (pseudo-value - jackknife estimate)² / (h_j - 1)
 
-    or, with every h_j = g as if parts were of equal size, (g - 1)/g · Σ (theta_(-j) - their mean)². The larger of the
-    two is taken. The first assumes that a part with more groups is known better, which does not hold for users who came
-    on many days; the second, CR3 of regressions with clusters, does not assume this. With few parts either alone is too
-    small for some metrics.
+    or, with every h_j = g as if parts were of equal size, (g - 1)/g · Σ (theta_(-j) - mean of all theta_(-j))². The
+    larger variance is taken. The first formula assumes that a part with more groups is known better, which does not
+    hold for users who came on many days. The second formula (CR3, known from regressions with clusters) does not assume
+    this. With few parts, either formula alone is too small for some metrics.
 
-    Both are computed from the deviations theta_(-j) - theta alone: if these are all 0, the standard error is exactly 0.
-    It is NaN if the value, or a value needed without a part, is not finite, and if fewer than two parts have groups.
+    Both variances are computed from the deviations theta_(-j) - theta alone: if all deviations are 0, the standard
+    error is exactly 0. The standard error is NaN if the value, or a value without a part, is not finite, and if fewer
+    than two parts have groups.
 
     Busing, Meijer, van der Leeden: Delete-m jackknife for unequal m, Statistics and Computing 1999. Efron, Tibshirani:
     An Introduction to the Bootstrap, 1993, chapter 11. Cameron, Miller: A practitioner's guide to cluster-robust
@@ -335,12 +338,12 @@ def jackknife(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> tuple[
 
 
 def jackknife_degrees(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> Floats:
-    """The degrees of freedom of the standard errors of :func:`jackknife`, from how unequal their terms are.
+    """The degrees of freedom of the standard errors from :func:`jackknife`; more unequal parts give fewer degrees.
 
-    With m parts and q_j² the terms of the variance, they are Satterthwaite's (Σ q²)² / Σ q⁴, times a factor that makes
-    them about m - 1 for m equal parts, and at most parts - 1 (Johnson, Rust: Population variances and their degrees of
-    freedom in NAEP, ASA 1992). One large group leaves little more than one degree. 0 if the standard error is 0 or
-    undefined.
+    For m parts with terms q_j² of the variance, these are Satterthwaite's degrees (Σ q²)² / Σ q⁴, times a factor that
+    makes them about m - 1 for m equal parts, and at most m - 1 (Johnson, Rust: Population variances and their degrees
+    of freedom in NAEP, ASA 1992). One large group leaves little more than one degree. The result is 0 if the standard
+    error is 0 or undefined.
 
     Examples
     --------
@@ -358,7 +361,10 @@ def jackknife_degrees(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -
 
 
 def _squares(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> tuple[Floats, Ints]:
-    """The terms (k, g) whose mean over the parts is the variance by :func:`jackknife`, and the number of parts (k)."""
+    """The terms whose mean over the parts is the :func:`jackknife` variance, and the numbers of parts.
+
+    Shapes: (k, g) and (k,).
+    """
     theta, deleted = np.asarray(values, np.float64), np.asarray(without, np.float64)
     m = np.broadcast_to(np.asarray(sizes, np.float64), deleted.shape)
     counts = m > 0
@@ -370,7 +376,7 @@ def _squares(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> tuple[F
 
 
 def _pseudo_squares(deviations: Floats, sizes: Floats) -> Floats:
-    """The terms (k, g) of the variance of pseudo-values, from the change by each part of these ``sizes``."""
+    """The terms of the variance of pseudo-values, given each part's deviation and size. Shape: (k, g)."""
     counts, share = sizes > 0, sizes / _in_order(sizes)[..., None]  # 1/h
     # Since Σ 1/h = 1, the jackknife estimate is theta + ``estimate``, and a pseudo-value is theta + ``pseudo``.
     estimate = -_in_order((1 - share) * deviations)
@@ -381,14 +387,14 @@ def _pseudo_squares(deviations: Floats, sizes: Floats) -> Floats:
 def order_statistics(
     values: ArrayLike, counts: ArrayLike, quantile: float, level: float = 0.95
 ) -> tuple[float, float] | None:
-    """The interval of a quantile between two of the values themselves, whatever their distribution.
+    """The interval of a quantile, with two observed values as its ends, whatever the distribution of the values.
 
-    ``values`` are the distinct values in ascending order, and ``counts`` the number of groups with each. Of n
-    independent groups, the number at or below the true quantile is binomial. So the l-th smallest value is above it
-    with the probability that this number is below l, and the u-th smallest is below it with the probability that it is
-    u or more. The interval takes the largest l and the smallest u for which each is below (1 - ``level``) / 2. It is
-    conservative: ranks are whole numbers, and tied values only add to the probability. None if one of the ranks would
-    be below 1 or above n: there are too few groups (for a median at 0.95 fewer than 6), or the quantile is 0 or 1.
+    ``values`` are the distinct values in ascending order, and ``counts`` the number of groups with each value. Of n
+    independent groups, the number K at or below the true quantile is binomial. So the l-th smallest value is above the
+    true quantile with probability P(K < l), and the u-th smallest value is below it with probability P(K ≥ u). The
+    interval takes the largest l and the smallest u for which each probability is below (1 - ``level``) / 2. It is
+    conservative: ranks are whole numbers, and tied values only add to the coverage. The result is None if a rank would
+    be below 1 or above n: there are too few groups (for a median at 0.95, fewer than 6), or the quantile is 0 or 1.
 
     Thompson: Annals of Mathematical Statistics 1936. David, Nagaraja: Order Statistics, 2003, section 7.1.
 
@@ -416,7 +422,7 @@ def order_statistics(
     return float(ends[0]), float(ends[1])
 
 
-@lru_cache(maxsize=4096)  # scipy's way to it takes a millisecond, and slices share their sizes
+@lru_cache(maxsize=4096)  # a call to scipy takes a millisecond, and many slices have the same size
 def _rank(share: float, n: int, quantile: float) -> int:
     from scipy.stats import binom
 
@@ -424,7 +430,7 @@ def _rank(share: float, n: int, quantile: float) -> int:
 
 
 def t_quantiles(degrees: Floats, share: float) -> Floats:
-    """:func:`t_quantile` of each of many ``degrees`` (n)."""
+    """:func:`t_quantile` for each of n ``degrees``."""
     distinct, place = np.unique(degrees, return_inverse=True)
     return np.array([t_quantile(each, share) for each in distinct.tolist()], np.float64)[place]
 
@@ -448,13 +454,13 @@ def t_quantile(degrees: float, share: float) -> float:
 
 
 def checked_share(name: str, share: float) -> None:
-    """Raise :class:`SpecError` unless ``share`` is above 0 and below 1."""
+    """Raise :class:`SpecError` unless ``share`` is strictly between 0 and 1."""
     if not 0 < share < 1:
         raise SpecError(f"{name} is {quote(share)}: a number above 0 and below 1 is allowed")
 
 
 def _in_order(terms: NDArray[Any]) -> Floats:
-    """The sums over the last axis, added first to last, as numpy's own order depends on the memory layout."""
+    """The sums over the last axis, added from first to last; numpy's own order would depend on the memory layout."""
     if terms.shape[-1] == 0:
         return np.zeros(terms.shape[:-1])
     sums: Floats = np.cumsum(terms, axis=-1, dtype=np.float64)[..., -1]

@@ -1,4 +1,4 @@
-"""The noise floor: the value that a metric has by chance alone if the true value is 0. Smaller ones mean nothing."""
+"""The noise floor: the value that a metric has by chance alone if the true value is 0. Smaller values mean nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from sparkrank.numeric.array_types import Floats
 from sparkrank.stats.intervals import NONE, TOO_FEW, Interval, t_quantile
 
-FLOORS = 2.0  # times its noise floor: values below may be due to chance
+FLOORS = 2.0  # values below this many times their noise floor may be due to chance
 FALL = 1 / (math.sqrt(2) - 1)
 UPPER_BOUND, JACKKNIFE = "upper bound", "jackknife"
 
@@ -25,10 +25,11 @@ def interval_above_noise(
 ) -> Interval:
     """The interval of a value that chance alone can only make larger.
 
-    By chance alone the value would be ``floor`` with as many rows, and ``bias`` by :func:`bias_of_halves`, which takes
-    clusters into account; the noise is the larger of the two. Below twice the noise, the lower end is the lowest
-    possible value, and the upper end is the one-sided bound of Student's t. Above, the lower end of the two-sided
-    interval is moved down by the bias. ``too few`` if there is no standard error.
+    By chance alone, the value would be ``floor`` judging by the number of rows, or ``bias`` judging by
+    :func:`bias_of_halves`, which takes clusters into account. The noise is the larger of ``floor`` and ``bias``. For a
+    value below twice the noise, the lower end is the lowest possible value, and the upper end is the one-sided bound of
+    Student's t. For larger values, the lower end of the two-sided interval is moved down by the bias. The method is
+    ``too few`` without a standard error.
 
     Examples
     --------
@@ -53,11 +54,11 @@ def interval_above_noise(
 
 
 def bias_of_halves(values: Floats) -> float:
-    """The expected excess of a value over the truth, from its ``values`` (2, order) on halves of the parts.
+    """The expected excess of a value over the truth, from its ``values`` on halves of the parts. Shape: (2, order).
 
-    Near the noise floor the bias falls with the root of the number of groups. The bias of a half is therefore √2 times
-    as high, and that of the value is the mean of the halves less the value, over √2 - 1. If the bias falls faster, this
-    is too much. It is at least 0. In the first row of signs, all parts are in the first half.
+    Near the noise floor, the bias falls with the root of the number of groups, so the bias of a half is √2 times as
+    high. The bias of the value is therefore (mean of the halves - value) / (√2 - 1), and at least 0. If the bias falls
+    faster, this is an overestimate. ``values[0, 0]`` is the value itself, as its half contains all parts.
     """
     halves = values[:, 1:].ravel()
     defined = halves[np.isfinite(halves)]

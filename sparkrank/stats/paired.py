@@ -1,4 +1,4 @@
-"""Tests of a difference: Student's t test, paired by group or part by part."""
+"""Tests of a difference: Student's t test, paired by group or by part (a fixed subset of the groups)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.stats.intervals import LEAST_GROUPS, TOO_FEW, greater, lesser, t_intervals
 
-# Each square of Σd² was rounded once. Squared deviations below that rounding error mean nothing.
-ROUNDING = 2**53  # its inverse
+# Each square in Σd² was rounded once. Squared deviations below that rounding error mean nothing.
+ROUNDING = 2**53  # the inverse of the relative rounding error
 
 
 class Difference(NamedTuple):
-    """A difference, candidate - baseline, and its test against 0.
+    """A difference (candidate - baseline) and its test against 0.
 
     ``difference`` is None if there are no pairs. ``stderr``, the two-sided ``p`` and the interval are None if there is
-    no test. ``method`` is ``paired t`` or ``jackknife``, ``too few`` if the data cannot test it, or None if nothing is
-    defined. ``least_p`` is the smallest p that is possible with this number of pairs.
+    no test. ``method`` is the test, such as ``paired t`` or ``jackknife``; or ``too few`` if the data allow no test; or
+    None if nothing is defined. ``least_p`` is the smallest p-value that this number of pairs can give.
     """
 
     difference: float | None
@@ -35,16 +35,16 @@ class Difference(NamedTuple):
     least_p: float = 0.0
 
     def finds(self, level: float) -> bool:
-        """Whether a difference of this number of pairs could exclude 0 at ``level``."""
+        """Whether the interval could exclude 0 at ``level`` with this number of pairs."""
         return self.least_p < 1 - level
 
     def holding_0(self, low: float, high: float, level: float) -> tuple[float, float]:
-        """The ends of an interval, extended to 0 if no difference of this number of pairs could exclude 0."""
+        """The ends of an interval, extended to contain 0 if this number of pairs is too small to exclude 0."""
         return (low, high) if self.finds(level) else (min(low, 0.0), max(high, 0.0))
 
 
 class Differences(NamedTuple):
-    """Differences and their tests as columns (n): the fields of :class:`Difference`, with NaN where one is None."""
+    """The fields of n :class:`Difference` tuples as arrays of shape (n,), with NaN where a number is None."""
 
     difference: Floats
     stderr: Floats
@@ -62,7 +62,7 @@ class Differences(NamedTuple):
         return cls(difference, stderr, p, low, high, degrees, np.full(len(difference), method, object), least)
 
     def put(self, where: Ints, others: Iterable[Any]) -> None:
-        """Replace the tests ``where`` (m) by the columns ``others`` (m), in place."""
+        """Overwrite the tests at the indices ``where`` with the columns ``others``, in place. Shape of each: (m,)."""
         for column, other in zip(self, others, strict=True):
             column[where] = other
 
@@ -88,14 +88,14 @@ def t_test(
 ) -> Difference:
     """Student's t test of the hypothesis that the true difference is 0, and the interval of the difference.
 
-    ``stderr`` is that of paired groups, of a weighted mean of paired differences by the delta method, or of
-    :func:`sparkrank.stats.intervals.jackknife`. ``moving`` is the number of groups, or parts of them, whose difference
-    is not 0. If nothing really differs, the sign of each of these m differences is a coin toss, and all of them agree
-    with a probability of 2^(1-m): no p is below that. The interval excludes 0 exactly if p is below 1 - ``level``,
-    except for rounding.
+    ``stderr`` may come from paired groups, from the delta method for a weighted mean of paired differences, or from
+    :func:`sparkrank.stats.intervals.jackknife`. ``moving`` is the number m of groups (or parts of the groups) whose
+    difference is not 0. If nothing really differs, the sign of each of these m differences is a coin toss, and all
+    signs agree with probability 2^(1-m): p is never below this. The interval excludes 0 exactly if p is below
+    1 - ``level``, except for rounding.
 
-    ``too few`` if the standard error is 0 or not finite, if fewer than two groups or parts differ, or if there is less
-    than one degree of freedom. Without any number if the difference is not finite.
+    The method is ``too few`` if the standard error is 0 or not finite, if fewer than two groups or parts differ, or if
+    ``degrees`` is below 1. If the difference is not finite, the result has no numbers.
 
     Student: Biometrika 1908. Fisher: The Design of Experiments, 1935, section 21, for the least p that signs allow.
 
@@ -105,7 +105,7 @@ def t_test(
     >>> round(tested.p, 4), round(tested.low, 4), round(tested.high, 4)
     (0.015, 0.004, 0.036)
 
-    Of four pairs that differ, all in one direction, 2 of 16 ways of signs are as far from 0:
+    For four pairs that all differ in one direction, 2 of the 16 combinations of signs are as far from 0:
 
     >>> t_test(0.02, 0.001, 3, moving=4).p
     0.125
@@ -119,7 +119,7 @@ def t_test(
 def t_tests(
     difference: Floats, stderr: Floats, degrees: Floats, moving: Floats, level: float, method: str = "paired t"
 ) -> Differences:
-    """:func:`t_test` of each of many differences (n)."""
+    """:func:`t_test` for each of n differences."""
     from scipy.special import stdtr
 
     intervals = t_intervals(difference, stderr, degrees, level, method)
@@ -144,15 +144,15 @@ def paired_t(
 ) -> Difference:
     """The paired t test from sums over the ``n`` groups in which both models have a value; n - 1 degrees of freedom.
 
-    The difference of a group is d. Its mean and the sum of squared deviations Σd² - (Σd)²/n are computed from the exact
-    sums (each square in ``sum_dd`` rounded once) without rounding, so they lose no digit to cancellation. Squared
-    deviations below the rounding error of Σd² count as 0: differences whose standard deviation is below 1e-8 of their
-    mean are ``too few``, as are differences that are all equal. It equals ``scipy.stats.ttest_rel``, except that p is
-    not below 2^(1-m), where m is the number of pairs that differ (``moving``).
+    Let d be the difference in a group. The mean of d and the sum of squared deviations Σd² - (Σd)²/n are computed
+    exactly from the sums (in ``sum_dd`` each square was rounded once), so no digit is lost to cancellation. Squared
+    deviations below the rounding error of Σd² count as 0: if the standard deviation of the differences is below 1e-8
+    of their mean, or if all differences are equal, the method is ``too few``. The test equals
+    ``scipy.stats.ttest_rel``, except that p is never below 2^(1-m), where m pairs differ (``moving``).
 
     Examples
     --------
-    The differences 1, 2 and 6: mean 3, variance (4 + 1 + 9) / 2 = 7, t = 3 / √(7/3), whose p would be 0.1885.
+    The differences 1, 2 and 6 have mean 3, variance (4 + 1 + 9) / 2 = 7 and t = 3 / √(7/3): p = 0.1885 by t alone.
 
     >>> tested = paired_t(3, 9, 41)
     >>> tested.difference, round(tested.stderr, 4), tested.p
@@ -170,10 +170,10 @@ def paired_t(
 def paired_ts(
     n: Ints, sum_d: NDArray[np.object_], sum_dd: NDArray[np.object_], moving: Floats, level: float, scale: int = 1
 ) -> Differences:
-    """:func:`paired_t` of many pairs of models, each with ``n`` groups.
+    """:func:`paired_t` for many pairs of models, each with its own number ``n`` of groups.
 
-    The sums are fractions, or whole numbers of units of which ``scale`` are 1; Python divides either without rounding
-    before the last bit.
+    The sums are fractions, or whole numbers in units of 1 / ``scale``. Python divides both types exactly, and rounds
+    only the last bit.
     """
     difference, stderr = np.full((2, len(n)), np.nan)
     several = np.flatnonzero(n > 1)

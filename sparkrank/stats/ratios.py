@@ -1,7 +1,7 @@
-"""Fieller's interval of a difference as a share of the baseline, and a relative margin; the baseline's error counts.
+"""Fieller's interval for a relative difference, and the error of a relative margin, allowing for the baseline's error.
 
-Candidate and baseline are measured on the same groups. Their covariance follows from three standard errors, those of
-the two values and of the difference, if all three are computed in the same way.
+Candidate and baseline are measured on the same groups. Their covariance follows from the standard errors of the two
+values and of the difference, if all three are computed in the same way.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sparkrank.stats.intervals import greater, t_quantiles
 
 
 class StandardErrors(NamedTuple):
-    """The standard errors of a ``difference``, of its ``baseline`` and of its ``candidate``."""
+    """The standard errors of a difference, of the baseline's value and of the candidate's value."""
 
     difference: float
     baseline: float
@@ -35,14 +35,14 @@ def fieller(
 ) -> tuple[float, float] | None:
     """The interval of ``difference`` / \\|``baseline``\\|, by Fieller's theorem (JRSS B 1954).
 
-    It contains every ratio r for which difference - r · baseline is no further from 0 than t times its own standard
-    error. It is not symmetric, and it is wider than with a known baseline unless the two errors cancel. None if a
-    number is not finite, with less than one degree of freedom, or if the interval of the baseline itself contains 0:
-    then any ratio may be the true one.
+    The interval contains every ratio r for which difference - r · \\|baseline\\| is no further from 0 than t times its
+    own standard error. It is not symmetric, and is wider than with a known baseline unless the two errors cancel. The
+    result is None if a number is not finite, with less than one degree of freedom, or if the interval of the baseline
+    itself contains 0, as any ratio may then be the true ratio.
 
     Examples
     --------
-    A baseline without error leaves the interval of the difference, here 0.01 ± 2.571 · 0.004, over the baseline:
+    For a baseline without error, it is the interval of the difference, 0.01 ± 2.571 · 0.004, divided by the baseline:
 
     >>> [round(end, 5) for end in fieller(0.01, 0.5, StandardErrors(0.004, 0.0, 0.004), 5) or ()]
     [-0.00056, 0.04056]
@@ -58,9 +58,9 @@ def fieller(
 def fiellers(
     difference: Floats, baseline: Floats, errors: Sequence[Floats], degrees: Floats, level: float
 ) -> tuple[Floats, Floats]:
-    """:func:`fieller` of each of many differences (n): both ends, NaN where there are none.
+    """:func:`fieller` for each of n differences: the lower and the upper ends, with NaN where there is no interval.
 
-    ``errors`` are the three columns of :class:`StandardErrors`.
+    ``errors`` are the three fields of :class:`StandardErrors`, as columns.
     """
     low, high = np.full((2, len(difference)), np.nan)
     known = np.isfinite([difference, baseline, *errors]).all(axis=0) & (degrees >= 1)
@@ -68,7 +68,7 @@ def fiellers(
     of_difference, of_both, of_candidate = (squared(error[known]) for error in errors)
     quantile, size = squared(t_quantiles(df, 0.5 + level / 2)), np.abs(of_baseline)
     covariance = (of_candidate - of_both - of_difference) / 2
-    # the coefficients a of r², -2 b of r, and c, of (difference - r·|baseline|)² less t² times its variance
+    # (difference - r·|baseline|)² minus t² times its variance is a·r² - 2·b·r + c
     a = squared(size) - quantile * of_both
     b = own * size - quantile * np.copysign(1.0, of_baseline) * covariance
     c = squared(own) - quantile * of_difference
@@ -81,11 +81,11 @@ def fiellers(
 
 
 def margin_stderr(share: float, baseline: float, errors: StandardErrors) -> float:
-    """The standard error of the difference + ``share`` · \\|``baseline``\\|, for the test of a relative margin.
+    """The standard error of (difference + ``share`` · \\|``baseline``\\|), for the test of a relative margin.
 
-    If more is better, a candidate may be worse by the share m of the baseline. The test is then whether
-    candidate - (1 - m) · baseline, which is the difference + m · baseline, is above 0. ``share`` is below 0 if less is
-    better. Only the sign of ``baseline`` matters.
+    If higher is better, a candidate may be worse by a share m of the baseline. The test is then whether
+    candidate - (1 - m) · baseline, which equals the difference + m · baseline, is above 0. ``share`` is m, or -m if
+    lower is better. Of ``baseline``, only the sign matters.
     """
     own = math.copysign(1.0, baseline) * share
     variance = errors.difference**2 + 2 * own * errors.covariance + own**2 * errors.baseline**2

@@ -7,12 +7,12 @@ import math
 from sparkrank.stats.intervals import NONE, Interval
 
 METHOD = "confidence sequence"
-# The default number of groups at which a sequence is narrowest. With a tenth to a hundred times as many groups it is at
-# most 1.27 times as wide, in standard errors, and a look may come at any number.
+# The default number of groups at which a sequence is narrowest. With a tenth to a hundred times as many groups, the
+# sequence is at most 1.27 times as wide in standard errors. A look may come at any number of groups.
 TIGHTEST_AT = 10_000
-# A sequence begins with at least so many groups, and so many events: groups that have what a share counts, and groups
-# that do not. With fewer, the normal approximation misses the truth too often: for clicks of 0.4 %, 105 of 1,000
-# simulated sequences miss it somewhere without the second condition, and 38 with it.
+# A sequence begins only with this many groups and this many events. For a share, there must be enough groups that count
+# and enough that do not. With fewer, the normal approximation misses the truth too often: for a click rate of 0.4 %,
+# 105 of 1,000 simulated sequences miss the truth somewhere without the condition on events, and 38 with it.
 LEAST_GROUPS, LEAST_EVENTS = 100, 10
 _ROUNDING = 1e-12
 
@@ -20,15 +20,15 @@ _ROUNDING = 1e-12
 def radius(stderr: float, n: float, level: float = 0.95, tightest_at: float = TIGHTEST_AT) -> float:
     """Half the width of an asymptotic confidence sequence after ``n`` independent groups.
 
-    The intervals value ± radius contain the true value at all n together with the probability ``level``, so a decision
-    may be made at any look, and the looks may be chosen by what was seen. With a = 1 - ``level`` and r² = (-2 log a +
-    log(1 - 2 log a)) / ``tightest_at``, the radius is::
+    With probability ``level``, the intervals value ± radius contain the true value at all n at once. So a decision may
+    be made at any look, and the looks may be chosen in view of the results so far. With a = 1 - ``level`` and
+    r² = (-2 log a + log(1 - 2 log a)) / ``tightest_at``, the radius is::
 
         stderr · √( 2 (n r² + 1) / (n r²) · log(√(n r² + 1) / a) )
 
-    If the same groups come again, the standard error falls while their number stays: count each day of a group, and
-    take a standard error that is clustered by group. ``tightest_at`` is chosen once, before the first look, and then
-    kept. NaN if ``stderr`` is not finite or ``n`` is not above 0.
+    If the same groups return, the standard error falls although the number of groups stays the same: then count each
+    day of a group, and use a standard error that is clustered by group. Choose ``tightest_at`` once, before the first
+    look, and keep it. The result is NaN if ``stderr`` is not finite or ``n`` is not above 0.
 
     Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas: Time-uniform central limit theory and asymptotic confidence sequences,
     Annals of Statistics 2024: theorem 2.2, and its appendix for r.
@@ -50,7 +50,7 @@ def radius(stderr: float, n: float, level: float = 0.95, tightest_at: float = TI
 def confidence_sequence(
     value: float, stderr: float, n: float, level: float = 0.95, tightest_at: float = TIGHTEST_AT
 ) -> Interval:
-    """The interval ``value`` ± :func:`radius`; :data:`~sparkrank.stats.intervals.NONE` if either is not finite."""
+    """The interval ``value`` ± :func:`radius`, or :data:`~sparkrank.stats.intervals.NONE` if either is not finite."""
     half = radius(stderr, n, level, tightest_at)
     if not (math.isfinite(value) and math.isfinite(half)):
         return NONE
@@ -60,8 +60,8 @@ def confidence_sequence(
 def begins(groups: float, value: float, ends: tuple[float, float], effective: float) -> bool:
     """Whether there are enough groups and events for a sequence to begin.
 
-    ``ends`` are the lowest and the highest possible value; if one is infinite, events are not counted. ``effective`` is
-    the number of equal groups that would carry as much.
+    ``ends`` are the lowest and the highest possible value; if either is infinite, events are not counted. ``effective``
+    is the number of equal groups that would carry as much information.
     """
     if groups < LEAST_GROUPS or math.isinf(ends[1] - ends[0]):
         return groups >= LEAST_GROUPS
@@ -74,10 +74,10 @@ def always_valid_p(
 ) -> float:
     """The p-value that belongs to a confidence sequence: below 1 - ``level`` exactly if the interval excludes 0.
 
-    If the true difference is 0, the probability that p is ever at most a is at most a, over all looks together. It is
+    If the true difference is 0, the probability that p is ever at most a, at any look, is at most a. The formula is
     min(1, √(n r² + 1) · exp(-(difference/stderr)² / 2 · n r² / (n r² + 1))), which is :func:`radius` solved for a (see
-    Johari, Koomen, Pekelis, Walsh: Always valid inference, Operations Research 2022). NaN if a number is not finite or
-    ``n`` is not above 0. With a standard error of 0 it is 1 for a difference of 0 and 0 for any other.
+    Johari, Koomen, Pekelis, Walsh: Always valid inference, Operations Research 2022). p is NaN if a number is not
+    finite or ``n`` is not above 0. With a standard error of 0, p is 1 for a difference of 0 and 0 for any other.
     """
     if not (math.isfinite(difference) and math.isfinite(stderr) and n > 0):
         return math.nan
@@ -89,6 +89,6 @@ def always_valid_p(
 
 
 def _ratio(level: float, tightest_at: float) -> float:
-    """r²: the variance of the mixture over that of a group."""
+    """r²: the variance of the mixture divided by the variance of one group."""
     spent = -2 * math.log(1 - level)
     return (spent + math.log1p(spent)) / tightest_at

@@ -1,4 +1,4 @@
-"""Percentiles of groups that are not independent, from the shares of each part's groups at or below a value."""
+"""Percentiles over dependent groups, from the share of groups at or below a value in each part (fixed subset)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ WOODRUFF = "woodruff"
 
 
 class ShareOfGroups(NamedTuple):
-    """A share of all groups, its standard error by parts, and the degrees of freedom of that (Johnson and Rust).
+    """A share of all groups, its standard error from the parts, and the error's degrees of freedom (Johnson and Rust).
 
-    ``by_part`` (parts) is each part's contribution to its deviation, with the mean 0; all are 0 if every group, or no
-    group, is counted.
+    ``by_part`` has each part's contribution to the deviation of the share; the contributions have mean 0. All are 0 if
+    every group, or no group, is counted. Shape: (parts,).
     """
 
     value: float
@@ -29,9 +29,9 @@ class ShareOfGroups(NamedTuple):
 
 
 def share_of_groups(counted: ArrayLike, groups: ArrayLike) -> ShareOfGroups:
-    """The share of ``groups`` (parts) that are ``counted`` (parts), with the linearised variance of a ratio over parts.
+    """The share of groups that are counted, with the linearised variance of a ratio over parts.
 
-    At least two parts have a group.
+    ``counted`` and ``groups`` are numbers per part. At least two parts have a group.
     """
     count, size = np.asarray(counted, np.float64), np.asarray(groups, np.float64)
     parts, n = int(np.count_nonzero(size)), float(np.cumsum(size)[-1])
@@ -42,7 +42,7 @@ def share_of_groups(counted: ArrayLike, groups: ArrayLike) -> ShareOfGroups:
 
 
 def spread(by_part: Floats, parts: int) -> tuple[float, float]:
-    """The standard error of a sum over ``parts`` with terms of mean 0, and its degrees of freedom."""
+    """The standard error of a sum over parts, given terms of mean 0, and its degrees of freedom."""
     squares = by_part**2
     total, fourth = (float(np.cumsum(terms)[-1]) for terms in (squares, squares**2))
     if not total or parts < 2:
@@ -61,20 +61,22 @@ def woodruff(
     level: float = 0.95,
     ends: tuple[float, float] = (-math.inf, math.inf),
 ) -> Interval:
-    """The interval of a quantile of groups, from the standard errors of the shares of groups below it and up to it.
+    """The interval of a quantile over groups, from the standard errors of two shares of groups.
 
-    ``values`` are the distinct values in ascending order, and ``counts`` the number of groups with each; ``parts`` is
-    the number of parts with groups. The true quantile is below the interval only if more groups than chance allows are
-    ``below`` the quantile of the sample, and above it only if fewer are ``upto`` it. So each end is the value at
-    ``quantile`` minus or plus t standard errors of its own share. If every group, or no group, is counted, the standard
-    error is the largest that so many parts can have with one group each. :data:`~sparkrank.stats.intervals.TOO_FEW` if
-    an end would be beyond all groups, unless it is one of ``ends``, the lowest and the highest possible value.
+    ``below`` is the share of groups below the sample quantile, and ``upto`` the share at or below it. ``values`` are
+    the distinct values in ascending order, ``counts`` the number of groups with each value, and ``parts`` the number of
+    parts with groups. The true quantile is under the interval only if ``below`` is larger than chance allows, and above
+    the interval only if ``upto`` is smaller. So the low end is the value at ``quantile`` minus t standard errors of
+    ``below``, and the high end the value at ``quantile`` plus t standard errors of ``upto``. If a share counts every
+    group, or none, its standard error is the largest that so many parts of one group each can have. The result is
+    :data:`~sparkrank.stats.intervals.TOO_FEW` if an end would be beyond all groups, unless the outermost value is the
+    lowest or highest possible value (``ends``).
 
     Woodruff: Confidence intervals for medians and other position measures, JASA 1952.
 
     Examples
     --------
-    A hundred values of which half a part's groups are below the middle, in 25 parts: 0.5 ± 2.06 · 0.1.
+    A hundred values in 25 parts, where the share below the middle is 0.5 with standard error 0.1: 0.5 ± 2.06 · 0.1.
 
     >>> half = ShareOfGroups(0.5, 0.1, 24.0, np.zeros(25))
     >>> interval = woodruff(np.arange(1, 101), [1] * 100, 0.5, half, half, 25)
@@ -97,7 +99,7 @@ def woodruff(
 def movement(value: float, end: float, share: ShareOfGroups, other: ShareOfGroups, level: float) -> Floats:
     """Each part's contribution to a quantile's deviation, on the scale of the interval from ``value`` to one ``end``.
 
-    That end was computed from ``share``. If this counts every group or none, the contributions are those of ``other``.
+    That end was computed from ``share``. If ``share`` counts every group or none, ``other`` is used in its place.
     """
     seen = share if share.stderr else other
     if not seen.stderr:
@@ -108,13 +110,13 @@ def movement(value: float, end: float, share: ShareOfGroups, other: ShareOfGroup
 def difference_of_quantiles(
     difference: float, below: Floats, above: Floats, parts: int, level: float = 0.95, effective: float = math.inf
 ) -> Difference:
-    """Student's t test of a difference of two quantiles, from each part's contribution to it.
+    """Student's t test of the difference between two quantiles, from each part's contribution to the difference.
 
-    ``below`` (parts) is the :func:`movement` of ours on the side below it, less that of theirs on the side above it,
-    and ``above`` is the reverse. Groups that are in both move both, which cancels out. Intervals of quantiles may be
-    longer on one side. A difference is too high if the first quantile is too high or the second too low; so its lower
-    end uses the lower side of the first and the upper side of the second. ``too few`` if no part moves one of the
-    sides, as within a large tie.
+    ``below`` is the :func:`movement` of the first quantile towards its lower end, minus the movement of the second
+    towards its upper end; ``above`` has upper and lower reversed. Groups that belong to both samples move both
+    quantiles, which cancels out. An interval of a quantile may be longer on one side. A difference is too high if the
+    first quantile is too high or the second too low; so the lower end of the difference uses the lower side of the
+    first and the upper side of the second. The method is ``too few`` if no part moves one of the sides, as in a tie.
 
     Zou, Donner: Construction of confidence limits about effect measures, Statistics in Medicine 2008.
     """

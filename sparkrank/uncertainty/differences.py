@@ -1,7 +1,8 @@
-"""The difference of two values, and its test: for two models on the same groups, or for two days or runs.
+"""The difference between two values, and its test: for two models on the same groups, or for two days or runs.
 
-A mean of one day is tested by pairs of groups, with exact moments. Everything else is tested by leaving out each part
-of the groups: a group is in the same part on all days and for all models, so what they have in common cancels.
+A mean over one day is tested by pairs of groups, with exact moments. Everything else is tested by leaving out one part
+(fixed subset) of the groups at a time. A group is in the same part on all days and for all models, so the variation
+that the two values have in common cancels.
 """
 
 from __future__ import annotations
@@ -26,16 +27,17 @@ from sparkrank.uncertainty.samples import Sample, Samples, padded
 from sparkrank.uncertainty.unsmooth_metrics import Tested, percentile_test, swapped_test
 
 JACKKNIFE = "jackknife"
-# Relative to the values: the rounding error up to which a part counts as one without a difference.
+# A part whose difference is within this rounding error, relative to the values, counts as one without a difference.
 ROUNDED = 1e-10
 _FINEST = UNITS[-1]
 _Columns: TypeAlias = dict[str, NDArray[Any]]
 
 
 class PairSums(NamedTuple):
-    """The numbers (n) of groups of pairs of models by the sign of their difference d, and the sums of d and d squared.
+    """For n pairs of models: the numbers of groups by the sign of the difference d, and the sums of d and of d².
 
-    ``there`` says for which of the n pairs the states have them. The sums are whole numbers of the finest unit.
+    ``there`` says for which of the n pairs the states have these numbers. The sums are whole numbers of the finest
+    unit of the exact sums. Shape of each field: (n,).
     """
 
     there: NDArray[np.bool_]
@@ -49,7 +51,7 @@ class PairSums(NamedTuple):
 
     @classmethod
     def of(cls, there: NDArray[np.bool_], numbers: Floats) -> PairSums:
-        """Read the sums from ``numbers`` (n, 17), the single part that the states of pairs have."""
+        """Read the sums from ``numbers``, which the states of pairs store as a single part. Shape: (n, 17)."""
         counts = numbers[:, : len(PAIR_COUNTS)].astype(np.int64)
         limbs = numbers[:, len(PAIR_COUNTS) :].reshape(len(numbers), 2, len(UNITS)) / UNIT_ARRAY  # whole numbers
         sums = np.zeros(limbs.shape[:2], object)
@@ -61,10 +63,10 @@ class PairSums(NamedTuple):
 
 @dataclass(frozen=True)
 class Compared:
-    """Values of candidates and of baselines (n), the ``test`` of each difference, and the numbers of groups.
+    """Differences between n candidates and their baselines, with the ``test`` of each, and the numbers of groups.
 
-    The number of groups is that of the side with fewer. ``errors`` (3, n) are those of
-    :class:`~sparkrank.stats.ratios.StandardErrors`.
+    The numbers of groups are those of the side with fewer groups. ``errors`` are the three fields of
+    :class:`~sparkrank.stats.ratios.StandardErrors`. Shape of ``errors``: (3, n).
     """
 
     difference: Floats
@@ -75,7 +77,7 @@ class Compared:
     errors: Floats
 
     def columns(self, level: float) -> _Columns:
-        """The numbers of rows of ``comparisons``."""
+        """The numeric columns of the ``comparisons`` table, and the column ``interval``."""
         test, size = self.test, np.abs(self.baseline)
         relative = np.full(len(size), np.nan)
         np.divide(self.difference, size, out=relative, where=size > 0)
@@ -102,7 +104,7 @@ class Compared:
 
 
 def compared_alone(candidate: Sample, baseline: Sample, metric: Metric, level: float) -> dict[str, Any]:
-    """The numbers of the one row of ``comparisons`` for ``candidate`` less ``baseline``; None where there is none."""
+    """The numbers of the ``comparisons`` row for ``candidate`` minus ``baseline``, with None for missing numbers."""
     one = np.zeros(1, np.int64)
     columns = compared(candidate.alone, baseline.alone, (one, one), metric, level).columns(level)
     return {
@@ -118,9 +120,10 @@ def compared(
     level: float,
     pairs: PairSums | None = None,
 ) -> Compared:
-    """``candidates`` less ``baselines`` at their ``places`` (n), tested by ``pairs`` of independent groups or by parts.
+    """The differences ``candidates`` - ``baselines``, tested by ``pairs`` of independent groups or else by parts.
 
-    They are also tested by parts if some groups are in no pair, because only one of the two is defined there.
+    ``places`` has the indices of the n candidates and of their baselines. A difference is also tested by parts if some
+    groups are in no pair, because only one of the two values is defined there.
     """
     sides = tuple(zip((candidates, baselines), places, strict=True))
     ours, theirs = (side.rows(metric).at(at) for side, at in sides)
@@ -167,7 +170,7 @@ def compared(
 def _by_one(
     pair: tuple[SubjectStates, SubjectStates], metric: Metric, difference: float, level: float, effective: float
 ) -> Tested | None:
-    """The test of metrics for which leaving out one part fails; None if it does not apply."""
+    """The test for a metric where leaving out one part of the groups fails; None if no such test applies."""
     for test in UNSMOOTH:
         if (tested := test(pair[0], pair[1], metric, difference, level, effective)) is not None:
             return tested
@@ -184,7 +187,7 @@ def _put_jackknife(
     level: float,
     effective: Floats,
 ) -> None:
-    """Put the tests by the jackknife, which leaves out each part of the groups, ``at`` their places."""
+    """Store the jackknife tests, which leave out one part of the groups at a time, at the indices ``at``."""
     both = list(zip(*(side.without_parts(metric, places[at]) for side, places in sides), strict=True))
     known = [place for place, (ours, theirs) in enumerate(both) if ours is not None and theirs is not None]
     at = at[known]
@@ -203,7 +206,7 @@ def _put_jackknife(
     errors[:, at] = np.where(np.isnan(tested.stderr), np.nan, stderr)
 
 
-# The tests by parts that leave out none: the first one that applies to a metric is used, else the jackknife.
+# Tests by parts that leave out no part: the first test that applies to a metric is used, or else the jackknife.
 UNSMOOTH: tuple[Callable[[SubjectStates, SubjectStates, Metric, float, float, float], Tested | None], ...] = (
     percentile_test,
     swapped_test,
@@ -211,7 +214,7 @@ UNSMOOTH: tuple[Callable[[SubjectStates, SubjectStates, Metric, float, float, fl
 
 
 def _moving(values: Floats, without: Floats, sizes: Floats) -> Floats:
-    """The number of parts in which each difference, the first of ``values``, is not 0, by their pseudo-values."""
+    """The number of parts in which each difference (``values[0]``) is not 0, judging by the pseudo-values."""
     whole = sizes.sum(axis=1, keepdims=True)
     share = np.divide(sizes, whole, out=np.zeros_like(sizes), where=sizes > 0)
     there = (share > 0) & (share < 1)

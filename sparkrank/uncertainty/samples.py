@@ -1,4 +1,4 @@
-"""Models on values of slices, in the merged states of a day or a window, as columns."""
+"""Samples: models on slice values, read as columns from the merged states of a day or a window."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from sparkrank.states.means import MeanColumns
 
 @dataclass(frozen=True)
 class Sample:
-    """A model on one value of a slice, in the merged states of a day or a window.
+    """One model on one slice value, in the merged states of a day or a window.
 
-    ``has_parts``: the plan has states of parts for it. ``clustered``: the same group may occur on several days.
+    If ``has_parts``, there are states for each part (fixed subset of the groups). If ``clustered``, the groups belong
+    to clusters, or the same group may occur on several days.
     """
 
     merged: Merged
@@ -33,7 +34,7 @@ class Sample:
         return self.merged.row(self.subject, metric)
 
     def without_parts(self, metric: Metric) -> WithoutParts | None:
-        """The values of ``metric`` without each part of the groups; None if it has none."""
+        """The values of ``metric`` without each part of the groups; None if there are no parts."""
         return self.merged.without_parts(self.subject, metric) if self.has_parts else None
 
     @property
@@ -43,7 +44,7 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Many samples (n) of the same states; ``has_parts`` (n) and ``clustered`` are those of :class:`Sample`."""
+    """Many samples from the same states; ``has_parts`` (one per sample) and ``clustered`` are as in :class:`Sample`."""
 
     merged: Merged
     subjects: tuple[Subject, ...]
@@ -64,18 +65,18 @@ class Samples:
 
     @cached_property
     def _groups(self) -> Floats:
-        """The numbers of groups of all parts, NaN where there are none."""
+        """The number of groups in all parts of each sample, or NaN for a sample without parts."""
         sizes = map(self.merged.sizes_of_parts, self.subjects)
         return np.array([np.nan if own is None else own.sum() for own in sizes], np.float64)
 
     def groups(self, metric: Metric) -> Floats:
-        """The numbers of groups behind the values; NaN where rows have no group, or groups were not counted."""
+        """The number of groups behind each value; NaN if rows have no group or groups were not counted."""
         counted = self.rows(metric).n_groups
         return np.where(np.isnan(counted), self._groups, counted)
 
     @cached
     def n_effective(self, metric: Metric) -> Floats:
-        """The effective numbers of groups, at most their number; NaN where they are unknown."""
+        """The effective number of groups behind each value, at most the actual number; NaN if unknown."""
         numbers = kind_of(metric).effective_numbers(self.merged, self.subjects, metric, clustered=self.clustered)
         return np.where(self._groups > 0, np.where(self._groups < numbers, self._groups, numbers), numbers)
 
@@ -84,14 +85,14 @@ class Samples:
         return self.merged.partials.means.of_subjects(self.subjects, str(metric))
 
     def without_parts(self, metric: Metric, places: Ints) -> list[WithoutParts | None]:
-        """The values of ``metric`` without each part of the groups; None if it has none."""
+        """For each of ``places``, the values of ``metric`` without each part of the groups; None if without parts."""
         return [self.merged.without_parts(self.subjects[place], metric) for place in places.tolist()]
 
 
 def padded(without: Sequence[WithoutParts]) -> tuple[Floats, Floats, Floats]:
-    """The values (n), those without each part, and the sizes of parts (n, parts); parts that are lacking have none."""
+    """The values, the values without each part, and the part sizes. Shapes: (n,), (n, parts), (n, parts)."""
     parts = max((len(own.sizes) for own in without), default=0)
-    values, sizes = np.zeros((2, len(without), parts))
+    values, sizes = np.zeros((2, len(without), parts))  # a missing part has size 0
     for place, own in enumerate(without):
         values[place, : len(own.sizes)], sizes[place, : len(own.sizes)] = own.without, own.sizes
     return np.array([own.value for own in without], np.float64), values, sizes

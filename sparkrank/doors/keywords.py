@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _ColumnOptions(TypedDict, total=False):
-    """The columns of rows, and the truth beside lists or in arrays."""
+    """The arguments that name columns, and the truth, which is a table or is in array columns."""
 
     score: str | Mapping[str, str] | None
     rank: str | Mapping[str, str] | None
@@ -51,7 +51,7 @@ INPUT_DEFAULTS = {"relevance": "membership", "lane": "auto", "partition_types": 
 def with_options(options: type[Any], defaults: Mapping[str, Any] | None = None) -> Callable[[F], F]:
     """Show the keys of ``options`` as keyword arguments of a function that takes them as ``**options``.
 
-    ``help`` and editors show them with their ``defaults``; an unknown name is refused with the nearest known one.
+    ``help`` and editors show the ``defaults`` too. An unknown name is an error that suggests the nearest known name.
     """
 
     def decorate(function: F) -> F:

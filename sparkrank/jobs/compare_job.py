@@ -39,7 +39,7 @@ def compare_days(
     subsets of groups). Raises :class:`SpecError` if no baseline is named or the named model does not exist, and the
     errors of :func:`find_window`.
     """
-    plan = replace(spec.plan(), score_sums=False)  # a comparison reads those of metrics alone
+    plan = replace(spec.plan(), score_sums=False)  # a comparison reads only the sums that metrics need
     comparison = plan.compare if comparison is None else comparison
     if comparison is None:
         raise SpecError("no baseline is named: name it with --baseline MODEL or as compare.baseline in the spec")

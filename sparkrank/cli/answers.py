@@ -64,7 +64,7 @@ def answer_page(page: Callable[[], str], document: Callable[[], object]) -> None
 
 
 def answer_line(text: Callable[[], str]) -> None:
-    """Print lines before the answer, in text form alone."""
+    """Print lines before the answer if the answer is text; otherwise print nothing."""
     if form() == "text":
         tell(text())
 

@@ -33,7 +33,7 @@ SECONDS_FOR_JAVA = 0.5  # Java does not say when it has read
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
-    """Run :func:`main` and end the process with it. Once a day is shown, no signal can make the job fail."""
+    """Run :func:`main` and end the process. Once a day is shown, no signal can make the job fail."""
     try:
         main(arguments, ends_process=True)
     except SystemExit as ended:

@@ -166,7 +166,7 @@ def metrics_of(asked: SidesAsked) -> tuple[MetricRows, MetricRows]:
 
 
 def states_of(asked: SidesAsked) -> tuple[RunStates | str, RunStates | str, tuple[str | None, str | None]]:
-    """The states of both sides, or the reason why there are none, and the models that are asked for."""
+    """The states of both sides, or the reason why there are none, and the requested models."""
     left, right = asked.places
     with session_for_far(is_far=asked.is_far) as spark:
         return stored_states("left", *left, spark), stored_states("right", *right, spark), asked.models

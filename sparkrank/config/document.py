@@ -190,7 +190,7 @@ class Spec(Section):
         return roles, replace(plan, least_groups=least)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Spec:
-        """A copy with other values, without the cached results of this one."""
+        """A copy with the values in ``update``, without the cached results of this spec."""
         copied = super().model_copy(update=update, deep=deep)
         copied.__dict__.pop("roles_and_plan", None)
         return copied
@@ -250,11 +250,11 @@ class Spec(Section):
         return ", ".join(parts)
 
     def resolved(self) -> dict[str, Any]:
-        """The document as plain values, every default written out."""
+        """The document as plain values, with every default written out."""
         return self.model_dump(mode="json", by_alias=True)
 
     def as_text(self) -> str:
-        """The resolved document as JSON, every default written out."""
+        """The resolved document as JSON, with every default written out."""
         return json.dumps(self.resolved(), sort_keys=True)
 
     def hash(self, session: Mapping[str, str] | None = None) -> str:

@@ -243,7 +243,7 @@ def directions_of(plan: Plan) -> dict[str, bool | None]:
 
 
 def metrics_without_interval(plan: Plan) -> frozenset[str]:
-    """The metrics of ``plan`` that have no interval by nature: their values alone decide."""
+    """The metrics of ``plan`` that can have no interval, so that gates judge them by their values alone."""
     return frozenset(str(metric) for metric in plan.metrics if metric.declaration.interval == "none")
 
 

@@ -129,7 +129,7 @@ def as_size(value: object) -> object:
 
 
 def as_zone(name: str | None) -> str | None:
-    """A time zone by its name in the IANA database, or as hours from UTC."""
+    """A time zone: a name in the IANA database, or an offset from UTC."""
     if name is None or _OFFSET.fullmatch(name):
         return name
     known = zoneinfo.available_timezones() | {"UTC"}
@@ -202,7 +202,7 @@ def as_whole(value: object) -> object:
 
 
 def as_points(value: object) -> object:
-    """A whole number, or false, as it is written."""
+    """A whole number, or a boolean, which is left unchanged."""
     return value if isinstance(value, bool) else as_whole(value)
 
 

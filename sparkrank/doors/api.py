@@ -1,4 +1,4 @@
-"""``sr.evaluate``: one call from impressions to their metrics."""
+"""``sr.evaluate``: computes metrics from impressions in one call."""
 
 from __future__ import annotations
 

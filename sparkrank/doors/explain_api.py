@@ -1,4 +1,4 @@
-"""``sr.explain``: one call from impressions to how a metric is computed for one group."""
+"""``sr.explain``: explains how a metric is computed for one group of impressions."""
 
 from __future__ import annotations
 

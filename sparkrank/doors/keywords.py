@@ -1,4 +1,4 @@
-"""The keyword arguments that several doors share, typed once."""
+"""The typed keyword arguments that several public functions share."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _ColumnOptions(TypedDict, total=False):
 
 
 class InputOptions(_ColumnOptions, SettingOptions, total=False):
-    """The keyword arguments of every door that reads an input."""
+    """The keyword arguments of every public function that reads an input."""
 
     spark: SparkSession | None
     lane: str

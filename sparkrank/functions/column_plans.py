@@ -28,7 +28,7 @@ class ColumnPlan:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The texts of the metrics."""
+        """The names of the metrics, such as ``ndcg@10``."""
         return tuple(map(str, self.plan.metrics))
 
 

@@ -102,7 +102,7 @@ def list_function(asked: ColumnPlan, is_struct: bool) -> Any:
 def row_function(asked: ColumnPlan, is_struct: bool, *, at_once: bool = False) -> Any:
     """A Spark function of row columns, which folds the batches of a group or, with ``at_once``, takes all rows at once.
 
-    Before 4.2, Spark has no functions of batches, and no windows over such functions.
+    Spark has no functions of batches before 4.2, and takes none of them in windows.
     """
     spark = _spark_functions()
     names, kind = asked.names, _type(asked, is_struct)

@@ -20,7 +20,7 @@ DEFAULT_CUTOFFS = (5, 10, 20)
 
 
 def sql_name(text: str | Metric) -> str:
-    """The SQL name of a metric: its text, with ``at`` for @, and _ for characters that a name cannot have.
+    """The SQL name of a metric: its text, with ``at`` for @, and ``_`` for characters that SQL names cannot have.
 
     Parameters
     ----------

@@ -376,7 +376,7 @@ def _days_before(
 
 
 def _days_back(judge: Judge, count: int) -> int:
-    """How many days before a window of ``count`` days to look for the accepted days of its history."""
+    """How many days back to look for the accepted days that the history of a window of ``count`` days needs."""
     step = judge.days_apart
     return step * LOOKED_AT * judge.needed_days * -(-count // step)
 

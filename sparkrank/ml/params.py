@@ -1,4 +1,4 @@
-"""The params of a Spark ML evaluator and the evaluation that they request, for any base class."""
+"""The params of a Spark ML evaluator and the evaluation that the params request, for any base class."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         return self._set_all(options)
 
     def _set_all(self, options: Mapping[str, Any]) -> Self:
-        """Set ``options``, or none of them if one is not allowed or they do not fit together."""
+        """Set ``options``, or none of them if a value is not allowed or the values do not fit together."""
         before = dict(self._paramMap)
         try:
             for name, value in options.items():

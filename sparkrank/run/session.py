@@ -95,7 +95,7 @@ def _over_connect() -> bool:
 
 
 def _logging_is_configured() -> bool:
-    """Whether the user has configured Spark's log before a session starts: by a setting, or by log4j's files."""
+    """Whether the user has configured Spark's log before a session starts: with a setting or a log4j file."""
     from pyspark import SparkContext
 
     asked = SparkContext.getSystemProperty  # spark-submit passes settings of Spark to the driver as system properties

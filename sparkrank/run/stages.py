@@ -1,4 +1,4 @@
-"""The named, timed stages of a run, and a line on stderr every few seconds about the progress of a long stage."""
+"""The named, timed stages of a run, and the progress lines on stderr during a long stage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command ``sparkrank``, and what ``jobs/`` call: days are evaluated, merged, compared, judged and accepted."""
+"""The command ``sparkrank``, which the scripts in ``jobs/`` call too."""
 
 from sparkrank.cli.command_line import main, run
 

@@ -33,7 +33,7 @@ _FORM = "sparkrank.form"
 
 
 def form() -> AnswerForm:
-    """The form that was asked for in the command that runs."""
+    """The form of answer that the running command was asked for."""
     context = click.get_current_context(silent=True)
     asked: AnswerForm = "text" if context is None else context.meta.get(_FORM, "text")
     return asked
@@ -48,7 +48,7 @@ def ask_for(asked: AnswerForm) -> None:
 
 
 def answer(text: Callable[[], str], document: Callable[[], object]) -> None:
-    """Print the ``text`` or the ``document``, whichever was asked for; the other is not made."""
+    """Print the ``text`` or the ``document``, whichever was asked for. The other function is not called."""
     if form() == "json":
         print_document(as_json_text(document()))
     elif form() == "text" and (lines := text()):
@@ -56,7 +56,7 @@ def answer(text: Callable[[], str], document: Callable[[], object]) -> None:
 
 
 def answer_page(page: Callable[[], str], document: Callable[[], object]) -> None:
-    """Print a ``page`` that another program may read, as YAML or Markdown, or the ``document``."""
+    """Print the ``page``, in a format such as YAML or Markdown that programs may read, or the ``document``."""
     if form() == "text":
         print_document(page().removesuffix("\n"))
     else:
@@ -64,7 +64,7 @@ def answer_page(page: Callable[[], str], document: Callable[[], object]) -> None
 
 
 def answer_line(text: Callable[[], str]) -> None:
-    """Print lines before the answer, in text form alone."""
+    """Print lines before the answer if the answer is text; otherwise print nothing."""
     if form() == "text":
         tell(text())
 
@@ -74,13 +74,13 @@ def _fields(value: object, *names: str) -> Document:
 
 
 def day_document(result: DayResult) -> Document:
-    """The document of a day that was evaluated."""
+    """The JSON document for an evaluated day."""
     changes = changes_document(result.changes)
     return {**_fields(result, "day", "lane", "lane_reason"), **_result(result), "changes": changes}
 
 
 def window_document(result: WindowResult) -> Document:
-    """The document of a window that was merged."""
+    """The JSON document for a merged window."""
     return {**_fields(result, "window", "days", "missing"), **_result(result)}
 
 
@@ -99,7 +99,7 @@ def _result(result: DayResult | WindowResult) -> Document:
 
 
 def backfill_document(days: Iterable[BackfilledDay]) -> Document:
-    """The document of a backfill: its days and their results."""
+    """The JSON document for a backfill: its days and their results."""
     documents = [
         {
             "day": day.day,
@@ -116,7 +116,7 @@ def backfill_document(days: Iterable[BackfilledDay]) -> Document:
 
 
 def judgment_document(judgment: Judgment) -> Document:
-    """The document of the verdicts on a stored day or window."""
+    """The JSON document for the verdicts on a stored day or window."""
     accepted = judgment.acceptance.get("accepted_reason")
     return {**_fields(judgment, "name", "exit_code"), "gates": _verdicts(judgment.judged), "accepted": accepted}
 
@@ -134,7 +134,7 @@ def _verdicts(judged: Iterable[Judged]) -> list[Document]:
 
 
 def declaration_document(declaration: Declaration) -> Document:
-    """The document of a metric: its declaration."""
+    """The JSON document for a metric's declaration."""
     return {
         **_fields(declaration, "name", "title", "formula", "cutoff"),
         "parameters": list(map(_parameter_document, declaration.all_parameters)),
@@ -154,13 +154,13 @@ def _parameter_document(parameter: Parameter) -> Document:
 
 
 def preset_document(preset: Preset) -> Document:
-    """The document of a preset: its definitions and defaults."""
+    """The JSON document for a preset: its definitions and defaults."""
     sets = {"definitions": dict(preset.definitions), "parameters": list(map(asdict, preset.defaults))}
     return {**_fields(preset, "name", "library"), **sets, "unmatched": preset.unmatched}
 
 
 def table_document(table: TableSchema) -> Document:
-    """The document of a table: its columns and what they mean."""
+    """The JSON document for a table: its columns and what they mean."""
     more = () if table.more is None else table.more[1]
     columns = [
         {"name": field.name, "type": str(field.type), "meaning": column.meaning, "always": column not in more}
@@ -171,6 +171,6 @@ def table_document(table: TableSchema) -> Document:
 
 
 def verdict_line(name: str, spec: Spec, verdict: DayVerdict) -> str:
-    """The line that a person reads first and last."""
+    """The line with the verdict on a day, which text output shows first and last."""
     owner = "" if spec.owner is None else f" Owner: {spec.owner}."
     return escape(f"{verdict.title(spec.name, name)}: {verdict.sentence}{owner}")

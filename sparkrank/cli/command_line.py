@@ -1,8 +1,8 @@
 """The command line, which ``jobs/`` calls too: evaluate, merge, compare, judge and accept days.
 
 Exit codes: 0 done; 2 the spec or the arguments are wrong, nothing was read; 3 a gate failed, the tables are written; 4
-the input is unusable, nothing was written; 5 no gate failed, but one is undecided whose policy is ``undecided: fail``,
-the tables are written; 1 anything else. An error is one sentence, the last line on stderr; ``--debug`` adds the
+the input is unusable, nothing was written; 5 no gate failed, but a gate with ``undecided: fail`` is undecided, the
+tables are written; 1 anything else. An error is one sentence, the last line on stderr; ``--debug`` adds the
 traceback. Every command takes ``--json`` and ``--quiet`` (:mod:`sparkrank.cli.answers`).
 """
 
@@ -33,7 +33,7 @@ SECONDS_FOR_JAVA = 0.5  # Java does not say when it has read
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
-    """Run :func:`main` and end the process with it. Once a day is shown, no signal can make the job fail."""
+    """Run :func:`main` and end the process. Once a day is shown, no signal can make the job fail."""
     try:
         main(arguments, ends_process=True)
     except SystemExit as ended:
@@ -43,7 +43,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
 
 
 def _let_java_read() -> None:
-    """Wait for spark-submit to read the output: it ends as soon as its Python fails, and drops what it has not read."""
+    """Wait for spark-submit to read the output: it exits as soon as its Python fails, and drops unread output."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:  # None if whoever started this process has closed it
             with suppress(OSError):
@@ -53,9 +53,9 @@ def _let_java_read() -> None:
 
 
 def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) -> None:
-    """Run the command that ``arguments`` name (None: those of the process), and exit with its code.
+    """Run the command in ``arguments`` (None: the arguments of the process), and exit with the command's code.
 
-    Unless it ``ends_process``, the process handles signals afterwards as it did before.
+    Unless ``ends_process`` is set, signal handlers are restored afterwards.
     """
     invocation = Invocation()
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -95,9 +95,9 @@ def _end_with(code: int, ends_process: bool) -> None:
 
 @contextmanager
 def _interruptible(ends_process: bool) -> Iterator[None]:
-    """Treat SIGTERM, by which schedulers stop a job, as an interrupt from the keyboard, so that nothing is left behind.
+    """Treat SIGTERM, with which schedulers stop jobs, as a keyboard interrupt, so that nothing is left behind.
 
-    An error that an interrupt has caused, such as Spark's about a cancelled job, is raised as that interrupt.
+    An error that an interrupt has caused, such as Spark's error about a cancelled job, is raised as an interrupt.
     """
     in_main = threading.current_thread() is threading.main_thread()  # no other thread may set handlers
     before = signal.signal(signal.SIGTERM, signal.default_int_handler) if in_main else None
@@ -120,7 +120,7 @@ def _answer_error(
 ) -> None:
     """Print an error on stderr after the lines ``before``, and with ``--json`` also as a document on stdout.
 
-    spark-submit prints the stderr of its Python on its own stdout: there the document is printed alone.
+    spark-submit prints the stderr of its Python on its own stdout, so only the document is printed there.
     """
     if "--json" in words:  # a usage error may come before the option is read
         error = {"code": code, "exit_code": exit_code, "sentence": sentence}
@@ -176,7 +176,7 @@ COMMANDS = {
 
 
 class LazyCommands(click.Group):
-    """Commands that are their summaries until one is called."""
+    """A group that knows only the summaries of its commands until a command is called and imported."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -187,7 +187,7 @@ class LazyCommands(click.Group):
 
 @cache
 def full_command(name: str) -> click.Command:
-    """The command called ``name``, with the options of every command."""
+    """The command called ``name``, with the options that all commands have."""
     from sparkrank.cli.options import form_options
 
     command: click.Command = getattr(import_module(COMMANDS[name][0]), name)

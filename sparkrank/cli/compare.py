@@ -1,4 +1,4 @@
-"""``sparkrank compare``: two runs over their groups, or what moved the mean of two models or days."""
+"""``sparkrank compare``: compares models or runs, or splits the difference of two means over a slice."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _stored(
     family: Family | None,
     allow_missing: bool,
 ) -> tuple[pa.Table, tuple[str, ...], list[str]]:
-    """The result of :func:`compare_days` for the comparison of the spec, changed by the options."""
+    """The result of :func:`compare_days` with the spec's comparison, as changed by the command's options."""
     own = None if spec.compare is None else spec.compare.comparison
     baseline = asked.baseline or (None if own is None else own.baseline)
     wanted = None

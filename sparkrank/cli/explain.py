@@ -1,4 +1,4 @@
-"""``sparkrank explain``: how a metric is computed for one group, or why two libraries have two numbers."""
+"""``sparkrank explain``: how a metric is computed for one group, or why two libraries give two numbers."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _keys(
 
 
 def _pair(text: str, columns: Sequence[str]) -> tuple[str, str]:
-    """The column and the value of ``column=value``. The column's name may contain a =."""
+    """The column and the value of ``column=value``. The column's name may contain ``=``."""
     name = next((column for column in columns if text.startswith(f"{column}=")), None)
     column, equals, value = text.partition("=") if name is None else (name, "=", text[len(name) + 1 :])
     if not equals:

@@ -1,7 +1,7 @@
-"""Signals that would end a job, around the moment when it shows a day.
+"""Ignores signals that would end a job, around the moment when the job shows a day.
 
-A scheduler reads the exit code of ``spark-submit``, a JVM whose child is this process. From right before that moment
-both ignore signals; otherwise the job could fail although the new day is shown.
+A scheduler reads the exit code of ``spark-submit``, a JVM whose child is this process. Both processes ignore signals
+from right before that moment; otherwise the job could fail although the new day is shown.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Interrupts:
     _release: list[Callable[[], object]] = field(default_factory=list)
 
     def hold(self) -> None:
-        """Ignore signals from now on. Raises :class:`SparkrankError` if the JVM is ending already."""
+        """Ignore signals from now on. Raises :class:`SparkrankError` if the JVM is already ending."""
         if threading.current_thread() is threading.main_thread():  # no other thread may set handlers
             for name in _NAMES:
                 number = getattr(signal, f"SIG{name}")
@@ -52,13 +52,13 @@ class Interrupts:
             raise SparkrankError("Spark's process is ending: the day is not shown") from error
 
     def release(self) -> None:
-        """Handle signals again as before :meth:`hold`."""
+        """Restore the signal handlers from before :meth:`hold`."""
         while self._release:
             self._release.pop()()
 
 
 def _jvm(spark: SparkSession | None) -> Any:
-    """The JVM that runs the driver, or None without one, as over Spark Connect."""
+    """The JVM that runs the driver, or None if there is no JVM, as over Spark Connect."""
     if spark is None:
         return None
     try:

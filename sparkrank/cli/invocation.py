@@ -1,4 +1,4 @@
-"""One call of the command line: how a command ends by its gates, and what must not fail it."""
+"""One call of the command line: its exit code from gates, and errors that must not make it fail."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Invocation:
 
 @contextmanager
 def after_commit() -> Iterator[None]:
-    """Print what was done. Once a day is shown, no answer that cannot be printed may say that it is not."""
+    """Context manager for printing an answer after a commit. A failure to print does not make the command fail."""
     try:
         yield
     except Exception as error:  # noqa: BLE001 - whatever it is, the day is shown
@@ -34,6 +34,6 @@ def after_commit() -> Iterator[None]:
 
 
 def end_with_verdict(judgment: Judgment | None) -> None:
-    """Exit with the code of the gates, unless that is 0."""
+    """Exit with the exit code of ``judgment``, unless that is 0 or there are no gates."""
     if judgment is not None and judgment.exit_code:
         sys.exit(judgment.exit_code)

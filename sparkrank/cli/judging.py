@@ -1,4 +1,4 @@
-"""``sparkrank gate`` and ``accept``: stored days and windows are judged, and let in although a gate stops them."""
+"""``sparkrank gate`` and ``accept``: judge stored days and windows, or accept them although a gate stops them."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def _ask(context: click.Context, option: click.Parameter, is_given: bool) -> Non
 
 
 def form_options() -> list[click.Option]:
-    """The options of every command: the form of its answer."""
+    """The options that all commands have, for the form of the answer."""
     texts = {
         "--json": "Print one JSON document, and nothing else, on stdout; an error too.",
         "--quiet": "Print nothing but errors.",
@@ -52,9 +52,9 @@ def form_options() -> list[click.Option]:
 
 
 def spec_options(command: Callable[..., None], *, for_stored: bool = False) -> Callable[..., Any]:
-    """Add the options of every command that takes a spec. The command gets the loaded spec as ``spec``.
+    """Add the options that all commands with a spec have. The command gets the loaded spec as ``spec``.
 
-    One ``for_stored`` tables alone needs no plugins of the spec.
+    With ``for_stored``, for commands that only use stored tables, the spec's plugins may be missing.
     """
 
     @wraps(command)

@@ -1,4 +1,4 @@
-"""``sparkrank path``, ``export``, ``clean`` and ``unlock``: the folder of tables, for its readers."""
+"""``sparkrank path``, ``export``, ``clean`` and ``unlock``: manage the folder of tables."""
 
 from __future__ import annotations
 

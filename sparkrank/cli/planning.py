@@ -1,4 +1,4 @@
-"""``sparkrank plan``: the counts of a day, before it is evaluated."""
+"""``sparkrank plan``: counts the rows, buckets and tasks of a day before the day is evaluated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two sides that a command compares: two runs, or two models or days of what a spec writes."""
+"""The left and right side of a comparison: two runs, or two models or days from the tables of one spec."""
 
 from __future__ import annotations
 
@@ -108,9 +108,9 @@ class SidesAsked:
 
     @cached_property
     def models(self) -> tuple[str | None, str | None]:
-        """The baseline and the model: as named for two runs; for a spec, two models of one day or those of two days.
+        """The baseline and the compared model. For two runs, these are the models as named, or None.
 
-        For a spec, raises :class:`SpecError` if one is left open or unknown, or if both are the same model of one day.
+        For a spec, raises :class:`SpecError` if a model is unknown or left open, or if both are one model on one day.
         """
         if self.spec is None:
             return self.baseline, self.model
@@ -147,14 +147,14 @@ def validate_model(known: Sequence[str], option: str, name: str | None) -> None:
 
 
 def session_for_far(*, is_far: bool) -> AbstractContextManager[SparkSession | None]:
-    """The Spark session that reads tables on other file systems, None if there are none. It is stopped at the end."""
+    """Context manager for the Spark session that reads tables on other file systems; None if there are none."""
     return command_session("compare", is_needed=is_far and has_pyspark())
 
 
 def metrics_of(asked: SidesAsked) -> tuple[MetricRows, MetricRows]:
     """The rows of both models in the tables ``metrics``."""
     baseline, model = asked.models
-    # the model of one side is that of the other unless it is named
+    # a side whose model is not named takes the model of the other side
     models = (baseline or model, model or baseline)
     with session_for_far(is_far=asked.is_far) as spark:
         tables = [metrics_at(what, *place, spark) for what, place in zip(_SIDES, asked.places, strict=True)]
@@ -166,7 +166,7 @@ def metrics_of(asked: SidesAsked) -> tuple[MetricRows, MetricRows]:
 
 
 def states_of(asked: SidesAsked) -> tuple[RunStates | str, RunStates | str, tuple[str | None, str | None]]:
-    """The states of both sides, or the reason why there are none, and the models that are asked for."""
+    """The states of both sides, or the reason why there are none, and the requested models."""
     left, right = asked.places
     with session_for_far(is_far=asked.is_far) as spark:
         return stored_states("left", *left, spark), stored_states("right", *right, spark), asked.models

@@ -1,4 +1,4 @@
-"""``sparkrank init``, ``schema`` and ``validate``: a first spec, and what checks it, for editors and people."""
+"""``sparkrank init``, ``schema`` and ``validate``: write a first spec, and check specs in editors or by command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The day or the window of stored tables that a command is about."""
+"""The options that name the stored day or window that a command works on."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class NamedDays:
         return Target.of_window(spec, Window.of(self.first, self.last))
 
     def targets(self, spec: Spec) -> list[Target]:
-        """The day or window in a list, which is empty if none is named: then the whole output is meant."""
+        """A list with the named day or window. An empty list, if none is named, stands for the whole output."""
         return [] if self == NamedDays(None, None, None) else [self.target(spec)]
 
 
 def stored_options(command: Callable[..., None]) -> Callable[..., Any]:
-    """Add the options of every command about a stored day or window. The command gets them as ``named``."""
+    """Add the options that all commands about a stored day or window have. The command gets them as ``named``."""
 
     @wraps(command)
     def bundled(*arguments: Any, day: str | None, first: str | None, last: str | None, **options: Any) -> None:

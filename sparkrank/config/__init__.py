@@ -1,4 +1,4 @@
-"""The YAML document of a job: its keys, and how it is read, overridden and refused."""
+"""The YAML document of a job: its keys, and how the document is read, overridden and validated."""
 
 from sparkrank.config.document import Spec
 from sparkrank.config.loading import load_spec

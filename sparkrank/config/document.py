@@ -1,4 +1,4 @@
-"""The whole document. A loaded :class:`Spec` is what ``runs`` stores."""
+"""The whole spec document. The table ``runs`` stores the loaded :class:`Spec`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.sources.text_schema import TEXT_FORMATS, number_kinds
 from sparkrank.tables.rows.limits import limits_of
 
-PLUGINS_OPTIONAL = "plugins_optional"  # a key of the context of validation: whether plugins may be missing
+PLUGINS_OPTIONAL = "plugins_optional"  # a key of the validation context: whether plugins may be missing
 
 
 class Spec(Section):
@@ -86,12 +86,12 @@ class Spec(Section):
 
     @property
     def file(self) -> str:
-        """The path from which it was loaded, as commands name it."""
+        """The path from which the spec was loaded, as the command was given it."""
         return self._file
 
     @model_validator(mode="after")
     def _plugins_imported(self, info: ValidationInfo) -> Spec:
-        """Import the modules that register metrics, before anybody looks for these."""
+        """Import the modules that register metrics, before those metrics are looked up."""
         is_optional = info.context is not None and info.context[PLUGINS_OPTIONAL]
         with suppress(*([SpecError] if is_optional else [])):
             import_plugins(self.plugins, "plugins[{}]")
@@ -113,7 +113,7 @@ class Spec(Section):
 
     @model_validator(mode="after")
     def _output_apart(self) -> Spec:
-        """Refuse tables below the rows: the next run, and other readers of the rows, would take them for rows."""
+        """Refuse tables below the rows: the next run, and other readers of the rows, would take the tables for rows."""
         for what, rows in self.places:
             if rows.path is None:
                 continue
@@ -131,7 +131,7 @@ class Spec(Section):
 
     @model_validator(mode="after")
     def _zone_of_spark(self) -> Spec:
-        """Refuse a time zone for a lane that does not use it: Arrow reads instants as they are."""
+        """Refuse a time zone for a lane that does not use one: Arrow reads instants as they are."""
         if self.input.time_zone is not None and self.engine.lane not in (allowed := time_zone_lanes()):
             raise ValueError(
                 f"has input.time_zone {self.input.time_zone}, but lane {self.engine.lane}: Spark's SQL alone "
@@ -141,13 +141,13 @@ class Spec(Section):
 
     @property
     def lists(self) -> list[tuple[str, InputRows]]:
-        """Where the impressions are, of all models or of each, with the key in the document."""
+        """Where the impressions of all models or of each model are, with the key in the document."""
         by_model = self.input.by_model
         return [(f"input.models.{name}", rows) for name, rows in by_model.items()] or [("input", self.input)]
 
     @property
     def places(self) -> list[tuple[str, InputRows]]:
-        """Where all rows are, those of the truth last, with the key in the document."""
+        """Where all rows are, with the key in the document. The truth comes last."""
         return self.lists if self.truth is None else [*self.lists, ("truth", self.truth)]
 
     @property
@@ -161,7 +161,7 @@ class Spec(Section):
 
     @cached_property
     def roles_and_plan(self) -> tuple[Roles, Plan]:
-        """The roles of the columns and the plan, made once: a backfill needs both many times a day."""
+        """The roles of the columns and the plan. Cached, because a backfill needs both many times per day."""
         columns, truth = self.input.columns, None
         if self.truth is not None:
             beside = self.truth.columns
@@ -190,17 +190,17 @@ class Spec(Section):
         return roles, replace(plan, least_groups=least)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Spec:
-        """A copy with other values, without the cached results of this one."""
+        """A copy with the values in ``update``, without the cached results of this spec."""
         copied = super().model_copy(update=update, deep=deep)
         copied.__dict__.pop("roles_and_plan", None)
         return copied
 
     def limits(self, plan: Plan) -> Limits:
-        """The limits of checks. Raises :class:`sparkrank.base.errors.SpecError` for one that ``plan`` lacks."""
+        """The limits of checks. Raises :class:`sparkrank.base.errors.SpecError` for a check that ``plan`` lacks."""
         return limits_of(plan, self.quality.max_bad_fraction, self.quality.limits, "quality.limits")
 
     def judge(self, plan: Plan) -> Judge | None:
-        """The judge of a day by the gates, or None without gates.
+        """The judge that applies the gates to a day, or None if there are no gates.
 
         Raises :class:`sparkrank.base.errors.SpecError` for a gate that names what ``plan`` does not evaluate.
         """
@@ -228,11 +228,11 @@ class Spec(Section):
         )
 
     def source(self) -> str:
-        """The definition of a row, a group and a label that stored states name: states of other sources do not merge.
+        """What a row, a group and a label are, as a string that stored states keep. Different strings do not merge.
 
-        The place of the rows is left out, as it may change from day to day, and so are the models, which are known by
-        name; but a score is not a rank. The item is included if it decides what is relevant, or which of the tied rows
-        is shown.
+        The location of the rows is left out, as it may change from day to day. The models are left out because states
+        know them by name, but ranks are told apart from scores. The item is included if it decides what is relevant, or
+        which of the tied rows is shown.
         """
         roles, definitions = self.roles, self.definitions.definitions
         by_item = roles.joins or roles.long or definitions.duplicates != "keep" or self.plan().orders_by_item
@@ -250,17 +250,17 @@ class Spec(Section):
         return ", ".join(parts)
 
     def resolved(self) -> dict[str, Any]:
-        """The document as plain values, every default written out."""
+        """The document as plain values, with every default written out."""
         return self.model_dump(mode="json", by_alias=True)
 
     def as_text(self) -> str:
-        """The resolved document as JSON, every default written out."""
+        """The resolved document as JSON, with every default written out."""
         return json.dumps(self.resolved(), sort_keys=True)
 
     def hash(self, session: Mapping[str, str] | None = None) -> str:
-        """Twelve hex digits that change with anything that can change a number, but not with where and how it runs.
+        """Twelve hex digits that change with anything that can change a number, but not with where or how it runs.
 
-        ``session`` are the settings of the Spark session that reading depended on.
+        ``session`` has the Spark session settings that reading depended on.
         """
         resolved = self.resolved()
         truth = None if self.truth is None else _asked(resolved["truth"], self.truth)
@@ -269,7 +269,7 @@ class Spec(Section):
 
 
 def _asked(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
-    """The ``resolved`` values of ``rows`` without secrets and without what changes no number."""
+    """The ``resolved`` values of ``rows``, without secrets and without settings that change no result."""
     asked = {**resolved, "options": options_to_hash(rows.options), "where": rows.where}
     if isinstance(rows, Input) and rows.by_model:
         of_models = rows.by_model.items()  # in their order, which says whose label counts
@@ -311,7 +311,7 @@ def _columns_of_source(roles: Roles, by_item: bool) -> list[str]:
 
 
 def _reading_of_source(rows: InputRows) -> list[str]:
-    """How columns of folders and of texts are read, and the condition."""
+    """How columns from folder names and text files are read, and the condition on rows."""
     kept = []
     if rows.partition_types != "inferred":
         kept.append(f"partition_types={rows.partition_types}")

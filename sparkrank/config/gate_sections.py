@@ -1,4 +1,4 @@
-"""The gates of the document and their history, and the rules that these mean for what the spec evaluates."""
+"""The gates of the spec document, the history they compare with, and the rules that the gates stand for."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _Policy = Literal["fail", "warn", "pass"]
 
 
 def as_margin(value: object) -> object:
-    """A number, or a share with its sign: ``0.5%``."""
+    """A number, or a share with a percent sign: ``0.5%``."""
     if value is None:
         return value
     if isinstance(value, str) and _SHARE.fullmatch(value.strip()):
@@ -43,7 +43,7 @@ def as_margin(value: object) -> object:
 
 
 def _as_values(value: object) -> object:
-    """The values of columns as the tables have them. YAML reads ``no`` as false, which may be a country."""
+    """Slice values as the tables have them. Refuses booleans: YAML reads ``no``, which may be a country, as false."""
     if not isinstance(value, dict):
         return value
     texts: dict[object, object] = {}
@@ -64,7 +64,7 @@ class _GateSubject(Section):
 
 if TYPE_CHECKING:
     _GateConditions: TypeAlias = _GateSubject
-else:  # with a key for each kind of gate, by its word
+else:  # with a key for each type of gate
     _NUMBER = Annotated[_Finite | None, BeforeValidator(as_number)]
     _CONDITIONS = {word: (str | None if kind.compares else _NUMBER, None) for word, kind in words().items()}
     _GateConditions = create_model("_GateConditions", __base__=_GateSubject, **_CONDITIONS)
@@ -107,7 +107,7 @@ class Gate(_GateConditions):
 
     @property
     def conditions(self) -> dict[str, Any]:
-        """The words of kinds of gate that are given, with their values."""
+        """The given conditions, such as ``min``, with their values."""
         values = {word: getattr(self, word, None) for word in words()}
         return {word: value for word, value in values.items() if value is not None}
 
@@ -127,7 +127,7 @@ class Gate(_GateConditions):
 
 
 def as_least_groups(value: object) -> object:
-    """A mapping, or one number for all slices."""
+    """A mapping, or one number for both ``gates`` and ``tables``."""
     return value if isinstance(value, Mapping) or value is None else {"gates": value, "tables": value}
 
 
@@ -156,7 +156,7 @@ class HistorySettings(Section):
 
     @property
     def history(self) -> History:
-        """The settings for the judge of gates."""
+        """These settings in the form that the judge takes."""
         return History(**self.model_dump())
 
 
@@ -169,9 +169,9 @@ def rules_of(
     *,
     history: History = _BOTH_SIDES,
 ) -> tuple[Rule, ...]:
-    """The rules that ``gates`` mean for ``plan``. ``policy`` is for gates that have none of their own.
+    """The rules that ``gates`` stand for under ``plan``. ``policy`` applies to gates without a policy of their own.
 
-    Raises :class:`SpecError` for a gate that names what the spec does not evaluate.
+    Raises :class:`SpecError` for a gate on something that the spec does not evaluate.
     """
     rules: list[Rule] = []
     for index, gate in enumerate(gates):
@@ -225,7 +225,7 @@ def _rules_of(
 
 
 def _directed(kind: GateKind, metrics: tuple[str, ...], gate: Gate, where: str, plan: Plan) -> tuple[str, ...]:
-    """Those of ``metrics`` that have a better direction. Raises :class:`SpecError` if there are none."""
+    """The ``metrics`` for which higher or lower is better. Raises :class:`SpecError` if there are none."""
     better = directions_of(plan)
     directed = tuple(metric for metric in metrics if better[metric] is not None)
     if not directed:
@@ -243,7 +243,7 @@ def directions_of(plan: Plan) -> dict[str, bool | None]:
 
 
 def metrics_without_interval(plan: Plan) -> frozenset[str]:
-    """The metrics of ``plan`` that have no interval by nature: their values alone decide."""
+    """The metrics of ``plan`` that can have no interval, so that gates judge them by their values alone."""
     return frozenset(str(metric) for metric in plan.metrics if metric.declaration.interval == "none")
 
 

@@ -1,4 +1,4 @@
-"""A file and its overrides read as a :class:`Spec`, or refused in one sentence that says what is wrong and where."""
+"""Reads a file with overrides as a :class:`Spec`, or raises an error that says what is wrong and where."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ MOST_DIGITS = 400  # of a whole number, which must also fit a float; Python does
 def load_spec(path: str | Path, overrides: Sequence[str] = (), *, for_stored: bool = False) -> Spec:
     """The document at ``path`` with each override ``a.b=value`` applied (the value is read as YAML).
 
-    ``for_stored`` is for commands that only read or move stored tables: a spec with plugins is then read without them,
-    if they cannot be imported here, and its metrics are not checked.
+    ``for_stored`` is for commands that only read or move stored tables: if a spec has plugins, they may then be missing
+    here, and its metrics are not checked.
 
     Raises :class:`SpecError` for a missing file, invalid YAML, a repeated key, an unknown key (with its path and the
     nearest known key), a missing key, or a wrong value. Metrics and roles are checked too, so that no error is found
@@ -42,7 +42,7 @@ def load_spec(path: str | Path, overrides: Sequence[str] = (), *, for_stored: bo
 
 
 def spec_of(document: Mapping[str, Any], place: str, *, for_stored: bool = False) -> Spec:
-    """The spec of a ``document``, which sentences call ``place``. Raises :class:`SpecError` as :func:`load_spec`."""
+    """The spec in ``document``, which messages call ``place``. Raises :class:`SpecError` as :func:`load_spec` does."""
     try:
         spec = Spec.model_validate(document, context={PLUGINS_OPTIONAL: for_stored})
         if for_stored and spec.plugins:
@@ -69,10 +69,10 @@ def _refused(problem: str, mark: yaml.Mark | None = None) -> yaml.YAMLError:
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a repeated key, of which YAML readers silently take the last, and a document larger than any spec.
+    """A YAML loader that refuses oversized documents, and repeated keys, where YAML readers silently keep the last one.
 
-    Numbers are as people write them: YAML 1.1 reads ``1:30`` as 90 and ``010`` as 8, which are texts here. So are keys
-    that it reads as true or false: ``off`` of uncertainty, or a model called ``no``.
+    Only plain numbers are numbers: YAML 1.1 reads ``1:30`` as 90 and ``010`` as 8, but here they are strings. Keys that
+    YAML reads as true or false are strings too, such as ``off`` in uncertainty, or a model called ``no``.
     """
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - as the class above has it
@@ -128,7 +128,7 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 def _values_of(node: yaml.Node, known: dict[int, int]) -> int:
     """The number of values that ``node`` stands for, each reference counted as all that it refers to.
 
-    ``known`` has the numbers of nodes by their id; a node that contains itself has too many.
+    ``known`` caches the numbers by node id. A node that contains itself has too many values.
     """
     if id(node) not in known:
         known[id(node)] = MOST_VALUES
@@ -165,7 +165,7 @@ _NAME_IN_YAML = re.compile(r"\b(alias|anchor|tag|tag handle) '.*'", re.DOTALL)
 
 
 def _problem(error: Exception, *, in_file: bool = True) -> str:
-    """The problem that YAML reports and its place in the file, without the lines around it."""
+    """The problem that YAML reports and its position in the file, without the surrounding lines."""
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem is None:
         return shorten(" ".join(str(error).split()))
     mark, problem = error.problem_mark, shorten(_NAME_IN_YAML.sub(r"\1", error.problem))

@@ -1,4 +1,4 @@
-"""Whether tables would be written among the rows that they are made from, or rows are in a folder of tables."""
+"""Checks that tables are not written among the rows they are made from, and that no rows are in table folders."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _A_DAY = "2026-12-31"  # month and day have two digits, as the pattern for any d
 def among(output: str, rows: str) -> bool:
     """Whether a table below ``output`` would be read as rows at ``rows``, which is a file, a folder or a pattern.
 
-    Both are as a spec names them: absolute or relative, with or without a scheme, with marks for the day or others.
+    Both paths are as a spec names them: absolute or relative, with or without a scheme, with day marks or other marks.
     """
     place, name = on_day(output, _A_DAY), f"part-0-{'0' * 12}.parquet"
     tables = {_text(f"{place}/{table}/day={_A_DAY}/{name}"): 1 for table in table_names()}
@@ -24,14 +24,14 @@ def among(output: str, rows: str) -> bool:
 
 
 def in_place_of(output: str, rows: str) -> str | None:
-    """The folder of sparkrank below ``output`` that contains ``rows``, so that tables would be written beside them."""
+    """The name of sparkrank's folder below ``output`` that contains ``rows``, where tables would be written too."""
     folder, place = f"{_text(on_day(output, _A_DAY))}/", _text(on_day(rows, _A_DAY))
     first = place.removeprefix(folder).partition("/")[0]
     return first if place.startswith(folder) and first in (*table_names(), RUNS_FOLDER, DAYS_FOLDER) else None
 
 
 def _text(path: str) -> str:
-    """``path`` as one text, whatever its scheme."""
+    """``path`` in a normalized form, whatever its scheme."""
     scheme, separator, rest = path.partition("://")
     if separator and scheme != "file":
         return f"{SCHEMES.get(scheme, scheme)}/{posixpath.normpath(rest)}"

@@ -1,4 +1,4 @@
-"""The parts of the document: their keys, types and defaults. Every part refuses unknown keys."""
+"""The sections of the spec document: their keys, types and defaults. Every section refuses unknown keys."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ MOST_EXPLAINED = 20  # groups that a report explains: the ten worst and the ten 
 _Number = Annotated[float, BeforeValidator(as_number)]
 _Filled = Annotated[str, AfterValidator(as_filled)]
 Label = Annotated[str, AfterValidator(as_label), PlainSerializer(redact)]
-# A union whose kind is chosen by the value, so that an error concerns that kind alone.
+# A union whose member is chosen by the value's type, so that an error concerns only that member.
 _ByModel = Annotated[
     Annotated[str, Tag(COLUMN)] | Annotated[dict[str, str], Tag(MODELS)],
     Discriminator(kind_of, "column_or_models", "a column, or models with a column each, are needed"),
@@ -88,7 +88,7 @@ class Section(BaseModel):
 
 
 def with_row_roles(name: str, base: type[Section], side: RoleSide | None = None) -> type[Section]:
-    """``base`` with a column for each role of rows, so that the document has all roles of the table."""
+    """``base`` with a key for each column role of rows, so that the document has all roles of the role table."""
     fields: dict[str, Any] = {role.key: (str | None, None) for role in row_roles(side)}
     return create_model(name, __base__=base, **fields)
 
@@ -197,7 +197,7 @@ class InputRows(Section):
         self._validate_reading()
 
     def _validate_reading(self) -> None:
-        """Refuse a schema of what has types of its own, and options that have no effect or lose rows or values."""
+        """Refuse a schema where the data has its own types, and options that have no effect or lose rows or values."""
         is_text = self.path is not None and self.format in TEXT_FORMATS
         if self.ddl is not None and not is_text:
             kind = f"format {self.format}" if self.table is None else "a table"
@@ -208,7 +208,7 @@ class InputRows(Section):
 
     @property
     def fields(self) -> tuple[DdlField, ...] | None:
-        """The columns of the schema."""
+        """The columns of the schema, or None if no schema is given."""
         return None if self.ddl is None else fields_of(self.ddl)
 
 
@@ -233,7 +233,7 @@ class Input(InputRows):
 
     @property
     def by_model(self) -> dict[str, InputRows]:
-        """The rows of each model, if they are apart."""
+        """The rows of each model, if each model's list has a place of its own; empty otherwise."""
         return self.models if isinstance(self.models, dict) else {}
 
     def _validate_source(self) -> None:

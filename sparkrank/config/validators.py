@@ -1,7 +1,7 @@
-"""Validators of values that YAML or pydantic would read differently from what a person means.
+"""Validators for values that YAML or pydantic would read differently from what a person means.
 
-Each takes the value as YAML reads it and returns the value that is meant, or raises ``ValueError`` that says what is
-needed.
+Each validator takes the value as YAML reads it, and returns the value that is meant or raises a ``ValueError`` that
+says what is needed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sparkrank.sources.condition_syntax import validate_condition
 from sparkrank.sources.formats import SOURCES
 from sparkrank.sources.text_schema import fields_of
 
-# The kinds of value where a key takes several. No person would give one of these names.
+# The kinds of value for keys that take several kinds. Nobody would use one of these words as a name.
 KINDS = ("<column>", "<models>", "<points>", "<nothing>", "<switch>", "<nights>", "<names>")
 COLUMN, MODELS, POINTS, NOTHING, SWITCH, NIGHTS, NAMES = KINDS
 _BLANK = re.compile(r"<[^<>/]+>")  # as sparkrank init writes it
@@ -58,7 +58,7 @@ def as_list(value: object) -> object:
 
 
 def kind_of(value: object) -> str | None:
-    """Which of :data:`KINDS` a value is, where a key takes several."""
+    """Which of :data:`KINDS` a value is, for a key that takes several kinds."""
     return NOTHING if value is False else {str: COLUMN, dict: MODELS, int: POINTS, list: NAMES}.get(type(value))
 
 
@@ -68,12 +68,12 @@ def looks_of(value: object) -> str | None:
 
 
 def as_keys(value: object) -> object:
-    """No keys for a key with nothing below it, or with comments alone."""
+    """An empty mapping for a key that has nothing, or only comments, below it."""
     return {} if value is None else value
 
 
 def _as_path(path: str) -> str:
-    """The path, if it is filled in and names no host on this machine, which would be ignored or taken for a folder."""
+    """Refuses a path with a blank, and a file URL with a host, which would be ignored or taken for a folder."""
     if blank := _BLANK.search(path):
         raise ValueError(f"{blank[0]} stands for a place to be filled in: name the folder")
     if path.startswith("file://") and not path.startswith("file:///"):
@@ -82,7 +82,7 @@ def _as_path(path: str) -> str:
 
 
 def as_marked(check: Callable[[str], None]) -> Callable[[str], str]:
-    """A validator of texts whose marks of days must pass ``check``."""
+    """A validator for strings whose day marks, such as ``{date}``, must pass ``check``."""
 
     def checked(text: str) -> str:
         check(text)
@@ -92,20 +92,20 @@ def as_marked(check: Callable[[str], None]) -> Callable[[str], str]:
 
 
 def as_rows(path: str) -> str:
-    """A path of rows. Braces contain alternatives, as in ``dt={a,b}``; a single word in them is a mark."""
+    """A path to rows. Braces contain alternatives, as in ``dt={a,b}``; a single word in braces is a day mark."""
     check_path(path)
     return _as_path(path)
 
 
 def as_condition(condition: str) -> str:
-    """A condition of SQL, with marks for days."""
+    """An SQL condition, which may contain day marks."""
     check_sql(condition)
     validate_condition(condition)
     return condition
 
 
 def as_output(path: str) -> str:
-    """A path of tables without remaining marks: the operating system would make folders of these."""
+    """A path to tables. Unknown marks are refused: the operating system would make folders with their names."""
     if path.startswith("~"):
         raise ValueError("~ is written out by a shell alone: name the folder in full")
     check_name(path)
@@ -113,7 +113,7 @@ def as_output(path: str) -> str:
 
 
 def as_size(value: object) -> object:
-    """Bytes: a whole number, or a number with a unit, such as ``2.5GB`` or ``500MiB``."""
+    """A number of bytes: a whole number, or a number with a unit, such as ``2.5GB`` or ``500MiB``."""
     if value is None:
         return value
     value = value if isinstance(value, bool) else as_whole(value)
@@ -129,7 +129,7 @@ def as_size(value: object) -> object:
 
 
 def as_zone(name: str | None) -> str | None:
-    """A time zone by its name in the IANA database, or as hours from UTC."""
+    """A time zone: a name in the IANA database, or an offset from UTC."""
     if name is None or _OFFSET.fullmatch(name):
         return name
     known = zoneinfo.available_timezones() | {"UTC"}
@@ -139,7 +139,7 @@ def as_zone(name: str | None) -> str | None:
 
 
 def as_lane(word: object) -> str:
-    """The name of a lane in the register."""
+    """The name of a registered lane."""
     words = lane_words()
     if not isinstance(word, str) or word not in words:
         named = " or ".join(f"'{known}'" for known in words)
@@ -148,7 +148,7 @@ def as_lane(word: object) -> str:
 
 
 def as_options(options: object) -> object:
-    """The options of a reader, which are texts for Spark: ``true`` in YAML becomes one, and so does a number."""
+    """Reader options, which Spark needs as strings: booleans and numbers in YAML are converted to strings."""
     if not isinstance(options, dict):
         return as_keys(options)
     texts = {True: "true", False: "false"}
@@ -159,7 +159,7 @@ def as_options(options: object) -> object:
 
 
 def as_format(name: str) -> str:
-    """The format, whose case Spark ignores in its own names but not in that of a class."""
+    """The format. Spark ignores case in its own format names, but not in class names."""
     known = list(dict.fromkeys((*SOURCES, *FILE_FORMATS, *OTHER_FORMATS)))
     if "." in name or (name := name.lower()) in known:
         return name
@@ -169,20 +169,20 @@ def as_format(name: str) -> str:
 
 
 def as_schema(text: str | None) -> str | None:
-    """The schema of a text format, unchanged."""
+    """Check that the schema of a text format can be parsed, and return it unchanged."""
     if text is not None:
         fields_of(text)
     return text
 
 
 def validate_no_password(path: str | None) -> None:
-    """The path, if it has no password: the table ``runs`` shows the spec to everybody. The error does not repeat it."""
+    """Refuse a path with a password, which the table ``runs`` would show. The error does not repeat the path."""
     if path is not None and has_secret(path):
         raise ValueError("has a path with a password, which runs would show: give it by the environment")
 
 
 def value_of(value: object) -> object:
-    """The number that a text of YAML is, such as ``1e-3`` without a point; anything else as it is."""
+    """The number in a string, such as ``1e-3``, which YAML reads as a string; other values are unchanged."""
     try:
         return float(value) if isinstance(value, str) else value
     except ValueError:
@@ -196,18 +196,18 @@ def as_number(value: object) -> object:
 
 
 def as_whole(value: object) -> object:
-    """A whole number, which may be written ``1e6``: YAML reads that as text."""
+    """A whole number. It may be written as ``1e6``, which YAML reads as a string."""
     number = value_of(value)
     return as_number(int(number) if isinstance(number, float) and number.is_integer() else number)
 
 
 def as_points(value: object) -> object:
-    """A whole number, or false, as it is written."""
+    """A whole number, or a boolean, which is left unchanged."""
     return value if isinstance(value, bool) else as_whole(value)
 
 
 def as_day(value: object) -> object:
-    """A day, or its text. A number would be read as seconds since 1970."""
+    """A day, as a date or a string. Numbers are refused: pydantic would read them as seconds since 1970."""
     day = day_of(value) if isinstance(value, str) else value
     if (isinstance(day, dt.date) and not isinstance(day, dt.datetime)) or value is None:
         return day

@@ -1,1 +1,1 @@
-"""The ways in: the functions of Python and the command line."""
+"""The entry points for Python callers, and code that they share with the command line."""

@@ -1,4 +1,4 @@
-"""``sr.evaluate``: one call from impressions to their metrics."""
+"""``sr.evaluate``: computes metrics from impressions in one call."""
 
 from __future__ import annotations
 
@@ -56,40 +56,40 @@ def evaluate(
     compare: str | None = None,
     **options: Unpack[InputOptions],
 ) -> Evaluation:
-    """Evaluate the rankings that scores give to the rows of a log: by group, and over all rows together.
+    """Evaluate the rankings that scores give to rows, with metrics of each group and of all rows together.
 
     Parameters
     ----------
     impressions : DataFrame, pyarrow Table or Dataset, path, or any object that exports Arrow data
         A row per impression, or with ``items`` a row per list. Spark's tasks read a path to Parquet if ``spark`` is
-        given. Folders of a path that are named ``key=value`` become columns. NaN of pandas are nulls.
-        A mapping of models to such rows joins them by ``group`` and ``item``: each model has a list in columns of the
-        same names. An item that a model does not list is not retrieved by it.
+        given. Folders of a path that are named ``key=value`` become columns. NaN in pandas counts as null. A mapping
+        from model names to such rows joins them by ``group`` and ``item``: each model has lists of its own, in columns
+        with the same names. An item that a model does not list counts as not retrieved by that model.
     metrics : sequence of str or Metric
-        Texts such as ``"ndcg@10"``, ``"ap(over=min_k_relevant)@10"`` or ``"auc"``. ``sparkrank metrics`` lists all.
+        Strings such as ``"ndcg@10"``, ``"ap(over=min_k_relevant)@10"`` or ``"auc"``. ``sparkrank metrics`` lists all.
     group : str or sequence of str, optional
         The columns that identify a group: a user, a query. Metrics of all rows together need no group.
     score : str or mapping of str to str, optional
-        A column, or columns by the name of their model. Higher is better; null means judged but not retrieved.
+        A column, or a mapping from model names to columns. Higher is better; null means judged but not retrieved.
     rank : str or mapping of str to str, optional
         Used in place of ``score`` if lower is better.
     label : str, optional
-        A column of numbers; null means not judged. With ``truth`` it is a column of the truth, where 1 is the default.
+        A column of numbers; null means not judged. With ``truth``, a column of the truth; by default 1.
     item : str, optional
         The column of items, for a truth, ``ties="item"``, ``duplicates``, and metrics that count items.
     reference_rank : str, optional
-        The order that some metrics compare with: numbers, the lowest first; null where the row is not in that order.
+        A column with the order that some metrics compare with: the lowest number is first, null is not in the order.
     weight : str, optional
-        Numbers from 0: how much each row counts in metrics of all rows together. The weight of a group in a mean is a
-        parameter of the metric: ``"ndcg(weight=revenue)@10"``.
+        A column of numbers from 0: how much each row counts in metrics of all rows together. The weight of a group in a
+        mean is a parameter of the metric: ``"ndcg(weight=revenue)@10"``.
     model : str, optional
         The column that names the model of each row, in a long table of the lists of several models.
     cluster : str, optional
-        The column of the unit behind a group, such as the user behind a session. All rows of a group have one value.
-        Intervals and tests then treat clusters, not groups, as independent.
+        The column of the unit behind a group, such as the user behind a session. All rows of a group must have the same
+        value. Intervals and tests then treat clusters, not groups, as independent.
     truth : as impressions, optional
         The relevant items, a row per group and item, joined by ``group`` and ``item`` with ``impressions``, which are
-        then the lists. Truth that is in no list counts in the ideal list and in R.
+        then the lists. A relevant item that is in no list still counts in the ideal list and in R.
     truth_columns : mapping of str to str or sequence of str, optional
         The truth's columns for ``group``, ``item``, ``label`` or ``cluster``, if their names differ.
     items : str or mapping of str to str, optional
@@ -97,26 +97,26 @@ def evaluate(
     true_items : str, optional
         The array column of the relevant items. ``label`` may name an array of their labels.
     relevance : {"membership", "reciprocal_rank"}
-        The labels of ``true_items`` without ``label``: 1 each, or 1 / place.
+        The labels of ``true_items`` if ``label`` is not given: 1 for each item, or 1 / position.
     slices : sequence of str or of sequences of str
-        Columns, or combinations of columns. Everything is evaluated again for every value of each, as if there were no
-        other rows; rows without a value are under None.
+        Columns, or combinations of columns. Everything is evaluated again for each slice value, as if there were
+        no other rows. Rows without a value belong to the value None.
     preset : str, optional
         A library in :data:`sparkrank.metrics.PRESETS`, which sets the definitions and parameters that are not given.
     ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
         The definitions, see :class:`sparkrank.Definitions`. By default ``duplicates`` is ``"once"`` if lists are joined
-        with a truth, in arrays too, and ``"keep"`` otherwise.
+        with a truth, even one in arrays, and ``"keep"`` otherwise.
     group_table : bool or path
-        Whether to make the group table. With a path, tasks write it there as Parquet, so that no process has all of it
-        in memory; an evaluation that fails leaves no file there.
+        Whether to make the group table. With a path, tasks write the table there as Parquet, so that no process holds
+        the whole table in memory. An evaluation that fails leaves no file there.
     score_sums : bool
         Whether :attr:`Evaluation.blocks` has the sum of the scores of each bin even if no metric reads it.
     curve_points : int
         The approximate number of points of each ROC and PR curve; 0 for no curves.
     max_bad_fraction : float
-        The largest share of rows, from 0 to 1, that may be rejected: those with a null in the group key, a NaN score, a
-        label that is NaN or infinite, a weight that is neither 0 nor from 1e-15 to 1e288, and, where they matter, no
-        item or an invalid rank.
+        The largest share of rows, from 0 to 1, that may be rejected. Rejected rows have a null in the group key, a NaN
+        score, a label that is NaN or infinite, a weight that is neither 0 nor from 1e-15 to 1e288, and, where they
+        matter, no item or an invalid rank.
     limits : mapping of str to float, optional
         Upper limits of checks in :attr:`Evaluation.quality`, by the name of the check: ``{"truth in no list": 0.8}``.
         A limit is a share from 0 to 1, or a count where the table has no share.
@@ -125,17 +125,18 @@ def evaluate(
     row_memory : int, optional
         How many bytes of rows the local lane holds before they go to disk. Results do not depend on it.
     uncertainty : mapping or bool
-        Which values get an interval: True for all that can have a valid one, False for means over groups alone, which
-        is faster. A mapping sets the ``level`` (0.95), or ``slices`` to False.
+        Which values get an interval: True for all that can have a valid one, False for only means over groups, which is
+        faster. A mapping sets the ``level`` (0.95), or ``slices`` to False.
     compare : str, optional
-        The model with which :meth:`Evaluation.compare` compares all others group by group, otherwise by their parts.
+        The baseline for which :meth:`Evaluation.compare` compares models group by group. For other baselines, it
+        compares parts (64 fixed subsets of groups).
     spark : SparkSession, optional
         The session that reads a path.
     lane : {"auto", "scan", "local", "frame"}
-        How rows reach the buckets: as files read in Spark's tasks, in this process, or as a Spark DataFrame. All give
-        the same bits.
+        How rows are read: as files in Spark's tasks (scan), in this process (local), or as a Spark DataFrame (frame).
+        All lanes give bit-identical results.
     partition_types : {"inferred", "text"}
-        The types of columns from the names of folders: inferred from all values as Spark infers them, or texts.
+        The types of columns that come from folder names: inferred from all values, as Spark does, or strings.
 
     Returns
     -------
@@ -151,10 +152,10 @@ def evaluate(
         If the input cannot be evaluated: a column is missing or of the wrong type, one side has no rows, too many rows
         are rejected, or a check is over its limit.
     StoreError
-        If the store of the input fails. The same call may succeed later.
+        If the storage of the input fails. The same call may succeed later.
     SparkrankError
-        The base class of the others. It is raised itself if the group table, or rows that outgrow memory, cannot be
-        written.
+        The base class of the errors above. It is raised itself if the group table, or rows that outgrow memory, cannot
+        be written.
 
     Notes
     -----
@@ -232,7 +233,7 @@ def _evaluated(request: Request, folder: str | None, stages: Stages) -> Evaluati
 
 
 def _hash_of(request: Request, lists: Mapping[str, Any], truth: Mapping[str, Any] | None) -> str:
-    """The hash of the request, made like that of a spec, but without where the rows are and what reads them."""
+    """The hash of the request, made like a spec's hash, but without the location of the rows and their reader."""
 
     def asked(side: SideRows, columns: Mapping[str, Any]) -> dict[str, Any]:
         group = None if columns["group"] is None else columns_of_key(columns["group"])

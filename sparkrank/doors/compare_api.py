@@ -1,4 +1,4 @@
-"""``sr.compare_runs``, ``sr.movers`` and ``sr.decompose``: two runs, given as results, tables or paths."""
+"""``sr.compare_runs``, ``sr.movers`` and ``sr.decompose``: compare two runs, given as results, tables or paths."""
 
 from __future__ import annotations
 
@@ -48,25 +48,27 @@ def compare_runs(
 ) -> RunComparison:
     """Compare two runs of different days, jobs or models.
 
-    With ``groups="all"`` the runs are compared as they are, in every metric: the difference of the two values is tested
-    by the values that both have without each part of the groups. With ``groups="common"`` groups are paired by their
-    key in this process, and each metric of groups is tested by a paired t test over the pairs in which both sides
-    define it. A mean whose groups are weighted by their rows (``gauc``) is then compared by the delta method. Groups
-    that have clusters are not tested, because group tables lack the clusters.
+    With ``groups="all"`` the runs are compared as they are, in every metric. The difference of the two values is tested
+    with the values that each run has if one part (one of 64 fixed subsets of groups) is left out. With
+    ``groups="common"`` groups are paired by their key in this process, and each metric of groups is tested by a paired
+    t test over the pairs in which both runs define the metric. A mean whose groups are weighted by their rows
+    (``gauc``) is then compared by the delta method. Groups that have clusters are not tested, because group tables lack
+    the clusters.
 
     Parameters
     ----------
     left : Evaluation, pyarrow Table or Dataset, Spark DataFrame, or path
         The baseline: results, a group table, or a path. A path is the folder of a day's group table
-        (``.../groups/day=2026-01-31``), an ``output.path`` with ``left_day``, or a folder of Parquet files alone.
+        (``.../groups/day=2026-01-31``), an ``output.path`` with ``left_day``, or a folder of only Parquet files.
     right : Evaluation, pyarrow Table or Dataset, Spark DataFrame, or path
-        What is compared with the baseline. Differences are right minus left.
+        The run that is compared with the baseline. Differences are right minus left.
     left_model, right_model : str, optional
-        The model of each side. It may be left out if the side has one model, or if just one name is on both sides.
+        The model of each run. It may be left out if the run has one model, or if both runs share just one model name.
     metrics : sequence of str, optional
-        The metrics to compare, in any spelling, read under the preset of the runs. Without it, all that both have.
+        The metrics to compare, in any spelling, read under the preset of the runs. By default, all metrics of both
+        runs.
     left_day, right_day : str, optional
-        The day, YYYY-MM-DD, if a path has several. With ``groups="all"`` it may be a window, 2026-01-25..2026-01-31.
+        The day, YYYY-MM-DD, if a path has several days. With ``groups="all"`` also a window, 2026-01-25..2026-01-31.
     correction : {"holm", "benjamini-hochberg", "none"}
         How p-values are adjusted over all metrics.
     level : float
@@ -74,21 +76,21 @@ def compare_runs(
     other_definitions : bool
         Whether to compare metrics with the same text that the two runs define differently.
     groups : {"all", "common"}, optional
-        All groups of each side, the default if both have results or stored states; or the groups that both have.
+        All groups of each run (the default if both have results or stored states), or the groups that both runs have.
     spark : SparkSession, optional
         The session that reads what Arrow cannot.
 
     Returns
     -------
     RunComparison
-        The rows, and what did not match.
+        The comparisons, and what did not match between the runs.
 
     Raises
     ------
     SpecError
         If a model, a metric or a day does not exist, or it is not clear which is meant.
     InputError
-        If there is no group table, the two have different keys, no metric or no group is on both sides, or a metric is
+        If there is no group table, the runs have different keys, no metric or no group is in both runs, or a metric is
         defined differently.
 
     Examples
@@ -133,7 +135,7 @@ def movers(
 ) -> pa.Table:
     """The groups whose value of ``metric`` changed most from left to right, gains and losses apart.
 
-    Equal differences are in the order of the key.
+    Groups with equal differences are sorted by key.
 
     Parameters
     ----------
@@ -188,7 +190,7 @@ def decompose(
     right_model: str | None = None,
     other_definitions: bool = False,
 ) -> pa.Table:
-    """Split the difference of means, right minus left, over the values of a slice into mix and rate, without remainder.
+    """Split the difference of two means, right minus left, into mix and rate for each slice value, without remainder.
 
     Parameters
     ----------
@@ -207,7 +209,7 @@ def decompose(
     -------
     pyarrow.Table
         A row per metric and slice value, with the columns of the table ``decomposition``. Between two evaluations, mix
-        and rate have intervals, from the values that they have without each part of the groups.
+        and rate have intervals, from the values that they have if one part (one of 64 subsets of groups) is left out.
 
     Raises
     ------
@@ -240,7 +242,7 @@ def decompose(
 
 
 def states_of(what: str, rows: GroupRows, day: str | None, spark: SparkSession | None) -> RunStates | str:
-    """The states of ``rows``, or the sentence that says why there are none."""
+    """The states of ``rows``, or a message that says why there are none."""
     if isinstance(rows, Evaluation):
         own = {"spec_hash": rows.origin.spec_hash, "preset": rows.preset}
         return RunStates(what, f"the {what} evaluation", rows.plan, rows.solved.merged, **own)  # type: ignore[arg-type]

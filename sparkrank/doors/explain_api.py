@@ -1,4 +1,4 @@
-"""``sr.explain``: one call from impressions to how a metric is computed for one group."""
+"""``sr.explain``: explains how a metric is computed for one group of impressions."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def explain(
     Parameters
     ----------
     impressions : as :func:`sparkrank.evaluate` takes them
-        The rows of all groups. Readers leave out those of other groups where they can.
+        The rows of all groups. Readers skip the rows of other groups where they can.
     metric : str, Metric or sequence of these
         What to explain: ``"ndcg@10"``. A metric of all rows together is explained by what this group adds to it.
     group : mapping of str to object
-        The columns of the group key, in their order, and the values of one key: ``{"user": 42}``. A text stands for a
-        value of any type.
+        The columns of the group key, in their order, and the values of one key: ``{"user": 42}``. A string stands for
+        a value of any type.
     models : sequence of str
         The models to show. Without it, all.
     score, rank, label, item, reference_rank, weight, model : str, or mapping of str to str
@@ -52,7 +52,7 @@ def explain(
     truth, truth_columns, items, true_items, relevance : optional
         The truth, or arrays of items, as for :func:`sparkrank.evaluate`.
     preset, ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
-        What the numbers mean, as for :func:`sparkrank.evaluate`.
+        The definitions, as for :func:`sparkrank.evaluate`.
     spark, lane, partition_types : optional
         What reads the rows, and how, as for :func:`sparkrank.evaluate`. All lanes give the same explanation.
 
@@ -60,7 +60,7 @@ def explain(
     -------
     Explanation
         The list of each model with the terms of the metric, and the steps to its value. ``print`` and
-        notebooks show it, and :meth:`Explanation.to_dict` has it as plain values.
+        notebooks show it, and :meth:`Explanation.to_dict` returns it as plain values.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The keyword arguments that several doors share, typed once."""
+"""The typed keyword arguments that several public functions share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _ColumnOptions(TypedDict, total=False):
-    """The columns of rows, and the truth beside lists or in arrays."""
+    """The arguments that name columns, and the truth, which is a table or is in array columns."""
 
     score: str | Mapping[str, str] | None
     rank: str | Mapping[str, str] | None
@@ -38,7 +38,7 @@ class _ColumnOptions(TypedDict, total=False):
 
 
 class InputOptions(_ColumnOptions, SettingOptions, total=False):
-    """The keyword arguments of every door that reads an input."""
+    """The keyword arguments of every public function that reads an input."""
 
     spark: SparkSession | None
     lane: str
@@ -51,7 +51,7 @@ INPUT_DEFAULTS = {"relevance": "membership", "lane": "auto", "partition_types": 
 def with_options(options: type[Any], defaults: Mapping[str, Any] | None = None) -> Callable[[F], F]:
     """Show the keys of ``options`` as keyword arguments of a function that takes them as ``**options``.
 
-    ``help`` and editors show them with their ``defaults``; an unknown name is refused with the nearest known one.
+    ``help`` and editors show the ``defaults`` too. An unknown name is an error that suggests the nearest known name.
     """
 
     def decorate(function: F) -> F:

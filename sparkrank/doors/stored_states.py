@@ -1,4 +1,4 @@
-"""The states of a stored day or window, as one side of a comparison. The stored spec says what the states mean."""
+"""The states of a stored day or window, as one run in a comparison. The stored spec says what the states mean."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DOTS = ".."  # between the ends of a window
 
 
 def stored_states(what: str, path: str, day: str | None, spark: SparkSession | None) -> RunStates | str:
-    """The states of a day or of a window, ``first..last``, below an output path.
+    """The states of a day or window (``first..last``) below an output path, or a message that says why there are none.
 
     Raises :class:`InputError` if a day of the window has no states, or if the spec of its run cannot be read.
     """
@@ -45,7 +45,7 @@ def stored_states(what: str, path: str, day: str | None, spark: SparkSession | N
 
 
 def _of_run(what: str, place: str, days: tuple[StoredDay, ...]) -> RunStates:
-    """The states of ``days``. The last says what they mean; the others are checked against it when they are read."""
+    """The states of ``days``. The last day's spec says what they mean; other days are checked against it when read."""
     from sparkrank.config import Spec  # slow to import
 
     run = whole_run(days[-1].files)
@@ -54,7 +54,7 @@ def _of_run(what: str, place: str, days: tuple[StoredDay, ...]) -> RunStates:
         unknown = [text for text in document["metrics"] if not _is_registered(text)]
         known = [text for text in document["metrics"] if text not in unknown]
         spec = Spec.model_validate({**document, "metrics": known})
-        plan = replace(spec.plan(), score_sums=False)  # comparisons read those of metrics alone
+        plan = replace(spec.plan(), score_sums=False)  # comparisons read only the sums that metrics need
     except (ValueError, KeyError, TypeError, AttributeError, SparkrankError) as error:
         raise InputError(f"the spec of the run at {place} cannot be read: {shorten(error)}") from error
     notes = [f"{name} is a metric that nobody here has registered: it is not compared" for name in unknown]

@@ -1,4 +1,4 @@
-"""``Evaluation.write``: the tables of a call of ``sr.evaluate``, written as a job writes those of a day."""
+"""``Evaluation.write``: writes the tables of a call of ``sr.evaluate``, as a job writes the tables of a day."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EvaluationWriter:
-    """What the tables of a call tell of it beside its results: its spec but for the output, and its run."""
+    """What the tables record about a call besides its results: its spec, without the output section, and its run."""
 
     document: Mapping[str, Any]
     parts: RunParts
@@ -56,7 +56,7 @@ class EvaluationWriter:
 def document_of_call(
     request: Request, lists: Mapping[str, Any], truth: Mapping[str, Any] | None, limits: Mapping[str, float] | None
 ) -> dict[str, Any]:
-    """The spec of a call, but for its output. ``lists`` and ``truth`` are the columns as the caller named them."""
+    """A call's spec, without the output section. ``lists`` and ``truth`` have the columns as the caller named them."""
     plan, uncertainty = request.plan, asdict(request.plan.uncertainty)
     nights = uncertainty.pop("nights")
     document: dict[str, Any] = {
@@ -76,7 +76,7 @@ def document_of_call(
 
 
 def _input(request: Request, lists: Mapping[str, Any]) -> dict[str, Any]:
-    """The section of the impressions, or of the lists of models that are long rows of one table or come apart."""
+    """The ``input`` section of the spec, with one place for all rows or one for each model."""
     sides, models, columns = request.impressions, request.plan.models, _columns(lists)
     if len(sides) > 1 or (request.plan.long and MODEL.key not in columns):
         return {"models": dict(zip(models, map(_place, sides), strict=True)), "columns": columns}
@@ -84,7 +84,7 @@ def _input(request: Request, lists: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _place(side: SideRows) -> dict[str, Any]:
-    """A path, or a table with the name by which sentences call what is in memory."""
+    """A path or, for rows in memory, a table with the name that messages use for them."""
     return {"table": side.name} if side.path is None else {"path": side.path, "partition_types": side.partition_types}
 
 

@@ -1,8 +1,8 @@
 """Metrics as functions of Spark columns: ``from sparkrank import functions as srf``.
 
 Each metric of groups, or of all rows together, is a function here under its name and its aliases.
-``srf.ndcg("score", "label", k=10)`` aggregates the rows of a group; with ``of="lists"`` it evaluates the list that each
-row has in arrays. Values have the same bits as those of :func:`sparkrank.evaluate` for the same group. An undefined
+``srf.ndcg("score", "label", k=10)`` aggregates the rows of a group; with ``of="lists"`` it evaluates the list in the
+arrays of each row. Values are bit-identical to those of :func:`sparkrank.evaluate` for the same group. An undefined
 value is null.
 """
 
@@ -58,10 +58,10 @@ def metric(
     Parameters
     ----------
     text : str or Metric
-        A text such as ``"ap(over=min_k_relevant)@10"``, as :func:`sparkrank.evaluate` takes it.
+        A string such as ``"ap(over=min_k_relevant)@10"``, as for :func:`sparkrank.evaluate`.
     score : Column or str, optional
         The scores: higher is better, null means judged but not retrieved. For lists, arrays of scores; or, without
-        ``label``, of structs with score, label and what else is needed, by these names or in this order.
+        ``label``, arrays of structs with score, label and other required values, in fields of these names or order.
     label : Column or str, optional
         The labels: null means not judged.
     rank : Column or str, optional
@@ -71,11 +71,11 @@ def metric(
     ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
         The definitions, see :class:`sparkrank.Definitions`.
     preset : str, optional
-        A library of :data:`sparkrank.metrics.PRESETS`, which sets what is not given.
+        A library of :data:`sparkrank.metrics.PRESETS`, which sets the definitions and parameters not given.
     of : {"rows", "lists", "batches"}, optional
-        What the columns hold: the ``rows`` of a group; ``lists``, arrays, the default for one column of structs; or
+        What the columns hold: the ``rows`` of a group; ``lists`` in arrays, the default for one column of structs; or
         ``batches`` of rows that a metric of all rows together folds into score bins, so that memory is bounded. Spark
-        allows no other aggregate beside these.
+        allows no other aggregate beside one of ``batches``.
     over : WindowSpec, optional
         The window whose rows are evaluated.
 
@@ -108,7 +108,7 @@ def metrics(
     label: ColumnOrName | None = None,
     **options: Unpack[ColumnOptions],
 ) -> Column:
-    """One struct of several metrics of the same list, which is sent to Python and ranked only once.
+    """A struct column of several metrics of one list, so that the list is sent to Python and ranked only once.
 
     Parameters
     ----------
@@ -182,17 +182,17 @@ def register(
     """Register metrics as SQL functions in the session ``spark``.
 
     A metric of a group takes an array of structs, as in ``ndcg_at_10(collect_list(struct(score, label)))``, or an array
-    of scores and one of labels, followed by the item or the reference rank where it needs them. A metric of all rows
-    together is an aggregate of the columns: ``SELECT day, auc(score, label) ... GROUP BY day``. Spark allows none of
-    its own aggregates beside it, and all rows of a group are in the memory of a worker.
+    of scores and one of labels, followed by arrays of items or reference ranks if the metric needs them. A metric of
+    all rows together is an aggregate of the columns: ``SELECT day, auc(score, label) ... GROUP BY day``. Spark allows
+    none of its own aggregates beside such a metric, and a worker holds all rows of a group in memory.
 
     Parameters
     ----------
     spark : SparkSession
         The session, classic or Spark Connect. The functions are temporary: they last as long as the session.
     metrics : sequence of str or Metric, or mapping of str to these, optional
-        The metrics, registered by their :func:`sql_name` or by the keys of the mapping. By default, all metrics that
-        need only scores and labels; those of groups for the whole list and at 5, 10 and 20.
+        The metrics, registered under their :func:`sql_name` or the keys of the mapping. By default, all metrics that
+        need only scores and labels; metrics of groups are registered for the whole list and at 5, 10 and 20.
     prefix : str
         A prefix for every name, such as ``"srf_"``.
     preset : str, optional

@@ -1,4 +1,4 @@
-"""The metrics, definitions and roles of a function of columns, checked as ``sr.evaluate`` checks them."""
+"""The metrics, definitions and roles of a column function, checked as ``sr.evaluate`` checks its arguments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GROUP = "group"  # the key column of a list, which is its number
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """The metrics, ``of_groups`` or of all rows, that a function computes from columns of ``roles``, in this order."""
+    """What a column function computes: metrics of groups or of all rows, from columns in the order of ``roles``."""
 
     plan: Plan
     roles: tuple[str, ...]
@@ -28,7 +28,7 @@ class ColumnPlan:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The texts of the metrics."""
+        """The names of the metrics, such as ``ndcg@10``."""
         return tuple(map(str, self.plan.metrics))
 
 
@@ -38,7 +38,7 @@ def column_plan(
     settings: Mapping[str, Any],
     preset: PresetName | None = None,
 ) -> ColumnPlan:
-    """The plan for ``metrics`` of columns that play ``roles``. Raises :class:`SpecError` if there can be none."""
+    """The plan for ``metrics`` of columns that play ``roles``. Raises :class:`SpecError` if none is possible."""
     library = find_preset(preset)
     asked = asked_metrics(metrics, library)
     if not asked:

@@ -15,7 +15,7 @@ TEXT = "text"  # the argument of the general function that is replaced by the na
 
 
 def text_of(name: str, k: object, parameters: Mapping[str, object]) -> str:
-    """The text of the metric ``name`` with ``parameters``, and with a cut-off unless that is None."""
+    """The text of the metric ``name`` with ``parameters``, and with the cut-off ``k`` unless ``k`` is None."""
     if k is not None and (isinstance(k, bool) or not isinstance(k, int)):
         raise SpecError(f"k is {quote(k)}: a whole number is needed")
     given = [_written(key, value) for key, value in parameters.items() if value is not None and value is not False]
@@ -33,7 +33,7 @@ def _written(name: str, value: object) -> str:
 def described(
     name: str, declaration: Declaration, at_k: Declaration, general: Callable[..., Any], module: str
 ) -> Callable[..., Any]:
-    """A function ``name`` that calls ``general`` with a metric of ``declaration``, or of ``at_k`` with a cut-off."""
+    """A function called ``name`` that calls ``general`` with the metric of ``declaration`` or, given k, of ``at_k``."""
     arguments = inspect.signature(general).parameters
     parameters = own_parameters(at_k, arguments) | own_parameters(declaration, arguments)
     has_cutoff = at_k.cutoff == "optional" or at_k.at is not None

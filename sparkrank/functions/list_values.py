@@ -1,4 +1,4 @@
-"""The values of group metrics for the lists of an Arrow batch, computed by the same kernels as those of a bucket.
+"""The values of group metrics for the lists of an Arrow batch, computed by the same kernels as for a bucket.
 
 A batch is one array of lists of structs, or several arrays of lists of equal lengths. The lists are the groups,
 numbered by their index.
@@ -37,10 +37,10 @@ ROLES = {"score": SCORE, "rank": RANK, "label": OF_LABEL} | {role.key: role for 
 
 
 def values_of_lists(arrays: Sequence[pa.Array], asked: ColumnPlan) -> list[pa.Array]:
-    """The value of each metric for each list of a batch (n): null if it is undefined or the list is null.
+    """The values of each metric for the lists of a batch. Null if undefined or the list is null. Shape of each: (n,).
 
-    It is NaN where a row of the list cannot be evaluated, as for a NaN score. Raises :class:`InputError` for types that
-    a role cannot have, for arrays of one row that differ in length, and as the definitions say.
+    NaN if a row of the list cannot be evaluated, for example because of a NaN score. Raises :class:`InputError` for a
+    type that a role cannot have, for arrays in one row that differ in length, and where the definitions say so.
     """
     ranked = BatchRankings.of(lists_of(arrays, asked.roles), asked.plan)
     values = ranked.values_of(asked.plan)
@@ -51,14 +51,14 @@ def values_of_lists(arrays: Sequence[pa.Array], asked: ColumnPlan) -> list[pa.Ar
 
 @dataclass(frozen=True)
 class BatchLists:
-    """Lists with their ``ends`` (n + 1, from 0), flags of ``null`` ones (n), and elements by the key of their role."""
+    """The lists of a batch: ``ends`` (n + 1 offsets from 0), ``null`` (n flags), and elements by their role's key."""
 
     ends: Ints
     null: Flags
     columns: dict[str, pa.Array]
 
     def parts(self) -> Iterator[BatchLists]:
-        """These lists in parts of whole lists. A part has at most :data:`MOST_ROWS` rows, or is one longer list."""
+        """Split into chunks of whole lists. A chunk has at most :data:`MOST_ROWS` rows, or is one longer list."""
         first, count = 0, len(self.null)
         if self.ends[-1] <= MOST_ROWS:
             yield self
@@ -72,7 +72,7 @@ class BatchLists:
             first = last
 
     def without(self, lists: Flags) -> BatchLists:
-        """These lists, with the flagged ``lists`` emptied."""
+        """A copy in which the lists that ``lists`` flags are empty."""
         lengths = np.diff(self.ends)
         kept = pa.array(~np.repeat(lists, lengths))
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.where(lists, 0, lengths))])
@@ -118,7 +118,7 @@ def lists_of(arrays: Sequence[pa.Array], roles: Sequence[str]) -> BatchLists:
 
 
 def _fields(elements: pa.Array, roles: Sequence[str]) -> dict[str, pa.Array]:
-    """The fields of structs that play ``roles``: by name, or else by position if no field has another name."""
+    """The struct fields that play ``roles``: by name, or else by position unless a field has another role's name."""
     if pa.types.is_null(elements.type):
         return dict.fromkeys(roles, elements)
     names = [field.name.lower() for field in elements.type]
@@ -136,7 +136,7 @@ def _fields(elements: pa.Array, roles: Sequence[str]) -> dict[str, pa.Array]:
 
 @dataclass(frozen=True)
 class BatchRankings:
-    """The ranked lists of a batch, in parts. ``bad`` (n) flags lists with a row that cannot be evaluated."""
+    """The ranked lists of a batch, in chunks. ``bad`` has n flags for lists with a row that cannot be evaluated."""
 
     lists: BatchLists
     models: tuple[RankedModel, ...]
@@ -145,7 +145,7 @@ class BatchRankings:
 
     @classmethod
     def of(cls, lists: BatchLists, plan: Plan) -> BatchRankings:
-        """The rankings of ``lists``. A list with a bad row is ranked as if empty."""
+        """The rankings of ``lists``. A list with a bad row is ranked as if it were empty."""
         models: list[RankedModel] = []
         bad, repeated = [np.zeros(0, np.bool_)], 0
         for part in lists.parts():
@@ -156,7 +156,7 @@ class BatchRankings:
         return cls(lists, tuple(models), np.concatenate(bad), repeated)
 
     def values_of(self, plan: Plan) -> list[pa.Array]:
-        """The value of each metric of ``plan``, by which the lists were ranked."""
+        """The values of each metric of ``plan``, which must be the plan that the lists were ranked by."""
         definitions = plan.definitions
         if definitions.duplicates == "error" and self.repeated:
             raise InputError(f"duplicates=error, and there are duplicates ({checks.REPEATED_ROWS}: {self.repeated})")
@@ -182,7 +182,7 @@ def _left_out(model: RankedModel) -> Flags:
 
 
 def _ranked(lists: BatchLists, plan: Plan) -> tuple[RankedModel, Flags, Counter[tuple[str, str]]]:
-    """The rankings of ``lists``, flags for those with a row that cannot be evaluated (n), and the counts."""
+    """The rankings of ``lists``, a flag for each list that has a row that cannot be evaluated, and the counts."""
     counts: Counter[tuple[str, str]] = Counter()
     rows, codes = _bucket_rows(lists)
     accepted = reject(BucketRows(rows), plan, counts)
@@ -198,7 +198,7 @@ def _ranked(lists: BatchLists, plan: Plan) -> tuple[RankedModel, Flags, Counter[
 
 
 def _bucket_rows(lists: BatchLists) -> tuple[pa.Table, Codes]:
-    """The bucket rows in ``lists``, and the list of each row. An empty list has one row, which only names it."""
+    """The rows of ``lists`` in a bucket's form, and each row's list. An empty list has one row with nothing else."""
     lengths = np.diff(lists.ends)
     codes = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
     empty = np.flatnonzero(lengths == 0).astype(np.int32)
@@ -219,7 +219,7 @@ def _bucket_rows(lists: BatchLists) -> tuple[pa.Table, Codes]:
 
 
 def read_column(values: pa.Array, role: Role) -> pa.ChunkedArray:
-    """``values`` as a bucket takes them. Raises :class:`InputError` where their type cannot play ``role``."""
+    """``values`` as a bucket takes them. Raises :class:`InputError` if their type cannot play ``role``."""
     if not FITS[role.takes[0]](values.type):
         hint = ' (of="lists" says that a row has the arrays of a whole list)' if is_list(values.type) else ""
         raise InputError(f"the {role.name} column is {shorten(values.type)}: {NEEDED[role.takes[0]]} is needed{hint}")

@@ -1,4 +1,4 @@
-"""The value of pooled metrics over Arrow batches of rows, folded into bins and sums so that memory is bounded."""
+"""Values of pooled metrics over Arrow batches of rows, which are folded into bins and sums to bound memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FOLDED_ROWS = 1 << 19  # rows held before they are folded into bins and sums
 
 
 class PooledRows:
-    """Rows of all groups together, added batch by batch. It holds the states of earlier rows, and a few rows."""
+    """Rows of all groups together, added batch by batch. Holds the latest rows, and only the states of earlier rows."""
 
     def __init__(self, asked: ColumnPlan) -> None:
         self._asked = asked
@@ -65,7 +65,7 @@ class PooledRows:
         return [self._value(merged.row(subject, metric).value, str(metric)) for metric in self._asked.plan.metrics]
 
     def _value(self, value: float, name: str) -> float | None:
-        """``value``, or its replacement where it is undefined."""
+        """``value``, or the replacement that the definitions give for an undefined value."""
         definitions = self._asked.plan.definitions
         if not math.isnan(value):
             return float(value)
@@ -75,7 +75,7 @@ class PooledRows:
 
 
 def pooled_values_of_lists(arrays: Sequence[pa.Array], asked: ColumnPlan) -> list[pa.Array]:
-    """The value of each pooled metric for each list of a batch (n): null if it is undefined or the list is null."""
+    """The values of each pooled metric for the lists of a batch. Null if undefined or the list is null."""
     lists = lists_of(arrays, asked.roles)
     values: list[list[float | None]] = []
     for place, null in enumerate(lists.null.tolist()):

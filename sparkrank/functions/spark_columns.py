@@ -27,14 +27,14 @@ OF = ("lists", "rows", "batches")
 
 @dataclass(frozen=True)
 class MetricColumn:
-    """The metrics of ``asked`` over ``columns``, by the key of their role: one value, or a struct of all values."""
+    """A Spark column of metrics over ``columns``, which has role keys: one value, or a struct of all values."""
 
     asked: ColumnPlan
     columns: Mapping[str, ColumnOrName]
     is_struct: bool = False
 
     def of_lists(self) -> Column:
-        """The value for the list that a row has in arrays, or in one array of structs."""
+        """The value for the list in each row, given as arrays or as one array of structs."""
         given = [self.columns[key] for key in self.asked.roles if key in self.columns]
         return self._named(list_function(self.asked, self.is_struct)(*given))
 
@@ -43,7 +43,7 @@ class MetricColumn:
         return self._named(list_function(self.asked, self.is_struct)(self._collected))
 
     def of_batches(self) -> Column:
-        """The value of pooled metrics for rows that arrive in batches. Spark allows no other aggregate beside it."""
+        """A column of pooled metrics for rows in batches. Spark allows no other aggregate beside it."""
         if self.asked.of_groups:
             raise SpecError(
                 f"of=batches folds rows into score bins, and {self.asked.names[0]} is a metric of a group, whose rows "
@@ -78,7 +78,7 @@ class MetricColumn:
 
 
 def list_function(asked: ColumnPlan, is_struct: bool) -> Any:
-    """A function of Spark columns of lists, called once per batch."""
+    """A Spark function of list columns, called once per batch."""
     spark = _spark_functions()
     names, kind = asked.names, _type(asked, is_struct)
 
@@ -100,9 +100,9 @@ def list_function(asked: ColumnPlan, is_struct: bool) -> Any:
 
 
 def row_function(asked: ColumnPlan, is_struct: bool, *, at_once: bool = False) -> Any:
-    """A function of Spark columns of rows, which folds the batches of a group, or takes all of them ``at_once``.
+    """A Spark function of row columns, which folds the batches of a group or, with ``at_once``, takes all rows at once.
 
-    Before 4.2, Spark has no functions of batches, and no windows over such functions.
+    Spark has no functions of batches before 4.2, and takes none of them in windows.
     """
     spark = _spark_functions()
     names, kind = asked.names, _type(asked, is_struct)
@@ -130,7 +130,7 @@ def row_function(asked: ColumnPlan, is_struct: bool, *, at_once: bool = False) -
 
 
 def validate_workers() -> None:
-    """Raise :class:`SparkrankError` where no session runs, or its workers on this machine lack a package."""
+    """Raise :class:`SparkrankError` if no session runs, or if the session's workers on this machine lack a package."""
     from pyspark.sql import SparkSession
 
     spark = SparkSession.getActiveSession()
@@ -144,7 +144,7 @@ def validate_workers() -> None:
 
 
 def has_arrow_functions() -> bool:
-    """Whether Spark has functions of Arrow arrays (from 4.1 on). Before, columns go through pandas, more slowly."""
+    """Whether Spark has functions of Arrow arrays (from 4.1 on). Before, columns go through pandas, which is slower."""
     return hasattr(_spark_functions(), "arrow_udf")
 
 
@@ -162,6 +162,6 @@ def _type(asked: ColumnPlan, is_struct: bool) -> Any:
 
 
 def _called(function: Callable[..., Any], asked: ColumnPlan) -> Callable[..., Any]:
-    """``function`` under a name that shows in Spark's plans what it computes."""
+    """``function``, renamed so that Spark's plans show what it computes."""
     function.__name__ = function.__qualname__ = ", ".join(asked.names)
     return function

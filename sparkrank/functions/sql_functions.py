@@ -20,7 +20,7 @@ DEFAULT_CUTOFFS = (5, 10, 20)
 
 
 def sql_name(text: str | Metric) -> str:
-    """The SQL name of a metric: its text, with ``at`` for @, and _ for characters that a name cannot have.
+    """The SQL name of a metric: its text, with ``at`` for @, and ``_`` for characters that SQL names cannot have.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def sql_name(text: str | Metric) -> str:
 
 
 def default_texts() -> tuple[str, ...]:
-    """Every metric that needs only scores and labels; those of groups also at :data:`DEFAULT_CUTOFFS`."""
+    """Every metric that needs only scores and labels; metrics of groups also at :data:`DEFAULT_CUTOFFS`."""
     texts: list[str] = []
     for name, declared in CATALOG.items():
         compares = REF.name in declared.defaults and declared.defaults[REF.name] != "label"
@@ -80,7 +80,7 @@ def register_functions(
 
 
 def _possible(settings: Mapping[str, Any], preset: PresetName | None) -> list[str]:
-    """The default metrics, without those that the settings rule out: nobody has asked for these by name."""
+    """The default metrics that the settings allow. Others are skipped without an error, as nobody named them."""
     possible = []
     for text in default_texts():
         try:

@@ -1,6 +1,6 @@
-"""The evaluation of many days one after the other in one session, earliest first.
+"""Evaluates many days in one session, one after the other, earliest first.
 
-A day whose tables are those that this spec would write is not evaluated again, even if its log has changed since.
+A day is skipped if its tables are already those that this spec would write, even if the input has changed since.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FROM_BEST = (0, 5, 3)  # exit codes of days that are written: done, undecided, 
 
 
 def worst_code(days: Sequence[BackfilledDay]) -> int:
-    """The exit code of a backfill: that of its worst day."""
+    """The exit code of a backfill, which is the exit code of its worst day."""
     return max((day.exit_code for day in days), key=_FROM_BEST.index, default=0)
 
 
@@ -54,10 +54,11 @@ def backfill(
 ) -> Iterator[BackfilledDay]:
     """Evaluate the days of ``window`` in order, and yield each when it is done.
 
-    A day that fails raises its error; the days before it stay. ``again`` evaluates also days that are stored as
-    ``spec`` would write them, and ``allow_missing`` goes on past a day without input. ``before_day`` is called before
-    each evaluation, and ``before_commit`` right before its day is shown. Raises :class:`SpecError` if all
-    days have the same rows, and :class:`InputError` if those of a day cannot be evaluated, or no day has input.
+    If a day fails, its error is raised, and the days before it stay. With ``again``, days that are already stored as
+    ``spec`` would write them are evaluated too; with ``allow_missing``, days without input are passed over.
+    ``before_day`` is called before each evaluation, and ``before_commit`` right before the day is shown. Raises
+    :class:`SpecError` if all days would read the same rows, and :class:`InputError` if the rows of a day cannot be
+    evaluated, or if no day has input.
     """
     _validate_days_differ(spec, window)
     missing = 0
@@ -93,9 +94,9 @@ def _validate_days_differ(spec: Spec, window: Window) -> None:
 
 
 def stored_run(spec: Spec, day: str, spark: SparkSession | None) -> str | None:
-    """The run of ``day`` if the tables hold the whole day as ``spec`` would write it, else None.
+    """The run ID of ``day`` if the tables hold the complete day as ``spec`` would write it, else None.
 
-    Then the spec is the same apart from how it runs, and so are the version of sparkrank and the settings of Spark.
+    That takes the same spec, apart from how it runs, the same version of sparkrank and the same Spark settings.
     """
     folder = on_day(spec.output.path, day)
     try:
@@ -128,9 +129,9 @@ def _run_of(folder: str, day: str, spark: SparkSession | None) -> dict[str, Any]
 
 
 def _is_whole(folder: str, day: str, run: dict[str, Any], spark: SparkSession | None) -> bool:
-    """Whether readers find all that ``run`` wrote; if it could not list its files, whether the metrics are its own.
+    """Whether readers find all that ``run`` wrote. If the run did not list its files, only the metrics are checked.
 
-    Raises :class:`InputError` if a file is not the run's.
+    Raises :class:`InputError` if a file is not one that the run wrote.
     """
     listed = whole_day(folder, day, spark)
     if not listed:

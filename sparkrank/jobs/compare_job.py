@@ -1,4 +1,4 @@
-"""The comparison of the models of stored days: from their states, without reading an impression."""
+"""Compares the models of stored days from the days' states, without reading any impressions."""
 
 from __future__ import annotations
 
@@ -33,12 +33,13 @@ def compare_days(
     *,
     allow_missing: bool = False,
 ) -> tuple[pa.Table, tuple[str, ...], list[str]]:
-    """The table ``comparisons`` of the days of ``window``, the missing days, and sentences about models that lack days.
+    """The table ``comparisons`` for ``window``, the missing days, and warnings about models that some days lack.
 
-    ``comparison`` replaces that of the spec. With another baseline, models are compared by their parts. Raises
-    :class:`SpecError` if no baseline is named or it does not exist, and as :func:`find_window` does.
+    ``comparison`` replaces the spec's. With a baseline other than the spec's, models are compared by parts (64 fixed
+    subsets of groups). Raises :class:`SpecError` if no baseline is named or the named model does not exist, and the
+    errors of :func:`find_window`.
     """
-    plan = replace(spec.plan(), score_sums=False)  # a comparison reads those of metrics alone
+    plan = replace(spec.plan(), score_sums=False)  # a comparison reads only the sums that metrics need
     comparison = plan.compare if comparison is None else comparison
     if comparison is None:
         raise SpecError("no baseline is named: name it with --baseline MODEL or as compare.baseline in the spec")
@@ -57,7 +58,8 @@ def find_window(
 ) -> tuple[list[StoredDay], tuple[str, ...]]:
     """The days of ``window`` that have states, and those that have none.
 
-    Raises :class:`InputError` if all lack states, or if some do and that is not allowed. ``verb`` is what is done.
+    Raises :class:`InputError` if no day has states, or if some have none and ``allow_missing`` is False. The message
+    uses ``verb`` for what the caller does with the days.
     """
     days = find_days(spec.output.path, window.days, spark)
     names = {stored.day for stored in days}
@@ -79,9 +81,9 @@ def compared(
     source: str,
     origin: Origin = NO_ORIGIN,
 ) -> tuple[pa.Table, list[str]]:
-    """The table ``comparisons`` of stored ``days``, whose states are ``merged``, and sentences about lacking models.
+    """The table ``comparisons`` of ``days``, whose states are ``merged``, and warnings about missing models.
 
-    Each candidate is compared over the days that both it and the baseline have, so that the days are the same.
+    Each candidate is compared with the baseline over the days that have both models.
     """
     own: dict[str, tuple[Merged, bool]] = {}
     by_days: dict[tuple[str, ...], tuple[Merged, bool]] = {}

@@ -1,4 +1,4 @@
-"""The evaluation of a day, which is replaced in the tables."""
+"""Evaluates one day and replaces it in the tables."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def evaluate_day(
     """Evaluate one day and replace it in the tables. ``spark`` may be None where ``engine.lane`` is ``local``.
 
     ``before_commit`` is called right before the day is shown; if it raises, the day stays as it was. Raises
-    :class:`SpecError` without a day or a session that is needed, and
-    :class:`sparkrank.base.errors.InputError` if the input is unusable. Then nothing has been written.
+    :class:`SpecError` if no day is given or a required session is missing, and
+    :class:`sparkrank.base.errors.InputError` if the input is unusable. In either case nothing has been written.
     """
     day = resolve_day(spec, day)
     with time_zone(spark, spec.input.time_zone):

@@ -1,4 +1,4 @@
-"""The explanation of groups, whose rows are picked in one pass over the input."""
+"""Explains how metrics are computed for chosen groups, whose rows are picked in one pass over the input."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 def explain_request(
     request: Request, keys: GroupKeys, metrics: Sequence[Metric], models: Sequence[str], stages: Stages
 ) -> Explanation:
-    """Explain ``metrics`` of the plan for the groups of ``keys`` and for ``models``, in one pass.
+    """Explain ``metrics`` for the groups with these ``keys`` and for ``models``, in one pass over the input.
 
-    Raises :class:`SpecError` for a key that its columns cannot have, and :class:`InputError` if no row has it.
+    Raises :class:`SpecError` for a key value that its column cannot have, and :class:`InputError` if no row has a key.
     """
     with stages.stage("open"):
         lane = open_lane(request)
@@ -55,7 +55,7 @@ def explain_request(
 
 
 def asked_models(plan: Plan, asked: Sequence[str], what: str) -> list[str]:
-    """The models ``asked`` for, or all; ``what`` names the argument. Raises :class:`SpecError` for an unknown model."""
+    """The models in ``asked``, or all if empty. Raises :class:`SpecError`, naming ``what``, for an unknown one."""
     for name in asked:
         if name not in plan.models:
             near = did_you_mean(name, plan.models)
@@ -72,7 +72,7 @@ def explain_day(
     spark: SparkSession | None,
     stages: Stages,
 ) -> Explanation:
-    """Explain ``texts`` for groups of a day of ``spec``; raises :class:`SpecError` for an invalid metric or model."""
+    """Explain the metrics ``texts`` for groups of a day. Raises :class:`SpecError` for an invalid metric or model."""
     plan, preset = spec.plan(), find_preset(spec.definitions.preset)
     metrics = [plan.resolved(Metric.parse(text, preset)) for text in texts]
     more = [text for text, metric in zip(texts, metrics, strict=True) if metric not in plan.metrics]

@@ -1,6 +1,6 @@
-"""Gates of a run before its commit, of stored days and windows, and of many nights in a replay.
+"""Applies gates to a run before its commit, to stored days and windows, and to many past nights in a replay.
 
-The recorded verdicts are those of the run: ``sparkrank gate`` judges again and writes nothing.
+``sparkrank gate`` judges again but writes nothing, so the recorded verdicts remain those of the run.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ if TYPE_CHECKING:
 
     from sparkrank.config import Spec
 
-# How many times the required days of a history are looked through, and how many days at least for an accepted one. A
-# metric or model that is gone must not pass after a few nights without it.
+# A history is searched back over LOOKED_AT times the required number of days, and over at least LAST_ACCEPTED days for
+# an accepted one. A metric or model that is gone must not pass after a few nights without it.
 LOOKED_AT = 3
 LAST_ACCEPTED = 366
 _NIGHTS = re.compile(r"(\d{1,5})\s*d?", re.ASCII)
 _AT_ONCE = 16  # days that are looked for at a time
 
-# The stored results of a day, None if there are none, or the error of reading them.
+# Returns the stored results of a day, None if there are none, or the error if they cannot be read.
 Stored = Callable[[Target], "StoredResult | InputError | None"]
 
 
 @dataclass(frozen=True)
 class VerdictPatterns:
-    """The verdicts that an acceptance covers: patterns of gate, metric, model and slice. None matches any."""
+    """The verdicts that an acceptance covers, as patterns for gate, metric, model and slice. None matches all."""
 
     gate: str | None = None
     metric: str | None = None
@@ -73,7 +73,7 @@ class VerdictPatterns:
         return self == VerdictPatterns()
 
     def covers(self, key: VerdictKey) -> bool:
-        """Whether the verdict of ``key`` is covered. Slices are written as in sentences: ``country=de``, or ``all``."""
+        """Whether the verdict of ``key`` is covered. Slices are written as in messages: ``country=de``, or ``all``."""
         texts = (key.gate, key.cell.metric, key.cell.model or "", key.cell.shown_slice or ALL)
         patterns = vars(self).values()
         return all(pattern is None or matches(text, pattern) for text, pattern in zip(texts, patterns, strict=True))
@@ -85,9 +85,9 @@ class VerdictPatterns:
 def judge_run(
     spec: Spec, target: Target, tables: Mapping[str, Any], spark: SparkSession | None
 ) -> tuple[dict[str, Any], Judgment | None]:
-    """The ``tables`` of a run before its commit with their verdicts; None if the spec has no gates.
+    """The tables of a run before its commit, with verdicts, and the judgment, which is None if the spec has no gates.
 
-    An acceptance of the day's last run stays valid, and is recorded in ``runs``, where this run has the same result.
+    If this run has the same result as the day's last run, an acceptance of that run stays valid and is recorded again.
     """
     judge = spec.judge(spec.plan())
     if judge is None:
@@ -105,7 +105,7 @@ def judge_run(
 
 
 def gate_stored(spec: Spec, target: Target, spark: SparkSession | None = None) -> Judgment:
-    """The verdicts of a stored day or window by the gates of ``spec``; nothing is written.
+    """Judge a stored day or window by the gates of ``spec``, without writing anything.
 
     Raises :class:`SpecError` if the spec has no gates, and :class:`InputError` if the tables cannot be read, or if a
     day of a window was evaluated after the merge.
@@ -119,7 +119,7 @@ def gate_stored(spec: Spec, target: Target, spark: SparkSession | None = None) -
 
 
 def _validate_current(target: Target, spark: SparkSession | None) -> dict[str, Any]:
-    """The row of ``runs`` of ``target``. Raises :class:`InputError` for a window some day of which changed since."""
+    """The row for ``target`` in ``runs``. Raises :class:`InputError` if a day of a window changed since the merge."""
     row = run_row(target.folder, target.name, spark, target.column)
     if (sentence := target.outdated(row, spark)) is not None:
         raise InputError(sentence)
@@ -127,9 +127,9 @@ def _validate_current(target: Target, spark: SparkSession | None) -> dict[str, A
 
 
 def recorded_judgment(spec: Spec, day: str, spark: SparkSession | None = None) -> Judgment | None:
-    """The verdicts of a stored day that do not pass, as its run and its acceptance recorded them; None without gates.
+    """The recorded verdicts of a stored day that do not pass, with any acceptance; None if ``spec`` has no gates.
 
-    The gates of ``spec`` must be those of the run. Raises :class:`InputError` if the tables cannot be read.
+    The run must have had the same gates as ``spec``. Raises :class:`InputError` if the tables cannot be read.
     """
     judge = spec.judge(spec.plan())
     if judge is None:
@@ -168,9 +168,10 @@ def accept_stored(
 ) -> Judgment:
     """Accept a stored day or window although gates stop it, and record ``reason`` in ``gates`` and ``runs``.
 
-    ``choice`` says which verdicts are accepted; by ``from_now_on`` their histories go back to this day only.
-    ``before_commit`` is called right before that is shown. Raises :class:`SpecError` without gates or a reason, and
-    :class:`InputError` without tables, if no gate stops them, or if a file of the day is not what its run wrote.
+    ``choice`` selects the verdicts to accept; with ``from_now_on``, their histories begin anew with this day.
+    ``before_commit`` is called right before the acceptance is shown. Raises :class:`SpecError` if there are no gates or
+    no reason is given, and :class:`InputError` if there are no tables, if none of the chosen gates stops the day, or if
+    a file of the day is not what its run wrote.
     """
     judge, reason = _judge(spec), redact(reason.strip())  # all who read the tables see it
     if choice.metric is not None:
@@ -210,7 +211,7 @@ def accept_stored(
 def _accepted(
     judgment: Judgment, stored: StoredResult, reason: str, choice: VerdictPatterns, *, from_now_on: bool
 ) -> Judgment:
-    """``judgment`` with the verdicts of ``choice`` accepted for ``reason``, and with earlier acceptances."""
+    """``judgment`` with earlier acceptances, and with the verdicts that ``choice`` covers accepted for ``reason``."""
     name, about = judgment.name, "" if choice.is_whole else f" that {choice} is about"
     chosen = [verdict for verdict in judgment.judged if choice.covers(verdict.key)]
     if not chosen:
@@ -239,7 +240,8 @@ def _accepted(
 def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -> list[tuple[str, tuple[Judged, ...]]]:
     """Every stored day of ``window`` with its verdicts, as if the gates of ``spec`` had applied every night.
 
-    A night that fails is no standard for what has failed, unless accepted. Nights before count as they are stored.
+    Later nights are not compared with values that failed, unless those were accepted. Nights before the window count
+    with their stored outcomes.
     """
     judge = _judge(spec)
     first = Target(spec.output.path, Window(window.first, window.first), False)
@@ -272,7 +274,7 @@ def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -
 
 
 def replayed_window(spec: Spec, nights: str, day: str | None) -> Window:
-    """The window of ``nights`` (``90d`` or ``90``) up to ``day``, else the spec's day, else the last stored day.
+    """The window of ``nights`` (``90d`` or ``90``) that ends on ``day``, or else on the spec's or the last stored day.
 
     Raises :class:`SpecError` if ``nights`` is not a number of days, or if no last day is known.
     """
@@ -287,7 +289,7 @@ def replayed_window(spec: Spec, nights: str, day: str | None) -> Window:
 
 
 def _last_stored(spec: Spec) -> dt.date:
-    """The last day that has metrics, if the output is one folder for all days."""
+    """The last stored day that has metrics. Raises an error if there is none, or if each day has its own folder."""
     output = spec.output.path
     if "{" not in output:
         names = stored_names(output, DAY)
@@ -313,7 +315,7 @@ def _judged(
     read: Stored,
     outcomes: Mapping[str, DayOutcome] = MappingProxyType({}),
 ) -> Judgment:
-    """The verdicts on tables. ``outcomes`` replace the stored outcomes of days."""
+    """Judge the tables of a day or window. ``outcomes`` overrides the stored outcomes of earlier days."""
 
     def facts(name: str, values: pa.Table, differences: pa.Table | None) -> Facts:
         return facts_of(name, values, differences, judge.rules, judge.models_compared_with)
@@ -344,10 +346,10 @@ def _read(
 def _days_before(
     judge: Judge, target: Target, read: Stored, outcomes: Mapping[str, DayOutcome]
 ) -> tuple[list[tuple[StoredResult, DayOutcome]], list[str]]:
-    """As many days before ``target`` as are needed, the latest first, and the days that cannot be read.
+    """As many stored days before ``target`` as its gates need, latest first, and the names of unreadable days.
 
-    Enough are the required number for every cell that has not failed on them, with one on which nothing has failed.
-    Windows are as long as this one and share no day with it or with each other.
+    The days suffice once every cell has the required number of days on which it did not fail, and one day has no
+    failure at all. Earlier windows are as long as ``target``, and overlap neither it nor each other.
     """
     days: list[tuple[StoredResult, DayOutcome]] = []
     unread: list[str] = []
@@ -374,7 +376,7 @@ def _days_before(
 
 
 def _days_back(judge: Judge, count: int) -> int:
-    """How many days before a window of ``count`` days to look for the accepted days of its history."""
+    """How many days back to look for the accepted days that the history of a window of ``count`` days needs."""
     step = judge.days_apart
     return step * LOOKED_AT * judge.needed_days * -(-count // step)
 
@@ -387,7 +389,7 @@ def _earliest(judge: Judge, target: Target) -> dt.date:
 
 
 def _looked_up(judge: Judge, target: Target, read: Stored) -> Iterator[tuple[Target, StoredResult | InputError | None]]:
-    """The days or windows before ``target``, the latest first, even beyond many that were not accepted."""
+    """The days or windows before ``target``, latest first, far enough back to reach an accepted one."""
     if not judge.needed_days:
         return
     step = judge.days_apart

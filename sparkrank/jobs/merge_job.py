@@ -1,4 +1,4 @@
-"""The metrics of a window of days from their stored states, without reading an impression.
+"""The metrics of a window of days, merged from the days' stored states without reading any impressions.
 
 A group that occurs on two days counts twice: a mean over the window is the mean over (group, day) pairs.
 """
@@ -57,9 +57,10 @@ def merge_days(
 ) -> WindowResult:
     """Evaluate ``window`` from the states of its days and replace it in the tables of windows.
 
-    ``spark`` writes and reads what Arrow cannot, and may be None otherwise. ``before_commit`` is as for a day. Raises
-    :class:`InputError` if days lack states and that is not allowed, or if their files cannot be read, and
-    :class:`sparkrank.base.errors.StateError` if the states are not those of ``spec``. Then nothing has been written.
+    ``spark`` reads and writes what Arrow cannot, and may be None if Arrow suffices. ``before_commit`` is called right
+    before the window is shown. Raises :class:`InputError` if state files cannot be read, or if days have no states and
+    ``allow_missing`` does not permit that, and :class:`sparkrank.base.errors.StateError` if the states are not those of
+    ``spec``. If an error is raised, nothing has been written.
     """
     started_at = dt.datetime.now(dt.timezone.utc)
     asked_for_report = validate_report(spec)
@@ -111,9 +112,9 @@ def merge_days(
 
 
 def _warnings_of_missing(plan: Plan, window: Window, coverage: Sequence[DayCoverage], allowed: bool) -> list[str]:
-    """Sentences about the models and slices that some days lack; one that starts late lacks nothing.
+    """Warnings about models and slices that are missing on some days. A late start is always allowed.
 
-    Raises :class:`StateError` for a gap or an early end that is not ``allowed``, and if no day has it.
+    Raises :class:`StateError` for a gap or an early end unless ``allowed``, and for a model or slice that no day has.
     """
     warnings: list[str] = []
     asked = [("model", model, [day.day for day in coverage if model in day.models]) for model in plan.models]
@@ -142,7 +143,7 @@ def _warnings_of_missing(plan: Plan, window: Window, coverage: Sequence[DayCover
 
 
 def _counted_by_model(partials: Partials, plan: Plan, coverage: Sequence[DayCoverage]) -> Partials:
-    """``partials`` with the rows and groups of a model that lacks days counted over the days that have it."""
+    """``partials``, where the rows and groups of a model that some days lack are counted over its own days."""
     own: dict[tuple[str, str], int] = {}
     for model in plan.models:
         days = [day for day in coverage if model in day.models]
@@ -153,7 +154,7 @@ def _counted_by_model(partials: Partials, plan: Plan, coverage: Sequence[DayCove
 
 
 def _with_pooling(metrics: pa.Table, plan: Plan, coverage: Sequence[DayCoverage]) -> pa.Table:
-    """``metrics`` with the columns ``n_days`` and ``pooling``: the days of each row, and what counts as a group."""
+    """``metrics`` with ``n_days``, the number of days behind each row, and ``pooling``, how those days are pooled."""
     of_the_day = {str(metric) for metric, _ in plan.pooled_metrics}
     counted = {
         (model, name, other): sum({model, other or model} <= day.models and name in day.slices for day in coverage)

@@ -1,4 +1,4 @@
-"""The folder of tables: clean it of earlier runs, unlock it, export it, and find a day in it."""
+"""Operations on the folder of tables: remove earlier runs, unlock a day, export days, and find a day's folder."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from sparkrank.tables.stored.day_files import whole_day
 
 
 def clean_stored(spec: Spec, targets: Iterable[Target] = ()) -> list[Path]:
-    """Remove earlier runs of ``targets``, or of all days, and what killed runs have left. Returns what was removed.
+    """Remove earlier runs of ``targets`` (if empty, of all days), and anything left behind by killed runs.
 
-    Days that are being written stay. Raises :class:`SpecError` if the folder is not local, or if each day has its own
-    folder and no day is named.
+    Returns the removed paths. Days that are being written stay untouched. Raises :class:`SpecError` if the folder is
+    not local, or if each day has its own folder and no day is named.
     """
     removed: list[Path] = []
     for place, names in _places(spec, list(targets), "clean"):
@@ -34,7 +34,7 @@ def clean_stored(spec: Spec, targets: Iterable[Target] = ()) -> list[Path]:
 
 
 def _places(spec: Spec, targets: list[Target], command: str) -> list[tuple[OutputFolder, list[str]]]:
-    """The folders of ``targets`` with their names; without targets, those of the whole output without names."""
+    """The folder and name of each target. Without targets, the folders of the whole output, without names."""
     if targets:
         return [(OutputFolder(_local(target.folder, command), target.column), [target.name]) for target in targets]
     if "{" in spec.output.path:
@@ -64,7 +64,7 @@ def _cleaned(place: OutputFolder, name: str) -> list[Path]:
 
 
 def unlock_stored(target: Target, *, force: bool) -> list[Path]:
-    """Let the next run of a day begin: remove what a killed run has left; with ``force``, take the lock from a run.
+    """Let the next run of a day begin: clean up after a killed run or, with ``force``, take the lock from a live run.
 
     Raises :class:`SparkrankError` if a run holds the lock and ``force`` is False.
     """
@@ -80,9 +80,10 @@ def unlock_stored(target: Target, *, force: bool) -> list[Path]:
 
 
 def stored_path(target: Target, table: str | None) -> str:
-    """The folder of the run that a day shows, whose tables belong together, or the folder of one ``table`` of it.
+    """The folder of a day's current run or, if ``table`` is given, the folder of that table.
 
-    Raises :class:`InputError` if the day is not stored, and :class:`SpecError` if it has no such table.
+    Raises :class:`InputError` if the day is not stored, and :class:`SpecError` if the run has no such table, or if no
+    table is named and the run has no folder of its own.
     """
     shown = shown_run(target.folder, target.name, target.column)
     if shown is None and local_path(target.folder) is not None:
@@ -114,9 +115,9 @@ def export_stored(
 ) -> list[tuple[str, bool]]:
     """Show stored days in real folders below another ``folder``, for programs that do not follow links.
 
-    ``before_day`` is called before each, and ``before_commit`` right before it is shown. Returns the name of each, and
-    whether it was exported now. Raises :class:`SpecError` if a folder is not local, or ``folder`` is in the output, and
-    :class:`InputError` if a day has no tables, or not those that its run wrote.
+    ``before_day`` is called before each day, and ``before_commit`` right before an exported day is shown. Returns each
+    day's name with True if it was exported now, or False if it was there already. Raises :class:`SpecError` if a folder
+    is not local or ``folder`` is in the output, and :class:`InputError` if a day lacks tables that its run wrote.
     """
     goal = _local(folder, "export")
     done = []

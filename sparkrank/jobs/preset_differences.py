@@ -1,6 +1,6 @@
 """Why two libraries give different numbers for the same rows: how their presets differ, and what each difference does.
 
-Metrics with other parameters share one pass; a setting of the whole evaluation takes a pass of its own.
+Metrics that differ only in parameters share a pass; each changed setting of the whole evaluation needs its own pass.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A metric under the settings of an evaluation, whose ties are those of the metric."""
+    """A metric and the definitions to evaluate it under. How ties are ordered is set in the metric itself."""
 
     definitions: Definitions
     metric: Metric
@@ -40,7 +40,7 @@ class _Asked:
 
 @dataclass
 class _Passes:
-    """The values of metrics under settings, from one pass for each set of definitions."""
+    """Evaluates metrics under different definitions, one pass per set of definitions, and keeps their values."""
 
     request: Request
     roles: Roles
@@ -102,9 +102,9 @@ class _Passes:
 def explain_presets(
     spec: Spec, day: str, one: str, other: str, texts: Sequence[str], spark: SparkSession | None, stages: Stages
 ) -> PresetDifferences:
-    """The differences of the metrics ``texts`` on a ``day`` of ``spec`` between two presets, setting by setting.
+    """How the metrics ``texts`` of one day differ between two presets, ``one`` and ``other``.
 
-    Both sides are as the presets say. Raises :class:`SpecError` for an unknown preset or metric.
+    Definitions come from the presets, not from ``spec``. Raises :class:`SpecError` for an unknown preset or metric.
     """
     presets = [_preset(name, option) for name, option in ((one, "--from"), (other, "--to"))]
     truth = None if spec.roles.truth is None else replace(spec.roles.truth, slices=())
@@ -145,7 +145,7 @@ def _preset(name: str, option: str) -> Preset:
 
 
 def _not_refusing(side: Definitions, beside: Definitions) -> Definitions:
-    """``side`` without the word under which a repeated item stops the evaluation. That word is tried separately."""
+    """``side`` without ``duplicates=error``, which stops at a repeated item. That setting is tried separately."""
     if side.duplicates != "error":
         return side
     return replace(side, duplicates="keep" if beside.duplicates == "error" else beside.duplicates)
@@ -153,7 +153,7 @@ def _not_refusing(side: Definitions, beside: Definitions) -> Definitions:
 
 @dataclass(frozen=True)
 class _Pair:
-    """One text under both presets, and under the first with each setting alone replaced by that of the second."""
+    """One metric text under both presets, and under the first preset with one setting at a time from the second."""
 
     text: str
     ends: tuple[_Asked, _Asked]
@@ -177,7 +177,7 @@ class _Pair:
 
 
 def _resolved(text: str, preset: Preset, side: Definitions, plan: Plan) -> Metric:
-    """The metric that ``text`` means under ``preset``, with the ties that apply to it as its own."""
+    """The metric that ``text`` means under ``preset``, with the applicable tie rule as a parameter of the metric."""
     metric = Metric.parse(text, preset)
     takes_ties = any(parameter.name == TIES.name for parameter in metric.declaration.all_parameters)
     if side.positions != "dense" or not takes_ties:
@@ -187,13 +187,13 @@ def _resolved(text: str, preset: Preset, side: Definitions, plan: Plan) -> Metri
 
 
 def _changed(asked: _Asked, name: str, value: Any) -> _Asked:
-    """``asked`` with one setting of the evaluation changed. Positions from the input leave tied rows unordered."""
+    """``asked`` with one setting of the evaluation changed. Positions read from the input take no rule for ties."""
     metric = asked.metric.with_ties(None) if name == "positions" and value != "dense" else asked.metric
     return _Asked(replace(asked.definitions, **{name: value}), metric)
 
 
 def _of_metric(one: Metric, other: Metric) -> list[tuple[str, str, str, Metric]]:
-    """Each parameter in which two metrics of one text differ: name, both values, and ``one`` with that of ``other``."""
+    """For each parameter that differs: its name, both values, and ``one`` with the parameter's value from ``other``."""
     if one.name != other.name:
         return [("metric", one.definition, other.definition, other)]
     differences, order = [], [declared.name for declared in one.declaration.all_parameters]

@@ -1,4 +1,4 @@
-"""The index of the reports that runs have written, made again after each commit."""
+"""The index page of the reports that runs have written, rewritten after each commit."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from sparkrank.sources.files import file_system, folders_in
 from sparkrank.tables.commit.days import stored_names
 from sparkrank.tables.stored.stored_days import READING_THREADS
 
-REPORT = "report"  # the folder beside those of the tables
+REPORT = "report"  # the folder of reports, beside the folders of the tables
 REPORT_FILE, INDEX_FILE = "report.html", "index.html"
 _LOOKS = 3  # runs of other days may write the index at the same time
 
 
 def has_index(spec: Spec) -> bool:
-    """Whether the reports of all days are in one folder."""
+    """Whether reports are written, all days into one folder."""
     return spec.output.report and "{" not in spec.output.path
 
 
 def write_index(spec: Spec, target: Target) -> list[str]:
-    """Write the index of all days, or windows, of the folder of ``target``, whose run has been committed.
+    """Write the index of all days (or windows) in the folder of ``target``, whose run has been committed.
 
-    The day is shown already, so a failure is a warning.
+    Readers already see the day, so a failure is returned as a warning.
     """
     if not has_index(spec):
         return []
@@ -52,7 +52,7 @@ def write_index(spec: Spec, target: Target) -> list[str]:
 
 
 def _titles(store: fs.FileSystem, folder: str, target: Target) -> dict[str, str | None]:
-    """The title of each day's report; None for a day that has tables alone."""
+    """The title of each day's report, or None for a day that has tables but no report."""
     beginning = f"{target.column}="
     names = [name.removeprefix(beginning) for name in folders_in(store, folder) if name.startswith(beginning)]
 

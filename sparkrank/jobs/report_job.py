@@ -1,6 +1,6 @@
-"""The report of a stored day or window, and the one that a run writes beside its tables (``output.report``).
+"""Reports of stored days and windows, and the report that a run writes beside its tables (``output.report``).
 
-A run makes its report from the files that it has just written, right before its commit, with the code for stored days.
+A run makes its report right before its commit, from the files it has just written, as for a stored day.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ _OF_TREND = pa.schema([METRICS.schema.field(name) for name in _TREND_COLUMNS])
 
 
 def report_stored(spec: Spec, target: Target, spark: SparkSession | None = None) -> ReportData:
-    """The report of a stored day or window. If a window was never merged, it has the trend of its days alone.
+    """The report of a stored day or window. A window that was never merged has only the trend of its days.
 
-    It describes the spec of the stored run. Raises :class:`InputError` if there are no tables, or they cannot be read.
+    The report describes the spec of the stored run. Raises :class:`InputError` if there are no readable tables.
     """
     files = day_files(target.folder, target.name, _TABLES, spark, target.column)
     if files.has("metrics"):
@@ -100,9 +100,9 @@ def report_stored(spec: Spec, target: Target, spark: SparkSession | None = None)
 def report_of_files(
     spec: Spec, target: Target, files: DayFiles, run: dict[str, Any], spark: SparkSession | None = None
 ) -> ReportData:
-    """The report of the tables among ``files``, which the ``run`` of the day or window has written.
+    """The report made from the tables in ``files``, which the day's or window's ``run`` has written.
 
-    Raises :class:`InputError` if they are not the tables of that run, or cannot be read.
+    Raises :class:`InputError` if the tables are not those of ``run``, or cannot be read.
     """
     result = result_in(files, target.name, run)
     comparisons, quality, curves, distributions = (
@@ -153,7 +153,7 @@ def report_of_files(
 
 
 def _explain(spec: Spec, target: Target, spark: SparkSession | None) -> Explain | None:
-    """What explains groups of the day, in another pass over the input; None if the spec does not ask for it."""
+    """A function that explains groups of the day in another pass over the input; None if the spec asks for none."""
     if not spec.output.explain or not spec.report.keys or target.is_window:
         return None
 
@@ -166,7 +166,7 @@ def _explain(spec: Spec, target: Target, spark: SparkSession | None) -> Explain 
 
 
 def _keys(metrics: pa.Table) -> list[tuple[str, str]]:
-    """The metrics and models of a table ``metrics`` in its order, metrics first."""
+    """The pairs of metric and model in a table ``metrics``, in the order of the table, sorted by metric first."""
     rows = whole_day(metrics).select(["metric", "model"]).to_pylist()
     models = names_of(metrics, "model")
     there = {(row["metric"], row["model"]) for row in rows}
@@ -219,7 +219,7 @@ def _large(files: DayFiles, models: Sequence[str]) -> dict[str, Any]:
 
 
 def _bins_of(files: DayFiles) -> tuple[BinsByRule, str | None]:
-    """The score bins over the whole day, and the reason if they are not read."""
+    """The score bins over the whole day and, if they were not read, the reason."""
     if not files.has("blocks"):
         return {}, None
     rows = files.rows("blocks", ("model", "rule"))
@@ -238,7 +238,7 @@ def _batches(rows: ds.Dataset, day: str) -> Iterator[pa.RecordBatch]:
 def with_report(
     spec: Spec, target: Target, run: DayRun, tables: Mapping[str, Any], spark: SparkSession | None
 ) -> dict[str, Any]:
-    """The ``tables`` of a run, whose last, ``runs``, also makes the report; name :data:`REPORT` to the commit."""
+    """``tables``, where making the last, ``runs``, also writes the report. Pass :data:`REPORT` to the commit."""
     from sparkrank.report.page import page
 
     inner: Callable[..., pa.Table] = tables["runs"]
@@ -254,7 +254,7 @@ def with_report(
 
 
 def validate_report(spec: Spec, run: DayRun | None = None) -> bool:
-    """Whether a report is asked for. Raises :class:`SpecError` before hours of work if it could not be written."""
+    """Whether the spec asks for a report. Raises :class:`SpecError`, before any work, if it could not be written."""
     if not spec.output.report:
         return False
     from sparkrank.report.page import require_extra
@@ -281,7 +281,7 @@ def _write(folder: str, name: str, content: bytes) -> None:
 
 
 def changes_of_run(target: Target, metrics: pa.Table, spark: SparkSession | None) -> Changes | None:
-    """What changed since the last readable day of the :data:`LOOKED_BACK` days before; None if there is none."""
+    """What changed since the last readable of the :data:`LOOKED_BACK` previous days; None if none is readable."""
     earlier = [day for days in range(1, LOOKED_BACK + 1) if (day := target.earlier(days)) is not None]
     read = partial(_stored_day, spark=spark)
     try:

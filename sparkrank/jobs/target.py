@@ -1,4 +1,4 @@
-"""The day, or the window of days, of stored tables that a command is about."""
+"""The stored day, or window of days, that a command works on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Target:
-    """A day, or a window of days, of the tables of a spec."""
+    """A day or a window of days in the tables of a spec."""
 
     output: str
     window: Window
@@ -33,40 +33,40 @@ class Target:
 
     @classmethod
     def of_day(cls, spec: Spec, day: str) -> Target:
-        """A day."""
+        """The target for one day."""
         date = dt.date.fromisoformat(day)
         return cls(spec.output.path, Window(date, date), False)
 
     @classmethod
     def of_window(cls, spec: Spec, window: Window) -> Target:
-        """A window."""
+        """The target for a window of days."""
         return cls(spec.output.path, window, True)
 
     @property
     def name(self) -> str:
-        """The day or window as the tables name it."""
+        """The name of the day or window in the tables."""
         return str(self.window) if self.is_window else str(self.window.first)
 
     @property
     def column(self) -> str:
-        """The partition column of its tables."""
+        """The partition column of the target's tables."""
         return WINDOW if self.is_window else DAY
 
     @property
     def folder(self) -> str:
-        """Where its tables are."""
+        """The folder that contains the target's tables."""
         if not self.is_window:
             return on_day(self.output, self.name)
         return f"{in_window(self.output, str(self.window.first), str(self.window.last)).rstrip('/')}/{WINDOWS}"
 
     def stored(self, spark: SparkSession | None, *, is_past: bool = False) -> StoredResult | None:
-        """Its tables, or with ``is_past`` what later days are compared with; None if there are none."""
+        """The stored tables, or None if there are none. ``is_past`` reads what later days are compared with."""
         return stored_result(self.folder, self.name, spark, self.column, is_past=is_past)
 
     def outdated(self, run: Mapping[str, Any], spark: SparkSession | None) -> str | None:
-        """A sentence about the days of a window that were evaluated after its ``run`` merged them; None if none was.
+        """A message naming days of a window that were evaluated after its ``run`` merged them; None if there are none.
 
-        Days that are gone or unreadable now are not evaluated. A window of earlier releases does not know its runs.
+        Days that are now gone or unreadable do not count. Earlier releases did not record which runs they merged.
         """
         merged = {of_day["day"]: of_day for of_day in run.get(DAY_RUNS.name) or () if of_day is not None}
         known = {*merged, *(run.get("days_missing") or ())} if self.is_window else set()
@@ -87,7 +87,7 @@ class Target:
         return f"{spans(changed)} {was} evaluated after {self.name} was merged: merge the window again"
 
     def earlier(self, days: int) -> Target | None:
-        """The same target, so many ``days`` earlier; None before the calendar begins."""
+        """The target shifted back by this many ``days``; None if that is before the calendar begins."""
         try:
             shift = dt.timedelta(days)
             return replace(self, window=Window(self.window.first - shift, self.window.last - shift))
@@ -95,5 +95,5 @@ class Target:
             return None
 
     def overlaps(self, other: Target) -> bool:
-        """Whether the two have a day in common."""
+        """Whether this target and ``other`` have a day in common."""
         return self.window.first <= other.window.last and other.window.first <= self.window.last

@@ -1,6 +1,6 @@
 """The evaluator for Spark ML, which selects models by any metric of :func:`sparkrank.evaluate`.
 
-Importing it imports ``pyspark.ml``. The evaluator for ``pyspark.ml.connect`` is in :mod:`sparkrank.ml.connect`.
+Importing this package imports ``pyspark.ml``. For ``pyspark.ml.connect``, use :mod:`sparkrank.ml.connect`.
 """
 
 from sparkrank.ml.evaluator import RankingMetricEvaluator

@@ -1,6 +1,6 @@
 """The evaluator for ``pyspark.ml.connect``, whose base classes are not those of ``pyspark.ml``.
 
-Importing it imports ``pyspark.ml.connect``, which needs the packages of ``pyspark[connect]``.
+Importing this module imports ``pyspark.ml.connect``, which needs the packages of ``pyspark[connect]``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ __all__ = ["RankingMetricEvaluator"]
 class ConnectEvaluator(RankingMetricParams, Evaluator, ParamsReadWrite):
     """:class:`sparkrank.ml.RankingMetricEvaluator` for the ``CrossValidator`` of ``pyspark.ml.connect.tuning``.
 
-    Parameters, values and errors are the same. It is saved and loaded like everything in ``pyspark.ml.connect``. The
-    tuning of ``pyspark.ml`` also works over Spark Connect, and takes the evaluator of :mod:`sparkrank.ml`.
+    Parameters, values and errors are the same. The evaluator is saved and loaded like all of ``pyspark.ml.connect``.
+    The tuning of ``pyspark.ml`` also works over Spark Connect, and takes the evaluator of :mod:`sparkrank.ml`.
 
     Examples
     --------

@@ -16,9 +16,9 @@ class RankingMetricEvaluator(
 ):
     """Evaluate predictions, one per row, by one metric of groups or of all rows together.
 
-    It takes the output of ALS and of Spark ML's classifiers, and serves as the ``evaluator`` of ``CrossValidator`` and
-    ``TrainValidationSplit`` in ``pyspark.ml.tuning``, with any ``parallelism``. The metric's declaration decides
-    ``isLargerBetter``. Values equal those of :func:`sparkrank.evaluate`, to the bit.
+    The evaluator takes the output of ALS and of Spark ML's classifiers, and serves as the ``evaluator`` of
+    ``CrossValidator`` and ``TrainValidationSplit`` in ``pyspark.ml.tuning``, with any ``parallelism``. The metric's
+    declaration decides ``isLargerBetter``. Values equal those of :func:`sparkrank.evaluate`, to the bit.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class RankingMetricEvaluator(
         The text of one metric, such as ``"ndcg@10"`` or ``"auc"``. A metric whose best value is neither its highest nor
         its lowest (``copc``) is refused, because it cannot select a model.
     groupCol : str or list of str, optional
-        The columns that identify a group: a user, a query. It is read where a metric or a definition is about groups.
+        The columns that identify a group: a user, a query. Only read if the metric or a definition is about groups.
     predictionCol : str
         The column of the scores; higher is better. For a classifier use ``"probability"`` or ``"rawPrediction"``, a
         vector of two whose second element is taken. A classifier's ``"prediction"`` is a class, in which most rows tie.
@@ -50,14 +50,14 @@ class RankingMetricEvaluator(
     Raises
     ------
     SpecError
-        If a value is not allowed, as soon as it is set. If values do not fit together, in the constructor, in
-        ``setParams``, or else in ``evaluate`` before anything is read.
+        If a value is not allowed: raised as soon as the value is set. If values do not fit together: raised in the
+        constructor, in ``setParams``, or else in ``evaluate`` before anything is read.
     SparkrankError
         In the constructor, before any model is fitted, if the Python of the active session's workers cannot work.
     InputError
         In ``evaluate``, if the rows cannot be evaluated, for example because too many predictions are NaN, and if the
         metric is undefined, for example because no row is relevant. Spark would take a NaN for the best of all values,
-        whether higher or lower is better, and select its model.
+        whether higher or lower is better, and select the model with the NaN.
 
     Notes
     -----
@@ -65,7 +65,7 @@ class RankingMetricEvaluator(
 
     Examples
     --------
-    A pandas DataFrame needs no session. The only relevant row of ``a`` is ranked second, that of ``b`` first.
+    A pandas DataFrame needs no session. The only relevant row is ranked second for ``a`` and first for ``b``.
 
     >>> import pandas as pd
     >>> from sparkrank.ml import RankingMetricEvaluator

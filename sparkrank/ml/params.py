@@ -1,4 +1,4 @@
-"""The params of a Spark ML evaluator and the evaluation that they request, for any base class."""
+"""The params of a Spark ML evaluator and the evaluation that the params request, for any base class."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sparkrank.metrics.presets import Preset
 
 P = TypeVar("P", bound=Params)
-# The parent of params until Spark copies those of a class to an instance of it.
+# A placeholder parent of params, until Spark copies the params of a class to an instance.
 _NOBODY = Params._dummy()  # noqa: SLF001 - every param of Spark ML is declared with it
 _NOT_IN_GROUPS = {"duplicates": "keep", "population": "all", "unretrieved": "zero", "positions": "dense"}
 
@@ -175,7 +175,7 @@ def _getter(name: str) -> Callable[..., Any]:
 
 @_with_params
 class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
-    """The params with their setters and getters, and the evaluation of a dataset, to combine with an ``Evaluator``."""
+    """Mixin for an ``Evaluator``: the params with setters and getters, and the evaluation of a dataset."""
 
     if TYPE_CHECKING:  # params, setters and getters: see PARAMS
 
@@ -183,7 +183,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
 
     @with_options(EvaluatorOptions, DEFAULTS)
     def __init__(self, **options: Unpack[EvaluatorOptions]) -> None:
-        """Set the given params. The others have their defaults, or none."""
+        """Set the given params. The others have their defaults, if there are any."""
         super().__init__()
         if (spark := SparkSession.getActiveSession()) is not None:
             validate_session(spark)  # before a CrossValidator fits its first model
@@ -196,7 +196,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         return self._set_all(options)
 
     def _set_all(self, options: Mapping[str, Any]) -> Self:
-        """Set ``options``, or none of them if one is not allowed or they do not fit together."""
+        """Set ``options``, or none of them if a value is not allowed or the values do not fit together."""
         before = dict(self._paramMap)
         try:
             for name, value in options.items():

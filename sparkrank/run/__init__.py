@@ -1,1 +1,1 @@
-"""The corridor of every evaluation: from a request by its lane to finished tables, as named and timed stages."""
+"""The steps of every evaluation, from a request to finished tables, in a lane (scan, local or frame)."""

@@ -1,4 +1,4 @@
-"""Checks of the arguments of ``sr.evaluate`` beside columns and metrics: numbers, words, a folder, a session."""
+"""Checks of the arguments of ``sr.evaluate`` other than columns and metrics: numbers, choices, folder, session."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def validate_argument_numbers(buckets: Any, curve_points: Any, max_bad_fraction:
 
 
 def validate_number(name: str, value: Any, kind: Any, low: float, high: float, allowed: str) -> None:
-    """Raise :class:`SpecError` unless ``value`` is a number of this ``kind`` from ``low`` to ``high``."""
+    """Raise :class:`SpecError` unless ``value`` is a number of the type ``kind`` from ``low`` to ``high``."""
     if isinstance(value, bool) or not (isinstance(value, kind) and low <= value <= high):
         raise SpecError(f"{name} is {quote(value)}: {allowed} is allowed")
 
 
 def validate_other_arguments(group_table: Any, spark: Any) -> None:
-    """Raise :class:`SpecError` if ``group_table`` is neither a choice nor a folder, or ``spark`` is not a session."""
+    """Raise :class:`SpecError` if ``group_table`` is neither a bool nor a folder, or ``spark`` is not a session."""
     if not isinstance(group_table, (bool, str, os.PathLike)) or group_table == "":  # the folder of this process
         raise SpecError(f"group_table is {quote(group_table)}: True, False or a folder is needed")
     if spark is not None and not hasattr(spark, "createDataFrame"):
@@ -43,7 +43,7 @@ def validate_other_arguments(group_table: Any, spark: Any) -> None:
 
 
 def validate_argument_words(lane: Any, partition_types: Any, paths: bool) -> None:
-    """Raise :class:`SpecError` if one of the caller's words is unknown, or concerns paths and there are none."""
+    """Raise :class:`SpecError` for an unknown ``lane`` or ``partition_types``, or for ``text`` without paths."""
     for name, word, known in (
         ("lane", lane, lane_words()),
         ("partition_types", partition_types, get_args(PartitionTypes)),

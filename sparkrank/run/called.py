@@ -1,4 +1,4 @@
-"""From the arguments of a call to a request: what ``sr.evaluate`` and ``sr.explain`` have in common."""
+"""Turns the arguments of ``sr.evaluate`` or ``sr.explain`` into a request."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def request_called(
 ) -> tuple[Request, TruthColumns | None]:
     """The request for ``impressions``, and the columns of the truth as the caller named them.
 
-    ``options`` are :class:`sparkrank.doors.keywords.InputOptions` with their defaults, and the cluster; ``asked`` are
-    further arguments of :func:`sparkrank.inputs.roles.planned`. Raises :class:`SpecError` if they make no sense.
+    ``options`` has the :class:`sparkrank.doors.keywords.InputOptions`, with defaults, and ``cluster``; ``asked`` has
+    other arguments of :func:`sparkrank.inputs.roles.planned`. Raises :class:`SpecError` if the arguments make no sense.
     """
     truth, truth_columns, label = (options.get(name) for name in ("truth", "truth_columns", "label"))
     lane, partition_types, spark = options["lane"], options["partition_types"], options.get("spark")

@@ -1,4 +1,4 @@
-"""The check that a day's rows are complete, as ``expect`` of the input or truth asks, before and after reading."""
+"""Checks that a day's rows are complete, as ``expect`` in the spec requires, before and after they are read."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ INPUT, TRUTH = "input", "truth"
 
 @dataclass(frozen=True)
 class Completeness:
-    """The lowest allowed row count of each side, with the words that set it, and ``warnings`` of skipped checks."""
+    """The lowest row counts of the input and truth, with the settings behind them, and warnings of skipped checks."""
 
     least: Mapping[str, tuple[tuple[float, str], ...]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, spec: Spec, day: str, sides: Mapping[str, SideRows], spark: SparkSession | None) -> Completeness:
-        """The expectations of ``spec`` for ``day`` about the ``sides`` that are read.
+        """The expectations of ``spec`` for ``day``. ``sides`` has the rows of the input and truth, by name.
 
-        Raises :class:`InputError` if a marker is missing, or the tables of the day before cannot be read.
+        Raises :class:`InputError` if a marker file is missing, or if the tables of the day before cannot be read.
         """
         least: dict[str, tuple[tuple[float, str], ...]] = {}
         warnings: list[str] = []
@@ -100,14 +100,14 @@ def _rows_of(output: str, day: str, spark: SparkSession | None) -> dict[str, int
 
 
 def validate_markers(side: SideRows, marker: str) -> None:
-    """Raise :class:`InputError` if a folder that ``side`` reads lacks the file ``marker`` of its writer."""
+    """Raise :class:`InputError` if a folder that ``side`` reads lacks the marker file ``marker``."""
     assert side.path is not None  # noqa: S101 - a spec with a marker has a path
     try:
         stored = StoredFiles.at(side.path, side.what, side.format)
         if stored.store is None:  # pragma: no cover - at() opens one
             return
         places = zip(stored.listing.files, stored.listing.roots, strict=True)
-        # the folders that the path stands for; if it stands for files, the folders of these
+        # the folders that the path matches; if the path matches files, the folders that contain them
         for folder in dict.fromkeys(root.rpartition("/")[0] if root == file else root for file, root in places):
             if stored.store.get_file_info(f"{folder.rstrip('/')}/{marker}").type != fs.FileType.File:
                 lacking = f"{without_password(folder)} has no file {marker}, which {side.what}.expect.marker asks for"

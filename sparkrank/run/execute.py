@@ -1,4 +1,4 @@
-"""The corridor of every evaluation from any door: open, check, count, evaluate, refuse or warn."""
+"""The steps of every evaluation, whatever calls it: open, check, count, evaluate, refuse or warn."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from sparkrank.tables.rows.warnings import warnings_of
 
 @dataclass(frozen=True)
 class EvaluationOutcome:
-    """The result of an evaluation: states, metrics, and warnings for a person."""
+    """The result of an evaluation: states, metrics, and warnings for the user."""
 
     request: Request
     lane: Lane
@@ -57,13 +57,13 @@ class Opened:
     lane: Lane
     buckets: int
     completeness: Completeness = NOTHING_EXPECTED
-    rows: int = 0  # those that were counted
+    rows: int = 0  # the number of rows counted, or 0
 
     def evaluate(self, stages: Stages, files: GroupFiles | None = None) -> EvaluationOutcome:
         """Evaluate the rows in one pass; with ``files``, the workers write the group table there.
 
         Raises :class:`sparkrank.base.errors.InputError` if the rows cannot be used or a limit is exceeded; then nothing
-        stays in ``files``.
+        is left in ``files``.
         """
         try:
             with stages.stage("evaluate", self.rows):
@@ -104,7 +104,7 @@ class Opened:
 
 
 def _slower(solved: Solved) -> Iterator[str]:
-    """A sentence for each refusal of the session that made the evaluation slower. Usual ones are logged alone."""
+    """A warning for each session refusal that made the evaluation slower. Usual refusals are only logged."""
     for refusal in solved.refusals:
         if refusal.is_usual:
             logging.getLogger(__name__).info("%s", shorten(refusal, MOST_SENTENCE))
@@ -113,9 +113,9 @@ def _slower(solved: Solved) -> Iterator[str]:
 
 
 def open_request(request: Request, stages: Stages) -> Opened:
-    """Find the lane for ``request``, check the schema of its rows, and count them if no number of buckets is given.
+    """Find the lane for ``request``, check the schema of its rows, and count the rows if ``buckets`` is not given.
 
-    Raises as :func:`sparkrank.run.lane.open_lane` does, and for a column that cannot play its role.
+    Raises the errors of :func:`sparkrank.run.lane.open_lane`, and an error for a column that cannot play its role.
     """
     request.plan.uncertainty.validate_single_look()
     with stages.stage("open"):

@@ -1,8 +1,8 @@
-"""Interrupts of a call that works in Spark, as by the stop button of a notebook: its jobs are cancelled.
+"""Makes calls that work in Spark interruptible, for example by a notebook's stop button, and cancels their jobs.
 
-An interrupt during a call of the JVM leaves the answer on its way, and the next call of the same thread would take that
-for its own answer. So another thread does the work, and tags its jobs; the interrupt ends the wait for it, and the jobs
-are cancelled by their tag.
+A JVM call that is interrupted leaves its response unread, and the thread's next call would take that response for its
+own. So another thread does the work and tags its jobs. An interrupt ends the wait for that thread, and the jobs are
+cancelled by their tag.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FOR_WAKING = 0.5  # a wait without a time limit could not be interrupted on eve
 
 
 def interruptible(spark: SparkSession | None, work: Callable[[], T]) -> T:
-    """The result of ``work``, which uses ``spark``. An interrupt of this thread cancels its jobs, and is then raised.
+    """The result of ``work``, which uses ``spark``. An interrupt cancels the jobs of ``work`` and is then raised.
 
     Without a session, or in a thread that signals do not reach, ``work`` is called directly.
     """
@@ -70,7 +70,7 @@ class _Worker(threading.Thread):
             self.ended.set()
 
     def result(self) -> Any:
-        """The result of the work; raises the error of the work."""
+        """Return the result of the work, or raise the error that ended it."""
         error, self._error = self._error, None
         if error is not None:
             try:
@@ -80,7 +80,7 @@ class _Worker(threading.Thread):
         return self._result
 
     def cancel(self) -> None:
-        """Cancel the jobs until the thread has ended, at most for :data:`GRACE_SECONDS`."""
+        """Keep cancelling the jobs until the thread ends, for at most :data:`GRACE_SECONDS`."""
         until = time.monotonic() + GRACE_SECONDS
         while time.monotonic() < until:
             with contextlib.suppress(Exception):
@@ -99,7 +99,7 @@ def _tagging(spark: SparkSession) -> tuple[Callable[[str], object], Callable[[st
 
 
 def _with_context(spark: SparkSession, work: Callable[[], T]) -> Callable[[], T]:
-    """``work`` in the context of this thread: its variables, and its settings of jobs such as pools and groups."""
+    """``work`` wrapped to run with this thread's context variables and Spark job settings, such as pools."""
     inside: Callable[[], T] = functools.partial(contextvars.copy_context().run, work)
     with contextlib.suppress(Exception):  # a session that gives no context to other threads
         from pyspark import inheritable_thread_target

@@ -1,4 +1,4 @@
-"""The choice of a lane for a request: the same lane for the same reason, whichever door asks."""
+"""Chooses the lane (scan, local or frame) of a request, in the same way for every function and command."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 
 
 def open_lane(request: Request) -> Lane:
-    """The lane for ``request``: the one that it asks for, or under ``auto`` the first of ``LANES`` that takes it.
+    """The lane for ``request``: the lane it names or, under ``auto``, the first of ``LANES`` that can take it.
 
-    Spark takes both lists and truth if one is a DataFrame, or one a path for Spark and the other in memory, and what
-    Arrow reads differently or cannot open. The choice is logged. Raises :class:`InputError` if there is no input, and
-    :class:`SpecError` if the requested lane cannot take it, needs a session, or holds no rows in memory.
+    Spark reads both lists and truth if either is a DataFrame, or if one is a path for Spark and the other is in memory.
+    Spark also reads what Arrow cannot open or reads differently. The choice is logged. Raises :class:`InputError` if
+    there is no input, and :class:`SpecError` if the requested lane cannot take the input or lacks a session, or if
+    ``row_memory`` is set for a lane that holds no rows.
     """
     lane = _first_that_takes(request) if request.lane == AUTO else _asked(request)
     logging.getLogger(__name__).info("lane %s: %s", lane.name, shorten(lane.reason, MOST_SENTENCE))
@@ -81,7 +82,7 @@ def _asked(request: Request) -> Lane:
 
 
 def _opened(kind: type[Lane], request: Request, opened: dict[str, Source], left: str | None) -> Lane:
-    """The lane over the rows of ``request``. Raises if it needs a session and the request has no suitable one."""
+    """Open the lane ``kind`` for ``request``. Raises an error if the lane needs a session and has no suitable one."""
     if kind.needs_session and request.session is not None:
         validate_session(request.session)
     return kind.open(request, opened, left)

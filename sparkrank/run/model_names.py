@@ -1,4 +1,4 @@
-"""The names of the models in a long table: what is in its column of models, read before anything is planned."""
+"""The model names in a long table, read from the table's model column before anything is planned."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _PLAN = Plan((), (), (), long=True)  # of no models, so that rows are read for t
 
 
 def roles_of_names(column: str) -> Roles:
-    """The roles of a long table of which only the ``column`` of models is read."""
+    """The roles of a long table if only its model column, ``column``, is read."""
     roles = Roles((), None, {}, {MODEL.key: column}, long=True)
     roles.validate_roles(is_truth=True)  # as a truth, it has no scores
     return roles
 
 
 def model_names(side: SideRows, column: str, lane: str, spark: Any) -> tuple[str, ...]:
-    """The names in ``column`` of ``side``, in alphabetical order, by one pass over the column in the ``lane``.
+    """The model names in ``column`` of ``side``, in alphabetical order, read in one pass in the lane called ``lane``.
 
-    Raises :class:`InputError` if there are more than :data:`MOST_MODELS`, or a row has no name.
+    Raises :class:`InputError` if there are more than :data:`MOST_MODELS` names, or if a row has no name.
     """
     from sparkrank.run.lane import open_lane
 
@@ -54,7 +54,7 @@ def model_names(side: SideRows, column: str, lane: str, spark: Any) -> tuple[str
 
 
 def _names_and_rows(rows: pa.Table) -> pa.Table:
-    """The names in ``rows`` and how many rows have each, null as the empty name, which comes first."""
+    """The model names in ``rows`` with their row counts. A null counts as the empty name, which comes first."""
     names = pc.value_counts(rows[MODEL.key])
     counted = pa.table({"name": pc.fill_null(names.field("values"), ""), "rows": names.field("counts")})
     return counted.sort_by("name").slice(0, MOST_MODELS + 1)

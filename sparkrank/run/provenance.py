@@ -31,9 +31,9 @@ _HOW_IT_RUNS = {"engine": None, "day": None, "name": None, "owner": None}
 
 
 def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[str] = ()) -> Origin:
-    """The hash of the spec and the name of the run, equal for equal requests: a rerun leaves the same rows.
+    """The spec hash and the run ID, which are equal for equal requests, so that a rerun writes the same rows.
 
-    ``name`` is the day or the window, ``session`` the settings that reading depended on, ``days`` those of a window.
+    ``name`` is the day or window, ``session`` the settings that reading depended on, ``days`` the days of a window.
     """
     spec_hash = spec.hash(session)
     asked = " ".join((spec_hash, name, *days, __version__))
@@ -41,13 +41,13 @@ def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[
 
 
 def is_same_question(spec: Spec, stored: str | None) -> bool:
-    """Whether the ``stored`` text of a spec in ``runs`` equals ``spec``, apart from how it runs."""
+    """Whether the spec ``stored`` in ``runs``, as JSON, equals ``spec`` apart from how the evaluation runs."""
     document = json.loads(stored or "null")
     return isinstance(document, dict) and _question(spec.resolved()) == _question(document)
 
 
 def _question(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The ``document`` of a spec without how it runs. Earlier releases wrote out the default of ties."""
+    """The ``document`` of a spec without how it runs. Fills in ``ties``, which earlier releases wrote out."""
     definitions = dict(document.get("definitions") or {})
     return {**document, **_HOW_IT_RUNS, "definitions": {**definitions, "ties": definitions.get("ties") or "expected"}}
 
@@ -65,7 +65,7 @@ def runs_table(
     warnings: Sequence[str] = (),
     **own: Any,
 ) -> pa.Table:
-    """The one row of a run: the columns of every run, and those of its kind in ``own``."""
+    """The table ``runs`` with its one row. ``own`` has the columns that only days or only windows have."""
     versions: dict[str, Any] = {
         "sparkrank": __version__,
         "spark": None if spark is None else spark.version,

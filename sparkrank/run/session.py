@@ -36,7 +36,7 @@ _LOG4J_FILES = [
 
 @contextmanager
 def command_session(name: str, *, is_needed: bool) -> Iterator[SparkSession | None]:
-    """The session of a command, which is stopped at the end; None unless it ``is_needed``."""
+    """Context manager for a command's Spark session, which is stopped at the end; None unless ``is_needed``."""
     spark = spark_session(f"sparkrank {name}") if is_needed else None
     try:
         yield spark
@@ -47,7 +47,7 @@ def command_session(name: str, *, is_needed: bool) -> Iterator[SparkSession | No
 
 
 def spark_session(name: str) -> SparkSession:
-    """The active session, or a new one called ``name``; raises :class:`SparkrankError` without pyspark."""
+    """The active session, or a new one called ``name``; raises :class:`SparkrankError` if pyspark is missing."""
     try:
         import pyspark
         from pyspark.sql import SparkSession
@@ -79,7 +79,7 @@ def _is_local() -> bool:
 
 
 def _give_workers_this_python() -> None:
-    """Let workers on this machine run this process's Python, not python3 of the PATH, unless one is configured."""
+    """Let workers on this machine use this process's Python, not python3 from PATH, unless a Python is configured."""
     from pyspark import SparkContext
 
     if not SparkContext.getSystemProperty("spark.pyspark.python"):
@@ -87,7 +87,7 @@ def _give_workers_this_python() -> None:
 
 
 def _over_connect() -> bool:
-    """Whether the session is on a server, which has its own log."""
+    """Whether the session uses Spark Connect, whose server has its own log."""
     from pyspark.sql import is_remote
 
     asked = os.environ.get("SPARK_API_MODE", "").lower() == "connect" or os.environ.get("SPARK_CONNECT_MODE") == "1"
@@ -95,7 +95,7 @@ def _over_connect() -> bool:
 
 
 def _logging_is_configured() -> bool:
-    """Whether the user has configured Spark's log before a session starts: by a setting, or by log4j's files."""
+    """Whether the user has configured Spark's log before a session starts: with a setting or a log4j file."""
     from pyspark import SparkContext
 
     asked = SparkContext.getSystemProperty  # spark-submit passes settings of Spark to the driver as system properties
@@ -106,7 +106,7 @@ def _logging_is_configured() -> bool:
 
 
 def quieten_pyspark() -> None:
-    """Turn off the JSON that PySpark writes to stderr for errors with a place in a query: our sentence says it."""
+    """Turn off the JSON that PySpark writes to stderr for query errors: sparkrank's message reports them."""
     from pyspark.logger import PySparkLogger
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):

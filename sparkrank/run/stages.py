@@ -1,4 +1,4 @@
-"""The named, timed stages of a run, and a line on stderr every few seconds about the progress of a long stage."""
+"""The named, timed stages of a run, and the progress lines on stderr during a long stage."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ PROGRESS = "SPARKRANK_PROGRESS"  # 0: no lines
 
 
 def seen_stages() -> Stages:
-    """Stages that write to stderr, unless ``SPARKRANK_PROGRESS`` is 0."""
+    """Stages that write progress lines to stderr, unless ``SPARKRANK_PROGRESS`` is 0."""
     return Stages(None if os.environ.get(PROGRESS) == "0" else sys.stderr)
 
 
 class Stages:
-    """Times each stage, and writes a line about a long one to ``output``, if there is one, every few seconds."""
+    """Times each stage and, if ``output`` is given, writes a progress line to ``output`` every few seconds."""
 
     def __init__(self, output: TextIO | None = None) -> None:
         self.seconds: dict[str, float] = {}
@@ -33,7 +33,7 @@ class Stages:
 
     @contextmanager
     def stage(self, name: str, rows: int = 0) -> Iterator[None]:
-        """Time the block under ``name``, which reads about ``rows`` rows (0 if unknown)."""
+        """Time the ``with`` block as the stage ``name``, which reads about ``rows`` rows (0 if unknown)."""
         started = time.monotonic()
         shown = nullcontext() if self._output is None else _shown(name, rows, started, self._output)
         try:

@@ -30,7 +30,7 @@ MAX_EXACT_VALUES = 2**16  # 1 MiB of values and counts
 
 @dataclass(frozen=True)
 class Distribution:
-    """The values of groups as a histogram, in which each group is one row."""
+    """The distribution of a metric's values over groups, as a histogram in which each group is one row."""
 
     histogram: ScoreHistogram
 

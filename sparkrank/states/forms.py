@@ -78,7 +78,7 @@ class StateForm:
         return pa.schema([*texts, *self.numbers])
 
     def merged(self, tables: Sequence[pa.Table]) -> pa.Table:
-        """The merged rows of all ``tables`` (at least one): one row for each key, with the sums of its numbers."""
+        """The merged rows of all ``tables`` (at least one): one row for each key, with the key's numbers summed."""
         if self.is_long:
             return self.to_table(Partials.merged(map(self.from_table, tables)))
         for field in self.numbers:

@@ -80,7 +80,7 @@ class KeyedRows:
         return len(self.numbers)
 
     def merge(self, others: Sequence[KeyedRows]) -> KeyedRows:
-        """The sums over ``self`` and ``others``. Where values of a slice differ, the result has all values, sorted."""
+        """The sums over ``self`` and ``others``. If the values of a slice differ, the result has all values, sorted."""
         if all(other.keys == self.keys for other in others):
             sums = self.numbers + 0.0  # a copy, in which zeros have no sign
             for part in others:

@@ -125,7 +125,7 @@ class PartBins:
         return PartBins(self.values, value[first], part[first], bins[first], *sums)
 
     def by_value(self) -> PartBins:
-        """The same bins with slice values sorted as strings, because each bucket has its own order of values."""
+        """The same bins with slice values sorted as strings, because the order of values differs between buckets."""
         values = tuple(sorted(self.values, key=in_order))
         if values == self.values:
             return self
@@ -149,7 +149,7 @@ class PartBins:
 
 
 def _narrowed(numbers: Amounts | None) -> tuple[int, Amounts | None]:
-    """Whole numbers in few bytes, without their common trailing zero bits, which are counted; limbs as they are."""
+    """The number of zero bits at the end of all whole numbers, and the numbers without them; limbs are unchanged."""
     if numbers is None or numbers.ndim > 1 or not len(numbers):
         return 0, numbers
     used = int(np.bitwise_or.reduce(numbers))

@@ -32,9 +32,9 @@ class Partials:
     """The merged states of one or several buckets.
 
     ``counts`` are the counts of ``quality`` by (check, model), where "" means all models. ``unmatched`` has one
-    unmatched row from the lists and one from the truth. ``item_hashes`` are the lowest hashes of items in either.
+    unmatched row from the lists and one from the truth. ``item_hashes`` are the lowest hashes of the items in both.
     ``loops`` counts how often compiled loops and numpy ran. ``largest`` are the groups with the most rows. ``heaviest``
-    is the largest weight of a single group by (metric, model). ``failure`` is the message of a task that ran out of
+    has the largest weight of a single group, by (metric, model). ``failure`` is the message of a task that ran out of
     memory; the message is returned because Spark would run a failed task three times.
     """
 

@@ -55,7 +55,7 @@ DEFAULT_COMMIT = Commit()
 class LinkedRun:
     """A run of a day that a link will show. ``made`` lists the folders that the run made outside its own folder.
 
-    ``known`` has the files taken over from earlier runs, by table and name, as the run that wrote each file listed it.
+    ``known`` has the files taken over from earlier runs, by table and name, as listed by the run that wrote each file.
     """
 
     place: OutputFolder

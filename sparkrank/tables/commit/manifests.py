@@ -107,8 +107,7 @@ class StoreFolder:
         return f"{self.url}/{RUNS_FOLDER}/{run}"
 
     def read(self, name: str) -> Stored:
-        """The manifest of the day ``name``; raises :class:`InputError` if the manifest is invalid, or Arrow's errors.
-        """
+        """The manifest of the day ``name``; raises :class:`InputError` if it is invalid, or Arrow's own errors."""
         key = f"{DAYS_FOLDER}/{name}.json"
         try:
             with self.store.open_input_file(f"{self.root}/{key}") as opened:

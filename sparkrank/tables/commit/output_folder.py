@@ -87,7 +87,7 @@ class OutputFolder:
         return self.root / table / f"{self.column}={name}"
 
     def table_target(self, table: str, name: str) -> Path:
-        """The target of :meth:`table_link`."""
+        """The relative path to which :meth:`table_link` points."""
         return Path("..") / DAYS_FOLDER / name / table
 
     def validate(self, name: str, tables: Iterable[str] = ()) -> None:
@@ -137,7 +137,7 @@ class OutputFolder:
         return [folder for folder in folders if run is not None and self.run_of(folder) == self.run_of(run)]
 
     def tables_of(self, run: Path) -> dict[str, Path]:
-        """The folder of each table of ``run``: in the run's own folder, or where readers look if it was moved there."""
+        """The folder of each table of ``run``: in the run's own folder, or where readers look after a move."""
         own = [entry.name for entry in run.iterdir() if _is_real(entry)]
         names = sorted(name for name in {*own, *self.plain_files(run)} if name[0] != ".")
         return {name: folder for name in names if (folder := self.table_folder(run, name)).is_dir()}
@@ -149,7 +149,7 @@ class OutputFolder:
         return self.table_link(table, str(name)) if is_moved else own
 
     def shown(self, name: str) -> Path | None:
-        """The folder of the run that the day ``name`` shows; None if it shows no run of sparkrank."""
+        """The folder of the run that the day ``name`` shows; None if the day shows no run of sparkrank."""
         link = self.day_link(name)
         if self.days.is_symlink() or not _names_run(link, name):
             return None
@@ -168,7 +168,7 @@ class OutputFolder:
         return [self.runs / entry for day, entry in self._entries() if name in (None, day)]
 
     def runs_by_name(self) -> dict[str, list[Path]]:
-        """The folders of the runs of every day, by day, from a single listing."""
+        """The run folders of every day, keyed by day, from a single listing."""
         runs: dict[str, list[Path]] = {}
         for day, entry in self._entries():
             runs.setdefault(day, []).append(self.runs / entry)
@@ -214,7 +214,7 @@ class OutputFolder:
         return [folder.name for folder in folders if folder.name not in (RUNS_FOLDER, DAYS_FOLDER)]
 
     def remove_run(self, folder: Path) -> None:
-        """Remove the folder of a run. Anything else at that path is left alone.
+        """Remove the run in ``folder``. Anything other than a run is left alone.
 
         The folder is renamed first, so that readers find the whole run or none of it.
         """

@@ -61,9 +61,9 @@ def publish(place: OutputFolder, name: str) -> None:
 
 
 def validate_moves(place: OutputFolder, name: str, tables: Iterable[str]) -> None:
-    """Raise :class:`SparkrankError` if this account may not move the day ``name`` of one of ``tables``.
+    """Raise :class:`SparkrankError` if this account may not move the day ``name`` within one of ``tables``.
 
-    This is checked before the commit, because no run should fail after it.
+    Moves are checked before the commit, because no run should fail after the commit.
     """
     for table in tables:
         shown = place.table_link(table, name)

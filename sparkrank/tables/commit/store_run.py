@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class StoreRun:
     """The run ``attempt`` of ``day``, which replaces the manifest ``before``.
 
-    ``known`` has the files taken over from earlier runs, by table and name, as the run that wrote each file listed it.
+    ``known`` has the files taken over from earlier runs, by table and name, as listed by the run that wrote each file.
     """
 
     place: StoreFolder
@@ -86,7 +86,7 @@ class StoreRun:
         return {table: folder for table, folder in folders.items() if self.place.files(folder)}
 
     def discard(self) -> None:
-        """Remove the files of the run, unless the day shows it."""
+        """Remove the files of this run, unless the day shows the run."""
         manifest = self.place.read(self.day).manifest
         if manifest is None or manifest.run != self._run:
             self.place.remove(f"{RUNS_FOLDER}/{self._run}")

@@ -62,7 +62,7 @@ def comparisons_table(
 def _by_states(
     merged: Merged, plan: Plan, of_candidates: Mapping[str, tuple[Merged, bool]], *, clustered: bool
 ) -> Iterator[tuple[tuple[Merged, bool], list[str]]]:
-    """The states, whether pairs are clustered, and the consecutive candidates that share these states."""
+    """For consecutive candidates with the same states: the states, whether pairs are clustered, and the candidates."""
     states = [of_candidates.get(candidate, (merged, clustered)) for candidate in plan.models]
     by_states = itertools.groupby(zip(plan.models, states, strict=True), lambda pair: (id(pair[1][0]), pair[1][1]))
     for _, several in by_states:

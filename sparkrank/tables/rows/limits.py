@@ -55,7 +55,7 @@ def limits_of(
 
 
 def checks_of(plan: Plan) -> dict[str, bool]:
-    """The checks that ``plan`` counts, found by evaluating an empty bucket, and whether each is a share of a whole."""
+    """The checks that ``plan`` counts, found by evaluating an empty bucket, and whether each has a share of a total."""
     kinds = {TRUTH: pa.bool_()}
     kinds |= {role.key: pa.string() for role in row_roles() if role.reads == "item"}
     kinds |= {slice_column(index): pa.string() for index in range(len(plan.slice_columns))}

@@ -51,7 +51,7 @@ def _metric_named(plan: Plan, preset: Preset | None, metric: object) -> str:
 
 
 def text_of(plan: Plan, preset: Preset | None, metric: Metric) -> str:
-    """A string by which :func:`value_of` finds ``metric``, even if its usual string means another under the preset."""
+    """A string by which :func:`value_of` finds ``metric``, even if the preset reads the usual string differently."""
     text = str(metric)
     if preset is None or found_metric(plan, preset, text) == text:
         return text

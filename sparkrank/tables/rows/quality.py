@@ -126,7 +126,7 @@ def doubtful(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[
 
 
 def _impossible(partials: Partials, plan: Plan, model: str, groups: int) -> Iterator[dict[str, Any]]:
-    """Counts of groups whose value is outside the metric's range, or above the ideal that the metric names."""
+    """Counts of groups in which a metric's value is outside its range or above the ideal that the metric names."""
     names = [checks.outside_range(*bounds) for bounds in plan.ranges]
     names += [checks.above_ideal(*bounds) for bounds in plan.beatable]
     yield from _looked_for(names, partials.counts, checks.GROUPS, groups, model, 0.0)
@@ -155,7 +155,7 @@ def _truth(partials: Partials, read: int) -> Iterator[dict[str, Any]]:
 
 
 def _relevant_truth(partials: Partials, plan: Plan) -> Iterator[dict[str, Any]]:
-    """Counts of relevant truth items, and of those in no list, at each level. Older days lack these counts."""
+    """Counts of relevant truth items at each level, and of such items in no list. Older days lack these counts."""
     counts = partials.counts
     whole = counts.get((checks.TRUTH_LISTED, ""), 0) + counts.get((checks.TRUTH_UNLISTED, ""), 0)
     for level in map(level_text, plan.levels):
@@ -196,8 +196,7 @@ def rejected_fraction(partials: Partials) -> float:
 
 
 def _outside(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
-    """The count of scores outside [0, 1] if a metric reads scores as probabilities. One such score makes it undefined.
-    """
+    """The count of scores outside [0, 1] if a metric reads probabilities. A single one makes the metric undefined."""
     if OUTSIDE in plan.row_sums:
         sums = partials.sums.results()
         all_rows = Subject(model, ALL, ALL)
@@ -233,7 +232,7 @@ def _looked_for(
     model: str = "",
     limit: float | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """The checks among ``names`` that the buckets counted under the definitions of this evaluation."""
+    """The rows for those checks among ``names`` that were counted under the definitions of this evaluation."""
     for name in names:
         if (name, model) in counts:
             yield _check(name, model, counts[name, model], whole, total, limit)

@@ -1,4 +1,4 @@
-"""The rows of the table ``metrics`` from the states of a day."""
+"""The rows of the table ``metrics``, computed from the states of a day."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The table ``states`` of a day, from which days are merged without reading impressions again.
 
-Every row records what its numbers mean: a ``version``, the ``definition`` of metric and evaluation, and a ``source``. A
-merge refuses a day in which any of the three differs (:mod:`sparkrank.tables.stored.required_states`).
+Every row records what the row's numbers mean: a ``version``, the ``definition`` of metric and evaluation, and a
+``source``. A merge refuses a day if any of the three differs (:mod:`sparkrank.tables.stored.required_states`).
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _order(rows: pa.Table, key: Sequence[str]) -> pa.Array:
 
 
 def of_run(tables: Mapping[str, Any], run_id: str | None) -> dict[str, Any]:
-    """``tables``, where those that are merged together with ``states`` have the run's ID in their metadata."""
+    """``tables`` with the run's ID added to the metadata of tables that are merged together with ``states``."""
     named = {RUN_ID: str(run_id)}
     return {
         name: table.replace_schema_metadata({**(table.schema.metadata or {}), **named})

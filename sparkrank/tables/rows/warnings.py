@@ -28,7 +28,7 @@ HARDLY = 0.02  # relative to the best model, by the share of rows found in the t
 
 
 def warnings_of(partials: Partials, plan: Plan, metrics: pa.Table, limits: checks.Limits) -> list[CodedSentence]:
-    """The warnings about a day or a window. ``metrics`` is its table of that name."""
+    """The warnings about a day or a window that has the table ``metrics``."""
     sentences = [
         *_of_pandas(partials),
         *_unmatched(partials, plan, limits),
@@ -127,7 +127,7 @@ def _strangers(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
 
 
 def example_text(unmatched: Unmatched, plan: Plan) -> str:
-    """An unmatched row of the lists and one of the truth, as they are written; empty if none is known."""
+    """An unmatched row from the lists and one from the truth, in their original spelling; empty if none is known."""
 
     def key(row: UnmatchedRow) -> str:
         return key_text((*plan.keys[: len(row.group)], plan.item or "item"), (*row.group, row.item))
@@ -138,7 +138,7 @@ def example_text(unmatched: Unmatched, plan: Plan) -> str:
 
 
 def key_text(columns: Sequence[str], values: Sequence[bytes]) -> str:
-    """The ``values`` of key columns, as in ``user "anna", query "7"``; empty if there are none."""
+    """The ``values`` of key columns, written like ``user "anna", query "7"``; empty if there are no values."""
     return ", ".join(f"{as_shown(name)} {quoted(text)}" for name, text in zip(columns, values, strict=False))
 
 

@@ -101,7 +101,7 @@ class DayFiles(ABC):
         return {"day": self.day, **{name: str(self.run.get(name)) for name in (RUN_ID, "started_at")}}
 
     def run_row(self, schema: pa.Schema) -> dict[str, Any]:
-        """The columns of ``schema`` in the only row of ``runs``. Raises :class:`InputError` if there is not one row."""
+        """The columns of ``schema`` in the row of ``runs``. Raises :class:`InputError` unless there is just one row."""
         if not self._is_there("runs"):
             raise InputError(f"{self.day} has lost its table runs: {ADVICE}")
         runs = _in_utc(self.read("runs", schema))
@@ -238,7 +238,7 @@ class ArrowFiles(DayFiles):
         return bool(self.files.get(name))
 
     def _files(self, name: str) -> list[tuple[str, WrittenFile | None]]:
-        """The files of a table, each with what its run wrote, or with None if there is no list of files."""
+        """The files of a table, each with its content as listed by the run, or with None if there is no list."""
         there = {file.rpartition("/")[2]: file for file in self.files[name]}
         written = self._written(name)
         if written is not None:

@@ -87,7 +87,7 @@ class StoredResult:
         }
 
     def has_same(self, metrics: pa.Table) -> bool:
-        """Whether ``metrics`` equals the stored table bit for bit, whichever run computed each of the two."""
+        """Whether ``metrics`` equals the stored table ``metrics`` bit for bit, whichever runs computed the two."""
         names = [name for name in self.metrics.column_names if name not in _OWN and name in metrics.column_names]
         if self.metrics.num_rows != metrics.num_rows:
             return False

@@ -26,7 +26,7 @@ def _stands_in(kind: pa.DataType, expected: pa.DataType) -> bool:
 
 
 def validate_run(run: Mapping[str, object], run_ids: Sequence[str | None], day: str, name: str = "states") -> None:
-    """Raise :class:`InputError` if ``run`` is no finished run of ``day``, or another run wrote the table ``name``."""
+    """Raise :class:`InputError` if ``run`` is not a finished run of ``day``, or did not write the table ``name``."""
     run_id, status = run.get("run_id"), run.get("status")
     if status is not None and status != "done":
         raise InputError(f"the run of {day} has the status {shorten(status)}, not done: {ADVICE}")

@@ -1,6 +1,6 @@
-"""The mergeable state of how many distinct items there are: the lowest hashes of items, the same in any layout.
+"""The mergeable state for estimating the number of distinct items: the lowest item hashes, the same in any layout.
 
-Of n hashes the k-th lowest is about at the share k / n of their range (Bar-Yossef et al.: RANDOM 2002).
+The k-th lowest of n hashes lies at about k / n of the hash range (Bar-Yossef et al.: RANDOM 2002).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _FIRST = 1 << 15  # items that bound what the others must be below
 
 
 def lowest_hashes(numbers: Ints) -> tuple[int, ...]:
-    """The lowest distinct hashes of the items that have these ``numbers``."""
+    """The lowest distinct hashes of the item ``numbers``."""
     hashes = numbers.view(np.uint64) * SCATTERED
     first = np.unique(hashes[:_FIRST])[:LOWEST]
     if len(hashes) > _FIRST:
@@ -31,5 +31,5 @@ def merged_hashes(parts: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def distinct_items(lowest: tuple[int, ...]) -> float:
-    """About how many distinct items have these ``lowest`` hashes."""
+    """The estimated number of distinct items, given the ``lowest`` of their hashes."""
     return float(len(lowest)) if len(lowest) < LOWEST else (LOWEST - 1) * 2.0**64 / lowest[-1]

@@ -1,7 +1,7 @@
 """The mergeable state of quantiles over groups: how many groups have each value of a metric.
 
-A few distinct values are stored as they are. If all groups together have more, these fall into bins of a relative width
-of 2^-16, which bounds memory.
+A few distinct values are stored as they are. If there are too many distinct values, they fall into bins of a relative
+width of 2^-16, which bounds memory.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_EXACT_VALUES = 2**16  # 1 MiB of values and counts
 
 @dataclass(frozen=True)
 class Distribution:
-    """The values of groups as a histogram, in which each group is one row."""
+    """The distribution of a metric's values over groups, as a histogram in which each group is one row."""
 
     histogram: ScoreHistogram
 
@@ -44,16 +44,16 @@ class Distribution:
         return [_bounded(histogram) for histogram in ScoreHistogram.of_each(EXACT, rows, False, segments)]
 
     def merge(self, *others: Distribution) -> Distribution:
-        """The distribution over all groups together. No group may be in more than one of the parts."""
+        """The distribution over all groups together. No group may be in more than one of the merged distributions."""
         parts = [part.histogram for part in (self, *others)]
         if any(part.rule == COARSE for part in parts):
             parts = [_coarsened(part) for part in parts]
         return _bounded(parts[0].merge(*parts[1:]))
 
     def quantile(self, share: float) -> tuple[float, float]:
-        """The value below which ``share`` of the groups lie (Hyndman and Fan's method 7), and its largest error.
+        """The value below which ``share`` of the groups lie (Hyndman and Fan's method 7), and the largest error.
 
-        The median of an even number of groups is the mean of the middle two. NaN without groups.
+        The median of an even number of groups is the mean of the middle two. Without groups, the value is NaN.
         """
         through = np.cumsum(self.histogram.neg)
         if len(through) == 0:
@@ -84,7 +84,7 @@ def _coarsened(histogram: ScoreHistogram) -> ScoreHistogram:
 
 
 def distributions_table(by_metric: Mapping[StateKey, Distribution]) -> pa.Table:
-    """One row per model, slice, metric and value of groups. The column ``value`` is for people to read."""
+    """One row per model, slice value, metric and value of groups. The column ``value`` is for people to read."""
     tables = [DISTRIBUTION_SCHEMA.empty_table()]
     for key, distribution in sorted(by_metric.items(), key=lambda item: in_order(item[0])):
         histogram = distribution.histogram

@@ -1,4 +1,4 @@
-"""The stored form of states: tables of numbers by key. Rows of several days merge by adding up, exactly.
+"""The stored form of states: tables of numbers by key. To merge days, the numbers of each key are added, exactly.
 
 The small states share the table ``states``. Histograms, distributions and item counts have tables of their own.
 """
@@ -51,9 +51,9 @@ STATE_KEY = ("model", "slice", "slice_value", "name")
 class StateForm:
     """How a table stores states of one type: the columns of the key, and the columns of numbers that add up.
 
-    ``shrinks`` is true if merged states may need fewer rows than their parts have keys, and ``is_long`` if the keys may
-    have more than 2 GiB of texts, by which Arrow cannot group. A new type of state needs a form in :data:`SMALL_FORMS`
-    or :func:`large_forms`, and a line in :mod:`sparkrank.metrics.merged`.
+    ``shrinks`` is true if merged states may need fewer rows than there are keys in the merged tables. ``is_long`` is
+    true if the keys may have more than 2 GiB of strings, which Arrow cannot group by. A new type of state needs a form
+    in :data:`SMALL_FORMS` or :func:`large_forms`, and a line in :mod:`sparkrank.metrics.merged`.
     """
 
     kind: str
@@ -78,7 +78,7 @@ class StateForm:
         return pa.schema([*texts, *self.numbers])
 
     def merged(self, tables: Sequence[pa.Table]) -> pa.Table:
-        """The rows of all ``tables`` (at least one), with one row for each key and the sums of its numbers."""
+        """The merged rows of all ``tables`` (at least one): one row for each key, with the key's numbers summed."""
         if self.is_long:
             return self.to_table(Partials.merged(map(self.from_table, tables)))
         for field in self.numbers:
@@ -96,7 +96,7 @@ class StateForm:
 
 
 def _carried(table: pa.Table, numbers: Iterable[TableColumn]) -> pa.Table:
-    """``table`` with the sums in the one form of their limbs, which does not depend on the number of buckets added."""
+    """``table`` with the limbs of sums in canonical form, which does not depend on how many buckets were added."""
     for names in ([field.name for field in column.fields] for column in numbers if column.limbs):
         limbs = carried(np.column_stack([table[name].to_numpy() for name in names]))
         for name, limb in zip(names, limbs.T, strict=True):
@@ -185,7 +185,7 @@ SMALL_FORMS = (MEAN_FORM, SUM_FORM, COUNT_FORM, PART_MEAN_FORM, PART_SUM_FORM, P
 
 
 def parts_form(*, weighted: bool) -> StateForm:
-    """The form of the bins of parts: whole numbers, or limbs if rows are ``weighted``."""
+    """The form of per-part bins: whole numbers, or limbs if rows are ``weighted``."""
     numbers = PARTS.more[1] if weighted and PARTS.more is not None else PARTS.columns[-3:]
     return StateForm(
         PARTS_KIND,

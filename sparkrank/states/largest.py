@@ -1,4 +1,4 @@
-"""The mergeable state of the largest groups: the number of rows, and the key, of each of the first few."""
+"""The mergeable state of the few largest groups: the number of rows and the key of each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEAST_NAMED = 1000  # rows
 
 
 class LargeGroup(NamedTuple):
-    """A group with ``rows`` rows, and its ``key`` as texts: empty if the group is small, or in no group table."""
+    """The number of ``rows`` of a group, and the ``key`` as bytes: empty if the group is small or in no group table."""
 
     rows: int
     key: tuple[bytes, ...] = ()

@@ -34,7 +34,7 @@ MEAN_SCHEMA = pa.schema([*((name, pa.string()) for name in MEAN_KEY), *schema_of
 
 
 class MeanRows(NamedTuple):
-    """A metric for all values (v) of a slice: :data:`MEAN_COUNTS` (v, 4), and limbs of :data:`MEAN_SUMS` (v, 30)."""
+    """A metric for all v values of a slice: counts of shape (v, 4), and limbs of the sums, of shape (v, 30)."""
 
     key: SliceKey
     counts: NDArray[np.integer]
@@ -45,10 +45,11 @@ class MeanRows(NamedTuple):
 class Mean:
     """A mean over groups, its standard error, and its numbers of groups.
 
-    ``n_groups`` counts all groups, ``n_undefined`` those for which the metric is undefined, ``n_averaged`` those in the
-    mean. ``stderr`` is that of a ratio estimator, sqrt(sum w²(v - mean)² · m/(m-1)) / sum w, with m = (sum w)² / sum w²
-    the effective number of groups; NaN if only one has a weight, and 0 if the standard deviation is below 1e-8 of the
-    mean (3e-8 with weights). ``is_share``: all values are 0 or 1.
+    ``n_groups`` counts all groups, ``n_undefined`` the groups for which the metric is undefined, and ``n_averaged`` the
+    groups in the mean. ``stderr`` is the standard error of a ratio estimator, sqrt(sum w²(v - mean)² · m/(m-1)) / sum
+    w, where m = (sum w)² / sum w² is the effective number of groups. ``stderr`` is NaN if only one group has a weight,
+    and 0 if the standard deviation is below 1e-8 of the mean (3e-8 with weights). ``is_share`` is true if all values
+    are 0 or 1.
     """
 
     value: float
@@ -84,13 +85,13 @@ class MeanStates(KeyedSums):
 
     @cached
     def places(self) -> dict[tuple[str | None, ...], int]:
-        """The row of each key in the table."""
+        """The row index of each key in the table."""
         keys = zip(*(self.table[name].to_pylist() for name in MEAN_KEY), strict=True)
         return {key: place for place, key in enumerate(keys)}
 
     @cached
     def of_subjects(self, subjects: tuple[Subject, ...], name: str) -> MeanColumns:
-        """The mean called ``name`` of each of the ``subjects``; :data:`NO_GROUPS` where it is missing."""
+        """The mean called ``name`` for each of ``subjects``; :data:`NO_GROUPS` for a subject without that mean."""
         places = self.places()
         rows = np.array([places.get((*subject, name), -1) for subject in subjects], np.int64)
         return self.columns().at(rows)
@@ -102,7 +103,7 @@ class MeanStates(KeyedSums):
 
 
 class MeanColumns(NamedTuple):
-    """Means as columns (n): the fields of :class:`Mean`."""
+    """Means in columns: the fields of :class:`Mean` as arrays. Shape of each array: (n,)."""
 
     value: Floats
     stderr: Floats
@@ -116,7 +117,7 @@ class MeanColumns(NamedTuple):
 
     @classmethod
     def of(cls, numbers: Floats) -> MeanColumns:
-        """From :data:`MEAN_COUNTS` and the limbs of :data:`MEAN_SUMS` (n, 34)."""
+        """Compute means from :data:`MEAN_COUNTS` and the limbs of :data:`MEAN_SUMS`. Shape of ``numbers``: (n, 34)."""
         n_groups, n_undefined, n, n_rows = numbers[:, : len(MEAN_COUNTS)].astype(np.int64).T
         limbs = numbers[:, len(MEAN_COUNTS) :].reshape(-1, len(MEAN_SUMS), LIMBS)
         w, wv, ww, wwv, wwvv = (np.array([*map(math.fsum, own.tolist())], np.float64) for own in limbs.swapaxes(0, 1))
@@ -132,7 +133,7 @@ class MeanColumns(NamedTuple):
         return cls(value, stderr, n_groups, n_undefined, n_rows, w, n, effective, wwv == wwvv)  # each v² is v
 
     def at(self, rows: Ints) -> MeanColumns:
-        """The means of ``rows``; :data:`NO_GROUPS` where a row is -1."""
+        """The means at the row indices ``rows``; :data:`NO_GROUPS` where an index is -1."""
         missing = (getattr(NO_GROUPS, name) for name in self._fields)
         return MeanColumns(*(np.append(own, none)[rows] for own, none in zip(self, missing, strict=True)))
 
@@ -147,7 +148,7 @@ def _squared_deviations(sums: Sequence[Sequence[float]], n: int) -> float:
 
 
 class ValueSums(NamedTuple):
-    """A metric for all values (v) of a slice: groups ``undefined`` and ``averaged`` (v), limbs of the sums."""
+    """Sums of a metric for all values of a slice: the numbers of groups ``undefined`` and ``averaged``, and limbs."""
 
     undefined: Ints
     averaged: Ints
@@ -155,9 +156,10 @@ class ValueSums(NamedTuple):
 
 
 def equal_sums(values: Sequence[Floats], counted_as: float | None, segments: Segments = WHOLE) -> list[ValueSums]:
-    """The sums of each metric's ``values`` (groups) over each segment, with equal weights, in one pass.
+    """The sums of each metric over each segment, with equal weights, in one pass.
 
-    An undefined value counts as ``counted_as``, or not at all if that is None.
+    ``values`` has an array of shape (groups,) for each metric. An undefined value counts as ``counted_as``; if that is
+    None, the value does not count.
     """
     if not values:
         return []
@@ -169,7 +171,7 @@ def equal_sums(values: Sequence[Floats], counted_as: float | None, segments: Seg
 
 
 def weighted_sums(values: Floats, weights: Floats | None, segments: Segments = WHOLE) -> Floats:
-    """The limbs (count, 30) of :data:`MEAN_SUMS` over the groups of each segment. ``values`` have no NaN."""
+    """The limbs of :data:`MEAN_SUMS` over the groups of each segment. Shape: (count, 30). ``values`` have no NaN."""
     if weights is None:
         count = whole_limbs(segments.sizes(len(values)))
         first, second = (exact_sums(part, segments) for part in (values, values * values))

@@ -1,4 +1,4 @@
-"""The coarse score bins of every part of the groups, from which standard errors of pooled metrics are resampled."""
+"""Coarse score bins for each part (a fixed set of groups), used to resample standard errors of pooled metrics."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KEY = ("model", "slice", "rule")
 
 
 class PartSeries(NamedTuple):
-    """The bins of one model by one coarse rule, over all values of a slice: bins of scores, or of a metric's values."""
+    """The key of bins for one model, slice and coarse rule: bins of scores, or of the values of the metric ``of``."""
 
     model: str
     slice: str
@@ -46,12 +46,12 @@ class PartSeries(NamedTuple):
 
 
 def rule_name(rule: BinRule, metric: str = "") -> str:
-    """The name of ``rule`` for bins of scores, or of the values that ``metric`` has in groups."""
+    """The name of ``rule`` for bins of scores, or for bins of the values of ``metric`` in groups."""
     return f"{rule}{OF}{metric}" if metric else str(rule)
 
 
 def coarse(rule: BinRule) -> BinRule:
-    """The rule for the bins of parts if a metric has ``rule``. Bins of equal width are kept if they are few."""
+    """The rule for per-part bins of a metric that has ``rule``. A rule that is coarse enough stays as it is."""
     if rule.kind == "bins" and rule.size <= FEW_BINS:
         return rule
     if rule.kind == "bits" and rule.size <= COARSE_BITS:
@@ -61,10 +61,11 @@ def coarse(rule: BinRule) -> BinRule:
 
 @dataclass(frozen=True)
 class PartBins:
-    """The bins (n) of one series, ascending: their ``value`` among ``values``, their part, and their number.
+    """The n bins of one series, ascending. Arrays have shape (n,).
 
-    Amounts are whole numbers (n), or limbs (n, 6) if rows are weighted; then ``rows`` (n) counts the rows. ``offset``
-    is None if no metric reads sums of scores.
+    ``value`` is the index of a bin's slice value in ``values``, and ``bins`` the bin number. Amounts are whole numbers,
+    or limbs of shape (n, 6) if rows are weighted; then ``rows`` counts the rows. ``offset`` is None if no metric reads
+    sums of scores.
     """
 
     values: tuple[str | None, ...]
@@ -78,7 +79,7 @@ class PartBins:
 
     @classmethod
     def of(cls, values: Iterable[str | None], parts: int, counted: SegmentCounts) -> PartBins:
-        """The bins that were ``counted`` in segments: one for each of ``parts`` of each of ``values``."""
+        """The bins ``counted`` in segments, one for each slice value and part (``parts`` is the number of parts)."""
         segment = np.repeat(np.arange(len(counted.starts) - 1), np.diff(counted.starts))
         value, part = np.divmod(segment, parts)
         offset = counted.offset if np.count_nonzero(counted.offset) else None
@@ -86,7 +87,7 @@ class PartBins:
         return cls(tuple(values), value, part, counted.bins, pos, neg, offset, counted.weighted_rows)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle in few bytes, for the way between workers."""
+        """Pickle in few bytes, for transfer between workers."""
         return _widened, (self.values, *map(_narrowed, self.columns()))
 
     def merge(self, others: Iterable[PartBins]) -> PartBins:
@@ -116,7 +117,7 @@ class PartBins:
         return PartBins(self.values, *columns)
 
     def added_up(self) -> PartBins:
-        """The same bins in order, with equal bins of equal parts added up."""
+        """The same bins in order, where bins of the same slice value, part and number are added up."""
         ordered = self.ordered(np.lexsort((self.bins, self.part, self.value)))
         first = run_starts(ordered.value, ordered.part, ordered.bins)
         value, part, bins, *amounts = ordered.columns()
@@ -124,7 +125,7 @@ class PartBins:
         return PartBins(self.values, value[first], part[first], bins[first], *sums)
 
     def by_value(self) -> PartBins:
-        """The same bins with the values in the order of their texts; each bucket has an order of its own."""
+        """The same bins with slice values sorted as strings, because the order of values differs between buckets."""
         values = tuple(sorted(self.values, key=in_order))
         if values == self.values:
             return self
@@ -148,7 +149,7 @@ class PartBins:
 
 
 def _narrowed(numbers: Amounts | None) -> tuple[int, Amounts | None]:
-    """Whole numbers (n) without the zero bits at the end of all of them, in the fewest bytes; limbs unchanged."""
+    """The number of zero bits at the end of all whole numbers, and the numbers without them; limbs are unchanged."""
     if numbers is None or numbers.ndim > 1 or not len(numbers):
         return 0, numbers
     used = int(np.bitwise_or.reduce(numbers))
@@ -168,7 +169,7 @@ def _widened(values: tuple[str | None, ...], *narrow: tuple[int, Amounts | None]
 
 @dataclass(frozen=True)
 class BinsOfParts:
-    """The bins of all parts ``together``, and the amounts of each ``part`` (n) in the bin at each ``place``."""
+    """The bins of all parts ``together``, and the amounts that each ``part`` has in the bin at index ``place``."""
 
     together: ScoreHistogram
     place: Ints
@@ -194,7 +195,7 @@ class BinsOfParts:
 
     @cached
     def amounts_without(self, parts: tuple[int, ...], *, score_sums: bool) -> tuple[Floats, Floats, Floats | None]:
-        """The positives, negatives and sums of scores of all groups, then without each part, highest first."""
+        """Positives, negatives and sums of scores per bin, highest first: of all groups, then without each part."""
         left_out = np.array(parts, np.int64)
         pos, neg = (self._less(left_out, getattr(self.together, name), getattr(self, name)) for name in ("pos", "neg"))
         if not score_sums:
@@ -210,7 +211,7 @@ class BinsOfParts:
         return through / max(float(through[-1]), np.finfo(np.float64).tiny)
 
     def amounts_of(self, parts: int, place_of_bin: Ints, places: int) -> Floats:
-        """The positives, negatives and offsets of each part (parts, 3, places), with each bin in its place."""
+        """Positives, negatives and offsets of each part, bin i at ``place_of_bin[i]``. Shape: (parts, 3, places)."""
         amounts = np.zeros((parts, 3, places))
         place = place_of_bin[self.place]
         for row, of_parts in enumerate((self.pos, self.neg, self.offset)):

@@ -1,4 +1,4 @@
-"""The states from which a value gets an interval, and by which two models are compared."""
+"""The states used to compute confidence intervals and to compare two models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAIR_COUNTS = ("n_pairs", "n_above", "n_equal", "n_below", "n_unpaired")
 
 @dataclass(frozen=True)
 class PartStates:
-    """The states of parts, and of ``pairs`` of models, which have one part and the candidate as their model."""
+    """The states of parts, and of ``pairs`` of models. Pairs have a single part, and their model is the candidate."""
 
     means: PartSums = field(default_factory=PartSums)
     sums: PartSums = field(default_factory=PartSums)

@@ -1,7 +1,7 @@
-"""The sums of every part of the groups, from which standard errors are resampled.
+"""Sums for each part of the groups, from which standard errors are resampled.
 
-A part is one of 64 fixed sets of groups, by the hash of the group key: a user is in the same part every day. Values of
-slices have 16 parts, each of which combines four of the 64.
+A part is one of 64 fixed sets of groups, chosen by the hash of the group key, so a user is in the same part every day.
+A slice value has 16 parts, each of which combines four of the 64.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ def parts_of_slice(name: str) -> int:
 
 @dataclass(frozen=True)
 class FilledSums:
-    """The nonzero numbers of one model for all values of one slice. As dense arrays they would take gigabytes.
+    """The nonzero numbers of one model for all values of one slice. Dense arrays would take gigabytes.
 
-    Each of ``names`` has ``columns`` numbers, fewer than six counts and then limbs. ``cells`` (n) are the parts of
-    values that have a number: the value's place times ``parts``, plus the part. ``used`` (u) are the columns of all
-    names that have a number. Both ascend. ``numbers`` are (u, n).
+    Each of ``names`` has ``columns`` numbers: fewer than six counts, and then limbs. A cell is the index of a slice
+    value times ``parts``, plus the part. ``cells`` lists the n cells that have a number. ``used`` lists the u columns,
+    over all names, that have a number. Both lists ascend. ``numbers`` has shape (u, n).
     """
 
     names: tuple[str, ...]
@@ -47,7 +47,7 @@ class FilledSums:
 
     @classmethod
     def of(cls, names: Sequence[str], parts: int, sums: Floats, cells: Ints | None = None) -> FilledSums:
-        """The nonzero numbers of ``sums`` (n, names, columns) in ``cells``; without these, in all cells in order."""
+        """Keep the nonzero numbers of ``sums``, of shape (n, names, columns). Without ``cells``, row i is cell i."""
         by_column = sums.reshape(len(sums), sums.shape[1] * sums.shape[2]).T
         used, filled = (np.flatnonzero(by_column.any(axis=axis)) for axis in (1, 0))
         numbers = by_column[np.ix_(used, filled)]
@@ -76,14 +76,14 @@ class FilledSums:
         return replace(self, names=names, used=used[order], numbers=self.numbers[order])
 
     def moved(self, place: Ints) -> FilledSums:
-        """The same, with every value of the slice moved to its new ``place`` (values)."""
+        """The same numbers, with the slice value at index i moved to the index ``place[i]``."""
         value, part = np.divmod(self.cells, self.parts)
         cells = place[value] * self.parts + part
         order = np.argsort(cells)
         return replace(self, cells=cells[order], numbers=self.numbers[:, order])
 
     def carried(self) -> FilledSums:
-        """The same with limbs in the one form of :func:`sparkrank.numeric.exact_sums.carried`."""
+        """The same sums with limbs in the canonical form of :func:`sparkrank.numeric.exact_sums.carried`."""
         count, columns = len(self.cells), self.columns
         names_at_a_time = max(1, CARRIED_BYTES // (8 * columns * max(1, count)))
         used, numbers = [np.empty(0, np.int64)], [np.empty((0, count))]
@@ -105,7 +105,7 @@ class FilledSums:
         return replace(self, cells=self.cells[kept], used=np.concatenate(used), numbers=together[:, kept])
 
     def at(self, value: int, name: str) -> Floats | None:
-        """The numbers (parts, columns) of ``name`` for the value at this place; None if the model has no such name."""
+        """The numbers of ``name`` for the slice value at index ``value``; None if absent. Shape: (parts, columns)."""
         if name not in self.names:
             return None
         first, columns = self.names.index(name) * self.columns, self.columns
@@ -117,7 +117,7 @@ class FilledSums:
         return numbers
 
     def of_values(self, name: str, values: int) -> Floats:
-        """The numbers (values, columns) of ``name`` in the first part, for all values of the slice."""
+        """The numbers of ``name`` in the first part, for all values of the slice. Shape: (values, columns)."""
         first, columns = self.names.index(name) * self.columns, self.columns
         of_name = slice(*np.searchsorted(self.used, (first, first + columns)))
         numbers = np.zeros((values, columns))
@@ -126,14 +126,14 @@ class FilledSums:
         return numbers
 
     def dense(self, cells: Ints) -> Floats:
-        """The numbers (n, names, columns) in ``cells`` (n), which include all cells of this object."""
+        """The numbers in ``cells``, which must include all cells of this object. Shape: (n, names, columns)."""
         numbers = np.zeros((len(cells), len(self.names) * self.columns))
         numbers[np.ix_(np.searchsorted(cells, self.cells), self.used)] = self.numbers.T
         return numbers.reshape(len(cells), len(self.names), self.columns)
 
 
 def _union(numbers: Sequence[Ints]) -> tuple[Ints, list[Ints]]:
-    """The distinct numbers (n) of all arrays, ascending, and the places of each array's numbers among them."""
+    """The distinct numbers of all arrays, ascending, and the indices of each array's numbers among them."""
     size = 1 + max((int(array.max()) for array in numbers if len(array)), default=-1)
     there = np.zeros(size, bool)
     for array in numbers:
@@ -172,7 +172,7 @@ class SlicedSums:
 
 @dataclass(frozen=True)
 class PartSums:
-    """Numbers that add up, by slice. A part without groups has none."""
+    """Numbers that add up, by slice. A part without groups has no numbers."""
 
     by_slice: Mapping[str, SlicedSums] = field(default_factory=dict)
 
@@ -185,7 +185,7 @@ class PartSums:
         return PartSums({name: first.merge(rest) for name, (first, *rest) in by_slice.items()})
 
     def of(self, subject: Subject, name: object) -> Floats | None:
-        """The numbers of each part (parts, columns) of ``name``, or None if the subject has none."""
+        """The numbers of ``name`` in each part, or None if the subject has no such numbers. Shape: (parts, columns)."""
         sliced_sums = self.by_slice.get(subject.slice)
         if sliced_sums is None or subject.model not in sliced_sums.by_model:
             return None
@@ -193,7 +193,7 @@ class PartSums:
         return None if place is None else sliced_sums.by_model[subject.model].at(place, str(name))
 
     def of_each(self, subjects: Sequence[Subject], name: object) -> tuple[NDArray[np.bool_], Floats]:
-        """Which of the ``subjects`` (n) have :meth:`of`, and its numbers (n, columns) in the first part."""
+        """Which of the n ``subjects`` have ``name``, and its numbers in the first part. Shapes: (n,), (n, columns)."""
         there, numbers = np.zeros(len(subjects), bool), np.zeros((len(subjects), 0))
         by_sums: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
         for place, (model, slice_, value) in enumerate(subjects):
@@ -212,7 +212,7 @@ class PartSums:
         return there, numbers
 
     def rows(self, numbers: pa.Schema) -> pa.Table:
-        """A row with the ``numbers`` of every name for every value and part that has any, and for each value."""
+        """One row per name, slice value and part that has numbers. A value without numbers gets one part of zeros."""
         schema = pa.schema([*((name, pa.string()) for name in StateKey._fields), ("part", pa.int64()), *numbers])
         tables = [schema.empty_table()]
         for name, sliced in sorted(self.by_slice.items()):

@@ -1,6 +1,6 @@
-"""The mergeable state of unmatched rows: one of the lists and one of the truth, which a warning shows.
+"""The mergeable state of unmatched rows: one row from the lists and one from the truth, which a warning shows.
 
-It is the row whose item has the lowest ``place``, a hash, and of its groups the lowest: the same in any layout.
+The row is chosen by the lowest item hash (``place``), then by the lowest group key: the same in any layout.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ IRRELEVANT = "truth that is not relevant"  # and the other rows, which a list ma
 
 
 class UnmatchedRow(NamedTuple):
-    """An unmatched row: the ``place`` of its item, and the item and the group key as bytes (empty if not known)."""
+    """An unmatched row: the hash of the item (``place``), and the item and group key as bytes (empty if not known)."""
 
     place: int
     item: bytes

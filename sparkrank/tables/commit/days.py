@@ -1,9 +1,9 @@
 """Writing a day so that its tables become visible all at once, or not at all.
 
-A link names the run that a day shows (:mod:`sparkrank.tables.commit.links`). In an object store that Arrow opens, one
-small object does so (:mod:`sparkrank.tables.commit.store_run`). Elsewhere Spark's dynamic partition overwrite replaces
-the day in one table after the other, ``runs`` last. There a day is complete when its row in ``runs`` names the run that
-wrote its tables.
+On a local file system, a link names the run that a day shows (:mod:`sparkrank.tables.commit.links`). In an object store
+that Arrow opens, a small object names the run (:mod:`sparkrank.tables.commit.store_run`). Elsewhere, Spark's dynamic
+partition overwrite replaces the day in one table after another, ``runs`` last. There, a day is complete when its row in
+``runs`` names the run that wrote its tables.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ class DayRun(Protocol):
 
     @property
     def attempt(self) -> str:
-        """The unique name of the run, with which the names of its files end."""
+        """The unique name of the run. The names of the run's files end with it."""
 
     @property
     def folder(self) -> Path | str | None:
-        """The folder where tables can be written before the commit, unseen by readers; None if there is none."""
+        """A folder, unseen by readers, where tables can be written before the commit; None if there is none."""
 
     def commit(self, tables: Mapping[str, Table], written: Collection[str] = ()) -> None:
-        """Replace the day by ``tables`` and by the tables already ``written`` into the folder.
+        """Replace the day with ``tables`` and with the tables already ``written`` into the folder.
 
-        The last of ``tables`` may be a function of ``files`` and ``attempt_id``. ``files`` are those of the tables
-        before it, or None if they are not listed. A table that the run lacks is removed from the day; where Spark
-        writes, it keeps its old rows.
+        The last of ``tables`` may be a function that makes the table from ``files`` and ``attempt_id``. ``files`` lists
+        the files of all earlier tables, or is None where files are not listed. A table that the run lacks is removed
+        from the day, except where Spark writes: there, the table keeps its old rows.
         """
 
     def keep_others(self, names: Collection[str], listed: Sequence[dict[str, Any]]) -> tuple[str, ...]:
-        """Take over the tables that the day shows now, except ``names``. Readers see none of them before the commit.
+        """Take over the tables that the day shows now, except ``names``. Readers see no change before the commit.
 
-        Their files, which the caller has checked, stay ``listed`` in ``runs`` as the run that wrote them listed them.
-        Returns the names that the commit must be given: none if the commit replaces only the tables it is given.
+        ``listed`` has the entries of the day's files in ``runs``, already checked; the new run lists them unchanged.
+        Returns the table names to pass to the commit: none where a commit leaves other tables alone.
         """
 
 
@@ -61,9 +61,9 @@ class DayRun(Protocol):
 def day_run(
     output: str, day: str, spark: SparkSession | None = None, column: str = DAY, how: Commit = DEFAULT_COMMIT
 ) -> Iterator[DayRun]:
-    """A run of ``day`` under ``output``, locked against other runs.
+    """Hold a run of ``day`` under ``output``. On a local file system, the day is locked against other runs.
 
-    Tables that were not committed are removed. Raises :class:`SparkrankError` when another run is writing the same day.
+    If the run fails, uncommitted tables are removed. Raises :class:`SparkrankError` if another run is writing the day.
     """
     local = local_path(output)
     if local is not None:
@@ -83,7 +83,7 @@ def day_run(
 
 @dataclass(frozen=True)
 class _ReplacedRun:
-    """A run whose tables Spark replaces, one after the other."""
+    """A run for which Spark replaces one table after another."""
 
     output: str
     day: str
@@ -125,21 +125,22 @@ def local_path(output: str) -> Path | None:
 
 
 def table_folders(output: str, day: str, names: Iterable[str], column: str = DAY) -> dict[str, str]:
-    """The folder of the day in each table."""
+    """The folder of ``day`` within each of the tables ``names``, by table name."""
     return {name: f"{output.rstrip('/')}/{name}/{column}={day}" for name in names}
 
 
 def shown_run(output: str, day: str, column: str = DAY) -> Path | None:
-    """The folder of the run that ``day`` shows; None if it shows none, or if the file system has no links."""
+    """The folder of the run that ``day`` shows; None if no run is shown, or if ``output`` is not a local path."""
     local = local_path(output)
     return None if local is None else OutputFolder(local, column).shown(day)
 
 
 def run_folders(output: str, day: str, names: Iterable[str], column: str = DAY) -> dict[str, str]:
-    """The folders of the tables of a day, by name: in the run that the day shows, or else in the tables themselves.
+    """The folders of the tables ``names`` of ``day``, by table name.
 
-    A link or a manifest names the run. Raises :class:`sparkrank.base.errors.InputError` if the manifest is invalid, and
-    Arrow's own errors if Arrow fails.
+    If a link or a manifest names a run, the folders are those of the run; otherwise, they are inside the tables
+    themselves. Raises :class:`sparkrank.base.errors.InputError` if the manifest is invalid, and Arrow's own errors if
+    Arrow fails.
     """
     local, shown = local_path(output), shown_run(output, day, column)
     if local is not None and shown is not None:
@@ -160,7 +161,7 @@ def stored_names(output: str, column: str = DAY) -> set[str] | None:
 
 
 def needs_spark(output: str) -> bool:
-    """Whether only Spark can write ``output``: it is neither a local folder nor in a store that Arrow opens."""
+    """Whether only Spark can write to ``output``, which is neither a local folder nor in a store that Arrow opens."""
     return local_path(output) is None and StoreFolder.that_opens(output) is None
 
 

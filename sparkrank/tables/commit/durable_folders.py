@@ -1,4 +1,4 @@
-"""Folders and files that survive a loss of power, for whom the folder above them and the umask allow."""
+"""Folders and files that survive a loss of power, with permissions taken from the parent folder and the umask."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ _PERMISSIONS = 0o777
 def make_folder(path: Path, made: list[Path] | None = None) -> None:
     """Make the folder ``path`` and its missing parents, each with the group of its own parent.
 
-    Its permissions are those of its parent, as far as the umask allows, and those that its owner needs. Each folder is
-    added to ``made`` as soon as it exists. Raises :class:`SparkrankError` if the operating system refuses to make one.
+    A new folder gets the permissions of its parent and full access for its owner, as far as the umask allows, and is
+    added to ``made`` as soon as it exists. Raises :class:`SparkrankError` if the operating system refuses to make a
+    folder.
     """
     made = [] if made is None else made
     with writing_errors(f"the folder {path}"):
@@ -55,7 +56,7 @@ def _sync(path: Path) -> None:
 
 
 def files_and_folders(root: Path) -> list[Path]:
-    """All paths below ``root``, the innermost first and ``root`` itself last. Links are not followed."""
+    """All paths below ``root``, innermost first and ``root`` itself last. Links are not followed."""
     paths: list[Path] = []
     for folder, _, files in os.walk(root, topdown=False):
         paths += [Path(folder, name) for name in files if not Path(folder, name).is_symlink()]

@@ -1,7 +1,7 @@
-"""Showing a day by one atomic rename of a link. From then on the day survives a loss of power.
+"""Showing a day by one atomic rename of a link, after which the day survives a loss of power.
 
 A run writes all tables into its own folder, flushes them to disk and makes the links that readers open. It then
-replaces the one link that names the run of the day. The previous run is kept for readers that have already listed its
+replaces the link that names the run of the day. The previous run is kept for readers that have already listed its
 files.
 """
 
@@ -39,8 +39,8 @@ Table: TypeAlias = "pa.Table | DataFrame | Callable[..., pa.Table]"
 class Commit:
     """How a day is replaced.
 
-    ``keep_runs`` earlier runs are kept, ``before`` is called right before the day is shown, and ``plain`` shows its
-    tables by real folders instead of links.
+    ``keep_runs`` is the number of earlier runs to keep. ``before`` is called right before the day is shown. If
+    ``plain`` is true, real folders show the tables instead of links.
     """
 
     keep_runs: int = KEEP_RUNS
@@ -53,9 +53,9 @@ DEFAULT_COMMIT = Commit()
 
 @dataclass(frozen=True)
 class LinkedRun:
-    """The run ``attempt`` of a day, which a link will show. ``made`` are the folders that it made outside its own.
+    """A run of a day that a link will show. ``made`` lists the folders that the run made outside its own folder.
 
-    ``known`` are the files that it took over, by table and name, as the run that wrote them listed them.
+    ``known`` has the files taken over from earlier runs, by table and name, as listed by the run that wrote each file.
     """
 
     place: OutputFolder
@@ -129,7 +129,7 @@ class LinkedRun:
         return tuple(kept)
 
     def take(self, tables: Mapping[str, Path]) -> None:
-        """Link (or copy) the files in the folders of ``tables`` into the folder of the run."""
+        """Hard-link (or copy) the files in the folders of ``tables`` into the folder of this run."""
         for name, folder in tables.items():
             make_folder(self.folder / name)
             with writing_errors(f"the table {name} in {self.folder}"):
@@ -137,12 +137,12 @@ class LinkedRun:
                     _same_file(file, self.folder / name / file.name)
 
     def _names(self, name: str) -> list[str]:
-        """The names of the files of a table in the folder, in order."""
+        """The sorted names of a table's files in the folder of this run."""
         with writing_errors(f"the table {name} in {self.folder}"):
             return sorted(file.name for file in (self.folder / name).iterdir() if file.is_file())
 
     def _files(self) -> list[dict[str, Any]]:
-        """The files of each table in the folder, in order, as the row of the run in ``runs`` lists them."""
+        """The sorted files of all tables in the folder of this run, in the form in which ``runs`` lists files."""
         return [
             self.known.get((file.parent.name, file.name))
             or {
@@ -181,7 +181,7 @@ class LinkedRun:
 
 
 def write_parquet(table: pa.Table, sink: Path | pa.NativeFile, attempt: str) -> None:
-    """Write ``table`` with the name of the ``attempt`` in its metadata."""
+    """Write ``table`` as Parquet, with the run name ``attempt`` in the metadata."""
     own = table.replace_schema_metadata({**(table.schema.metadata or {}), ATTEMPT_ID: attempt})
     # Numbers of bins and states hardly repeat: dictionaries took three times as long and made the file larger.
     texts = [column.name for column in own.schema if pa.types.is_string(column.type)]
@@ -190,7 +190,7 @@ def write_parquet(table: pa.Table, sink: Path | pa.NativeFile, attempt: str) -> 
 
 @contextmanager
 def linked_run(output: Path, day: str, column: str, how: Commit) -> Iterator[LinkedRun]:
-    """A run of ``day``, locked against other runs. If ``how.before`` raises, the day keeps its old run.
+    """Hold a run of ``day``, locked against other runs. If ``how.before`` raises, the day keeps its old run.
 
     Raises :class:`SparkrankError` when another run is writing the day, when something that sparkrank did not make is in
     the way, or when the operating system refuses to make a folder.
@@ -218,9 +218,9 @@ def linked_run(output: Path, day: str, column: str, how: Commit) -> Iterator[Lin
 
 
 def export_day(source: OutputFolder, day: str, output: Path, before_commit: Callable[[], None]) -> None:
-    """Copy ``day`` of ``source``, which shows a run, to ``output`` as well, in real folders.
+    """Copy the run that ``source`` shows for ``day`` to ``output`` as well, in real folders.
 
-    Raises :class:`SparkrankError` in the cases of :func:`linked_run`.
+    Raises :class:`SparkrankError` if the day has no tables, and for the same reasons as :func:`linked_run`.
     """
     shown = source.shown(day)
     if shown is None:
@@ -232,7 +232,7 @@ def export_day(source: OutputFolder, day: str, output: Path, before_commit: Call
 
 
 def is_exported(source: OutputFolder, day: str, output: Path) -> bool:
-    """Whether ``output`` shows the run of ``source`` that ``day`` shows, and all of its files."""
+    """Whether ``output`` shows the same run of ``day`` as ``source``, with all files of that run."""
     shown, goal = source.shown(day), OutputFolder(output, source.column)
     there = goal.shown(day)
     if shown is None or there is None or unpublished(goal, there):
@@ -241,20 +241,20 @@ def is_exported(source: OutputFolder, day: str, output: Path) -> bool:
 
 
 def _sizes(tables: Mapping[str, Path]) -> dict[str, dict[str, int]]:
-    """The size in bytes of each file of each table. No other run has files with these names."""
+    """The size of each file in bytes, by table and file name. No two runs have files of the same name."""
     return {name: {file.name: file.stat().st_size for file in folder.iterdir()} for name, folder in tables.items()}
 
 
 def moves_folders(place: OutputFolder, day: str, how: Commit) -> bool:
-    """Whether a commit moves the folders of tables: those of the run before, its own, or both."""
+    """Whether a commit moves table folders: those of the previous run, those of the new run, or both."""
     shown = place.shown(day)
     return how.plain or (shown is not None and bool(place.plain_files(shown)))
 
 
 def settle(place: OutputFolder, day: str) -> list[Path]:
-    """Let readers find the run that ``day`` shows, and remove the runs that it neither shows nor keeps, and dead links.
+    """Let readers find the run that ``day`` shows. Remove dead links, and runs that the day neither shows nor keeps.
 
-    The caller must hold the lock of the day. Returns what was removed.
+    The caller must hold the lock of the day. Returns the removed paths.
     """
     publish(place, day)
     removed = leftovers(place, day, place.runs_of(day))
@@ -269,7 +269,7 @@ def settle(place: OutputFolder, day: str) -> list[Path]:
 
 
 def leftovers(place: OutputFolder, day: str, runs: Collection[Path]) -> list[Path]:
-    """Those of the ``runs`` of ``day`` that it neither shows nor keeps."""
+    """The ``runs`` of ``day`` that the day neither shows nor keeps."""
     shown = place.shown(day)
     return [run for run in runs if run not in (shown, *place.replaced(shown))] if runs else []
 
@@ -284,7 +284,7 @@ def checksum(file: Path) -> str:
 
 
 def _tidy_others(place: OutputFolder, own: str) -> None:
-    """Remove what killed runs of other days left behind, except for days that another run is writing."""
+    """Clean up after killed runs of other days, except days that another run is writing."""
     runs = place.runs_by_name()
     for day in place.names():
         shown = place.shown(day) if day != own else None
@@ -296,7 +296,7 @@ def _tidy_others(place: OutputFolder, own: str) -> None:
 
 
 def _leave_no_trace(run: LinkedRun) -> None:
-    """Remove everything that a run has made. If it is committed, keep it and remove the old run instead."""
+    """Remove everything that a failed run made. If the run is committed, keep it and remove obsolete runs instead."""
     place, day = run.place, run.day
     with suppress(SparkrankError, OSError):  # the run's own error is raised
         settle(place, day)
@@ -310,7 +310,7 @@ def _leave_no_trace(run: LinkedRun) -> None:
 
 
 def _same_file(source: Path, target: Path) -> None:
-    """Give the file ``source`` a second name ``target``, or copy it if the file system has no hard links."""
+    """Hard-link ``source`` as ``target``, or copy the file if the file system has no hard links."""
     try:
         os.link(source, target, follow_symlinks=False)
     except OSError:

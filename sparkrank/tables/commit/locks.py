@@ -1,4 +1,4 @@
-"""The lock of a day: only one run writes the day at a time, and a lock ends with the run that holds it."""
+"""The lock of a day. Only one run writes a day at a time, and a lock ends with the run that holds it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Lock:
     handle: int
 
     def is_held(self) -> bool:
-        """Whether the open file is still the one at its path: ``sparkrank unlock --force`` removes that."""
+        """Whether the open file is still the file at ``path``: ``sparkrank unlock --force`` removes the file there."""
         try:
             return os.path.samestat(self.path.lstat(), os.fstat(self.handle))
         except FileNotFoundError:
@@ -76,7 +76,7 @@ def is_locked(path: Path) -> bool:
 
 
 def remove_lock(path: Path) -> None:
-    """Remove the file ``path`` if it is a lock, which is always empty. Anything else is left alone."""
+    """Remove ``path`` if it is a lock file, which is always empty. Leave anything else alone."""
     with suppress(FileNotFoundError):
         status = path.lstat()
         if stat.S_ISREG(status.st_mode) and not status.st_size:
@@ -117,7 +117,7 @@ def _open(path: Path, flags: int) -> int:
 
 
 def _take(path: Path, handle: int) -> bool:
-    """Take the lock, unless another run holds it or a failed run that held it has removed it."""
+    """Try to take the lock. Return False if another run holds it, or if a failed run has removed the lock file."""
     with writing_errors(f"the lock {path}", "taken"):
         try:
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,7 +1,7 @@
 """The manifest of a day in an object store: a small object that names the run that the day shows, and its tables.
 
-Object stores replace one object atomically. Many can do so on the condition that the object has not changed since the
-writer read it: if two runs write the same day, one of them wins.
+Object stores replace one object atomically. Many can also refuse to replace an object that has changed since the writer
+read it. Then, if two runs write the same day, only one of them succeeds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _GUARD, _GUARD_TEXT = "being-replaced.parquet", b"The files beside this one are 
 
 @dataclass(frozen=True)
 class Manifest:
-    """The ``run`` that a day shows, and its ``tables``. ``replaced`` are earlier runs still kept, newest last."""
+    """The ``run`` that a day shows, and the run's ``tables``. ``replaced`` lists earlier kept runs, newest last."""
 
     run: str
     tables: tuple[str, ...]
@@ -49,7 +49,7 @@ class Manifest:
 
     @classmethod
     def of(cls, content: bytes, name: str, place: str) -> Manifest:
-        """The manifest of the day ``name`` at ``place``; raises :class:`InputError` if it is not one."""
+        """Read the manifest of the day ``name`` at ``place``; raises :class:`InputError` if ``content`` is invalid."""
         try:
             document: dict[str, Any] = json.loads(content)
             tables, replaced = (tuple(map(str, document[name])) for name in ("tables", "replaced"))
@@ -66,7 +66,7 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Stored:
-    """A manifest with the version tag that the store gives it; None if the store has no tags."""
+    """The valid manifest of a day, if any, with the version tag that the store gave the object, if any."""
 
     manifest: Manifest | None
     tag: UpdateVersion | None = None
@@ -82,7 +82,7 @@ class StoreFolder:
 
     @classmethod
     def at(cls, output: str) -> StoreFolder | None:
-        """The folder ``output``; None if it is in no object store that Arrow knows. Sends no request to the store."""
+        """The folder ``output``; None if it is not in an object store that Arrow knows. Sends no request."""
         if _SCHEMES.match(output) is None:
             return None
         try:
@@ -107,7 +107,7 @@ class StoreFolder:
         return f"{self.url}/{RUNS_FOLDER}/{run}"
 
     def read(self, name: str) -> Stored:
-        """The manifest of the day ``name``; raises :class:`InputError` if it is invalid, and Arrow's own errors."""
+        """The manifest of the day ``name``; raises :class:`InputError` if it is invalid, or Arrow's own errors."""
         key = f"{DAYS_FOLDER}/{name}.json"
         try:
             with self.store.open_input_file(f"{self.root}/{key}") as opened:
@@ -117,7 +117,7 @@ class StoreFolder:
         return Stored(Manifest.of(content, name, f"{self.url}/{key}"))
 
     def read_to_replace(self, name: str) -> Stored:
-        """The manifest of the day ``name``, with its tag if the package obstore is installed."""
+        """The manifest of the day ``name``, with the version tag of its object if the package obstore is installed."""
         objects = self._objects()
         if objects is None:
             return self.read(name)
@@ -139,9 +139,10 @@ class StoreFolder:
             return Stored(None, tag)
 
     def replace(self, name: str, before: Stored, manifest: Manifest) -> None:
-        """Commit: make the day ``name`` show the run of ``manifest``, if it still shows that of ``before``.
+        """Commit ``manifest`` for the day ``name``, unless the stored manifest has changed since ``before`` was read.
 
-        Raises :class:`SparkrankError` if another run has replaced it, and :class:`StoreError` if the store fails.
+        Raises :class:`SparkrankError` if another run has changed the manifest, and :class:`StoreError` if the store
+        fails.
         """
         key, objects = f"{DAYS_FOLDER}/{name}.json", self._objects()
         if objects is None:
@@ -164,7 +165,7 @@ class StoreFolder:
             raise StoreError(f"{shorten(self.url)}/{key} cannot be written: {reason}") from error
 
     def _objects(self) -> ObjectStore | None:
-        """The folder opened by obstore, which supports conditional writes; None if that is not installed."""
+        """The folder opened by obstore, which supports conditional writes; None if obstore is not installed."""
         try:
             from obstore.store import from_url
         except ImportError:
@@ -178,12 +179,12 @@ class StoreFolder:
         return list(filter(_TABLE.fullmatch, folders_in(self.store, self.root)))
 
     def files(self, folder: str) -> list[fs.FileInfo]:
-        """The visible files below the folder ``folder`` of the root, ordered by name."""
+        """The visible files below ``folder``, a path relative to the root, ordered by path."""
         files = (info for info in self._below(folder) if info.type == fs.FileType.File)
         return sorted((info for info in files if info.base_name[:1] not in "._"), key=lambda info: info.path)
 
     def remove(self, folder: str) -> None:
-        """Remove the folder ``folder`` of the root with everything below it, if it exists."""
+        """Remove ``folder``, a path relative to the root, with everything below it, if it exists."""
         if not self._below(folder):
             return
         try:
@@ -195,9 +196,9 @@ class StoreFolder:
                 raise
 
     def replace_files(self, folder: str, sources: Sequence[fs.FileInfo] = ()) -> None:
-        """Replace the files in ``folder`` by copies of ``sources``; without these, remove it.
+        """Replace the files in ``folder`` with copies of ``sources``. Without ``sources``, remove the folder.
 
-        A reader gets the old files, the new ones, none or an error, but never part of several.
+        A reader gets all the old files, all the new files, no file or an error, but never only some of several files.
         """
         there, guard = self.files(folder), f"{self.root}/{folder}/{_GUARD}"
         is_guarded = max(len(there), len(sources)) > 1
@@ -217,7 +218,7 @@ class StoreFolder:
             self.remove(folder)
 
     def remove_run(self, run: str) -> None:
-        """Remove a run that was shown, its table ``runs`` first."""
+        """Remove a run that is no longer shown, starting with its table ``runs``."""
         folder = f"{RUNS_FOLDER}/{run}"
         self.remove(f"{folder}/runs")
         counts = Counter(info.path.split("/")[-2] for info in self.files(folder))

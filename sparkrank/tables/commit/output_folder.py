@@ -1,20 +1,20 @@
-"""Ownership in the output folder: sparkrank owns a path if its name, its kind and its target say so.
+"""Ownership in the output folder: sparkrank owns a path if its name, its type and its link target say so.
 
 ::
 
     output/
       metrics/day=2026-11-19 -> ../_days/2026-11-19/metrics        what a reader opens
-      _days/2026-11-19       -> ../_runs/2026-11-19.5f0c2a9d1b7e   the run that the day shows: a commit replaces it
+      _days/2026-11-19       -> ../_runs/2026-11-19.5f0c2a9d1b7e   names the run that the day shows
       _runs/2026-11-19.5f0c2a9d1b7e/metrics/part-0-5f0c2a9d1b7e.parquet
       _runs/2026-11-19.lock
 
-With ``output.plain`` the first of them is a real folder, into which the files of the run were moved
-(:mod:`sparkrank.tables.commit.plain_folders`). The file ``_PLAIN`` in the folder of the run lists them. The file
-``_REPLACED`` lists the runs that the day showed before and that stay, the newest last. Any other run of the day is
-unfinished or no longer needed.
+A commit replaces the link of the day, ``_days/2026-11-19``. With ``output.plain``, ``metrics/day=2026-11-19`` is a real
+folder, into which the files of the run were moved (:mod:`sparkrank.tables.commit.plain_folders`). The file ``_PLAIN``
+in the run's folder lists these files. The file ``_REPLACED`` lists the earlier runs of the day that are kept, newest
+last. Any other run of the day is unfinished or no longer needed.
 
-Other programs may write into the output folder, and a user may keep rows or links there. A path with another name,
-kind or target is neither replaced nor removed. If it is in the way of a run, the run is refused.
+Other programs may write into the output folder, and a user may keep rows or links there. Sparkrank neither replaces
+nor removes a path that it does not own. If such a path is in the way of a run, the run is refused.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class OutputFolder:
     column: str
 
     def is_name(self, name: str) -> bool:
-        """Whether ``name`` names what the folder is partitioned by: a day, or else a window."""
+        """Whether ``name`` is a valid partition name: a day or a window, depending on ``column``."""
         return bool((_DAY_NAME if self.column == DAY else _WINDOW_NAME).fullmatch(name))
 
     @property
@@ -87,13 +87,13 @@ class OutputFolder:
         return self.root / table / f"{self.column}={name}"
 
     def table_target(self, table: str, name: str) -> Path:
-        """The target of :meth:`table_link`."""
+        """The relative path to which :meth:`table_link` points."""
         return Path("..") / DAYS_FOLDER / name / table
 
     def validate(self, name: str, tables: Iterable[str] = ()) -> None:
         """Raise :class:`SparkrankError` if sparkrank does not own a path of the day ``name``.
 
-        None of sparkrank's folders is a link. ``tables`` are those that a run is about to show.
+        ``tables`` are the tables that a run is about to show. Sparkrank's own folders are never links.
         """
         for folder in (self.runs, self.days, *(self.root / table for table in tables)):
             if folder.is_symlink():
@@ -123,7 +123,7 @@ class OutputFolder:
         return any(names <= self.plain_files(run).get(table, set()) for run in self.runs_of(name))
 
     def plain_files(self, run: Path) -> dict[str, set[str]]:
-        """The names of the files of each table of ``run``, if real folders show them; empty if links do."""
+        """The file names of each table of ``run`` if real folders show the tables; empty if links do."""
         tables = _listed(run / PLAIN)
         try:
             return {table: set(map(str, files)) for table, files in tables.items() if _TABLE.fullmatch(table)}
@@ -131,25 +131,25 @@ class OutputFolder:
             return {}
 
     def replaced(self, run: Path | None) -> list[Path]:
-        """The runs that its day showed before ``run`` and that stay, the oldest first."""
+        """The earlier runs of the same day that ``run`` keeps, oldest first."""
         names = [] if run is None else _listed(run / REPLACED)
         folders = [self.runs / Path(str(name)).name for name in (names if isinstance(names, list) else ())]
         return [folder for folder in folders if run is not None and self.run_of(folder) == self.run_of(run)]
 
     def tables_of(self, run: Path) -> dict[str, Path]:
-        """The folder of each table of ``run``: in the run's own folder, or where readers look if it was moved there."""
+        """The folder of each table of ``run``: in the run's own folder, or where readers look after a move."""
         own = [entry.name for entry in run.iterdir() if _is_real(entry)]
         names = sorted(name for name in {*own, *self.plain_files(run)} if name[0] != ".")
         return {name: folder for name in names if (folder := self.table_folder(run, name)).is_dir()}
 
     def table_folder(self, run: Path, table: str) -> Path:
-        """The folder of ``table`` of ``run``, whether or not it exists."""
+        """The folder of ``table`` in ``run``, whether or not the folder exists."""
         own, name = run / table, self.run_of(run)
         is_moved = name is not None and not own.is_dir() and table in self.plain_files(run)
         return self.table_link(table, str(name)) if is_moved else own
 
     def shown(self, name: str) -> Path | None:
-        """The folder of the run that the day ``name`` shows; None if it shows no run of sparkrank."""
+        """The folder of the run that the day ``name`` shows; None if the day shows no run of sparkrank."""
         link = self.day_link(name)
         if self.days.is_symlink() or not _names_run(link, name):
             return None
@@ -157,25 +157,25 @@ class OutputFolder:
         return run if self.run_of(run) == name else None
 
     def run_of(self, folder: Path) -> str | None:
-        """The day of the run whose folder is ``folder``, by name and kind; None if it is no run's folder."""
+        """The day of the run in ``folder``, taken from the folder's name; None if ``folder`` is not a run's folder."""
         match = _RUN.fullmatch(folder.name) or _NAMED_RUN.fullmatch(folder.name)
         if match is None or not self.is_name(match["name"]):
             return None
         return match["name"] if _is_real(folder) and not self.runs.is_symlink() else None
 
     def runs_of(self, name: str | None = None) -> list[Path]:
-        """The folders of the runs of the day ``name``, or of all days, by name."""
+        """The run folders of the day ``name``, or of all days if None, sorted by name."""
         return [self.runs / entry for day, entry in self._entries() if name in (None, day)]
 
     def runs_by_name(self) -> dict[str, list[Path]]:
-        """The folders of the runs of every day, by day, from a single listing."""
+        """The run folders of every day, keyed by day, from a single listing."""
         runs: dict[str, list[Path]] = {}
         for day, entry in self._entries():
             runs.setdefault(day, []).append(self.runs / entry)
         return runs
 
     def _entries(self) -> list[tuple[str, str]]:
-        """Day and folder name of each run, from one listing."""
+        """The day and the folder name of each run, from one listing."""
         if not _is_real(self.runs):
             return []
         with os.scandir(self.runs) as entries:
@@ -184,7 +184,7 @@ class OutputFolder:
         return [(run["name"], name) for name, run in runs if run is not None and self.is_name(run["name"])]
 
     def names(self) -> list[str]:
-        """The days that show a run, or that have a folder or lock of a run, in order."""
+        """The sorted days that show a run or that have a run folder or a lock."""
         days = {day for day, _ in self._entries()}
         for folder, ending in ((self.days, ""), (self.runs, ".lock")):
             if _is_real(folder):
@@ -193,7 +193,7 @@ class OutputFolder:
         return sorted(days)
 
     def links_of(self, name: str) -> Iterator[Path]:
-        """The links that show tables of the day ``name``, also under temporary names."""
+        """The links that show tables of the day ``name``, including links under temporary names."""
         for table in self.tables():
             link = self.table_link(table, name)
             for candidate in (link, *_unfinished(link)):
@@ -207,16 +207,16 @@ class OutputFolder:
         return [link for link in _unfinished(self.day_link(name)) if _names_run(link, name)]
 
     def tables(self) -> list[str]:
-        """The folders that may be tables. :meth:`owns_table_link` decides whether sparkrank owns a day in one."""
+        """The folders that may be tables. :meth:`owns_table_link` decides whether sparkrank owns a day in a folder."""
         if not self.root.is_dir():
             return []
         folders = filter(_is_real, sorted(self.root.iterdir()))
         return [folder.name for folder in folders if folder.name not in (RUNS_FOLDER, DAYS_FOLDER)]
 
     def remove_run(self, folder: Path) -> None:
-        """Remove the folder of a run. Anything else at that path is left alone.
+        """Remove the run in ``folder``. Anything other than a run is left alone.
 
-        It is renamed first, so that readers find the whole run or none of it.
+        The folder is renamed first, so that readers find the whole run or none of it.
         """
         name = self.run_of(folder)
         with suppress(OSError):
@@ -227,7 +227,7 @@ class OutputFolder:
 
 
 def replace_link(link: Path, target: Path) -> None:
-    """Point ``link`` to ``target`` in one atomic step. It must be missing or owned by sparkrank."""
+    """Point ``link`` to ``target`` in one atomic step. ``link`` must be missing or owned by sparkrank."""
     if link.is_symlink() and link.readlink() == target:
         return
     new = link.with_name(f".{link.name}.{new_attempt()}")
@@ -237,7 +237,7 @@ def replace_link(link: Path, target: Path) -> None:
 
 
 def _unfinished(link: Path) -> list[Path]:
-    """The temporary names of ``link`` that exist. Earlier releases had one for each day."""
+    """The existing paths with a temporary name of ``link``. Earlier releases used a single fixed name."""
     if not _is_real(link.parent):
         return []
     name = re.compile(re.escape(f".{link.name}") + r"(\.[0-9a-f]{12})?")
@@ -245,14 +245,14 @@ def _unfinished(link: Path) -> list[Path]:
 
 
 def _names_run(link: Path, name: str) -> bool:
-    """Whether ``link`` points to the place of a present or former run of the day ``name``."""
+    """Whether ``link`` points to the path of a present or former run of the day ``name``."""
     target = link.readlink() if link.is_symlink() else Path()
     match = _NAMED_RUN.fullmatch(target.name)
     return match is not None and match["name"] == name and target == Path("..") / RUNS_FOLDER / target.name
 
 
 def _listed(file: Path) -> Any:
-    """The content of a list that a run has written; an empty one if there is none, or none of sparkrank's."""
+    """The content of ``file``, a list that a run wrote; empty if the file is missing or not written by sparkrank."""
     if file.is_symlink() or not file.is_file() or file.stat().st_size > _MOST_BYTES:
         return {}
     try:

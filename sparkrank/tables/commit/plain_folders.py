@@ -1,10 +1,10 @@
 """Days whose tables are in real folders, for programs that do not follow links (``output.plain``).
 
-A run writes its tables into its own folder and replaces the link, as every run does. Its tables are then renamed to
+A run writes its tables into its own folder and replaces the link, as every run does. The new tables are then renamed to
 where readers look, such as ``metrics/day=2026-11-19``, and the tables of the previous run go back into that run's
-folder. A run without ``plain`` makes links of the folders in the same way. The table ``runs`` is removed first and
-added last: while a day has it, all its tables belong to that run. If a run is killed in between, the next run of any
-day completes the moves.
+folder. A later run without ``plain`` replaces the folders with links in the same way. The table ``runs`` is removed
+first and added last: while a day has ``runs``, all tables of the day belong to that run. If a run is killed in between,
+the next run of any day completes the moves.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LAST = "runs"
 
 
 def unpublished(place: OutputFolder, run: Path | None) -> list[str]:
-    """The tables of the ``run`` that a day shows if they are not yet where readers look: as folders, or by links."""
+    """The tables of ``run``, which a day shows, that readers cannot find yet, either as folders or through links."""
     if run is None:
         return []
     files, link = place.plain_files(run), place.table_link(_LAST, str(place.run_of(run)))
@@ -34,7 +34,7 @@ def unpublished(place: OutputFolder, run: Path | None) -> list[str]:
 
 
 def publish(place: OutputFolder, name: str) -> None:
-    """Make the tables of the run that the day ``name`` shows what readers find: real folders, or links.
+    """Let readers of the day ``name`` find the tables of the run that the day shows, as real folders or through links.
 
     The caller must hold the lock of the day. After a :class:`sparkrank.base.errors.SparkrankError`, another call
     continues where this one stopped.
@@ -61,9 +61,9 @@ def publish(place: OutputFolder, name: str) -> None:
 
 
 def validate_moves(place: OutputFolder, name: str, tables: Iterable[str]) -> None:
-    """Raise :class:`SparkrankError` if this account may not move what readers find of ``tables`` of the day ``name``.
+    """Raise :class:`SparkrankError` if this account may not move the day ``name`` within one of ``tables``.
 
-    It is asked before the commit, after which no run should fail.
+    Moves are checked before the commit, because no run should fail after the commit.
     """
     for table in tables:
         shown = place.table_link(table, name)
@@ -81,14 +81,14 @@ def _may_write(folder: Path) -> bool:
 
 
 def _may_move(path: Path) -> bool:
-    """Whether a sticky bit of the folder above lets this account move ``path``, if that exists."""
+    """Whether this account may move ``path``, which a sticky bit on the parent folder can forbid."""
     above = path.parent.stat()
     is_sticky = above.st_mode & stat.S_ISVTX and os.path.lexists(path)
     return not is_sticky or os.geteuid() in (0, above.st_uid, path.lstat().st_uid)
 
 
 def _withdraw(place: OutputFolder, table: str, name: str) -> Iterator[Path]:
-    """Unlink the day ``name`` of ``table``, or move its files back to their run; yields changed folders."""
+    """Unlink the day ``name`` from ``table``, or move the day's files back to their run; yields changed folders."""
     shown = place.table_link(table, name)
     if place.owns_table_link(shown, table, name):
         with writing_errors(f"the link {shown}"):

@@ -1,8 +1,8 @@
-"""Showing a day in an object store by its manifest (:mod:`sparkrank.tables.commit.manifests`).
+"""Showing a day in an object store through its manifest (:mod:`sparkrank.tables.commit.manifests`).
 
 Programs that do not know manifests find copies of the tables where a file system would have them. The copies are
-replaced one table at a time. ``runs`` is removed first and added last: while a day has it, all its tables belong to
-that run. During its replacement a table is missing for a moment, or cannot be read if it has several files.
+replaced one table at a time. ``runs`` is removed first and added last: while a day has a copy of ``runs``, all copies
+belong to that run. While a table is being replaced, it is briefly missing, or unreadable if it has several files.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class StoreRun:
     """The run ``attempt`` of ``day``, which replaces the manifest ``before``.
 
-    ``known`` are the files that it took over, by table and name, as the run that wrote them listed them.
+    ``known`` has the files taken over from earlier runs, by table and name, as listed by the run that wrote each file.
     """
 
     place: StoreFolder
@@ -78,7 +78,7 @@ class StoreRun:
         return tuple(kept)
 
     def _shown(self) -> dict[str, str]:
-        """The folder of each table that the day shows; without a manifest, as earlier releases left it."""
+        """The folder of each table that the day shows. Without a manifest, these are folders of earlier releases."""
         shown = self.before.manifest
         if shown is not None:
             return {table: f"{RUNS_FOLDER}/{shown.run}/{table}" for table in shown.tables}
@@ -86,13 +86,13 @@ class StoreRun:
         return {table: folder for table, folder in folders.items() if self.place.files(folder)}
 
     def discard(self) -> None:
-        """Remove the files of the run, unless the day shows it."""
+        """Remove the files of this run, unless the day shows the run."""
         manifest = self.place.read(self.day).manifest
         if manifest is None or manifest.run != self._run:
             self.place.remove(f"{RUNS_FOLDER}/{self._run}")
 
     def _written(self, name: str, table: pa.Table | DataFrame) -> list[dict[str, Any]]:
-        """Write ``table`` and return its files as ``runs`` lists them."""
+        """Write ``table`` and return its files in the form in which ``runs`` lists files."""
         if not isinstance(table, pa.Table):
             table.write.parquet(f"{self.folder}/{name}")
             return self._listed(name)
@@ -110,7 +110,7 @@ class StoreRun:
         return [{"table": name, "name": file, "rows": table.num_rows, "bytes": content.size, "checksum": checksum}]
 
     def _listed(self, name: str) -> list[dict[str, Any]]:
-        """The files of a table that other processes wrote. Nobody read their bytes for a checksum."""
+        """The entries of files that other processes wrote. New files have no checksum, as nobody has read the bytes."""
         listed = []
         for info in self.place.files(f"{RUNS_FOLDER}/{self._run}/{name}"):
             if (name, info.base_name) in self.known:
@@ -121,7 +121,7 @@ class StoreRun:
         return listed
 
     def _copy(self, names: Collection[str], before: Collection[str]) -> None:
-        """Replace the copies of the tables ``names``; ``before`` are the tables that the day showed until now."""
+        """Replace the copies of the tables ``names``. ``before`` names the tables that the day showed until now."""
         self.place.remove(f"runs/{self.column}={self.day}")
         for name in sorted({*names, *before}, key=lambda name: (name == "runs", name)):
             sources = self.place.files(f"{RUNS_FOLDER}/{self._run}/{name}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def all_blocks(solved: Solved, plan: Plan) -> pa.Table | DataFrame:
-    """The table in memory, or a Spark DataFrame if it has more exact bins than one process should hold."""
+    """The table in memory, or a Spark DataFrame if there are more exact bins than one process should hold."""
     table = blocks_table(solved.partials.blocks, weighted=plan.weighted, unsummed=plan.unsummed_rules)
     if solved.exact is None:
         return table

@@ -40,9 +40,9 @@ def comparisons_table(
 ) -> pa.Table:
     """A row per candidate, slice value and metric, in the order of models, slices and metrics.
 
-    ``clustered`` means that a group may occur on several days, so that pairs of groups are not independent. For
-    candidates that lack some of the baseline's days, ``of_candidates`` has the merged states of the common days and
-    their ``clustered``.
+    ``clustered`` means that a group may occur on several days, so that pairs of groups are not independent. For each
+    candidate that lacks some of the baseline's days, ``of_candidates`` has the merged states of the common days, and
+    the value of ``clustered`` for these days.
     """
     subjects: list[Subject] = []
     parts: list[list[dict[str, NDArray[Any]]]] = []
@@ -62,7 +62,7 @@ def comparisons_table(
 def _by_states(
     merged: Merged, plan: Plan, of_candidates: Mapping[str, tuple[Merged, bool]], *, clustered: bool
 ) -> Iterator[tuple[tuple[Merged, bool], list[str]]]:
-    """The states of each candidate, and whether pairs are clustered; those that follow each other with the same."""
+    """For consecutive candidates with the same states: the states, whether pairs are clustered, and the candidates."""
     states = [of_candidates.get(candidate, (merged, clustered)) for candidate in plan.models]
     by_states = itertools.groupby(zip(plan.models, states, strict=True), lambda pair: (id(pair[1][0]), pair[1][1]))
     for _, several in by_states:
@@ -71,7 +71,7 @@ def _by_states(
 
 
 def _pairs(there: Sequence[Subject], candidates: Sequence[str], comparison: Comparison) -> tuple[Ints, Ints]:
-    """The places of candidates and of the baseline among the subjects ``there``, in every slice value with both."""
+    """The indices in ``there`` of each candidate and of its baseline, for every slice value that has both."""
     place_of = {subject: place for place, subject in enumerate(there)}
     asked = set(candidates) - {comparison.baseline}
     pairs = [
@@ -98,7 +98,7 @@ def _columns(samples: Samples, places: tuple[Ints, Ints], plan: Plan, metric: Me
 
 
 def _wins(pairs: PairSums | None, metric: Metric, count: int) -> dict[str, NDArray[Any]]:
-    """The numbers of wins, ties and losses over pairs of groups, which cannot be computed from the 64 parts."""
+    """The numbers of wins, ties and losses over pairs of groups, which cannot be computed from sums per part."""
     none, up = np.full(count, np.nan), metric.declaration.higher_is_better
     columns = {"n_unpaired": none, "wins": none, "ties": none, "losses": none}
     if pairs is not None:
@@ -112,7 +112,7 @@ def _wins(pairs: PairSums | None, metric: Metric, count: int) -> dict[str, NDArr
 
 
 def _at_all_looks(comparison: Compared, place: int, level: float, pairs: PairSums | None) -> dict[str, Any]:
-    """Interval, p-value and detectable difference that are valid over all looks; nulls before looks begin."""
+    """The interval, p-value and detectable difference valid over all looks; null while there is little data."""
     stderr, degrees, difference = (
         float(column[place]) for column in (comparison.test.stderr, comparison.test.degrees, comparison.difference)
     )
@@ -137,7 +137,7 @@ def _at_all_looks(comparison: Compared, place: int, level: float, pairs: PairSum
 
 
 def _pair_sums(samples: Samples, places: tuple[Ints, Ints], plan: Plan, metric: Metric) -> PairSums | None:
-    """The sums over pairs of groups of both models, if the states have them."""
+    """The sums over pairs of groups of both models; None if the states do not have such sums."""
     baselines = {samples.subjects[place].model for place in places[1].tolist()}
     if plan.compare is None or baselines != {plan.compare.baseline} or metric not in plan.paired_metrics:
         return None
@@ -164,7 +164,7 @@ def _corrected(table: pa.Table, comparison: Comparison) -> pa.Table:
 
 
 def _families(table: pa.Table, comparison: Comparison) -> pa.Array:
-    """The name of the family of each row."""
+    """The name of the family of p-values to which each row belongs."""
     texts = {name: pc.fill_null(table[name].combine_chunks(), "None") for name in ("slice", "slice_value")}
     if comparison.family == "slice_column":
         named = pc.binary_join_element_wise("slice", texts["slice"], " ")

@@ -13,9 +13,9 @@ from sparkrank.tables.rows.results import Origin
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished evaluation of a day or a window in any lane, with the tables that warnings and verdicts read.
+    """A finished evaluation of a day or a window, however it was run, with the tables that warnings and verdicts read.
 
-    ``source`` describes what defines a row, a group and a label; it is None for a window, which stores no states.
+    ``source`` describes what defines a row, a group and a label. It is None for a window, which stores no states.
     """
 
     plan: Plan

@@ -1,4 +1,4 @@
-"""Limits of checks in a request: which check names the run counts, and which numbers can limit them."""
+"""Requested limits on checks: which checks a run counts, and which numbers are valid limits."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _KNOWN |= set(checks.LARGEST_GROUPS)
 def limits_of(
     plan: Plan, max_bad_fraction: float, given: Any, where: str = "limits", also: Iterable[str] = ()
 ) -> checks.Limits:
-    """The limits in ``given`` by check name; ``also`` names shares of the rows read that are counted before evaluation.
+    """The limits in ``given``, by check name. ``also`` names shares of the rows read, counted before evaluation.
 
-    Raises :class:`SpecError`, with ``where`` as the place, for a name that is not a check, for a check that an
-    evaluation of ``plan`` does not count, and for a limit that is not a valid number.
+    Raises :class:`SpecError`, whose message names the setting ``where``, for a name that is not a check, for a check
+    that an evaluation of ``plan`` does not count, and for a limit that is not a valid number.
     """
     given = {} if given is None else given
     if not isinstance(given, Mapping):
@@ -55,7 +55,7 @@ def limits_of(
 
 
 def checks_of(plan: Plan) -> dict[str, bool]:
-    """The checks that ``plan`` counts, found by evaluating an empty bucket, and whether each is a share of a whole."""
+    """The checks that ``plan`` counts, found by evaluating an empty bucket, and whether each has a share of a total."""
     kinds = {TRUTH: pa.bool_()}
     kinds |= {role.key: pa.string() for role in row_roles() if role.reads == "item"}
     kinds |= {slice_column(index): pa.string() for index in range(len(plan.slice_columns))}
@@ -71,7 +71,7 @@ def checks_of(plan: Plan) -> dict[str, bool]:
 
 
 def _number(value: float) -> str:
-    """The number as people write it, with all its digits if it is whole."""
+    """``value`` as people write it, with all its digits if it is whole."""
     return f"{value:,.0f}" if value.is_integer() else f"{value:,.6g}"
 
 

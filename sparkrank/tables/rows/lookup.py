@@ -1,4 +1,4 @@
-"""Looking up one value of the table ``metrics`` by metric text, model and slice."""
+"""Looking up one value of the table ``metrics`` by metric, model and slice."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def has_metric(plan: Plan, preset: Preset | None, metric: object) -> bool:
 
 
 def _metric_named(plan: Plan, preset: Preset | None, metric: object) -> str:
-    """The canonical text of the requested ``metric``, read first under the preset and then without it."""
+    """The canonical name of the requested ``metric``, which is parsed first under the preset and then without it."""
     if not isinstance(metric, (str, Metric)):
         raise UnknownResultError(f"metric is {quote(metric)}: a text is needed, for example ndcg@10")
     text = found_metric(plan, preset, metric)
@@ -51,7 +51,7 @@ def _metric_named(plan: Plan, preset: Preset | None, metric: object) -> str:
 
 
 def text_of(plan: Plan, preset: Preset | None, metric: Metric) -> str:
-    """A text by which :func:`value_of` finds ``metric``, even if the preset reads its usual text otherwise."""
+    """A string by which :func:`value_of` finds ``metric``, even if the preset reads the usual string differently."""
     text = str(metric)
     if preset is None or found_metric(plan, preset, text) == text:
         return text
@@ -62,7 +62,7 @@ def text_of(plan: Plan, preset: Preset | None, metric: Metric) -> str:
 
 
 def found_metric(plan: Plan, preset: Preset | None, metric: str | Metric) -> str | None:
-    """The metric of ``plan`` that ``metric`` means under the preset or without it; None if there is none."""
+    """The plan's metric that ``metric`` means under the preset, or else without it; None if there is no such metric."""
     known = list(map(str, plan.metrics))
     readings: list[str] = []
     for read_by in (preset, None) if isinstance(metric, str) else (None,):
@@ -84,7 +84,7 @@ def _model_named(plan: Plan, model: str | None) -> str:
 
 
 def _slice_named(table: pa.Table, plan: Plan, asked_slice: object) -> tuple[str, str | None]:
-    """The slice and the slice value as the table has them, for columns in any order."""
+    """The slice and the slice value as spelled in the table. ``asked_slice`` may have the columns in any order."""
     if not isinstance(asked_slice, (str, Mapping)):
         needed = 'a mapping of columns to values, or a text such as "country=de", is needed'
         raise UnknownResultError(f"slice is {quote(asked_slice)}: {needed}")
@@ -110,7 +110,7 @@ def _slice_named(table: pa.Table, plan: Plan, asked_slice: object) -> tuple[str,
 
 
 def _parts(slice_: str, value: str | None, plan: Plan) -> dict[str, str | None]:
-    """The value of each column of a slice of ``plan``, by column."""
+    """The value of each column in a slice of ``plan``, by column."""
     return slice_parts(next(columns for columns in plan.slices if ",".join(columns) == slice_), value)
 
 

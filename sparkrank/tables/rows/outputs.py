@@ -1,4 +1,4 @@
-"""The register of output tables. A new table takes a module with its schema and function, and a line in ``OUTPUTS``."""
+"""The register of output tables. A new table needs a module with its schema and function, and a line in ``OUTPUTS``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OutputTable:
-    """An output table. ``make`` builds it from a finished evaluation, or returns None if it was not requested.
+    """An output table. ``make`` builds the table from a finished evaluation, or returns None if nobody requested it.
 
     A table without ``make`` is built from other tables: ``gates`` and ``runs`` by the job, ``decomposition`` by a
     command.
@@ -65,7 +65,7 @@ def _states(finished: Finished) -> pa.Table:
 
 
 def _has_parts(finished: Finished) -> bool:
-    """Whether the tables with states are made: for a day only, because a window can use those of its days."""
+    """Whether to make the table ``parts``: only for a day, because a window can use the tables of its days."""
     return finished.source is not None and finished.plan.has_parts and bool(finished.plan.part_bins)
 
 

@@ -12,9 +12,9 @@ _PANDAS = b"pandas"
 
 
 def with_whole_numbers(table: pa.Table) -> pa.Table:
-    """``table`` with ``Int64`` in ``to_pandas`` for every integer column, with or without nulls.
+    """``table``, changed so that ``to_pandas`` makes every integer column ``Int64``, with or without nulls.
 
-    Only the metadata of its schema change. Arrow reads these when it converts to pandas; other readers ignore them.
+    Only the schema metadata changes. Arrow reads it when converting to pandas; other readers ignore it.
 
     Examples
     --------

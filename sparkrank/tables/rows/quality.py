@@ -32,7 +32,7 @@ _FEW_ROWS = "rows per block"
 def quality_table(
     partials: Partials, plan: Plan, limits: checks.Limits, measured: Mapping[StateKey, MeasuredTerms] | None = None
 ) -> pa.Table:
-    """One row per check: the count, its share of a whole, and whether it is within its limit."""
+    """One row per check: the count, its share of a total, and whether the check is within its limit."""
     counts = partials.counts
 
     def count(name: str, model: str = "") -> int:
@@ -94,7 +94,7 @@ def quality_table(
 
 
 def _largest(partials: Partials, plan: Plan) -> Iterator[dict[str, Any]]:
-    """The rows for the largest groups, with their keys. Merged states of stored days have none."""
+    """The rows for the largest groups, with their keys. There are none for merged states of stored days."""
     rows = partials.counts.get((checks.ROWS_EVALUATED, ""), 0)
     for name, group in zip(checks.LARGEST_GROUPS, partials.largest, strict=False):
         yield {**_check(name, "", group.rows), "example": key_text(plan.keys, group.key) or None}
@@ -103,7 +103,7 @@ def _largest(partials: Partials, plan: Plan) -> Iterator[dict[str, Any]]:
 
 
 def _heaviest(partials: Partials, model: str) -> Iterator[dict[str, Any]]:
-    """The largest share of each weighted mean that a single group has. Stored states do not record it."""
+    """The largest share that a single group has in each weighted mean. Stored states do not record such shares."""
     for (metric, heaviest_model), share in heaviest_shares(partials).items():
         if heaviest_model == model:
             check = _check(checks.most_weight(metric), model, 0, "weight")
@@ -111,9 +111,9 @@ def _heaviest(partials: Partials, model: str) -> Iterator[dict[str, Any]]:
 
 
 def doubtful(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[CodedSentence]:
-    """A sentence for each check over its limit that counts impossible or meaningless values.
+    """A message for each check over its limit that counts impossible or meaningless values.
 
-    ``rows per block`` is left out, because computing it takes another pass over all blocks.
+    ``rows per block`` is left out, because counting rows per block takes another pass over all blocks.
     """
     groups = partials.counts.get((checks.GROUPS, ""), 0)
     for model in plan.models:
@@ -126,21 +126,21 @@ def doubtful(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[
 
 
 def _impossible(partials: Partials, plan: Plan, model: str, groups: int) -> Iterator[dict[str, Any]]:
-    """Counts of groups whose value is outside the metric's range, or above the ideal that the metric names."""
+    """Counts of groups in which a metric's value is outside its range or above the ideal that the metric names."""
     names = [checks.outside_range(*bounds) for bounds in plan.ranges]
     names += [checks.above_ideal(*bounds) for bounds in plan.beatable]
     yield from _looked_for(names, partials.counts, checks.GROUPS, groups, model, 0.0)
 
 
 def _repeated(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
-    """Counts of rows that repeat an item of their list, which ``duplicates=keep`` credits again."""
+    """Counts of rows that repeat an item within a list, which ``duplicates=keep`` credits again."""
     scored = partials.counts.get((checks.SCORED_ROWS, model), 0)
     limit = 0.0 if plan.definitions.duplicates == "keep" else None
     yield from _looked_for((checks.REPEATED_ROWS,), partials.counts, checks.SCORED_ROWS, scored, model, limit)
 
 
 def _truth(partials: Partials, read: int) -> Iterator[dict[str, Any]]:
-    """The checks of the truth rows."""
+    """The checks that count truth rows and truth items."""
     counts = partials.counts
     names = (checks.TRUTH_ROWS, checks.TRUTH_LISTED, checks.TRUTH_UNLISTED)
     given, listed, unlisted = (counts.get((name, ""), 0) for name in names)
@@ -155,7 +155,7 @@ def _truth(partials: Partials, read: int) -> Iterator[dict[str, Any]]:
 
 
 def _relevant_truth(partials: Partials, plan: Plan) -> Iterator[dict[str, Any]]:
-    """The relevant truth at each level, and how much of it is in no list. Older days lack these counts."""
+    """Counts of relevant truth items at each level, and of such items in no list. Older days lack these counts."""
     counts = partials.counts
     whole = counts.get((checks.TRUTH_LISTED, ""), 0) + counts.get((checks.TRUTH_UNLISTED, ""), 0)
     for level in map(level_text, plan.levels):
@@ -167,7 +167,7 @@ def _relevant_truth(partials: Partials, plan: Plan) -> Iterator[dict[str, Any]]:
 
 
 def _limited(row: dict[str, Any], limits: checks.Limits) -> dict[str, Any]:
-    """``row`` with the requested limit, or the default limit of its check."""
+    """``row`` after applying the requested limit, or else the default limit of the check."""
     limit = limits.by_check.get(row["check"], checks.LIMITS.get(row["check"]))
     if limit is None:
         return row
@@ -196,7 +196,7 @@ def rejected_fraction(partials: Partials) -> float:
 
 
 def _outside(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
-    """Counts of scores outside [0, 1] where a metric takes them for probabilities. A single one makes it undefined."""
+    """The count of scores outside [0, 1] if a metric reads probabilities. A single one makes the metric undefined."""
     if OUTSIDE in plan.row_sums:
         sums = partials.sums.results()
         all_rows = Subject(model, ALL, ALL)
@@ -207,7 +207,7 @@ def _outside(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, A
 def _fine_blocks(
     partials: Partials, plan: Plan, model: str, measured: Mapping[StateKey, MeasuredTerms]
 ) -> Iterator[dict[str, Any]]:
-    """The rows per block for each auc_up. If they are few, the value is near 1 by construction."""
+    """The rows per block for each auc_up. With few rows per block, the value is near 1 by construction."""
     all_rows = Subject(model, ALL, ALL)
     for metric, declaration in plan.histogram_metrics:
         if not declaration.by_rate:
@@ -232,7 +232,7 @@ def _looked_for(
     model: str = "",
     limit: float | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """The checks among ``names`` that the buckets counted under the definitions of this evaluation."""
+    """The rows for those checks among ``names`` that were counted under the definitions of this evaluation."""
     for name in names:
         if (name, model) in counts:
             yield _check(name, model, counts[name, model], whole, total, limit)

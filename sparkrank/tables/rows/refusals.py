@@ -1,4 +1,4 @@
-"""Refusals after counting: the input is unusable, or a required value is undefined."""
+"""Refusals after counting, because the input is unusable or a required value is undefined."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sparkrank.tables.rows.quality import rejected_fraction
 
 
 def validate_partials(partials: Partials, plan: Plan, max_bad_fraction: float, elements: Sequence[str] = ()) -> None:
-    """Raise :class:`InputError` if the counts show unusable input; ``elements`` are columns of array elements."""
+    """Raise :class:`InputError` if the counts show unusable input. ``elements`` are columns of array elements."""
     if not partials.counts.get((checks.ROWS_READ, ""), 0):
         raise NoInputError("the input has no rows")
     fraction = rejected_fraction(partials)
@@ -73,7 +73,7 @@ def _validate_clusters(partials: Partials, plan: Plan, column: str) -> None:
 
 
 def _remedies(partials: Partials, plan: Plan, elements: Sequence[str]) -> Iterator[str]:
-    """Advice on rejected rows, written to end a sentence."""
+    """Advice on rejected rows, worded as endings of an error message."""
 
     def rejected(*names: str) -> bool:
         return any(partials.counts.get((name, "")) for name in names)
@@ -97,7 +97,7 @@ def _reasons(partials: Partials) -> str:
 
 
 def _validate_not_empty(partials: Partials, plan: Plan) -> None:
-    """Raise :class:`InputError` if the metrics would be computed from nothing: recall is 0.0 without any list."""
+    """Raise :class:`InputError` if there is nothing to compute metrics from (recall without any list would be 0.0)."""
 
     def count(check: str, model: str = "") -> int:
         return partials.counts.get((check, model), 0)
@@ -127,7 +127,7 @@ def _validate_not_empty(partials: Partials, plan: Plan) -> None:
 
 
 def _validate_side(side: str, usable: int, read: int, partials: Partials) -> None:
-    """Raise :class:`InputError` if no row of a ``side`` is ``usable``, that is, has an item and a number."""
+    """Raise :class:`InputError` if no row of the lists or the truth is ``usable``: has an item and valid numbers."""
     if not read:
         raise InputError(f"the {side} {'have' if side == 'lists' else 'has'} no rows")
     if not usable:
@@ -137,7 +137,7 @@ def _validate_side(side: str, usable: int, read: int, partials: Partials) -> Non
 
 
 def validate_defined(metrics: pa.Table, plan: Plan) -> None:
-    """Raise :class:`InputError` if ``undefined`` is ``error`` and any row or group of ``metrics`` is undefined."""
+    """Under ``undefined=error``, raise :class:`InputError` if ``metrics`` has an undefined value or group."""
     if plan.definitions.undefined != "error":
         return
     of_groups = {str(metric) for metric in plan.metrics if metric.declaration.is_averaged}

@@ -1,4 +1,4 @@
-"""The rows of the table ``metrics`` from the states of a day."""
+"""The rows of the table ``metrics``, computed from the states of a day."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DEFINED = ("value", "difference")  # columns in which NaN means undefined
 
 
 def metrics_table(merged: Merged, plan: Plan, origin: Origin = NO_ORIGIN, *, clustered: bool = False) -> pa.Table:
-    """One row per model, slice value and metric; ``clustered`` if a group may occur on several days."""
+    """One row per model, slice value and metric. ``clustered`` means that a group may occur on several days."""
     subjects = subjects_of(merged.partials, plan)
     for subject in subjects:
         merged.measure_bins(subject, plan.histogram_metrics)  # all metrics of score bins together
@@ -42,7 +42,7 @@ def metrics_table(merged: Merged, plan: Plan, origin: Origin = NO_ORIGIN, *, clu
 
 
 def _columns(samples: Samples, plan: Plan, metric: Metric) -> dict[str, NDArray[Any]]:
-    """The numbers of the rows of ``metric``, with their confidence intervals."""
+    """The columns of numbers for ``metric``, including confidence intervals."""
     rows, interval = samples.rows(metric), intervals_of(samples, plan, metric)
     return {
         "value": rows.value,
@@ -62,7 +62,7 @@ def _columns(samples: Samples, plan: Plan, metric: Metric) -> dict[str, NDArray[
 
 
 def subject_columns(subjects: Sequence[Subject]) -> dict[str, list[str | None]]:
-    """The columns of texts that name ``subjects``."""
+    """The string columns that name ``subjects``."""
     return {name: [getattr(subject, name) for subject in subjects] for name in Subject._fields}
 
 
@@ -73,9 +73,9 @@ def table_of(
     metrics: Sequence[Mapping[str, NDArray[Any]]],
     origin: Origin = NO_ORIGIN,
 ) -> pa.Table:
-    """The rows of all ``metrics`` (m), whose columns have a number for each of n subjects, subject by subject.
+    """The rows of all ``metrics``, subject by subject. Each metric has columns with a number for each subject.
 
-    ``texts`` (n) name the subjects. NaN is null, except in the column of values.
+    ``texts`` has the columns that name the subjects. NaN becomes null, except in columns where NaN means undefined.
     """
     each, times = len(next(iter(texts.values()))), len(metrics)
     subject = pa.array(np.repeat(np.arange(each), times))

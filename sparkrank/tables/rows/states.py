@@ -1,7 +1,7 @@
-"""The table ``states`` of a day. From it days are merged without reading impressions again.
+"""The table ``states`` of a day, from which days are merged without reading impressions again.
 
-Every row records what its numbers mean: their ``version``, the ``definition`` of metric and evaluation, and the
-``source``. A merge refuses a day in which one of these differs (:mod:`sparkrank.tables.stored.required_states`).
+Every row records what the row's numbers mean: a ``version``, the ``definition`` of metric and evaluation, and a
+``source``. A merge refuses a day if any of the three differs (:mod:`sparkrank.tables.stored.required_states`).
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def states_table(
 
 
 def _order(rows: pa.Table, key: Sequence[str]) -> pa.Array:
-    """The order of ``rows`` by ``key``, as Arrow sorts; of texts it compares only the distinct ones."""
+    """The indices that sort ``rows`` by ``key`` as Arrow would. Only distinct strings are compared."""
     code = np.zeros(rows.num_rows, np.int64)
     for name in key:
         encoded = rows[name].combine_chunks().dictionary_encode()
@@ -94,7 +94,7 @@ def _order(rows: pa.Table, key: Sequence[str]) -> pa.Array:
 
 
 def of_run(tables: Mapping[str, Any], run_id: str | None) -> dict[str, Any]:
-    """``tables`` with the run's ID in the metadata of those that are merged together with ``states``."""
+    """``tables`` with the run's ID added to the metadata of tables that are merged together with ``states``."""
     named = {RUN_ID: str(run_id)}
     return {
         name: table.replace_schema_metadata({**(table.schema.metadata or {}), **named})
@@ -111,7 +111,7 @@ def _item_counts(partials: Partials, plan: Plan) -> dict[StateKey, int]:
 
 
 def _bins_of_parts(partials: Partials, plan: Plan) -> dict[StateKey, int]:
-    """The number of bins of all parts for each model, slice value and coarse rule, including zeros."""
+    """The total number of per-part bins for each model, slice value and coarse rule, including zeros."""
     values = [value for value in slices_of(partials, plan) if plan.parted_slices(value[0])]
     keys = itertools.product(plan.models, values, plan.part_bins)
     sizes = {StateKey(model, *value, name): 0 for model, value, name in keys}
@@ -122,7 +122,7 @@ def _bins_of_parts(partials: Partials, plan: Plan) -> dict[StateKey, int]:
 
 
 def _sizes(sizes: Iterable[tuple[StateKey, int]]) -> pa.Table:
-    """A table of the states kept in a table of their own, with the number of rows that each has there."""
+    """A table of the states that are kept in tables of their own, with the number of rows of each state there."""
     schema = pa.schema([*((name, pa.string()) for name in STATE_KEY), ("n_blocks", pa.int64())])
     columns = list(zip(*((*key, size) for key, size in sizes), strict=True)) or [()] * len(schema)
     return pa.table(

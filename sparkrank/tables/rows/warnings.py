@@ -1,4 +1,4 @@
-"""Warnings: sentences about numbers that probably come from unsuitable input. They never stop a run."""
+"""Warnings: messages about numbers that probably come from unsuitable input. A warning never stops a run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HARDLY = 0.02  # relative to the best model, by the share of rows found in the t
 
 
 def warnings_of(partials: Partials, plan: Plan, metrics: pa.Table, limits: checks.Limits) -> list[CodedSentence]:
-    """The warnings about a day or a window, whose table ``metrics`` is given."""
+    """The warnings about a day or a window that has the table ``metrics``."""
     sentences = [
         *_of_pandas(partials),
         *_unmatched(partials, plan, limits),
@@ -51,7 +51,7 @@ _OF_PANDAS = {
 
 
 def _of_pandas(partials: Partials) -> Iterator[CodedSentence]:
-    """Counts of NaN taken as null, because pandas does not distinguish the two."""
+    """Warn of NaN taken as null, because pandas does not distinguish the two."""
     for (check, model), count in partials.counts.items():
         if count and check in _OF_PANDAS:
             what, taken_as = _OF_PANDAS[check]
@@ -62,9 +62,10 @@ def _of_pandas(partials: Partials) -> Iterator[CodedSentence]:
 
 
 def _unmatched(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[CodedSentence]:
-    """Lists and truth that hardly overlap or not at all, in relevant truth at the first level with this problem.
+    """Warn if lists and truth hardly overlap, or not at all, at the first relevance level with this problem.
 
-    Truth that is not relevant may well be in no list. If some of it is in a list, it hides that no relevant truth is.
+    Truth items that are not relevant may well be in no list, and are not counted if there are relevant ones. Otherwise,
+    an irrelevant item in a list would hide that no relevant item is in any list.
     """
     counts = partials.counts
     unlisted = _count(counts, checks.TRUTH_UNLISTED)
@@ -88,9 +89,9 @@ def _unmatched(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterato
 
 
 def unlisted_limit(partials: Partials) -> float:
-    """The share of the truth in no list above which most of it is, and lists have no more of it than by chance.
+    """The share of truth items in no list above which lists have few of these items, and hardly more than by chance.
 
-    Of a window, whose items nobody has counted, it is 1.
+    The share is 1 for a window, where distinct items have not been counted.
     """
     room, pairs = (_count(partials.counts, check) for check in (checks.TRUTH_ROOM, checks.TRUTH_PAIRS))
     whole = sum(_count(partials.counts, check) for check in (checks.TRUTH_LISTED, checks.TRUTH_UNLISTED))
@@ -106,7 +107,7 @@ def _count(counts: Mapping[tuple[str, str], int], check: str, model: str = "") -
 
 
 def _strangers(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
-    """Models whose rows are hardly in the truth, unlike another model's: their items may be spelled differently."""
+    """Warn of models whose rows are hardly in the truth although another model's are: item spellings may differ."""
     counts = partials.counts
     counted = {
         model: (_count(counts, checks.ROWS_IN_TRUTH, model), _count(counts, checks.SCORED_ROWS, model))
@@ -126,7 +127,7 @@ def _strangers(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
 
 
 def example_text(unmatched: Unmatched, plan: Plan) -> str:
-    """An unmatched row of each side, as it is written; empty if none is known."""
+    """An unmatched row from the lists and one from the truth, in their original spelling; empty if none is known."""
 
     def key(row: UnmatchedRow) -> str:
         return key_text((*plan.keys[: len(row.group)], plan.item or "item"), (*row.group, row.item))
@@ -137,19 +138,19 @@ def example_text(unmatched: Unmatched, plan: Plan) -> str:
 
 
 def key_text(columns: Sequence[str], values: Sequence[bytes]) -> str:
-    """The ``values`` of key columns, as in ``user "anna", query "7"``; empty if there are none."""
+    """The ``values`` of key columns, written like ``user "anna", query "7"``; empty if there are no values."""
     return ", ".join(f"{as_shown(name)} {quoted(text)}" for name, text in zip(columns, values, strict=False))
 
 
 def quoted(text: bytes) -> str:
-    """``text`` in quotes, as :func:`as_shown` shows it."""
+    """``text`` in quotes, escaped by :func:`as_shown`."""
     return f'"{as_shown(text.decode(errors="backslashreplace"), also=chr(34))}"'
 
 
 def as_shown(text: str, also: str = "") -> str:
     """``text`` with its invisible characters and the characters of ``also`` escaped. A long text is cut in the middle.
 
-    Combining marks are escaped if the text has another spelling, with a single character for a letter and its mark.
+    Combining marks are escaped if the text could be spelled with a single character for a letter and its mark.
     """
     if len(text) > FIRST_LETTERS + LAST_LETTERS + 1:
         text = f"{text[:FIRST_LETTERS]}…{text[-LAST_LETTERS:]}"
@@ -165,7 +166,7 @@ def as_shown(text: str, also: str = "") -> str:
 
 
 def _missing(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
-    """Labels that something reads, or scores of a model, missing in every row."""
+    """Warn if every row lacks a label that is needed, or a score of some model."""
     counts = partials.counts
     unjudged, evaluated = (_count(counts, name) for name in (checks.UNJUDGED_ROWS, checks.ROWS_EVALUATED))
     if unjudged and unjudged == evaluated and plan.label_is_for is not None:
@@ -176,7 +177,7 @@ def _missing(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
 
 
 def _ordered(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
-    """Metrics that nobody gave an order of tied rows, and the lists that it decides, of the model with the most."""
+    """Warn of lists decided by an order of tied rows that nobody requested, per metric, for the most affected model."""
     groups, decided = _count(partials.counts, checks.GROUPS), []
     for metric in plan.ordered:
         check = checks.decided_by_ties(metric)
@@ -196,7 +197,7 @@ def _of(model: str, plan: Plan) -> str:
 
 
 def _undefined(metrics: pa.Table, plan: Plan) -> Iterator[CodedSentence]:
-    """Metrics that are undefined in every group or for the whole day, with the models concerned."""
+    """Warn of metrics that are undefined in every group or for the whole day, naming the models concerned."""
     averaged = pa.array([str(metric) for metric in plan.metrics if metric.declaration.is_averaged], pa.string())
     # A metric that is not a mean over groups is undefined once.
     once = pc.invert(pc.is_in(metrics["metric"], averaged))
@@ -218,7 +219,7 @@ def _undefined(metrics: pa.Table, plan: Plan) -> Iterator[CodedSentence]:
 
 
 def _large_group(partials: Partials) -> Iterator[CodedSentence]:
-    """A group with a large share of the rows or of a weight, unless it is large only because groups are few."""
+    """Warn of a group with a large share of the rows or of a weight, unless this is only because groups are few."""
     rows, groups = (_count(partials.counts, name) for name in (checks.ROWS_EVALUATED, checks.GROUPS))
     largest = partials.largest[0].rows if partials.largest else 0
     if largest > MOST_OF_ONE * rows and largest * groups > 2 * rows:
@@ -236,7 +237,7 @@ def _large_group(partials: Partials) -> Iterator[CodedSentence]:
 
 
 class WeightShare(NamedTuple):
-    """The ``weight`` of one group and its ``fraction`` of the total weight; None if the total is zero."""
+    """The ``weight`` of one group, and the ``fraction`` of the total weight (None if the total is zero)."""
 
     weight: float
     fraction: float | None
@@ -252,7 +253,7 @@ def heaviest_shares(partials: Partials) -> dict[tuple[str, str], WeightShare]:
 
 
 def _few_groups(metrics: pa.Table) -> Iterator[CodedSentence]:
-    """Metrics of the whole day that depend on too few groups, and the number of slice values with such metrics."""
+    """Warn of metrics that depend on too few groups: for the whole day by name, for slice values by number."""
     asked = pc.and_(pc.is_valid(metrics["interval"]), pc.less(metrics["n_effective"], FEW_GROUPS))
     few = metrics.filter(pc.fill_null(asked, fill_value=False))
     if not few.num_rows:

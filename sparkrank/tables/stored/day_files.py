@@ -1,8 +1,8 @@
-"""The one door to the files of stored days: each is compared with what its run wrote before a row of it is used.
+"""The only access to the files of stored days. Each file is compared with what its run wrote before any row is used.
 
-Arrow opens them, or Spark if only Spark knows the file system. The table ``runs`` lists the files of a run. What this
-process reads must have the bytes, by SHA-256, that are listed there: hashing takes 0.07 s for each 100 MB, about as
-long as reading all of its columns. What Spark reads, or was written without a checksum, must have the rows and bytes.
+Arrow opens the files, or Spark if only Spark knows the file system. The table ``runs`` lists the files of a run. A file
+that this process reads must have the listed SHA-256 checksum: hashing takes 0.07 s for each 100 MB, about as long as
+reading all columns. A file that Spark reads, or that has no checksum, must have the listed rows and bytes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _RUN = pa.schema(
 
 
 class WrittenFile(NamedTuple):
-    """The content of a file as its run wrote it. Earlier releases did not record the size and checksum of its bytes."""
+    """The rows, size and checksum of a file as its run wrote it. Earlier releases recorded only the number of rows."""
 
     rows: int
     bytes: int | None = None
@@ -59,13 +59,13 @@ Written: TypeAlias = "Mapping[str, WrittenFile]"  # the files of a table, by nam
 
 @dataclass(frozen=True)
 class DayFiles(ABC):
-    """The tables of one day. One that ``is_committed`` is shown by a link or a manifest: its run listed its files."""
+    """The tables of one day. If ``is_committed``, a link or a manifest shows the day, and its run listed its files."""
 
     day: str
     is_committed: bool = field(default=False, kw_only=True)
 
     def has(self, name: str) -> bool:
-        """Whether the day has the table ``name``. Raises :class:`InputError` if it cannot be read or is lost."""
+        """Whether the day has the table ``name``. Raises :class:`InputError` if the table cannot be read or is lost."""
         is_there = self._is_there(name)
         if not is_there and (lost := sorted(self._written(name) or ())):
             raise self._lost(name, lost[0])
@@ -73,14 +73,14 @@ class DayFiles(ABC):
 
     @abstractmethod
     def read(self, name: str, schema: pa.Schema) -> pa.Table:
-        """The columns of ``schema`` that the table ``name`` has, with dictionary-encoded texts.
+        """The columns of ``schema`` that the table ``name`` has, with dictionary-encoded strings.
 
-        Raises :class:`InputError` if they cannot be read or are not as written, :class:`StoreError` if the store fails.
+        Raises :class:`InputError` if files cannot be read or have changed, and :class:`StoreError` if the store fails.
         """
 
     @abstractmethod
     def rows(self, name: str, dictionaries: Sequence[str] = ()) -> ds.Dataset | DataFrame:
-        """The table ``name``, to be read in batches. Arrow encodes the columns ``dictionaries``. Raises as ``read``."""
+        """The table ``name`` for reading in batches. Arrow dictionary-encodes ``dictionaries``. Raises as ``read``."""
 
     @abstractmethod
     def validate(self, name: str) -> None:
@@ -88,7 +88,7 @@ class DayFiles(ABC):
 
     @cached_property
     def run(self) -> dict[str, Any]:
-        """The run of the day: its name, status, start, files and acceptance. Raises as :meth:`run_row`."""
+        """The day's run: its name, status, start, files and acceptance. Raises like :meth:`run_row`."""
         run = self.run_row(_RUN)
         if self.is_committed and run.get(FILES.name, []) is None:
             raise InputError(f"the table runs of {self.day} has lost its list of files: {ADVICE}")
@@ -97,11 +97,11 @@ class DayFiles(ABC):
 
     @property
     def identity(self) -> dict[str, str]:
-        """The run that evaluated the day, as ``day_runs`` of a window names it. An acceptance does not change it."""
+        """The run that evaluated the day, in the form of ``day_runs`` of a window, also after the day was accepted."""
         return {"day": self.day, **{name: str(self.run.get(name)) for name in (RUN_ID, "started_at")}}
 
     def run_row(self, schema: pa.Schema) -> dict[str, Any]:
-        """The columns of ``schema`` in the row of ``runs``. Raises :class:`InputError` if there is not one row."""
+        """The columns of ``schema`` in the row of ``runs``. Raises :class:`InputError` unless there is just one row."""
         if not self._is_there("runs"):
             raise InputError(f"{self.day} has lost its table runs: {ADVICE}")
         runs = _in_utc(self.read("runs", schema))
@@ -115,7 +115,7 @@ class DayFiles(ABC):
         """Whether there are files of the table ``name``."""
 
     def _written(self, name: str) -> Written | None:
-        """The files of the table ``name`` as the day's run wrote them; None if nothing lists them."""
+        """The files of the table ``name`` as the day's run wrote them; None if there is no list of files."""
         if name == "runs" or not (self.is_committed or self._is_there("runs")):
             return None
         return None if self._listed is None else self._listed.get(name, {})
@@ -131,7 +131,7 @@ class DayFiles(ABC):
         return listed
 
     def _validate_names(self, name: str, written: Written, there: Mapping[str, str]) -> None:
-        """Raise :class:`InputError` unless ``there``, files by name, are the files of ``written``."""
+        """Raise :class:`InputError` unless the files ``there``, by name, are exactly the ``written`` files."""
         if others := sorted(there.keys() - written.keys()):
             raise InputError(
                 f"the table {name} of {self.day} holds a file that its run did not write ({there[others[0]]}): remove "
@@ -151,9 +151,9 @@ class DayFiles(ABC):
 
 
 def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession | None, column: str = DAY) -> DayFiles:
-    """The files of the tables ``names`` of ``day`` under ``output``, all of one run where the file system allows it.
+    """The files of the tables ``names`` of ``day`` under ``output``, all from one run where the file system allows it.
 
-    Raises :class:`InputError` if nothing opens the file system, and :class:`StoreError` if the store fails.
+    Raises :class:`InputError` if the file system cannot be opened, and :class:`StoreError` if the store fails.
     """
     names = sorted({*names, "runs"})
     try:
@@ -175,9 +175,9 @@ def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession |
 def whole_day(
     output: str, day: str, spark: SparkSession | None = None, column: str = DAY, tables: Collection[str] = ()
 ) -> list[dict[str, Any]]:
-    """The files that the run of a stored ``day`` listed in ``runs``, each of them checked; empty if it listed none.
+    """The files that the run of a stored ``day`` listed in ``runs``, each of them checked; empty if none are listed.
 
-    Raises :class:`InputError` if one is lost or another, or if a listed table or one of ``tables`` holds more.
+    Raises :class:`InputError` if a file is lost or changed, or if a listed table or one of ``tables`` has extra files.
     """
     listed = day_files(output, day, (), spark, column).run.get(FILES.name) or []
     names = sorted({*tables, *(file["table"] for file in listed)})
@@ -190,7 +190,7 @@ def whole_day(
 def files_of_run(folder: str, day: str, names: Sequence[str]) -> ArrowFiles:
     """The files of the tables ``names`` that a run of ``day`` has written to its ``folder`` but not yet committed.
 
-    They are this process's own, and ``runs``, which lists them, is not there yet: nothing is compared.
+    Nothing is compared: this process wrote the files, and ``runs``, which will list them, does not exist yet.
     """
     names = [name for name in names if name != "runs"]
     return _opened(day, {name: f"{folder}/{name}" for name in names})
@@ -238,7 +238,7 @@ class ArrowFiles(DayFiles):
         return bool(self.files.get(name))
 
     def _files(self, name: str) -> list[tuple[str, WrittenFile | None]]:
-        """The files of a table, each as its run wrote it, or None if nothing says so."""
+        """The files of a table, each with its content as listed by the run, or with None if there is no list."""
         there = {file.rpartition("/")[2]: file for file in self.files[name]}
         written = self._written(name)
         if written is not None:
@@ -275,7 +275,7 @@ class ArrowFiles(DayFiles):
     def _same_bytes(
         self, name: str, file: str, opened: pa.NativeFile, written: WrittenFile
     ) -> pa.NativeFile | pa.BufferReader:
-        """The bytes of ``opened``, after checking that they are those the run wrote."""
+        """The bytes of ``opened``, after checking that the run wrote the same bytes."""
         self._validate_size(name, file, opened.size(), "bytes", written.bytes)
         if written.checksum is None:
             return opened
@@ -290,7 +290,7 @@ class ArrowFiles(DayFiles):
 
 @dataclass(frozen=True)
 class SparkFolders(DayFiles):
-    """The folder of each table on a file system that Spark opens. Reading takes small jobs for each day and table."""
+    """The folder of each table on a file system that Spark opens. Reading runs small jobs for each day and table."""
 
     spark: SparkSession
     folders: Mapping[str, str]
@@ -343,7 +343,7 @@ class SparkFolders(DayFiles):
 
 
 def _of_run(output: str, day: str, names: Sequence[str], column: str) -> ArrowFiles:
-    """The files of the run that the day shows, or of the tables themselves where nothing names a run."""
+    """The files of the run that the day shows or, where nothing names a run, the files in the tables themselves."""
     folders = run_folders(output, day, names, column)
     is_committed = shown_run(output, day, column) is not None or folders != table_folders(output, day, names, column)
     return _opened(day, folders, is_committed=is_committed)
@@ -364,7 +364,7 @@ def _files(store: fs.FileSystem, folder: str) -> tuple[str, ...]:
 
 
 def _in_utc(table: pa.Table) -> pa.Table:
-    """``table`` with timestamps of one type, whoever wrote them. Those without a time zone are taken as UTC."""
+    """``table`` with all timestamps in the same type. Timestamps without a time zone are taken as UTC."""
     for index, column in enumerate(table.schema):
         if pa.types.is_timestamp(column.type):
             instants = table[column.name].cast(pa.timestamp("us", column.type.tz))

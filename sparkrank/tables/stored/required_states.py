@@ -34,7 +34,7 @@ OF_PARTS = (PART_MEAN_FORM.kind, PART_SUM_FORM.kind, PARTS_KIND)
 
 @dataclass(frozen=True)
 class DayCoverage:
-    """What a ``day`` has of a plan: its models and slices, with its rows, its groups and its Spark settings."""
+    """The models and slices of a plan that a ``day`` covers, with the day's rows, groups and Spark settings."""
 
     day: str
     models: frozenset[str]
@@ -47,7 +47,7 @@ class DayCoverage:
 def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tuple[pa.Table, DayCoverage]:
     """The rows of a day's ``states`` that ``plan`` needs, including the counts, and what the day covers.
 
-    Raises :class:`StateError` if version, source or definition differ, or if a metric has no states.
+    Raises :class:`StateError` if the version, source or definition differs, or if a metric has no states.
     """
     if plan.has_parts or plan.compare is not None or not _is_of(states, WITHOUT_PARTS):
         advice = " (or merge without intervals: uncertainty.off: true)" if _is_of(states, WITHOUT_PARTS) else ""
@@ -118,12 +118,12 @@ def _count(counts: pa.Table, check: str) -> int:
 
 
 def _places(texts: Sequence[str], asked: Sequence[str]) -> Ints:
-    """The index in ``asked`` of each of ``texts``, -1 for a text that is not in it."""
+    """The index of each of ``texts`` in ``asked``, or -1 for a string that is not in ``asked``."""
     return np.array([asked.index(text) if text in asked else -1 for text in texts], np.int64)
 
 
 def _encoded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
-    """The distinct texts of a column, and the index of each row's text among them."""
+    """The distinct strings of a column, and the index of each row's string among them."""
     encoded = encoded_column(column)
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
 
@@ -139,7 +139,7 @@ def _validate_same(states: pa.Table, day: str, what: str, expected: int | str, r
 
 
 def _validate_complete(day: str, plan: Plan, needed: Sequence[Needed], seen: Flags, slices: Ints, models: Ints) -> None:
-    """Raise if one of the day's ``models`` and ``slices`` lacks states; ``seen`` has axes (slices, needed, models)."""
+    """Raise if a model or slice of the day lacks states. The shape of ``seen`` is (slices, needed, models)."""
     missing = np.argwhere(~seen[np.ix_(slices, np.arange(len(needed)), models)])
     if len(missing):
         place, first, model = missing[0]

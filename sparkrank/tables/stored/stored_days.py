@@ -106,7 +106,7 @@ class StoredDay:
 
 
 def _summed(rows: pa.Table, plan: Plan) -> pa.Table:
-    """``rows`` with 0 for sums of scores that neither the day has nor the ``plan`` asks for."""
+    """``rows`` with 0 in place of null sums of scores that ``plan`` does not need."""
     rules = pa.array(map(str, plan.unsummed_rules), pa.string())
     for index, name in enumerate(rows.column_names):
         if name in SUMS_OF_SCORES and len(rules):
@@ -117,7 +117,7 @@ def _summed(rows: pa.Table, plan: Plan) -> pa.Table:
 
 
 def find_days(output: str, days: Sequence[str], spark: SparkSession | None = None) -> list[StoredDay]:
-    """The ``days`` that have states under ``output``, a path with placeholders; ``spark`` reads what Arrow cannot."""
+    """Those of ``days`` with states under ``output``, a path with placeholders. ``spark`` reads what Arrow cannot."""
 
     def stored(day: str) -> StoredDay:
         return StoredDay(day, day_files(on_day(output, day), day, _TABLES, spark))
@@ -129,7 +129,7 @@ def find_days(output: str, days: Sequence[str], spark: SparkSession | None = Non
 
 
 def agreed_session(covered: Sequence[DayCoverage]) -> dict[str, str]:
-    """The Spark settings that reading the days depended on; raises :class:`StateError` if two days differ."""
+    """The Spark settings with which all days were read; raises :class:`StateError` if two days differ."""
     agreed: dict[str, tuple[str, str]] = {}
     for day in covered:
         for name, value in day.session.items():
@@ -142,7 +142,7 @@ def agreed_session(covered: Sequence[DayCoverage]) -> dict[str, str]:
 
 
 def merge_stored(days: Sequence[StoredDay], plan: Plan, source: str) -> tuple[Partials, list[DayCoverage]]:
-    """The merged states of all ``days``, keeping groups of days apart, and what each covers. Raises as ``read``."""
+    """The merged states of all ``days``, where groups of different days stay apart, and what each day covers."""
     forms = {form.kind: form for form in (*SMALL_FORMS, *large_forms(weighted=plan.weighted))}
     merged: dict[str, pa.Table] = {}
     covered: list[DayCoverage] = []

@@ -35,7 +35,7 @@ _OWN = ("spec_hash", RUN_ID)  # columns that may differ between runs with the sa
 
 @dataclass(frozen=True)
 class StoredResult:
-    """The tables of the day or window ``name``; ``comparisons`` and ``gates`` are None if it has none."""
+    """The tables of the day or window ``name``. ``comparisons`` or ``gates`` is None if that table is missing."""
 
     name: str
     metrics: pa.Table
@@ -45,7 +45,7 @@ class StoredResult:
 
     @cached_property
     def outcome(self) -> DayOutcome:
-        """Which of its cells a gate stopped, and which of these a person has accepted."""
+        """Which cells failed a gate, and which of the failed cells a person has accepted."""
         fails, accepted = pc.equal(self._verdicts["verdict"], "fail"), self._flags("accepted")
         let_in = pc.and_(fails, accepted)
         of_history = [name for name, kind in KINDS.items() if kind.reads_history]
@@ -64,7 +64,7 @@ class StoredResult:
         return GATES.schema.empty_table() if self.gates is None else self.gates
 
     def _flags(self, name: str) -> pa.ChunkedArray:
-        """The boolean column ``name`` of the verdicts; false in days of earlier releases, which lack it."""
+        """The boolean column ``name`` of the verdicts; all false if the column is missing, as in earlier releases."""
         if name not in self._verdicts.column_names:
             return pa.array([False] * self._verdicts.num_rows, pa.bool_())
         return pc.fill_null(self._verdicts[name], False)
@@ -80,14 +80,14 @@ class StoredResult:
 
     @property
     def acceptances(self) -> dict[VerdictKey, tuple[tuple[float | None, ...], str]]:
-        """The verdicts that a person has accepted, with their numbers and the reason."""
+        """The verdicts that a person has accepted, each with its numbers and the reason for accepting it."""
         return {
             _key(row): ((row["value"], row["ci_low"], row["ci_high"]), row["accepted_reason"])
             for row in self._verdicts.filter(self._flags("accepted")).to_pylist()
         }
 
     def has_same(self, metrics: pa.Table) -> bool:
-        """Whether ``metrics`` equal the stored ones bit for bit, whichever run computed them."""
+        """Whether ``metrics`` equals the stored table ``metrics`` bit for bit, whichever runs computed the two."""
         names = [name for name in self.metrics.column_names if name not in _OWN and name in metrics.column_names]
         if self.metrics.num_rows != metrics.num_rows:
             return False
@@ -108,9 +108,9 @@ def _same(left: pa.ChunkedArray, right: pa.ChunkedArray) -> bool:
 def stored_result(
     output: str, name: str, spark: SparkSession | None = None, column: str = DAY, *, is_past: bool = False
 ) -> StoredResult | None:
-    """The tables of the day or window ``name`` under ``output``, all of one run; None if it has no tables.
+    """The tables of the day or window ``name`` under ``output``, all from one run; None if there are no tables.
 
-    If ``is_past``, only the columns needed for comparison with other days are read. Raises :class:`InputError` if its
+    If ``is_past``, only the columns needed for comparison with other days are read. Raises :class:`InputError` if the
     files cannot be read or do not belong to one run.
     """
     files = day_files(output, name, _TABLES, spark, column)
@@ -120,7 +120,7 @@ def stored_result(
 
 
 def result_in(files: DayFiles, name: str, run: dict[str, Any], *, is_past: bool = False) -> StoredResult:
-    """The tables of ``name`` in ``files``; raises :class:`InputError` if its ``run`` did not write them."""
+    """The tables of ``name`` in ``files``; raises :class:`InputError` if ``run`` did not write them."""
     schemas = {"metrics": METRICS.whole_schema, "comparisons": COMPARED, "gates": GATES.schema}
     if is_past:
         schemas = {"metrics": _VALUES, "gates": _VERDICTS}
@@ -140,5 +140,5 @@ def run_row(output: str, name: str, spark: SparkSession | None = None, column: s
 
 
 def whole_run(files: DayFiles, column: str = DAY) -> dict[str, Any]:
-    """The whole row of ``runs`` in ``files``; raises :class:`InputError` if there is none."""
+    """The whole row of ``runs`` in ``files``; raises :class:`InputError` unless there is exactly one row."""
     return files.run_row((RUNS if column == DAY else WINDOW_RUNS).schema)

@@ -1,7 +1,7 @@
-"""Checks of stored tables, over whole columns: their run, types, texts and keys.
+"""Checks of whole columns of stored tables: run, types, strings and keys.
 
-They also apply to days of releases that wrote no checksums. Numbers are not checked: anyone who can write the tables of
-a day can also write its row of ``runs``.
+The checks also apply to days of releases that wrote no checksums. Numbers are not checked: anyone who can write the
+tables of a day can also write its row of ``runs``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ADVICE = "evaluate that day again"
 
 
 def _stands_in(kind: pa.DataType, expected: pa.DataType) -> bool:
-    """Whether ``kind`` can be read as ``expected``: Spark's timestamps have another unit, older lists fewer fields."""
+    """Whether the type ``kind`` can be read as ``expected``, despite other time units or fewer fields in old lists."""
     if pa.types.is_list(expected) and pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
         return all(field in list(expected.value_type) for field in kind.value_type)
     if pa.types.is_timestamp(expected):
@@ -26,7 +26,7 @@ def _stands_in(kind: pa.DataType, expected: pa.DataType) -> bool:
 
 
 def validate_run(run: Mapping[str, object], run_ids: Sequence[str | None], day: str, name: str = "states") -> None:
-    """Raise :class:`InputError` if ``run`` is no finished run of ``day``, or another run wrote the table ``name``."""
+    """Raise :class:`InputError` if ``run`` is not a finished run of ``day``, or did not write the table ``name``."""
     run_id, status = run.get("run_id"), run.get("status")
     if status is not None and status != "done":
         raise InputError(f"the run of {day} has the status {shorten(status)}, not done: {ADVICE}")
@@ -43,7 +43,7 @@ def validate_run(run: Mapping[str, object], run_ids: Sequence[str | None], day: 
 
 
 def validate_column_types(schema: pa.Schema, expected: pa.Schema, name: str, day: str) -> None:
-    """Raise :class:`InputError` if a column of the table has another type than in ``expected``."""
+    """Raise :class:`InputError` if a column of the table has another type than in ``expected``, or occurs twice."""
     for field in expected:
         if field.name not in schema.names:
             continue
@@ -60,7 +60,7 @@ def validate_column_types(schema: pa.Schema, expected: pa.Schema, name: str, day
 
 
 def validate_utf8(table: pa.Table, name: str, day: str) -> None:
-    """Raise :class:`InputError` if a text column contains invalid UTF-8."""
+    """Raise :class:`InputError` if a string column contains invalid UTF-8."""
     for column, values in zip(table.column_names, table.columns, strict=True):
         kind = values.type
         if not (pa.types.is_dictionary(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
@@ -75,7 +75,7 @@ def validate_utf8(table: pa.Table, name: str, day: str) -> None:
 
 
 def validate_unique_keys(table: pa.Table, key: Sequence[str], name: str, day: str) -> None:
-    """Raise :class:`InputError` if two rows have the same ``key``: their values would count twice."""
+    """Raise :class:`InputError` if two rows have the same ``key``, because their values would count twice."""
     if table.group_by(list(key), use_threads=False).aggregate([]).num_rows != table.num_rows:
         raise InputError(f"the table {name} of {day} has two rows of one key ({', '.join(key)}): {ADVICE}")
 
@@ -99,7 +99,7 @@ _REQUIRED = {
 
 
 def validate_required(columns: Sequence[str], name: str, day: str) -> None:
-    """Raise :class:`InputError` if the ``columns`` of a table lack one that every release has written."""
+    """Raise :class:`InputError` if ``columns`` lacks a column of the table ``name`` that every release has written."""
     lacking = [column for column in _REQUIRED.get(name, ()) if column not in columns]
     if lacking:
         raise InputError(f"the table {name} of {day} lacks {', '.join(lacking)}: {ADVICE}")
@@ -108,8 +108,8 @@ def validate_required(columns: Sequence[str], name: str, day: str) -> None:
 def validate_results(table: pa.Table, name: str, day: str, *, once: bool = True) -> None:
     """Raise :class:`InputError` if a table of results, such as ``metrics``, has an invalid row.
 
-    A row is invalid if its subject is null, if its weight is infinite or, unless ``once`` is false, if another row has
-    the same subject.
+    A row is invalid if its subject is null, if its weight is infinite, or, if ``once`` is true, if another row has the
+    same subject.
     """
     for column in _WITHOUT_NULLS[name]:
         if column != "slice_value" and column in table.column_names and table[column].null_count:

@@ -214,13 +214,12 @@ def evaluate(
     columns = {name: arguments.get(name) for name in COLUMN_ROLES} | {"group": group, "cluster": cluster}
     label = options.get("label") if beside is None else None
     of_lists = {**columns, "label": label, "relevance": arguments["relevance"]}
-    if isinstance(impressions, Mapping):
-        of_lists["models"] = list(impressions)
     of_truth: dict[str, Any] | None = None
     if beside is not None:
         of_both = {role.key: beside.of_rows.get(role.key) for role in row_roles("both")}
         of_truth = {"group": beside.group, "label": beside.label, **of_both}
-    origin = Origin(_hash_of(request, of_lists, of_truth))
+    apart = {"models": list(impressions)} if isinstance(impressions, Mapping) else {}
+    origin = Origin(_hash_of(request, {**of_lists, **apart}, of_truth))
     table = with_origin(outcome.metrics, origin)
     document = document_of_call(request, of_lists, of_truth, limits)
     writer = EvaluationWriter(document, RunParts.of(outcome, own_zone=False), started_at, stages)

@@ -89,4 +89,4 @@ def _place(side: SideRows) -> dict[str, Any]:
 
 
 def _columns(named: Mapping[str, Any]) -> dict[str, Any]:
-    return {role: name for role, name in named.items() if name is not None and role != "models"}
+    return {role: name for role, name in named.items() if name is not None}

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import sparkrank as sr
@@ -108,6 +109,21 @@ def test_items_and_groups_beyond_the_bits_of_a_key_meet_too() -> None:
     found = sr.evaluate(tables, ["rr"], uncertainty=False, **OF_ROWS)
     assert [of_model(found, "rr", model) for model in "ab"] == [{"u": 1 / 2}, {"u": 1.0}]
     assert counts_of(found)[checks.ROWS_JOINED] == 3
+
+
+def test_many_groups_and_wide_items_do_not_fit_a_key_and_meet_all_the_same() -> None:
+    """16 bits of groups, 32 of items, 1 of models and 17 of rows are 66. Only the upper half of the users is in b.
+
+    Scores of a fall with the user, so that groups which shared a key would pair b with the wrong users of a.
+    """
+    user = np.arange(2**16)
+    of_a = pa.table({"user": user, "item": np.full(len(user), 5), "score": -1.0 * user, "label": user % 2})
+    wide = pa.table({"user": [0], "item": [2**32 - 1], "score": [-1e6], "label": [0]})
+    tables = {"a": pa.concat_tables([of_a, wide]), "b": of_a.slice(2**15)}
+    found = sr.evaluate(tables, ["rr"], buckets=1, uncertainty=False, **OF_ROWS)
+    rows = found.groups.filter(pc.equal(found.groups["model"], "b")).sort_by("user")
+    assert rows["n_retrieved"].to_pylist() == [0] * 2**15 + [1] * 2**15
+    assert counts_of(found)[checks.ROWS_JOINED] == 2**15
 
 
 def test_two_hundred_models() -> None:

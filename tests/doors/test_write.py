@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -14,6 +16,8 @@ from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
 from tests.support.commands import exit_code, write_spec
 from tests.support.doors import DAY, GOOD, LOG, OF_ROWS, Asked, document_of, texts, written
+
+APART = {"a": [2.0, 1.0], "b": [1.0, 2.0]}
 
 
 @pytest.mark.parametrize("asked", GOOD, ids=lambda asked: asked.name)
@@ -56,6 +60,20 @@ def test_what_reads_the_tables_of_a_job_reads_them(tmp_path: Path, capsys: pytes
     assert exit_code("compare", *at[:2], "--left-date", "2026-11-18", "--right-date", DAY, "--model", "new") == 0
     assert exit_code("movers", *at, "--metric", "rr") == 0
     assert capsys.readouterr().err == ""
+
+
+def test_models_that_come_apart_are_written_by_their_names(tmp_path: Path) -> None:
+    """As a mapping, and as one long table: the spec in ``runs`` names the models."""
+    lists = {name: pa.table({"u": [1, 1], "i": [1, 2], "s": scores}) for name, scores in APART.items()}
+    long = pa.concat_tables([rows.append_column("m", pa.array([name] * 2)) for name, rows in lists.items()])
+    roles = {"group": "u", "item": "i", "score": "s", "truth": pa.table({"u": [1], "i": [2]})}
+    for number, (rows, more) in enumerate(((lists, {}), (long, {"model": "m"}))):
+        with sr.evaluate(rows, ["rr"], **roles, **more) as ev:
+            folders = ev.write(tmp_path / str(number), day=DAY)
+        values = pq.read_table(folders["metrics"]).select(["model", "value"]).to_pylist()
+        assert values == [{"model": "a", "value": 1 / 2}, {"model": "b", "value": 1.0}]
+        spec = json.loads(pq.read_table(folders["runs"])["spec"][0].as_py())["input"]
+        assert (list(spec["models"]), spec["columns"]["model"]) == (["a", "b"], more.get("model"))
 
 
 def test_without_a_day_it_is_today_and_nothing_is_written_where_it_must_not_be(tmp_path: Path) -> None:

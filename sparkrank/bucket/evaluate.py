@@ -18,7 +18,7 @@ from sparkrank.bucket.clusters import clustered_groups, clusters_of
 from sparkrank.bucket.encoding import TextOrder, paired
 from sparkrank.bucket.group_parts import group_parts, part_states
 from sparkrank.bucket.group_rows import group_rows
-from sparkrank.bucket.grouping import Groups, count_keys_of_several, groups_of_rows, keys_of
+from sparkrank.bucket.grouping import Groups, groups_of_rows, hashes_of_keys, keys_of
 from sparkrank.bucket.impressions import (
     ITEM,
     LABEL,
@@ -42,6 +42,7 @@ from sparkrank.bucket.wide_rows import count_rows_of_models, wide_rows
 from sparkrank.inputs.role_table import row_roles
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Codes, Floats
+from sparkrank.numeric.key_hashes import Hashes
 from sparkrank.ranking.ranking import Ranking
 from sparkrank.states import ItemCounts, MeanStates, Partials, RowSums
 from sparkrank.states.unmatched import UnmatchedRow
@@ -49,10 +50,14 @@ from sparkrank.states.unmatched import UnmatchedRow
 
 @dataclass(frozen=True)
 class BucketResult:
-    """The partial results of a bucket, and its rows of the group table (None if the plan requests no such table)."""
+    """The partial results of a bucket, and its rows of the group table (None if the plan requests no such table).
+
+    ``hashes`` has the hash of each group's key if the plan requests them.
+    """
 
     partials: Partials
     groups: pa.Table | None
+    hashes: Hashes | None = None
 
 
 def bucket_columns(plan: Plan, keys: int) -> list[str]:
@@ -70,7 +75,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     native.counted()  # drop the counts of earlier work in this thread
     counts: Counter[tuple[str, str]] = Counter({(checks.ROWS_READ, ""): rows.num_rows})
     unmatched: dict[str, UnmatchedRow] = {}
-    accepted, groups, judged, models = ranked_rows(rows, plan, counts, unmatched)
+    accepted, groups, judged, models, hashes = ranked_rows(rows, plan, counts, unmatched)
     counts[checks.ROWS_EVALUATED, ""] = len(judged.rows)
     if plan.keys:
         counts[checks.GROUPS, ""] = judged.groups
@@ -102,16 +107,20 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         table = pa.concat_tables([group_rows(model, keys) for model in models])
     for model, _ in sliced:
         model.drop_cached()
-    return BucketResult(replace(states, loops=native.counted()), table)
+    return BucketResult(replace(states, loops=native.counted()), table, hashes)
 
 
 class RankedRows(NamedTuple):
-    """The ``rows`` that can be evaluated, their ``groups``, their judgments (``judged``), and the ranked ``models``."""
+    """The ``rows`` that can be evaluated, their ``groups``, their judgments (``judged``), and the ranked ``models``.
+
+    ``hashes`` has the hashes of the keys of all groups, also of those that were dropped, if the plan requests them.
+    """
 
     rows: BucketRows
     groups: Groups
     judged: JudgedRows
     models: list[RankedModel]
+    hashes: Hashes | None
 
 
 def ranked_rows(
@@ -127,13 +136,12 @@ def ranked_rows(
     if plan.long:
         rows = wide_rows(rows, plan, counts)
     groups = groups_of_rows(rows, plan)
-    if plan.arrays:
-        count_keys_of_several(rows, groups, counts)
+    hashes = hashes_of_keys(rows, groups) if plan.hashes_keys else None
     rows, groups = weighed_groups(rows, groups, plan, counts)
     rows, groups = clustered_groups(rows, groups, plan, counts)
     judged = judge(rows, groups, plan, counts, unmatched)
     models = ranked_models(judged, plan, counts, weights_of_groups(rows, groups, plan))
-    return RankedRows(rows, groups, judged, models)
+    return RankedRows(rows, groups, judged, models, hashes)
 
 
 def _by_value(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank import native
-from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.encoding import encode, has_key_loops, paired
 from sparkrank.bucket.impressions import LIST, one_array
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Codes, Ints
+from sparkrank.numeric.key_hashes import Hashes, hash_keys
 
 
 @dataclass(frozen=True)
@@ -67,9 +66,9 @@ def groups_of_rows(rows: BucketRows, plan: Plan) -> Groups:
     return groups_of(rows.keys.columns, len(rows))
 
 
-def count_keys_of_several(rows: BucketRows, groups: Groups, counts: Counter[tuple[str, str]]) -> None:
-    keys = groups_of(keys_of(rows, groups).columns)
-    counts[checks.SEVERAL_LISTS, ""] = int(np.count_nonzero(np.bincount(keys.codes) > 1))
+def hashes_of_keys(rows: BucketRows, groups: Groups) -> Hashes:
+    """The hash of each group's key."""
+    return hash_keys([one_array(column) for column in keys_of(rows, groups).columns])
 
 
 def keys_of(rows: BucketRows, groups: Groups) -> pa.Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from operator import itemgetter
 
 import numpy as np
@@ -23,6 +24,7 @@ from sparkrank.inputs.buckets import MOST_BUCKETS
 from sparkrank.metrics import Plan
 from sparkrank.numeric.free_memory import LARGE_BYTES, NotEnoughMemoryError, ensure_free, free_memory
 from sparkrank.numeric.memory import give_back_freed_memory
+from sparkrank.sources.sizes import long_text_errors
 
 # Bytes of pieces of a large bucket kept in memory while it is cut once more. One run is in memory beside them.
 ROW_MEMORY_OF_LARGE = 64 << 20
@@ -45,6 +47,38 @@ def evaluate_buckets(store: PieceStore, buckets: Iterable[int], plan: Plan) -> I
                     yield together[0] + number * MOST_BUCKETS, result
                 else:
                     yield together[0] + number * MOST_BUCKETS, _evaluated(run, plan)
+
+
+@dataclass(frozen=True)
+class _TableRun:
+    """A run of whole groups whose rows are already one table."""
+
+    rows_held: pa.Table
+
+    @property
+    def rows(self) -> int:
+        return int(self.rows_held.num_rows)
+
+    @property
+    def bytes(self) -> int:
+        return int(self.rows_held.nbytes)
+
+    @property
+    def bytes_in_memory(self) -> int:
+        return self.bytes
+
+    @property
+    def sample(self) -> pa.Table:
+        return self.rows_held
+
+    def table(self) -> pa.Table:
+        return self.rows_held
+
+
+def evaluate_table(rows: pa.Table, plan: Plan) -> BucketResult:
+    """Evaluate the whole groups in ``rows``. Raises :class:`OutOfMemoryError`, naming a group, if memory runs out."""
+    with long_text_errors():
+        return _evaluated(_TableRun(rows), plan)
 
 
 def _takes_turns(run: Run) -> bool:
@@ -76,7 +110,7 @@ def add_pieces(store: PieceStore, pieces: Iterable[tuple[int, pa.RecordBatch]], 
     raise OutOfMemoryError(_sentence(rows, sample_of(part, store.schema), plan))
 
 
-def _evaluated(run: Run, plan: Plan) -> BucketResult:
+def _evaluated(run: Run | _TableRun, plan: Plan) -> BucketResult:
     rows, lacking = None, ""
     try:
         ensure_free(run.bytes - run.bytes_in_memory, "the table of the rows")

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
 from sparkrank.base import checks
-from sparkrank.bucket import BucketResult, evaluate_bucket
+from sparkrank.bucket import BucketResult
 from sparkrank.bucket.group_rows import with_plain_models
-from sparkrank.engines.bucket_evaluation import evaluate_buckets
+from sparkrank.engines.bucket_evaluation import evaluate_buckets, evaluate_table
 from sparkrank.engines.crew import Crew
 from sparkrank.engines.group_files import GroupFiles, Part
 from sparkrank.engines.progress import Progress, watched
+from sparkrank.engines.repeated_groups import by_range, range_count, repeated_keys, with_repeated_keys
 from sparkrank.engines.result import Solved
 from sparkrank.engines.shuffle.packing import pieces_by_bucket
 from sparkrank.engines.shuffle.spill import PieceStore, unnamed_file
 from sparkrank.metrics import Plan
 from sparkrank.numeric.free_memory import free_memory
+from sparkrank.numeric.key_hashes import Hashes
 from sparkrank.numeric.memory import give_back_freed_memory, prepare_for_limit
 from sparkrank.sources.selection import Sides, SideSplit
 from sparkrank.sources.sizes import long_text_errors, may_be_wide
 from sparkrank.states import Partials
 from sparkrank.states.partials import add_partials
+from sparkrank.states.repeated_keys import RepeatedKeys
 
 if TYPE_CHECKING:
     from sparkrank.engines.one_group import Pick
@@ -64,8 +68,8 @@ def evaluate_local(
     """
     prepare_for_limit()
     threads, progress = pa.cpu_count(), watched.get() or Progress()
-    if not plan.keys:
-        return _solved_where_read(sides, plan, threads)
+    if plan.arrays or not plan.keys:
+        return _solved_where_read(sides, replace(plan, hashes_keys=plan.arrays), threads, buckets, files)
     crew, file = Crew(), unnamed_file()
     pieces, read_split = PieceStore(sides.schema(plan), file, row_memory), sides.reader(plan)
 
@@ -91,25 +95,39 @@ def evaluate_local(
             give_back_freed_memory()
         if crew.has_ended:  # else another file might get its descriptor while threads write
             file.close()
+    return _solved(parts, files)
+
+
+def _solved_where_read(sides: Sides, plan: Plan, threads: int, buckets: int, files: GroupFiles | None) -> Solved:
+    """Evaluate ``sides`` whose splits hold whole groups. Each table read is one bucket, so no rows are stored."""
+    read_split, splits, crew = sides.reader(plan), sides.splits(plan, LOCAL_SPLIT_ROWS), Crew()
+    progress, ranges = watched.get() or Progress(), range_count(buckets)
+    hashes: list[list[tuple[int, Hashes]]] = [[] for _ in range(ranges)]
+
+    def solve(share: range) -> tuple[Partials, set[str], list[pa.Table]]:
+        def results() -> Iterator[tuple[int, BucketResult]]:
+            for number in share:
+                for rows in _until_failed(read_split(splits[number]), crew):
+                    result = evaluate_table(rows, plan)
+                    for hash_range, own in by_range([] if result.hashes is None else [result.hashes], ranges):
+                        hashes[hash_range].append((number, own))
+                    yield number, replace(result, hashes=None)
+
+        return _gathered(_counted(results(), progress, read=True), files)
+
+    shares = RUNS_PER_THREAD * threads
+    solved = _solved(crew.all(threads, solve, [range(len(splits))[share::shares] for share in range(shares)]), files)
+    repeated = RepeatedKeys.merged(map(repeated_keys, hashes))
+    return replace(solved, partials=with_repeated_keys(replace(solved.partials, repeated=repeated), plan))
+
+
+def _solved(parts: Iterable[tuple[Partials, set[str], list[pa.Table]]], files: GroupFiles | None) -> Solved:
+    """Merge the results of all threads, and keep the group files that they wrote."""
     partials, names, tables = zip(*parts, strict=True)
     if files is not None:
         files.keep(set().union(*names))
     tables_in_memory = [table for of_run in tables for table in of_run]
     return Solved(Partials.merged(partials), pa.concat_tables(tables_in_memory) if tables_in_memory else None)
-
-
-def _solved_where_read(sides: Sides, plan: Plan, threads: int) -> Solved:
-    """Evaluate ``sides`` whose rows have no groups. Each table read is one bucket, so no rows are stored."""
-    read_split, splits, crew = sides.reader(plan), sides.splits(plan, LOCAL_SPLIT_ROWS), Crew()
-    progress = watched.get() or Progress()
-
-    def solve(share: Sequence[SideSplit]) -> Partials:
-        rows = itertools.chain.from_iterable(map(read_split, share))
-        results = ((0, evaluate_bucket(table, plan)) for table in _until_failed(rows, crew))
-        return _gathered(_counted(results, progress, read=True), None)[0]
-
-    shares = [splits[thread::threads] for thread in range(threads)]
-    return Solved(Partials.merged(crew.all(threads, solve, shares)), None)
 
 
 def pick_local(sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:

@@ -53,7 +53,7 @@ class Plan:
     of one model only, and that rows with the same group and item are joined. Slice values with fewer than
     ``least_groups`` groups have no rows in the tables. ``order`` is the rule for tied rows for metrics that
     ``ties=expected`` rules out; without ``order``, these metrics are refused. ``ordered`` lists the metrics to which
-    ``order`` was applied.
+    ``order`` was applied. ``hashes_keys`` asks each bucket for the hashes of its group keys.
     """
 
     metrics: tuple[Metric, ...]
@@ -77,6 +77,7 @@ class Plan:
     long: bool = False
     order: Ties | None = None
     ordered: tuple[Metric, ...] = ()
+    hashes_keys: bool = False
 
     @classmethod
     def of(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -21,9 +22,11 @@ from sparkrank.bucket.impressions import (
     score_column,
     slice_column,
 )
+from sparkrank.inputs.buckets import BUCKET_ROWS
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Ints
+from sparkrank.sources.sizes import bytes_of_elements, elements_in, in_parts
 from sparkrank.sources.types import list_parts
 from sparkrank.sources.values import float_values, item_values, key_values, label_values
 
@@ -36,12 +39,18 @@ def listed_column(index: int) -> str:
     return f"{_LISTED}{index}"
 
 
+def whole_lists(rows: pa.Table, arrays: Sequence[str], texts: Sequence[str]) -> Iterator[pa.Table]:
+    """``rows`` in parts that a task can evaluate at once. ``texts`` are the columns repeated for each element."""
+    for part in in_parts(rows, bytes_of_elements(arrays, texts)):
+        yield from in_parts(part, partial(elements_in, arrays=arrays), BUCKET_ROWS)
+
+
 def array_columns(names: Sequence[str]) -> list[str]:
     """The columns among ``names``, in rows with arrays, that have one element per bucket row."""
     return [name for name in names if name.startswith(_LISTED) or name == TRUE_ITEMS]
 
 
-def array_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int) -> list[pa.Table]:
+def array_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int) -> pa.Table:
     """The bucket rows for the lists and the truth in ``rows`` of arrays. Lists are numbered from ``first``."""
     columns = {key_column(index): key_values(rows[column]) for index, column in enumerate(roles.group)}
     columns |= {slice_column(index): item_values(rows[column]) for index, column in enumerate(plan.slice_columns)}
@@ -58,8 +67,8 @@ def array_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int) -> list[pa.
     return exploded(pa.table(columns), plan, by_rank=roles.relevance == "reciprocal_rank")
 
 
-def exploded(rows: pa.Table, plan: Plan, *, by_rank: bool) -> list[pa.Table]:
-    """The bucket rows for the lists, and those for the truth, made from rows with arrays.
+def exploded(rows: pa.Table, plan: Plan, *, by_rank: bool) -> pa.Table:
+    """The bucket rows for the lists, and then those for the truth, made from rows with arrays.
 
     ``rows`` has the bucket columns that all rows of a group share, a list for each model of ``plan``
     (:func:`listed_column`), and the true items with their labels. With ``by_rank``, labels are the reciprocals of the
@@ -85,7 +94,7 @@ def exploded(rows: pa.Table, plan: Plan, *, by_rank: bool) -> list[pa.Table]:
         said.append(counts)
     empty = np.logical_and.reduce([lengths == 0 for lengths in said]).astype(np.int64)
     listed.append(_part(keys, empty, pa.nulls(int(empty.sum())), {}, plan))
-    return [_joined(listed), _joined(true)]
+    return _joined([*listed, *true])
 
 
 class _Elements(NamedTuple):

@@ -48,7 +48,7 @@ def bucket_schema(sides: Sequence[tuple[pa.Schema, Roles]], plan: Plan) -> pa.Sc
 def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> list[pa.Table]:
     """Bucket columns for the ``rows`` of a side (lists or truth). Rows with arrays give two tables: lists and truth."""
     if roles.true_items is not None:
-        return array_rows(rows, roles, plan, first)
+        return [array_rows(rows, roles, plan, first)]
     nothing = pa.chunked_array([pa.nulls(rows.num_rows)])
     columns = {key_column(index): _read(rows, GROUP, column) for index, column in enumerate(roles.group)}
     for index, column in enumerate(plan.slice_columns):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from sparkrank.inputs.field_paths import Place, places
 from sparkrank.inputs.role_table import MODEL
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
+from sparkrank.sources.arrays import whole_lists
 from sparkrank.sources.columns import bucket_rows, bucket_schema, check_arrow_schema, needed_columns
 from sparkrank.sources.conditions import Condition, UntranslatableError, pushed_down
 from sparkrank.sources.formats import source_kind
@@ -22,7 +23,7 @@ from sparkrank.sources.joined_types import check_arrow_joined
 from sparkrank.sources.nested import shape_of, taken_type
 from sparkrank.sources.protocol import Source, Split
 from sparkrank.sources.side_rows import SideRows
-from sparkrank.sources.sizes import bytes_of_elements, in_parts
+from sparkrank.sources.sizes import in_parts
 from sparkrank.sources.stored_files import validate_present
 from sparkrank.sources.values import is_array
 
@@ -186,11 +187,11 @@ class Sides:
 
     def reader(self, plan: Plan) -> Callable[[SideSplit], Iterator[pa.Table]]:
         """A function, sent to all tasks, that reads a split from :meth:`splits` as rows with bucket columns."""
-        return functools.partial(_bucket_rows, [roles for _, roles in self.pairs], plan, self.schema(plan))
+        return partial(_bucket_rows, [roles for _, roles in self.pairs], plan, self.schema(plan))
 
     def narrowed(self, holds: Callable[[Roles, pa.Schema], Sequence[pa.compute.Expression]]) -> Sides:
         """All sides, each narrowed with :meth:`Selection.narrowed`."""
-        narrowed = [(part.narrowed(functools.partial(holds, roles)), roles) for part, roles in self.pairs]
+        narrowed = [(part.narrowed(partial(holds, roles)), roles) for part, roles in self.pairs]
         return replace(self, pairs=narrowed)
 
 
@@ -198,8 +199,8 @@ def _bucket_rows(sides: Sequence[Roles], plan: Plan, schema: pa.Schema, split: S
     side, (first, read) = split
     roles = sides[side]
     names = [column for role, _, column in roles.played() if role.is_name]
-    size = bytes_of_elements(roles.arrays, names) if roles.arrays else None
-    for table in itertools.chain.from_iterable(in_parts(whole, size) for whole in read()):
+    parts = partial(whole_lists, arrays=roles.arrays, texts=names) if roles.arrays else in_parts
+    for table in itertools.chain.from_iterable(map(parts, read())):
         try:
             made = bucket_rows(table, roles, plan, first)
             first += table.num_rows

@@ -19,6 +19,7 @@ from sparkrank.states.largest import LargestGroups, merged_largest
 from sparkrank.states.means import MeanStates
 from sparkrank.states.part_states import PartStates
 from sparkrank.states.pickling import pickled, unpickled
+from sparkrank.states.repeated_keys import RepeatedKeys
 from sparkrank.states.row_sums import RowSums
 from sparkrank.states.unmatched import Unmatched, merged_unmatched
 
@@ -35,7 +36,8 @@ class Partials:
     unmatched row from the lists and one from the truth. ``item_hashes`` are the lowest hashes of the items in both.
     ``loops`` counts how often compiled loops and numpy ran. ``largest`` are the groups with the most rows. ``heaviest``
     has the largest weight of a single group, by (metric, model). ``failure`` is the message of a task that ran out of
-    memory; the message is returned because Spark would run a failed task three times.
+    memory; the message is returned because Spark would run a failed task three times. ``repeated`` counts the
+    group keys that several groups share where each row of the input is a group.
     """
 
     means: MeanStates = field(default_factory=MeanStates.empty)
@@ -51,6 +53,7 @@ class Partials:
     heaviest: Mapping[tuple[str, str], float] = field(default_factory=dict)
     failure: str = ""
     item_hashes: tuple[int, ...] = ()
+    repeated: RepeatedKeys = field(default_factory=RepeatedKeys)
 
     @classmethod
     def merged(cls, parts: Iterable[Partials]) -> Partials:
@@ -81,6 +84,7 @@ class Partials:
             heaviest,
             max(part.failure for part in gathered),
             merged_hashes(part.item_hashes for part in gathered),
+            RepeatedKeys.merged(part.repeated for part in gathered),
         )
 
     def slice_values(self, slice_: str) -> list[str | None]:

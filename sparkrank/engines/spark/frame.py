@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
@@ -12,8 +13,9 @@ from pyspark import RDD
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from sparkrank.bucket import bucket_columns
+from sparkrank.bucket import BucketResult, bucket_columns
 from sparkrank.bucket.impressions import key_column
+from sparkrank.engines.bucket_evaluation import evaluate_table
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.result import Solved
 from sparkrank.engines.spark.arrays import rows_of_arrays
@@ -38,9 +40,8 @@ from sparkrank.engines.spark.shuffle import (
     partition_to_rows,
     solve_pairs,
     solve_rows,
-    solve_rows_where_read,
-    solve_where_read,
 )
+from sparkrank.engines.spark.where_read import WhereRead
 from sparkrank.inputs.buckets import fan_in
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
@@ -72,21 +73,29 @@ def evaluate_frame(
 
 
 def _evaluated(rows: DataFrame, sent: SentBatches, work: Work) -> Solved:
-    spark, plan = rows.sparkSession, work.plan
+    spark, plan, where_read = rows.sparkSession, work.plan, None
+    if plan.arrays or not plan.keys:
+        plan = replace(plan, hashes_keys=plan.arrays)
+        # Spark evaluates the rows where it makes them, in an unknown number of tasks. One step merges the states of so
+        # many before the driver gets them.
+        where_read = WhereRead(plan, fan_in(plan) ** 2, work.buckets, work.groups, work.files)
+
+    def evaluated(tables: Iterable[pa.Table]) -> Iterator[tuple[int, BucketResult]]:
+        return ((0, evaluate_table(table, plan)) for table in tables)
+
     features = SessionFeatures.of(spark, plan)
     if features.context is not None:
         with settings_in_tasks(spark):
             if (batches := arrow_batches(rows, features.context)) is not None:
-                if not plan.keys:
-                    return solve_where_read(batches.mapPartitions(sent.read), spark, plan)
+                if where_read is not None:
+                    whole = replace(where_read, tasks=batches.getNumPartitions())
+                    return whole.solve_partitions(batches, spark, lambda packed: evaluated(sent.read(packed)))
                 return solve_pairs(pairs_of(batches, sent, work.buckets), spark, work, source=batches)
     with batches_of(spark, NO_LIMIT) as refusal:
-        if plan.keys:
+        if where_read is None:
             solved = solve_rows(rows_of(rows, sent, work.buckets), work)
         else:
-            # Spark solves them where it makes them, in an unknown number of tasks. One step merges the states of so
-            # many before the driver gets them.
-            solved = solve_rows_where_read(rows, sent.tables, plan, fan_in(plan) ** 2)
+            solved = where_read.solve_rows(rows, lambda batches: evaluated(sent.tables(batches)))
     return solved.noting(*features.refusals, refusal)
 
 

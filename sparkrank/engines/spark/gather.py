@@ -45,7 +45,7 @@ def read_at_once(parts: int, plan: Plan, files: GroupFiles | None) -> bool:
 
 def gather_states(rows: Iterable[States], files: GroupFiles | None) -> Solved:
     """Merge ``rows`` into the result from all buckets, for use where :func:`read_at_once` is true."""
-    return Solved(_kept(*_merged(rows), files), None)
+    return Solved(_kept(*merged_states(rows), files), None)
 
 
 def gather(
@@ -164,11 +164,11 @@ def _reduced(results: DataFrame, parts: int, at_a_time: int) -> tuple[Partials, 
         # merged by the task that made them, so that states that Spark computes again take the same route
         results = results.withColumn("task", F.spark_partition_id()).repartition(parts, "task")
         results = results.mapInArrow(_merge, _REDUCED_TYPE)
-    return _merged(_collected(results))
+    return merged_states(_collected(results))
 
 
 def _merge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    partials, names = _merged(_rows(batches))
+    partials, names = merged_states(_rows(batches))
     yield pa.RecordBatch.from_pylist([{"states": partials.pack(), "names": joined_names(names)}], _REDUCED_SCHEMA)
 
 
@@ -182,7 +182,7 @@ def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[States]:
             yield states.as_buffer(), names.as_py()
 
 
-def _merged(rows: Iterable[States]) -> tuple[Partials, set[str]]:
+def merged_states(rows: Iterable[States]) -> tuple[Partials, set[str]]:
     """Merge the states of all ``rows``. Returns the merged states and the names of all group files."""
     names: set[str] = set()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
 from sparkrank.bucket.impressions import key_column
+from sparkrank.engines.bucket_evaluation import evaluate_table
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.result import Solved
 from sparkrank.engines.spark.batches import BYTES_OF_PIECES, batches_of
@@ -26,9 +28,9 @@ from sparkrank.engines.spark.shuffle import (
     partition_to_rows,
     solve_pairs,
     solve_rows,
-    solve_rows_where_read,
 )
 from sparkrank.engines.spark.tasks import tune_worker
+from sparkrank.engines.spark.where_read import WhereRead
 from sparkrank.metrics import Plan
 from sparkrank.sources.parquet import SPLIT_ROWS
 from sparkrank.sources.selection import Sides, SideSplit
@@ -44,17 +46,19 @@ def evaluate_scan(
     schema, features = sides.schema(plan), SessionFeatures.of(spark, plan)
     kinds = (from_arrow_type(schema.field(key_column(index)).type) for index in range(len(sides.roles.group)))
     groups = group_schema(dict(zip(sides.roles.group, kinds, strict=True)), plan)
+    if plan.arrays or not plan.keys:
+        plan = replace(plan, hashes_keys=plan.arrays)
+        numbers, read, tasks = _numbered(spark, sides, plan)
+        return WhereRead(plan, tasks, buckets, groups, files).solve_rows(
+            numbers, lambda batches: ((split, evaluate_table(rows, plan)) for split, rows in read(batches))
+        )
     work = Work(schema, plan, buckets, groups, files)
-    if plan.keys and features.context is not None:
+    if features.context is not None:
         return solve_pairs(pairs_of(features.context, sides, plan, buckets), spark, work)
-    numbers, read, tasks = _numbered(spark, sides, plan)
+    numbers, read, _ = _numbered(spark, sides, plan)
     with batches_of(spark, BYTES_OF_PIECES) as refusal:
-        if plan.keys:
-            cut = packed_once(lambda batches: partition_to_rows(read(batches), buckets))
-            solved = solve_rows(numbers.mapInArrow(cut, PIECES_TYPE), work)
-        else:
-            solved = solve_rows_where_read(numbers, read, plan, tasks)
-        return solved.noting(*features.refusals, refusal)
+        cut = packed_once(lambda batches: partition_to_rows((rows for _, rows in read(batches)), buckets))
+        return solve_rows(numbers.mapInArrow(cut, PIECES_TYPE), work).noting(*features.refusals, refusal)
 
 
 def pairs_of(context: SparkContext, sides: Sides, plan: Plan, buckets: int) -> RDD[Pair]:
@@ -71,20 +75,21 @@ def pairs_of(context: SparkContext, sides: Sides, plan: Plan, buckets: int) -> R
 def pick_scanned(spark: SparkSession, sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
     """The non-empty tables that ``pick`` returns in the tasks that read the rows of ``sides``."""
     numbers, read, _ = _numbered(spark, sides, plan)
-    picked = packed_once(lambda batches: streams_of(map(pick, read(batches))))
+    picked = packed_once(lambda batches: streams_of(pick(rows) for _, rows in read(batches)))
     return tables_of_streams(numbers.mapInArrow(picked, STREAMS_TYPE))
 
 
 def _numbered(
     spark: SparkSession, sides: Sides, plan: Plan
-) -> tuple[DataFrame, Callable[[Batches], Iterator[pa.Table]], int]:
+) -> tuple[DataFrame, Callable[[Batches], Iterator[tuple[int, pa.Table]]], int]:
     """Returns a DataFrame of split numbers, the function with which tasks read the splits, and the number of tasks."""
     read, splits = sides.reader(plan), sides.splits(plan, SPLIT_ROWS)
 
-    def tables(batches: Batches) -> Iterator[pa.Table]:
+    def tables(batches: Batches) -> Iterator[tuple[int, pa.Table]]:
         tune_worker()
-        numbers = itertools.chain.from_iterable(batch.column(0).to_pylist() for batch in batches)
-        return itertools.chain.from_iterable(read(splits[number]) for number in numbers)
+        for number in itertools.chain.from_iterable(batch.column(0).to_pylist() for batch in batches):
+            for rows in read(splits[number]):
+                yield number, rows
 
     tasks = max(1, len(splits))
     return spark.range(0, len(splits), 1, tasks), tables, tasks

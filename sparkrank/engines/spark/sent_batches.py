@@ -12,8 +12,8 @@ from sparkrank.engines.spark.batches import arrow_schema, gathered_rows, read_ba
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.numeric.text_arrays import is_text
-from sparkrank.sources.arrays import array_columns, exploded
-from sparkrank.sources.sizes import bytes_of_elements, elements_in, in_parts
+from sparkrank.sources.arrays import array_columns, exploded, whole_lists
+from sparkrank.sources.sizes import elements_in
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,7 @@ class SentBatches:
         if roles.true_items is None:
             return cls(sent, sent)
         by_rank = roles.relevance == "reciprocal_rank"
-        sides = exploded(sent.empty_table(), plan, by_rank=by_rank)
-        schema = pa.unify_schemas([side.schema for side in sides], promote_options="permissive")
-        return cls(sent, schema, plan, by_rank)
+        return cls(sent, exploded(sent.empty_table(), plan, by_rank=by_rank).schema, plan, by_rank)
 
     def tables(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         """The bucket rows of ``batches``, in tables of about as many rows as a task gathers at once."""
@@ -43,11 +41,9 @@ class SentBatches:
             return
         arrays = array_columns(self.sent.names)
         texts = [field.name for field in self.sent if is_text(field.type)]
-        size = bytes_of_elements(arrays, texts)
-        for whole in gathered_rows(batches, self.sent, lambda batch: elements_in(batch, arrays)):
-            for part in in_parts(whole, size):
-                for rows in exploded(part, self.arrays, by_rank=self.by_rank):
-                    yield rows.cast(self.schema)
+        for rows in gathered_rows(batches, self.sent, lambda batch: elements_in(batch, arrays)):
+            for part in whole_lists(rows, arrays, texts):
+                yield exploded(part, self.arrays, by_rank=self.by_rank).cast(self.schema)
 
     def read(self, packed: Iterable[bytes]) -> Iterator[pa.Table]:
         """The bucket rows of batches that :func:`sparkrank.engines.spark.batches.arrow_batches` has packed."""

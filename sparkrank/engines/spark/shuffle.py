@@ -24,7 +24,7 @@ from sparkrank.engines.result import Solved
 from sparkrank.engines.shuffle.packing import pack_pieces, pieces_by_task
 from sparkrank.engines.spark.gather import RESULT_SCHEMA, RESULT_TYPE, gather, gather_states, read_at_once
 from sparkrank.engines.spark.session_features import Batches, packed_once
-from sparkrank.engines.spark.tasks import Result, solve_pieces, solve_tables
+from sparkrank.engines.spark.tasks import Result, solve_pieces
 from sparkrank.inputs.buckets import task_count, task_of
 from sparkrank.metrics import Plan
 from sparkrank.states.pickling import stream_of
@@ -96,19 +96,6 @@ def solve_pairs(pairs: RDD[Pair], spark: SparkSession, work: Work, source: RDD[A
         stack.callback(remove_shuffled, results, source)
         solved = _gathered_pairs(results, spark, task_count(work.buckets), work.plan, work.groups, work.files)
         return solved if solved.groups is None else solved.releasing(stack.pop_all().close)
-
-
-def solve_rows_where_read(
-    rows: DataFrame, tables: Callable[[Batches], Iterable[pa.Table]], plan: Plan, tasks: int
-) -> Solved:
-    """Evaluate rows without groups in the tasks that read the rows. ``tables`` turns a task's batches into tables."""
-    return gather(_solved_rows(rows, lambda batches: solve_tables(tables(batches), plan)), tasks, plan, None, None)
-
-
-def solve_where_read(tables: RDD[pa.Table], spark: SparkSession, plan: Plan) -> Solved:
-    """Evaluate an RDD of tables without groups, in the tasks that read the tables."""
-    results = _solved_pairs(tables, functools.partial(solve_tables, plan=plan))
-    return _gathered_pairs(results, spark, tables.getNumPartitions(), plan, None, None)
 
 
 def _solved_rows(rows: DataFrame, solve: Callable[[Batches], Iterable[Result]]) -> DataFrame:

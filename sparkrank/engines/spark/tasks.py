@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import TypeAlias
@@ -12,14 +13,16 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from sparkrank.base.errors import OutOfMemoryError
-from sparkrank.bucket import BucketResult, evaluate_bucket
+from sparkrank.bucket import BucketResult
 from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engines.bucket_evaluation import add_pieces, evaluate_buckets
 from sparkrank.engines.group_files import GroupFiles, Part
+from sparkrank.engines.repeated_groups import by_range
 from sparkrank.engines.score_ranges import sample_bins, split_exact
 from sparkrank.engines.shuffle.packing import unpack_piece
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
 from sparkrank.metrics import Plan
+from sparkrank.numeric.key_hashes import Hashes
 from sparkrank.numeric.memory import give_back_if_large, keep_freed_memory
 from sparkrank.sources.sizes import long_text_errors
 from sparkrank.states import Partials
@@ -38,7 +41,9 @@ def tune_worker() -> None:
 
 
 RESULT_COLUMNS = ("states", "groups", "blocks", "sample")
-Result: TypeAlias = dict[str, bytes | None]
+# The hashes of the group keys in a split, as bytes, and their range: beside the columns of a result, in other rows.
+HASHES, HASH_RANGE, HASH_SPLIT = "hashes", "hash_range", "hash_split"
+Result: TypeAlias = dict[str, bytes | int | None]
 # The bytes of pieces in memory before they go to disk. A task usually has forty megabytes, unless a group is very
 # large.
 ROW_MEMORY_BYTES = 96 << 20
@@ -58,13 +63,33 @@ def solve_pieces(
             buckets = add_pieces(store, ((bucket, unpack_piece(piece)) for bucket, piece in pieces), plan)
             yield from packed_results(evaluate_buckets(store, sorted(buckets), plan), files)
         except OutOfMemoryError as error:  # a retry would end in the same way
-            yield _row(states=Partials(failure=str(error)).pack())
+            yield packed_result(states=Partials(failure=str(error)).pack())
 
 
-def solve_tables(tables: Iterable[pa.Table], plan: Plan) -> Iterator[Result]:
-    """Evaluate rows without groups, treating each of ``tables`` as a bucket in the task that reads the table."""
+def solve_splits(
+    results: Iterable[tuple[int, BucketResult]], files: GroupFiles | None, ranges: int
+) -> Iterator[Result]:
+    """The results of splits that a task evaluates where it reads them, each with the number of its split.
+
+    Each range of hashes has a row of its own, with the hashes of the group keys in that range.
+    """
     tune_worker()
-    yield from packed_results(((number, evaluate_bucket(rows, plan)) for number, rows in enumerate(tables)), None)
+    hashes: defaultdict[int, list[Hashes]] = defaultdict(list)
+
+    def kept() -> Iterator[tuple[int, BucketResult]]:
+        for split, result in results:
+            if result.hashes is not None:
+                hashes[split].append(result.hashes)
+            yield split, result
+
+    try:
+        yield from packed_results(kept(), files)
+    except OutOfMemoryError as error:  # a retry would end in the same way
+        yield packed_result(states=Partials(failure=str(error)).pack())
+        return
+    for split, of_split in hashes.items():
+        for number, own in by_range(of_split, ranges):
+            yield {**packed_result(), HASHES: own.tobytes(), HASH_RANGE: number, HASH_SPLIT: split}
 
 
 def packed_results(results: Iterable[tuple[int, BucketResult]], files: GroupFiles | None) -> Iterator[Result]:
@@ -78,7 +103,7 @@ def packed_results(results: Iterable[tuple[int, BucketResult]], files: GroupFile
             states, exact = split_exact(result.partials)
             add_partials(partials, states)
             if exact is not None:
-                exact_rows.append(_row(blocks=exact.pack(), sample=sample_bins(exact)))
+                exact_rows.append(packed_result(blocks=exact.pack(), sample=sample_bins(exact)))
             if result.groups is not None:
                 yield Part(bucket, result.groups)
 
@@ -87,12 +112,13 @@ def packed_results(results: Iterable[tuple[int, BucketResult]], files: GroupFile
         names.update(files.write(groups()))
     else:
         for part in groups():
-            yield _row(groups=stream_of(with_plain_models(part.groups)).to_pybytes())
+            yield packed_result(groups=stream_of(with_plain_models(part.groups)).to_pybytes())
     yield from exact_rows
-    yield _row(states=Partials.merged(partials).pack(), groups=joined_names(names) or None)
+    yield packed_result(states=Partials.merged(partials).pack(), groups=joined_names(names) or None)
 
 
-def _row(**values: bytes | None) -> Result:
+def packed_result(**values: bytes | None) -> Result:
+    """A row of :data:`RESULT_COLUMNS`, with None for all columns but ``values``."""
     return {name: values.get(name) for name in RESULT_COLUMNS}
 
 

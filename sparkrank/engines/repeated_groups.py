@@ -1,0 +1,56 @@
+"""Finds the group keys that several groups share when every split is evaluated where it is read.
+
+Such a split must hold whole groups. Each evaluation of a split returns the 64-bit hashes of its group keys. The hashes
+of the day are divided into ranges, so that equal hashes meet in one range, and a range fits in memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sparkrank.base import checks
+from sparkrank.metrics import Plan
+from sparkrank.numeric.key_hashes import Hashes, buckets_of
+from sparkrank.states import Partials
+from sparkrank.states.repeated_keys import MOST_EXAMPLES, RepeatedKeys
+
+# A bucket has at most a million groups. The hashes of a range take 32 MB, and the copy that is sorted as much.
+BUCKETS_OF_RANGE = 4
+
+
+def range_count(buckets: int) -> int:
+    """The number of ranges for the hashes of as many groups as ``buckets`` buckets may have."""
+    return math.ceil(buckets / BUCKETS_OF_RANGE)
+
+
+def by_range(hashes: Sequence[Hashes], ranges: int) -> Iterator[tuple[int, Hashes]]:
+    """Sort the ``hashes`` of a split, and yield the number of each range that has hashes, with these hashes."""
+    ordered = np.sort(np.concatenate(hashes)) if hashes else np.empty(0, np.uint64)
+    ends = np.searchsorted(buckets_of(ordered, ranges), np.arange(ranges + 1)).tolist()
+    for number in range(ranges):
+        if ends[number] < ends[number + 1]:
+            yield number, ordered[ends[number] : ends[number + 1]]
+
+
+def repeated_keys(hashes: Sequence[tuple[int, Hashes]]) -> RepeatedKeys:
+    """Find the hashes that occur more than once. ``hashes`` are all of a range, with the number of their split."""
+    ordered = np.sort(np.concatenate([own for _, own in hashes])) if hashes else np.empty(0, np.uint64)
+    repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    if not len(repeated):
+        return RepeatedKeys()
+    splits: dict[int, list[int]] = {hash_: [] for hash_ in repeated[:MOST_EXAMPLES].tolist()}
+    for split, own in hashes:
+        for hash_ in own[np.isin(own, repeated[:MOST_EXAMPLES])].tolist():
+            splits[hash_].append(split)
+    return RepeatedKeys(len(repeated), tuple((hash_, min(own), max(own)) for hash_, own in splits.items()))
+
+
+def with_repeated_keys(partials: Partials, plan: Plan) -> Partials:
+    """``partials`` with the number of repeated keys as a count of the table ``quality``, if each row was a list."""
+    if not plan.arrays:
+        return partials
+    return replace(partials, counts={**partials.counts, (checks.SEVERAL_LISTS, ""): partials.repeated.count})

@@ -1,4 +1,4 @@
-"""Evaluates buckets, in every lane, in runs of whole groups, and raises a clear error if memory runs out."""
+"""Evaluates buckets in runs of whole groups, for every lane, and raises a clear error if memory runs out."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _one_large = threading.Lock()  # threads of one process take turns with groups t
 
 
 def evaluate_buckets(store: PieceStore, buckets: Iterable[int], plan: Plan) -> Iterator[tuple[int, BucketResult]]:
-    """Evaluate ``buckets`` of ``store`` in runs of whole groups. Each result comes with a number unique to its run."""
+    """Evaluate ``buckets`` of ``store`` in runs of whole groups. Yields a number unique to each run, and its result."""
     with closing(LazyFile()) as file:
         for together in small_together(store, buckets):
             runs = runs_of(store, together, lambda: PieceStore(store.schema, file, ROW_MEMORY_OF_LARGE))
@@ -48,7 +48,7 @@ def evaluate_buckets(store: PieceStore, buckets: Iterable[int], plan: Plan) -> I
 
 
 def _takes_turns(run: Run) -> bool:
-    """Whether ``run`` is so large, in rows or as a share of free memory, that no other large run may run beside it."""
+    """Return whether ``run`` must be evaluated alone, because of its rows or because of its share of free memory."""
     if run.rows > RUN_ROWS or run.bytes < LARGE_BYTES:
         return run.rows > RUN_ROWS
     free = free_memory()
@@ -56,7 +56,7 @@ def _takes_turns(run: Run) -> bool:
 
 
 def add_pieces(store: PieceStore, pieces: Iterable[tuple[int, pa.RecordBatch]], plan: Plan) -> set[int]:
-    """Add a task's ``pieces``, each paired with its first bucket, to ``store``. Returns the buckets of all pieces."""
+    """Add a task's record batches (``pieces``), each with its first bucket, to ``store``. Returns all their buckets."""
     arriving = ArrivingPieces(store)
     first, piece = 0, None
     try:
@@ -96,7 +96,7 @@ def _evaluated(run: Run, plan: Plan) -> BucketResult:
 
 
 def _sentence(rows: int, sample: pa.Table, plan: Plan, lacking: str = "") -> str:
-    """The error message for ``rows`` rows that do not fit into memory, naming the largest group in ``sample``."""
+    """Return the error message for ``rows`` rows that do not fit into memory, with the largest group in ``sample``."""
     if not sample.num_rows:
         return f"the rows of a bucket take more memory than this process may use{lacking}: give executors more memory"
     groups = groups_of(sample.select(key_columns(sample)).columns)

@@ -51,7 +51,7 @@ _IN_JVM = re.compile(r"^An error occurred while calling .*\n: (\S.*)$", re.MULTI
 def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
     """Context manager that re-raises errors from tasks as :class:`sparkrank.base.errors.SparkrankError`.
 
-    A file that Spark cannot read or a value that makes SQL fail raises InputError. Other errors pass unchanged.
+    Files that Spark cannot read and values that make SQL fail raise InputError. Unknown errors pass unchanged.
     """
     try:
         yield
@@ -86,12 +86,12 @@ def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
 
 
 def as_raised(sentence: str) -> str:
-    """A message for Spark's ``raise_error`` that :func:`task_errors` turns back into an :class:`InputError`."""
+    """Return a message for Spark's ``raise_error`` that :func:`task_errors` turns back into an :class:`InputError`."""
     return f"\n{errors.__name__}.InputError: {sentence}\n"
 
 
 def reason_of(error: Exception) -> str:
-    """The type and message of ``error`` in one line. For an error from a task, the line of the original error."""
+    """Return the type and message of ``error`` in one line. For an error from a task, this is the original error."""
     text = str(error)
     for pattern in (_IN_WORKER, _CONDITION):
         if matches := pattern.findall(text):
@@ -106,7 +106,7 @@ def reason_of(error: Exception) -> str:
 
 @contextmanager
 def reading_errors(name: str, kind: str, what: str) -> Iterator[None]:
-    """Context manager that re-raises errors in reading ``name`` as an InputError, unless the JVM has ended."""
+    """Context manager that turns errors in reading the input ``name`` into an InputError, unless the JVM has ended."""
     try:
         yield
     except errors.SparkrankError:
@@ -124,7 +124,7 @@ def reading_errors(name: str, kind: str, what: str) -> Iterator[None]:
 
 @contextmanager
 def condition_errors(what: str, condition: str) -> Iterator[None]:
-    """Context manager that re-raises errors in a condition's SQL as :class:`sparkrank.base.errors.SpecError`."""
+    """Context manager that turns errors in the SQL of ``condition`` into :class:`sparkrank.base.errors.SpecError`."""
     try:
         yield
     except Exception as error:
@@ -138,7 +138,7 @@ def condition_errors(what: str, condition: str) -> Iterator[None]:
 
 
 def _message(error: Exception) -> str:
-    """The message of a Spark error in one line."""
+    """Return the message of a Spark error in one line, with long parts shortened."""
     text = str(error)
     first = [" ".join(line.split()) for line in text.split("\n") if line.strip()][:1]
     reasons = _CAUSE.findall(text)[-1:] or _CONDITION.findall(text)[:1] or _IN_JVM.findall(text)[-1:] or first
@@ -146,7 +146,7 @@ def _message(error: Exception) -> str:
 
 
 def _bounded(text: str) -> str:
-    """Spark's message in one line, with any long quotations or words that Spark repeats shortened."""
+    """Return a message of Spark in one line, with long quotations and long words shortened."""
     if raised := _USER_RAISED.search(text):  # a text from the rows, or the whole condition
         return f"{raised[1]} {errors.shorten(' '.join(raised[2].split()))}"
     for pattern in (_QUOTED, _WORD):

@@ -22,7 +22,7 @@ def text_frame(
     roles: Roles,
     what: str,
 ) -> DataFrame:
-    """Read CSV or JSON by calling ``read``. If ``fields`` is None, Spark infers the column types of JSON."""
+    """Read CSV or JSON by calling ``read``. If ``fields`` is None, types of JSON are inferred, and roles set CSV's."""
     settings = options
     names = [field.name for field in fields or ()]
     kinds: dict[str, str] = {}

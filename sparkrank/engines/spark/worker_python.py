@@ -83,7 +83,7 @@ def validate_session(spark: SparkSession) -> None:
 
 
 def python_error(error: Exception, spark: SparkSession | None) -> str | None:
-    """The message for an ``error`` that the Python of Spark's workers or of this process has caused, or else None."""
+    """Return the message for an ``error`` that the Python of workers or of this process has caused, or None."""
     for pattern, problem in _SIGNS:
         match = re.search(pattern, str(error), re.MULTILINE)
         if match is None:
@@ -98,7 +98,7 @@ def python_error(error: Exception, spark: SparkSession | None) -> str | None:
 
 
 def _of_context(spark: SparkSession | None, name: str) -> Any:
-    """The attribute ``name`` of the Spark context, or None if the session does not reveal it, as over Spark Connect."""
+    """Return the attribute ``name`` of the Spark context, or None if the session hides it, as Spark Connect does."""
     try:
         return getattr(spark.sparkContext, name)  # type: ignore[union-attr]
     except Exception:  # noqa: BLE001 - what a session raises here differs by platform
@@ -116,12 +116,12 @@ def _is_on_this_machine(spark: SparkSession) -> bool:
 
 
 def _may_ship() -> bool:
-    """Whether files that may contain sparkrank were added to the session, which ships them to the workers."""
+    """Return whether files that may contain sparkrank were added to the session, which ships them to workers."""
     from pyspark import SparkFiles
 
     try:
         return any(file.suffix in _ARCHIVES for file in Path(SparkFiles.getRootDirectory()).iterdir())
-    except Exception:  # noqa: BLE001 - a session that tells nothing of its files
+    except Exception:  # noqa: BLE001 - a session that does not reveal its files
         return True
 
 
@@ -143,7 +143,7 @@ def _remedy(spark: SparkSession | None) -> str:
 
 
 def _problem_of(program: str, may_ship: bool) -> str | None:
-    """Why workers cannot use the local Python ``program``, phrased as the end of a message, or None if they can."""
+    """Return why workers cannot use the local Python ``program``, as the end of a message, or None if workers can."""
     path = shutil.which(program)
     if path is None:
         return "which is not there, or no program"

@@ -26,9 +26,9 @@ from sparkrank.numeric.memory import give_back_freed_memory
 
 # Bytes of pieces of a large bucket kept in memory while it is cut once more. One run is in memory beside them.
 ROW_MEMORY_OF_LARGE = 64 << 20
-# Bytes that an evaluation has at least for each row beside its columns: metrics of hits take 14 in very large groups.
+# The least bytes per row that an evaluation needs beside the columns. Metrics of hits take 14 in very large groups.
 BESIDE_BYTES = 10
-TURN_SHARE = 8  # of the free memory: a run with more bytes than this share of it is evaluated alone
+TURN_SHARE = 8  # a run with more bytes than one part in this many of the free memory is evaluated alone
 _one_large = threading.Lock()  # threads of one process take turns with groups that are larger than a run
 
 
@@ -48,7 +48,7 @@ def evaluate_buckets(store: PieceStore, buckets: Iterable[int], plan: Plan) -> I
 
 
 def _takes_turns(run: Run) -> bool:
-    """Return whether ``run`` must be evaluated alone, because of its rows or because of its share of free memory."""
+    """Return whether ``run``, in rows or as a share of free memory, is too large to overlap with another large run."""
     if run.rows > RUN_ROWS or run.bytes < LARGE_BYTES:
         return run.rows > RUN_ROWS
     free = free_memory()
@@ -56,7 +56,7 @@ def _takes_turns(run: Run) -> bool:
 
 
 def add_pieces(store: PieceStore, pieces: Iterable[tuple[int, pa.RecordBatch]], plan: Plan) -> set[int]:
-    """Add a task's record batches (``pieces``), each with its first bucket, to ``store``. Returns all their buckets."""
+    """Add ``pieces``, record batches with the numbers of their first buckets, to ``store``. Returns all buckets."""
     arriving = ArrivingPieces(store)
     first, piece = 0, None
     try:
@@ -82,7 +82,7 @@ def _evaluated(run: Run, plan: Plan) -> BucketResult:
         ensure_free(run.bytes - run.bytes_in_memory, "the table of the rows")
         rows = run.table()
         keys = sum(rows[name].nbytes for name in key_columns(rows) if not pa.types.is_primitive(rows[name].type))
-        # texts of keys are joined, and their distinct ones copied and numbered
+        # key texts are joined, and the distinct texts are copied and numbered
         ensure_free(rows.num_rows * BESIDE_BYTES + 3 * keys, "what an evaluation has beside its rows")
         return evaluate_bucket(rows, plan)
     except NotEnoughMemoryError as error:
@@ -90,7 +90,7 @@ def _evaluated(run: Run, plan: Plan) -> BucketResult:
     except MemoryError:
         pass  # outside the handler, so that the memory referenced by the error is freed
     sample = run.sample if rows is None else rows
-    if sample.nbytes > LARGE_BYTES:  # to number the groups of all rows would take memory again
+    if sample.nbytes > LARGE_BYTES:  # numbering the groups of all rows would need much memory again
         sample = sample.slice(0, SAMPLED_ROWS)
     raise OutOfMemoryError(_sentence(run.rows, sample, plan, lacking))
 

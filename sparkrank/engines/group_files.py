@@ -28,7 +28,7 @@ from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL, with_plain_models
 from sparkrank.schemas.tables import ATTEMPT_ID
 from sparkrank.sources.files import file_system, without_password
 
-# The rows of a row group and of a file: 2 and 20 MB on disk with twenty columns, 16 and 160 MB in memory.
+# The number of rows of a row group and of a file: 2 and 20 MB on disk with twenty columns, 16 and 160 MB in memory.
 ROW_GROUP_ROWS = 100_000
 FILE_ROWS = 1_000_000
 # For text keys, zstd takes as long as Snappy and half the space. For metrics it takes a sixth longer for 6 % less.
@@ -41,7 +41,7 @@ COMPRESSION = "snappy"
 # space.
 IN_DICTIONARIES = [MODEL]
 COUNTS_AS = "DELTA_BINARY_PACKED"
-# The values that the writer takes at a time, as many as a page has: a tenth faster than its default of 1,024.
+# The number of values written at a time, as many as a page has. This is a tenth faster than the default of 1,024.
 VALUES_AT_A_TIME = 20_000
 _ARROW_SCHEMA = "ARROW:schema"  # where readers that return Arrow tables look up the original types
 _ATTEMPT = re.compile(r"[0-9a-f]{12}(\.kept)?")
@@ -188,11 +188,11 @@ class GroupFiles:
             self.store.delete_dir(self.kept)
 
     def _renamed(self) -> bool:
-        """Replace the target folder by the kept folder, with the target's permissions. Returns whether that worked."""
+        """Rename :attr:`kept` to the target folder, with the target's permissions. Returns whether that worked."""
         try:
             if Path(self.folder).is_dir():
                 shutil.copymode(self.folder, self.kept)
-            os.rename(self.kept, self.folder)  # noqa: PTH104 - Arrow's own refuses to replace an empty folder
+            os.rename(self.kept, self.folder)  # noqa: PTH104 - Arrow's function refuses to replace an empty folder
         except OSError:
             return False
         return True
@@ -208,7 +208,7 @@ class GroupFiles:
 
 
 def _unseen(store: fs.FileSystem, folder: str, attempt: str) -> str:
-    """Return the hidden folder for an attempt's files: beside ``folder`` if that can be replaced, else inside it."""
+    """Return the hidden folder for an attempt's files, beside ``folder`` if renaming works there, else inside."""
     above, _, name = folder.rstrip("/").rpartition("/")
     if _renames_folders(store) and not Path(folder).is_mount() and not Path(folder).is_symlink():
         there = next(parent for parent in (Path(above or "/"), *Path(above or "/").parents) if parent.exists())

@@ -42,7 +42,7 @@ class Lane(Protocol):
 
     @classmethod
     def why_not(cls, request: Request) -> str | None:
-        """Return why this lane cannot take ``request``, or why ``auto`` should not choose it, or None if it may."""
+        """Return why this lane cannot take ``request``, or why ``auto`` should not choose it, or else None."""
 
     @classmethod
     def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> Lane:

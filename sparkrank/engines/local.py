@@ -34,7 +34,7 @@ LOCAL_SPLIT_ROWS = 1_000_000  # fewer than in a Spark task, because threads shar
 # Reading threads beyond one for each core. They wait for Arrow, which reads and decodes on threads of its own. With
 # exactly one reading thread per core, cores were idle for a fifth of the time and a run took an eighth longer.
 EXTRA_READERS = 1
-# What a reading thread takes for the split that it cuts, of numbers and with texts, which are copied several times.
+# The memory of a reading thread for a split of numbers, and for a split with texts, which are copied several times.
 READER_BYTES, WIDE_READER_BYTES = 48 << 20, 192 << 20
 RUNS_PER_THREAD = 2  # runs of buckets for each thread, so that a thread on a busy core leaves work to the others
 # The default of ``row_memory``, the bytes of pieces in memory before they spill. It has room for 20 million rows of one
@@ -72,7 +72,7 @@ def evaluate_local(
     def read(split: SideSplit) -> None:
         for rows in _until_failed(read_split(split), crew):
             progress.add(read=rows.num_rows)
-            # encoding texts saves bytes for the JVM, but here costs as much time as it saves
+            # encoding texts saves bytes for the JVM, but in one process costs as much time as it saves
             pieces.add(list(pieces_by_bucket(rows, buckets, code_texts=False)))
 
     def solve(run: range) -> tuple[Partials, set[str], list[pa.Table]]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SidesLane:
-    """The base class of lanes that read ``sides`` (all inputs) with Arrow, whatever the settings of a session are."""
+    """The base class of lanes that read ``sides`` (all inputs) with Arrow, so that no session settings matter."""
 
     takes_time_zone: ClassVar[bool] = False
 
@@ -47,7 +47,7 @@ class SidesLane:
         return {}
 
     def narrowed(self, keys: GroupKeys | None) -> Sides:
-        """Return ``sides`` with readers that may skip rows of other groups than ``keys``, or as is if that is None."""
+        """Return ``sides`` with readers that, if ``keys`` are given, may skip the rows of all other groups."""
         return self.sides if keys is None else self.sides.narrowed(keys.condition)
 
 

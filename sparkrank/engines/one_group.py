@@ -81,7 +81,7 @@ class GroupKeys:
         return functools.partial(_rows_of, self._plain(schema), schema)
 
     def near(self, schema: pa.Schema) -> Pick:
-        """Return a function that finds values near the first key's values, as a table of :data:`NEAR_SCHEMA`."""
+        """Return a function that maps a table to the values nearest to the first key's (see :data:`NEAR_SCHEMA`)."""
         return functools.partial(_near, self._plain(schema)[0], schema)
 
     def _plain(self, schema: pa.Schema) -> list[tuple[Any, ...]]:
@@ -89,7 +89,7 @@ class GroupKeys:
 
 
 def _readings(name: str, value: Any, kind: pa.DataType) -> list[pa.Scalar]:
-    """Return the values of type ``kind`` that ``value`` may stand for. Only a string for bytes may have several."""
+    """Return the values of type ``kind`` that ``value`` may stand for. A string may stand for several byte values."""
     if not (_is_bytes(kind) and isinstance(value, str)):
         return [_as_kind(name, value, kind)]
     width = kind.byte_width if pa.types.is_fixed_size_binary(kind) else None
@@ -163,7 +163,7 @@ def _neighbours(keys: pa.Array, value: pa.Scalar) -> list[Any]:
 
 
 def raise_no_rows(keys: GroupKeys, near: Iterable[pa.Table], schema: pa.Schema) -> None:
-    """Raise :class:`InputError` because no row has the first of ``keys``. Suggests the nearest values in ``near``."""
+    """Raise :class:`InputError` because no row has the first of ``keys``, and suggest the nearest values (``near``)."""
     rows = pa.concat_tables([NEAR_SCHEMA.empty_table(), *near])
     sentence = f"no row has {keys.named(keys.keys[0])}"
     for index, (name, value) in enumerate(zip(keys.columns, keys.typed(schema)[0], strict=True)):
@@ -179,6 +179,6 @@ def raise_no_rows(keys: GroupKeys, near: Iterable[pa.Table], schema: pa.Schema) 
 
 
 def validate_few(rows: int) -> None:
-    """Raise :class:`InputError` if there are more ``rows`` to explain than anybody could read (:data:`MOST_ROWS`)."""
+    """Raise :class:`InputError` if the groups have more ``rows`` than anybody could read (:data:`MOST_ROWS`)."""
     if rows > MOST_ROWS:
         raise InputError(f"the groups have {rows:,} rows: up to {MOST_ROWS:,} are explained")

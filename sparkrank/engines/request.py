@@ -25,7 +25,7 @@ class Request:
 
     ``impressions`` has one element, or one per model if models have separate rows, in the order of the plan's models.
 
-    If ``buckets`` is None, the rows are counted to get about ``bucket_rows`` per bucket. ``counts`` describe the input.
+    If ``buckets`` is None, rows are counted, and buckets get about ``bucket_rows`` rows. ``counts`` describe the input.
     """
 
     impressions: tuple[SideRows, ...]

@@ -66,7 +66,7 @@ class Refusal:
 class ExactBins:
     """Exact score bins that are too many for one process: the metrics computed from the bins, and the bins as a table.
 
-    ``sizes`` and ``sketches`` have the number of bins of each series of scores, and the series in coarser bins.
+    ``sizes`` maps each series of scores to its number of bins, and ``sketches`` to its histogram with coarser bins.
     """
 
     measured: Mapping[StateKey, MeasuredTerms]
@@ -79,7 +79,7 @@ class ExactBins:
 class Solved:
     """The states of a day, and the day's group table if it was requested and not written to files.
 
-    ``exact`` has the bins that are too many for the states. ``release`` frees memory and disk space of Spark's tables.
+    ``exact`` has bins that the states lack. Calling ``release`` frees the memory and disk space behind Spark's tables.
     """
 
     partials: Partials
@@ -104,7 +104,7 @@ class Solved:
     def releasing(self, more: Callable[[], object]) -> Solved:
         """Return a copy of this result whose ``release`` calls ``more`` first."""
 
-        before = self.release  # bound alone: a function that refers to this result would keep it alive for ever
+        before = self.release  # a function that refers to ``self`` would keep this result alive for ever
 
         def release() -> None:
             more()

@@ -20,7 +20,7 @@ from sparkrank.states import Partials, ScoreHistogram, ScoreSeries
 from sparkrank.states.keys import StateKey
 
 # The number of bins that each bucket sends as a sample. A hash of the group assigns rows to buckets, so all samples are
-# similar, and those of a hundred buckets determine the bounds to within a few per cent of a range.
+# similar, and the samples of a hundred buckets determine the bounds to within a few per cent of a range.
 SAMPLED_BINS = 160
 
 ScoreRanges: TypeAlias = Sequence[tuple[ScoreSeries, int]]  # the series of each range, and its index within the series
@@ -36,7 +36,10 @@ def split_exact(partials: Partials) -> tuple[Partials, Partials | None]:
 
 
 def sample_bins(exact: Partials) -> bytes:
-    """Return a pickled dict from each series to its number of bins and a sample of evenly spaced bin numbers."""
+    """Return a pickled dict from each series (a model in a slice) to its number of bins and a sample of bin numbers.
+
+    The sampled bin numbers are evenly spaced in ascending order.
+    """
     samples = {}
     for series, histogram in exact.blocks.items():
         numbers = histogram.numbers
@@ -47,7 +50,7 @@ def sample_bins(exact: Partials) -> bytes:
 
 @dataclass(frozen=True)
 class RangeBounds:
-    """The bounds between the ranges of scores of each series.
+    """The bounds between the ranges of scores of each series (a model in a slice).
 
     ``splitters`` maps each series to the lowest bin number of every range except the lowest, in ascending order.
     """
@@ -149,7 +152,7 @@ def places(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[int,
 
 
 def _days(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[ScoreSeries, list[int]]:
-    """Return a dict from each series to the numbers of its non-empty ranges, highest scores first."""
+    """Return the numbers of the non-empty ranges of each series (a model in a slice), highest scores first."""
     days: dict[ScoreSeries, list[int]] = {}
     for number in sorted(totals):
         days.setdefault(score_ranges[number][0], []).append(number)
@@ -157,13 +160,13 @@ def _days(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Score
 
 
 def sizes(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[ScoreSeries, int]:
-    """Return the number of bins in each series."""
+    """Return the number of bins in each series (a model in a slice)."""
     days = _days(score_ranges, totals)
     return {series: sum(totals[number].extent.bins for number in numbers) for series, numbers in days.items()}
 
 
 def sketches(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[ScoreSeries, ScoreHistogram]:
-    """Merge the sketches (coarser histograms) in ``totals``. Returns the sketch of each series that has any."""
+    """Merge the sketches (coarser histograms) in ``totals``. Returns one sketch for each series that has sketches."""
     merged: dict[ScoreSeries, ScoreHistogram] = {}
     for series, numbers in _days(score_ranges, totals).items():
         parts = [part for number in numbers if (part := totals[number].sketch) is not None]

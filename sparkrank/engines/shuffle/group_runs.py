@@ -21,11 +21,11 @@ from sparkrank.ranking.hit_sums import LARGE_ROWS
 
 # Buckets of up to this many rows, twice the usual number, are evaluated whole.
 RUN_ROWS = 1 << 21
-# Buckets share an evaluation while they have no more rows than this together: enough that its fixed cost is not most of
-# the time. The bytes are limited too: many models would exceed the memory, and long texts the 2 GiB of a text array.
+# Buckets share an evaluation up to this total number of rows, which keeps its fixed cost below most of the time. Bytes
+# are limited too, because many models would exceed the memory, and long texts the 2 GiB of a text array.
 SHARED_ROWS = 1 << 17
 SHARED_BYTES = 32 << 20
-HASHES = 1 << 16  # values of the bits by which runs are cut; few other groups share the value of a large group
+HASHES = 1 << 16  # possible hashes by which runs are cut; few other groups have the same hash as a large group
 SAMPLED_ROWS = 1000
 _LOW_BITS = np.uint64(HASHES - 1)  # the upper bits already decide buckets and parts of groups
 
@@ -69,7 +69,7 @@ def sample_of(piece: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
 
 
 def small_together(store: PieceStore, buckets: Iterable[int]) -> Iterator[list[int]]:
-    """Yield lists of ``buckets``, in order. Small buckets share a list of limited total size (:data:`SHARED_ROWS`)."""
+    """Yield ``buckets`` in lists. Small buckets share a list of up to :data:`SHARED_ROWS` and :data:`SHARED_BYTES`."""
     yield from in_runs(buckets, store.rows, min(SHARED_ROWS, RUN_ROWS, SHARED_BYTES / max(store.row_bytes(), 1)))
 
 

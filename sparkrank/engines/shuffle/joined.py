@@ -14,7 +14,7 @@ from sparkrank.engines.shuffle.packing import join_pieces
 
 
 def joined_in_turn(pieces: Iterable[pa.RecordBatch], rows: int, schema: pa.Schema) -> pa.Table:
-    """Join ``pieces`` like ``join_pieces``, but store an integer key column of one value in one byte per row.
+    """Join ``pieces`` like ``join_pieces``, but store a constant integer key column in one byte per row.
 
     ``rows`` is the total number of rows, for which memory is allocated in advance.
     """
@@ -87,7 +87,7 @@ class _Numbers(_Column):
             self._valid = np.ones(self._rows, np.bool_)
         if self._constant:
             return
-        if self._kind is None and values.dtype != self._values.dtype:  # labels are as narrow as they arrive
+        if self._kind is None and values.dtype != self._values.dtype:  # labels keep the narrow type of the pieces
             self._values = self._values.astype(np.promote_types(self._values.dtype, values.dtype), copy=False)
         self._values[start : self._end] = values
         if valid is not None and self._valid is not None:

@@ -49,8 +49,8 @@ def pieces_by_task(rows: pa.Table, buckets: int, tasks: int) -> Iterator[tuple[i
 
     Yields the number of the first bucket of each batch, and the batch.
     """
-    # A piece costs as much as hundreds of rows, so it holds all buckets of its task. Where a task has few, texts have
-    # one dictionary per bucket, which fits the processor's cache.
+    # A piece costs as much as hundreds of rows, so it holds all buckets of its task. If a task has few buckets, texts
+    # have one dictionary per bucket, which fits the processor's cache.
     has_texts = any(map(is_text, decoded(rows).schema.types))
     if has_texts and buckets <= BUCKETS_PER_TASK * tasks:
         yield from pieces_by_bucket(rows, buckets)
@@ -112,7 +112,7 @@ def _buckets_of_rows(rows: pa.Table, buckets: int) -> Unsigned:
 
 
 def _of_one_side(rows: pa.Table) -> pa.Table:
-    """Return ``rows`` with type null for empty columns: the labels of lists, or the scores of the truth."""
+    """Return ``rows`` with type null for columns without values: the labels of lists, or the scores of the truth."""
     if TRUTH in rows.column_names:
         for name in (LABEL, *score_columns(rows)):
             if rows.num_rows and rows[name].null_count == rows.num_rows:
@@ -129,7 +129,7 @@ def _buckets_of(rows: pa.RecordBatch, buckets: int) -> Unsigned:
     hashes = hash_keys(keys)
     for key in keys:
         missing = pc.indices_nonzero(pc.is_null(key))
-        # by their other values and not by their index, because a task that Spark runs again may see another order
+        # by other columns and not by the row index, because a task that Spark runs again may get another order
         others = rows.select([name for name in rows.schema.names if name not in (*names, LIST)])
         hashes[missing.to_numpy()] = hash_keys(others.take(missing).columns)
     return buckets_of(hashes, buckets)

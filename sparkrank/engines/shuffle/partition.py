@@ -30,7 +30,7 @@ def partition_rows(rows: pa.Table, buckets: Unsigned, count: int) -> Iterator[tu
 
 
 def rows_by_bucket(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.RecordBatch | None, list[int]]:
-    """Sort ``rows`` stably by bucket. Returns the rows, or None without rows, and the index where each bucket ends."""
+    """Sort ``rows`` stably by bucket. Returns the rows (None if there are no rows) and the end index of each bucket."""
     sort = _scattered if native.runs("partition", count <= MAX_LOOP_BUCKETS) else _sorted_by_bucket
     moved, ends = sort(rows, buckets, count)
     return next(iter(moved.to_batches()), None), ends
@@ -49,7 +49,7 @@ def _taken(rows: pa.Table, order: pa.Array) -> pa.Table:
 
 def order_by_bucket(buckets: Unsigned, count: int) -> tuple[Unsigned, list[int]]:
     """Return the row indices, sorted stably by bucket, and the position where each of ``count`` buckets ends."""
-    # numpy sorts integers, here made of a bucket and a row, with vector instructions, faster than ``argsort``
+    # sorting integers made of a bucket and a row is faster than ``argsort``, because numpy uses vector instructions
     row_bits = max(len(buckets) - 1, 0).bit_length()
     keys: NDArray[Any] = buckets.astype(np.uint32 if row_bits + (count - 1).bit_length() <= _NARROW else np.uint64)
     keys <<= keys.dtype.type(row_bits)
@@ -102,7 +102,7 @@ def _scatter_numbers(column: pa.ChunkedArray, places: NDArray[np.uint32]) -> pa.
     """Return the values of ``column``, each moved to the index that ``places`` gives."""
     kind, start = column.type, 0
     width = kind.bit_width // 8
-    room = pa.allocate_buffer(width * len(column))  # Arrow's own memory, like all memory that lives long
+    room = pa.allocate_buffer(width * len(column))  # memory of Arrow, like all memory that is kept for long
     for chunk in filter(len, column.chunks):
         values = np.frombuffer(chunk.buffers()[1], np.uint8)[width * chunk.offset : width * (chunk.offset + len(chunk))]
         native.buckets.scatter(values, width, places[start : start + len(chunk)], np.frombuffer(room, np.uint8))

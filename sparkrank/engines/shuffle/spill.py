@@ -21,8 +21,8 @@ from sparkrank.states.pickling import stream_of
 # limit, and 0.2 GiB less.
 SHARE_WHILE_SPILLING = 1 / 3
 MAX_PIECE_BYTES = 1 << 30  # limit of joined pieces: a column of texts and a single read cannot exceed 2 GiB
-# Bytes of pieces that a spill joins into one: enough that a bucket is fetched in few reads, and not too much beside the
-# rows of a large bucket.
+# Bytes of pieces that a spill joins into one piece: enough to fetch a bucket in few reads, and not too much in memory
+# beside the rows of a large bucket.
 SPILLED_BYTES = 16 << 20
 T = TypeVar("T")
 _ByBucket: TypeAlias = dict[int, list[pa.RecordBatch]]
@@ -152,7 +152,7 @@ class PieceStore:
 
 
 def in_runs(items: Iterable[T], size: Callable[[T], float], most: float) -> Iterator[list[T]]:
-    """Divide ``items``, in order, into lists of total size up to ``most``. A larger item is a list of its own."""
+    """Divide ``items``, in order, into lists of total size up to ``most``. A larger item gets a separate list."""
     run: list[T] = []
     total = 0.0
     for item in items:

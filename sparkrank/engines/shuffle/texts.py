@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from sparkrank.bucket.impressions import CLUSTER, key_columns, one_array, slice_columns
 from sparkrank.numeric.text_arrays import coded, is_text
 
-# A column has few texts where a sample has at most this many distinct ones, as with 4,000 equally frequent texts.
+# A column has few texts if a sample has at most this many distinct texts, as for 4,000 equally frequent texts.
 SAMPLED_ROWS = 1 << 14
 FEW_TEXTS = SAMPLED_ROWS // 4
 _WIDTHS = ((1 << 7, pa.int8()), (1 << 15, pa.int16()), (1 << 31, pa.int32()))

@@ -21,11 +21,11 @@ from sparkrank.sources.parquet import SPLIT_ROWS
 
 BYTES_SETTING = "spark.sql.execution.arrow.maxBytesPerBatch"  # Spark's default is 64 MiB
 ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
-# For pieces. Arrow's pools in the JVM keep blocks of up to 16 MiB; the operating system supplies larger ones each time,
-# which took a tenth of the time of the scan lane.
+# The limit for pieces. Arrow's pools in the JVM keep blocks of up to 16 MiB. Larger blocks come from the operating
+# system each time, which took a tenth of the time of the scan lane.
 BYTES_OF_PIECES = 4 << 20
-# For rows. With any other limit, Spark adds up the bytes of all columns after every row: 7 of the 10.7 seconds of
-# processor time that the JVM takes for 20 million rows of the frame lane.
+# The limit for rows. With any other limit, Spark adds up the bytes of all columns after every row: 7 of the 10.7
+# seconds of processor time that the JVM takes for 20 million rows of the frame lane.
 NO_LIMIT = 2**31 - 1
 # Texts may be of any length: Spark doubles the memory of a batch as it grows, and fails at 2 GiB. 12,000 texts of
 # 200 KB in batches of 10,000 killed a driver with 3 GiB. For ids of 16 letters this limit costs no time.
@@ -36,7 +36,7 @@ _OUR_LIMITS = {str(limit) for limit in (BYTES_OF_PIECES, NO_LIMIT)}
 
 @contextmanager
 def batches_of(spark: SparkSession, most_bytes: int) -> Iterator[Refusal | None]:
-    """Limit Arrow batches to ``most_bytes`` bytes in a context. Yields the session's refusal, or None if it permits.
+    """Limit Arrow batches to ``most_bytes`` bytes in a context. Yields the session's refusal, or else None.
 
     :data:`NO_LIMIT` is applied only in a session that limits the rows per batch.
     """
@@ -57,7 +57,7 @@ def batches_of(spark: SparkSession, most_bytes: int) -> Iterator[Refusal | None]
 
 @contextmanager
 def short_batches(spark: SparkSession, most: int = ROWS_OF_TEXTS) -> Iterator[None]:
-    """Limit Arrow batches to ``most`` rows in a context, on exit from which the setting is restored."""
+    """Limit Arrow batches to ``most`` rows in a context. The session's setting is restored on exit."""
     if int(setting(spark, ROWS_SETTING) or 0) <= most:
         yield
         return
@@ -69,7 +69,7 @@ def short_batches(spark: SparkSession, most: int = ROWS_OF_TEXTS) -> Iterator[No
 GATHERED_ROWS = SPLIT_ROWS
 GATHERED_BYTES = 128 << 20  # partitioning and packing need several times as much memory
 LARGE_TYPES = "spark.sql.execution.arrow.useLargeVarTypes"
-# Types that Spark writes to Arrow as :func:`arrow_schema` says, by which batches without a schema are read.
+# Types that Spark writes to Arrow as in :func:`arrow_schema`, which is used to read batches without a schema.
 _PLAIN_TYPES = (
     *(T.BooleanType, T.IntegralType, T.FloatType, T.DoubleType, T.DecimalType, T.StringType, T.BinaryType),
     *(T.DateType, T.TimestampType, T.TimestampNTZType),
@@ -82,7 +82,7 @@ def arrow_schema(rows: DataFrame) -> pa.Schema:
 
 
 def arrow_batches(rows: DataFrame, context: SparkContext) -> RDD[bytes] | None:
-    """Return ``rows`` as Arrow batches without a schema, from a private method of Spark, or None without that method.
+    """Return ``rows`` as Arrow batches without a schema from a private Spark method, or None if it cannot be used.
 
     The method is not used if it does not exist, if the driver's environment has ``SPARKRANK_PRIVATE_SPARK=0``, or if
     the batches might not match :func:`arrow_schema`. The alternative, ``mapInArrow``, is slower. Call this function
@@ -112,7 +112,7 @@ def _is_as_agreed(kind: T.DataType) -> bool:
 
 
 def _tasks_have_settings(spark: SparkSession) -> bool:
-    """Return whether tasks can use the settings of ``spark``: code that Spark generates has the active session's."""
+    """Return whether tasks can use the settings of ``spark``. Code generation uses the active session's settings."""
     settings, active = all_settings(spark), SparkSession.getActiveSession()
     if settings is None:
         return False
@@ -147,7 +147,7 @@ def gathered_rows(
 ) -> Iterator[pa.Table]:
     """Join ``batches`` into tables of about :data:`GATHERED_ROWS` rows or :data:`GATHERED_BYTES` bytes.
 
-    ``rows_in`` counts the rows of a batch, for example as array elements.
+    ``rows_in`` returns how many rows a batch counts for, such as the number of elements in its arrays.
     """
     tune_worker()
     gathered: list[pa.RecordBatch] = []

@@ -97,12 +97,12 @@ def bucket_rows(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
 
 
 def _model_number(name: Column, roles: Roles, plan: Plan) -> Column:
-    """Return the index of the row's model in the plan, from the name ``name`` or the row's input; null in the truth."""
+    """Return the index of the row's model in the plan, found by ``name`` or by the row's input. Null in the truth."""
     if not plan.models:  # the names of the models are not known yet
         return name
     number = F.lit(None)
     if MODEL in roles.of_rows:
-        place = F.array_position(F.array(*map(F.lit, plan.models)), name)  # from 1, and 0 for no such name
+        place = F.array_position(F.array(*map(F.lit, plan.models)), name)  # counted from 1, and 0 for an unknown name
         number = F.nullif(place, F.lit(0)) - 1
     elif roles.scores:
         (model,) = roles.scores

@@ -27,7 +27,7 @@ _RAISED = re.compile(rf"^{re.escape(errors.__name__)}\.(\w+): (.+)$", re.MULTILI
 _NO_MODULE = re.compile(r"^ModuleNotFoundError: No module named '([\w.]+)'", re.MULTILINE)
 _UNREADABLE = re.compile(r"\[FAILED_READ_FILE[.\w]*\] Encountered error while reading file (\S+?)\.?\s")
 # The last line of a worker's traceback: the first line that is not indented. The last traceback has the actual error.
-# It may start within a line, because Spark Connect puts an error condition before it.
+# A traceback may start within a line, because Spark Connect puts an error condition before it.
 _IN_WORKER = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)+(\S.*)$", re.MULTILINE)
 # A Spark error condition with its message, followed by the SQL state.
 _CONDITION = re.compile(r"(\[(?!PYTHON_EXCEPTION)[A-Z][A-Z_.]+\] .+?)(?:\s+SQLSTATE.*)?$", re.MULTILINE)
@@ -35,11 +35,11 @@ _CONDITION = re.compile(r"(\[(?!PYTHON_EXCEPTION)[A-Z][A-Z_.]+\] .+?)(?:\s+SQLST
 _DIED = re.compile(
     r"Lost task \S+ in stage \S+ \(TID \d+\) \((.+?)\): (?:[\w.$]+: )?(\S.*?)(?:\. Consider setting .*)?$", re.MULTILINE
 )
-# SQL's class of data exceptions (22), values that older versions of Spark read otherwise, and errors raised by
-# conditions.
+# SQL states of data exceptions (class 22), of values that older versions of Spark read otherwise, and of errors that
+# conditions raise.
 _OF_A_VALUE = re.compile(r"(\[[A-Z][A-Z0-9_.]+\] .+?)\s+SQLSTATE: (?:22\w{3}|42K0B|P0001)", re.DOTALL)
 _USER_RAISED = re.compile(r"(\[USER_RAISED_EXCEPTION\]) (.*)", re.DOTALL)
-# The check of Spark's own vectors, where a column of their type is read.
+# The check that Spark makes when it reads a column of its own vector type.
 _NO_VECTOR = re.compile(r"at org\.apache\.spark\.ml\.linalg\.VectorUDT\.deserialize\b")
 MOST_REPEATED = 100  # letters of a text that Spark repeats
 _QUOTED = re.compile(r"""'[^']{100,}'|"[^"]{100,}"|`[^`]{100,}`""")
@@ -91,7 +91,7 @@ def as_raised(sentence: str) -> str:
 
 
 def reason_of(error: Exception) -> str:
-    """Return the type and message of ``error`` in one line. For an error from a task, this is the original error."""
+    """Return the type and message of ``error`` in one line. For an error from a task, the original error is used."""
     text = str(error)
     for pattern in (_IN_WORKER, _CONDITION):
         if matches := pattern.findall(text):

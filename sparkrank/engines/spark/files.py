@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from sparkrank.inputs.roles import Roles
 
 FILE_FORMATS = ("parquet", "orc", "csv", "json", "text", "avro")  # tables in these formats are plain folders of files
-# Sources of Spark and of connectors by their short names. Any other is named by its class, which has a dot.
+# The short names of sources in Spark and in connectors. Any other source is named by its class, which has a dot.
 OTHER_FORMATS = (
     *("delta", "iceberg", "hudi", "paimon", "deltasharing", "xml", "binaryfile", "tfrecord"),
     *("jdbc", "bigquery", "snowflake", "redshift", "clickhouse", "mongodb", "kudu", "es"),
 )
-# Options by which the caller makes Spark look for files in another way.
+# Options with which the caller changes how Spark looks for files.
 _OF_LISTING = {"basepath", "recursivefilelookup", "pathglobfilter", "modifiedbefore", "modifiedafter"}
 _LAKE_MARKS = "{_delta_log,.hoodie,metadata/*.metadata.json,metadata/*.metadata.json.gz}"
 _SCHEME = re.compile(r"^[A-Za-z][\w+.-]*:(//[^/]*)?")  # and the host
@@ -48,7 +48,7 @@ _INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
 
 
 def infers(partition_types: PartitionTypes, spark: SparkSession | None) -> bool:
-    """Return whether values in folder names get inferred types, not strings. ``spark`` can turn inference off."""
+    """Return whether values in folder names get inferred types, not strings. A setting of ``spark`` may prevent it."""
     if partition_types == "text":
         return False
     return spark is None or (setting(spark, _INFERENCE) or "true").lower() == "true"
@@ -137,7 +137,7 @@ def _loaded(reader: Callable[[], DataFrameReader], stored: StoredFiles, as_texts
     try:
         frame = reader().load(paths)
         is_whole = sorted(_path_of(uri, prefix) for uri in frame.inputFiles()) == list(listing.files)
-    except Exception as error:  # noqa: BLE001 - of names that Spark cannot list, of hidden folders and others
+    except Exception as error:  # noqa: BLE001 - for names that Spark cannot list, hidden folders and others
         logging.getLogger(__name__).info("Spark gets the names of all files: %s", shorten(error, MOST_SENTENCE))
         is_whole = False
     if not is_whole:
@@ -159,7 +159,7 @@ def _path_of(uri: str, prefix: str) -> str:
 
 
 def _listed(spark: SparkSession, path: str, what: str, place: tuple[str, str, str]) -> StoredFiles | None:
-    """List the files at ``path`` with Arrow, or with Spark if Arrow cannot. Returns None if both cannot."""
+    """List the files at ``path`` with Arrow, or with Spark if Arrow cannot. Returns None if both fail."""
     try:
         stored = StoredFiles.found(path, what)
     except (pa.ArrowException, OSError) as error:

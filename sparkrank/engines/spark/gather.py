@@ -39,7 +39,7 @@ States: TypeAlias = tuple[bytes | pa.Buffer | None, bytes | None]  # packed stat
 
 
 def read_at_once(parts: int, plan: Plan, files: GroupFiles | None) -> bool:
-    """Return whether tasks return only states and file names, few enough (``parts``) for the driver to merge."""
+    """Return whether tasks return only states and file names, in ``parts`` rows that the driver can merge at once."""
     return parts <= fan_in(plan) and not exact_metrics(plan) and (files is not None or not plan.group_table)
 
 
@@ -89,7 +89,7 @@ def _kept(partials: Partials, written: set[str], files: GroupFiles | None) -> Pa
 
 
 def _solved_by_passes(results: DataFrame, parts: int, plan: Plan, files: GroupFiles | None, *, streams: bool) -> Solved:
-    """Return the states and exact bins of ``results``, which Spark caches if it may, and otherwise evaluates again."""
+    """Return the states and exact bins of ``results``, which are cached if permitted and otherwise evaluated again."""
     because = why_not_cached(results)
     is_cached, passes = because is None, 1
     try:
@@ -162,7 +162,7 @@ def _reduced(results: DataFrame, parts: int, at_a_time: int) -> tuple[Partials, 
     """Merge the states and file names of ``results``. Tasks merge ``at_a_time`` rows each, and the driver the rest."""
     while parts > at_a_time:
         parts = math.ceil(parts / at_a_time)
-        # merged by the task that made them, so that states that Spark computes again take the same route
+        # keyed by the task that made the states, so that states that Spark computes again go to the same task
         results = results.withColumn("task", F.spark_partition_id()).repartition(parts, "task")
         results = results.mapInArrow(_merge, _REDUCED_TYPE)
     return _merged(_collected(results))

@@ -29,7 +29,7 @@ _NAN = float("nan")
 
 
 def with_nested(frame: DataFrame, roles: Roles, what: str) -> DataFrame:
-    """Return ``frame`` with a column for each role that is a value inside another column, named as in ``roles``."""
+    """Return ``frame`` with a column, named as in ``roles``, for each role whose value is inside another column."""
     schema = frame.schema
     nested = places(roles, {field.name: shape_of(field.dataType) for field in schema}, what)
     if not nested:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 def evaluate_scan(
     spark: SparkSession, sides: Sides, plan: Plan, buckets: int, files: GroupFiles | None = None
 ) -> Solved:
-    """Evaluate the inputs ``sides``, which must have been checked. Tasks write the group table to any ``files``."""
+    """Evaluate the inputs ``sides``, which must have been checked. If ``files`` is given, tasks write groups there."""
     schema, features = sides.schema(plan), SessionFeatures.of(spark, plan)
     kinds = (from_arrow_type(schema.field(key_column(index)).type) for index in range(len(sides.roles.group)))
     groups = group_schema(dict(zip(sides.roles.group, kinds, strict=True)), plan)

@@ -31,7 +31,7 @@ _UNKNOWN_SETTING = "SQL_CONF_NOT_FOUND"
 
 @dataclass(frozen=True)
 class SessionFeatures:
-    """What a session offers to one evaluation: a context if RDDs are needed and available, and what it refuses."""
+    """What a session offers to one evaluation: a context if RDDs are needed and available, and the refusals."""
 
     context: SparkContext | None = None
     refusals: tuple[Refusal, ...] = ()
@@ -39,7 +39,7 @@ class SessionFeatures:
     @classmethod
     def of(cls, spark: SparkSession, plan: Plan) -> SessionFeatures:
         """Ask ``spark`` for the features that an evaluation with ``plan`` may use."""
-        # with exact bins no RDD: the JVM would unpickle tens of megabytes for tasks of Spark SQL
+        # exact bins are not sent by RDDs, because the JVM would unpickle tens of megabytes for tasks of Spark SQL
         if exact_metrics(plan):
             return cls()
         context, because = context_of_rdds(spark)
@@ -73,7 +73,7 @@ def context_of_rdds(spark: SparkSession) -> tuple[SparkContext | None, str]:
 
 
 def _asked(ask: Callable[[], T]) -> tuple[T | None, str | None]:
-    """Return the answer of ``ask``, which asks the session, and None; or None and the reason for a refusal."""
+    """Call ``ask`` to query a session. Returns the answer and None, or None and the reason for a refusal."""
     try:
         return ask(), None
     except Exception as error:  # noqa: BLE001 - what a session raises here differs by platform

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 UNTOLD = "not told"  # a setting that the session does not reveal
 ZONE = "spark.sql.session.timeZone"
 INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
-# These matter to any SQL. Their defaults differ between versions of Spark.
+# Settings that matter to any SQL. Their defaults differ between versions of Spark.
 _OF_SQL = ("spark.sql.ansi.enabled", "spark.sql.caseSensitive", "spark.sql.legacy.timeParserPolicy")
-# These are rarely set, and count only where they differ from the defaults of Spark 4.
+# These settings are rarely changed, and are recorded only if they differ from the defaults of Spark 4.
 _RARE = {
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
     "spark.sql.parquet.binaryAsString": "false",
@@ -118,7 +118,7 @@ def _asks_for_zone(condition: str, kinds: Mapping[str, str]) -> bool:
 @contextmanager
 def time_zone(spark: SparkSession | None, zone: str | None) -> Iterator[None]:
     """Set the session's time zone to ``zone`` in a context around an evaluation. None changes nothing."""
-    # text readers look the zone up when they run, and over Spark Connect a query is analyzed each time
+    # text readers look up the zone when they run, and Spark Connect analyzes a query each time
     if spark is None or zone is None:
         yield
         return
@@ -132,7 +132,7 @@ def time_zone(spark: SparkSession | None, zone: str | None) -> Iterator[None]:
 
 
 def told(spark: SparkSession, name: str) -> str:
-    """Return the value of setting ``name``, or :data:`UNTOLD` if it is hidden. SQL always reveals the time zone."""
+    """Return the value of setting ``name``, or :data:`UNTOLD` if hidden. SQL always reveals the time zone."""
     value = setting(spark, name)
     if value is None and name == ZONE:
         return str(spark.sql("SELECT current_timezone()").toArrow().column(0)[0])
@@ -143,7 +143,7 @@ _MARK = " | session "
 
 
 def with_session(source: str, session: Mapping[str, str]) -> str:
-    """Return the name ``source`` in stored states, with the settings that were read from the session appended."""
+    """Return ``source``, a name in stored states, followed by the settings that were read from the session."""
     return f"{source}{_MARK}{json.dumps(dict(session), sort_keys=True)}" if session else source
 
 

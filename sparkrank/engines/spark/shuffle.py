@@ -38,7 +38,11 @@ Pair: TypeAlias = tuple[int, pa.Buffer]  # a bucket, and a piece of it as a stre
 
 @dataclass(frozen=True)
 class Work:
-    """The work on rows of ``schema``. ``groups`` requests the group table, as a DataFrame if ``files`` is None."""
+    """The evaluation that tasks perform on rows of ``schema``.
+
+    ``groups`` is the schema of the group table, or None if no group table is requested. If ``files`` is None, the group
+    table is returned as a DataFrame.
+    """
 
     schema: pa.Schema
     plan: Plan
@@ -91,7 +95,7 @@ def solve_rows(pieces: DataFrame, work: Work) -> Solved:
 
 
 def solve_pairs(pairs: RDD[Pair], spark: SparkSession, work: Work, source: RDD[Any] | None = None) -> Solved:
-    """Shuffle ``pairs`` and evaluate their buckets. Shuffle files made after ``source`` are removed in the end."""
+    """Shuffle ``pairs`` and evaluate their buckets. Shuffle files newer than ``source`` are removed after use."""
     results = _solved_pairs(shuffled_pairs(pairs, work.buckets), work.solve)
     with ExitStack() as stack:
         stack.callback(remove_shuffled, results, source)

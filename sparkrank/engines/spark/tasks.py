@@ -49,7 +49,7 @@ def solve_pieces(
     pieces: Iterable[tuple[int, pa.Buffer]], schema: pa.Schema, plan: Plan, files: GroupFiles | None
 ) -> Iterator[Result]:
     """Evaluate a task's buckets. Each of ``pieces`` has the number of its first bucket and rows as an Arrow stream."""
-    # Python groups the pieces itself: Spark would sort them and copy their bytes once more
+    # Python groups the pieces, because Spark would sort the pieces and copy their bytes once more
     tune_worker()
     give_back_if_large()
     with closing(LazyFile()) as file, long_text_errors():

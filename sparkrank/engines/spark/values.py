@@ -28,7 +28,7 @@ def arrow_type(kind: T.DataType) -> pa.DataType:
         return pa.string()
     if isinstance(kind, T.ArrayType):  # also for arrays of the null type, which pyspark's own function refuses
         return pa.list_(arrow_type(kind.elementType))
-    # versions of pyspark's own function differ in how they take the time zone
+    # pyspark's own function treats the time zone differently by version
     return pa.timestamp("us", "UTC") if isinstance(kind, T.TimestampType) else to_arrow_type(kind)
 
 
@@ -94,7 +94,7 @@ def _is_slice_value(kind: T.DataType) -> bool:
     return isinstance(kind, (*TEXTS, T.IntegralType, T.BooleanType, T.DateType, T.NullType))
 
 
-# By their names in the table of roles.
+# Keyed by the names that the table of roles uses.
 READERS: dict[Reader, Callable[[Column, T.DataType], Column]] = {
     "key": key_of,
     "item": item_of,

@@ -18,7 +18,7 @@ from sparkrank.base.errors import SparkrankError, itemize, shorten
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-OLDEST = (4, 0)  # of Spark: older versions give no Arrow tables, and lack settings that are set here
+OLDEST = (4, 0)  # the oldest Spark: earlier versions return no Arrow tables and lack settings that are used here
 NEEDED = ("numpy", "pyarrow")  # workers need no pandas
 _OTHER_VERSION = (
     r"\[PYTHON_VERSION_MISMATCH\] Python in worker has different version\D+([\d.]*\d)\D+in driver\D+([\d.]*\d)"
@@ -47,7 +47,7 @@ if not lacks:
         problem = "%s: %s" % (type(error).__name__, error)
 print(json.dumps({"version": "%d.%d" % sys.version_info[:2], "lacks": lacks, "problem": problem}))
 """
-# Patterns of Spark's errors, and the end of a sentence about the Python that each is about.
+# Patterns of Spark's errors, each with the end of a sentence about the Python that causes the error.
 _SIGNS = (
     (_OTHER_VERSION, "which is Python {0} where this process is Python {1}"),
     (r'Cannot run program "(?P<program>[^"]*)": (?:error=\d+, )?([^\n]+)', "which cannot be run ({1})"),
@@ -161,7 +161,7 @@ def _asked(program: str, may_ship: bool) -> str | None:
         )
         answer = json.loads(done.stdout.splitlines()[-1])
     except (OSError, subprocess.SubprocessError, ValueError, IndexError):
-        return None  # no Python, or one with more output than asked for: the first task will show it
+        return None  # no Python, or a Python with unexpected output: the first task will show the problem
     if answer["version"] != _HERE:
         return f"which is Python {shorten(answer['version'])} where this process is Python {_HERE}"
     if answer["lacks"]:

@@ -28,7 +28,7 @@ from sparkrank.numeric.memory import give_back_freed_memory
 ROW_MEMORY_OF_LARGE = 64 << 20
 # The least bytes per row that an evaluation needs beside the columns. Metrics of hits take 14 in very large groups.
 BESIDE_BYTES = 10
-TURN_SHARE = 8  # a run with more bytes than one part in this many of the free memory is evaluated alone
+TURN_SHARE = 8  # a run larger than the free memory divided by this number is evaluated alone
 _one_large = threading.Lock()  # threads of one process take turns with groups that are larger than a run
 
 

@@ -19,7 +19,7 @@ NAME = "sparkrank-worker"
 
 
 def are_left() -> bool:
-    """Return whether any thread of a crew is still running, which can only happen after a failure."""
+    """Return whether any thread of a crew is still running, as may happen after a failure."""
     return any(thread.name == NAME for thread in threading.enumerate())
 
 

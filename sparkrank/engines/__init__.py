@@ -1,1 +1,1 @@
-"""Lanes: ways to bring impressions to :func:`sparkrank.bucket.evaluate_bucket` and collect the results."""
+"""The lanes, which are ways to bring impressions to :func:`sparkrank.bucket.evaluate_bucket` and collect results."""

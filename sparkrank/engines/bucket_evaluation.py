@@ -1,4 +1,4 @@
-"""Evaluates buckets, in every lane, in runs of whole groups, and raises a clear error if memory runs out."""
+"""Evaluates buckets in runs of whole groups, for every lane, and raises a clear error if memory runs out."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from sparkrank.sources.sizes import long_text_errors
 
 # Bytes of pieces of a large bucket kept in memory while it is cut once more. One run is in memory beside them.
 ROW_MEMORY_OF_LARGE = 64 << 20
-# Bytes that an evaluation has at least for each row beside its columns: metrics of hits take 14 in very large groups.
+# The least bytes per row that an evaluation needs beside the columns. Metrics of hits take 14 in very large groups.
 BESIDE_BYTES = 10
-TURN_SHARE = 8  # of the free memory: a run with more bytes than this share of it is evaluated alone
+TURN_SHARE = 8  # a run larger than the free memory divided by this number is evaluated alone
 _one_large = threading.Lock()  # threads of one process take turns with groups that are larger than a run
 
 
 def evaluate_buckets(store: PieceStore, buckets: Iterable[int], plan: Plan) -> Iterator[tuple[int, BucketResult]]:
-    """Evaluate ``buckets`` of ``store`` in runs of whole groups. Each result comes with a number unique to its run."""
+    """Evaluate ``buckets`` of ``store`` in runs of whole groups. Yields a number unique to each run, and its result."""
     with closing(LazyFile()) as file:
         for together in small_together(store, buckets):
             runs = runs_of(store, together, lambda: PieceStore(store.schema, file, ROW_MEMORY_OF_LARGE))
@@ -82,7 +82,7 @@ def evaluate_table(rows: pa.Table, plan: Plan) -> BucketResult:
 
 
 def _takes_turns(run: Run) -> bool:
-    """Whether ``run`` is so large, in rows or as a share of free memory, that no other large run may run beside it."""
+    """Return whether ``run``, in rows or as a share of free memory, is too large to overlap with another large run."""
     if run.rows > RUN_ROWS or run.bytes < LARGE_BYTES:
         return run.rows > RUN_ROWS
     free = free_memory()
@@ -90,7 +90,7 @@ def _takes_turns(run: Run) -> bool:
 
 
 def add_pieces(store: PieceStore, pieces: Iterable[tuple[int, pa.RecordBatch]], plan: Plan) -> set[int]:
-    """Add a task's ``pieces``, each paired with its first bucket, to ``store``. Returns the buckets of all pieces."""
+    """Add ``pieces``, record batches with the numbers of their first buckets, to ``store``. Returns all buckets."""
     arriving = ArrivingPieces(store)
     first, piece = 0, None
     try:
@@ -116,7 +116,7 @@ def _evaluated(run: Run | _TableRun, plan: Plan) -> BucketResult:
         ensure_free(run.bytes - run.bytes_in_memory, "the table of the rows")
         rows = run.table()
         keys = sum(rows[name].nbytes for name in key_columns(rows) if not pa.types.is_primitive(rows[name].type))
-        # texts of keys are joined, and their distinct ones copied and numbered
+        # key texts are joined, and the distinct texts are copied and numbered
         ensure_free(rows.num_rows * BESIDE_BYTES + 3 * keys, "what an evaluation has beside its rows")
         return evaluate_bucket(rows, plan)
     except NotEnoughMemoryError as error:
@@ -124,13 +124,13 @@ def _evaluated(run: Run | _TableRun, plan: Plan) -> BucketResult:
     except MemoryError:
         pass  # outside the handler, so that the memory referenced by the error is freed
     sample = run.sample if rows is None else rows
-    if sample.nbytes > LARGE_BYTES:  # to number the groups of all rows would take memory again
+    if sample.nbytes > LARGE_BYTES:  # numbering the groups of all rows would need much memory again
         sample = sample.slice(0, SAMPLED_ROWS)
     raise OutOfMemoryError(_sentence(run.rows, sample, plan, lacking))
 
 
 def _sentence(rows: int, sample: pa.Table, plan: Plan, lacking: str = "") -> str:
-    """The error message for ``rows`` rows that do not fit into memory, naming the largest group in ``sample``."""
+    """Return the error message for ``rows`` rows that do not fit into memory, with the largest group in ``sample``."""
     if not sample.num_rows:
         return f"the rows of a bucket take more memory than this process may use{lacking}: give executors more memory"
     groups = groups_of(sample.select(key_columns(sample)).columns)

@@ -1,4 +1,4 @@
-"""Daemon threads that work through tasks. At exit, Python would wait for threads of its own pools, even hung ones."""
+"""Daemon threads that work through tasks. Python's own pools would make the process wait for hung threads at exit."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ NAME = "sparkrank-worker"
 
 
 def are_left() -> bool:
-    """Whether any thread of a failed crew is still running."""
+    """Return whether any thread of a crew is still running, as may happen after a failure."""
     return any(thread.name == NAME for thread in threading.enumerate())
 
 
 class Crew:
-    """Threads for the tasks of one evaluation. ``failed`` is set when a task fails, which stops the other threads."""
+    """The threads that run the tasks of one evaluation. A failed task sets ``failed``, which stops other threads."""
 
     def __init__(self) -> None:
         self.failed = threading.Event()
@@ -32,11 +32,11 @@ class Crew:
 
     @property
     def has_ended(self) -> bool:
-        """Whether all threads have ended, so that the resources they used can be removed."""
+        """Whether all threads have ended, so that it is safe to close the resources that the threads used."""
         return not any(thread.is_alive() for thread in self._threads)
 
     def all(self, threads: int, task: Callable[[T], R], over: Iterable[T]) -> list[R]:
-        """Results of ``task`` on the items of ``over``, in order. Raises the first failure and starts no more tasks."""
+        """Run ``task`` on each item of ``over`` and return the results in order. Raises the first error of a task."""
         todo = deque(enumerate(over))
         results: dict[int, R] = {}
         ended: SimpleQueue[tuple[int, R | None, BaseException | None]] = SimpleQueue()
@@ -50,7 +50,7 @@ class Crew:
                     return
                 try:
                     ended.put((place, task(item), None))
-                except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+                except BaseException as error:  # noqa: BLE001 - the thread that waits raises the error
                     ended.put((place, None, error))
                     return
 
@@ -73,7 +73,7 @@ class Crew:
         return [results[place] for place in range(count)]
 
     def _start(self, count: int, work: Callable[[], None]) -> None:
-        """Start ``count`` threads, or as many as memory allows."""
+        """Start ``count`` threads, or as many as memory allows. Raises an error if no thread can be started."""
         self._threads = []
         for _ in range(count):
             thread = threading.Thread(target=work, name=NAME, daemon=True)

@@ -1,9 +1,9 @@
 """The group table as Parquet files that the tasks write themselves, so that no rows need to be sent to the driver.
 
-A file's name has its first bucket, a random number and the run. A task that Spark runs twice writes its files twice,
-and only the files named in the result that Spark uses are kept. The other attempt may end later, with only some of the
-groups: if its input breaks off, the task takes this for the end of the input and writes the groups it has. Until
-:meth:`GroupFiles.publish`, the files are in a folder of the run, which readers ignore and other runs avoid.
+The name of a file has the number of its first bucket, a random number and the run. If Spark runs a task twice, the
+task writes its files twice, and only the files named in the result that Spark uses are kept. The other attempt may end
+later with only some of the groups, because a task takes the end of a broken input for the end of all rows. Until
+:meth:`GroupFiles.publish`, the files are in a hidden folder of the run, which readers ignore and other runs avoid.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL, with_plain_models
 from sparkrank.schemas.tables import ATTEMPT_ID
 from sparkrank.sources.files import file_system, without_password
 
-# The rows of a row group and of a file: 2 and 20 MB on disk with twenty columns, 16 and 160 MB in memory.
+# The number of rows of a row group and of a file: 2 and 20 MB on disk with twenty columns, 16 and 160 MB in memory.
 ROW_GROUP_ROWS = 100_000
 FILE_ROWS = 1_000_000
 # For text keys, zstd takes as long as Snappy and half the space. For metrics it takes a sixth longer for 6 % less.
@@ -41,7 +41,7 @@ COMPRESSION = "snappy"
 # space.
 IN_DICTIONARIES = [MODEL]
 COUNTS_AS = "DELTA_BINARY_PACKED"
-# The values that the writer takes at a time, as many as a page has: a tenth faster than its default of 1,024.
+# The number of values written at a time, as many as a page has. This is a tenth faster than the default of 1,024.
 VALUES_AT_A_TIME = 20_000
 _ARROW_SCHEMA = "ARROW:schema"  # where readers that return Arrow tables look up the original types
 _ATTEMPT = re.compile(r"[0-9a-f]{12}(\.kept)?")
@@ -49,7 +49,7 @@ REMOVALS = 3  # attempts to remove a folder while a task may still create files 
 
 
 class Part(NamedTuple):
-    """The ``groups`` of one bucket or of several. ``bucket`` is the number of the first."""
+    """Rows of the group table for one bucket or several. ``bucket`` is the number of the first bucket."""
 
     bucket: int
     groups: pa.Table
@@ -57,7 +57,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class GroupFiles:
-    """Files of the group table that will become ``folder``. Every task must be able to access ``store``."""
+    """Files of the group table that will become ``folder`` in the file system ``store``, which all tasks must reach."""
 
     store: fs.FileSystem
     folder: str
@@ -66,12 +66,12 @@ class GroupFiles:
 
     @property
     def kept(self) -> str:
-        """The folder for files that are complete but not yet visible."""
+        """The hidden folder for files that are complete but not yet visible to readers."""
         return f"{self.unseen}.kept"
 
     @classmethod
     def at(cls, path: str, attempt: str | None = None) -> GroupFiles:
-        """Prepare files for the folder ``path``, which may be in any file system and need not exist.
+        """Prepare to write to the folder ``path``, which may be in any file system and need not exist.
 
         Raises :class:`InputError` if the folder is not empty or belongs to another evaluation, running or killed.
         """
@@ -80,7 +80,7 @@ class GroupFiles:
         try:
             store, folder = file_system(path)
             files = cls(store, folder, attempt, _unseen(store, folder, attempt))
-            # Create it before listing, so that of two simultaneous runs at most one continues.
+            # Create the folder before listing, so that at most one of two simultaneous runs continues.
             store.create_dir(files.unseen, recursive=True)
             others = {files.unseen}
             try:
@@ -95,7 +95,7 @@ class GroupFiles:
         return files
 
     def _others(self) -> set[str]:
-        """The paths of the folder's contents, and of other runs' folders inside or beside the folder."""
+        """Return the paths of the folder's contents, and of other runs' hidden folders inside it or beside it."""
         there = {info.path for info in self.store.get_file_info(fs.FileSelector(self.folder, allow_not_found=True))}
         above, _, name = self.unseen.rpartition("/")
         if above != self.folder:
@@ -105,9 +105,9 @@ class GroupFiles:
         return there - {self.unseen}
 
     def write(self, parts: Iterable[Part]) -> Iterator[str]:
-        """Write ``parts`` to files, and yield the name of each file once it is complete.
+        """Write ``parts`` to files, and yield the name of each file once the file is complete.
 
-        A part is never divided between files. After :meth:`keep`, names are yielded but nothing is written.
+        All groups of a part are in one file. After :meth:`keep`, names are yielded but no files are written.
         """
         wanted = self._exists(self.unseen)
         groups = _gathered(parts, ROW_GROUP_ROWS)
@@ -127,7 +127,7 @@ class GroupFiles:
             yield name
 
     def _writer(self, path: str, group: pa.Table) -> pq.ParquetWriter:
-        """A Parquet writer for tables like ``group``. Readers see model names as plain strings, not as dictionaries."""
+        """Open a Parquet writer for tables like ``group``. Readers see model names as plain strings."""
         keys = key_columns(group)
         read_as = _without_nulls(with_plain_models(group.slice(length=0)).schema)
         writer = pq.ParquetWriter(
@@ -149,7 +149,7 @@ class GroupFiles:
         return bool(self.store.get_file_info(path).type != fs.FileType.NotFound)
 
     def keep(self, names: Collection[str]) -> None:
-        """Take over the tasks' files and remove those not in ``names``. After this call, no task can write a file."""
+        """Keep the tasks' files that ``names`` lists, and remove all others. After this, tasks cannot write files."""
         with writing_errors(f"the group table in {self.folder}"):
             self._take_over()
             missing = set(names)
@@ -164,7 +164,7 @@ class GroupFiles:
             )
 
     def _take_over(self) -> None:
-        """Rename the folder that tasks write to. Outside the local file system, move its files one by one instead."""
+        """Move the tasks' files to the folder :attr:`kept`, as a whole in the local file system and else one by one."""
         if _renames_folders(self.store):
             self.store.move(self.unseen, self.kept)
             return
@@ -178,7 +178,7 @@ class GroupFiles:
                 break
 
     def publish(self) -> None:
-        """Make the files visible: in one step, or one by one if the folder is a mount or has other files in it."""
+        """Make the files visible in one step, or one by one if the target folder is a mount or contains other files."""
         with writing_errors(f"the group table in {self.folder}"):
             if not self.kept.startswith(f"{self.folder}/") and self._renamed():
                 return
@@ -188,17 +188,17 @@ class GroupFiles:
             self.store.delete_dir(self.kept)
 
     def _renamed(self) -> bool:
-        """Replace the target folder, but not its permissions, with the kept folder. Returns whether that worked."""
+        """Rename :attr:`kept` to the target folder, with the target's permissions. Returns whether that worked."""
         try:
             if Path(self.folder).is_dir():
                 shutil.copymode(self.folder, self.kept)
-            os.rename(self.kept, self.folder)  # noqa: PTH104 - Arrow's own refuses to replace an empty folder
+            os.rename(self.kept, self.folder)  # noqa: PTH104 - Arrow's function refuses to replace an empty folder
         except OSError:
             return False
         return True
 
     def discard(self) -> None:
-        """Remove all files that have not been made visible."""
+        """Remove all files of this run that have not been made visible."""
         for folder in (self.unseen, self.kept):
             for _ in range(REMOVALS):
                 if not self._exists(folder):
@@ -208,7 +208,7 @@ class GroupFiles:
 
 
 def _unseen(store: fs.FileSystem, folder: str, attempt: str) -> str:
-    """The hidden folder for an attempt's files: beside ``folder`` if that can be replaced whole, else inside it."""
+    """Return the hidden folder for an attempt's files, beside ``folder`` if renaming works there, else inside."""
     above, _, name = folder.rstrip("/").rpartition("/")
     if _renames_folders(store) and not Path(folder).is_mount() and not Path(folder).is_symlink():
         there = next(parent for parent in (Path(above or "/"), *Path(above or "/").parents) if parent.exists())
@@ -222,28 +222,28 @@ def _renames_folders(store: fs.FileSystem) -> bool:
 
 
 def _is_of_another(info: fs.FileInfo, stem: str) -> bool:
-    """Whether ``info`` is a hidden folder that another run has created for the same target folder."""
+    """Return whether ``info`` is a hidden folder that another run has created for the same target folder."""
     return info.type == fs.FileType.Directory and bool(_ATTEMPT.fullmatch(info.base_name.removeprefix(stem)))
 
 
 def _without_nulls(schema: pa.Schema) -> pa.Schema:
-    """``schema`` with non-nullable fields, which are faster to write: undefined metrics are NaN, never null."""
+    """Return ``schema`` with non-nullable fields, which are written faster. Undefined metrics are NaN, never null."""
     return pa.schema([field.with_nullable(False) for field in schema], schema.metadata)
 
 
 def key_columns(table: pa.Table) -> list[str]:
-    """The names of the key columns, which lie between the model column and the counts."""
+    """Return the names of the key columns, which lie between the model column and the counts."""
     names: list[str] = table.column_names
     return names[names.index(MODEL) + 1 : names.index(GROUP_COUNTS[0])]
 
 
 def name_of(bucket: int, attempt: str) -> str:
-    """A new, unique file name in the run ``attempt`` for groups whose first bucket is ``bucket``."""
+    """Return a new unique file name for the run ``attempt`` and for groups whose first bucket is ``bucket``."""
     return f"part-{bucket:05d}-{uuid.uuid4().hex[:12]}-{attempt}.parquet"
 
 
 def _gathered(parts: Iterable[Part], rows: int) -> Iterator[Part]:
-    """Join consecutive ``parts`` into parts of at least ``rows`` rows, leaving out empty ones."""
+    """Join consecutive ``parts`` until each joined part has at least ``rows`` rows. Empty parts are left out."""
     gathered: list[Part] = []
     for part in parts:
         if part.groups.num_rows:

@@ -1,4 +1,4 @@
-"""The register of lanes, in order of preference. A new lane is a class with the protocol :class:`Lane`, listed here."""
+"""The register of lanes, in order of preference. A new lane is a class that implements :class:`Lane`, listed here."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Lane(Protocol):
     """A way to evaluate a request, from opening the impressions and any truth to the states of a day.
 
-    ``takes_row_memory`` means the lane holds rows itself; ``takes_time_zone``, that a session's SQL reads its rows.
+    ``takes_row_memory`` is true if the lane itself holds rows, and ``takes_time_zone`` if Spark SQL reads the rows.
     """
 
     name: ClassVar[str]
@@ -34,61 +34,61 @@ class Lane(Protocol):
 
     @property
     def reason(self) -> str:
-        """Why this lane was chosen."""
+        """The reason why this lane was chosen."""
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings for the user about anything that makes reading slow."""
+        """Warnings for the user about inputs that are slow to read."""
 
     @classmethod
     def why_not(cls, request: Request) -> str | None:
-        """Why this lane cannot take ``request``, or why ``auto`` should not choose it, before anything is opened."""
+        """Return why this lane cannot take ``request``, or why ``auto`` should not choose it, or else None."""
 
     @classmethod
     def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> Lane:
-        """Open the rows of ``request``, for which :meth:`why_not` has returned None.
+        """Open the inputs of ``request``, for which :meth:`why_not` has returned None.
 
         ``opened`` has the sources that a previous lane opened, and ``left`` says why that lane gave up. Raises
         :class:`sparkrank.base.errors.FrameLaneNeededError` if only Spark can read the rows correctly.
         """
 
     def check(self, plan: Plan) -> None:
-        """Raise :class:`sparkrank.base.errors.InputError` if a column is missing or cannot play its role."""
+        """Raise :class:`sparkrank.base.errors.InputError` if a column is missing or its type does not fit its role."""
 
     def rows(self) -> int:
-        """An upper bound on the number of rows, used to choose the number of buckets."""
+        """Return an upper bound on the number of rows, from which the number of buckets is chosen."""
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
-        """Evaluate everything in one pass. With ``files``, the tasks write the group table there."""
+        """Evaluate all rows in one pass. If ``files`` is given, the tasks write the group table to these files."""
 
     def bucket_schema(self, plan: Plan) -> pa.Schema:
-        """The schema of bucket rows."""
+        """Return the Arrow schema of the rows that buckets receive."""
 
     def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
-        """The non-empty tables that ``pick`` returns where rows are read. Only the groups ``keys`` need be read."""
+        """Apply ``pick`` to all rows, or at least to those of the groups ``keys``. Returns the non-empty tables."""
 
     def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:
-        """The session settings that the rows depend on, except the time zone if the spec has its ``own_zone``."""
+        """Return the session settings that the rows depend on. If the spec has its ``own_zone``, omit the time zone."""
 
 
 LANES: dict[str, type[Lane]] = {lane.name: lane for lane in (ScanLane, LocalLane, FrameLane)}
 
 
 def lane_words() -> tuple[str, ...]:
-    """The words that a request may use to ask for a lane."""
+    """Return the words by which a request may choose a lane: ``auto`` and the names of all lanes."""
     return AUTO, *LANES
 
 
 def needs_session(word: str) -> bool:
-    """Whether the lane called ``word`` needs a Spark session, which ``auto`` does if pyspark is installed."""
+    """Return whether the lane called ``word`` needs a Spark session. ``auto`` does if pyspark is installed."""
     return has_pyspark() if word == AUTO else LANES[word].needs_session
 
 
 def time_zone_lanes() -> list[str]:
-    """The words for lanes in which a session's time zone may matter."""
+    """Return ``auto`` and the names of the lanes in which the time zone of a session may change the result."""
     return [AUTO, *(name for name, lane in LANES.items() if lane.takes_time_zone)]
 
 
 def row_memory_lanes() -> list[str]:
-    """The names of the lanes that hold rows themselves."""
+    """Return the names of the lanes that hold rows in this process."""
     return [name for name, lane in LANES.items() if lane.takes_row_memory]

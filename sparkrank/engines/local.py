@@ -1,4 +1,4 @@
-"""The local lane: evaluates all buckets in one process without Java. Threads share the file splits and the buckets."""
+"""The local lane, which evaluates all buckets in one process without Java. Threads share file splits and buckets."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LOCAL_SPLIT_ROWS = 1_000_000  # fewer than in a Spark task, because threads shar
 # Reading threads beyond one for each core. They wait for Arrow, which reads and decodes on threads of its own. With
 # exactly one reading thread per core, cores were idle for a fifth of the time and a run took an eighth longer.
 EXTRA_READERS = 1
-# What a reading thread takes for the split that it cuts, of numbers and with texts, which are copied several times.
+# The memory of a reading thread for a split of numbers, and for a split with texts, which are copied several times.
 READER_BYTES, WIDE_READER_BYTES = 48 << 20, 192 << 20
 RUNS_PER_THREAD = 2  # runs of buckets for each thread, so that a thread on a busy core leaves work to the others
 # The default of ``row_memory``, the bytes of pieces in memory before they spill. It has room for 20 million rows of one
@@ -48,13 +48,13 @@ T = TypeVar("T")
 
 
 def fitting_row_memory() -> int:
-    """The default for ``row_memory``, but at most a quarter of free memory, because reading takes as much again."""
+    """Return the default of ``row_memory``, at most a quarter of free memory because reading takes as much again."""
     free = free_memory()
     return ROW_MEMORY_BYTES if free is None else min(ROW_MEMORY_BYTES, free // 4)
 
 
 def _readers(threads: int, schema: pa.Schema) -> int:
-    """The number of reading threads, reduced if their splits would not fit in memory."""
+    """Return the number of reading threads, which is reduced if the splits they read would not fit in memory."""
     each, free = WIDE_READER_BYTES if any(map(may_be_wide, schema.types)) else READER_BYTES, free_memory()
     return threads + EXTRA_READERS if free is None else max(1, min(threads + EXTRA_READERS, free // (2 * each)))
 
@@ -62,7 +62,7 @@ def _readers(threads: int, schema: pa.Schema) -> int:
 def evaluate_local(
     sides: Sides, plan: Plan, buckets: int, files: GroupFiles | None = None, row_memory: int = ROW_MEMORY_BYTES
 ) -> Solved:
-    """Evaluate the rows of ``sides``, which must have been checked, in ``buckets`` buckets on all cores.
+    """Evaluate the inputs ``sides``, which must have been checked, in ``buckets`` buckets on all cores.
 
     ``taskset`` or ``pyarrow.set_cpu_count`` can limit the cores. Rows beyond ``row_memory`` bytes are kept on disk.
     """
@@ -76,7 +76,7 @@ def evaluate_local(
     def read(split: SideSplit) -> None:
         for rows in _until_failed(read_split(split), crew):
             progress.add(read=rows.num_rows)
-            # encoding texts saves bytes for the JVM, but here costs as much time as it saves
+            # encoding texts saves bytes for the JVM, but in one process costs as much time as it saves
             pieces.add(list(pieces_by_bucket(rows, buckets, code_texts=False)))
 
     def solve(run: range) -> tuple[Partials, set[str], list[pa.Table]]:
@@ -93,7 +93,7 @@ def evaluate_local(
     finally:
         if pieces.on_disk:  # after smaller runs, the next evaluation may reuse the freed memory
             give_back_freed_memory()
-        if crew.has_ended:  # else another file might get its descriptor while threads write
+        if crew.has_ended:  # otherwise another file might get the descriptor while threads write
             file.close()
     return _solved(parts, files)
 
@@ -131,7 +131,7 @@ def _solved(parts: Iterable[tuple[Partials, set[str], list[pa.Table]]], files: G
 
 
 def pick_local(sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
-    """Apply ``pick`` to the rows of ``sides``, split by split, and return the non-empty tables."""
+    """Apply ``pick`` to the rows of all inputs, split by split, and return the non-empty tables."""
     read_split, crew = sides.reader(plan), Crew()
 
     def picked(split: SideSplit) -> list[pa.Table]:
@@ -145,7 +145,7 @@ def pick_local(sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
 def _counted(
     results: Iterable[tuple[int, BucketResult]], progress: Progress, *, read: bool = False
 ) -> Iterator[tuple[int, BucketResult]]:
-    """Yield ``results`` and count their rows as solved, and with ``read`` also as read."""
+    """Yield ``results`` unchanged and count their rows as solved. If ``read`` is true, count the rows as read too."""
     for result in results:
         rows = result[1].partials.counts.get((checks.ROWS_READ, ""), 0)
         progress.add(rows if read else 0, rows)
@@ -153,7 +153,7 @@ def _counted(
 
 
 def _until_failed(steps: Iterable[T], crew: Crew) -> Iterator[T]:
-    """Yield from ``steps``, stopping once any thread of ``crew`` has failed."""
+    """Yield the elements of ``steps``, and stop once any thread of ``crew`` has failed."""
     for step in steps:
         if crew.failed.is_set():
             return
@@ -163,7 +163,7 @@ def _until_failed(steps: Iterable[T], crew: Crew) -> Iterator[T]:
 def _gathered(
     results: Iterable[tuple[int, BucketResult]], files: GroupFiles | None
 ) -> tuple[Partials, set[str], list[pa.Table]]:
-    """The merged states of a run of buckets, the names of the group files written, and the groups if kept in memory."""
+    """Merge the results of some buckets. Returns the states, the names of group files, and groups kept in memory."""
     merged: list[Partials] = []
 
     def groups() -> Iterator[Part]:
@@ -180,7 +180,7 @@ def _gathered(
 
 
 def _runs(buckets: int, most: int) -> list[range]:
-    """Divide all buckets, in order, into runs of about equal length (``most`` is the maximum number of runs)."""
+    """Divide all buckets, in order, into at most ``most`` ranges of about equal length."""
     count = min(buckets, most)
     ends = [buckets * index // count for index in range(count + 1)]
     return [range(start, end) for start, end in itertools.pairwise(ends)]

@@ -1,4 +1,4 @@
-"""The lane ``local``: evaluates files, or tables in memory, in this process without Spark."""
+"""The lane ``local``, which evaluates files or tables in memory in this process, without Spark."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SidesLane:
-    """The base class of lanes that read ``sides`` with Arrow and therefore depend on no session settings."""
+    """The base class of lanes that read ``sides`` (all inputs) with Arrow, so that no session settings matter."""
 
     takes_time_zone: ClassVar[bool] = False
 
@@ -47,13 +47,13 @@ class SidesLane:
         return {}
 
     def narrowed(self, keys: GroupKeys | None) -> Sides:
-        """``sides``, but with readers that may leave out rows of groups other than ``keys``."""
+        """Return ``sides`` with readers that, if ``keys`` are given, may skip the rows of all other groups."""
         return self.sides if keys is None else self.sides.narrowed(keys.condition)
 
 
 @dataclass(frozen=True)
 class LocalLane(SidesLane):
-    """Files, or tables in memory, read in this process. Rows beyond ``row_memory`` bytes spill to disk."""
+    """The lane that reads files or tables in memory in this process. Rows beyond ``row_memory`` bytes go to disk."""
 
     name: ClassVar[str] = "local"
     needs_session: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""Finds the rows of one group alike in every lane. Readers may skip rows early, but key values decide in the end."""
+"""Selects the rows of one group, alike in every lane. Readers may skip other rows early, but key values decide."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from sparkrank.inputs.roles import Roles
 
 MOST_ROWS = 1_000_000  # the largest group that can be explained; nobody could read more rows
-Pick: TypeAlias = Callable[[pa.Table], pa.Table]  # takes rows with the columns of a bucket; is sent to tasks
+Pick: TypeAlias = Callable[[pa.Table], pa.Table]  # a function of rows with the columns of a bucket, sent to tasks
 
 
 @dataclass(frozen=True)
 class GroupKeys:
-    """The ``keys`` of some groups, each with one value per column. A string can stand for a value of any type."""
+    """The ``keys`` of some groups, each with one value per column. A value of any type may be given as a string."""
 
     columns: tuple[str, ...]
     keys: tuple[tuple[Any, ...], ...]
 
     @classmethod
     def of(cls, columns: Sequence[str], given: Mapping[str, Any]) -> GroupKeys:
-        """The key in ``given``, a value per column. Raises :class:`SpecError` for a key that no group can have."""
+        """Make the key of one group from a value per column. Raises :class:`SpecError` if no group can have the key."""
         if not columns:
             raise SpecError("no group column is named: without groups there is none to explain")
         for name in given:
@@ -48,13 +48,14 @@ class GroupKeys:
         return cls(tuple(columns), (tuple(given[name] for name in columns),))
 
     def named(self, key: Sequence[Any]) -> str:
-        """A key as messages show it, such as ``user_id=42``."""
+        """Return ``key`` as messages show it, such as ``user_id=42``."""
         pairs = zip(self.columns, key, strict=True)
         return ", ".join(f"{shorten(name)}={shorten(value)}" for name, value in pairs)
 
     def typed(self, schema: pa.Schema) -> list[tuple[pa.Scalar, ...]]:
-        """The keys converted to the types in the bucket ``schema``. A string for bytes yields a key for each reading.
+        """Return the keys, converted to the types that the key columns have in the bucket ``schema``.
 
+        If a column has bytes and its value is given as a string, the result has a key for each way to read the string.
         Raises :class:`SpecError` for a value that cannot be converted.
         """
         kinds = [schema.field(key_column(index)).type for index in range(len(self.columns))]
@@ -62,7 +63,7 @@ class GroupKeys:
         return list(itertools.chain.from_iterable(itertools.starmap(itertools.product, readings)))
 
     def condition(self, roles: Roles, schema: pa.Schema) -> list[pc.Expression]:
-        """Filters on columns of ``schema`` that all rows of these groups pass. ``roles`` name the key columns."""
+        """Return filters on columns of ``schema`` that all rows of these groups pass. ``roles`` name key columns."""
         expressions = []
         for index, column in enumerate(roles.group):
             kind = schema.field(column).type if column in schema.names else pa.null()
@@ -70,17 +71,17 @@ class GroupKeys:
                 continue
             try:
                 values = [_as_kind(column, key[index], kind).as_py() for key in self.keys]
-            except SpecError:  # this side has a narrower type than the other, so none of its rows has the value
+            except SpecError:  # the value does not fit the type of this column, so no row here has the value
                 continue
             expressions.append(pc.field(column).isin(pa.array(values, kind)))
         return expressions
 
     def of_rows(self, schema: pa.Schema) -> Pick:
-        """A function that selects these groups' rows from a table with the columns of ``schema``."""
+        """Return a function that selects the rows of these groups from a table with the columns of ``schema``."""
         return functools.partial(_rows_of, self._plain(schema), schema)
 
     def near(self, schema: pa.Schema) -> Pick:
-        """A function that finds values near the first key's values, as rows of :data:`NEAR_SCHEMA`."""
+        """Return a function that maps a table to the values nearest to the first key's (see :data:`NEAR_SCHEMA`)."""
         return functools.partial(_near, self._plain(schema)[0], schema)
 
     def _plain(self, schema: pa.Schema) -> list[tuple[Any, ...]]:
@@ -88,7 +89,7 @@ class GroupKeys:
 
 
 def _readings(name: str, value: Any, kind: pa.DataType) -> list[pa.Scalar]:
-    """The values of type ``kind`` that ``value`` may stand for."""
+    """Return the values of type ``kind`` that ``value`` may stand for. A string may stand for several byte values."""
     if not (_is_bytes(kind) and isinstance(value, str)):
         return [_as_kind(name, value, kind)]
     width = kind.byte_width if pa.types.is_fixed_size_binary(kind) else None
@@ -131,7 +132,7 @@ def _rows_of(keys: Sequence[Sequence[Any]], schema: pa.Schema, rows: pa.Table) -
 
 
 def rows_of_key(rows: pa.Table, key: Sequence[Any], schema: pa.Schema) -> pa.Table:
-    """The rows in ``rows`` whose key is ``key``, given as plain Python values."""
+    """Return the part of ``rows`` whose key is ``key``, given as one plain Python value per key column."""
     for index, value in enumerate(key):
         name = key_column(index)
         rows = rows.filter(pc.equal(rows[name], pa.scalar(value, schema.field(name).type)))
@@ -151,7 +152,7 @@ def _near(values: Sequence[Any], schema: pa.Schema, rows: pa.Table) -> pa.Table:
 
 
 def _neighbours(keys: pa.Array, value: pa.Scalar) -> list[Any]:
-    """The ``keys`` next below, equal to, and next above ``value``. Empty if the type has no order."""
+    """Return the ``keys`` next below, equal to, and next above ``value``, or an empty list if the type has no order."""
     try:
         keys = keys.cast(value.type)
         sides = [keys.filter(compare(keys, value)) for compare in (pc.less, pc.equal, pc.greater)]
@@ -162,7 +163,7 @@ def _neighbours(keys: pa.Array, value: pa.Scalar) -> list[Any]:
 
 
 def raise_no_rows(keys: GroupKeys, near: Iterable[pa.Table], schema: pa.Schema) -> None:
-    """Raise :class:`InputError` because no row has the first of ``keys``, naming the nearest keys that tasks found."""
+    """Raise :class:`InputError` because no row has the first of ``keys``, and suggest the nearest values (``near``)."""
     rows = pa.concat_tables([NEAR_SCHEMA.empty_table(), *near])
     sentence = f"no row has {keys.named(keys.keys[0])}"
     for index, (name, value) in enumerate(zip(keys.columns, keys.typed(schema)[0], strict=True)):
@@ -178,6 +179,6 @@ def raise_no_rows(keys: GroupKeys, near: Iterable[pa.Table], schema: pa.Schema) 
 
 
 def validate_few(rows: int) -> None:
-    """Raise :class:`InputError` if the groups have more ``rows`` than anybody could read."""
+    """Raise :class:`InputError` if the groups have more ``rows`` than anybody could read (:data:`MOST_ROWS`)."""
     if rows > MOST_ROWS:
         raise InputError(f"the groups have {rows:,} rows: up to {MOST_ROWS:,} are explained")

@@ -1,4 +1,4 @@
-"""Counts a lane's progress through its rows."""
+"""Counts the rows that a lane has read and evaluated so far."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextvars import ContextVar
 
 
 class Progress:
-    """The numbers of rows read and solved so far, if the lane counts them. ``rows`` is the total, or 0 if unknown."""
+    """Counters of the rows read and solved so far, if the lane counts rows. ``rows`` is the total, or 0 if unknown."""
 
     def __init__(self, rows: int = 0) -> None:
         self.rows = rows
@@ -15,11 +15,11 @@ class Progress:
         self._lock = threading.Lock()
 
     def add(self, read: int = 0, solved: int = 0) -> None:
-        """Add to the numbers of rows. Several threads may call this at once."""
+        """Add ``read`` and ``solved`` rows to the counters. Several threads may call this method at once."""
         with self._lock:
             self.read += read
             self.solved += solved
 
 
-# The progress of the stage that runs in this context, if somebody watches it.
+# The counters of the stage that runs in this context, or None if the caller has not asked for counters.
 watched: ContextVar[Progress | None] = ContextVar("watched", default=None)

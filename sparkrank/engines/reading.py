@@ -1,4 +1,4 @@
-"""Reads the rows of one side, the impressions or the truth, as a Spark DataFrame."""
+"""Reads the rows of one input, the impressions or the truth, as a Spark DataFrame."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def spark_frame(
     roles: Roles | None = None,
     opened: Mapping[str, Source] = MappingProxyType({}),
 ) -> DataFrame:
-    """The rows of ``side`` as Spark reads them. In CSV, column types follow from ``roles``.
+    """Read ``side``, the impressions or the truth, with Spark. In CSV, column types follow from ``roles``.
 
     ``opened`` has sources that another lane has already opened. Raises :class:`InputError` if rows cannot be read.
     """
@@ -59,17 +59,17 @@ def spark_frame(
 
 
 def _where(frame: DataFrame, condition: str) -> DataFrame:
-    """The rows of ``frame`` that meet ``condition``, which must be valid with and without parentheses around it."""
-    # Without them ``s > 1 and`` is s > 1, called "and"; with them, ``a) or (b`` and a query would be accepted.
-    frame.where(condition).schema  # noqa: B018 - over Spark Connect nobody looks at the condition before
+    """Return the rows of ``frame`` that meet ``condition``, which must be valid SQL with and without parentheses."""
+    # Without parentheses, ``s > 1 and`` would be s > 1, named "and"; with them, ``a) or (b`` or a query would pass.
+    frame.where(condition).schema  # noqa: B018 - Spark Connect checks the condition only here
     narrowed = frame.where(f"({condition}\n)")  # a comment may end the text
     narrowed.schema  # noqa: B018
     return narrowed
 
 
 def _frame_in_memory(side: SideRows, spark: SparkSession, roles: Roles | None) -> DataFrame:
-    """Turn a table in memory into a DataFrame of the columns that have a role."""
-    assert roles is not None  # noqa: S101 - who hands over rows names their columns
+    """Turn the table in memory of ``side`` into a Spark DataFrame of the columns that have a role."""
+    assert roles is not None  # noqa: S101 - callers that pass rows also name the columns
     selection = Selection.of(TableInput.open(side, roles), roles, side.what)
     for role, column in roles.columns():
         validate_column(role, column, selection.schema.names, side.what)
@@ -85,7 +85,7 @@ def _stored_frame(
     roles: Roles | None,
     opened: Mapping[str, Source],
 ) -> DataFrame:
-    """The rows at a path or in a catalog table, before any condition is applied."""
+    """Read the rows at a path or in a catalog table, without applying any condition."""
     if side.path is None:
         with reading_errors(side.name, kind, side.what):
             return spark.read.table(str(side.table))
@@ -110,12 +110,12 @@ def _stored_frame(
         return read(options=side.options)
     from sparkrank.engines.spark.text_files import text_frame
 
-    with reading_errors(side.name, kind, side.what):  # over Spark Connect nobody has looked at the files before
+    with reading_errors(side.name, kind, side.what):  # Spark Connect first looks at the files here
         return text_frame(read, side.format, side.options, side.fields, roles, side.what)
 
 
 def _package(spark: SparkSession, side: SideRows) -> str:
-    """Name the package with which ``spark`` could read the format of ``side``, as the end of an error message."""
+    """Return the end of an error message, which names the package that ``spark`` needs for the format, if known."""
     version = ".".join(spark.version.split(".")[:2])
     packages = {
         "delta": "io.delta:delta-spark",
@@ -130,7 +130,7 @@ def _package(spark: SparkSession, side: SideRows) -> str:
 
 
 def settings_of_frame(side: SideRows, frame: DataFrame, roles: Roles, own_zone: bool) -> dict[str, str]:
-    """The session settings that the rows of ``side``, read as ``frame``, may depend on (see :func:`settings_read`)."""
+    """Return the session settings that ``frame``, the rows of ``side``, may depend on (see :func:`settings_read`)."""
     if side.path is None:
         return settings_read(frame, roles, side.where, _is_view(frame, side.table), False, own_zone)
     settings = settings_read(frame, roles, side.where, False, side.format in TEXT_FORMATS, own_zone)
@@ -139,8 +139,8 @@ def settings_of_frame(side: SideRows, frame: DataFrame, roles: Roles, own_zone: 
 
 
 def _is_view(frame: DataFrame, table: str | None) -> bool:
-    """Whether the catalog table ``table`` may be a view. The SQL of a view is not visible here."""
+    """Return whether the catalog table ``table`` may be a view. The SQL of a view is not visible here."""
     try:
         return frame.sparkSession.catalog.getTable(str(table)).tableType not in ("MANAGED", "EXTERNAL")
-    except Exception:  # noqa: BLE001 - a catalog that tells nothing of its tables
+    except Exception:  # noqa: BLE001 - a catalog that does not describe its tables
         return True

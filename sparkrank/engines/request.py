@@ -1,4 +1,4 @@
-"""A request for an evaluation, built by both entry points: ``sr.evaluate`` and the job."""
+"""A request for an evaluation, which both entry points build: ``sr.evaluate`` and the job."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-AUTO = "auto"  # the word by which a request leaves the choice of its lane to the policy
+AUTO = "auto"  # the word with which a request leaves the choice of a lane to sparkrank
 
 
 @dataclass(frozen=True)
 class Request:
     """A requested evaluation: the ``impressions``, any separate ``truth``, the ``roles`` of columns, and the ``plan``.
 
-    The impressions are one side, or one side per model if models have separate rows, in the order of the plan's models.
+    ``impressions`` has one element, or one per model if models have separate rows, in the order of the plan's models.
 
-    If ``buckets`` is None, rows are counted, and a bucket gets about ``bucket_rows``. ``counts`` describe the input.
+    If ``buckets`` is None, rows are counted, and buckets get about ``bucket_rows`` rows. ``counts`` describe the input.
     """
 
     impressions: tuple[SideRows, ...]
@@ -42,7 +42,7 @@ class Request:
 
     @property
     def sides(self) -> tuple[tuple[SideRows, Roles], ...]:
-        """Each side, paired with the roles of its columns. The impressions come first."""
+        """All inputs, each paired with the roles of its columns. The impressions come first, then any truth."""
         lists = tuple(zip(self.impressions, self.roles.of_lists, strict=True))
         if self.truth is None or self.roles.truth is None:
             return lists
@@ -56,15 +56,15 @@ class Request:
 
     @property
     def frame_side(self) -> str | None:
-        """The name, for messages, of the first side that is a Spark DataFrame, or None."""
+        """The name, for messages, of the first input that is a Spark DataFrame, or None."""
         return next((side.what for side, _ in self.sides if side.is_frame), None)
 
     @property
     def memory_side(self) -> str | None:
-        """The name, for messages, of the first side that is a table in memory, or None."""
+        """The name, for messages, of the first input that is a table in memory, or None."""
         return next((side.what for side, _ in self.sides if side.is_in_memory), None)
 
     @property
     def is_in_memory(self) -> bool:
-        """Whether all sides are in the memory of this process."""
+        """Whether all inputs are tables in the memory of this process."""
         return all(side.is_in_memory for side, _ in self.sides)

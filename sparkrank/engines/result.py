@@ -1,4 +1,4 @@
-"""The result of a pass over a day's rows, which has the same form in every lane."""
+"""The result of one pass over the rows of a day, which has the same form in every lane."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 def _release_nothing() -> None:
-    """Do nothing: there is nothing to release."""
+    """Do nothing. Results that hold no resources have this function as ``release``."""
 
 
 class _Lease:
-    """A token held by everything that may read Spark's cached rows. Once it is garbage-collected, nothing can."""
+    """A token that all readers of Spark's cached rows refer to. Once it is garbage-collected, no reader is left."""
 
 
 def _release_unheld(process: int, release: Callable[[], object]) -> None:
@@ -48,7 +48,10 @@ def _release_once(unheld: weakref.finalize[..., _Lease], release: Callable[[], o
 
 @dataclass(frozen=True)
 class Refusal:
-    """What a Spark session does not permit, why, and what is done ``instead``. A usual refusal causes no warning."""
+    """A feature that a Spark session refuses, with the reason, and what is done ``instead``.
+
+    A usual refusal causes no warning.
+    """
 
     what: str
     because: str
@@ -61,7 +64,10 @@ class Refusal:
 
 @dataclass(frozen=True)
 class ExactBins:
-    """Exact bins, too many for one process: the metrics computed from the bins, and the table ``blocks``."""
+    """Exact score bins that are too many for one process: the metrics computed from the bins, and the bins as a table.
+
+    ``sizes`` maps each series of scores to its number of bins, and ``sketches`` to its histogram with coarser bins.
+    """
 
     measured: Mapping[StateKey, MeasuredTerms]
     table: DataFrame
@@ -84,7 +90,7 @@ class Solved:
     refusals: tuple[Refusal, ...] = ()
 
     def leased(self) -> Solved:
-        """A copy that is released automatically once nothing refers to the result or to any of its Spark tables."""
+        """Return a copy that is released automatically once nothing refers to the result or to its Spark tables."""
         if self.release is _release_nothing:
             return self
         lease = _Lease()
@@ -96,9 +102,9 @@ class Solved:
         return replace(self, release=partial(_release_once, unheld, self.release), lease=lease)
 
     def releasing(self, more: Callable[[], object]) -> Solved:
-        """A copy of this result that calls ``more`` first when it is released."""
+        """Return a copy of this result whose ``release`` calls ``more`` first."""
 
-        before = self.release  # bound alone: a function that refers to this result would keep it alive for ever
+        before = self.release  # a function that refers to ``self`` would keep this result alive for ever
 
         def release() -> None:
             more()
@@ -107,15 +113,15 @@ class Solved:
         return replace(self, release=release)
 
     def noting(self, *refusals: Refusal | None) -> Solved:
-        """A copy of this result with ``refusals``, except for any None, before the existing refusals."""
+        """Return a copy of this result with ``refusals`` before the existing refusals. Any None is left out."""
         return replace(self, refusals=(*filter(None, refusals), *self.refusals))
 
     @cached_property
     def merged(self) -> Merged:
-        """The states in the form that the tables read, with the metrics whose exact bins are not in the states."""
+        """The states in the form that the result tables read, plus the metrics whose exact bins the states lack."""
         return Merged(self.partials, self.measured)
 
     @property
     def measured(self) -> Mapping[StateKey, MeasuredTerms]:
-        """The metrics whose exact bins are not in the states."""
+        """The metrics whose exact bins the states lack, or an empty mapping if there are no such metrics."""
         return {} if self.exact is None else self.exact.measured

@@ -1,4 +1,4 @@
-"""The exact bins of a day, divided into ranges of scores. Each range is merged and swept separately, without Spark."""
+"""Divides the exact bins of a day into ranges of scores. Each range is merged and swept separately, without Spark."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from sparkrank.states import Partials, ScoreHistogram, ScoreSeries
 from sparkrank.states.keys import StateKey
 
 # The number of bins that each bucket sends as a sample. A hash of the group assigns rows to buckets, so all samples are
-# similar, and those of a hundred buckets determine the bounds to within a few per cent of a range.
+# similar, and the samples of a hundred buckets determine the bounds to within a few per cent of a range.
 SAMPLED_BINS = 160
 
 ScoreRanges: TypeAlias = Sequence[tuple[ScoreSeries, int]]  # the series of each range, and its index within the series
 
 
 def split_exact(partials: Partials) -> tuple[Partials, Partials | None]:
-    """Separate exact histograms from ``partials``: returns the rest, and the exact histograms or None."""
+    """Split ``partials`` into the states without exact histograms, and the exact histograms (None if none exist)."""
     exact = {series: blocks for series, blocks in partials.blocks.items() if series.rule.kind == "exact"}
     if not exact:
         return partials, None
@@ -36,7 +36,10 @@ def split_exact(partials: Partials) -> tuple[Partials, Partials | None]:
 
 
 def sample_bins(exact: Partials) -> bytes:
-    """Pickle, for each series, the number of bins and a sample of evenly spaced bin numbers."""
+    """Return a pickled dict from each series (a model in a slice) to its number of bins and a sample of bin numbers.
+
+    The sampled bin numbers are evenly spaced in ascending order.
+    """
     samples = {}
     for series, histogram in exact.blocks.items():
         numbers = histogram.numbers
@@ -47,13 +50,16 @@ def sample_bins(exact: Partials) -> bytes:
 
 @dataclass(frozen=True)
 class RangeBounds:
-    """The bounds of each series' ranges: in ascending order, the lowest bin number of each range except the lowest."""
+    """The bounds between the ranges of scores of each series (a model in a slice).
+
+    ``splitters`` maps each series to the lowest bin number of every range except the lowest, in ascending order.
+    """
 
     splitters: Mapping[ScoreSeries, Ints]
 
     @classmethod
     def of(cls, samples: Iterable[bytes], range_bins: int) -> RangeBounds:
-        """Choose bounds so that ranges have about ``range_bins`` bins, or fewer if buckets have bins in common."""
+        """Choose bounds for ranges of about ``range_bins`` bins, or of fewer bins if buckets have bins in common."""
         counts: dict[ScoreSeries, int] = {}
         numbers: dict[ScoreSeries, list[Ints]] = {}
         for packed in samples:
@@ -69,7 +75,7 @@ class RangeBounds:
         return cls(splitters)
 
     def score_ranges(self) -> list[tuple[ScoreSeries, int]]:
-        """Every range, given as its series and its index within the series, counted from the highest scores down."""
+        """Return all ranges as pairs of a series and an index within the series. Index 0 has the highest scores."""
         return [(series, place) for series, bounds in self.splitters.items() for place in range(len(bounds) + 1)]
 
     def pieces(self, exact: Partials) -> Iterator[tuple[int, ScoreHistogram]]:
@@ -88,7 +94,7 @@ class RangeBounds:
 
 @dataclass(frozen=True)
 class ExactMetric:
-    """A metric that reads exact bins, and the metric's declaration."""
+    """A metric that reads exact bins, with the declaration of the metric."""
 
     metric: Metric
     declaration: HistogramMetric
@@ -100,7 +106,7 @@ class ExactMetric:
 
 
 def exact_metrics(plan: Plan) -> dict[float | None, list[ExactMetric]]:
-    """The metrics that read exact bins, keyed by their rule's ``rel``, the lowest label that counts as relevant."""
+    """Return the metrics that read exact bins, keyed by ``rel``, the lowest label that a rule counts as relevant."""
     by_rel: dict[float | None, list[ExactMetric]] = {}
     for metric, declaration in plan.histogram_metrics:
         rule = declaration.rule_of(metric)
@@ -111,7 +117,10 @@ def exact_metrics(plan: Plan) -> dict[float | None, list[ExactMetric]]:
 
 @dataclass(frozen=True)
 class Totals:
-    """What the driver must know about a range before the sweep: an extent, plus rates or a sketch if needed."""
+    """The sums over a range of scores that the driver needs before the sweep.
+
+    ``rates`` is None if no metric is computed from rates, and ``sketch`` is None if no curve is requested.
+    """
 
     extent: Extent
     rates: Rates | None
@@ -125,14 +134,14 @@ class Totals:
 
 @dataclass(frozen=True)
 class RangePlace:
-    """The position of a range: the extent of the whole day, and of all ranges above (None for the highest range)."""
+    """The position of a range: the totals of the whole day, and of all ranges above (None for the highest range)."""
 
     day: Extent
     above: Extent | None
 
 
 def places(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[int, RangePlace]:
-    """Map the number of each range that has bins to the position of the range."""
+    """Return a dict from the number of each non-empty range to the position of the range."""
     found: dict[int, RangePlace] = {}
     for numbers in _days(score_ranges, totals).values():
         sums = list(itertools.accumulate(totals[number].extent for number in numbers))
@@ -143,7 +152,7 @@ def places(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[int,
 
 
 def _days(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[ScoreSeries, list[int]]:
-    """Map each series to the numbers of its non-empty ranges, highest scores first."""
+    """Return the numbers of the non-empty ranges of each series (a model in a slice), highest scores first."""
     days: dict[ScoreSeries, list[int]] = {}
     for number in sorted(totals):
         days.setdefault(score_ranges[number][0], []).append(number)
@@ -151,13 +160,13 @@ def _days(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Score
 
 
 def sizes(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[ScoreSeries, int]:
-    """The number of bins in each series."""
+    """Return the number of bins in each series (a model in a slice)."""
     days = _days(score_ranges, totals)
     return {series: sum(totals[number].extent.bins for number in numbers) for series, numbers in days.items()}
 
 
 def sketches(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[ScoreSeries, ScoreHistogram]:
-    """The merged sketch of each series whose ranges have sketches in ``totals``."""
+    """Merge the sketches (coarser histograms) in ``totals``. Returns one sketch for each series that has sketches."""
     merged: dict[ScoreSeries, ScoreHistogram] = {}
     for series, numbers in _days(score_ranges, totals).items():
         parts = [part for number in numbers if (part := totals[number].sketch) is not None]
@@ -167,7 +176,7 @@ def sketches(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Sc
 
 
 def sweep(histogram: ScoreHistogram, place: RangePlace, metrics: Sequence[ExactMetric]) -> list[Terms | None]:
-    """The terms that a range contributes to each of ``metrics``, or None for a metric computed from rates."""
+    """Return the terms that a range adds to each of ``metrics``. Metrics that are computed from rates get None."""
     swept = [(exact.metric, exact.declaration) for exact in metrics if not exact.declaration.by_rate]
     terms, _ = sweep_each(histogram, swept, place.day, place.above)
     swept_terms = iter(terms)
@@ -180,7 +189,7 @@ def measured(
     added: Mapping[int, Sequence[Any]],
     exact: Mapping[float | None, Sequence[ExactMetric]],
 ) -> dict[StateKey, MeasuredTerms]:
-    """Every metric of every series, computed from the terms that :func:`sweep` returned for each range (``added``)."""
+    """Compute all metrics of all series. ``added`` has the terms that :func:`sweep` returned for each range."""
     values: dict[StateKey, MeasuredTerms] = {}
     where = places(score_ranges, totals)
     for series, numbers in _days(score_ranges, totals).items():

@@ -1,4 +1,4 @@
-"""Pieces on their way into a task's store. Small pieces are joined first, and then cut into buckets together."""
+"""Collects the pieces (record batches) of a task. Small pieces are joined before they are cut into buckets."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sparkrank.engines.shuffle.packing import bucket_sizes, buckets_of_piece, bu
 from sparkrank.engines.shuffle.spill import PieceStore
 from sparkrank.numeric.text_arrays import is_text
 
-# To slice a part of a piece, keep it and join it with others takes as long as joining and cutting some hundred rows
-# anew.
+# Slicing a part off a piece, keeping it and joining it with others takes as long as joining and cutting some hundred
+# rows.
 FEW_ROWS = 512
 WAITING_BYTES = 16 << 20
 
 
 class ArrivingPieces:
-    """A task's pieces on their way to a ``store``. Small pieces wait until they are joined and cut together."""
+    """A task's pieces (record batches) on the way to ``store``. Small pieces wait to be joined and cut together."""
 
     def __init__(self, store: PieceStore) -> None:
         self.buckets: set[int] = set()
@@ -27,7 +27,7 @@ class ArrivingPieces:
         self._bytes = 0
 
     def add(self, first: int, piece: pa.RecordBatch) -> None:
-        """Add a ``piece``, whose first bucket has the number ``first``."""
+        """Add ``piece``, whose first bucket has the number ``first``, to the store or to the waiting pieces."""
         sizes = bucket_sizes(piece)
         if sizes is None or piece.num_rows >= FEW_ROWS * len(sizes) or _has_texts(piece):
             self._keep(list(buckets_of_piece(first, piece)), piece.nbytes)
@@ -39,7 +39,7 @@ class ArrivingPieces:
             self.cut()
 
     def cut(self) -> None:
-        """Cut all waiting pieces into buckets and store the results."""
+        """Cut all waiting pieces into buckets, and add the results to the store."""
         waiting, self._waiting, self._bytes = self._waiting, defaultdict(list), 0
         for (first, _, _), pieces in waiting.items():
             parts = list(buckets_of_pieces(first, pieces, self._store.schema))

@@ -1,4 +1,4 @@
-"""Runs of whole groups, evaluated one after another. Small buckets share a run; a large bucket takes several.
+"""Divides buckets into runs of whole groups. Small buckets share a run, and a large bucket takes several runs.
 
 A bucket of very many rows is cut again by the hash of the key, so that only one run is in memory at a time.
 """
@@ -21,17 +21,17 @@ from sparkrank.ranking.hit_sums import LARGE_ROWS
 
 # Buckets of up to this many rows, twice the usual number, are evaluated whole.
 RUN_ROWS = 1 << 21
-# Buckets share an evaluation while they have no more rows than this together: enough that its fixed cost is not most of
-# the time. The bytes are limited too: many models would exceed the memory, and long texts the 2 GiB of a text array.
+# Buckets share an evaluation up to this total number of rows, which keeps its fixed cost below most of the time. Bytes
+# are limited too, because many models would exceed the memory, and long texts the 2 GiB of a text array.
 SHARED_ROWS = 1 << 17
 SHARED_BYTES = 32 << 20
-HASHES = 1 << 16  # values of the bits by which runs are cut; few other groups share the value of a large group
+HASHES = 1 << 16  # possible hashes by which runs are cut; few other groups have the same hash as a large group
 SAMPLED_ROWS = 1000
 _LOW_BITS = np.uint64(HASHES - 1)  # the upper bits already decide buckets and parts of groups
 
 
 class Run:
-    """The rows of some buckets of ``store``, which are whole groups. ``sample`` has a few of the rows."""
+    """The rows of some buckets of ``store``, which are whole groups. ``sample`` has a few rows of a large run."""
 
     def __init__(self, store: PieceStore, *buckets: int) -> None:
         self.rows = sum(map(store.rows, buckets))
@@ -45,11 +45,11 @@ class Run:
 
     @property
     def bytes_in_memory(self) -> int:
-        """The size of those rows that the store already holds in memory, in bytes."""
+        """The size of those rows of this run that the store already holds in memory, in bytes."""
         return sum(map(self._store.bytes_in_memory, self._buckets))
 
     def table(self) -> pa.Table:
-        """Remove the rows from the store and return them as one table."""
+        """Remove the rows of this run from the store and return them as one table."""
         if self.rows <= RUN_ROWS:
             return self._store.take(*self._buckets)
         return joined_in_turn(self._sampled(), self.rows, self._store.schema)
@@ -63,18 +63,18 @@ class Run:
 
 
 def sample_of(piece: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
-    """Copy some rows of ``piece``, with the columns of ``schema``, so that the piece itself can be freed."""
+    """Copy some rows of ``piece`` into a table with the columns of ``schema``, so that ``piece`` can be freed."""
     some = pa.Table.from_batches([piece]).take(pa.array(range(min(SAMPLED_ROWS, piece.num_rows))))
     return join_pieces(some.combine_chunks().to_batches(), schema)
 
 
 def small_together(store: PieceStore, buckets: Iterable[int]) -> Iterator[list[int]]:
-    """Yield ``buckets`` in order, joining small ones up to a total of :data:`SHARED_ROWS` and :data:`SHARED_BYTES`."""
+    """Yield ``buckets`` in lists. Small buckets share a list of up to :data:`SHARED_ROWS` and :data:`SHARED_BYTES`."""
     yield from in_runs(buckets, store.rows, min(SHARED_ROWS, RUN_ROWS, SHARED_BYTES / max(store.row_bytes(), 1)))
 
 
 def runs_of(store: PieceStore, buckets: Sequence[int], inner: Callable[[], PieceStore]) -> Iterator[Run]:
-    """Yield one run for all ``buckets``, or several for a large bucket, which is cut into a store from ``inner``."""
+    """Yield one run for all ``buckets``, or several runs for one large bucket, cut into a store made by ``inner``."""
     whole = Run(store, *buckets)
     if whole.rows <= RUN_ROWS:
         if whole.rows:
@@ -101,7 +101,10 @@ def _hashes(piece: pa.RecordBatch) -> Ints:
 
 
 def runs_of_hashes(counts: Ints) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint16]], int]:
-    """The run of each hash, given its rows in ``counts``, and the number of runs. Large groups have separate runs."""
+    """Divide hashes into runs, given the number of rows of each hash in ``counts``.
+
+    Returns the run of each hash and the number of runs. Hashes of large groups are in runs separate from the others.
+    """
     run_of_hash, runs = np.zeros(len(counts), np.uint16), 0
     for large in (True, False):
         chosen = np.flatnonzero(counts > LARGE_ROWS if large else (counts > 0) & (counts <= LARGE_ROWS))

@@ -1,4 +1,4 @@
-"""Joins many rows piece by piece, so that at most one piece is in memory twice."""
+"""Joins many rows, one record batch at a time, so that at most one batch is in memory twice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from sparkrank.engines.shuffle.packing import join_pieces
 
 
 def joined_in_turn(pieces: Iterable[pa.RecordBatch], rows: int, schema: pa.Schema) -> pa.Table:
-    """Like ``join_pieces`` for ``rows`` rows in all, but an integer key column of one value takes one byte per row."""
+    """Join ``pieces`` like ``join_pieces``, but store a constant integer key column in one byte per row.
+
+    ``rows`` is the total number of rows, for which memory is allocated in advance.
+    """
     keys = key_columns(schema.empty_table())
     columns = [_column(field, rows, field.name in keys) for field in schema]
     for piece in pieces:
@@ -32,14 +35,14 @@ def _column(field: pa.Field, rows: int, is_key: bool) -> _Column:
 
 
 class _Column:
-    """A column of any type. The values of all pieces are joined at the end."""
+    """A column of any type, whose values are joined only after all pieces have been added."""
 
     def __init__(self, field: pa.Field) -> None:
         self._field = field
         self._pieces: list[pa.RecordBatch] = []
 
     def add(self, values: pa.Array) -> None:
-        """Add ``values``, the column's values in the next piece."""
+        """Add ``values``, the values of this column in the next piece."""
         self._pieces.append(pa.RecordBatch.from_arrays([values], [self._field.name]))
 
     def joined(self) -> pa.ChunkedArray:
@@ -48,7 +51,7 @@ class _Column:
 
 
 class _Numbers(_Column):
-    """A column of ``rows`` numbers. Values are copied to their final position as each piece arrives."""
+    """A column of numbers, ``rows`` in all. Values are copied to their final position as each piece is added."""
 
     def __init__(self, field: pa.Field, rows: int, *, may_be_constant: bool) -> None:
         super().__init__(field)
@@ -59,7 +62,7 @@ class _Numbers(_Column):
         self._constant = may_be_constant
 
     def add(self, values: pa.Array) -> None:
-        """Copy ``values``, the column's values in the next piece."""
+        """Copy ``values``, the values of this column in the next piece, to their final position."""
         if pa.types.is_dictionary(values.type):
             values = values.cast(values.type.value_type)
         if pa.types.is_null(values.type):
@@ -84,7 +87,7 @@ class _Numbers(_Column):
             self._valid = np.ones(self._rows, np.bool_)
         if self._constant:
             return
-        if self._kind is None and values.dtype != self._values.dtype:  # labels are as narrow as they arrive
+        if self._kind is None and values.dtype != self._values.dtype:  # labels keep the narrow type of the pieces
             self._values = self._values.astype(np.promote_types(self._values.dtype, values.dtype), copy=False)
         self._values[start : self._end] = values
         if valid is not None and self._valid is not None:

@@ -1,4 +1,4 @@
-"""Packs the rows of a file split into pieces: Arrow streams of one batch, with integers in the narrowest type."""
+"""Packs the rows of a file split into pieces: record batches, sent as streams, with integers in the narrowest type."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _NO_ROWS = np.empty(0, np.uint16)
 
 
 def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Cut a split into one piece per bucket. Yields the number of each bucket that has rows, and the piece.
+    """Cut a split into one record batch per bucket. Yields the number and the batch of each bucket that has rows.
 
-    Columns of few distinct strings get dictionaries. With ``code_texts``, so do columns with many repeated strings.
+    Columns with few distinct strings get dictionaries. With ``code_texts``, so do columns with many repeated strings.
     """
     with long_text_errors():
         rows = in_one_array(narrowed(decoded(rows)))
@@ -45,9 +45,12 @@ def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> I
 
 
 def pieces_by_task(rows: pa.Table, buckets: int, tasks: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Cut a split into one piece per task. Yields the number of each piece's first bucket, and the piece."""
-    # A piece costs as much as hundreds of rows, so it holds all buckets of its task. Where a task has few, texts have
-    # one dictionary per bucket, which fits the processor's cache.
+    """Cut a split into one record batch per task, or per bucket if a task has few buckets of texts.
+
+    Yields the number of the first bucket of each batch, and the batch.
+    """
+    # A piece costs as much as hundreds of rows, so it holds all buckets of its task. If a task has few buckets, texts
+    # have one dictionary per bucket, which fits the processor's cache.
     has_texts = any(map(is_text, decoded(rows).schema.types))
     if has_texts and buckets <= BUCKETS_PER_TASK * tasks:
         yield from pieces_by_bucket(rows, buckets)
@@ -69,7 +72,7 @@ def pieces_by_task(rows: pa.Table, buckets: int, tasks: int) -> Iterator[tuple[i
 
 
 def bucket_sizes(piece: pa.RecordBatch) -> Ints | None:
-    """The number of rows in each bucket of ``piece``, starting with its first bucket, or None for a single bucket."""
+    """Return the number of rows in each bucket of ``piece``, in the order of buckets, or None for a single bucket."""
     sizes = (piece.schema.metadata or {}).get(_SIZES)
     return None if sizes is None else np.frombuffer(sizes, np.int32)
 
@@ -92,7 +95,10 @@ def buckets_of_piece(bucket: int, piece: pa.RecordBatch) -> Iterator[tuple[int, 
 def buckets_of_pieces(
     bucket: int, pieces: Sequence[pa.RecordBatch], schema: pa.Schema
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Join ``pieces`` of one side, which all begin with ``bucket``, and cut them by bucket. Yields numbers and rows."""
+    """Join ``pieces`` that all begin with ``bucket``, and cut them. Yields the number and the rows of each bucket.
+
+    The pieces must be all of lists or all of the truth.
+    """
     sizes = np.stack([np.frombuffer(piece.schema.metadata[_SIZES], np.int32) for piece in pieces])
     count = sizes.shape[1]
     numbers = np.repeat(np.tile(np.arange(count, dtype=np.uint16), len(pieces)), sizes.ravel())
@@ -106,7 +112,7 @@ def _buckets_of_rows(rows: pa.Table, buckets: int) -> Unsigned:
 
 
 def _of_one_side(rows: pa.Table) -> pa.Table:
-    """``rows`` with type null for columns that this side does not have: labels of lists, or scores of the truth."""
+    """Return ``rows`` with type null for columns without values: the labels of lists, or the scores of the truth."""
     if TRUTH in rows.column_names:
         for name in (LABEL, *score_columns(rows)):
             if rows.num_rows and rows[name].null_count == rows.num_rows:
@@ -115,7 +121,7 @@ def _of_one_side(rows: pa.Table) -> pa.Table:
 
 
 def _buckets_of(rows: pa.RecordBatch, buckets: int) -> Unsigned:
-    """The bucket of each row. Rows without a key form no group, so they are distributed over all buckets."""
+    """Return the bucket of each row. Rows without a key belong to no group and are spread over all buckets."""
     names = key_columns(rows)
     keys = [rows[name] for name in names]
     if not any(key.null_count for key in keys):
@@ -123,20 +129,20 @@ def _buckets_of(rows: pa.RecordBatch, buckets: int) -> Unsigned:
     hashes = hash_keys(keys)
     for key in keys:
         missing = pc.indices_nonzero(pc.is_null(key))
-        # by their other values and not by their index, because a task that Spark runs again may see another order
+        # by other columns and not by the row index, because a task that Spark runs again may get another order
         others = rows.select([name for name in rows.schema.names if name not in (*names, LIST)])
         hashes[missing.to_numpy()] = hash_keys(others.take(missing).columns)
     return buckets_of(hashes, buckets)
 
 
 def narrow_piece(rows: pa.Table) -> pa.RecordBatch:
-    """Make one piece of ``rows``, with narrow integers. There must be at least one row."""
+    """Turn ``rows`` into one record batch with narrow integers. There must be at least one row."""
     (batch,) = narrowed(rows).combine_chunks().to_batches()
     return batch
 
 
 def narrowed(rows: pa.Table) -> pa.Table:
-    """``rows`` with every integer column in the narrowest type that fits its values."""
+    """Return ``rows`` with every integer column in the narrowest type that fits its values."""
     for index, field in enumerate(rows.schema):
         if pa.types.is_signed_integer(field.type) and rows.num_rows > rows[index].null_count:
             kind = _narrowest(rows[index])
@@ -146,7 +152,7 @@ def narrowed(rows: pa.Table) -> pa.Table:
 
 
 def _narrowest(column: pa.ChunkedArray) -> pa.DataType:
-    """The narrowest type that fits ``column``. Stops reading once the current type proves necessary."""
+    """Return the narrowest integer type that fits ``column``. Stops reading if the current type proves necessary."""
     width = _WHOLE[0].bit_width
     for chunk in column.chunks:
         if width == column.type.bit_width:
@@ -158,7 +164,7 @@ def _narrowest(column: pa.ChunkedArray) -> pa.DataType:
 
 
 def pack_pieces(pieces: Iterable[pa.RecordBatch]) -> pa.Array:
-    """Write each piece as a stream (see :func:`stream_of`) into one binary array."""
+    """Write each record batch as an Arrow stream (see :func:`stream_of`). Returns all streams as one binary array."""
     sink = pa.BufferOutputStream()
     ends = [0]
     for piece in pieces:
@@ -169,13 +175,13 @@ def pack_pieces(pieces: Iterable[pa.RecordBatch]) -> pa.Array:
 
 
 def join_pieces(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    """Join ``pieces`` into a table with the columns of ``schema``, lists before the truth. Keys may be encoded."""
+    """Join ``pieces`` into a table like ``schema``, lists before the truth. Keys may be dictionary-encoded."""
     agreed = _with_narrow_labels(solved_schema(schema, pieces), pieces)
     return pa.concat_tables([_joined(side, agreed) for side in by_side(pieces)] or [agreed.empty_table()])
 
 
 def by_side(pieces: Sequence[pa.RecordBatch]) -> list[list[pa.RecordBatch]]:
-    """Separate ``pieces`` of lists from pieces of the truth. Without a truth, all pieces are in one list."""
+    """Separate the ``pieces`` of lists from those of the truth. Without a truth, all pieces are in one list."""
     sides: tuple[list[pa.RecordBatch], list[pa.RecordBatch]] = ([], [])
     for piece in pieces:
         sides[TRUTH in piece.schema.names and piece.num_rows > 0 and piece[TRUTH][0].as_py()].append(piece)
@@ -191,7 +197,7 @@ def _joined(pieces: Sequence[pa.RecordBatch], agreed: pa.Schema) -> pa.Table:
 
 
 def _with_narrow_labels(schema: pa.Schema, pieces: Sequence[pa.RecordBatch]) -> pa.Schema:
-    """``schema`` with the narrow integer type that labels have in all ``pieces``, because the width does not matter."""
+    """Return ``schema`` with the narrow integer type that labels have in all ``pieces``, or as is if types differ."""
     if LABEL not in schema.names:
         return schema
     kinds = {piece.schema.field(LABEL).type for piece in pieces} - {pa.null()}
@@ -202,5 +208,5 @@ def _with_narrow_labels(schema: pa.Schema, pieces: Sequence[pa.RecordBatch]) -> 
 
 
 def unpack_piece(piece: pa.Buffer) -> pa.RecordBatch:
-    """Read a piece back from its stream."""
+    """Read a record batch from its Arrow stream."""
     return pa.ipc.open_stream(piece).read_next_batch()

@@ -22,7 +22,7 @@ _NARROW = 32  # bits
 
 
 def partition_rows(rows: pa.Table, buckets: Unsigned, count: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Yield the number and the rows, in their original order, of each of ``count`` buckets that has rows."""
+    """Split ``rows`` by bucket. Yields the number and the rows, in their original order, of each non-empty bucket."""
     moved, ends = rows_by_bucket(rows, buckets, count)
     for bucket, (start, end) in enumerate(itertools.pairwise([0, *ends])):
         if moved is not None and start < end:
@@ -30,26 +30,26 @@ def partition_rows(rows: pa.Table, buckets: Unsigned, count: int) -> Iterator[tu
 
 
 def rows_by_bucket(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.RecordBatch | None, list[int]]:
-    """Sort ``rows`` stably by bucket. Returns the rows, or None if there are none, and the end of each bucket."""
+    """Sort ``rows`` stably by bucket. Returns the rows (None if there are no rows) and the end index of each bucket."""
     sort = _scattered if native.runs("partition", count <= MAX_LOOP_BUCKETS) else _sorted_by_bucket
     moved, ends = sort(rows, buckets, count)
     return next(iter(moved.to_batches()), None), ends
 
 
 def _sorted_by_bucket(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table, list[int]]:
-    """Sort ``rows`` by bucket. Returns the rows in one chunk, and the end of each of ``count`` buckets."""
+    """Sort ``rows`` by bucket. Returns the rows in one chunk, and the index where each of ``count`` buckets ends."""
     order, ends = order_by_bucket(buckets, count)
     return _taken(rows, pa.array(order)), ends
 
 
 def _taken(rows: pa.Table, order: pa.Array) -> pa.Table:
-    """The ``rows`` at the indices ``order``, which must be valid, in one chunk."""
+    """Return the ``rows`` at the indices ``order``, in one chunk. The indices are not checked."""
     return pc.take(rows.combine_chunks(), order, boundscheck=False).combine_chunks()
 
 
 def order_by_bucket(buckets: Unsigned, count: int) -> tuple[Unsigned, list[int]]:
-    """The row indices, sorted stably by bucket, and the end of each of ``count`` buckets."""
-    # numpy sorts integers, here made of a bucket and a row, with vector instructions, faster than ``argsort``
+    """Return the row indices, sorted stably by bucket, and the position where each of ``count`` buckets ends."""
+    # sorting integers made of a bucket and a row is faster than ``argsort``, because numpy uses vector instructions
     row_bits = max(len(buckets) - 1, 0).bit_length()
     keys: NDArray[Any] = buckets.astype(np.uint32 if row_bits + (count - 1).bit_length() <= _NARROW else np.uint64)
     keys <<= keys.dtype.type(row_bits)
@@ -61,7 +61,7 @@ def order_by_bucket(buckets: Unsigned, count: int) -> tuple[Unsigned, list[int]]
 
 
 def _scattered(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table, list[int]]:
-    """Like :func:`_sorted_by_bucket`, but with compiled loops that copy values straight to their final positions."""
+    """Sort like :func:`_sorted_by_bucket`, but with compiled loops that copy values straight to their positions."""
     of_rows, sizes = buckets.astype(np.uint16, copy=False), np.zeros(count, np.int64)
     native.buckets.count_rows(of_rows, sizes)
     ends, places = np.cumsum(sizes), np.empty(len(of_rows), np.uint32)
@@ -86,23 +86,23 @@ def _scattered(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table,
 
 
 def _are_numbers(column: pa.ChunkedArray) -> bool:
-    """Whether ``column`` has values, all of them non-null numbers, which compiled loops can copy."""
+    """Return whether ``column`` has only non-null numbers, at least one. Compiled loops can copy such a column."""
     kind = column.type
     return bool((pa.types.is_integer(kind) or pa.types.is_floating(kind)) and not column.null_count and len(column))
 
 
 def _is_constant(column: pa.ChunkedArray) -> bool:
-    """Whether all rows are null, or all true, or all false."""
+    """Return whether the values of ``column`` are all null, all true, or all false."""
     if pa.types.is_null(column.type):
         return True
     return pa.types.is_boolean(column.type) and not column.null_count and pc.sum(column).as_py() in (0, len(column))
 
 
 def _scatter_numbers(column: pa.ChunkedArray, places: NDArray[np.uint32]) -> pa.Array:
-    """The values of ``column``, each moved to the position that ``places`` gives."""
+    """Return the values of ``column``, each moved to the index that ``places`` gives."""
     kind, start = column.type, 0
     width = kind.bit_width // 8
-    room = pa.allocate_buffer(width * len(column))  # Arrow's own memory, like all memory that lives long
+    room = pa.allocate_buffer(width * len(column))  # memory of Arrow, like all memory that is kept for long
     for chunk in filter(len, column.chunks):
         values = np.frombuffer(chunk.buffers()[1], np.uint8)[width * chunk.offset : width * (chunk.offset + len(chunk))]
         native.buckets.scatter(values, width, places[start : start + len(chunk)], np.frombuffer(room, np.uint8))
@@ -111,7 +111,7 @@ def _scatter_numbers(column: pa.ChunkedArray, places: NDArray[np.uint32]) -> pa.
 
 
 def _scatter_texts(texts: pa.Array, buckets: NDArray[np.uint16], places: Ints) -> pa.Array:
-    """``texts`` sorted by bucket. ``places`` has the index at which each bucket starts, and is overwritten."""
+    """Return ``texts`` sorted by bucket. ``places`` has the index at which each bucket starts, and is overwritten."""
     ends = text_ends(texts)
     room = pa.allocate_buffer(int(ends[-1] - ends[0]))
     moved_ends = np.frombuffer(pa.allocate_buffer(ends.nbytes), ends.dtype)

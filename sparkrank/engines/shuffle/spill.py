@@ -1,4 +1,4 @@
-"""Holds the pieces of every bucket between reading and evaluation in one process, in memory or spilled to disk."""
+"""Holds the record batches of every bucket between reading and evaluation in one process, in memory or on disk."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from sparkrank.states.pickling import stream_of
 # limit, and 0.2 GiB less.
 SHARE_WHILE_SPILLING = 1 / 3
 MAX_PIECE_BYTES = 1 << 30  # limit of joined pieces: a column of texts and a single read cannot exceed 2 GiB
-# Bytes of pieces that a spill joins into one: enough that a bucket is fetched in few reads, and not too much beside the
-# rows of a large bucket.
+# Bytes of pieces that a spill joins into one piece: enough to fetch a bucket in few reads, and not too much in memory
+# beside the rows of a large bucket.
 SPILLED_BYTES = 16 << 20
 T = TypeVar("T")
 _ByBucket: TypeAlias = dict[int, list[pa.RecordBatch]]
 
 
 def unnamed_file() -> BinaryIO:
-    """A temporary file without a name. Nothing is left of the file, however the process ends."""
+    """Open a temporary file without a name, which leaves no trace on disk, however the process ends."""
     try:
         return tempfile.TemporaryFile(buffering=0)
     except OSError as error:
@@ -58,11 +58,11 @@ class LazyFile:
 
 
 class PieceStore:
-    """The pieces of every bucket, with rows of ``schema``: up to ``row_memory`` bytes in memory, the rest in ``file``.
+    """The record batches (pieces) of every bucket: up to ``row_memory`` bytes in memory, the rest in ``file``.
 
-    A spill joins all pieces in memory by bucket and writes them. Meanwhile, other threads may add pieces up to
+    A spill joins all pieces in memory by bucket and writes the results. Meanwhile, other threads may add pieces up to
     :data:`SHARE_WHILE_SPILLING` of ``row_memory``. The file is not memory-mapped, because mapped pages would count as
-    memory of the process.
+    memory of the process. The rows of all pieces have ``schema``.
     """
 
     def __init__(self, schema: pa.Schema, file: BinaryIO | LazyFile, row_memory: int) -> None:
@@ -78,11 +78,11 @@ class PieceStore:
 
     @property
     def on_disk(self) -> bool:
-        """Whether pieces were ever spilled."""
+        """Whether any pieces were ever written to disk."""
         return self._end > 0
 
     def add(self, pieces: Sequence[tuple[int, pa.RecordBatch]], size: int | None = None) -> None:
-        """Add a split's pieces, each with its bucket's number. ``size`` is the total bytes of all pieces, if known."""
+        """Add ``pieces``, each with its bucket's number. ``size`` is the total bytes of all pieces, if known."""
         with self._add_lock:
             for bucket, piece in pieces:
                 self._in_memory[bucket].append(piece)
@@ -100,22 +100,22 @@ class PieceStore:
             self._spill_lock.release()
 
     def rows(self, bucket: int) -> int:
-        """The number of rows of ``bucket`` added so far, including rows already taken out."""
+        """Return the number of rows of ``bucket`` added so far, including rows already taken out."""
         return self._rows[bucket]
 
     def bytes_in_memory(self, bucket: int) -> int:
         return sum(piece.nbytes for piece in self._in_memory.get(bucket, ()))
 
     def row_bytes(self) -> float:
-        """The mean bytes per row over all rows added so far, including rows already taken out."""
+        """Return the mean bytes per row over all rows added so far, including rows already taken out."""
         return self._bytes_ever / max(self._rows.total(), 1)
 
     def forget(self) -> None:
-        """Drop all pieces in memory after memory has run out, when they are of no more use."""
+        """Drop all pieces in memory, which are of no more use after memory has run out."""
         self._in_memory.clear()
 
     def pieces(self, bucket: int, *, keep: bool = False) -> Iterator[pa.RecordBatch]:
-        """Yield the pieces of ``bucket`` one by one, removing each from the store unless ``keep`` is true."""
+        """Yield the pieces of ``bucket`` one by one. Each piece is removed from the store unless ``keep`` is true."""
         held = self._in_memory.get(bucket, [])
         if keep:
             yield from held
@@ -128,7 +128,7 @@ class PieceStore:
             yield unpack_piece(_read(self._file.fileno(), *place))
 
     def take(self, *buckets: int) -> pa.Table | None:
-        """Remove all rows of ``buckets`` from the store and return them as a table, or None if there are no rows."""
+        """Remove all rows of ``buckets`` from the store and return them as one table, or None if there are no rows."""
         pieces = [piece for bucket in buckets for piece in self.pieces(bucket)]
         with long_text_errors():
             return join_pieces(pieces, self.schema) if pieces else None
@@ -152,7 +152,7 @@ class PieceStore:
 
 
 def in_runs(items: Iterable[T], size: Callable[[T], float], most: float) -> Iterator[list[T]]:
-    """Divide ``items``, in order, into runs of total size up to the limit ``most``. A larger item is a run alone."""
+    """Divide ``items``, in order, into lists of total size up to ``most``. A larger item gets a separate list."""
     run: list[T] = []
     total = 0.0
     for item in items:
@@ -166,7 +166,7 @@ def in_runs(items: Iterable[T], size: Callable[[T], float], most: float) -> Iter
 
 
 def _read(file: int, size: int, place: int) -> pa.Buffer:
-    """Read ``size`` bytes at offset ``place``, in several calls because one system call reads at most 2 GiB."""
+    """Read ``size`` bytes from offset ``place``, in several calls because one system call reads at most 2 GiB."""
     parts = []
     while size > 0:
         parts.append(os.pread(file, min(size, MAX_PIECE_BYTES), place))

@@ -1,4 +1,4 @@
-"""String columns in the shuffle. Each piece is encoded separately, so that its strings fit the processor's cache."""
+"""String columns in the shuffle. Each record batch is encoded separately, so that its strings fit the CPU cache."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ import pyarrow.compute as pc
 from sparkrank.bucket.impressions import CLUSTER, key_columns, one_array, slice_columns
 from sparkrank.numeric.text_arrays import coded, is_text
 
-# A column has few texts where a sample has at most this many distinct ones, as with 4,000 equally frequent texts.
+# A column has few texts if a sample has at most this many distinct texts, as for 4,000 equally frequent texts.
 SAMPLED_ROWS = 1 << 14
 FEW_TEXTS = SAMPLED_ROWS // 4
 _WIDTHS = ((1 << 7, pa.int8()), (1 << 15, pa.int16()), (1 << 31, pa.int32()))
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """The type of a column's values, whether or not the column is dictionary-encoded."""
+    """Return the type of a column's values, whether or not the column is dictionary-encoded."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def decoded(rows: pa.Table) -> pa.Table:
-    """``rows`` without the input's dictionaries, because an input dictionary may have repeated values or nulls."""
+    """Return ``rows`` without the input's dictionaries, because such dictionaries may have repeated values or nulls."""
     kinds = [field.with_type(plain_type(field.type)) for field in rows.schema]
     return rows if kinds == list(rows.schema) else rows.cast(pa.schema(kinds))
 
 
 def in_one_array(rows: pa.Table) -> pa.Table:
-    """``rows`` with every string column in one chunk, as hashing, sampling and moving the strings require."""
+    """Return ``rows`` with every string column in one chunk, as hashing, sampling and moving strings require."""
     for index, field in enumerate(rows.schema):
         if is_text(field.type):
             rows = rows.set_column(index, field.name, one_array(rows[index]))
@@ -37,7 +37,7 @@ def in_one_array(rows: pa.Table) -> pa.Table:
 
 
 def few_coded(rows: pa.Table) -> pa.Table:
-    """``rows`` with a dictionary for every column that has few distinct strings in a sample, as codes move faster."""
+    """Encode each column that has few distinct strings in a sample as a dictionary, because codes move faster."""
     for index, field in enumerate(rows.schema):
         if is_text(field.type) and rows.num_rows:
             column = one_array(rows[index])
@@ -55,7 +55,7 @@ def _narrow_coded(codes: pa.Array, texts: pa.Array) -> pa.DictionaryArray:
 
 
 def with_own_texts(piece: pa.RecordBatch, code_texts: bool) -> pa.RecordBatch:
-    """``piece`` with its own dictionaries where strings repeat. ``code_texts`` includes columns of plain strings."""
+    """Return ``piece`` with new dictionaries where strings repeat. ``code_texts`` includes columns of plain strings."""
     columns = [_own(column, code_texts) for column in piece.columns]
     return pa.record_batch(columns, piece.schema.names)
 
@@ -72,7 +72,7 @@ def _own(column: pa.Array, code_texts: bool) -> pa.Array:
 
 
 def with_used_texts(piece: pa.RecordBatch) -> pa.RecordBatch:
-    """``piece``, a slice of a larger piece, with each dictionary cut to the range of strings that ``piece`` uses."""
+    """Return ``piece``, a slice of a batch, with each dictionary cut to the range of strings that ``piece`` uses."""
     columns = [_used(column) if pa.types.is_dictionary(column.type) else column for column in piece.columns]
     return pa.record_batch(columns, piece.schema.names)
 
@@ -87,7 +87,7 @@ def _used(column: pa.DictionaryArray) -> pa.DictionaryArray:
 
 
 def solved_schema(schema: pa.Schema, pieces: Sequence[pa.RecordBatch]) -> pa.Schema:
-    """``schema`` with dictionaries for columns that are encoded in any of ``pieces`` and of which only codes matter."""
+    """Return ``schema`` with dictionary types for the key, slice and cluster columns that any of ``pieces`` encodes."""
     kinds = [plain_type(field.type) for field in schema]
     empty = schema.empty_table()
     clusters = [name for name in schema.names if name == CLUSTER]
@@ -99,7 +99,7 @@ def solved_schema(schema: pa.Schema, pieces: Sequence[pa.RecordBatch]) -> pa.Sch
 
 
 def with_schema(piece: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
-    """``piece`` with dictionaries in exactly the columns where ``schema`` has them, for concatenation of pieces."""
+    """Return ``piece`` with dictionaries in exactly the columns where ``schema`` has them, ready for concatenation."""
     columns = [_as(column, field.type) for column, field in zip(piece.columns, schema, strict=True)]
     return pa.table(columns, piece.schema.names)
 

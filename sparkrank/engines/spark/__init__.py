@@ -1,1 +1,1 @@
-"""The two Spark lanes. Tasks read rows, Spark shuffles them, tasks evaluate buckets, the driver collects results."""
+"""The two Spark lanes. Tasks read rows, Spark shuffles them, tasks evaluate buckets, and the driver collects states."""

@@ -1,4 +1,4 @@
-"""Rows with arrays of items, one row per group. Tasks unpack the arrays (:mod:`sparkrank.sources.arrays`)."""
+"""Selects rows with arrays of items, one row per group. Tasks unpack the arrays (:mod:`sparkrank.sources.arrays`)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _ALIKE = (T.IntegralType, T.FloatType, T.DoubleType, T.StringType, T.NullType)
 
 
 def rows_of_arrays(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
-    """``frame``'s arrays, plus the values all rows of a group share, for :func:`sparkrank.sources.arrays.exploded`."""
-    # a task that runs again may number rows otherwise, but a bucket gets all rows of a key from one run
+    """Return the arrays of ``frame`` and the values all rows of a group share, for tasks to unpack (``exploded``)."""
+    # a task that runs again may number rows differently, but a bucket gets all rows of a key from one attempt
     kinds = {column: frame.schema[column].dataType for _, column in roles.columns()}
     columns = {key_column(index): key_of(named(column), kinds[column]) for index, column in enumerate(roles.group)}
     for index, column in enumerate(plan.slice_columns):
@@ -37,7 +37,7 @@ def rows_of_arrays(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
 
 
 def _items(column: str, kind: T.DataType) -> Column:
-    """The arrays of ``column``, with items converted unless Arrow can use them unchanged."""
+    """Return the arrays of ``column``, with items converted unless Arrow can use the items unchanged."""
     element = _element(kind)
     if isinstance(element, TEXTS):
         return named(column).cast("array<string>")  # without a collation
@@ -47,7 +47,7 @@ def _items(column: str, kind: T.DataType) -> Column:
 
 
 def _each(column: str, kind: T.DataType) -> Column:
-    """The arrays of ``column``, with labels converted unless Arrow can use them unchanged."""
+    """Return the arrays of ``column``, with decimal labels converted. Arrow can use all other labels unchanged."""
     element = _element(kind)
     if isinstance(element, T.DecimalType):
         return F.transform(named(column), lambda label: label_of(label, element))

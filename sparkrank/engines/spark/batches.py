@@ -1,4 +1,4 @@
-"""The rows of any DataFrame as Arrow batches in Spark's tasks: batch sizes, and how tasks join batches into tables."""
+"""Sends the rows of any DataFrame to tasks as Arrow batches of limited size, which the tasks join into tables."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from sparkrank.sources.parquet import SPLIT_ROWS
 
 BYTES_SETTING = "spark.sql.execution.arrow.maxBytesPerBatch"  # Spark's default is 64 MiB
 ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
-# For pieces. Arrow's pools in the JVM keep blocks of up to 16 MiB; the operating system supplies larger ones each time,
-# which took a tenth of the time of the scan lane.
+# The limit for pieces. Arrow's pools in the JVM keep blocks of up to 16 MiB. Larger blocks come from the operating
+# system each time, which took a tenth of the time of the scan lane.
 BYTES_OF_PIECES = 4 << 20
-# For rows. With any other limit, Spark adds up the bytes of all columns after every row: 7 of the 10.7 seconds of
-# processor time that the JVM takes for 20 million rows of the frame lane.
+# The limit for rows. With any other limit, Spark adds up the bytes of all columns after every row: 7 of the 10.7
+# seconds of processor time that the JVM takes for 20 million rows of the frame lane.
 NO_LIMIT = 2**31 - 1
 # Texts may be of any length: Spark doubles the memory of a batch as it grows, and fails at 2 GiB. 12,000 texts of
 # 200 KB in batches of 10,000 killed a driver with 3 GiB. For ids of 16 letters this limit costs no time.
@@ -36,9 +36,9 @@ _OUR_LIMITS = {str(limit) for limit in (BYTES_OF_PIECES, NO_LIMIT)}
 
 @contextmanager
 def batches_of(spark: SparkSession, most_bytes: int) -> Iterator[Refusal | None]:
-    """A context that limits batches to ``most_bytes`` bytes. Yields the session's refusal, or None.
+    """Limit Arrow batches to ``most_bytes`` bytes in a context. Yields the session's refusal, or else None.
 
-    :data:`NO_LIMIT` is not applied in a session that does not limit the rows per batch either.
+    :data:`NO_LIMIT` is applied only in a session that limits the rows per batch.
     """
     limit, now = str(most_bytes), setting(spark, BYTES_SETTING)
     if now in _OUR_LIMITS:  # another evaluation of the session has set it
@@ -57,7 +57,7 @@ def batches_of(spark: SparkSession, most_bytes: int) -> Iterator[Refusal | None]
 
 @contextmanager
 def short_batches(spark: SparkSession, most: int = ROWS_OF_TEXTS) -> Iterator[None]:
-    """A context in which batches have no more rows than the limit ``most``. The setting is restored on exit."""
+    """Limit Arrow batches to ``most`` rows in a context. The session's setting is restored on exit."""
     if int(setting(spark, ROWS_SETTING) or 0) <= most:
         yield
         return
@@ -69,7 +69,7 @@ def short_batches(spark: SparkSession, most: int = ROWS_OF_TEXTS) -> Iterator[No
 GATHERED_ROWS = SPLIT_ROWS
 GATHERED_BYTES = 128 << 20  # partitioning and packing need several times as much memory
 LARGE_TYPES = "spark.sql.execution.arrow.useLargeVarTypes"
-# Types that Spark writes to Arrow as :func:`arrow_schema` says, by which batches without a schema are read.
+# Types that Spark writes to Arrow as in :func:`arrow_schema`, which is used to read batches without a schema.
 _PLAIN_TYPES = (
     *(T.BooleanType, T.IntegralType, T.FloatType, T.DoubleType, T.DecimalType, T.StringType, T.BinaryType),
     *(T.DateType, T.TimestampType, T.TimestampNTZType),
@@ -77,12 +77,12 @@ _PLAIN_TYPES = (
 
 
 def arrow_schema(rows: DataFrame) -> pa.Schema:
-    """The Arrow schema of ``rows``, which does not depend on session settings."""
+    """Return the Arrow schema of ``rows``, which does not depend on session settings."""
     return pa.schema({field.name: arrow_type(field.dataType) for field in rows.schema})
 
 
 def arrow_batches(rows: DataFrame, context: SparkContext) -> RDD[bytes] | None:
-    """The rows as Arrow batches without a schema from a private method of Spark, or None if it cannot be used.
+    """Return ``rows`` as Arrow batches without a schema from a private Spark method, or None if it cannot be used.
 
     The method is not used if it does not exist, if the driver's environment has ``SPARKRANK_PRIVATE_SPARK=0``, or if
     the batches might not match :func:`arrow_schema`. The alternative, ``mapInArrow``, is slower. Call this function
@@ -107,12 +107,12 @@ def arrow_batches(rows: DataFrame, context: SparkContext) -> RDD[bytes] | None:
 
 
 def _is_as_agreed(kind: T.DataType) -> bool:
-    """Whether Spark writes values of type ``kind`` as :func:`arrow_schema` declares them."""
+    """Return whether Spark writes values of type ``kind`` as :func:`arrow_schema` declares them."""
     return isinstance(kind.elementType if isinstance(kind, T.ArrayType) else kind, _PLAIN_TYPES)
 
 
 def _tasks_have_settings(spark: SparkSession) -> bool:
-    """Whether tasks can use the settings of ``spark``: Spark generates code with the settings of the active session."""
+    """Return whether tasks can use the settings of ``spark``. Code generation uses the active session's settings."""
     settings, active = all_settings(spark), SparkSession.getActiveSession()
     if settings is None:
         return False
@@ -123,7 +123,7 @@ def _tasks_have_settings(spark: SparkSession) -> bool:
 
 @contextmanager
 def settings_in_tasks(spark: SparkSession) -> Iterator[None]:
-    """A context in which Spark SQL functions in RDD tasks see the session's settings instead of the cluster's."""
+    """Make Spark SQL functions in RDD tasks use the session's settings instead of the cluster's, in a context."""
     context = spark.sparkContext
     settings = {name: value for name, value in (all_settings(spark) or {}).items() if name.startswith("spark.sql.")}
     before = {name: context.getLocalProperty(name) for name in settings}
@@ -145,7 +145,10 @@ def read_batches(packed: Iterable[bytes], schema: pa.Schema) -> Iterator[pa.Reco
 def gathered_rows(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, rows_in: Callable[[pa.RecordBatch], int] = len
 ) -> Iterator[pa.Table]:
-    """Join ``batches`` into tables of about :data:`GATHERED_ROWS` (as ``rows_in`` counts) or :data:`GATHERED_BYTES`."""
+    """Join ``batches`` into tables of about :data:`GATHERED_ROWS` rows or :data:`GATHERED_BYTES` bytes.
+
+    ``rows_in`` returns how many rows a batch counts for, such as the number of elements in its arrays.
+    """
     tune_worker()
     gathered: list[pa.RecordBatch] = []
     rows = size = 0

@@ -25,7 +25,7 @@ from sparkrank.sources.joined_types import check_joined, check_roles
 
 
 def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "input") -> None:
-    """Raise an error that names ``what`` if a role's column is missing or has a type that the role does not take."""
+    """Raise an error if a role's column is missing or of a wrong type. Messages call the input ``what``."""
     check_roles(
         roles, schema.fieldNames(), lambda column: schema[column].dataType, FITS, lambda kind: kind.simpleString(), what
     )
@@ -41,7 +41,7 @@ def check_joined_schemas(
     beside: Roles,
     sides: tuple[str, str] = ("lists", "truth"),
 ) -> None:
-    """Raise an error if two sides cannot be joined, as :func:`sparkrank.sources.joined_types.check_joined` does."""
+    """Raise an error if two inputs cannot be joined, as :func:`sparkrank.sources.joined_types.check_joined` does."""
     check_joined(
         lambda column: schema[column].dataType,
         lambda column: other[column].dataType,
@@ -55,14 +55,14 @@ def check_joined_schemas(
 
 
 def _fit(kind: T.DataType, other: T.DataType) -> bool:
-    """Whether values of the two types can be equal, or either type has no values."""
+    """Return whether values of the two types can be equal. The null type, which has no values, fits every type."""
     if isinstance(kind, T.ArrayType) and isinstance(other, T.ArrayType):
         return _fit(kind.elementType, other.elementType)
     return T.NullType() in (kind, other) or _family(kind) == _family(other)
 
 
 def _family(kind: T.DataType) -> str:
-    """The family of a type. Values can be equal only if their types belong to the same family."""
+    """Return the family of a type. Values can be equal only if their types belong to the same family."""
     families: dict[str, type | tuple[type, ...]] = {"integer": T.IntegralType, "float": T.FractionalType, "text": TEXTS}
     if isinstance(kind, T.DecimalType):
         return kind.simpleString()
@@ -70,13 +70,13 @@ def _family(kind: T.DataType) -> str:
 
 
 def bucket_rows(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
-    """The rows of one side with bucket columns. Columns that only the other side has are null."""
+    """Return the lists or the truth with bucket columns. Columns that only the other of the two has are null."""
     schema = frame.schema
     nothing = F.lit(None)
     columns = {key_column(index): _read(schema, GROUP, column) for index, column in enumerate(roles.group)}
     for index, column in enumerate(plan.slice_columns):
         columns[slice_column(index)] = _read(schema, SLICE, column)
-    for index, column in enumerate(plan.group_weights):  # a truth has none: the weight of a group comes from its list
+    for index, column in enumerate(plan.group_weights):  # weights of groups come from the lists, not from a truth
         columns[group_weight_column(index)] = nothing if not roles.scores else _read(schema, GROUP_WEIGHT, column)
     no_label = nothing if plan.joins else nothing.cast("tinyint")
     columns[LABEL] = no_label if roles.label is None else _read(schema, OF_LABEL, roles.label)
@@ -97,12 +97,12 @@ def bucket_rows(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
 
 
 def _model_number(name: Column, roles: Roles, plan: Plan) -> Column:
-    """The number of the row's model in the plan, found by its name or by the row's side; null in the truth."""
-    if not plan.models:  # they are being looked for
+    """Return the index of the row's model in the plan, found by ``name`` or by the row's input. Null in the truth."""
+    if not plan.models:  # the names of the models are not known yet
         return name
     number = F.lit(None)
     if MODEL in roles.of_rows:
-        place = F.array_position(F.array(*map(F.lit, plan.models)), name)  # from 1, and 0 for no such name
+        place = F.array_position(F.array(*map(F.lit, plan.models)), name)  # counted from 1, and 0 for an unknown name
         number = F.nullif(place, F.lit(0)) - 1
     elif roles.scores:
         (model,) = roles.scores

@@ -27,7 +27,7 @@ _RAISED = re.compile(rf"^{re.escape(errors.__name__)}\.(\w+): (.+)$", re.MULTILI
 _NO_MODULE = re.compile(r"^ModuleNotFoundError: No module named '([\w.]+)'", re.MULTILINE)
 _UNREADABLE = re.compile(r"\[FAILED_READ_FILE[.\w]*\] Encountered error while reading file (\S+?)\.?\s")
 # The last line of a worker's traceback: the first line that is not indented. The last traceback has the actual error.
-# It may start within a line, because Spark Connect puts an error condition before it.
+# A traceback may start within a line, because Spark Connect puts an error condition before it.
 _IN_WORKER = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)+(\S.*)$", re.MULTILINE)
 # A Spark error condition with its message, followed by the SQL state.
 _CONDITION = re.compile(r"(\[(?!PYTHON_EXCEPTION)[A-Z][A-Z_.]+\] .+?)(?:\s+SQLSTATE.*)?$", re.MULTILINE)
@@ -35,11 +35,11 @@ _CONDITION = re.compile(r"(\[(?!PYTHON_EXCEPTION)[A-Z][A-Z_.]+\] .+?)(?:\s+SQLST
 _DIED = re.compile(
     r"Lost task \S+ in stage \S+ \(TID \d+\) \((.+?)\): (?:[\w.$]+: )?(\S.*?)(?:\. Consider setting .*)?$", re.MULTILINE
 )
-# SQL's class of data exceptions (22), values that older versions of Spark read otherwise, and errors raised by
-# conditions.
+# SQL states of data exceptions (class 22), of values that older versions of Spark read otherwise, and of errors that
+# conditions raise.
 _OF_A_VALUE = re.compile(r"(\[[A-Z][A-Z0-9_.]+\] .+?)\s+SQLSTATE: (?:22\w{3}|42K0B|P0001)", re.DOTALL)
 _USER_RAISED = re.compile(r"(\[USER_RAISED_EXCEPTION\]) (.*)", re.DOTALL)
-# The check of Spark's own vectors, where a column of their type is read.
+# The check that Spark makes when it reads a column of its own vector type.
 _NO_VECTOR = re.compile(r"at org\.apache\.spark\.ml\.linalg\.VectorUDT\.deserialize\b")
 MOST_REPEATED = 100  # letters of a text that Spark repeats
 _QUOTED = re.compile(r"""'[^']{100,}'|"[^"]{100,}"|`[^`]{100,}`""")
@@ -51,7 +51,7 @@ _IN_JVM = re.compile(r"^An error occurred while calling .*\n: (\S.*)$", re.MULTI
 def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
     """Context manager that re-raises errors from tasks as :class:`sparkrank.base.errors.SparkrankError`.
 
-    A file that Spark cannot read or a value that makes SQL fail raises InputError. Other errors pass unchanged.
+    Files that Spark cannot read and values that make SQL fail raise InputError. Unknown errors pass unchanged.
     """
     try:
         yield
@@ -86,12 +86,12 @@ def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
 
 
 def as_raised(sentence: str) -> str:
-    """A message for Spark's ``raise_error`` that :func:`task_errors` turns back into an :class:`InputError`."""
+    """Return a message for Spark's ``raise_error`` that :func:`task_errors` turns back into an :class:`InputError`."""
     return f"\n{errors.__name__}.InputError: {sentence}\n"
 
 
 def reason_of(error: Exception) -> str:
-    """The type and message of ``error`` in one line. For an error from a task, the line of the original error."""
+    """Return the type and message of ``error`` in one line. For an error from a task, the original error is used."""
     text = str(error)
     for pattern in (_IN_WORKER, _CONDITION):
         if matches := pattern.findall(text):
@@ -106,7 +106,7 @@ def reason_of(error: Exception) -> str:
 
 @contextmanager
 def reading_errors(name: str, kind: str, what: str) -> Iterator[None]:
-    """Context manager that re-raises errors in reading ``name`` as an InputError, unless the JVM has ended."""
+    """Context manager that turns errors in reading the input ``name`` into an InputError, unless the JVM has ended."""
     try:
         yield
     except errors.SparkrankError:
@@ -124,7 +124,7 @@ def reading_errors(name: str, kind: str, what: str) -> Iterator[None]:
 
 @contextmanager
 def condition_errors(what: str, condition: str) -> Iterator[None]:
-    """Context manager that re-raises errors in a condition's SQL as :class:`sparkrank.base.errors.SpecError`."""
+    """Context manager that turns errors in the SQL of ``condition`` into :class:`sparkrank.base.errors.SpecError`."""
     try:
         yield
     except Exception as error:
@@ -138,7 +138,7 @@ def condition_errors(what: str, condition: str) -> Iterator[None]:
 
 
 def _message(error: Exception) -> str:
-    """The message of a Spark error in one line."""
+    """Return the message of a Spark error in one line, with long parts shortened."""
     text = str(error)
     first = [" ".join(line.split()) for line in text.split("\n") if line.strip()][:1]
     reasons = _CAUSE.findall(text)[-1:] or _CONDITION.findall(text)[:1] or _IN_JVM.findall(text)[-1:] or first
@@ -146,7 +146,7 @@ def _message(error: Exception) -> str:
 
 
 def _bounded(text: str) -> str:
-    """Spark's message in one line, with any long quotations or words that Spark repeats shortened."""
+    """Return a message of Spark in one line, with long quotations and long words shortened."""
     if raised := _USER_RAISED.search(text):  # a text from the rows, or the whole condition
         return f"{raised[1]} {errors.shorten(' '.join(raised[2].split()))}"
     for pattern in (_QUOTED, _WORD):

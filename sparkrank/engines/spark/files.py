@@ -1,7 +1,7 @@
-"""The files of the frame lane, in which Spark reads exactly the files that the other lanes list.
+"""Reads files for the frame lane. Spark reads exactly the files that the other lanes list.
 
-Spark is given folders, because it would look up each of thousands of files in a task. Only where a folder also has
-other files is Spark given the names of all files.
+Spark is given folders, because it would look up each of thousands of files in a task. Spark gets the names of all
+files only where a folder also has other files.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
     from sparkrank.inputs.roles import Roles
 
-FILE_FORMATS = ("parquet", "orc", "csv", "json", "text", "avro")  # their tables are nothing but folders of files
-# Sources of Spark and of connectors by their short names. Any other is named by its class, which has a dot.
+FILE_FORMATS = ("parquet", "orc", "csv", "json", "text", "avro")  # tables in these formats are plain folders of files
+# The short names of sources in Spark and in connectors. Any other source is named by its class, which has a dot.
 OTHER_FORMATS = (
     *("delta", "iceberg", "hudi", "paimon", "deltasharing", "xml", "binaryfile", "tfrecord"),
     *("jdbc", "bigquery", "snowflake", "redshift", "clickhouse", "mongodb", "kudu", "es"),
 )
-# Options by which the caller makes Spark look for files in another way.
+# Options with which the caller changes how Spark looks for files.
 _OF_LISTING = {"basepath", "recursivefilelookup", "pathglobfilter", "modifiedbefore", "modifiedafter"}
 _LAKE_MARKS = "{_delta_log,.hoodie,metadata/*.metadata.json,metadata/*.metadata.json.gz}"
 _SCHEME = re.compile(r"^[A-Za-z][\w+.-]*:(//[^/]*)?")  # and the host
@@ -48,7 +48,7 @@ _INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
 
 
 def infers(partition_types: PartitionTypes, spark: SparkSession | None) -> bool:
-    """Whether values in folder names get inferred types instead of being strings. ``spark`` can turn inference off."""
+    """Return whether values in folder names get inferred types, not strings. A setting of ``spark`` may prevent it."""
     if partition_types == "text":
         return False
     return spark is None or (setting(spark, _INFERENCE) or "true").lower() == "true"
@@ -66,9 +66,9 @@ def frame_of_files(
     opened: ParquetInput | None = None,
     schema: str | None = None,
 ) -> DataFrame:
-    """The rows of the files at ``path``, whose format is one of :data:`FILE_FORMATS`. Messages call the files ``what``.
+    """Read the files at ``path`` in a format of :data:`FILE_FORMATS`. Messages call the files ``what``.
 
-    ``where`` is not applied, but files must have the columns it names. Files already listed are passed as ``opened``.
+    ``where`` is not applied, but files must have the columns it names. ``opened`` has files that are already listed.
     """
     given = {name.lower(): value for name, value in (options or {}).items()}
     reader = _reader(spark, kind, options or {}, schema)
@@ -112,7 +112,7 @@ def _differ(
     roles: Roles | None,
     where: str | None,
 ) -> bool:
-    """Whether the columns needed differ between Parquet files, so that Spark must read the schema of every file."""
+    """Return whether the needed columns differ between Parquet files, so that Spark must read all their schemas."""
     if stored.store is None or kind != "parquet":
         return False
     try:
@@ -131,13 +131,13 @@ def _differ(
 
 
 def _loaded(reader: Callable[[], DataFrameReader], stored: StoredFiles, as_texts: Sequence[str]) -> DataFrame:
-    """A DataFrame of exactly the files of ``stored``, with strings in the columns that ``as_texts`` names."""
+    """Return a DataFrame of exactly the files of ``stored``, with strings in the columns that ``as_texts`` names."""
     listing, prefix = stored.listing, stored.prefix or ""
     paths, base = [f"{prefix}{escaped(path)}" for path in listing.shortly], dict[str, str]()
     try:
         frame = reader().load(paths)
         is_whole = sorted(_path_of(uri, prefix) for uri in frame.inputFiles()) == list(listing.files)
-    except Exception as error:  # noqa: BLE001 - of names that Spark cannot list, of hidden folders and others
+    except Exception as error:  # noqa: BLE001 - for names that Spark cannot list, hidden folders and others
         logging.getLogger(__name__).info("Spark gets the names of all files: %s", shorten(error, MOST_SENTENCE))
         is_whole = False
     if not is_whole:
@@ -153,13 +153,13 @@ def _loaded(reader: Callable[[], DataFrameReader], stored: StoredFiles, as_texts
 
 
 def _path_of(uri: str, prefix: str) -> str:
-    """The path within the file system for Spark's ``uri``, which is percent-encoded and has three slashes if local."""
+    """Return the path in the file system for Spark's ``uri``, which is percent-encoded (``file:///`` if local)."""
     path = unquote(uri)
     return path[len("file://") :] if path.startswith("file:///") else path.removeprefix(prefix)
 
 
 def _listed(spark: SparkSession, path: str, what: str, place: tuple[str, str, str]) -> StoredFiles | None:
-    """The files at ``path`` as listed by Arrow, or by Spark if Arrow cannot list them, or None if neither can."""
+    """List the files at ``path`` with Arrow, or with Spark if Arrow cannot. Returns None if both fail."""
     try:
         stored = StoredFiles.found(path, what)
     except (pa.ArrowException, OSError) as error:
@@ -174,7 +174,7 @@ def _listed(spark: SparkSession, path: str, what: str, place: tuple[str, str, st
 
 
 def _listed_by_spark(spark: SparkSession, path: str, what: str) -> StoredFiles | None:
-    """The non-hidden files at ``path`` as listed by Spark, or None if Spark names the files by a different path."""
+    """List the non-hidden files at ``path`` with Spark. Returns None without files, or if ``path`` is relative."""
     every = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(path)
     names = [unquote(uri) for uri in every.inputFiles()]
     patterns = alternatives(_SCHEME.sub("", path).rstrip("/"))

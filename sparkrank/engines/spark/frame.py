@@ -1,4 +1,4 @@
-"""The frame lane, for any Spark DataFrame: Spark converts rows to bucket columns, and Python cuts rows into pieces."""
+"""The frame lane, for any Spark DataFrame. Spark converts rows to bucket columns, and Python cuts rows into pieces."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def evaluate_frame(
     buckets: int,
     files: GroupFiles | None = None,
 ) -> Solved:
-    """Evaluate the rows of all ``sides`` in one pass. Their schemas must have been checked."""
+    """Evaluate the rows of all inputs (``sides``) in one pass. The schemas must have been checked."""
     rows, sent = _sent_rows(sides, roles, plan)
     keys = {column: rows.schema[key_column(index)].dataType for index, column in enumerate(roles.group)}
     shortened: AbstractContextManager[None] = nullcontext()
@@ -100,18 +100,18 @@ def _evaluated(rows: DataFrame, sent: SentBatches, work: Work) -> Solved:
 
 
 def pairs_of(batches: RDD[bytes], sent: SentBatches, buckets: int) -> RDD[Pair]:
-    """The rows of ``batches`` as pairs of bucket and piece, cut by the tasks that make the batches."""
+    """Cut the rows of ``batches`` into pairs of a bucket and a piece, in the tasks that make the batches."""
     return batches.mapPartitions(lambda packed: partition_to_pairs(sent.read(packed), buckets))
 
 
 def rows_of(rows: DataFrame, sent: SentBatches, buckets: int) -> DataFrame:
-    """``rows`` cut into pieces, which are rows of a DataFrame."""
+    """Cut ``rows`` into pieces (serialized record batches), and return the pieces as rows of a DataFrame."""
     cut = packed_once(lambda batches: partition_to_rows(sent.tables(batches), buckets))
     return rows.mapInArrow(cut, PIECES_TYPE)
 
 
 def _sent_rows(sides: FrameSides, roles: Roles, plan: Plan) -> tuple[DataFrame, SentBatches]:
-    """The rows of all sides with bucket columns or with arrays, and how tasks turn these rows into tables."""
+    """Return the rows of all inputs with bucket columns or arrays, and how tasks turn these rows into tables."""
     if roles.true_items is not None:
         rows = rows_of_arrays(sides[0][0], roles, plan)
     else:
@@ -127,12 +127,12 @@ def _beside(rows: DataFrame, others: DataFrame) -> DataFrame:
 
 
 def framed_schema(sides: FrameSides, roles: Roles, plan: Plan) -> pa.Schema:
-    """The schema of bucket rows."""
+    """Return the Arrow schema of the rows that buckets receive."""
     return _sent_rows(sides, roles, plan)[1].schema
 
 
 def pick_framed(sides: FrameSides, roles: Roles, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
-    """The non-empty tables that ``pick`` returns in the tasks, from all rows or only those of the groups ``keys``."""
+    """Apply ``pick`` in tasks to all rows, or to rows of the groups ``keys``. Returns the non-empty tables."""
     rows, sent = _sent_rows(sides, roles, plan)
     if keys is not None:
         for index, values in enumerate(zip(*keys.typed(sent.schema), strict=True)):

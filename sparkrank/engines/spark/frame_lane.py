@@ -1,4 +1,4 @@
-"""The lane ``frame``: takes any Spark DataFrame, and any other input that only Spark can read correctly."""
+"""The lane ``frame``, which takes any Spark DataFrame, and any other input that only Spark can read correctly."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SAMPLED_ROWS = 1000
 
 @dataclass(frozen=True)
 class FrameLane:
-    """Spark DataFrames: one for the input or one for each model, and one for the truth if there is any."""
+    """The lane for Spark DataFrames: one for the input or one for each model, and one for the truth if there is any."""
 
     name: ClassVar[str] = "frame"
     needs_session: ClassVar[bool] = True
@@ -59,7 +59,7 @@ class FrameLane:
 
     @cached_property
     def _sides(self) -> list[tuple[DataFrame, Roles]]:
-        """All sides, with extra columns for roles that name values inside other columns."""
+        """All inputs, with an extra column for each role that names a value inside another column."""
         from sparkrank.engines.spark.nested import with_nested
 
         return [(with_nested(frame, roles, side.what), roles) for frame, side, roles in self.frames]
@@ -114,7 +114,7 @@ class FrameLane:
 
 
 def _elements_of_row(frame: DataFrame, arrays: Sequence[str]) -> int:
-    """The mean number of array elements per row, estimated from the first rows so that not all rows are read."""
+    """Estimate the mean number of array elements per row from the first rows, so that not all rows are read."""
     from pyspark.sql import functions as F
 
     from sparkrank.engines.spark.values import named

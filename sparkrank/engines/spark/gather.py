@@ -39,21 +39,22 @@ States: TypeAlias = tuple[bytes | pa.Buffer | None, bytes | None]  # packed stat
 
 
 def read_at_once(parts: int, plan: Plan, files: GroupFiles | None) -> bool:
-    """Whether tasks return only states and file names, few enough (``parts``) for the driver to merge directly."""
+    """Return whether tasks return only states and file names, in ``parts`` rows that the driver can merge at once."""
     return parts <= fan_in(plan) and not exact_metrics(plan) and (files is not None or not plan.group_table)
 
 
 def gather_states(rows: Iterable[States], files: GroupFiles | None) -> Solved:
-    """Merge ``rows`` into the result from all buckets, for use where :func:`read_at_once` is true."""
+    """Merge ``rows`` into the result from all buckets. Call this only if :func:`read_at_once` is true."""
     return Solved(_kept(*merged_states(rows), files), None)
 
 
 def gather(
     results: DataFrame, parts: int, plan: Plan, group_schema: T.StructType | None, files: GroupFiles | None
 ) -> Solved:
-    """Merge ``results``, rows of :data:`RESULT_TYPE` of which ``parts`` have states, into the result from all buckets.
+    """Merge ``results``, rows of type :data:`RESULT_TYPE`, into the result from all buckets.
 
-    ``group_schema`` requests the group table, as a DataFrame unless the tasks have written the table to ``files``.
+    ``parts`` is the number of rows with states. ``group_schema`` requests the group table, which is a DataFrame unless
+    tasks have written the table to ``files``.
     """
     if read_at_once(parts, plan, files):
         return gather_states(_collected(results.select("states", "groups")), files)
@@ -73,13 +74,13 @@ def gather(
 
 
 def _states(results: DataFrame, parts: int, plan: Plan, files: GroupFiles | None) -> Partials:
-    """The merged states of all buckets, without exact bins. ``files``, if any, keeps the files that tasks wrote."""
+    """Merge the states of all buckets, without exact bins. If ``files`` is given, keep the files that tasks wrote."""
     names = F.col("groups") if files is not None else F.lit(None).cast("binary")
     return _kept(*_reduced(results.select("states", names), parts, fan_in(plan)), files)
 
 
 def _kept(partials: Partials, written: set[str], files: GroupFiles | None) -> Partials:
-    """Keep ``written`` files and return ``partials``. Raises :class:`OutOfMemoryError` if a task ran out of memory."""
+    """Keep the files ``written`` and return ``partials``. Raises :class:`OutOfMemoryError` if a task lacked memory."""
     if partials.failure:
         raise OutOfMemoryError(partials.failure)
     if files is not None:
@@ -88,7 +89,7 @@ def _kept(partials: Partials, written: set[str], files: GroupFiles | None) -> Pa
 
 
 def _solved_by_passes(results: DataFrame, parts: int, plan: Plan, files: GroupFiles | None, *, streams: bool) -> Solved:
-    """The states and exact bins of ``results``, which Spark caches, or evaluates again if it may not cache them."""
+    """Return the states and exact bins of ``results``, which are cached if permitted and otherwise evaluated again."""
     because = why_not_cached(results)
     is_cached, passes = because is None, 1
     try:
@@ -112,14 +113,14 @@ def _solved_by_passes(results: DataFrame, parts: int, plan: Plan, files: GroupFi
 
 
 def _unique_plan(results: DataFrame) -> DataFrame:
-    """``results`` with a unique plan. Given equal plans, Spark would reuse cached rows even after files had changed."""
+    """Give ``results`` a unique plan. With equal plans, Spark would reuse cached rows even after files had changed."""
     return results.where(F.lit(uuid.uuid4().hex).isNotNull())  # the optimizer removes it
 
 
 def _with_exact_blocks(
     solved: Solved, results: DataFrame, parts: int, plan: Plan, *, is_cached: bool
 ) -> tuple[Solved, int]:
-    """``solved`` with the exact bins of the day, and the number of times ``results`` was read to get the bins."""
+    """Return ``solved`` with the exact bins of the day, and the number of times ``results`` was read for the bins."""
     # the driver merges few bins, tasks merge many; where this fails, the caller releases the results
     scored = sum(count for (check, _), count in solved.partials.counts.items() if check == checks.SCORED_ROWS)
     if scored * len(exact_metrics(plan)) * (1 + len(plan.slices)) <= MAX_DRIVER_ROWS:
@@ -148,7 +149,7 @@ def _validate_unjoined(plan: Plan, scored: int) -> None:
 
 
 def group_schema(keys: Mapping[str, T.DataType], plan: Plan) -> T.StructType | None:
-    """The group table's schema (model, key columns, counts, a column per metric), or None if no table is requested."""
+    """Return the schema of the group table, or None if the plan requests no group table."""
     if not plan.group_table:
         return None
     counts = dict.fromkeys(GROUP_COUNTS, T.LongType())
@@ -158,10 +159,10 @@ def group_schema(keys: Mapping[str, T.DataType], plan: Plan) -> T.StructType | N
 
 
 def _reduced(results: DataFrame, parts: int, at_a_time: int) -> tuple[Partials, set[str]]:
-    """The merged states and file names of ``results``. Tasks merge ``at_a_time`` rows each, and the driver the rest."""
+    """Merge the states and file names of ``results``. Tasks merge ``at_a_time`` rows each, and the driver the rest."""
     while parts > at_a_time:
         parts = math.ceil(parts / at_a_time)
-        # merged by the task that made them, so that states that Spark computes again take the same route
+        # keyed by the task that made the states, so that states that Spark computes again go to the same task
         results = results.withColumn("task", F.spark_partition_id()).repartition(parts, "task")
         results = results.mapInArrow(_merge, _REDUCED_TYPE)
     return merged_states(_collected(results))

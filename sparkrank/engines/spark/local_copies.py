@@ -20,7 +20,7 @@ from sparkrank.engines.spark.worker_python import validate_session
 
 
 def local_copy(rows: DataFrame) -> ds.Dataset:
-    """The rows in a temporary file, which is removed once the dataset is garbage-collected."""
+    """Copy ``rows`` to a temporary file, which is removed once the returned dataset is garbage-collected."""
     # Spark spreads streams of batches evenly over partitions, and the driver holds one partition at a time
     spark, schema = rows.sparkSession, arrow_schema(rows)
     validate_session(spark)

@@ -29,7 +29,7 @@ _NAN = float("nan")
 
 
 def with_nested(frame: DataFrame, roles: Roles, what: str) -> DataFrame:
-    """``frame`` with a top-level column, under the name the roles use, for each role's value inside another column."""
+    """Return ``frame`` with a column, named as in ``roles``, for each role whose value is inside another column."""
     schema = frame.schema
     nested = places(roles, {field.name: shape_of(field.dataType) for field in schema}, what)
     if not nested:
@@ -45,7 +45,7 @@ def with_nested(frame: DataFrame, roles: Roles, what: str) -> DataFrame:
 
 
 def shape_of(kind: T.DataType) -> Shape:
-    """The :class:`Shape` that describes the type ``kind`` to :mod:`~sparkrank.inputs.field_paths`."""
+    """Return the :class:`Shape` that describes the type ``kind`` to :mod:`~sparkrank.inputs.field_paths`."""
     text = kind.simpleString()
     if _is_vector(kind):
         return Shape("vector", is_vector=True)
@@ -65,7 +65,7 @@ def _is_vector(kind: T.DataType) -> bool:
 
 
 def _after(column: Column, kind: T.DataType, steps: Sequence[PathStep]) -> tuple[Column, T.DataType]:
-    """Follow ``steps`` into ``column`` of type ``kind``. Returns the value at the end and the value's type."""
+    """Follow ``steps`` into ``column`` of type ``kind``. Returns the value at the end of the path, and its type."""
     beyond = F.lit(False)
     for step in steps:
         if isinstance(step, Element):
@@ -97,7 +97,7 @@ def _step(column: Column, kind: T.DataType, step: PathStep) -> tuple[Column, T.D
 
 
 def _vector_element(column: Column, kind: T.DataType, step: VectorElement) -> Column:
-    """An element of a vector: 0 if a sparse vector does not list the element, NaN beyond the end of the vector."""
+    """Return an element of a vector: 0 if a sparse vector does not list the element, NaN beyond the end."""
     if isinstance(kind, T.UserDefinedType):
         from pyspark.ml.functions import vector_to_array
 
@@ -117,12 +117,12 @@ def _vector_element(column: Column, kind: T.DataType, step: VectorElement) -> Co
 
 
 def _failure(sentence: str) -> Column:
-    """A numeric column that fails with the message ``sentence`` when evaluated (see :func:`as_raised`)."""
+    """Return a numeric column that raises the error message ``sentence`` when evaluated (see :func:`as_raised`)."""
     return F.raise_error(F.lit(as_raised(sentence))).cast("double")
 
 
 def _by_rating(column: Column, step: Recommended) -> Column:
-    """Items by descending rating, then by position. Items without a rating come last; a NaN rating raises an error."""
+    """Sort items by descending rating, then position. Items without a rating go last; a NaN rating raises an error."""
 
     def ordered(one: Column, place: Column) -> Column:
         rating = one.getField(step.rating).cast("double")

@@ -25,5 +25,5 @@ def streams_of(tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
 
 
 def tables_of_streams(rows: DataFrame) -> list[pa.Table]:
-    """Read the tables back from ``rows``, in no particular order."""
+    """Read all tables back from their bytes in ``rows``. The tables are in no particular order."""
     return [pa.ipc.open_stream(row[_STREAM]).read_all() for row in rows.collect()]

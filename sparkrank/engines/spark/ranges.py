@@ -1,4 +1,4 @@
-"""Exact metrics on Spark, by ranges of scores, for a day with too many distinct scores for one process.
+"""Computes exact metrics on Spark by ranges of scores, for a day with too many distinct scores for one process.
 
 Tasks divide the bins by range, and each range is merged by one task. The driver then sends each range the totals of
 the ranges above it.
@@ -50,7 +50,7 @@ class ExactDay:
     """The exact bins of a day in merged ranges. If permitted, Spark caches the ranges until :meth:`release`."""
 
     def __init__(self, packed: DataFrame, plan: Plan, is_cached: bool = True) -> None:
-        """Read ``packed``: each row has the exact bins of a bucket (``blocks``) and a ``sample`` of them, or nulls."""
+        """Read ``packed``, in which a row has a bucket's exact bins (``blocks``) and a ``sample`` of them, or nulls."""
         bounds = RangeBounds.of(
             (row.as_py() for row in packed.select("sample").toArrow()["sample"] if row.is_valid), RANGE_BINS
         )
@@ -64,7 +64,7 @@ class ExactDay:
         self.is_cached = is_cached and why_not_cached(self._merged) is None
 
     def solved(self) -> ExactBins:
-        """Every metric that reads exact bins, and the bins themselves as rows of the table ``blocks``."""
+        """Compute every metric that reads exact bins. The result also has the bins as rows of the table ``blocks``."""
         totals = _by_range(self._merged.select("score_range", "totals"))
         sweeper = packed_once(partial(_sweep, self._ranges, self._exact, places(self._ranges, totals)))
         terms = _by_range(self._merged.select("score_range", "blocks").mapInArrow(sweeper, _ddl(_TERMS)))
@@ -78,7 +78,7 @@ class ExactDay:
         )
 
     def release(self) -> None:
-        """Free the memory of the cached ranges."""
+        """Free the memory of the ranges that Spark has cached."""
         if self.is_cached:
             self._merged.unpersist()
 
@@ -89,7 +89,7 @@ def _ddl(schema: pa.Schema) -> str:
 
 
 def _by_range(rows: DataFrame) -> dict[int, Any]:
-    """Map each range to its unpickled value in the second column, which is only a few numbers."""
+    """Return a dict from each range to its unpickled value in the second column, which is only a few numbers."""
     table = rows.toArrow()
     return dict(zip(table.column(0).to_pylist(), map(pickle.loads, table.column(1).to_pylist()), strict=True))
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 def evaluate_scan(
     spark: SparkSession, sides: Sides, plan: Plan, buckets: int, files: GroupFiles | None = None
 ) -> Solved:
-    """Evaluate the rows of ``sides``, which must have been checked. Tasks write the group table to ``files``."""
+    """Evaluate the inputs ``sides``, which must have been checked. If ``files`` is given, tasks write groups there."""
     schema, features = sides.schema(plan), SessionFeatures.of(spark, plan)
     kinds = (from_arrow_type(schema.field(key_column(index)).type) for index in range(len(sides.roles.group)))
     groups = group_schema(dict(zip(sides.roles.group, kinds, strict=True)), plan)
@@ -62,7 +62,7 @@ def evaluate_scan(
 
 
 def pairs_of(context: SparkContext, sides: Sides, plan: Plan, buckets: int) -> RDD[Pair]:
-    """The rows of ``sides`` as pairs of bucket and piece. Each split of the files is read and cut by its own task."""
+    """Return the rows of ``sides`` as pairs of a bucket and a piece. A separate task reads and cuts each file split."""
     read, splits = sides.reader(plan), sides.splits(plan, SPLIT_ROWS)
 
     def cut(of_task: Iterable[SideSplit]) -> Iterator[Pair]:
@@ -73,7 +73,7 @@ def pairs_of(context: SparkContext, sides: Sides, plan: Plan, buckets: int) -> R
 
 
 def pick_scanned(spark: SparkSession, sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
-    """The non-empty tables that ``pick`` returns in the tasks that read the rows of ``sides``."""
+    """Apply ``pick`` in the tasks that read the rows of ``sides``, and return the non-empty tables."""
     numbers, read, _ = _numbered(spark, sides, plan)
     picked = packed_once(lambda batches: streams_of(pick(rows) for _, rows in read(batches)))
     return tables_of_streams(numbers.mapInArrow(picked, STREAMS_TYPE))
@@ -82,7 +82,7 @@ def pick_scanned(spark: SparkSession, sides: Sides, plan: Plan, pick: Pick) -> l
 def _numbered(
     spark: SparkSession, sides: Sides, plan: Plan
 ) -> tuple[DataFrame, Callable[[Batches], Iterator[tuple[int, pa.Table]]], int]:
-    """Returns a DataFrame of split numbers, the function with which tasks read the splits, and the number of tasks."""
+    """Return a DataFrame of split numbers, the function with which tasks read the splits, and the number of tasks."""
     read, splits = sides.reader(plan), sides.splits(plan, SPLIT_ROWS)
 
     def tables(batches: Batches) -> Iterator[tuple[int, pa.Table]]:

@@ -1,4 +1,4 @@
-"""The lane ``scan``: Spark's tasks use Arrow to read Parquet, CSV and JSON files given by path."""
+"""The lane ``scan``, in which Spark's tasks use Arrow to read Parquet, CSV and JSON files given by path."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMES = {"parquet": "Parquet", "csv": "CSV", "json": "JSON"}
 
 @dataclass(frozen=True)
 class ScanLane(SidesLane):
-    """Files that the tasks of ``spark`` read with Arrow."""
+    """The lane for files that the tasks of the session ``spark`` read with Arrow."""
 
     name: ClassVar[str] = "scan"
     needs_session: ClassVar[bool] = True

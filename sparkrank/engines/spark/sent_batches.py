@@ -18,7 +18,10 @@ from sparkrank.sources.sizes import elements_in
 
 @dataclass(frozen=True)
 class SentBatches:
-    """How tasks make bucket rows of ``schema`` from batches of ``sent``. The plan ``arrays`` is None without arrays."""
+    """A converter from batches with schema ``sent`` to bucket rows with ``schema``.
+
+    ``arrays`` is the plan if the batches have arrays, and None otherwise.
+    """
 
     sent: pa.Schema
     schema: pa.Schema
@@ -27,7 +30,7 @@ class SentBatches:
 
     @classmethod
     def of(cls, rows: DataFrame, roles: Roles, plan: Plan) -> SentBatches:
-        """For ``rows`` that have bucket columns, or come from :func:`sparkrank.engines.spark.arrays.rows_of_arrays`."""
+        """Make a converter for ``rows`` with bucket columns, or with arrays from ``rows_of_arrays``."""
         sent = arrow_schema(rows)
         if roles.true_items is None:
             return cls(sent, sent)
@@ -35,7 +38,7 @@ class SentBatches:
         return cls(sent, exploded(sent.empty_table(), plan, by_rank=by_rank).schema, plan, by_rank)
 
     def tables(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-        """The bucket rows of ``batches``, in tables of about as many rows as a task gathers at once."""
+        """Yield the bucket rows of ``batches``, in tables of about as many rows as a task gathers at once."""
         if self.arrays is None:
             yield from gathered_rows(batches, self.sent)
             return
@@ -46,5 +49,5 @@ class SentBatches:
                 yield exploded(part, self.arrays, by_rank=self.by_rank).cast(self.schema)
 
     def read(self, packed: Iterable[bytes]) -> Iterator[pa.Table]:
-        """The bucket rows of batches that :func:`sparkrank.engines.spark.batches.arrow_batches` has packed."""
+        """Yield the bucket rows of the batches from :func:`sparkrank.engines.spark.batches.arrow_batches`."""
         return self.tables(read_batches(packed, self.sent))

@@ -1,4 +1,4 @@
-"""What a Spark session permits. All code that asks the session is here, and carries on if the session refuses."""
+"""Asks a Spark session what it permits. Only this module asks, and sparkrank carries on if the session refuses."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _UNKNOWN_SETTING = "SQL_CONF_NOT_FOUND"
 
 @dataclass(frozen=True)
 class SessionFeatures:
-    """Session features for one evaluation: a context if RDDs are needed and available, and the session's refusals."""
+    """What a session offers to one evaluation: a context if RDDs are needed and available, and the refusals."""
 
     context: SparkContext | None = None
     refusals: tuple[Refusal, ...] = ()
 
     @classmethod
     def of(cls, spark: SparkSession, plan: Plan) -> SessionFeatures:
-        """The features of ``spark`` that an evaluation with ``plan`` may use."""
-        # with exact bins no RDD: the JVM would unpickle tens of megabytes for tasks of Spark SQL
+        """Ask ``spark`` for the features that an evaluation with ``plan`` may use."""
+        # exact bins are not sent by RDDs, because the JVM would unpickle tens of megabytes for tasks of Spark SQL
         if exact_metrics(plan):
             return cls()
         context, because = context_of_rdds(spark)
@@ -49,17 +49,17 @@ class SessionFeatures:
 
 
 def has_pyspark() -> bool:
-    """Whether pyspark is installed, checked without importing it."""
+    """Return whether pyspark is installed, without importing it."""
     return find_spec("pyspark") is not None
 
 
 def is_connect(spark: SparkSession) -> bool:
-    """Whether ``spark`` is a session of Spark Connect, in which there are no RDDs."""
+    """Return whether ``spark`` is a session of Spark Connect, which has no RDDs."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def context_of_rdds(spark: SparkSession) -> tuple[SparkContext | None, str]:
-    """The context for RDDs and an empty string, or None and the session's reason for having none."""
+    """Return the context for RDDs and an empty string, or None and the reason why the session has no RDDs."""
     # Some sessions have a context but refuse its methods. So this creates an RDD without running it, in milliseconds.
     if is_connect(spark):
         return None, "Spark Connect has none"
@@ -73,7 +73,7 @@ def context_of_rdds(spark: SparkSession) -> tuple[SparkContext | None, str]:
 
 
 def _asked(ask: Callable[[], T]) -> tuple[T | None, str | None]:
-    """The session's answer and None, or None and the reason why the session gave no answer."""
+    """Call ``ask`` to query a session. Returns the answer and None, or None and the reason for a refusal."""
     try:
         return ask(), None
     except Exception as error:  # noqa: BLE001 - what a session raises here differs by platform
@@ -81,26 +81,23 @@ def _asked(ask: Callable[[], T]) -> tuple[T | None, str | None]:
 
 
 def setting(spark: SparkSession, name: str, *default: str | None) -> str | None:
-    """The value of setting ``name``, or ``default`` if unset, or None if the session does not reveal settings."""
+    """Return the value of setting ``name``, or ``default`` if unset, or None if the session hides its settings."""
     return _asked(lambda: spark.conf.get(name, *default))[0]
 
 
 def all_settings(spark: SparkSession) -> dict[str, str] | None:
-    """All session settings, or None if the session does not reveal them."""
+    """Return all session settings by name, or None if the session does not reveal its settings."""
     return _asked(lambda: dict(spark.conf.getAll))[0]
 
 
 def is_made_active(spark: SparkSession) -> bool:
-    """Make ``spark`` this thread's active session by a public call that runs no job, and return whether that worked."""
+    """Make ``spark`` the active session of this thread by a call that runs no job. Returns whether that worked."""
     return _asked(lambda: spark.createDataFrame([(1,)], "one int"))[1] is None
 
 
 @contextmanager
 def setting_as(spark: SparkSession, name: str, value: str) -> Iterator[str | None]:
-    """A context in which the setting ``name`` has ``value``. If evaluations overlap, the last one restores the setting.
-
-    Yields None, or the reason why the setting has another value: the session refused, or another evaluation set it.
-    """
+    """Give the setting ``name`` a ``value`` in a context. The last of overlapping evaluations restores the setting."""
     key = (id(spark), name)
     with _holding:
         held = _held.get(key)
@@ -119,7 +116,7 @@ def setting_as(spark: SparkSession, name: str, value: str) -> Iterator[str | Non
 
 @dataclass
 class _Held:
-    """A setting held at ``value`` for ``count`` evaluations. ``because`` is the session's reason if it refused."""
+    """A setting that ``count`` evaluations hold at ``value``. ``because`` is the reason if the session refused."""
 
     value: str
     restore: Callable[[], object]
@@ -132,7 +129,7 @@ _held: dict[tuple[int, str], _Held] = {}  # by session and setting
 
 
 def set_where_permitted(spark: SparkSession, name: str, value: str) -> tuple[Callable[[], object], str | None]:
-    """Set ``name`` to ``value``. Returns a function that undoes this, and the session's reason for any refusal."""
+    """Set ``name`` to ``value``. Returns a function that undoes this, and the reason if the session refuses."""
 
     def change() -> Callable[[], object]:
         before = spark.conf.get(name, None)  # None where the session has Spark's default
@@ -144,7 +141,10 @@ def set_where_permitted(spark: SparkSession, name: str, value: str) -> tuple[Cal
 
 
 def refused_batches(because: str) -> Refusal:
-    """The refusal to report if the size of Arrow batches cannot be set (``because`` is the session's reason)."""
+    """Return the refusal to report if the session does not let the size of Arrow batches be set.
+
+    ``because`` is the session's reason.
+    """
     return Refusal("a size of Arrow batches", because, _OTHER_BATCHES, is_usual=_UNKNOWN_SETTING in because)
 
 
@@ -165,5 +165,5 @@ def packed_once(function: Callable[[Batches], Batches]) -> Callable[[Batches], B
 
 
 def why_not_cached(rows: DataFrame) -> str | None:
-    """Ask Spark to cache ``rows`` once computed. Returns None, or the session's reason if it refuses."""
+    """Ask Spark to cache ``rows`` once computed. Returns the session's reason if it refuses, and None otherwise."""
     return _asked(rows.persist)[1]

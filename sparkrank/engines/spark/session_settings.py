@@ -1,4 +1,4 @@
-"""Session settings that can change a result. They are recorded in ``spec_hash``, in ``runs`` and in stored states."""
+"""Session settings that can change a result, and are therefore recorded in ``spec_hash``, in ``runs`` and in states."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 UNTOLD = "not told"  # a setting that the session does not reveal
 ZONE = "spark.sql.session.timeZone"
 INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
-# These matter to any SQL. Their defaults differ between versions of Spark.
+# Settings that matter to any SQL. Their defaults differ between versions of Spark.
 _OF_SQL = ("spark.sql.ansi.enabled", "spark.sql.caseSensitive", "spark.sql.legacy.timeParserPolicy")
-# These are rarely set, and count only where they differ from the defaults of Spark 4.
+# These settings are rarely changed, and are recorded only if they differ from the defaults of Spark 4.
 _RARE = {
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
     "spark.sql.parquet.binaryAsString": "false",
@@ -55,7 +55,7 @@ _TIMELESS = {
 def settings_read(
     frame: DataFrame, roles: Roles, condition: str | None, is_view: bool, is_text: bool, own_zone: bool
 ) -> dict[str, str]:
-    """The session settings that the rows of ``frame`` may depend on. A view's SQL is unknown and may depend on all."""
+    """Return the session settings that the rows of ``frame`` may depend on. A view may depend on all settings."""
     spark = frame.sparkSession
     kinds = {field.name: field.dataType.simpleString() for field in frame.schema}
     by_sql = is_view or (condition is not None and not _is_arrows(condition, frame))
@@ -72,7 +72,7 @@ def settings_read(
 
 
 def folder_types(files: Iterable[str], paths: Iterable[str]) -> dict[str, str]:
-    """The setting that makes folder columns strings, but only if ``files`` below ``paths`` have folder columns."""
+    """Return the setting that makes folder columns strings, but only if ``files`` below ``paths`` have such columns."""
     named = min(map(_keys_in, paths))
     return {INFERENCE: "false"} if any(_keys_in(file.rpartition("/")[0]) > named for file in files) else {}
 
@@ -95,7 +95,7 @@ def _rare(spark: SparkSession) -> dict[str, str]:
 
 
 def _is_arrows(condition: str, frame: DataFrame) -> bool:
-    """Whether Arrow can evaluate ``condition``, which then means the same in every session."""
+    """Return whether Arrow can evaluate ``condition``, which then means the same in every session."""
     from sparkrank.engines.spark.values import arrow_type, is_plain
 
     plain = [field for field in frame.schema if is_plain(field.dataType)]
@@ -107,7 +107,7 @@ def _is_arrows(condition: str, frame: DataFrame) -> bool:
 
 
 def _asks_for_zone(condition: str, kinds: Mapping[str, str]) -> bool:
-    """Whether the SQL ``condition`` may depend on the time zone."""
+    """Return whether the SQL ``condition`` may depend on the time zone."""
     bare = _TEXT_LITERAL.sub("''", condition)
     words = set(re.findall(r"\w+", bare.lower()))
     timed = any(name.lower() in words or not name.isidentifier() for name, kind in kinds.items() if "timestamp" in kind)
@@ -117,8 +117,8 @@ def _asks_for_zone(condition: str, kinds: Mapping[str, str]) -> bool:
 
 @contextmanager
 def time_zone(spark: SparkSession | None, zone: str | None) -> Iterator[None]:
-    """A context, around an evaluation, that sets the session's time zone to ``zone``, or changes nothing if None."""
-    # text readers look the zone up when they run, and over Spark Connect a query is analyzed each time
+    """Set the session's time zone to ``zone`` in a context around an evaluation. None changes nothing."""
+    # text readers look up the zone when they run, and Spark Connect analyzes a query each time
     if spark is None or zone is None:
         yield
         return
@@ -132,7 +132,7 @@ def time_zone(spark: SparkSession | None, zone: str | None) -> Iterator[None]:
 
 
 def told(spark: SparkSession, name: str) -> str:
-    """The value of setting ``name``, or :data:`UNTOLD` if the session hides it. SQL always reveals the time zone."""
+    """Return the value of setting ``name``, or :data:`UNTOLD` if hidden. SQL always reveals the time zone."""
     value = setting(spark, name)
     if value is None and name == ZONE:
         return str(spark.sql("SELECT current_timezone()").toArrow().column(0)[0])
@@ -143,11 +143,11 @@ _MARK = " | session "
 
 
 def with_session(source: str, session: Mapping[str, str]) -> str:
-    """``source``, the name used in stored states, followed by the settings that were read from the session."""
+    """Return ``source``, a name in stored states, followed by the settings that were read from the session."""
     return f"{source}{_MARK}{json.dumps(dict(session), sort_keys=True)}" if session else source
 
 
 def without_session(source: str) -> tuple[str, dict[str, str]]:
-    """Undo :func:`with_session`: return the source and the settings separately."""
+    """Undo :func:`with_session`. Returns the source and the settings separately."""
     before, mark, settings = source.rpartition(_MARK)
     return (before, json.loads(settings)) if mark and settings.startswith("{") else (source, {})

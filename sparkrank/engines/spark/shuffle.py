@@ -1,6 +1,7 @@
-"""Spark shuffles pieces, as RDD pairs or DataFrame rows, and the tasks that receive the pieces evaluate them.
+"""Shuffles pieces with Spark, as RDD pairs or DataFrame rows, and evaluates them in the tasks that receive them.
 
-A piece holds rows that one task has read, for one bucket or a range of buckets, as an Arrow stream."""
+A piece holds rows that one task has read, for one bucket or a range of buckets, as an Arrow stream.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +38,11 @@ Pair: TypeAlias = tuple[int, pa.Buffer]  # a bucket, and a piece of it as a stre
 
 @dataclass(frozen=True)
 class Work:
-    """How to evaluate rows of ``schema``. ``groups`` requests the group table, as a DataFrame if ``files`` is None."""
+    """The evaluation that tasks perform on rows of ``schema``.
+
+    ``groups`` is the schema of the group table, or None if no group table is requested. If ``files`` is None, the group
+    table is returned as a DataFrame.
+    """
 
     schema: pa.Schema
     plan: Plan
@@ -47,7 +52,7 @@ class Work:
 
     @property
     def solve(self) -> Callable[[Iterable[Pair]], Iterator[Result]]:
-        """A function that evaluates all pieces that one task receives."""
+        """A function that evaluates all pieces that one task receives, and yields results."""
         return functools.partial(solve_pieces, schema=self.schema, plan=self.plan, files=self.files)
 
 
@@ -60,7 +65,7 @@ def partition_to_rows(tables: Iterable[pa.Table], buckets: int) -> Batches:
 
 
 def partition_to_pairs(tables: Iterable[pa.Table], buckets: int) -> Iterator[Pair]:
-    """Cut each of ``tables`` into pieces and yield pairs of bucket and piece."""
+    """Cut each of ``tables`` into pieces, and yield pairs of a bucket number and a piece (an Arrow stream)."""
     # by map, which does not hold a table while its pieces are sent
     cut = functools.partial(pieces_by_task, buckets=buckets, tasks=task_count(buckets))
     for bucket, piece in itertools.chain.from_iterable(map(cut, tables)):
@@ -68,7 +73,7 @@ def partition_to_pairs(tables: Iterable[pa.Table], buckets: int) -> Iterator[Pai
 
 
 def shuffled_rows(pieces: DataFrame, buckets: int) -> DataFrame:
-    """Shuffle ``pieces`` so that each bucket is in one partition, and all partitions have equally many buckets."""
+    """Shuffle ``pieces`` so that each bucket is in one partition and partitions have about equally many buckets."""
     tasks = task_count(buckets)
     task = F.expr(f"int({BUCKET} * {tasks}L div {buckets})")  # the same as task_of
     if hasattr(pieces, "repartitionById"):
@@ -77,20 +82,20 @@ def shuffled_rows(pieces: DataFrame, buckets: int) -> DataFrame:
 
 
 def shuffled_pairs(pairs: RDD[Pair], buckets: int) -> RDD[Pair]:
-    """Shuffle ``pairs`` like :func:`shuffled_rows`."""
+    """Shuffle ``pairs`` so that each bucket is in one partition, like :func:`shuffled_rows`."""
     tasks = task_count(buckets)
     return pairs.partitionBy(tasks, lambda bucket: task_of(bucket, buckets, tasks))
 
 
 def solve_rows(pieces: DataFrame, work: Work) -> Solved:
-    """Shuffle ``pieces``, which are rows of a DataFrame, and evaluate their buckets."""
+    """Shuffle ``pieces``, the rows of a DataFrame, and evaluate the buckets that they belong to."""
     solve = work.solve
     results = _solved_rows(shuffled_rows(pieces, work.buckets), lambda batches: solve(_pieces(batches)))
     return gather(results, task_count(work.buckets), work.plan, work.groups, work.files)
 
 
 def solve_pairs(pairs: RDD[Pair], spark: SparkSession, work: Work, source: RDD[Any] | None = None) -> Solved:
-    """Shuffle an RDD of ``pairs``, evaluate the buckets, and remove the shuffle files created after ``source``."""
+    """Shuffle ``pairs`` and evaluate their buckets. Shuffle files newer than ``source`` are removed after use."""
     results = _solved_pairs(shuffled_pairs(pairs, work.buckets), work.solve)
     with ExitStack() as stack:
         stack.callback(remove_shuffled, results, source)
@@ -130,11 +135,11 @@ def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[Pair]:
 
 
 def remove_shuffled(results: RDD[Any], source: RDD[Any] | None = None) -> None:
-    """Remove the shuffle files of ``results``, except those older than ``source``, which may belong to the user."""
-    # Spark keeps them until Java collects garbage, which rarely happens in a large heap
+    """Remove the shuffle files of ``results``. Files older than ``source`` may belong to the user and are kept."""
+    # Spark keeps these files until Java collects garbage, which rarely happens in a large heap
     try:
         if source is not None:
-            source.persist()  # caches nothing, since nothing runs meanwhile, but ends the search for shuffles
+            source.persist()  # caches no rows, since no job runs meanwhile, but ends the search for shuffles
         results.cleanShuffleDependencies()
         if source is not None:
             source.unpersist()

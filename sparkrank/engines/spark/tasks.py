@@ -1,4 +1,4 @@
-"""The work of a Spark task: it evaluates the pieces of its buckets and returns states, plus group files or rows."""
+"""The work of a Spark task, which evaluates the pieces of its buckets and returns states, plus group files or rows."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ _NAMES = "/"  # separates file names, which never contain it
 def solve_pieces(
     pieces: Iterable[tuple[int, pa.Buffer]], schema: pa.Schema, plan: Plan, files: GroupFiles | None
 ) -> Iterator[Result]:
-    """Evaluate a task's buckets. Each of ``pieces`` has the number of its first bucket and rows of ``schema``."""
-    # Python groups the pieces itself: Spark would sort them and copy their bytes once more
+    """Evaluate a task's buckets. Each of ``pieces`` has the number of its first bucket and rows as an Arrow stream."""
+    # Python groups the pieces, because Spark would sort the pieces and copy their bytes once more
     tune_worker()
     give_back_if_large()
     with closing(LazyFile()) as file, long_text_errors():
@@ -93,8 +93,8 @@ def solve_splits(
 
 
 def packed_results(results: Iterable[tuple[int, BucketResult]], files: GroupFiles | None) -> Iterator[Result]:
-    """Turn the results of a task's buckets into rows of :data:`RESULT_COLUMNS`, merging the states of all buckets."""
-    # groups are files, whose names are returned, or streams; exact bins have rows of their own, with a sample
+    """Turn the results of a task's buckets into rows of :data:`RESULT_COLUMNS`, and merge the states of all buckets."""
+    # groups are returned as file names or as streams; exact bins have separate rows, with a sample
     partials: list[Partials] = []
     exact_rows: list[Result] = []
 
@@ -123,7 +123,7 @@ def packed_result(**values: bytes | None) -> Result:
 
 
 def joined_names(names: Iterable[str]) -> bytes:
-    """File names joined into one value for a task's result."""
+    """Join file names into one value for a task's result."""
     return _NAMES.join(sorted(names)).encode()
 
 

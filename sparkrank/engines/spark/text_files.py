@@ -22,7 +22,10 @@ def text_frame(
     roles: Roles,
     what: str,
 ) -> DataFrame:
-    """Read CSV or JSON by calling ``read``. If ``fields`` is None, Spark infers the column types of JSON."""
+    """Read CSV or JSON by calling ``read``, with the column types in ``fields``.
+
+    If ``fields`` is None, Spark infers the types of JSON columns, and the types of CSV columns follow from ``roles``.
+    """
     settings = options
     names = [field.name for field in fields or ()]
     kinds: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Spark columns converted to the types that buckets use. Spark's version of :mod:`sparkrank.sources.values`."""
+"""Converts Spark columns to the types that buckets use. Spark's version of :mod:`sparkrank.sources.values`."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def named(name: str) -> Column:
 
 
 def arrow_type(kind: T.DataType) -> pa.DataType:
-    """The Arrow type for values of type ``kind``, whatever the session's settings are."""
+    """Return the Arrow type for values of the Spark type ``kind``, whatever the session's settings are."""
     if isinstance(kind, TEXTS):
         return pa.string()
-    if isinstance(kind, T.ArrayType):  # also of an array of nothing, which pyspark's own function refuses
+    if isinstance(kind, T.ArrayType):  # also for arrays of the null type, which pyspark's own function refuses
         return pa.list_(arrow_type(kind.elementType))
-    # versions of pyspark's own function differ in how they take the time zone
+    # pyspark's own function treats the time zone differently by version
     return pa.timestamp("us", "UTC") if isinstance(kind, T.TimestampType) else to_arrow_type(kind)
 
 
 def is_plain(kind: T.DataType) -> bool:
-    """Whether values of type ``kind`` have an Arrow type, which some intervals lack, and are not nested."""
+    """Return whether values of type ``kind`` are not nested and have an Arrow type, which some intervals lack."""
     try:
         return not pa.types.is_nested(arrow_type(kind))
     except PySparkTypeError:
@@ -41,17 +41,17 @@ def is_plain(kind: T.DataType) -> bool:
 
 
 def key_of(column: Column, kind: T.DataType) -> Column:
-    """``column`` as keys. Strings lose their collation, so that they are equal only if their bytes are equal."""
+    """Return ``column`` as keys. Strings lose their collation, so that only strings of equal bytes are equal."""
     if isinstance(kind, (T.FloatType, T.DoubleType)):
         return column + F.lit(0).cast(kind)  # -0.0 is 0.0
     return column.cast("string") if isinstance(kind, TEXTS) else column
 
 
 def item_of(column: Column, kind: T.DataType) -> Column:
-    """``column`` as items: integers and strings unchanged, floats as doubles with NaN as null, other types as strings.
+    """Return ``column`` as items: integers and strings unchanged, floats as doubles, other types as strings.
 
-    The strings do not depend on the session. Instants are in UTC, where no hour occurs twice. Decimals are not
-    formatted by Spark SQL, whose settings choose between ``0E-7`` and ``0.0000000``.
+    NaN becomes null. The strings do not depend on the session. Instants are in UTC, where no hour occurs twice.
+    Decimals are not formatted by Spark SQL, whose settings choose between ``0E-7`` and ``0.0000000``.
     """
     if isinstance(kind, (T.FloatType, T.DoubleType)):
         return F.when(~F.isnan(column), key_of(column.cast("double"), T.DoubleType()))
@@ -82,7 +82,7 @@ def double_of(column: Column, _: T.DataType) -> Column:
 
 
 def is_number(kind: T.DataType) -> bool:
-    """Whether ``kind`` is a numeric type, or the type of a column that has only nulls."""
+    """Return whether ``kind`` is a numeric type, or the type of a column that has only nulls."""
     return isinstance(kind, (T.NumericType, T.NullType))
 
 
@@ -94,7 +94,7 @@ def _is_slice_value(kind: T.DataType) -> bool:
     return isinstance(kind, (*TEXTS, T.IntegralType, T.BooleanType, T.DateType, T.NullType))
 
 
-# By their names in the table of roles.
+# Keyed by the names that the table of roles uses.
 READERS: dict[Reader, Callable[[Column, T.DataType], Column]] = {
     "key": key_of,
     "item": item_of,

@@ -18,7 +18,7 @@ from sparkrank.base.errors import SparkrankError, itemize, shorten
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-OLDEST = (4, 0)  # of Spark: older versions give no Arrow tables, and lack settings that are set here
+OLDEST = (4, 0)  # the oldest Spark: earlier versions return no Arrow tables and lack settings that are used here
 NEEDED = ("numpy", "pyarrow")  # workers need no pandas
 _OTHER_VERSION = (
     r"\[PYTHON_VERSION_MISMATCH\] Python in worker has different version\D+([\d.]*\d)\D+in driver\D+([\d.]*\d)"
@@ -47,7 +47,7 @@ if not lacks:
         problem = "%s: %s" % (type(error).__name__, error)
 print(json.dumps({"version": "%d.%d" % sys.version_info[:2], "lacks": lacks, "problem": problem}))
 """
-# Patterns of Spark's errors, and the end of a sentence about the Python that each is about.
+# Patterns of Spark's errors, each with the end of a sentence about the Python that causes the error.
 _SIGNS = (
     (_OTHER_VERSION, "which is Python {0} where this process is Python {1}"),
     (r'Cannot run program "(?P<program>[^"]*)": (?:error=\d+, )?([^\n]+)', "which cannot be run ({1})"),
@@ -83,7 +83,7 @@ def validate_session(spark: SparkSession) -> None:
 
 
 def python_error(error: Exception, spark: SparkSession | None) -> str | None:
-    """The message for an ``error`` that the Python of Spark's workers or of this process has caused, or else None."""
+    """Return the message for an ``error`` that the Python of workers or of this process has caused, or None."""
     for pattern, problem in _SIGNS:
         match = re.search(pattern, str(error), re.MULTILINE)
         if match is None:
@@ -98,7 +98,7 @@ def python_error(error: Exception, spark: SparkSession | None) -> str | None:
 
 
 def _of_context(spark: SparkSession | None, name: str) -> Any:
-    """The attribute ``name`` of the Spark context, or None if the session does not reveal it, as over Spark Connect."""
+    """Return the attribute ``name`` of the Spark context, or None if the session hides it, as Spark Connect does."""
     try:
         return getattr(spark.sparkContext, name)  # type: ignore[union-attr]
     except Exception:  # noqa: BLE001 - what a session raises here differs by platform
@@ -116,12 +116,12 @@ def _is_on_this_machine(spark: SparkSession) -> bool:
 
 
 def _may_ship() -> bool:
-    """Whether files that may contain sparkrank were added to the session, which ships them to the workers."""
+    """Return whether files that may contain sparkrank were added to the session, which ships them to workers."""
     from pyspark import SparkFiles
 
     try:
         return any(file.suffix in _ARCHIVES for file in Path(SparkFiles.getRootDirectory()).iterdir())
-    except Exception:  # noqa: BLE001 - a session that tells nothing of its files
+    except Exception:  # noqa: BLE001 - a session that does not reveal its files
         return True
 
 
@@ -143,7 +143,7 @@ def _remedy(spark: SparkSession | None) -> str:
 
 
 def _problem_of(program: str, may_ship: bool) -> str | None:
-    """Why workers cannot use the local Python ``program``, phrased as the end of a message, or None if they can."""
+    """Return why workers cannot use the local Python ``program``, as the end of a message, or None if workers can."""
     path = shutil.which(program)
     if path is None:
         return "which is not there, or no program"
@@ -161,7 +161,7 @@ def _asked(program: str, may_ship: bool) -> str | None:
         )
         answer = json.loads(done.stdout.splitlines()[-1])
     except (OSError, subprocess.SubprocessError, ValueError, IndexError):
-        return None  # no Python, or one with more output than asked for: the first task will show it
+        return None  # no Python, or a Python with unexpected output: the first task will show the problem
     if answer["version"] != _HERE:
         return f"which is Python {shorten(answer['version'])} where this process is Python {_HERE}"
     if answer["lacks"]:

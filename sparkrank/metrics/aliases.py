@@ -2,8 +2,8 @@
 
 :data:`ALIASES` maps each name to the sparkrank metric with the same meaning. :data:`ELSEWHERE` maps names without such
 a metric to an explanation. Names are looked up in lower case, with hyphens replaced by underscores. Names of
-torchmetrics are looked up without underscores.
-A name that ends in ``@`` is valid only with a cut-off.
+torchmetrics are looked up without underscores, because only its functions have them. A name that ends in ``@`` is valid
+only with a cut-off.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _PERSISTENCE = re.compile(r"rbp\.(\d+)")
 
 
 def looked_up(name: str) -> str:
-    """Normalise ``name`` for look-up; names of torchmetrics lose underscores, which only its functions have."""
+    """Return the key under which :data:`ALIASES` lists ``name``; torchmetrics names have no underscores in keys."""
     key = name.lower().replace("-", "_")
     return key.replace("_", "") if key.startswith(_TORCHMETRICS) else key
 
@@ -111,5 +111,5 @@ def meant(name: str, has_cutoff: bool) -> tuple[str, str] | None:
 
 
 def needs_cutoff(name: str) -> str | None:
-    """Return the metric that ``name`` means if a cut-off follows; None if ``name`` is not an alias with a cut-off."""
+    """Return the metric that ``name`` means if a cut-off follows; None if no such alias exists."""
     return ALIASES.get(f"{looked_up(name)}@")

@@ -50,7 +50,7 @@ def _of_probabilities(
 
 
 def _calibration_error(totals: PooledTotals, metric: Metric) -> PooledValue:  # noqa: ARG001
-    """Return the calibration error; its noise floor is the error if the mean score in each bin equals the true rate."""
+    """Return the calibration error; its noise floor is the error by chance if mean scores of bins are true rates."""
     weight = totals.positives + totals.negatives
     if not _has_probabilities(totals):
         return PooledValue(math.nan)

@@ -91,7 +91,7 @@ def _predicted(metric: Metric) -> RowSum:
 
 def _f_measure(name: str, title: str, formula: str, beta: Callable[[Metric], float], **fields: Any) -> PooledMetric:
     def quotient(count: dict[str, float], metric: Metric) -> tuple[float, float]:
-        """Return both sides of the fraction after replacing P by TP/(TP+FP) and R by TP/(TP+FN); it is 0 if TP = 0."""
+        """Return numerator and denominator of F, with TP/(TP+FP) and TP/(TP+FN) inserted, so that F is 0 if TP = 0."""
         square = beta(metric) * beta(metric)
         part = (square + 1) * count["tp"]
         return part, part + square * count["fn"] + count["fp"]

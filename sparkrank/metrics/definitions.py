@@ -128,7 +128,7 @@ ABOUT = {setting.name: str(setting.metadata["about"]) for setting in fields(Defi
 
 
 def default_duplicates(joins: bool) -> Duplicates:
-    """Return ``once`` if lists are joined with the truth (R counts an item once), else ``keep`` (rows have labels)."""
+    """Return the default of ``duplicates``: ``once`` for a join, where R counts an item once; ``keep`` otherwise."""
     return "once" if joins else "keep"
 
 

@@ -52,7 +52,7 @@ def _auc(totals: PooledTotals, metric: Metric) -> PooledValue:
 
 
 def _of_positives(totals: PooledTotals, metric: Metric) -> PooledValue:
-    """Return the first term divided by the positives; the error bound uses the highest and the lowest possible term."""
+    """Return the first of the terms divided by the positives; the other two, its extremes, give the error bound."""
     exact, whole = bool(metric["exact"]), totals.positives
     if not whole:
         return PooledValue(math.nan, 0.0 if exact else math.nan)

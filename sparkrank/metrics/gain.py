@@ -173,7 +173,7 @@ def _discount(metric: Metric) -> Discount:
 
 
 def _why_no_discounts(metric: Metric) -> str | None:
-    """Return why the discounts in ``metric`` are refused, or None. Discounts must be positive at first and not grow."""
+    """Return why the listed discounts of ``metric`` are refused (the first is 0, or some are below 0 or grow)."""
     discounts = () if metric.name == "cg" else _discount(metric).listed
     if not discounts:
         return None

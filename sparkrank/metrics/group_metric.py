@@ -52,7 +52,7 @@ class GroupMetric(MetricKind):
     Parameters
     ----------
     values : callable (Ranking or sums, Metric) -> float64 array (groups)
-        Returns the value of each group of a bucket, or NaN for a group in which the metric is undefined. If the result
+        Returns the value of each group of a bucket in the unit of the metric, or NaN if it is undefined. If the result
         of ``sums`` has distinct lists, ``values`` returns one value for each of those lists instead.
     weights : callable (Ranking or sums, Metric) -> float64 array (groups) or None, optional
         Returns the weight of each group in the mean, a finite number of at least 0 in any unit. The array has the same

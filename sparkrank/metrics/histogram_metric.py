@@ -135,7 +135,7 @@ class HistogramMetric(PooledMetric):
         return [TermTable("score bins", {name: column[::-1] for name, column in columns.items()})]
 
     def _carried_by_parts(self, merged: Merged, subject: Subject, metric: Metric, carrier: RowSum) -> Floats | None:
-        """Return the amount of the sum ``carrier`` in each part, from bins if the sum is one of their two classes."""
+        """Return the total of ``carrier`` in each part, from the bins of the part if these count its class."""
         bins = merged.bins_of_parts(subject, coarse(self.rule_of(metric)))
         if bins is None or carrier.name not in (POSITIVES, NEGATIVES) or carrier.rel != self.rule_of(metric).rel:
             return super()._carried_by_parts(merged, subject, metric, carrier)
@@ -157,7 +157,7 @@ class HistogramMetric(PooledMetric):
         return self._value_of(totals, metric)
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
-        """Return the values over all parts and without each part, which are comparable as all come from coarse bins."""
+        """Return the values over all parts and without each part, all from coarse bins so that they are comparable."""
         if self.interval == "none":
             return None
         sizes, sums = merged.sizes_of_parts(subject), self._parts_of_sums(merged, subject, metric)

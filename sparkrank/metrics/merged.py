@@ -54,7 +54,7 @@ class MeasuredTerms:
 
 @dataclass(frozen=True)
 class MetricRow:
-    """One row of the table ``metrics``, for one metric of one subject; ``blocks`` is the number of score bins used."""
+    """One row of the table ``metrics``: a metric for one (model, slice, slice value); ``blocks`` counts score bins."""
 
     value: float
     n_undefined: int
@@ -118,7 +118,7 @@ class Merged:
         return self.partials.means.results()
 
     def measure_bins(self, subject: Subject, asked: Sequence[tuple[Metric, SweptKind]]) -> None:
-        """Compute and keep the terms of the ``asked`` metrics of ``subject``; metrics with equal bins share a sweep."""
+        """Compute and keep the terms of the metrics in ``asked`` for ``subject``; equal bin rules share one sweep."""
         by_rule: dict[BinRule, list[tuple[Metric, SweptKind]]] = {}
         for metric, declaration in asked:
             if self.measured_of(subject, metric) is None:
@@ -203,14 +203,14 @@ class MetricKind(Declaration):
     def mixed_values(self, metric: Metric, *sides: SubjectStates) -> tuple[Floats, int] | None:  # noqa: ARG002
         """Return the values of ``metric`` on halves of the parts, and the number of parts that contain groups.
 
-        For one element of ``sides``, the values have shape (1, 2, order). For two, the shape is (3, 2, order): first
-        the values after the two models exchange halves (:mod:`sparkrank.numeric.signed_parts`), then the values of each
-        model alone. Return None if the values are not available.
+        For one element of ``sides``, the values have shape (1, 2, ways), for several ways to divide the parts. For two,
+        the shape is (3, 2, ways): first the values after two models exchange halves
+        (:mod:`sparkrank.numeric.signed_parts`), then the values of each model. Return None if these are not available.
         """
         return None
 
     def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:  # noqa: ARG002
-        """Return the effective number of groups; ``clustered`` says that the same group may occur on several days."""
+        """Return the effective number of groups, or None; with ``clustered``, a group may occur on several days."""
         return None
 
 

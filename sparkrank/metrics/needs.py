@@ -35,7 +35,7 @@ def both_classes(metric: Metric) -> tuple[RowSum, RowSum]:
 
 @dataclass(frozen=True)
 class Needed:
-    """A state from which ``metric`` is computed; stored rows have the same ``kind``, ``name`` and ``definition``.
+    """A state from which ``metric`` is computed: the stored rows with this ``kind``, ``name`` and ``definition``.
 
     If ``optional`` is true, days that were stored before this state existed can be merged without the state.
     """
@@ -76,7 +76,7 @@ def amounts_by_group(carrier: RowSum) -> tuple[str, str]:
 
 
 def of_parts(definition: str, plan: StatePlan) -> str:
-    """Return ``definition`` extended by how groups are assigned to parts (subsets of groups), for a state of parts."""
+    """Return the definition of a per-part state: ``definition``, followed by how groups are assigned to parts."""
     hashed = "group" if plan.cluster is None else f"cluster {plan.cluster}"
     return f"{definition}; {PARTS} parts by hash {HASH_VERSION} of the {hashed}"
 

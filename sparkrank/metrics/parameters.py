@@ -104,7 +104,7 @@ class Number(Parameter):
 
 @dataclass(frozen=True)
 class Count(Parameter):
-    """A parameter whose value is a whole number from ``least`` to ``most``, both included."""
+    """A parameter whose value is a whole number from ``least`` to ``most`` (both included), or None if not given."""
 
     least: int = 0
     most: int = 0

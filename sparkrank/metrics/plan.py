@@ -133,12 +133,12 @@ class Plan:
 
     @cached_property
     def fine_metrics(self) -> tuple[Metric, ...]:
-        """The averaged metrics that are not in :attr:`coarse_metrics`, due to weighted groups or a range too wide."""
+        """The averaged metrics that are not in :attr:`coarse_metrics`: groups have weights, or the range is wide."""
         return tuple(metric for metric in self._means if metric not in set(self.coarse_metrics))
 
     @cached_property
     def paired_metrics(self) -> tuple[Metric, ...]:
-        """The averaged metrics in which all groups have the same weight, so that models are compared group by group."""
+        """The averaged metrics in which all groups have the same weight, so that models can be compared by group."""
         declared = dict(self.group_metrics)
         return tuple(metric for metric in self._means if not declared[metric].is_weighted(metric))
 
@@ -150,7 +150,7 @@ class Plan:
 
     @cached_property
     def parted_rules(self) -> Mapping[BinRule, bool]:
-        """Maps each coarse rule for the bins of parts to whether these bins need the sums of their scores."""
+        """A map from each coarse rule for the bins of parts to whether these bins need the sums of their scores."""
         parted = [pair for pair in self.histogram_metrics if pair[1].interval != "none"]
         return _summed((coarse(declared.rule_of(metric)), declared.score_sums) for metric, declared in parted)
 
@@ -168,7 +168,7 @@ class Plan:
 
     @cached_property
     def model_compared_with(self) -> dict[str, str]:
-        """Maps the string of each metric whose reference order is the scores of a model to the name of that model."""
+        """A map from the string of each metric that compares with a model to the name of that model."""
         return {str(m): reference for reference, m in self.asked_references if reference in self.models}
 
     @cached_property
@@ -200,7 +200,7 @@ class Plan:
 
     @cached_property
     def beatable(self) -> tuple[tuple[Metric, float], ...]:
-        """The metrics of groups with a fixed ideal list, which real lists may beat, as pairs (metric, ideal value)."""
+        """The metrics of groups whose fixed ideal a list may beat, as pairs (metric, value of the ideal list)."""
         return tuple(
             (metric, declared.highest)
             for metric, declared in self.group_metrics
@@ -267,7 +267,7 @@ class Plan:
 
     @cached_property
     def bin_rules(self) -> Mapping[BinRule, bool]:
-        """Maps each bin rule that some metric uses to whether the bins need the sums of their scores."""
+        """A map from each bin rule that some metric uses to whether the bins need the sums of their scores."""
         return _summed(
             (declared.rule_of(metric), self.score_sums or declared.score_sums)
             for metric, declared in self.histogram_metrics
@@ -345,7 +345,7 @@ class Plan:
         return self.joins or self.definitions.duplicates != "keep"
 
     def metric_reading(self, role: str) -> Metric | None:
-        """Return the first metric that reads the column with the role ``role``, or None if all metrics do without."""
+        """Return the first metric that reads the column with the role ``role``, or None if there is no such metric."""
         return self._reading.get(role)
 
     @cached_property

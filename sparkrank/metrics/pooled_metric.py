@@ -42,7 +42,7 @@ def weights_without(sums: Mapping[RowSum, Floats]) -> Floats:
 
 
 def limbs_left(sums: Mapping[RowSum, Floats], parts: Ints) -> list[dict[RowSum, list[float]]]:
-    """Return the limbs of the total of ``sums`` (shape (parts, 6)), then of the total without each of ``parts``."""
+    """Return the totals of ``sums`` (limbs of shape (parts, 6)) over all parts, and then without each of ``parts``."""
     every = {row_sum: limbs.sum(axis=0)[np.newaxis] for row_sum, limbs in sums.items()}
     return limbs_of_each({total: np.concatenate([all_, all_ - sums[total][parts]]) for total, all_ in every.items()})
 
@@ -60,10 +60,10 @@ class PooledValue:
     Parameters
     ----------
     value : float
-        The value, or NaN if it is undefined.
+        The value in the unit of the metric, or NaN if it is undefined.
     error_bound : float
-        The largest possible difference between ``value`` and the value from exact scores, which is 0 if ``value`` is
-        exact. NaN if the value is undefined and the metric is not exact.
+        The largest possible difference between ``value`` and the value from exact scores, in the same unit. It is 0 if
+        ``value`` is exact, and NaN if the value is undefined and the metric is not exact.
     noise_floor : float, optional
         The approximate value that chance alone would give for the same number of rows if the true value were the
         lowest possible. Differences of values with a noise floor are tested by swapping parts between the two models.

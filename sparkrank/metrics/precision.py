@@ -44,7 +44,7 @@ def precision(hits: HitSums, k: int | None, over: str) -> Floats:
 
 
 def recall(hits: HitSums, k: int | None, over: str) -> Floats:
-    """Return hits@k divided by R or by min(k, R), for each list; NaN if R = 0."""
+    """Return hits@k divided by R (the number of relevant rows) or by min(k, R), for each list; NaN if R = 0."""
     below = hits.relevant_or_nan
     return hits.count(k) / (below if over == "relevant" or k is None else np.minimum(k, below))
 
@@ -70,8 +70,8 @@ def r_precision(hits: Hits) -> Floats:
 def average_precision(hits: HitSums, k: int | None, over: str) -> Floats:
     """Return the sum of (hits so far / position) over hits within k, divided by what ``over`` names; NaN if R = 0.
 
-    The divisor is R, min(k, R), k or hits@k. With ``over=min_k_relevant_retrieved``, the divisor is min(k, R, length of
-    the list), and an empty list has the value 0.
+    The divisor is R (the number of relevant rows), min(k, R), k or hits@k. With ``over=min_k_relevant_retrieved``, the
+    divisor is min(k, R, length of the list), and an empty list has the value 0.
     """
     total, below = hits.precisions(k), hits.relevant_or_nan
     if over == "min_k_relevant" and k is not None:
@@ -208,7 +208,7 @@ def hits(ranking: Ranking, metric: Metric) -> HitSums:
 
 
 def needs_cutoff(parameter: str, *words: str) -> Callable[[Metric], str | None]:
-    """Return a check that requires a cut-off if ``parameter`` has one of the values ``words``, which depend on k."""
+    """Return a check that requires a cut-off if ``parameter`` has one of the values ``words``, which refer to k."""
 
     def check(metric: Metric) -> str | None:
         word = metric[parameter]

@@ -44,7 +44,7 @@ def kendall_tau(rows: PairedRows, variant: str) -> Floats:
 
 
 def kendall_distance(rows: PairedRows) -> Floats:
-    """Return the share of pairs in opposite order; a pair that only the score ties counts 1/2. NaN if n < 2."""
+    """Return the share of pairs in opposite order; a pair tied only in the score counts 1/2. NaN for n < 2 rows."""
     pairs = rows.concordance()
     return ratio(pairs.discordant + pairs.undecided / 2, pairs.all)
 
@@ -60,7 +60,7 @@ def pair_auc(rows: PairedRows) -> Floats:
 
 
 def spearman(rows: PairedRows) -> Floats:
-    """Return the correlation of the mid-ranks in the two orders; NaN if n < 2 or if one order ties all rows."""
+    """Return the correlation of the mid-ranks in the two orders; NaN for n < 2 rows, or if an order ties all."""
     score, reference = rows.score_ranks(), rows.reference_ranks()
     squares = _sum(rows, score, score) * _sum(rows, reference, reference)
     return np.clip(ratio(_sum(rows, score, reference), np.sqrt(squares)), -1.0, 1.0)

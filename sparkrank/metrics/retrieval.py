@@ -42,11 +42,11 @@ def above(ranking: Ranking, flags: Flags) -> tuple[Ints, Ints]:
 
 
 def binary_preference(ranking: Ranking, rel: float | None) -> Floats:
-    """Return bpref: the sum of 1 - min(judged non-relevant rows above, R) / min(R, N) over relevant rows, over R.
+    """Return bpref: the mean over relevant rows of 1 - min(judged non-relevant rows above, R) / min(R, N).
 
-    The sum is over relevant rows of the list, while R and N count all relevant and all judged non-relevant rows of the
-    group. If a tie block has n non-relevant rows, the number of them above a relevant row of the block is 0 to n with
-    equal chances. The result is NaN if R = 0.
+    R and N count all relevant and all judged non-relevant rows of the group. A relevant row outside the list counts 0.
+    If a tie block has n non-relevant rows, any number of them from 0 to n is equally likely to be above a relevant row
+    of the block. The result is NaN if R = 0.
     """
     row, lost = lost_of_hits(ranking, rel)
     group = ranking.lists.group_of(row)
@@ -54,7 +54,7 @@ def binary_preference(ranking: Ranking, rel: float | None) -> Floats:
 
 
 def lost_of_hits(ranking: Ranking, rel: float | None) -> tuple[Ints, Floats]:
-    """Return the relevant rows of a ranking, and what bpref deducts from 1 for each, due to non-relevant rows above."""
+    """Return the relevant rows of a ranking, and how much bpref deducts at each for the non-relevant rows above."""
     judgments = ranking.judgments
     relevant = judgments.relevant(rel)
     other = judgments.non_relevant(rel)
@@ -120,7 +120,7 @@ def expected_reciprocal_rank(ranking: Ranking, k: int | None, max_grade: float) 
 
 
 def stopping(ranking: Ranking, k: int | None, max_grade: float) -> tuple[Ints, Floats, Floats]:
-    """Return the ranked rows up to ``k``, the chance that a reader reaches each, and the chance to stop there then."""
+    """Return the ranked rows up to ``k``, the chance that a reader reaches each, and the chance of then stopping."""
     position = ranking.stands_at()
     row = np.arange(len(position)) if k is None else np.flatnonzero(position <= k)
     labels = ranking.judgments.labels[ranking.row[row]]

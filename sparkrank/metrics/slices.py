@@ -42,7 +42,7 @@ def slice_name(columns: Sequence[str]) -> str:
 
 
 def shown_value(value: str | None, slice_: str = "") -> str:
-    """Return a slice value as a message shows it: null as ``(null)``; quoted if empty or the string "(null)".
+    """Return a slice value as messages show it: null as ``(null)``, an empty string or the string "(null)" in quotes.
 
     ``slice_`` is the name of the slice. If the slice has several columns, each column's value is shown in this way.
 

@@ -1,4 +1,4 @@
-"""Declarations of pooled metrics that are computed from score bins, such as the AUC and the average precision."""
+"""Declarations of pooled metrics of score bins, with terms from :mod:`sparkrank.histogram.threshold_sweep`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Declarations of metrics of graded relevance: cumulated gain with and without discounts (cg, dcg and ndcg)."""
+"""Declarations of metrics of graded relevance: cg, dcg and ndcg (Järvelin and Kekäläinen, TOIS 2002)."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def _discount(metric: Metric) -> Discount:
 
 
 def _why_no_discounts(metric: Metric) -> str | None:
-    """Return why the listed discounts of ``metric`` are refused (the first is 0, or some are below 0 or grow)."""
+    """Return why the listed discounts of ``metric`` are refused (first 0, or some below 0 or growing), or None."""
     discounts = () if metric.name == "cg" else _discount(metric).listed
     if not discounts:
         return None

@@ -1,4 +1,4 @@
-"""The merged states of a day or a window, from which metric values are read without Spark.
+"""The merged states of a day or a window, from which metric values are computed with numpy and pyarrow only.
 
 A metric of score bins is computed in two steps. The first computes the terms of the bins, which may come from separate
 ranges of scores (:mod:`sparkrank.histogram.threshold_sweep`); the second computes the value from the totals of the
@@ -118,7 +118,7 @@ class Merged:
         return self.partials.means.results()
 
     def measure_bins(self, subject: Subject, asked: Sequence[tuple[Metric, SweptKind]]) -> None:
-        """Compute and keep the terms of the metrics in ``asked`` for ``subject``; equal bin rules share one sweep."""
+        """Compute and keep the terms of the metrics in ``asked`` for ``subject``; metrics of one rule share a sweep."""
         by_rule: dict[BinRule, list[tuple[Metric, SweptKind]]] = {}
         for metric, declaration in asked:
             if self.measured_of(subject, metric) is None:

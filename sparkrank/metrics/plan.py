@@ -133,7 +133,7 @@ class Plan:
 
     @cached_property
     def fine_metrics(self) -> tuple[Metric, ...]:
-        """The averaged metrics that are not in :attr:`coarse_metrics`: groups have weights, or the range is wide."""
+        """The averaged metrics outside :attr:`coarse_metrics`: groups have weights, or the range is too wide."""
         return tuple(metric for metric in self._means if metric not in set(self.coarse_metrics))
 
     @cached_property

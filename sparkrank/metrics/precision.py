@@ -87,7 +87,7 @@ def average_precision(hits: HitSums, k: int | None, over: str) -> Floats:
 
 
 def rank_biased_precision(hits: Hits, k: int | None, p: float) -> Floats:
-    """Return (1 - p) times the sum of p^(position - 1) over hits within ``k`` (Moffat and Zobel, TOIS 2008)."""
+    """Return (1 - p) times the sum of p^(position - 1) over hits within ``k``; never NaN (Moffat, Zobel: TOIS 2008)."""
     return hits.sum(hits.probability * ((1 - p) * powers(p, hits.position - 1)), k)
 
 

@@ -1,7 +1,9 @@
-"""Metric names from other programs, as data: the sparkrank metric that each name means, or why there is none.
+"""Tables of metric names from other programs.
 
-Names are looked up in lower case, with underscores for hyphens; torchmetrics names are looked up without underscores.
-A name that ends in ``@`` is valid only with a cut-off.
+:data:`ALIASES` maps each name to the sparkrank metric with the same meaning. :data:`ELSEWHERE` maps names without such
+a metric to an explanation. Names are looked up in lower case, with hyphens replaced by underscores. Names of
+torchmetrics are looked up without underscores, because only its functions have them. A name that ends in ``@`` is valid
+only with a cut-off.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from collections.abc import Mapping
 
 from sparkrank.base.errors import MetricError
 
-# For each metric of sparkrank, its names in papers and in other programs.
+# Maps each metric of sparkrank to its names in papers and in other programs.
 _NAMES: Mapping[str, str] = {
     "hit": "hitrate hit_ratio hitratio retrievalhitrate hitratekmetric@",
     "pr_auc": "prauc auc_pr aucpr",
@@ -79,21 +81,22 @@ _PERSISTENCE = re.compile(r"rbp\.(\d+)")
 
 
 def looked_up(name: str) -> str:
-    """Normalise ``name`` for look-up. For torchmetrics, classes and functions differ in underscores, so these go."""
+    """Return the key under which :data:`ALIASES` lists ``name``; torchmetrics names have no underscores in keys."""
     key = name.lower().replace("-", "_")
     return key.replace("_", "") if key.startswith(_TORCHMETRICS) else key
 
 
 def cut_off(name: str) -> tuple[str, str] | None:
-    """Split a ``name`` that ends in a cut-off, such as ``P_10``, into name and number; None if there is no cut-off."""
+    """Split a ``name`` such as ``P_10`` into metric name and cut-off; return None if ``name`` contains no cut-off."""
     match = _CUT.fullmatch(name)
     return None if match is None else (match["name"], match["k"])
 
 
 def meant(name: str, has_cutoff: bool) -> tuple[str, str] | None:
-    """Translate another program's ``name`` to a metric's name and its parameters, as strings; None if unknown.
+    """Translate a metric ``name`` of another program; return None if the tables of this module lack ``name``.
 
-    Raises :class:`MetricError` if sparkrank has no such metric.
+    The result is a pair of strings: the name of a metric of sparkrank, and the parameters of that metric. Raises
+    :class:`MetricError` if ``name`` is known as a metric that sparkrank lacks.
     """
     key = looked_up(name)
     if persistence := _PERSISTENCE.fullmatch(key):
@@ -108,5 +111,5 @@ def meant(name: str, has_cutoff: bool) -> tuple[str, str] | None:
 
 
 def needs_cutoff(name: str) -> str | None:
-    """The metric that ``name`` means when followed by a cut-off, or None if ``name`` means no metric then."""
+    """Return the metric that ``name`` means if a cut-off follows; None if no such alias exists."""
     return ALIASES.get(f"{looked_up(name)}@")

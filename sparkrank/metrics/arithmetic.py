@@ -1,7 +1,7 @@
-"""The arithmetic of a metric in one group: columns of terms, and the steps that lead from the terms to the value.
+"""The calculation of a metric's value for one group, as columns of terms and steps from the terms to the value.
 
-A declaration supplies the arithmetic in addition to the formula. Steps are data, so anyone who doubts a value can
-repeat the calculation.
+The declaration of a metric may supply this calculation in addition to the function that computes values. The steps are
+data that can be printed, so a user who doubts a value can repeat the calculation by hand.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ class TermColumn(NamedTuple):
         return self.name if self.table == LIST else f"{self.name} ({self.table})"
 
 
-Operand: TypeAlias = "TermColumn | str | float"  # a column of terms, an earlier step by its name, or a number
+Operand: TypeAlias = "TermColumn | str | float"  # a column of terms, the name of an earlier step, or a number
 
 
 @dataclass(frozen=True)
 class TermTable:
-    """Columns of terms of equal length, for the list (``name`` is :data:`LIST`), the ideal list, or depths.
+    """A named table of terms, for example for the list (``name`` is :data:`LIST`) or for the ideal list.
 
-    A term is NaN where a row has no term. ``row`` holds the judgment row of each term, or is None if the terms do not
-    belong to rows. Under ``ties=expected``, terms of a list may belong to positions that any row of a tie block may
-    take.
+    All ``columns`` have the same length. A term is NaN where a row has no term. ``row`` holds the judgment row of each
+    term, or is None if the terms do not belong to rows. Under ``ties=expected``, a term may belong to a position that
+    any row of a tie block can take.
     """
 
     name: str
@@ -56,10 +56,11 @@ class TermTable:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a calculation; its operands are columns of terms, names of earlier steps, or numbers.
+    """One step of a calculation: an operation on columns of terms, on the values of earlier steps, or on numbers.
 
-    ``sum`` and ``highest`` give 0 for an empty column. If the second operand is 0, ``ratio`` is undefined and ``share``
-    gives 0. ``where`` gives the first operand, or is undefined if the second is 0. An undefined ``value`` is NaN.
+    The operations ``sum`` and ``highest`` give 0 for an empty column. If the second operand is 0, ``ratio`` is
+    undefined and ``share`` gives 0. ``where`` gives the first operand, but is undefined if the second operand is 0. An
+    undefined ``value`` is NaN.
     """
 
     name: str
@@ -68,7 +69,7 @@ class Step:
     value: float = math.nan
 
     def formula(self) -> str:
-        """The operation in symbols, as in ``dcg / ideal dcg``."""
+        """Return the step in symbols, such as ``dcg / ideal dcg``; the string is empty for a ``given`` step."""
         shown = (format_number(part) if isinstance(part, (int, float)) else str(part) for part in self.operands)
         return _OPERATIONS[self.operation][0].format(*shown)
 
@@ -77,7 +78,7 @@ def _highest(column: Floats) -> float:
     return float(np.nanmax(column, initial=0.0)) if len(column) and not np.isnan(column).all() else 0.0
 
 
-# The formula and the function of each operation.
+# For each operation, the template of its formula and the function that computes it.
 _OPERATIONS: dict[str, tuple[str, Callable[..., float]]] = {
     "given": ("", float),
     "sum": ("Σ {}", lambda column: math.fsum(column[~np.isnan(column)].tolist())),
@@ -96,7 +97,7 @@ _OPERATIONS: dict[str, tuple[str, Callable[..., float]]] = {
 
 @dataclass(frozen=True)
 class OneGroup:
-    """One model's ranking of one group; the group's rows with a score (``scored``); and their judgment rows."""
+    """One model's ranking of one group, the rows with a score (``scored``), and the judgment rows of these rows."""
 
     ranking: Ranking
     scored: ScoredRows
@@ -105,9 +106,10 @@ class OneGroup:
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """The terms of one metric in one group, and the steps to the metric's value, which is the value of the last step.
+    """The calculation of a metric's value for one group.
 
-    The table of the list comes first. ``told`` holds short notes on what the numbers alone do not show.
+    ``tables`` holds the terms, starting with the table of the list. The value of the last of ``steps`` is the value of
+    the metric. ``told`` holds short notes that help the reader to understand the numbers.
     """
 
     tables: tuple[TermTable, ...]
@@ -116,7 +118,7 @@ class Arithmetic:
 
     @classmethod
     def of(cls, tables: Iterable[TermTable], steps: Iterable[Step], told: Iterable[str] = ()) -> Arithmetic:
-        """Compute ``steps`` in order, reading columns from ``tables``; ``given`` steps keep their value.
+        """Compute the value of each step in order, from columns of ``tables``; ``given`` steps keep their value.
 
         Examples
         --------
@@ -147,46 +149,46 @@ def _computed(step: Step, columns: Mapping[TermColumn, Floats], done: Mapping[st
 
 
 def given(name: str, value: float) -> Step:
-    """A step whose number is not computed from others."""
+    """Return a step with a known ``value``, which is not computed from other steps."""
     return Step(name, "given", (), float(value))
 
 
 def total(name: str, column: str, table: str = LIST) -> Step:
-    """A step that sums a column."""
+    """Return a step that adds up the column called ``column`` of a table; terms that are NaN are left out."""
     return Step(name, "sum", (TermColumn(table, column),))
 
 
 def ratio(name: str, part: Operand, whole: Operand) -> Step:
-    """A step that divides ``part`` by ``whole``; undefined if ``whole`` is 0."""
+    """Return a step that divides ``part`` by ``whole`` and is undefined if ``whole`` is 0."""
     return Step(name, "ratio", (part, whole))
 
 
 def step(name: str, operation: Operation, *operands: Operand) -> Step:
-    """A step with any other operation."""
+    """Return a step that applies ``operation`` to ``operands``."""
     return Step(name, operation, operands)
 
 
 def list_table(ranking: Ranking, columns: Mapping[str, Floats]) -> TermTable:
-    """The table of the list, with ``columns`` that have one term for each ranked row."""
+    """Return the table of the list; each of ``columns`` has one term for each ranked row."""
     return TermTable(LIST, columns, ranking.row)
 
 
 def spread(ranking: Ranking, rows: Ints, amounts: Floats, other: float = math.nan) -> Floats:
-    """A column over all ranked rows: ``amounts`` at the ranked ``rows``, ``other`` elsewhere."""
+    """Return a column with a term for each ranked row: ``amounts`` at the ranked ``rows``, and ``other`` elsewhere."""
     column = np.full(len(ranking.row), other)
     column[rows] = amounts
     return column
 
 
 def spread_judged(ranking: Ranking, rows: Ints, amounts: Floats) -> Floats:
-    """A column over all ranked rows: ``amounts`` at the judgment ``rows``, NaN elsewhere."""
+    """Return a column with a term for each ranked row: ``amounts`` at the judgment ``rows``, and NaN elsewhere."""
     of_all = np.full(len(ranking.judgments.codes), math.nan)
     of_all[rows] = amounts
     return of_all[ranking.row]
 
 
 def within(column: Floats, positions: NDArray[np.integer], k: int | None) -> Floats:
-    """``column`` with NaN where ``positions`` exceed ``k``."""
+    """Return ``column`` with NaN where ``positions`` exceed ``k``; if ``k`` is None, return ``column`` unchanged."""
     return column if k is None else np.where(positions <= k, column, math.nan)
 
 

@@ -1,4 +1,4 @@
-"""Declarations of the pooled metrics that read scores as probabilities.
+"""Declarations of the pooled metrics that treat scores as probabilities, such as log loss.
 
 These metrics are undefined if any score lies outside [0, 1]; the table ``quality`` counts the rows with such scores.
 """
@@ -25,7 +25,7 @@ from sparkrank.numeric.elementary import log, log1p
 
 OUTSIDE = RowSum("outside")
 DEFAULT_BINS = 15  # as in Guo et al. and torchmetrics
-# Sums drop the part of each row below 2^-85. If weighted predictions have this mean, that is at most 2^-30 of it.
+# Exact sums drop what a row adds below 2^-85, which is at most 2^-30 of a mean weighted prediction of this size.
 LEAST_PREDICTION = 2.0**-55
 NO_PROBABILITY = "a score outside [0, 1]"
 
@@ -45,12 +45,12 @@ def _has_probabilities(totals: PooledTotals) -> bool:
 def _of_probabilities(
     value: Callable[[PooledTotals, Metric], float],
 ) -> Callable[[PooledTotals, Metric], PooledValue]:
-    """A function that computes ``value``, but returns an undefined value unless all scores are probabilities."""
+    """Return a function that computes ``value``, or gives NaN if a score is not a probability or there are no rows."""
     return lambda totals, metric: PooledValue(value(totals, metric) if _has_probabilities(totals) else math.nan)
 
 
 def _calibration_error(totals: PooledTotals, metric: Metric) -> PooledValue:  # noqa: ARG001
-    """The calibration error; the noise floor is its value for a model whose mean score in each bin is the true rate."""
+    """Return the calibration error; its noise floor is the error by chance if mean scores of bins are true rates."""
     weight = totals.positives + totals.negatives
     if not _has_probabilities(totals):
         return PooledValue(math.nan)
@@ -58,13 +58,13 @@ def _calibration_error(totals: PooledTotals, metric: Metric) -> PooledValue:  # 
     return PooledValue(value, noise_floor=by_chance[0] if by_chance else None)
 
 
-# A metric of probabilities whose value rests on both classes; lower is better.
+# Declares a metric of probabilities that depends on the rows of both classes, and for which lower values are better.
 _of_scores = partial(PooledMetric, parameters=(REL,), higher_is_better=False, carriers=both_classes)
 
 
 def _normalised_entropy(totals: PooledTotals, metric: Metric) -> float:
     weight, positives = totals.sum(WEIGHT), totals.sum(positives_of(metric))
-    rate = min(positives, totals.sum(WEIGHT, without=[positives_of(metric)])) / weight  # near 1 a rate lacks bits
+    rate = min(positives, totals.sum(WEIGHT, without=[positives_of(metric)])) / weight  # a rate near 1 has too few bits
     if not rate:
         return math.nan
     at = np.array([rate])

@@ -1,4 +1,4 @@
-"""The register of declarations by name and alias, which :mod:`sparkrank.metrics.families` and users fill."""
+"""The register that finds declarations by name or alias; :mod:`sparkrank.metrics.families` and users add to it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sparkrank.metrics import aliases as names
 
 
 class Named(Protocol):
-    """A value with a name and aliases; an alias that ends in ``@`` is valid only with a cut-off."""
+    """An object with a name and aliases; an alias that ends in ``@`` is valid only with a cut-off."""
 
     @property
     def name(self) -> str: ...
@@ -22,7 +22,7 @@ D = TypeVar("D", bound=Named)
 
 
 class Catalog(dict[str, D]):
-    """Maps names (not aliases) to declarations, in the order in which the metrics are documented."""
+    """A dictionary from names (not aliases) to declarations, in the order in which the metrics are documented."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,13 +30,13 @@ class Catalog(dict[str, D]):
         self._aliases: dict[str, str] = {}
 
     def fill(self, *declarations: D) -> None:
-        """Add the package's own declarations, which every process has."""
+        """Add ``declarations`` that belong to the package, so that every process has them."""
         for declaration in declarations:
             self._built_in[declaration.name] = declaration
             self.add(declaration)
 
     def add(self, declaration: D) -> None:
-        """Register ``declaration`` under its name and its aliases, which must be free."""
+        """Register ``declaration`` under its name and its aliases, which must not belong to another declaration."""
         self[declaration.name] = declaration
         self._aliases.update(dict.fromkeys(declaration.aliases, declaration.name))
 
@@ -48,14 +48,14 @@ class Catalog(dict[str, D]):
         return self._built_in[name]
 
     def is_built_in(self, declaration: D) -> bool:
-        """Whether ``declaration`` belongs to the package, so that every process can find the declaration by name."""
+        """Return whether ``declaration`` belongs to the package, so that every process can find it by its name."""
         return self._built_in.get(declaration.name) is declaration
 
     def meaning(self, name: str, has_cutoff: bool, text: str) -> tuple[D, str]:
-        """The declaration called ``name`` (a name or alias, in upper or lower case), and the parameters it implies.
+        """Return the declaration called ``name``, and the parameters that ``name`` implies (as one string).
 
-        Raises :class:`MetricError` with the nearest name and all known names if ``name`` is unknown; ``text`` is the
-        string of the whole metric, for the message.
+        ``name`` is a name or an alias, in upper or lower case. Raises :class:`MetricError` if ``name`` is unknown; the
+        message quotes ``text``, the string of the whole metric, and lists the nearest name and all known names.
         """
         key = names.looked_up(name)
         if has_cutoff and f"{key}@" in self._aliases:
@@ -77,11 +77,11 @@ class Catalog(dict[str, D]):
         raise MetricError(f'unknown metric "{name}" in "{text}"{did_you_mean(key, known)} (known: {itemize(self)})')
 
     def find(self, name: str, has_cutoff: bool, text: str) -> D:
-        """The declaration called ``name``. Raises :class:`MetricError` in the same cases as :meth:`meaning`."""
+        """Return the declaration called ``name``. Raises :class:`MetricError` in the same cases as :meth:`meaning`."""
         return self.meaning(name, has_cutoff, text)[0]
 
     def is_known(self, name: str) -> bool:
-        """Whether some metric is called ``name``, with or without a cut-off."""
+        """Return whether ``name`` is the name or an alias of a metric, with or without a cut-off."""
         key = names.looked_up(name)
         return key in self or any(
             word in table for word in (key, f"{key}@") for table in (self._aliases, names.ALIASES)

@@ -1,4 +1,4 @@
-"""The type of metric that is a property of all lists together."""
+"""The class of metrics that describe all lists together, such as the coverage of the catalogue."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ OF_ALL_LISTS = "the value is of all lists together: this list adds what it shows
 
 @dataclass(frozen=True)
 class CatalogueMetric(MetricKind):
-    """A property of all lists together, computed from how often each item is shown in the first k rows.
+    """A metric of all lists together, computed from how often each item is in the first k rows of a list.
 
-    The metric is undefined where the function ``value`` returns NaN.
+    The metric is undefined if the function ``value`` returns NaN.
 
     Parameters
     ----------
     value : callable (int64 array (items), int64 array (items), int, Metric) -> float
-        Takes the exposure of every item, in units of :data:`sparkrank.states.items.UNIT` (a row that is certainly shown
-        counts one unit); for every item, the number of groups in which it is relevant; the number of groups; and the
-        metric. The second argument has a meaning only if the metric has the parameter ``rel``, which makes the metric
-        read labels. Returns the value, or NaN where it is undefined.
+        The function that returns the value, or NaN if the value is undefined. Its arguments are the exposure of every
+        item, in units of :data:`sparkrank.states.items.UNIT` (a row that is certainly shown adds one unit); the number
+        of groups in which each item is relevant; the number of groups; and the metric. The second argument has a
+        meaning only if the metric has the parameter ``rel``, which makes the metric read labels.
     common : tuple of Parameter
-        The parameters that all metrics of this type have: ``ties``.
+        The parameters that all metrics of this class have, which is only ``ties``.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class CatalogueMetric(MetricKind):
 
     def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
         exposure = str(Exposure.of(metric))
-        items = "" if plan.item is None else f" of {plan.item}"  # items of arrays are those of the lists
+        items = "" if plan.item is None else f" of {plan.item}"  # with arrays, the items are always those of the lists
         yield Needed(ITEM_FORM.kind, exposure, str(metric), f"{exposure}{items}; {plan.settings}")
         yield Needed(SUM_FORM.kind, GROUPS, str(metric), f"{GROUPS}; {plan.settings}")
         yield from sums_needed(metric, plan, ROWS_AND_WEIGHT)

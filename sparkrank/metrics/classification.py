@@ -1,6 +1,7 @@
-"""Declarations of the pooled metrics at a threshold, which classifies every row as positive or negative.
+"""Declarations of the pooled metrics at a threshold, such as precision and recall over all rows.
 
-These metrics count rows rather than score bins, because a threshold inside a bin would be rounded to the bin's edge.
+A row is predicted positive if its score is at least the threshold. These metrics add up rows instead of score bins,
+because a threshold inside a bin would be rounded to an edge of the bin.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def _sums(metric: Metric) -> tuple[RowSum, ...]:
 
 
 def _confusion(totals: PooledTotals, metric: Metric) -> dict[str, float]:
-    """The confusion matrix of all rows, with sums of weights (or numbers of rows, where every row has weight 1)."""
+    """Return the four cells of the confusion matrix: the total weight of the rows in each cell, by the cell's name."""
     weight, positives, predicted, tp = _sums(metric)
     return {
         "tp": totals.sum(tp),
@@ -53,7 +54,7 @@ def _at_threshold(
     *carriers: Callable[[Metric], RowSum],
     **fields: Any,
 ) -> PooledMetric:
-    """A metric that is the quotient of two numbers computed from the confusion matrix."""
+    """Declare a metric whose value is one number from the confusion matrix divided by another (see ``quotient``)."""
 
     def value(totals: PooledTotals, metric: Metric) -> PooledValue:
         part, whole = quotient(_confusion(totals, metric), metric)
@@ -74,7 +75,7 @@ def _at_threshold(
 def _share(
     name: str, formula: str, undefined: str, counts: str, *carriers: Callable[[Metric], RowSum], **fields: Any
 ) -> PooledMetric:
-    """A share: the first word of ``counts`` is the part, whose counts ``+`` joins; all words together are the whole."""
+    """Declare a share of cells of the confusion matrix: for ``tp+tn fp fn``, it is (TP + TN) / (TP + TN + FP + FN)."""
     part, whole = counts.split(maxsplit=1)[0].split("+"), counts.replace("+", " ").split()
     title = fields.pop("title", name)
 
@@ -90,7 +91,7 @@ def _predicted(metric: Metric) -> RowSum:
 
 def _f_measure(name: str, title: str, formula: str, beta: Callable[[Metric], float], **fields: Any) -> PooledMetric:
     def quotient(count: dict[str, float], metric: Metric) -> tuple[float, float]:
-        """The formula with P = TP/(TP+FP) and R = TP/(TP+FN) substituted, so that it is 0 without true positives."""
+        """Return numerator and denominator of F, with TP/(TP+FP) and TP/(TP+FN) inserted, so that F is 0 if TP = 0."""
         square = beta(metric) * beta(metric)
         part = (square + 1) * count["tp"]
         return part, part + square * count["fn"] + count["fp"]

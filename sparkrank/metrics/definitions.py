@@ -1,4 +1,4 @@
-"""The settings of a whole evaluation that change the meaning of its numbers."""
+"""The settings of a whole evaluation that change what its metric values mean, such as the order of tied rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ALWAYS_WRITTEN = ("ties", "undefined")
 
 
 class SettingOptions(TypedDict, total=False):
-    """The definitions as keyword arguments, and the preset that supplies any that are not given."""
+    """The keyword arguments for the definitions; ``preset`` supplies those that are None or left out."""
 
     preset: PresetName | None
     ties: Ties | None
@@ -33,32 +33,33 @@ class SettingOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Definitions:
-    """The settings of a whole evaluation that change the meaning of its numbers. Tables state these settings.
+    """The settings of a whole evaluation that change what its metric values mean. Tables state these settings.
 
     Parameters
     ----------
     ties : {"expected", "item", "worst", "best", "block"}
-        The order of tied rows. ``expected``: the mean over all their orders. ``item``: by item, in descending order of
-        strings. ``worst``: relevant rows last. ``best``: relevant rows first. ``block``: all tied rows as one step.
+        The order of tied rows. ``expected`` takes the mean over all orders of the tied rows. ``item`` sorts them by
+        item, as strings in descending order. ``worst`` puts relevant rows last, and ``best`` puts them first.
+        ``block`` treats all tied rows as one step.
     undefined : {"skip", "zero", "one", "error"}
-        The treatment of a group for which a metric is undefined. ``skip``: the group is left out of the mean. ``zero``,
-        ``one``: the value counts as 0 or 1. ``error``: the evaluation stops, also if a metric of all rows is undefined.
-        In the group table the value is always NaN.
+        The treatment of a group for which a metric is undefined. ``skip`` leaves the group out of the mean. ``zero``
+        and ``one`` count the value as 0 or 1 in the mean. ``error`` stops the evaluation, even if the undefined metric
+        is one of all rows. In the group table, the value is NaN in any case.
     unretrieved : {"zero", "skip"}
-        The treatment of a group without a list. ``zero``: the group has the value of an empty list, which is 0 for most
-        metrics. ``skip``: the group is left out.
+        The treatment of a group without a list. ``zero`` gives the group the value of an empty list, which is 0 for
+        most metrics. ``skip`` leaves the group out.
     unjudged : {"nonrelevant", "drop"}
-        The treatment of a list row without a label. ``nonrelevant``: the row counts as not relevant. ``drop``: the row
-        is dropped before positions are assigned.
+        The treatment of a list row without a label. ``nonrelevant`` counts the row as not relevant. ``drop`` removes
+        the row before positions are assigned.
     duplicates : {"keep", "once", "first", "error"}
-        The treatment of an item that is in a list more than once. ``keep``: the item counts at each of its positions.
-        ``once``: the item counts at its best position, and repeats stay in the list as misses. ``first``: the item
-        counts at its best position, repeats are removed, and later rows move up. ``error``: the evaluation stops.
+        The treatment of an item that is in a list more than once. ``keep`` counts the item at each of its positions.
+        ``once`` counts the item at its best position, and keeps the repeats in the list as misses. ``first`` counts the
+        item at its best position and removes the repeats, so that later rows move up. ``error`` stops the evaluation.
     population : {"all", "truth", "lists", "both"}
-        The groups that are evaluated: all, those with truth, those with lists, or those with both.
+        The groups that are evaluated: all groups, groups with truth, groups with a list, or groups with both.
     positions : {"dense", "given", "given_from_0"}
-        The position of a row. ``dense``: the position in the list as ordered here. ``given``: the rank in the input,
-        which counts from 1. ``given_from_0``: the rank in the input, which counts from 0.
+        The position of a row. ``dense`` is the position in the list after sorting by score. ``given`` is the rank in
+        the input, if ranks count from 1. ``given_from_0`` is the rank in the input, if ranks count from 0.
 
     Raises
     ------
@@ -85,9 +86,10 @@ class Definitions:
 
     @classmethod
     def of(cls, preset: Preset | None, given: Mapping[str, Any], *, joins: bool = False) -> Definitions:
-        """The definitions with the settings in ``given``; other settings come from ``preset``, or have their defaults.
+        """Return the definitions with the settings in ``given``, completed from ``preset`` and then from defaults.
 
-        ``joins`` says whether lists are joined with the truth, which decides the default of ``duplicates``.
+        A setting that is None in ``given`` counts as not given. ``joins`` says whether lists are joined with the truth,
+        which decides the default of ``duplicates``.
         """
         chosen = {name: value for name, value in given.items() if value is not None}
         return cls(**{"duplicates": default_duplicates(joins), **(preset.definitions if preset else {}), **chosen})
@@ -102,7 +104,7 @@ class Definitions:
 
     @property
     def counts_undefined_as(self) -> float | None:
-        """The value that counts in the mean where a metric is undefined, or None if the group is left out."""
+        """The value that counts in the mean for a group with an undefined value, or None if the group is left out."""
         return {"zero": 0.0, "one": 1.0}.get(self.undefined)
 
     @property
@@ -113,7 +115,7 @@ class Definitions:
         return self.written()
 
     def written(self, *always: str) -> str:
-        """The settings as a string: ``ties``, ``undefined``, those named in ``always``, and any not at default."""
+        """Return a string of the settings: ``ties``, ``undefined``, any named in ``always``, and any not at default."""
         values = [(setting.name, getattr(self, setting.name), setting.default) for setting in fields(self)]
         shown = {*_ALWAYS_WRITTEN, *always}
         return ", ".join(f"{name}={value}" for name, value, default in values if value != default or name in shown)
@@ -126,7 +128,7 @@ ABOUT = {setting.name: str(setting.metadata["about"]) for setting in fields(Defi
 
 
 def default_duplicates(joins: bool) -> Duplicates:
-    """With the truth, an item counts once, as in R (the relevant items); in a log, each row has its own label."""
+    """Return the default of ``duplicates``: ``once`` for a join, where R counts an item once; ``keep`` otherwise."""
     return "once" if joins else "keep"
 
 

@@ -1,4 +1,4 @@
-"""Declarations of the pooled metrics of score bins, whose terms :mod:`sparkrank.histogram.threshold_sweep` computes."""
+"""Declarations of pooled metrics of score bins, with terms from :mod:`sparkrank.histogram.threshold_sweep`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sparkrank.metrics.pooled_metric import PooledTotals, PooledValue
 from sparkrank.metrics.precision import REL
 from sparkrank.numeric.ordered_integers import MANTISSA_BITS
 
-DEFAULT_BITS = 12  # bins 1/4096 wide relative to the score: an error bound near 1e-4 for scores of click models
+DEFAULT_BITS = 12  # bins 1/4096 wide relative to the score; for scores of click models the error bound is near 1e-4
 DEFAULT_DIGITS = 5  # auc_up: click rates are usually given to five decimals
 MOST_ROWS = 10**9
 
@@ -25,7 +25,7 @@ RULES = ("bits", "digits", "exact")
 
 
 def rule_of(metric: Metric) -> BinRule:
-    """The bin rule that the parameters of ``metric`` choose, or the metric's default rule."""
+    """Return the bin rule that the parameters of ``metric`` choose, or the metric's default rule."""
     names = metric.declaration.exclusive
     if metric["exact"]:
         return BinRule("exact", 0, metric.rel)
@@ -34,7 +34,7 @@ def rule_of(metric: Metric) -> BinRule:
 
 
 def rule_parameters(bits: int | None = None, digits: int | None = None) -> tuple[Parameter, ...]:
-    """The parameters that choose a bin rule; ``bits`` and ``digits`` are the defaults of the parameters so named."""
+    """Return the parameters that choose a bin rule; the arguments are the defaults of the parameters of these names."""
     return (
         Count("bits", bits, "bins that agree in the first bits of the score's mantissa", least=1, most=MANTISSA_BITS),
         Count("digits", digits, "bins of scores rounded to this many decimals", least=0, most=MOST_DIGITS),
@@ -52,7 +52,7 @@ def _auc(totals: PooledTotals, metric: Metric) -> PooledValue:
 
 
 def _of_positives(totals: PooledTotals, metric: Metric) -> PooledValue:
-    """The first term divided by the positives; the error bound comes from the highest and lowest possible terms."""
+    """Return the first of the terms divided by the positives; the other two, its extremes, give the error bound."""
     exact, whole = bool(metric["exact"]), totals.positives
     if not whole:
         return PooledValue(math.nan, 0.0 if exact else math.nan)
@@ -62,29 +62,29 @@ def _of_positives(totals: PooledTotals, metric: Metric) -> PooledValue:
 
 
 def _share(part: float, whole: float) -> float:
-    """``part / whole``, but at most 1: the sweep rounds sums of weights, so the quotient may exceed 1 by a last bit."""
+    """Return ``part / whole``, limited to 1, because rounded sums of weights may make it exceed 1 in the last bit."""
     return min(part / whole, 1.0)
 
 
 def _separation(totals: PooledTotals, metric: Metric) -> PooledValue:
     if not totals.positives or not totals.negatives:
         return PooledValue(math.nan, 0.0 if metric["exact"] else math.nan)
-    # the lowest value is 0: above a threshold beyond all scores there is nothing of either class
+    # the lowest value is 0, which a threshold above all scores gives
     after, inside = (max(value, 0.0) for value in totals.highest)
     return PooledValue(after, 0.0 if metric["exact"] else inside - after, _separation_by_chance(totals))
 
 
 def _separation_by_chance(totals: PooledTotals) -> float:
-    """The expected highest TPR - FPR of uninformative scores, for many rows of both classes.
+    """Return the expected maximum of TPR - FPR for scores without information, if both classes have many rows.
 
-    This is √(π/8) · √(1/P + 1/N), the mean of the one-sided Kolmogorov-Smirnov statistic with tail exp(-2 x²). Here
-    P + N is the number of rows, split in proportion to the weights of the two classes.
+    The expectation is √(π/8) · √(1/P + 1/N), the mean of the one-sided Kolmogorov-Smirnov statistic, whose tail is
+    exp(-2 x²). Here P + N is the number of rows, split in proportion to the weights of the two classes.
     """
     rate = totals.positives / (totals.positives + totals.negatives)
     return math.sqrt(math.pi / 8 / (totals.sum(ROWS_AND_WEIGHT[0]) * rate * (1 - rate)))
 
 
-# A metric of score bins whose value rests on both classes.
+# Declares a metric of score bins that depends on the rows of both classes.
 _of_bins = partial(
     HistogramMetric,
     exclusive=RULES,
@@ -127,7 +127,7 @@ DECLARATIONS = (
             REL,
         ),
         lowest=0.5,
-        interval="none",  # bins are ordered by the rates of rows that they then judge: with few rows a bin it is near 1
+        interval="none",  # the rows that order the bins also judge the order: the value is near 1 for few rows per bin
         terms=kernel.roc_terms,
         by_rate=True,
         value=lambda totals, metric: PooledValue(_auc(totals, metric).value),

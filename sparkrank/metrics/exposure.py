@@ -1,4 +1,4 @@
-"""Metrics of all lists together, computed from how often each item is in the first k rows of a list."""
+"""Declarations of metrics of all lists together, computed from how often each item is in the first k rows."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from sparkrank.numeric.elementary import log2
 
 
 def coverage(exposure: Ints, items: int) -> float:
-    """The share of the catalogue that some list shows; ``items`` is the number of items. NaN if there are none."""
+    """Return the share of the ``items`` items of the catalogue that some list shows; NaN for an empty catalogue."""
     return int(np.count_nonzero(exposure)) / items if items else math.nan
 
 
 def gini(exposure: Ints, items: int) -> float:
-    """The Gini coefficient of exposures, where 0 means that all items are shown equally often.
+    """Return the Gini coefficient of the exposures of items; 0 means that all items are shown equally often.
 
-    Σ (2j - n - 1) x_j / (n Σ x) over the exposures x in ascending order, where n = ``items`` includes items that are
-    never shown. NaN if nothing is shown.
+    The coefficient is Σ (2j - n - 1) x_j / (n Σ x), where x_j are the exposures in ascending order and n = ``items``
+    includes items that are never shown. The result is NaN if all exposures are 0.
     """
     some = np.sort(exposure[exposure > 0]).astype(np.float64)
     if len(some) == 0:
@@ -33,11 +33,12 @@ def gini(exposure: Ints, items: int) -> float:
 
 
 def novelty(exposure: Ints, relevant: Ints, groups: int) -> float:
-    """The mean over shown rows of -log2(popularity), where popularity is the share of groups with the item relevant.
+    """Return the mean of -log2(popularity) over all shown rows, in bits.
 
-    An item that is relevant nowhere counts as relevant in one group. NaN if nothing is shown.
+    The popularity of an item is the share of groups in which the item is relevant; an item that is relevant in no group
+    counts as relevant in one. ``exposure`` and ``relevant`` have one number per item. NaN if all exposures are 0.
     """
-    order = np.lexsort((relevant, exposure))  # equal pairs add the same, so the order of items cannot change the sum
+    order = np.lexsort((relevant, exposure))  # equal pairs add equal terms: the order of items has no effect on the sum
     weight = exposure[order].astype(np.float64)
     total = float(np.sum(weight))
     if total == 0:

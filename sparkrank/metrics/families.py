@@ -1,4 +1,4 @@
-"""Fills the register with the declarations of each family of metrics, in the order in which they are documented."""
+"""The register :data:`CATALOG` with the declarations of all families, in the order in which they are documented."""
 
 from __future__ import annotations
 

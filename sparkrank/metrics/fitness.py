@@ -1,11 +1,11 @@
-"""Fitness: how near rows are to their positions in a reference order.
+"""The metric fitness, which measures how near rows are to their positions in a reference order.
 
 Under ``ties=expected``, fitness is the mean over all orders of the tied rows. Take a tie block of n rows at the
-positions c + 1 to c + n. A row that the reference ties with no other row of the block is equally likely to be at each
-position, and the sum of 1 / (a·p + b) over a run of positions is a difference of digamma functions. Rows of the block
-that the reference ties with each other take their reference positions q in the order of the score. Of r such rows, the
-chance that the j-th is at position c + i is the chance that, of r positions drawn out of n, i is the j-th. These
-chances are computed position by position, in r·n steps.
+positions c + 1 to c + n. If the reference does not tie a row with another row of the block, the row is equally likely
+to be at each of these positions, and the sum of 1 / (a·p + b) over a run of positions p is a difference of digamma
+functions. If the reference ties r rows of the block, these rows take their reference positions q in the order of the
+score. The j-th of them is at position c + i with the chance that i is the j-th smallest of r numbers drawn from 1 to n.
+These chances are computed position by position, in r·n steps.
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ from sparkrank.numeric.elementary import log1p, log2
 from sparkrank.numeric.segments import place_in_group, run_starts, sum_by
 from sparkrank.ranking.ranking import Ranking
 
-DIRECT = 16  # as many terms of a sum are added one by one; beyond them the series has all digits of a float64
+DIRECT = 16  # so many terms of a sum are added one by one; for the rest, the series has all digits of a float64
 # B_2k / 2k of the asymptotic series of digamma; the next term is below 1e-18 from DIRECT on.
 SERIES = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760)
 
 
 @dataclass(frozen=True)
 class Fit:
-    """The fit of positions p and q: w / (alpha·(|p-q| + 1) + (1-alpha)·p); w is 1, or 1 / log2(q+1) if discounted."""
+    """The function of the positions p and q that fitness adds up: w / (alpha·(|p-q| + 1) + (1-alpha)·p).
+
+    The weight w is 1 / log2(q+1) if ``discounted``, and 1 otherwise.
+    """
 
     alpha: float
     discounted: bool
@@ -41,9 +44,9 @@ class Fit:
         return (1 / log2(q + 1) if self.discounted else 1.0) / below
 
     def over(self, above: Floats, count: Floats, q: Floats) -> Floats:
-        """For each q, the sum of the fit over a run of ``count`` positions p, which start after position ``above``."""
+        """Return, for each q, the sum of the fit over the positions p from ``above`` + 1 to ``above`` + ``count``."""
         first, last = above + 1, above + count
-        up_to = np.clip(q - 1, above, last)  # the last p above q
+        up_to = np.clip(q - 1, above, last)  # the last p before q
         least = up_to + 1
         lower = digamma_difference(least + self.alpha * (1 - q), last - up_to)  # 1 / (p + alpha·(1-q)) from q on
         slope, constant = 1 - 2 * self.alpha, self.alpha * (q + 1)  # above q: slope·p + constant
@@ -57,7 +60,7 @@ class Fit:
 
 
 def digamma_difference(x: Floats, count: Floats) -> Floats:
-    """digamma(x + count) - digamma(x) for x above 0, which equals the sum of 1 / (x + i) for i from 0 to count - 1."""
+    """Return digamma(x + count) - digamma(x) for x > 0, which is the sum of 1 / (x + i) for i from 0 to count - 1."""
     total = np.zeros(len(x))
     for step in range(int(min(count.max(initial=0), DIRECT))):
         more = count > step
@@ -79,9 +82,11 @@ def digamma_difference(x: Floats, count: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class RowPositions:
-    """The rows that are in both orders, sorted by group and reference; ``p`` is the position by score, ``q`` by
-    reference. The row's tie block starts after position ``above`` and has ``tied`` rows (1 if the row is alone). Of
-    these, ``alike`` rows are tied in the reference too, the row included; ``turn`` numbers such rows by q, from 1.
+    """The positions of the rows that are in both orders, sorted by group and then by reference.
+
+    ``row`` is the judgment row, ``p`` the position by score, and ``q`` the position by reference. The tie block of a
+    row starts after position ``above`` and has ``tied`` rows (1 if the score is unique). ``alike`` is the number of
+    these rows that the reference ties with the row, the row included. ``turn`` numbers them by q, from 1.
     """
 
     row: Ints
@@ -95,16 +100,17 @@ class RowPositions:
 
 
 def most_alike(ranking: Ranking, reference: str) -> int:
-    """The size n of the longest tie block with r > 1 rows that the reference ties too; such a block takes r·n steps."""
+    """Return the size n of the longest tie block in which the reference ties r > 1 rows, which costs r·n steps."""
     rows = positions(ranking, reference)
     return int(rows.tied[rows.alike > 1].max(initial=0)) if ranking.ties == "expected" else 0
 
 
 def fitness(ranking: Ranking, reference: str, fit: Fit) -> Floats:
-    """The fit of all rows that are in both orders, divided by the fit if all were at their reference positions.
+    """Return the fitness of each group: the fit of all rows, divided by the fit of all rows at reference positions.
 
-    Rows that the reference ties take reference positions in the order of the score. Rows that the score ties take
-    positions by ``ties``, where ``best`` and ``worst`` refer to the reference. Undefined if no row is in both orders.
+    Only rows in both orders count; without such rows, the value is NaN. Rows that the reference ties take their
+    reference positions in the order of the score. Rows that the score ties take positions by the rule ``ties``, where
+    ``best`` and ``worst`` refer to the reference.
     """
     rows = positions(ranking, reference)
     got = sum_by(rows.group, fits(ranking, rows, fit), ranking.groups)
@@ -125,17 +131,17 @@ def fits(ranking: Ranking, rows: RowPositions, fit: Fit) -> Floats:
 
 
 def _in_turn(rows: RowPositions, several: Ints, fit: Fit) -> Floats:
-    """The expected fit of each row in ``several``: rows that are tied with the same other rows in both orders."""
+    """Return the expected fit of the rows at indices ``several``, which both orders tie with the same other rows."""
     order = several[np.argsort(-rows.tied[several], kind="stable")]  # rows alike stay together, in turn
     tied, turn = rows.tied[order], rows.turn[order]
     left = (rows.alike[order] - turn + 1).astype(np.float64)
     above, q, unweighted = rows.above[order], rows.q[order], Fit(fit.alpha, discounted=False)
     waits, value = (turn == 1).astype(np.float64), np.zeros(len(order))
     begins = turn == 1
-    # ``waits`` is the chance that exactly the rows before a row's turn have been placed so far; the row then takes the
-    # position with the chance that it goes to one of the rows alike that are left, out of all rows left
+    # ``waits`` is the chance that, of the rows alike, exactly those before this row have been placed so far. The row
+    # then takes the next position with the chance that one of the remaining rows alike is drawn from all remaining rows
     for step in range(1, int(tied[0]) + 1):
-        count = int(np.searchsorted(-tied, -step, side="right"))  # rows in blocks of at least so many rows
+        count = int(np.searchsorted(-tied, -step, side="right"))  # rows in blocks of at least ``step`` rows
         takes = waits[:count] * (left[:count] / (tied[:count] - step + 1))
         value[:count] += takes * unweighted.of(above[:count] + step, q[:count])
         waits[:count] -= takes

@@ -1,4 +1,4 @@
-"""Metrics of graded relevance: cumulated gain, with or without discounts (Järvelin and Kekäläinen, TOIS 2002)."""
+"""Declarations of metrics of graded relevance: cg, dcg and ndcg (Järvelin and Kekäläinen, TOIS 2002)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sparkrank.ranking.ranking import Ranking
 
 @cached
 def gains_of(ranking: Ranking, gain: Gain) -> Credit:
-    """The gain earned at each position: the gain of the row, or under ``ties=expected`` the mean of its tie block."""
+    """Return the gain at the position of each hit: the row's gain, or its tie block's mean under ``ties=expected``."""
     hits, blocks = hits_of(ranking, None), ranking.blocks
     amounts = gain.of(ranking.judgments.labels[ranking.row[hits.row]])
     if ranking.ties == "expected" and len(blocks.row):
@@ -39,7 +39,7 @@ def gains_of(ranking: Ranking, gain: Gain) -> Credit:
 
 
 def cumulated_gain(credit: Credit, k: int | None, groups: int, discount: Discount | None = None) -> Floats:
-    """The sum of the gains at positions up to ``k``, each multiplied by ``discount`` if given. Never undefined."""
+    """Return the sum per group of the gains at positions up to ``k``, times ``discount`` if given. It is never NaN."""
     earned = credit if discount is None else _discounted(credit, discount)
     counted = earned if k is None else earned.within(k)
     return sum_by(counted.group, counted.amount, groups)
@@ -51,9 +51,9 @@ def _discounted(credit: Credit, discount: Discount) -> Credit:
 
 
 class GainSums:
-    """Sums of discounted gains over lists and over their ideal lists.
+    """The sums of discounted gains over lists, and over the ideal lists of the same groups.
 
-    There is one float64 sum for each distinct list (``distinct``), or for each group if ``distinct`` is None.
+    Methods return a float64 array with one sum for each distinct list, or for each group if ``distinct`` is None.
     """
 
     def __init__(self, ranking: Ranking, gain: Gain, discount: Discount) -> None:
@@ -68,22 +68,22 @@ class GainSums:
         return compiled_sums(self._ranking, self._gain.rel, k, self._gain, self._discount)
 
     def of_list(self, k: int | None) -> Floats:
-        """The discounted gain of each list up to ``k``."""
+        """Return the discounted gain of each list up to position ``k``; None stands for the whole list."""
         if (sums := self._compiled_sums(k)) is not None:
             return sums.sum(Sum.GAIN, k)
         return cumulated_gain(gains_of(self._ranking, self._gain), k, self._count, self._discount)
 
     def of_ideal(self, k: int | None, ideal: str | tuple[float, ...]) -> Floats:
-        """The discounted gain of each ideal list up to ``k``.
+        """Return the discounted gain of each ideal list up to position ``k``.
 
-        ``ideal`` is ``judged`` (all labels of the group), ``retrieved`` (the labels in the list), ``k_relevant`` (k
-        items of gain 1), or the grades of one ideal list that all groups share.
+        ``ideal`` says what the ideal list contains: ``judged`` (all labels of the group), ``retrieved`` (the labels in
+        the list), ``k_relevant`` (k items of gain 1), or a tuple of grades that is the ideal list of every group.
         """
         if isinstance(ideal, tuple):
             best = np.sort(self._gain.of(np.asarray(ideal)))[::-1][:k]
             return np.full(self._count, float(np.cumsum(best * self._discount.table(len(best))[1 : len(best) + 1])[-1]))
         if ideal == "k_relevant":
-            assert k is not None  # noqa: S101 - the metric's check refuses it
+            assert k is not None  # noqa: S101 - the metric's check refuses None
             return np.full(self._count, float(np.cumsum(self._discount.table(k)[1 : k + 1])[-1]))
         sums, judgments = self._compiled_sums(k), self._ranking.judgments
         if sums is not None and (ideal == "judged" or self._ranking.has_all_rows):
@@ -107,7 +107,7 @@ def gain_sums(ranking: Ranking, gain: Gain, discount: Discount = LOG2) -> GainSu
 
 
 def best_of_equal(gain: float, rows: NDArray[np.integer], k: int | None, discount: Discount = LOG2) -> Floats:
-    """The discounted gain of ideal lists, one per group, that consist of ``rows`` rows of the same ``gain``."""
+    """Return the discounted gain up to ``k`` of each group's ideal list, which has ``rows`` rows of equal ``gain``."""
     longest = int(rows.max(initial=0))
     counted = rows if k is None else np.minimum(rows, k)
     through = np.zeros(longest + 1)
@@ -129,7 +129,7 @@ GAIN = Choice(
     choices=("linear", "exp2", "binary"),
     synonyms=(("log2", "linear"), ("exp-log2", "exp2")),
 )
-MOST_DISCOUNT = 1e6  # with which the squares of sums stay below float64's 2^1024
+MOST_DISCOUNT = 1e6  # so that the squares of sums stay below float64's 2^1024
 DISCOUNT = Choice(
     "discount",
     "log2",
@@ -173,7 +173,7 @@ def _discount(metric: Metric) -> Discount:
 
 
 def _why_no_discounts(metric: Metric) -> str | None:
-    """Why the discounts listed in ``metric`` are refused (they let lists beat the ideal or gain nothing), or None."""
+    """Return why the listed discounts of ``metric`` are refused (first 0, or some below 0 or growing), or None."""
     discounts = () if metric.name == "cg" else _discount(metric).listed
     if not discounts:
         return None
@@ -207,7 +207,7 @@ def _ideal(metric: Metric) -> str | tuple[float, ...]:
 
 
 def _beats_its_ideal(metric: Metric) -> bool:
-    """Whether the gains of the ideal list are fixed, so that labels may exceed them."""
+    """Return whether the gains of the ideal list are fixed, so that the gains of labels may exceed them."""
     return isinstance(metric["ideal"], tuple) or (metric["ideal"] == "k_relevant" and metric["gain"] != "binary")
 
 
@@ -224,7 +224,7 @@ def _list_terms(ranking: Ranking, metric: Metric, discount: Discount | None) -> 
 
 
 def _ideal_terms(ranking: Ranking, metric: Metric, discount: Discount) -> TermTable:
-    """The terms of the ideal list up to ``k``, highest gain first, for a ranking of one group."""
+    """Return the table of terms of the ideal list up to ``k``, highest gain first, for a ranking of one group."""
     gain, ideal, judgments = _gain(ranking, metric), _ideal(metric), ranking.judgments
     rows: Ints | None = None
     if isinstance(ideal, tuple):

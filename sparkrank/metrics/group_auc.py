@@ -1,4 +1,4 @@
-"""The area under the ROC curve inside groups, computed from rank sums."""
+"""Declarations of the AUC inside groups (``group_auc`` and ``gauc``), which is computed from rank sums."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from sparkrank.ranking.ranking import Ranking
 
 @cached
 def class_counts(hits: HitSums) -> tuple[Floats, Floats]:
-    """The numbers of relevant and non-relevant rows in each list. Rows without a score are not counted."""
+    """Return the numbers of relevant and of non-relevant rows in each list; rows without a score are not counted."""
     positives = hits.retrieved_relevant().astype(np.float64)
     return positives, hits.length - positives
 
 
 def group_auc(hits: HitSums, tied: str = "half") -> Floats:
-    """The share of (relevant, non-relevant) pairs in the right order; a tied pair counts 1/2, or 0 with ``tied=zero``.
+    """Return the share of (relevant, non-relevant) pairs in the right order, for each list.
 
-    Computed from the Mann-Whitney rank sum with mid-ranks, which is exact, because every term is a multiple of 1/2.
-    Undefined if a group has only one class.
+    A tied pair counts 1/2, or 0 if ``tied`` is ``zero``. The share is computed from the Mann-Whitney rank sum with
+    mid-ranks, which is exact because every term is a multiple of 1/2. The share is NaN for a list with only one class.
     """
     positives, negatives = class_counts(hits)
     pairs = positives * negatives
@@ -39,7 +39,7 @@ def group_auc(hits: HitSums, tied: str = "half") -> Floats:
 
 
 def pairs_of_relevant(ranking: Ranking, rel: float | None) -> tuple[Ints, dict[str, Floats]]:
-    """The relevant rows of one group's list, and the number of other rows below, tied with, and above each of them."""
+    """Return the relevant rows of one group's list, and how many other rows are below, tied with and above each."""
     ranking = ranking.by_score
     relevant, blocks = ranking.judgments.flags(rel)[ranking.row], ranking.blocks
     other = (~relevant).astype(np.float64)

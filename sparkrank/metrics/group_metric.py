@@ -1,4 +1,4 @@
-"""The type of metric that has a value for each group and is averaged over groups."""
+"""The class of metrics that have a value for each group and are averaged over groups, such as NDCG."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NOT_EXPLAINED = "the metric declares no arithmetic: its value is that of a funct
 
 
 class ListSums(Protocol):
-    """Sums over the lists of a ranking: one sum per distinct list, or one per group if ``distinct`` is None."""
+    """An object that holds one sum for each distinct list of a ranking, or for each group if ``distinct`` is None."""
 
     @property
     def distinct(self) -> DistinctLists | None: ...
@@ -46,26 +46,26 @@ class ListSums(Protocol):
 class GroupMetric(MetricKind):
     """A metric that has a value for each group and is averaged over groups.
 
-    The fields of :class:`~sparkrank.metrics.metric.Declaration` name, document and limit the metric; the fields below
-    say how its values are computed. The metric is undefined where ``values`` returns NaN for every group.
+    The fields of :class:`~sparkrank.metrics.metric.Declaration` name, document and limit the metric. The fields below
+    say how its values are computed. The metric is undefined if ``values`` returns NaN for every group.
 
     Parameters
     ----------
     values : callable (Ranking or sums, Metric) -> float64 array (groups)
-        The value of each group of a bucket, in the metric's own unit; NaN where the metric is undefined for the group.
-        If ``sums`` has distinct lists, ``values`` returns one value for each of those lists instead.
+        Returns the value of each group of a bucket in the unit of the metric, or NaN if it is undefined. If the result
+        of ``sums`` has distinct lists, ``values`` returns one value for each of those lists instead.
     weights : callable (Ranking or sums, Metric) -> float64 array (groups) or None, optional
-        How much each group counts in the mean: a finite number of at least 0, in any unit. The array has the same
-        length as that of ``values``. Without ``weights``, or where it returns None, all groups count the same, unless
-        the metric's string gives a ``weight``.
+        Returns the weight of each group in the mean, a finite number of at least 0 in any unit. The array has the same
+        length as the array that ``values`` returns. If ``weights`` is left out or returns None, all groups have the
+        same weight, unless the metric's string gives a ``weight``.
     sums : callable (Ranking, Metric) -> ListSums, optional
-        Sums over the lists of a ranking, as :func:`~sparkrank.metrics.hit_sums` makes them. If given, ``values`` and
-        ``weights`` take the sums in place of the ranking.
+        Returns sums over the lists of a ranking, as :func:`~sparkrank.metrics.hit_sums` does. If ``sums`` is given,
+        ``values`` and ``weights`` receive these sums in place of the ranking.
     arithmetic : callable (Ranking, Metric) -> Arithmetic, optional
-        The terms and steps from which the value is computed, for a ranking of one group, as ``sparkrank explain``
-        shows them. Without ``arithmetic``, only the value is shown beside the list.
+        Returns the terms and steps that lead to the value, for a ranking of one group; ``sparkrank explain`` prints
+        them. Without ``arithmetic``, it prints the list and the value only.
     common : tuple of Parameter
-        The parameters that all metrics of this type have: ``ties`` and ``weight``.
+        The parameters that all metrics of this class have: ``ties`` and ``weight``.
 
     Examples
     --------
@@ -113,10 +113,10 @@ class GroupMetric(MetricKind):
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
         key = subject.state(metric.of_groups)
-        mean = merged.means.get(key, NO_GROUPS)  # missing if in this window it never met the model it compares with
+        mean = merged.means.get(key, NO_GROUPS)  # missing if the window lacks the model that ``ref`` names
         if metric.percentile is None:
             return MetricRow(mean.value, mean.n_undefined, mean.n_rows, mean.weight, n_groups=mean.n_groups)
-        # a distribution without values has no row in the table of a day, so a merge finds none
+        # a distribution without values has no rows in the stored tables, so it may be missing after a merge
         groups = merged.partials.distributions.get(key, Distribution.empty())
         value, bound = groups.quantile(metric.percentile / 100)
         weight = float(groups.histogram.neg.sum())
@@ -196,12 +196,12 @@ class GroupMetric(MetricKind):
         return GroupValues(values, distinct)
 
     def is_weighted(self, metric: Metric) -> bool:
-        """Whether groups may have different weights in the mean of ``metric``."""
+        """Return whether groups may have different weights in the mean of ``metric``."""
         own = metric.outside is not None and self.weights is not None
         return own or metric.word(WEIGHT.name) != "uniform"
 
     def weights_of(self, ranking: Ranking, metric: Metric, of_columns: Mapping[str, Floats]) -> GroupValues | None:
-        """The weight of each group, or None if all are equal. ``of_columns`` holds the weight columns by name."""
+        """Return the weight of each group, or None if all are equal; ``of_columns`` maps names to weight columns."""
         if metric.weight_column is not None:
             return GroupValues(of_columns[metric.weight_column])
         if self.weights is not None:

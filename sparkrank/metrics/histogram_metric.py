@@ -1,4 +1,4 @@
-"""The type of pooled metric that is computed from score bins."""
+"""The class of pooled metrics that are computed from score bins, such as the AUC over all rows."""
 
 from __future__ import annotations
 
@@ -44,28 +44,28 @@ from sparkrank.states.part_sums import parts_of_slice
 class HistogramMetric(PooledMetric):
     """A pooled metric that is computed from score bins.
 
-    The metric is undefined where the function ``value`` returns NaN, as it should if it would divide by an empty class.
+    The metric is undefined if the function ``value`` returns NaN, as it should if it would divide by an empty class.
 
     Parameters
     ----------
     rule : callable (Metric) -> BinRule
-        The rule that assigns scores to bins. By default each distinct score has a bin of its own.
+        Returns the rule that assigns scores to bins. By default, each distinct score has a separate bin.
     terms : callable (Sweep) -> Terms
-        The terms that the bins contribute, in a sweep over n bins from the highest score down. ``sweep.pos``,
-        ``sweep.neg``, ``sweep.tp`` and ``sweep.fp`` are float64 arrays of shape (n,) with weights, all divided by the
-        same power of two. Bins may come in several ranges of scores, whose terms are added up.
+        Returns the terms of n bins, in the order of a sweep from the highest score down. ``sweep.pos``, ``sweep.neg``,
+        ``sweep.tp`` and ``sweep.fp`` are float64 arrays of shape (n,) with weights, all divided by the same power of
+        two. If the scores are swept in several ranges, ``terms`` is called for each range and the terms are added up.
     value : callable (PooledTotals, Metric) -> PooledValue
-        The value, computed from the totals of the terms.
+        Computes the value from the totals of the terms.
     by_rate : bool
-        Whether the sweep goes from the highest empirical rate down. A metric with ``by_rate`` needs the parameter
-        ``min_rows``.
+        Whether the sweep starts at the bin with the highest share of positives, instead of the highest score. A metric
+        with ``by_rate`` needs the parameter ``min_rows``.
     at_once : bool
-        Whether ``terms`` also accepts :class:`~sparkrank.histogram.threshold_sweep.Sweeps`, which hold several days at
-        once as arrays of shape (days, n).
+        Whether ``terms`` also accepts :class:`~sparkrank.histogram.threshold_sweep.Sweeps`, whose arrays hold several
+        days at once and have the shape (days, n).
     score_sums : bool
-        Whether the terms read ``sweep.score_sum``, the sum of the scores of each bin.
+        Whether ``terms`` reads ``sweep.score_sum``, the sum of the scores in each bin.
     curve : {"roc", "pr"}, optional
-        The curve whose area the metric is.
+        The curve of which the metric is the area; None if there is no such curve.
 
     Examples
     --------
@@ -108,10 +108,10 @@ class HistogramMetric(PooledMetric):
             yield Needed(PARTS_KIND, of_part, str(metric), of_parts(f"{of_part}; {plan.settings}", plan))
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
-        """The value of ``metric``. If its bins are not among the states, their terms were computed beforehand."""
+        """Return the value of ``metric`` from the merged bins, or from terms of the bins that were computed before."""
         merged.measure_bins(subject, [(metric, self)])
         measured = merged.measured_of(subject, metric)
-        assert measured is not None  # noqa: S101 - it was measured now, if not before
+        assert measured is not None  # noqa: S101 - measure_bins computed it, unless it was there
         extent = measured.extent
         result = self._value_of_bins(measured, self._limbs(merged, subject, metric), metric)
         weight, groups = value_of(np.asarray(extent.pos + extent.neg)), merged.groups_of_parts(subject)
@@ -135,7 +135,7 @@ class HistogramMetric(PooledMetric):
         return [TermTable("score bins", {name: column[::-1] for name, column in columns.items()})]
 
     def _carried_by_parts(self, merged: Merged, subject: Subject, metric: Metric, carrier: RowSum) -> Floats | None:
-        """The amount of ``carrier`` in each part, read from the bins if ``carrier`` is one of their two classes."""
+        """Return the total of ``carrier`` in each part, from the bins of the part if these count its class."""
         bins = merged.bins_of_parts(subject, coarse(self.rule_of(metric)))
         if bins is None or carrier.name not in (POSITIVES, NEGATIVES) or carrier.rel != self.rule_of(metric).rel:
             return super()._carried_by_parts(merged, subject, metric, carrier)
@@ -157,7 +157,7 @@ class HistogramMetric(PooledMetric):
         return self._value_of(totals, metric)
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
-        """The values over all parts and without each part, all from coarse bins, so that they can be compared."""
+        """Return the values over all parts and without each part, all from coarse bins so that they are comparable."""
         if self.interval == "none":
             return None
         sizes, sums = merged.sizes_of_parts(subject), self._parts_of_sums(merged, subject, metric)
@@ -223,7 +223,7 @@ class HistogramMetric(PooledMetric):
                 [mixtures(filled, *total) for total in ([tuple(of_sides)] if alone[1:] else []) + alone]
             )
 
-        # bins are matched by score if scores are probabilities, else by rank: two models may have different scales
+        # bins of two models match by score if scores are probabilities, else by rank, because scales may differ
         order = [bins.together.bins if self.score_sums else bins.ranks for bins, _, _ in known]
         places = np.unique(np.concatenate(order))
         of_bins = zip(known, order, strict=True)

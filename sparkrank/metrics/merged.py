@@ -1,8 +1,8 @@
-"""The merged states of a day or a window, from which metric values are read. Uses only numpy and pyarrow.
+"""The merged states of a day or a window, from which metric values are computed with numpy and pyarrow only.
 
-A metric of score bins is computed in two steps: first the terms of the bins, which may come from separate ranges of
-scores (:mod:`sparkrank.histogram.threshold_sweep`), then the value from the totals of the terms. *Parts* are 64 fixed
-subsets of the groups; intervals come from the values without each part.
+A metric of score bins is computed in two steps. The first computes the terms of the bins, which may come from separate
+ranges of scores (:mod:`sparkrank.histogram.threshold_sweep`); the second computes the value from the totals of the
+terms. *Parts* are 64 fixed subsets of the groups. Intervals are computed from the values without each part.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from sparkrank.states.keys import StateKey, Subject
 from sparkrank.states.means import Mean
 from sparkrank.states.part_bins import BinsOfParts, PartSeries
 
-LEAST_EXCESS = 1e-12  # of the inequality of parts; its inverse is the highest effective number of groups
-SWEPT_AT_ONCE = 2**14  # bins: the dozen arrays of a sweep take 1.5 MB together
-RATED_AT_ONCE = 2**20  # bins whose rates are sorted together
+LEAST_EXCESS = 1e-12  # the least inequality of parts; its inverse is the highest effective number of groups
+SWEPT_AT_ONCE = 2**14  # the number of bins for which the dozen arrays of a sweep take 1.5 MB together
+RATED_AT_ONCE = 2**20  # the number of bins whose rates are sorted together
 
 
 class SweptKind(Protocol):
-    """A declaration of metrics whose terms are computed in a sweep over score bins."""
+    """A declaration of a metric whose terms are computed in a sweep over score bins."""
 
     @property
     def by_rate(self) -> bool: ...
@@ -54,7 +54,7 @@ class MeasuredTerms:
 
 @dataclass(frozen=True)
 class MetricRow:
-    """The columns of table ``metrics`` for one metric of one subject; ``blocks`` is the number of score bins used."""
+    """One row of the table ``metrics``: a metric for one (model, slice, slice value); ``blocks`` counts score bins."""
 
     value: float
     n_undefined: int
@@ -67,7 +67,7 @@ class MetricRow:
 
 
 class MetricColumns(NamedTuple):
-    """The fields of :class:`MetricRow` except ``blocks``, as arrays over n subjects, with NaN in place of None."""
+    """The fields of several :class:`MetricRow` as arrays, without ``blocks``; arrays have NaN where a row has None."""
 
     value: Floats
     n_undefined: Ints
@@ -94,8 +94,10 @@ class MetricColumns(NamedTuple):
 
 
 class WithoutParts(NamedTuple):
-    """The ``value`` of a metric over all parts. For each part, arrays hold the metric's value and weight without the
-    groups of that part (``without``, ``weights``), and the number of groups in the part (``sizes``).
+    """The ``value`` of a metric over all parts, and its values without each part.
+
+    The other fields are arrays with one number for each part: ``without`` is the metric's value without the groups of
+    the part, ``weights`` is the weight of that value, and ``sizes`` is the number of groups in the part.
     """
 
     value: float
@@ -106,7 +108,7 @@ class WithoutParts(NamedTuple):
 
 @dataclass(frozen=True)
 class Merged:
-    """The states of a day or a window; ``measured`` holds the terms of metrics whose bins are not in ``partials``."""
+    """The states of a day or a window; ``measured`` has the terms of metrics whose bins are missing in ``partials``."""
 
     partials: Partials
     measured: Mapping[StateKey, MeasuredTerms] = field(default_factory=dict)
@@ -116,7 +118,7 @@ class Merged:
         return self.partials.means.results()
 
     def measure_bins(self, subject: Subject, asked: Sequence[tuple[Metric, SweptKind]]) -> None:
-        """Compute the terms of metrics of one (model, slice, slice value); metrics that share bins share a sweep."""
+        """Compute and keep the terms of the metrics in ``asked`` for ``subject``; metrics of one rule share a sweep."""
         by_rule: dict[BinRule, list[tuple[Metric, SweptKind]]] = {}
         for metric, declaration in asked:
             if self.measured_of(subject, metric) is None:
@@ -127,7 +129,7 @@ class Merged:
                 self._of_bins[subject.state(metric)] = terms
 
     def measured_of(self, subject: Subject, metric: Metric) -> MeasuredTerms | None:
-        """The terms of ``metric``, or None if they have not been computed yet."""
+        """Return the terms of ``metric`` for ``subject``, or None if they have not been computed yet."""
         key = subject.state(metric)
         return self.measured.get(key) or self._of_bins.get(key)
 
@@ -137,12 +139,12 @@ class Merged:
 
     @cached
     def without_parts(self, subject: Subject, metric: Metric) -> WithoutParts | None:
-        """The values of ``metric`` for one (model, slice, slice value), leaving out each part in turn."""
+        """Return the values of ``metric`` without each part in turn, for one subject: a (model, slice, slice value)."""
         return kind_of(metric).without_parts(self, subject, metric)
 
     @cached
     def bins_of_parts(self, subject: Subject, rule: BinRule, metric: str = "") -> BinsOfParts | None:
-        """The per-part bins under a coarse ``rule``: bins of row scores, or of the per-group values of ``metric``."""
+        """Return the per-part bins under a coarse ``rule``: bins of scores, or of per-group values of ``metric``."""
         series = self.partials.parts.histograms.by_series.get(PartSeries(subject.model, subject.slice, rule, metric))
         return None if series is None else series.of_value(rule, subject.slice_value)
 
@@ -152,7 +154,7 @@ class Merged:
         return None if groups is None else rounded(groups)
 
     def groups_of_parts(self, subject: Subject) -> int | None:
-        """The number of groups in all parts together, or None if there are none."""
+        """Return the number of groups in all parts together, or None if there are no groups or no parts."""
         sizes = self.sizes_of_parts(subject)
         return None if sizes is None else int(sizes.sum()) or None
 
@@ -161,7 +163,7 @@ class Merged:
 
 
 class SubjectStates(NamedTuple):
-    """One side of a comparison: a (model, slice, slice value) among the states of a day or a window."""
+    """The states of a day or a window, and the (model, slice, slice value) among them that is to be compared."""
 
     merged: Merged
     subject: Subject
@@ -169,45 +171,46 @@ class SubjectStates(NamedTuple):
 
 @dataclass(frozen=True)
 class MetricKind(Declaration):
-    """A declaration that also knows how to compute values from states: the base class of each type of metric."""
+    """A declaration that also computes values from states: the base class of the four classes of metrics."""
 
     def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
-        """The states from which ``metric`` is computed, which a merge requires of each stored day."""
+        """Yield the states from which ``metric`` is computed; a merge requires these states of each stored day."""
         raise NotImplementedError
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
-        """The value of ``metric``, read from the ``merged`` states of one (model, slice, slice value)."""
+        """Return the value of ``metric`` for ``subject``, a (model, slice, slice value), from the ``merged`` states."""
         raise NotImplementedError
 
     def rows(self, merged: Merged, subjects: Sequence[Subject], metric: Metric) -> MetricColumns:
-        """The results of :meth:`row` for all ``subjects``, as columns."""
+        """Return the results of :meth:`row` for all ``subjects``, as columns."""
         return MetricColumns.of([self.row(merged, subject, metric) for subject in subjects])
 
     def effective_numbers(
         self, merged: Merged, subjects: Sequence[Subject], metric: Metric, *, clustered: bool
     ) -> Floats:
-        """The results of :meth:`n_effective` for all ``subjects``, with NaN in place of None."""
+        """Return the results of :meth:`n_effective` for all ``subjects``, with NaN in place of None."""
         numbers = [self.n_effective(merged, subject, metric, clustered=clustered) for subject in subjects]
         return np.array(numbers, np.float64)
 
     def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
-        """The arithmetic behind the value of one ``group``; for values over all rows, what the group's rows add."""
+        """Return the calculation of the value of one ``group``; for a value over all rows, only what the group adds."""
         raise NotImplementedError
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:  # noqa: ARG002
-        """The values of ``metric`` without the groups of each part; None if they would give no honest interval."""
+        """Return the values of ``metric`` without each part, or None if an interval from them would be misleading."""
         return None
 
     def mixed_values(self, metric: Metric, *sides: SubjectStates) -> tuple[Floats, int] | None:  # noqa: ARG002
-        """The values on halves of the parts, and the number of parts with groups; None if the values are not available.
+        """Return the values of ``metric`` on halves of the parts, and the number of parts that contain groups.
 
-        For one side the values have shape (1, 2, order). For two sides the shape is (3, 2, order): first the values
-        where the sides exchange halves (:mod:`sparkrank.numeric.signed_parts`), then the values of each side alone.
+        For one element of ``sides``, the values have shape (1, 2, ways), for several ways to divide the parts. For two,
+        the shape is (3, 2, ways): first the values after two models exchange halves
+        (:mod:`sparkrank.numeric.signed_parts`), then the values of each model. Return None if these are not available.
         """
         return None
 
     def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:  # noqa: ARG002
-        """The effective number of groups; ``clustered`` says that the same group may occur on several days."""
+        """Return the effective number of groups, or None; with ``clustered``, a group may occur on several days."""
         return None
 
 
@@ -216,11 +219,11 @@ def kind_of(metric: Metric) -> MetricKind:
 
 
 def effective_number(of_parts: Floats) -> float | None:
-    """The number of equal groups that would be as uneven across parts; ``of_parts`` holds the amount in each part.
+    """Return the number n of equal groups that would make the amounts of parts as uneven as ``of_parts`` are.
 
-    0 if all amounts are 0, and None for fewer than two parts. Let S_j be the share of part j among g parts. If a group
-    is equally likely to be in any part, g Σ S_j² has the mean 1 + (g - 1) / n for n equal groups. With few parts, n is
-    uncertain: by about 20 % with 64 parts, and by 40 % with 16.
+    The result is 0 if all amounts are 0, and None for fewer than two parts. Let S_j be the share of part j among g
+    parts. If a group is equally likely to be in any part, g Σ S_j² has the mean 1 + (g - 1) / n for n equal groups. The
+    result has an error of about 20 % with 64 parts, and of 40 % with 16.
 
     Examples
     --------
@@ -238,7 +241,7 @@ def effective_number(of_parts: Floats) -> float | None:
 
 
 def steps_of(bins: ScoreHistogram, score_sums: bool = False) -> BinSteps:
-    """The steps of a sweep over ``bins``, from the highest score down."""
+    """Return ``bins`` as steps of a sweep, from the highest score down; ``score_sums`` includes the sums of scores."""
     sums = bins.score_sum[::-1] if score_sums else None
     return BinSteps(bins.pos[::-1], bins.neg[::-1], bins.rows[::-1], sums)
 
@@ -248,7 +251,7 @@ def measure(bins: ScoreHistogram, metric: Metric, declaration: SweptKind) -> Mea
 
 
 def measure_each(bins: ScoreHistogram, asked: Sequence[tuple[Metric, SweptKind]]) -> list[MeasuredTerms]:
-    """The terms of each metric over all ``bins``; metrics that sweep in the order of scores share one sweep."""
+    """Return the terms of each metric over all ``bins``; metrics that need the order of scores share one sweep."""
     in_order = [pair for pair in asked if not pair[1].by_rate]
     extent = bins.extent(counts_bins=not in_order)
     swept, through = sweep_each(bins, in_order, extent)
@@ -268,10 +271,10 @@ def sweep_each(
     day: Extent,
     above: Extent | None = None,
 ) -> tuple[list[Terms], Extent | None]:
-    """The terms of each metric over ``bins``, and the extent of the rows swept so far.
+    """Return the terms of each metric over ``bins``, and the extent (totals) of all rows swept so far.
 
-    ``above`` is the extent of the rows with higher scores, and ``day`` that of all rows. A few thousand bins are swept
-    at a time, so that they stay in the processor's cache.
+    ``above`` is the extent of the rows with higher scores than those in ``bins``, and ``day`` is the extent of all
+    rows. A few thousand bins are swept at a time, so that their arrays stay in the processor's cache.
     """
     parts: list[list[Terms]] = [[] for _ in asked]
     through: Extent | None = None
@@ -303,7 +306,7 @@ def _measure_by_rate(bins: ScoreHistogram, metric: Metric, declaration: SweptKin
 
 
 def measure_rates(rates: Rates, metric: Metric, declaration: SweptKind, bins: int) -> MeasuredTerms:
-    """The terms of ``metric`` in a sweep over bins in the order of their rates; ``bins`` is the number of bins."""
+    """Return the terms of ``metric`` in a sweep in descending order of ``rates``; ``bins`` is the number of bins."""
     all_ = Extent.of(rates.steps)
     extent = Extent(all_.pos, all_.neg, all_.rows, bins)
     return MeasuredTerms(declaration.terms_of(Sweep(rates.steps, extent), metric), extent)

@@ -1,8 +1,8 @@
-"""Declarations of metrics, and the metrics that users ask for.
+"""The classes :class:`Declaration`, for a metric with its documentation, and :class:`Metric`, for a requested metric.
 
-A declaration holds everything that sparkrank knows about a metric, including its documentation, as data;
-:class:`~sparkrank.metrics.merged.MetricKind` says how the value is computed. A metric that a user asks for is
-identified by its string: equal strings mean equal metrics, and tables contain that string.
+A declaration holds everything that sparkrank knows about a metric as data;
+:class:`~sparkrank.metrics.merged.MetricKind` adds how the value is computed. A metric that a user asks for is
+identified by its string, which tables contain. Equal strings mean equal metrics. The grammar of the strings is:
 
 name [ "(" param[=value], ... ")" ] [ "@" k ]      ndcg@10   ap(over=min_k_relevant)@5   auc(exact)
 median "(" metric ")"    p90 "(" metric ")"        a percentile of the per-group values, instead of their mean
@@ -33,27 +33,30 @@ from sparkrank.metrics.parameters import ORDERS, TIES, WEIGHT, Name, Parameter, 
 from sparkrank.metrics.presets import Preset
 from sparkrank.ranking.ranking import Ties
 
-# Each blank can be matched in one way only; otherwise a long run of blanks would be tried in all ways.
+# Each blank can match in one place of the pattern only, because matching a long run of blanks would be slow otherwise.
 _TEXT = re.compile(r"(?P<name>[A-Za-z_][\w.-]*)(?:\s*\((?P<parameters>.*)\))?(?:\s*@\s*(?P<k>[^@()\s]+))?", re.DOTALL)
 _PERCENTILE = re.compile(r"(?:median|p(?P<percent>\d+(?:\.\d+)?))\s*\((?P<of>.*)\)", re.IGNORECASE | re.DOTALL)
 _COMMA = re.compile(r",(?![^\[]*\])")  # a comma inside [ ] separates grades, not parameters
 
 MOST_CUTOFF = 2**31 - 1  # positions have 32 bits
-MOST_DIGITS = 20  # of a cut-off that a message repeats
-MOST_LETTERS = 1_000  # of a metric's text, whose parsing takes up to the square of its length
+MOST_DIGITS = 20  # the number of digits of a cut-off that a message repeats
+MOST_LETTERS = 1_000  # the greatest length of a metric's string, because parsing may take the square of the length
 
 T = TypeVar("T")
 
 # The parts of a plan, each reduced in its own way: values of groups, counts of items, sums over rows, score bins.
 PlanPart: TypeAlias = Literal["groups", "items", "rows", "bins"]
-# The scale of an interval: "t", Student's t of the value itself, cut at the ends of its range; "wilson", Wilson's for
-# proportions; "logit", Student's t of the log odds; "none" if no interval is honest.
+# The scale of an interval: "t" for Student's t of the value itself, cut at the ends of its range; "wilson" for Wilson's
+# interval of proportions; "logit" for Student's t of the log odds; "none" if any interval would be misleading.
 Scale: TypeAlias = Literal["t", "wilson", "logit", "none"]
 
 
 @dataclass(frozen=True)
 class NeedsOrder:
-    """Why the metrics that ``holds`` selects have no expectation over ties; ``form`` shows which (empty: all)."""
+    """The reason (``because``) why the metrics that ``holds`` selects have no mean over the orders of tied rows.
+
+    ``form`` is a text that shows users which metrics these are; it is empty if all metrics are selected.
+    """
 
     because: str
     form: str = ""
@@ -62,7 +65,7 @@ class NeedsOrder:
 
 @dataclass(frozen=True)
 class Unbounded:
-    """Marks metrics without a highest value: ``holds`` selects them, and ``form`` shows how users write them."""
+    """The metrics of a declaration without a highest value; ``holds`` selects them, ``form`` shows them to users."""
 
     form: str
     holds: Callable[[Metric], bool]
@@ -70,22 +73,22 @@ class Unbounded:
 
 @dataclass(frozen=True)
 class Declaration:
-    """A metric as the catalog knows it.
+    """A metric as the catalog knows it: its name, documentation and parameters, and the range of its values.
 
     ``cutoff`` says whether ``@k`` may follow the name. ``sparkrank metrics`` prints ``formula``, ``undefined`` and
     ``reference``. An alias that ends in ``@`` is valid only with a cut-off. At most one of the parameters named in
     ``exclusive`` may be given. Each of ``translations`` is (alias, parameter, function): the function converts the
-    number that another program takes into ours. ``at`` names the parameter that a number after ``@`` sets, for metrics
-    in which that number is not a cut-off. ``higher_is_better`` is None if the best value is neither the lowest nor the
-    highest. ``check`` returns the reason why a metric is meaningless, or None. ``needs_order`` selects the metrics that
-    ``ties=expected`` rules out, if any. Values range from ``lowest`` to ``highest``, both included; an open end is
-    infinite. The ``unbounded`` metrics have no highest value. ``common`` are parameters shared by all declarations of
-    the same type: they are documented once, and definitions leave them out while they have their default. ``refused``
-    names parameters that other declarations have and this one lacks, with the reason. ``columns`` are the roles of the
-    columns that the metric reads besides label and score (:data:`sparkrank.inputs.role_table.ROW_ROLES`). ``interval``
-    is the scale of the metric's interval: ``t``, cut at the ends of the range of values; ``wilson`` for a share of
-    counted things; ``logit`` for a value between 0 and 1; ``none`` if no interval is honest, so that a gate looks at
-    the value alone.
+    number that another program takes under this alias into the number for sparkrank. ``at`` names the parameter that a
+    number after ``@`` sets if this number is not a cut-off. ``higher_is_better`` is None if the best value lies between
+    the lowest and the highest. ``check`` returns the reason why a metric is meaningless, or None. ``needs_order``
+    selects the metrics that ``ties=expected`` rules out. Values range from ``lowest`` to ``highest``, both included;
+    an open end is infinite. The metrics that ``unbounded`` selects have no highest value. ``common`` are parameters
+    that all declarations of the same class have: they are documented once, and definitions omit them while they have
+    their default. ``refused`` gives, for parameters that other declarations have and this one lacks, the reason why.
+    ``columns`` are the roles of the columns that the metric reads besides label and score
+    (:data:`sparkrank.inputs.role_table.ROW_ROLES`). ``interval`` is the scale of the metric's interval: ``t`` is cut at
+    the ends of the range of values; ``wilson`` is for a share of counted rows or groups; ``logit`` is for a value
+    between 0 and 1; ``none`` means that any interval would be misleading, so that a gate uses the value alone.
     """
 
     name: str
@@ -110,8 +113,8 @@ class Declaration:
     columns: tuple[str, ...] = ()
     interval: Scale = "t"
 
-    # For each type of metric: the parts of a plan that it belongs to, the fields without which it has no value, whether
-    # it is a mean of per-group values, whether it needs groups at all, and the heading and introduction in the docs.
+    # For each class of metrics: the parts of a plan to which its metrics belong, the fields that they need for a value,
+    # whether they are means of per-group values, whether they need groups, and heading and introduction in the docs.
     parts: ClassVar[tuple[PlanPart, ...]] = ()
     computed_by: ClassVar[tuple[str, ...]] = ()
     is_averaged: ClassVar[bool] = False
@@ -124,33 +127,34 @@ class Declaration:
         return True
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
-        """Pickle built-in declarations by name, which is faster; others by value, as other processes may lack them."""
+        """Pickle a built-in declaration by name (which is fast), and any other by value, as processes may lack it."""
         return (built_in, (self.name,)) if CATALOG.is_built_in(self) else super().__reduce_ex__(protocol)
 
     @property
     def lacking(self) -> str | None:
-        """The first required field that was left out, without which no value can be computed; None if all are given."""
+        """The name of the first missing field that is needed to compute values; None if all such fields are given."""
         return next((name for name in self.computed_by if getattr(self, name) is getattr(type(self), name)), None)
 
     def range_of(self, metric: Metric) -> tuple[float, float]:
-        """The lowest and the highest value that ``metric`` can have."""
+        """Return the lowest and the highest value that ``metric`` can have."""
         is_unbounded = self.unbounded is not None and self.unbounded.holds(metric)
         return self.lowest, math.inf if is_unbounded else self.highest
 
     def scale_of(self, metric: Metric) -> Scale:
-        """The scale of the interval of ``metric``: ``t`` if the declared scale does not fit the range of values."""
+        """Return the scale of the interval of ``metric``; it is ``t`` if the declared scale does not fit the range."""
         is_share = self.interval not in ("wilson", "logit") or self.range_of(metric) == (0.0, 1.0)
         return self.interval if is_share else "t"
 
     def unexpected(self, metric: Metric) -> str | None:
-        """The reason why ``ties=expected`` rules out ``metric``, or None if ``metric`` is allowed."""
+        """Return the reason why ``ties=expected`` rules out ``metric``, or None if ``metric`` is allowed."""
         needs = self.needs_order
         return needs.because if needs is not None and needs.holds(metric) else None
 
     def parameter(self, name: str, text: str) -> Parameter:
-        """The parameter called ``name``; ``text`` is the metric's string, for the error message.
+        """Return the parameter called ``name``, which may be an alias.
 
-        Raises :class:`MetricError` naming the nearest parameter and all allowed ones if ``name`` is unknown.
+        Raises :class:`MetricError` if ``name`` is unknown; the message quotes ``text``, the string of the metric, and
+        lists the nearest parameter and all allowed ones.
         """
         for parameter in self.all_parameters:
             if name == parameter.name or name in parameter.aliases:
@@ -174,13 +178,13 @@ CATALOG: Catalog[Declaration] = Catalog()
 
 
 def built_in(name: str) -> Declaration:
-    """The package's own declaration called ``name`` (not an alias)."""
+    """Return the declaration of the package called ``name``, which must not be an alias."""
     return CATALOG.built_in(name)
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A declared metric with its parameters. The string of a metric is its identity, and its name in the tables.
+    """A declared metric with its parameters; its string identifies the metric, and is its name in the tables.
 
     Parameters
     ----------
@@ -191,11 +195,11 @@ class Metric:
     k : int, optional
         The cut-off; None for the whole list.
     percentile : float, optional
-        From 0 to 100: the metric is that percentile of the per-group values instead of their mean. Each group counts
-        once.
+        A number from 0 to 100. If given, the metric is this percentile of the per-group values instead of their mean.
+        Each group counts once.
     outside : Declaration, optional
-        The declaration of a metric from outside the package (:func:`sparkrank.register`). The declaration travels with
-        the metric to processes that have not registered it. :meth:`parse` sets this field.
+        The declaration of a metric from outside the package (:func:`sparkrank.register`). The declaration is sent
+        with the metric to processes that have not registered the metric. :meth:`parse` sets this field.
 
     Examples
     --------
@@ -214,7 +218,7 @@ class Metric:
 
     @classmethod
     def parse(cls, text: str, preset: Preset | None = None) -> Metric:
-        """The metric that ``text`` names, in upper or lower case, by its own name or an alias.
+        """Return the metric that ``text`` names, in upper or lower case, by the metric's name or an alias.
 
         Parameters
         ----------
@@ -278,10 +282,10 @@ class Metric:
         return metric
 
     def call(self, what: str, function: Callable[..., T], *arguments: object) -> T:
-        """Call ``function`` with ``arguments``; ``what`` names the field of the declaration that holds the function.
+        """Call ``function``, a field of the declaration, with ``arguments``; ``what`` is the name of the field.
 
-        Raises :class:`MetricError` if a function from outside the package raises an exception. Errors in Spark tasks
-        are recognised by the message (:func:`sparkrank.engines.spark.failures.task_errors`).
+        If a function from outside the package raises an exception, raise :class:`MetricError` instead. If this happens
+        in a Spark task, :func:`sparkrank.engines.spark.failures.task_errors` recognises the message of the error.
         """
         if self.outside is None:
             return function(*arguments)
@@ -290,40 +294,40 @@ class Metric:
         except (SparkrankError, MemoryError):
             raise
         except Exception as error:
-            parts = dict.fromkeys((type(error).__name__, first_line(error)))  # without a text the line is the name
+            parts = dict.fromkeys((type(error).__name__, first_line(error)))  # the line may be the name too
             reason = shorten(": ".join(parts), MOST_LISTED)
             raise MetricError(f"{what}, a function of the metric {self}, raised {reason}") from error
 
     @property
     def ties(self) -> Ties | None:
-        """The metric's own rule for tied rows, or None if the metric follows the rule of the evaluation."""
+        """The rule for tied rows that the metric's string gives; None if the rule of the evaluation applies."""
         return cast("Ties | None", dict(self.settings).get(TIES.name))
 
     @property
     def orders(self) -> tuple[Ties, ...]:
-        """The rules for tied rows that apply if the user gives none; empty unless the metric needs an order of ties."""
+        """The rules for tied rows to use if the user gives no rule; empty if the metric allows ``ties=expected``."""
         of_groups = self.of_groups
         return ORDERS if self.ties is None and of_groups.declaration.unexpected(of_groups) else ()
 
     @property
     def weight_column(self) -> str | None:
-        """The column with the weights of the groups in the mean, or None if the metric names no column."""
+        """The name of the column with the groups' weights in the mean, or None if the metric does not name a column."""
         if not self.declaration.is_averaged:
             return None
         word, parameter = self.word(WEIGHT.name), self.declaration.parameter(WEIGHT.name, self.name)
         return None if isinstance(parameter, Name) and word in parameter.choices else word
 
     def with_ties(self, ties: Ties | None) -> Metric:
-        """The same metric with ``ties`` as its own rule for tied rows, or without a rule of its own if None."""
+        """Return the same metric with the rule ``ties`` for tied rows, or without a rule in its string if None."""
         given = {**dict(self.settings), TIES.name: ties}
         order = [parameter.name for parameter in self.declaration.all_parameters]
         kept = tuple((name, given[name]) for name in order if given.get(name) is not None)
         return replace(self, settings=kept)
 
     def at_percentile(self, percentile: float) -> Metric:
-        """The given percentile (0 to 100) of the per-group values, as a metric.
+        """Return the metric that is the given percentile (0 to 100) of the per-group values of this metric.
 
-        Raises :class:`MetricError` if the metric has no percentiles.
+        Raises :class:`MetricError` if this metric has no percentiles.
         """
         if self.percentile is not None or not self.declaration.is_averaged:
             raise MetricError(f"{shorten(self)} has no percentiles: only the values of a metric of groups have any")
@@ -339,11 +343,11 @@ class Metric:
 
     @property
     def of_groups(self) -> Metric:
-        """This metric without its percentile: the metric whose per-group values are summarised."""
+        """The metric whose per-group values this metric summarises: the same metric without ``percentile``."""
         return self if self.percentile is None else replace(self, percentile=None)
 
     def _written(self, settings: Iterable[tuple[str, Value]], comma: str) -> str:
-        """The string of the metric with these ``settings``, which ``comma`` separates."""
+        """Return the string of the metric with these ``settings``, separated by ``comma``."""
         named = ((name, self.declaration.parameter(name, self.name), value) for name, value in settings)
         inside = comma.join(name if value is True else f"{name}={own.write(value)}" for name, own, value in named)
         text = f"{self.name}({inside})" if inside else self.name
@@ -358,11 +362,11 @@ class Metric:
 
     @property
     def declaration(self) -> Declaration:
-        """The metric's declaration. Raises :class:`MetricError` if the catalog has no metric of this name."""
+        """The declaration of the metric. Raises :class:`MetricError` if the catalog has no metric of this name."""
         return self.outside or CATALOG.get(self.name) or CATALOG.find(self.name, self.k is not None, self.name)
 
     def __getitem__(self, parameter: str) -> Value:
-        """The value of ``parameter``, or its default if not given; None if a parameter that excludes it is given."""
+        """Return the value of ``parameter``, given or default, or None if a parameter that excludes it is given."""
         given = dict(self.settings)
         exclusive = self.declaration.exclusive
         if parameter in exclusive and parameter not in given and any(name in given for name in exclusive):
@@ -373,7 +377,7 @@ class Metric:
         return str(self[parameter])
 
     def number(self, parameter: str) -> float:
-        """The value of a numeric ``parameter``."""
+        """Return the value of ``parameter``. Raises ``TypeError`` if this value is not a number."""
         value = self[parameter]
         if not isinstance(value, (int, float)):
             raise TypeError(f"{parameter} of {self} is no number")
@@ -381,12 +385,12 @@ class Metric:
 
     @cached_property
     def rel(self) -> float | None:
-        """The lowest relevant label, or None where any label above 0 is relevant."""
+        """The lowest relevant label, or None if any label above 0 is relevant."""
         return None if self["rel"] is None else self.number("rel")
 
     @property
     def definition(self) -> str:
-        """The metric as the tables define it, defaults included, as in ``ndcg(gain=linear, ideal=judged)@10``."""
+        """The metric's string with default parameters included, such as ``ndcg(gain=linear, ideal=judged)@10``."""
         said = []
         for parameter in self.declaration.all_parameters:
             value = self[parameter.name]
@@ -408,7 +412,7 @@ def _preset(preset: Preset, declaration: Declaration, has_cutoff: bool, given: M
 
 
 def _name_and_cutoff(name: str, k: str | None) -> tuple[str, str | None]:
-    """The metric's name and cut-off, also where another program's name ends in the cut-off, as in ``P_10``."""
+    """Return the metric's name and cut-off, including a cut-off at the end of another program's name (``P_10``)."""
     parts = cut_off(name) if k is None and not CATALOG.is_known(name) else None
     return parts if parts is not None and CATALOG.is_known(parts[0]) else (name, k)
 
@@ -448,9 +452,9 @@ def _settings(declaration: Declaration, inside: str, text: str) -> Iterator[tupl
 
 
 def asked_metrics(metrics: Iterable[str | Metric], preset: Preset | None) -> tuple[Metric, ...]:
-    """Each of ``metrics`` once, in the order given. Strings are parsed under ``preset``; a Metric stays as it is.
+    """Return each of ``metrics`` once, in the given order, after parsing strings with the defaults of ``preset``.
 
-    Raises :class:`MetricError` naming the index and the metric.
+    A :class:`Metric` is not affected by ``preset``. Raises :class:`MetricError` for an invalid metric, with its index.
     """
     given: object = metrics
     if isinstance(given, str) or not isinstance(given, Iterable):
@@ -461,7 +465,7 @@ def asked_metrics(metrics: Iterable[str | Metric], preset: Preset | None) -> tup
         if not isinstance(metric, (str, Metric)):
             raise MetricError(f"metrics[{index}] is {quote(metric)}: a text is needed, for example ndcg@10")
         try:
-            # a Metric is parsed again: its maker may have given it values that no text can express
+            # a Metric is parsed again, because its fields may have values that a string cannot express
             parsed.append(Metric.parse(str(metric), None if isinstance(metric, Metric) else preset))
         except MetricError as error:
             raise MetricError(f"metrics[{index}]: {error}") from None

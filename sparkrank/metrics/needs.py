@@ -1,4 +1,4 @@
-"""The states that metrics are computed from, by name: per-group values, sums over rows, and item counts."""
+"""The names and definitions of the states (stored sums and counts) from which metrics are computed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sparkrank.ranking.ranking import Ties
 from sparkrank.states.forms import SUM_FORM
 
 WEIGHT = RowSum("weight")
-ROWS_AND_WEIGHT = (RowSum("rows"), WEIGHT)  # the tables have both for every pooled metric
+ROWS_AND_WEIGHT = (RowSum("rows"), WEIGHT)  # tables show both for every pooled metric
 POSITIVES, NEGATIVES = "positives", "negatives"
-GROUPS = "groups"  # the name of a sum beside those over rows: the number of groups evaluated
+GROUPS = "groups"  # the name of the sum that counts the groups evaluated
 
 
 def positives_of(metric: Metric) -> RowSum:
@@ -29,15 +29,15 @@ def negatives_of(metric: Metric) -> RowSum:
 
 
 def both_classes(metric: Metric) -> tuple[RowSum, RowSum]:
-    """The sums over the relevant rows and over the non-relevant rows."""
+    """Return the sums of the weights of relevant rows and of non-relevant rows."""
     return positives_of(metric), negatives_of(metric)
 
 
 @dataclass(frozen=True)
 class Needed:
-    """A state from which a metric of the plan is computed: stored rows with this ``kind``, ``name`` and ``definition``.
+    """A state from which ``metric`` is computed: the stored rows with this ``kind``, ``name`` and ``definition``.
 
-    If ``optional``, days that were stored before this state existed can be merged without it.
+    If ``optional`` is true, days that were stored before this state existed can be merged without the state.
     """
 
     kind: str
@@ -48,7 +48,7 @@ class Needed:
 
 
 class StatePlan(Protocol):
-    """The aspects of a plan that decide which states its metrics need."""
+    """The properties of a plan that decide which states the plan's metrics need."""
 
     @property
     def settings(self) -> str: ...
@@ -76,7 +76,7 @@ def amounts_by_group(carrier: RowSum) -> tuple[str, str]:
 
 
 def of_parts(definition: str, plan: StatePlan) -> str:
-    """The definition of a per-part state: ``definition``, and how groups are assigned to parts (subsets of groups)."""
+    """Return the definition of a per-part state: ``definition``, followed by how groups are assigned to parts."""
     hashed = "group" if plan.cluster is None else f"cluster {plan.cluster}"
     return f"{definition}; {PARTS} parts by hash {HASH_VERSION} of the {hashed}"
 
@@ -87,9 +87,10 @@ def sums_needed(metric: Metric, plan: StatePlan, sums: Sequence[RowSum]) -> Iter
 
 
 class Exposure(NamedTuple):
-    """What is counted for each item: how often the item is in the first ``k`` rows, and in how many groups it is
-    relevant (``rel`` is the lowest relevant label). ``ties`` is the metric's own rule for tied rows, or None if the
-    rule of the evaluation applies.
+    """The settings of two counts per item: how often the item is in the first ``k`` rows, and where it is relevant.
+
+    The second count is the number of groups in which the item has a relevant label, and ``rel`` is the lowest relevant
+    label. ``ties`` is the metric's rule for tied rows, or None if the rule of the evaluation applies.
     """
 
     k: int | None

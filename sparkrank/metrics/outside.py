@@ -1,4 +1,4 @@
-"""Checks on what the functions of metrics from outside the package return, so that mistakes give clear messages."""
+"""Calls to the functions of declarations; a user's function that returns a wrong type or value gives a clear error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparkrank.histogram.threshold_sweep import Terms
 from sparkrank.metrics.metric import Metric
 from sparkrank.numeric.ordered_integers import MANTISSA_BITS
 
-MOST_DIGITS = 15  # a float64 has no more
+MOST_DIGITS = 15  # a float64 has no more decimal digits
 _SIZES = {"bits": (1, MANTISSA_BITS), "digits": (0, MOST_DIGITS), "bins": (1, MOST_BINS), "exact": (0, 0)}
 
 
@@ -45,7 +45,7 @@ def bin_rule(metric: Metric, rule: Callable[[Metric], BinRule]) -> BinRule:
         return given
     _require(isinstance(given, BinRule), f"the rule of {metric} is {quote(given)}: a BinRule is needed")
     allowed = f"the rule of {metric} is of the kind {quote(given.kind)} (allowed: {itemize(_SIZES)})"
-    _require(given.kind in tuple(_SIZES), allowed)  # a list is none of them
+    _require(given.kind in tuple(_SIZES), allowed)  # a tuple, as a wrong kind may have no hash
     least, most = _SIZES[given.kind]
     _require(
         type(given.size) is int and least <= given.size <= most,

@@ -1,6 +1,6 @@
-"""The types of parameter that a metric may declare: how a string becomes a value, and how the value is printed.
+"""The classes of parameters that a metric may declare; they read values from strings and write values as strings.
 
-At the end are the parameters that all metrics of groups or of lists have in addition to those that they declare.
+The module also has the parameters ``ties`` and ``weight``, which metrics have in addition to those that they declare.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Value: TypeAlias = float | int | str | bool | tuple[float, ...] | None
 
 @dataclass(frozen=True)
 class Parameter(ABC):
-    """One parameter of a declaration.
+    """A parameter that a declaration of a metric may have.
 
-    ``default`` is the value that the metric's canonical string leaves out. ``doc`` is a phrase for the printed tables.
-    ``aliases`` are names that other programs give the parameter. A ``later`` parameter is left out of definitions while
-    it has its default, so that states stored before the parameter existed can still be merged.
+    The string of a metric leaves out a parameter that has its ``default``. ``doc`` is a phrase for the documentation.
+    ``aliases`` are names that other programs give the parameter. If ``later`` is true, definitions leave out the
+    parameter while it has its default, so that states stored before the parameter existed can still be merged.
     """
 
     name: str
@@ -36,11 +36,11 @@ class Parameter(ABC):
     @property
     @abstractmethod
     def allowed(self) -> str:
-        """What may follow ``name=``, as error messages and tables print it."""
+        """The values that may follow ``name=``, as a text for error messages and documentation."""
 
     @abstractmethod
     def read(self, text: str) -> Value:
-        """The value that ``text`` stands for. Raises ``ValueError`` if ``text`` is not allowed."""
+        """Return the value that ``text`` stands for. Raises ``ValueError`` if ``text`` is not allowed."""
 
     def write(self, value: Value) -> str:
         return format_number(value) if isinstance(value, (int, float)) else str(value)
@@ -48,9 +48,9 @@ class Parameter(ABC):
 
 @dataclass(frozen=True)
 class Choice(Parameter):
-    """One of a few words; ``synonyms`` maps other programs' words to ours.
+    """A parameter whose value is one of the words in ``choices``; ``synonyms`` pairs other words with these choices.
 
-    If ``grades`` is true, a list of numbers such as ``[3,2,1]`` is allowed too; ``noun`` says what each number is.
+    If ``grades`` is true, a list of numbers such as ``[3,2,1]`` is allowed too; ``noun`` is the name of each number.
     """
 
     choices: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class Choice(Parameter):
 
 @dataclass(frozen=True)
 class Number(Parameter):
-    """A number between ``above`` and ``below``; the two ends are allowed only if ``closed`` is true."""
+    """A parameter whose value is a number between ``above`` and ``below``, and may equal them if ``closed`` is true."""
 
     above: float = float("-inf")
     below: float = float("inf")
@@ -104,7 +104,7 @@ class Number(Parameter):
 
 @dataclass(frozen=True)
 class Count(Parameter):
-    """A whole number from ``least`` to ``most`` (both included). With the default None, it may be left unset."""
+    """A parameter whose value is a whole number from ``least`` to ``most`` (both included), or None if not given."""
 
     least: int = 0
     most: int = 0
@@ -122,9 +122,9 @@ class Count(Parameter):
 
 @dataclass(frozen=True)
 class Name(Parameter):
-    """One of a few words, or a name from the evaluation, such as a model name, which is kept as typed.
+    """A parameter whose value is one of ``choices``, or a name from the evaluation, such as the name of a model.
 
-    ``synonyms`` maps other words to the choices.
+    A name keeps its upper and lower case. ``synonyms`` pairs other words with the choices.
     """
 
     choices: tuple[str, ...] = ()
@@ -144,7 +144,7 @@ class Name(Parameter):
 
 @dataclass(frozen=True)
 class Flag(Parameter):
-    """A bare word, which is either present or absent."""
+    """A parameter without a value: it is true if its name is in the metric's string, as in ``auc(exact)``."""
 
     is_flag = True
 
@@ -157,7 +157,7 @@ class Flag(Parameter):
 
 
 def format_number(value: float) -> str:
-    """The shortest string that reads back as the same number; whole numbers have no decimal point."""
+    """Return the shortest string that reads back as ``value``; a whole number below 1e15 has no decimal point."""
     number = float(value)
     return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
 
@@ -169,7 +169,7 @@ TIES = Choice(
     choices=get_args(Ties),
 )
 NEED_AN_ORDER = "item, worst, best or block"  # the values of ties that order the rows
-# What metrics without an expectation over ties take if nobody asks: with an item column, and without one.
+# The default ties of metrics without a mean over the orders of tied rows: with an item column, and without one.
 ORDERS: tuple[Ties, Ties] = ("item", "worst")
 COLUMN = "or a column with one number for each group, 0 or from 1e-6 to 1e9"
 

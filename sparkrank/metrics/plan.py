@@ -1,7 +1,7 @@
-"""The plan of an evaluation: the requested metrics, reduced once to what must be computed for a bucket of rows.
+"""The plan of an evaluation, which says what must be computed for a bucket of rows to get the requested metrics.
 
-A plan is sent to every worker, so it is small, frozen, and made of names and numbers only. In this package, *parts* are
-64 fixed subsets of the groups, from which intervals and comparisons are computed.
+A plan is sent to every worker. Therefore plans are small, frozen, and made of names and numbers only. In this package,
+*parts* are 64 fixed subsets of the groups, from which intervals and comparisons are computed.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ MOST_CURVE_POINTS = 1_000_000_000
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan of an evaluation: what is computed for every bucket of rows.
+    """The plan of an evaluation, which says what is computed for every bucket of rows.
 
     ``models`` names the score columns, and ``keys`` the columns of the group key as the group table shows them. Without
     ``keys``, all rows are evaluated together, and metrics of groups are not allowed. ``group_table`` asks for the
-    values of every group, and ``score_sums`` for the sum of the scores in each score bin. ``weighted`` says that rows
-    have weights, which count in the pooled metrics. ``joins`` says that a bucket has lists and the truth, to be joined
-    by item. ``curve_points`` is the approximate number of points of each curve, or 0 for no curves. ``slices`` holds
-    the columns of each slice; everything is evaluated for the whole day, and again for each value of a slice. ``item``
-    is the item column; the definitions of stored item counts name it. ``arrays`` says that each input row was a list
-    with arrays of items, and is a group of its own. ``by_rank`` says that the input has ranks instead of scores.
-    ``shows_items`` asks for the items in each bucket (if an item column is named) even if no metric or definition needs
-    the items. ``cluster`` is the column of the clusters, such as users, that groups belong to: parts are then sets of
-    clusters, because groups of one cluster are not independent. ``long`` says that each row of a bucket has the score
-    of one model only, and that rows with the same group and item are joined. Slice values with fewer than
-    ``least_groups`` groups have no rows in the tables. ``order`` is the rule for tied rows for metrics that
+    values of every group, and ``score_sums`` asks for the sum of the scores in each score bin. ``weighted`` says that
+    rows have weights, which count in the pooled metrics. ``joins`` says that a bucket has lists and the truth, which
+    are joined by item. ``curve_points`` is the approximate number of points of each curve, or 0 for no curves.
+    ``slices`` has the columns of each slice; everything is evaluated for the whole day, and again for each value of a
+    slice. ``item`` is the item column, which is part of the definitions of stored item counts. ``arrays`` says that
+    each input row was a whole list with arrays of items, and forms a group. ``by_rank`` says that the input has ranks
+    instead of scores. ``shows_items`` asks for the items in each bucket (if an item column is named) even if no metric
+    or definition needs the items. ``cluster`` is the column of the clusters, such as users, to which groups belong:
+    parts are then sets of clusters, because groups of one cluster are not independent. ``long`` says that each row of a
+    bucket has the score of one model only, and that rows with the same group and item are joined. Slice values with
+    fewer than ``least_groups`` groups have no rows in the tables. ``order`` is the rule for tied rows for metrics that
     ``ties=expected`` rules out; without ``order``, these metrics are refused. ``ordered`` lists the metrics to which
     ``order`` was applied. ``hashes_keys`` asks each bucket for the hashes of its group keys.
     """
@@ -93,12 +93,12 @@ class Plan:
         slices: Sequence[Sequence[str]] = (),
         **settings: Any,
     ) -> Plan:
-        """The plan for ``metrics``, parsed under ``preset``; ``settings`` sets the remaining fields of the plan.
+        """Return the plan for ``metrics``, parsed with the defaults of ``preset``; ``settings`` are other fields.
 
         If ``preset`` has an order for tied rows, that order is used instead of ``order``.
 
-        Raises :class:`MetricError` naming the metric that is unknown or that ``definitions`` rules out, and
-        :class:`SpecError` if the group table would have two columns of the same name.
+        Raises :class:`MetricError` if a metric is unknown or ``definitions`` rule it out, and :class:`SpecError` if
+        models or keys do not fit, for example if the group table would have two columns of the same name.
         """
         order = order if preset is None or preset.order is None else preset.order
         asked = {metric: _with_own_ties(metric, definitions, order) for metric in asked_metrics(metrics, preset)}
@@ -122,36 +122,36 @@ class Plan:
 
     @cached_property
     def parted_metrics(self) -> tuple[Metric, ...]:
-        """The metrics of groups with per-part means: first :attr:`coarse_metrics`, then :attr:`fine_metrics`."""
+        """The metrics of groups with a mean for each part: :attr:`coarse_metrics`, followed by :attr:`fine_metrics`."""
         return (*self.coarse_metrics, *self.fine_metrics)
 
     @cached_property
     def coarse_metrics(self) -> tuple[Metric, ...]:
-        """The means with equal weights and a range that fits whole units (:mod:`sparkrank.numeric.whole_units`)."""
+        """The :attr:`paired_metrics` with a range that fits whole units (:mod:`sparkrank.numeric.whole_units`)."""
         ranges = {metric: dict(self.group_metrics)[metric].range_of(metric) for metric in self.paired_metrics}
         counted_as = self.definitions.counts_undefined_as or 0.0
         return tuple(metric for metric, ends in ranges.items() if max(map(abs, (*ends, counted_as))) < LARGEST)
 
     @cached_property
     def fine_metrics(self) -> tuple[Metric, ...]:
-        """The means that are not coarse: those with weighted groups, or with a range that does not fit whole units."""
+        """The averaged metrics outside :attr:`coarse_metrics`: groups have weights, or the range is too wide."""
         return tuple(metric for metric in self._means if metric not in set(self.coarse_metrics))
 
     @cached_property
     def paired_metrics(self) -> tuple[Metric, ...]:
-        """The means in which every group has the same weight, so that models can be compared group by group."""
+        """The averaged metrics in which all groups have the same weight, so that models can be compared by group."""
         declared = dict(self.group_metrics)
         return tuple(metric for metric in self._means if not declared[metric].is_weighted(metric))
 
     @cached_property
     def _means(self) -> tuple[Metric, ...]:
-        """The metrics of groups for which the mean is asked for, not only a percentile."""
+        """The metrics of groups whose mean is requested; metrics with only a percentile requested are left out."""
         averaged = {m.of_groups for m in self.metrics if m.declaration.is_averaged and m.percentile is None}
         return tuple(metric for metric, _ in self.group_metrics if metric in averaged)
 
     @cached_property
     def parted_rules(self) -> Mapping[BinRule, bool]:
-        """The bin rules for per-part bins, each with whether its bins need the sums of scores."""
+        """A map from each coarse rule for the bins of parts to whether these bins need the sums of their scores."""
         parted = [pair for pair in self.histogram_metrics if pair[1].interval != "none"]
         return _summed((coarse(declared.rule_of(metric)), declared.score_sums) for metric, declared in parted)
 
@@ -164,44 +164,44 @@ class Plan:
 
     @cached_property
     def asked_references(self) -> tuple[tuple[str, Metric], ...]:
-        """Pairs (reference order, metric), one for each metric with the parameter ``ref``."""
+        """One pair (reference order, metric) for each metric with the parameter ``ref``."""
         return tuple((m.word(REF.name), m) for m, declared in self.group_metrics if REF.name in declared.defaults)
 
     @cached_property
     def model_compared_with(self) -> dict[str, str]:
-        """Maps the string of each metric that compares with a model to the name of that model."""
+        """A map from the string of each metric that compares with a model to the name of that model."""
         return {str(m): reference for reference, m in self.asked_references if reference in self.models}
 
     @cached_property
     def references(self) -> tuple[str, ...]:
-        """The reference orders of the metrics other than labels: model names and :data:`REFERENCE_RANK`, each once."""
+        """The reference orders of metrics except labels, each once: names of models and :data:`REFERENCE_RANK`."""
         return tuple(dict.fromkeys(name for name, _ in self.asked_references if name != LABEL))
 
     @cached_property
     def group_metrics(self) -> tuple[tuple[Metric, GroupMetric], ...]:
-        """The metrics for which per-group values are needed, each once, with its declaration."""
+        """The metrics whose per-group values are needed, each once, as pairs (metric, declaration)."""
         return _of_part("groups", dict.fromkeys(metric.of_groups for metric in self.metrics))
 
     @cached_property
     def levels(self) -> tuple[float | None, ...]:
-        """The lowest relevant labels of the metrics, each once; None stands for any label above 0."""
+        """The lowest relevant labels that metrics use, each once; None means that any label above 0 is relevant."""
         asked = dict.fromkeys(metric.rel for metric in self.metrics if "rel" in metric.declaration.defaults)
         return (*asked,) or (None,)
 
     @property
     def level(self) -> float | None:
-        """The lowest relevant label if all metrics have the same; otherwise None (any label above 0 is relevant)."""
+        """The lowest relevant label if all metrics use the same; otherwise None (any label above 0 is relevant)."""
         return self.levels[0] if len(self.levels) == 1 else None
 
     @cached_property
     def ranges(self) -> tuple[tuple[Metric, float, float], ...]:
-        """The metrics of groups that have a finite range, each with the two ends of that range."""
+        """The metrics of groups with a finite range, as tuples (metric, lowest value, highest value)."""
         ranges = ((metric, *declared.range_of(metric)) for metric, declared in self.group_metrics)
         return tuple(ends for ends in ranges if all(map(math.isfinite, ends[1:])))
 
     @cached_property
     def beatable(self) -> tuple[tuple[Metric, float], ...]:
-        """The metrics of groups that compare with a fixed ideal, which labels may beat, each with the ideal's value."""
+        """The metrics of groups whose fixed ideal a list may beat, as pairs (metric, value of the ideal list)."""
         return tuple(
             (metric, declared.highest)
             for metric, declared in self.group_metrics
@@ -210,7 +210,7 @@ class Plan:
 
     @cached_property
     def sums_gains(self) -> bool:
-        """Whether some metric averages and squares gains of labels without scaling them, so small gains lose digits."""
+        """Whether some metric adds up squares of gains that are not scaled, so that small gains would lose digits."""
         return any(
             "gain" in declared.defaults and math.isinf(declared.highest) and metric["gain"] != "binary"
             for metric, declared in self.group_metrics
@@ -223,7 +223,7 @@ class Plan:
 
     @cached_property
     def distributions(self) -> tuple[Metric, ...]:
-        """The metrics of groups for which some percentile is asked for, each once."""
+        """The metrics of groups for which a percentile is requested, each once and without the percentile."""
         return tuple(dict.fromkeys(metric.of_groups for metric in self.metrics if metric.percentile is not None))
 
     @cached_property
@@ -231,26 +231,26 @@ class Plan:
         return _of_part("rows", self.metrics)
 
     def resolved(self, metric: Metric) -> Metric:
-        """``metric`` as this evaluation names it: with ``ties`` only if they differ from those of the evaluation."""
+        """Return ``metric`` as this evaluation names it, with ``ties`` only if they differ from the evaluation's."""
         return _with_own_ties(metric, self.definitions, self.order)
 
     def ties_of(self, metric: Metric) -> Ties:
-        """The rule for tied rows under which ``metric`` is computed."""
+        """Return the rule for tied rows that applies to ``metric`` in this evaluation."""
         return metric.ties or self.definitions.ties
 
     def definition(self, metric: Metric) -> str:
-        """The definition of ``metric`` in the tables, with the settings of the evaluation."""
+        """Return the definition of ``metric`` for the tables, which includes the settings of the evaluation."""
         if metric.ties is None:
             return f"{metric.definition}; {self.settings}"
         return f"{metric.with_ties(None).definition}; {self._written(replace(self.definitions, ties=metric.ties))}"
 
     @cached_property
     def settings(self) -> str:
-        """The definitions as tables and states write them."""
+        """The definitions as one string, as tables and stored states contain them."""
         return self._written(self.definitions)
 
     def _written(self, definitions: Definitions) -> str:
-        """``definitions`` as a string for tables; with a join, ``duplicates`` is included even at its default."""
+        """Return ``definitions`` as a string; for a join, the string includes ``duplicates`` even at its default."""
         return definitions.written("duplicates") if self.joins else str(definitions)
 
     @cached_property
@@ -259,7 +259,7 @@ class Plan:
 
     @cached_property
     def exposures(self) -> tuple[Exposure, ...]:
-        """The types of per-item counts that the catalogue metrics need, each once."""
+        """The settings of the counts per item that the catalogue metrics need, each once."""
         return tuple(dict.fromkeys(Exposure.of(metric) for metric, _ in self.catalogue_metrics))
 
     @cached_property
@@ -268,7 +268,7 @@ class Plan:
 
     @cached_property
     def bin_rules(self) -> Mapping[BinRule, bool]:
-        """Each bin rule that some metric uses, and whether the bins need the sums of scores."""
+        """A map from each bin rule that some metric uses to whether the bins need the sums of their scores."""
         return _summed(
             (declared.rule_of(metric), self.score_sums or declared.score_sums)
             for metric, declared in self.histogram_metrics
@@ -276,24 +276,24 @@ class Plan:
 
     @cached_property
     def unsummed_rules(self) -> frozenset[BinRule]:
-        """The rules whose bins lack sums of scores. Exact bins do not count: the scores of such a bin are all equal."""
+        """The rules whose bins lack sums of scores, except exact rules, whose bins contain equal scores only."""
         return frozenset(rule for rule, summed in self.bin_rules.items() if not summed and rule.kind != "exact")
 
     @cached_property
     def row_sums(self) -> tuple[RowSum, ...]:
-        """The sums over rows that metrics read, each once, and the number and weight of rows, which slices need."""
+        """The number and weight of rows, which slices need, and the sums over rows that metrics read, each once."""
         read = dict.fromkeys(total for metric, declared in self.pooled_metrics for total in declared.sums_of(metric))
         return (*dict.fromkeys((*ROWS_AND_WEIGHT, *read)),) if self.pooled_metrics or self.catalogue_metrics else ()
 
     @cached_property
     def carriers(self) -> tuple[RowSum, ...]:
-        """The sums over rows that determine how certain the values of pooled metrics are, each once."""
+        """The sums over rows that decide how certain the values of pooled metrics are, each once."""
         carried = (total for metric, declared in self.pooled_metrics for total in declared.carriers_of(metric))
         return tuple(dict.fromkeys(carried))
 
     @cached_property
     def group_weights(self) -> tuple[str, ...]:
-        """The columns with weights of groups that some metric uses in its mean, each once."""
+        """The names of the columns that some metric uses as weights of groups in its mean, each once."""
         columns = (metric.of_groups.weight_column for metric in self.metrics)
         return tuple(dict.fromkeys(filter(None, columns)))
 
@@ -319,7 +319,7 @@ class Plan:
 
     @cached_property
     def label_is_for(self) -> str | None:
-        """The reason why labels are needed (a metric or a setting), or None if they are not."""
+        """The reason why labels are needed, or None if no metric or setting needs labels."""
         if self.definitions.unjudged == "drop":
             return "unjudged=drop drops rows without a label"
         if self.definitions.population in ("truth", "both"):
@@ -342,11 +342,11 @@ class Plan:
 
     @cached_property
     def needs_pairs(self) -> bool:
-        """Whether rows with the same group and item must be found."""
+        """Whether rows with the same group and item must be found, for a join or for the rule ``duplicates``."""
         return self.joins or self.definitions.duplicates != "keep"
 
     def metric_reading(self, role: str) -> Metric | None:
-        """The first metric whose declaration reads the column with the role ``role``; None if no metric does."""
+        """Return the first metric that reads the column with the role ``role``, or None if there is no such metric."""
         return self._reading.get(role)
 
     @cached_property
@@ -363,7 +363,7 @@ def _of_part(part: PlanPart, metrics: Iterable[Metric]) -> tuple[tuple[Metric, A
 
 
 def _summed(rules: Iterable[tuple[BinRule, bool]]) -> Mapping[BinRule, bool]:
-    """Each bin rule once, and whether any metric that uses the rule needs the sums of scores."""
+    """Return a map from each bin rule to whether any of its pairs in ``rules`` asks for the sums of scores."""
     summed: dict[BinRule, bool] = {}
     for rule, needs_sums in rules:
         summed[rule] = summed.get(rule, False) or needs_sums
@@ -371,7 +371,7 @@ def _summed(rules: Iterable[tuple[BinRule, bool]]) -> Mapping[BinRule, bool]:
 
 
 def level_text(rel: float | None) -> str:
-    """The condition for a relevant label, as checks write it; ``rel`` is the lowest relevant label."""
+    """Return the condition for a relevant label as a text for users; ``rel`` is the lowest relevant label."""
     return "label > 0" if rel is None else f"label >= {format_number(rel)}"
 
 
@@ -403,7 +403,7 @@ def _validate_expectations(plan: Plan) -> None:
     for metric in (metric.of_groups for metric in plan.metrics):
         if positions != "dense" and metric.ties is not None:
             raise MetricError(f"{metric} orders tied rows, but positions={positions} takes them as given")
-    if not plan.by_rank:  # ranks are an order, unless some of them are equal
+    if not plan.by_rank:  # ranks order the rows, unless some ranks are equal
         for metric, reason in unexpected(plan):
             raise MetricError(
                 f"{metric} is not computed under ties=expected ({reason}): set ties to {NEED_AN_ORDER}, for all or, as "
@@ -412,9 +412,9 @@ def _validate_expectations(plan: Plan) -> None:
 
 
 def unexpected(plan: Plan) -> Iterator[tuple[Metric, str]]:
-    """The metrics of ``plan`` that cannot be computed if rows are tied, each with the reason."""
+    """Yield pairs (metric, reason) for the metrics of ``plan`` that cannot be computed if rows are tied."""
     if plan.definitions.positions != "dense":
-        return  # given positions are taken as they are: rows at one position are one step
+        return  # given positions stay as they are: rows at the same position form one step
     for metric in (metric.of_groups for metric in plan.metrics):
         reason = metric.declaration.unexpected(metric) if plan.ties_of(metric) == "expected" else None
         if reason is not None:

@@ -1,4 +1,4 @@
-"""The type of metric that has one value, computed from exact sums over all rows, regardless of groups."""
+"""The class of metrics that have one value, computed from exact sums over all rows regardless of groups."""
 
 from __future__ import annotations
 
@@ -42,31 +42,31 @@ def weights_without(sums: Mapping[RowSum, Floats]) -> Floats:
 
 
 def limbs_left(sums: Mapping[RowSum, Floats], parts: Ints) -> list[dict[RowSum, list[float]]]:
-    """The limbs of ``sums`` (arrays of shape (parts, 6)) over all parts together, then without each of ``parts``."""
+    """Return the totals of ``sums`` (limbs of shape (parts, 6)) over all parts, and then without each of ``parts``."""
     every = {row_sum: limbs.sum(axis=0)[np.newaxis] for row_sum, limbs in sums.items()}
     return limbs_of_each({total: np.concatenate([all_, all_ - sums[total][parts]]) for total, all_ in every.items()})
 
 
 def limbs_of_each(sums: Mapping[RowSum, Floats]) -> list[dict[RowSum, list[float]]]:
-    """The n rows of ``sums`` (arrays of shape (n, 6)) as lists, whose numbers Python adds up far faster."""
+    """Return one dictionary for each row of ``sums`` (shape (n, 6)), with lists, which Python adds up fast."""
     rows = zip(*(limbs.tolist() for limbs in sums.values()), strict=True)
     return [dict(zip(sums, row, strict=True)) for row in rows]
 
 
 @dataclass(frozen=True)
 class PooledValue:
-    """The value of a pooled metric.
+    """The value of a pooled metric, with its error bound and its noise floor.
 
     Parameters
     ----------
     value : float
-        The value, in the metric's own unit; NaN where it is undefined.
+        The value in the unit of the metric, or NaN if it is undefined.
     error_bound : float
-        The largest possible difference between ``value`` and the value from exact scores, in the same unit: 0 if
-        ``value`` is exact. NaN if the value is undefined but the metric is not exact.
+        The largest possible difference between ``value`` and the value from exact scores, in the same unit. It is 0 if
+        ``value`` is exact, and NaN if the value is undefined and the metric is not exact.
     noise_floor : float, optional
-        The approximate value that chance alone gives with as many rows if the true value is the lowest possible.
-        Differences of values with a noise floor are tested by swapping parts between the two sides.
+        The approximate value that chance alone would give for the same number of rows if the true value were the
+        lowest possible. Differences of values with a noise floor are tested by swapping parts between the two models.
 
     Examples
     --------
@@ -79,23 +79,24 @@ class PooledValue:
     noise_floor: float | None = None
 
 
-ROWS, SCORES, BIN = "rows", "row score", "score bin"  # of the terms of pooled metrics
+ROWS, SCORES, BIN = "rows", "row score", "score bin"  # names of tables and columns of the terms of pooled metrics
 
 
 @dataclass(frozen=True)
 class PooledTotals:
-    """The totals of all rows with a score, as a pooled metric reads them.
+    """The totals of all rows with a score, from which a pooled metric computes its value.
 
     Parameters
     ----------
     limbs : mapping of RowSum to sequence of six float
-        The exact sums over rows that the metric names, and the sums of rows and weight, as limbs for :meth:`sum`.
+        The exact sums over rows that the metric needs, and the number and weight of rows. Each sum is represented by
+        six floats (limbs), which :meth:`sum` adds up.
     terms : sequence of float
         The sum of each term of the metric over all score bins. Empty if the metric reads no bins.
     highest : sequence of float
-        The highest value, over all score bins, of each term that is not summed; minus infinity if there are no bins.
+        For each term that is not summed, the highest value over all score bins; minus infinity if there are no bins.
     positives, negatives : float
-        The total weights of relevant and of other rows, in the same unit as the terms: a power of two chosen so that
+        The total weights of relevant rows and of other rows, divided by the same power of two as the terms, which makes
         the two weights add up to between 1/2 and 1. Both weights are 0 if the metric reads no bins.
 
     Examples
@@ -116,9 +117,10 @@ class PooledTotals:
     negatives: float = 0.0
 
     def sum(self, *added: RowSum, without: Sequence[RowSum] = ()) -> float:
-        """The float64 nearest to the total of ``added`` minus the sums ``without``, which are contained in that total.
+        """Return the total of the sums ``added`` minus the sums ``without``, which are contained in that total.
 
-        If the sums were rounded first, the difference of two close sums could be wrong, or even below 0.
+        The result is the float64 nearest to the exact difference. If the sums were rounded first, the difference of two
+        close sums could be wrong, or even below 0.
         """
         if len(added) == 1 and not without:
             return math.fsum(self.limbs[added[0]])
@@ -130,19 +132,19 @@ class PooledTotals:
 class PooledMetric(MetricKind):
     """A pooled metric: one value, computed from exact sums over all rows with a score, regardless of groups.
 
-    The metric is undefined where the function ``value`` returns NaN, as it should if there are no rows.
+    The metric is undefined if the function ``value`` returns NaN, as it should if there are no rows.
 
     Parameters
     ----------
     sums : callable (Metric) -> tuple of RowSum
-        The sums over rows that the metric reads. The sums of rows and of their weight are always available.
+        Returns the sums over rows that the metric needs. The number and the weight of rows are always available.
     value : callable (PooledTotals, Metric) -> PooledValue
-        The value, computed from these sums. Without a weight column, every row has weight 1.
+        Computes the value from these sums. Without a weight column, every row has weight 1.
     is_row_mean : bool
         Whether the value is the weighted mean of per-row values.
     carriers : callable (Metric) -> tuple of RowSum
-        The sums that decide how certain the value is, such as the positives and the negatives of an AUC: the more a few
-        groups dominate such a sum, the less certain the value. By default the weight of rows.
+        Returns the sums that decide how certain the value is, such as the positives and the negatives for an AUC. The
+        more a few groups dominate one of these sums, the less certain is the value. The default is the weight of rows.
 
     Examples
     --------
@@ -175,13 +177,13 @@ class PooledMetric(MetricKind):
         ("ties", "of all rows together equal scores share a bin"),
         ("weight", "its rows are weighted by the column that the input names as weight"),
     )
-    is_row_mean: bool = False  # a weighted mean of values of rows
+    is_row_mean: bool = False  # True for a weighted mean of per-row values
     carriers: Callable[[Metric], tuple[RowSum, ...]] = lambda metric: (ROWS_AND_WEIGHT[1],)
     sums: Callable[[Metric], tuple[RowSum, ...]] = lambda metric: ()
     value: Callable[[PooledTotals, Metric], PooledValue] = lambda totals, metric: PooledValue(float("nan"))
 
     def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
-        # metrics of bins alone need them too: the values of a slice are read from these sums
+        # metrics that read bins only need these sums too, because they show which values a slice has
         sums = (*self.sums_of(metric), *ROWS_AND_WEIGHT)
         yield from sums_needed(metric, plan, sums)
         if plan.has_parts:
@@ -192,7 +194,7 @@ class PooledMetric(MetricKind):
                     yield Needed(SUM_FORM.kind, name, str(metric), f"{name}; {plan.settings}", optional=True)
 
     def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:
-        """The smallest effective number of groups over the metric's carriers."""
+        """Return the smallest effective number of groups over the metric's ``carriers``, or None if it is unknown."""
         numbers = [
             self._carried(merged, subject, metric, carrier, clustered=clustered) for carrier in self.carriers_of(metric)
         ]
@@ -201,9 +203,10 @@ class PooledMetric(MetricKind):
     def _carried(
         self, merged: Merged, subject: Subject, metric: Metric, carrier: RowSum, *, clustered: bool
     ) -> float | None:
-        """The effective number of groups for ``carrier``; 0 if no group has any of its amount.
+        """Return the effective number of groups for the sum ``carrier``; 0 if the sum is 0, and None if unknown.
 
-        Computed from groups, or from parts if groups may occur on several days or the sums by group were not stored.
+        The number is computed from sums by group, or from parts if the same group may occur on several days
+        (``clustered``) or if the sums by group were not stored.
         """
         sums = merged.partials.sums.results()
         amount, squares = (sums.get(subject.state(name)) for name in amounts_by_group(carrier))
@@ -214,7 +217,7 @@ class PooledMetric(MetricKind):
         return by_groups if of_parts is None else effective_number(of_parts)
 
     def _carried_by_parts(self, merged: Merged, subject: Subject, metric: Metric, carrier: RowSum) -> Floats | None:
-        """The amount of ``carrier`` in each part, from the per-part sums; None if these sums do not include it."""
+        """Return the amount of the sum ``carrier`` in each part; None if per-part sums do not include ``carrier``."""
         if carrier.name == NEGATIVES:
             every, positives = (
                 self._carried_by_parts(merged, subject, metric, amount)

@@ -1,4 +1,4 @@
-"""Metrics of binary relevance, which are computed from the hits (relevant rows) of a ranking."""
+"""Declarations of metrics of binary relevance, which are computed from the hits (relevant rows) of a ranking."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sparkrank.ranking.ranking import Ranking
 
 
 def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic] | float) -> Floats:
-    """The quotient of each pair of elements, NaN where the denominator is 0."""
+    """Return the quotient of each pair of elements, with NaN where the denominator is 0."""
     below = np.asarray(denominator, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         value: Floats = np.divide(numerator, below)
@@ -31,7 +31,7 @@ def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic] | flo
 
 
 def precision(hits: HitSums, k: int | None, over: str) -> Floats:
-    """hits@k divided by k, by the retrieved rows within k, or by min(k, R); 0 if the divisor is 0. Never undefined."""
+    """Return hits@k divided by k, by the number of retrieved rows within k, or by min(k, R); 0 if the divisor is 0."""
     if over == "min_k_relevant" and k is not None:
         below = np.minimum(k, hits.relevant)
     elif over == "retrieved" and k is not None:
@@ -44,13 +44,13 @@ def precision(hits: HitSums, k: int | None, over: str) -> Floats:
 
 
 def recall(hits: HitSums, k: int | None, over: str) -> Floats:
-    """hits@k divided by R or by min(k, R). Undefined where R = 0."""
+    """Return hits@k divided by R (the number of relevant rows) or by min(k, R), for each list; NaN if R = 0."""
     below = hits.relevant_or_nan
     return hits.count(k) / (below if over == "relevant" or k is None else np.minimum(k, below))
 
 
 def f_measure(hits: HitSums, k: int | None, beta: float, over: str) -> Floats:
-    """(1 + b²) hits / (b² R + k): van Rijsbergen's F of precision@k and recall@k. Undefined where R = 0.
+    """Return van Rijsbergen's F of precision@k and recall@k, which is (1 + b²) hits@k / (b² R + k); NaN if R = 0.
 
     If ``over`` is ``retrieved``, the number of retrieved rows within k replaces k.
     """
@@ -61,17 +61,17 @@ def f_measure(hits: HitSums, k: int | None, beta: float, over: str) -> Floats:
 
 
 def r_precision(hits: Hits) -> Floats:
-    """hits@R / R. Undefined where R = 0."""
+    """Return hits@R / R for each group, where R is the number of relevant rows; NaN if R = 0."""
     within = hits.position <= hits.relevant[hits.group]
     count = np.bincount(hits.group[within], weights=hits.probability[within], minlength=hits.groups)
     return ratio(count, hits.relevant)
 
 
 def average_precision(hits: HitSums, k: int | None, over: str) -> Floats:
-    """The sum of (hits so far / position) over hits within k, divided by R, min(k, R), k or hits@k.
+    """Return the sum of (hits so far / position) over hits within k, divided by what ``over`` names; NaN if R = 0.
 
-    With ``over=min_k_relevant_retrieved`` the divisor is min(k, R, length of the list), and an empty list has the
-    value 0. Undefined where R = 0.
+    The divisor is R (the number of relevant rows), min(k, R), k or hits@k. With ``over=min_k_relevant_retrieved``, the
+    divisor is min(k, R, length of the list), and an empty list has the value 0.
     """
     total, below = hits.precisions(k), hits.relevant_or_nan
     if over == "min_k_relevant" and k is not None:
@@ -87,12 +87,12 @@ def average_precision(hits: HitSums, k: int | None, over: str) -> Floats:
 
 
 def rank_biased_precision(hits: Hits, k: int | None, p: float) -> Floats:
-    """(1 - p) times the sum over hits of p^(position - 1) (Moffat and Zobel, TOIS 2008). Never undefined."""
+    """Return (1 - p) times the sum of p^(position - 1) over hits within ``k``; never NaN (Moffat, Zobel: TOIS 2008)."""
     return hits.sum(hits.probability * ((1 - p) * powers(p, hits.position - 1)), k)
 
 
 def hit_column(ranking: Ranking, hits: Hits, amounts: Floats, k: int | None, other: float = 0.0) -> Floats:
-    """A column of the list with ``amounts`` at the hit rows, ``other`` at other rows, and NaN beyond ``k``."""
+    """Return a column of the list: ``amounts`` at hits, ``other`` at other rows, and NaN at positions above ``k``."""
     return within(spread(ranking, hits.row, amounts, other), ranking.stands_at(), k)
 
 
@@ -194,7 +194,7 @@ def _rank_biased_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     return Arithmetic.of([list_table(ranking, columns)], [total(str(metric), "contribution")])
 
 
-# At the ends F is precision or recall to the last bit; the squares of numbers beyond may overflow.
+# With these limits of b, F equals precision or recall to the last bit; squares of more extreme numbers may overflow.
 LEAST_BETA, MOST_BETA = 1e-9, 1e6
 REL = Number(
     "rel", None, "least relevant label, compared as float64; without it, every label above 0 is relevant", above=0.0
@@ -208,7 +208,7 @@ def hits(ranking: Ranking, metric: Metric) -> HitSums:
 
 
 def needs_cutoff(parameter: str, *words: str) -> Callable[[Metric], str | None]:
-    """A check that requires a cut-off where ``parameter`` has one of the values ``words``, as these depend on k."""
+    """Return a check that requires a cut-off if ``parameter`` has one of the values ``words``, which refer to k."""
 
     def check(metric: Metric) -> str | None:
         word = metric[parameter]
@@ -219,7 +219,7 @@ def needs_cutoff(parameter: str, *words: str) -> Callable[[Metric], str | None]:
     return check
 
 
-# A metric of binary relevance, undefined where nothing is relevant.
+# Declares a metric of binary relevance that is undefined for groups without relevant rows.
 of_relevant = partial(GroupMetric, undefined="R = 0", parameters=(REL,), interval="logit")
 
 DECLARATIONS = (
@@ -272,7 +272,7 @@ DECLARATIONS = (
         formula="(1+b²)·hits@k / (b²·R + k); without k, the length of the list stands for k",
         reference="van Rijsbergen: Information Retrieval, 1979, ch. 7",
         aliases=("f1@", "fbeta@", "setf", "set_f"),
-        # trec_eval weighs recall by its parameter itself, not by its square
+        # trec_eval weighs recall by the parameter itself instead of its square
         translations=(("setf", "beta", math.sqrt), ("set_f", "beta", math.sqrt)),
         parameters=(
             Number("beta", 1.0, "b, the weight of recall against precision", above=LEAST_BETA, below=MOST_BETA),

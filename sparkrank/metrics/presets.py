@@ -1,7 +1,7 @@
-"""Presets: a single word that sets the definitions and metric parameters to those of another library.
+"""Presets, each of which sets definitions and metric parameters to the conventions of another library.
 
-A preset is data. Parameters in a metric's string and explicit settings of the evaluation override the preset.
-``unmatched`` lists the differences from the library that no setting of sparkrank removes.
+A preset is data. Parameters in a metric's string and explicit settings of the evaluation override the preset. The field
+``unmatched`` lists the differences from the library that remain, because sparkrank has no setting for them.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ PresetName: TypeAlias = Literal[
 
 @dataclass(frozen=True)
 class Default:
-    """The ``value`` (as a string) of a metric's ``parameter`` where the user gives none.
+    """The default ``value`` (as a string) of one ``parameter`` of one ``metric`` under a preset.
 
-    This default applies only with a cut-off (``cutoff`` is True), only without a cut-off (False), or always (None).
+    If ``cutoff`` is True, the default applies only to metrics with a cut-off; if False, only to metrics without one;
+    if None, to both.
     """
 
     metric: str
@@ -34,10 +35,10 @@ class Default:
 
 @dataclass(frozen=True)
 class Preset:
-    """The meaning of metrics in one library, as settings of an evaluation and defaults of metrics.
+    """The conventions of one library, as settings of an evaluation and default parameters of metrics.
 
-    ``names`` maps names that mean different metrics in the library and in sparkrank to our metrics; a name that ends in
-    ``@`` applies with a cut-off. ``elsewhere`` maps the library's names without an equivalent to a message that says
+    ``names`` maps each name with another meaning in sparkrank to the metric that equals the library's; a name that ends
+    in ``@`` applies with a cut-off. ``elsewhere`` maps names of metrics that sparkrank lacks to a message that says
     what to write instead. ``order`` is the rule for tied rows for metrics that ``ties=expected`` rules out.
     """
 
@@ -51,10 +52,10 @@ class Preset:
     order: Ties | None = None
 
     def meant(self, name: str, has_cutoff: bool, parameters: str) -> tuple[str, str]:
-        """Translate ``name`` from the library's meaning to our name and parameters, where the two meanings differ.
+        """Return the name and the parameters in sparkrank of the metric that the library calls ``name``.
 
-        If the user gave ``parameters``, ``name`` is returned unchanged, because parameters are always sparkrank's own.
-        Raises :class:`MetricError` if sparkrank has no equivalent of the library's metric.
+        ``name`` is returned unchanged if sparkrank gives it the same meaning, or if the user gave ``parameters``, as
+        parameters are always those of sparkrank. Raises :class:`MetricError` if sparkrank lacks the library's metric.
         """
         key = looked_up(name)
         if parameters.strip():
@@ -186,7 +187,7 @@ PRESETS: dict[str, Preset] = {preset.name: preset for preset in _ALL}
 
 
 def find_preset(name: object) -> Preset | None:
-    """The preset called ``name``, or None if ``name`` is None; :class:`SpecError` suggests the nearest known name."""
+    """Return the preset called ``name``, or None if ``name`` is None. Raises :class:`SpecError` for an unknown name."""
     if name is None:
         return None
     if not isinstance(name, str) or name not in PRESETS:

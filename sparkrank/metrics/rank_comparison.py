@@ -1,4 +1,4 @@
-"""Metrics that compare the order by score with a reference order, using pairs, ranks or positions."""
+"""Declarations of metrics that compare the order by score with a reference order, using pairs, ranks or positions."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ from sparkrank.ranking.judgments import LABEL
 from sparkrank.ranking.pairs import PairedRows, paired_rows
 from sparkrank.ranking.ranking import Ranking
 
-HALF = 32  # bits: products of ranks are summed in two halves, so that 2^31 rows do not overflow
+HALF = 32  # bits of half a product of ranks; the halves are summed separately, so that 2^31 rows cannot overflow
 
 
 def kendall_tau(rows: PairedRows, variant: str) -> Floats:
-    """Kendall's tau: concordant minus discordant pairs, divided by a maximum that depends on ``variant`` (b or c).
+    """Return Kendall's tau of each group: the excess of concordant over discordant pairs, divided by a maximum.
 
-    b: sqrt((pairs not tied in the score) · (pairs not tied in the reference)), undefined where this product is 0.
-    c: n² (m-1) / 2m, where m is the smaller number of distinct values (Stuart), undefined where m < 2.
+    The maximum depends on ``variant``. For b, it is sqrt((pairs not tied in the score) · (pairs not tied in the
+    reference)); for c (Stuart), it is n² (m-1) / 2m, where m is the number of distinct scores or of distinct reference
+    positions, whichever is smaller. Tau is NaN if the maximum is 0.
     """
     pairs = rows.concordance()
     excess = pairs.concordant - pairs.discordant
@@ -38,34 +39,35 @@ def kendall_tau(rows: PairedRows, variant: str) -> Floats:
     if variant == "b":
         return np.clip(ratio(excess, np.sqrt(ordered * (pairs.all - pairs.reference_tied))), -1.0, 1.0)
     least = pairs.fewer_values.astype(np.float64)
-    most = rows.rows.astype(np.float64) ** 2 * (least - 1)  # 0 if an order has only one value, or there is no row
+    most = rows.rows.astype(np.float64) ** 2 * (least - 1)  # 0 if an order has only one value, or if there is no row
     return np.clip(ratio(2 * least * excess, most), -1.0, 1.0)
 
 
 def kendall_distance(rows: PairedRows) -> Floats:
-    """The share of pairs in opposite order; a pair tied only by the score counts 1/2. Undefined where n < 2."""
+    """Return the share of pairs in opposite order; a pair tied only in the score counts 1/2. NaN for n < 2 rows."""
     pairs = rows.concordance()
     return ratio(pairs.discordant + pairs.undecided / 2, pairs.all)
 
 
 def pair_auc(rows: PairedRows) -> Floats:
-    """The share of the pairs ordered by the reference that the score orders the same way.
+    """Return the share of pairs that the score orders as the reference does, for each group.
 
-    A pair that the score ties counts 1/2. Undefined where the reference orders no pair.
+    Pairs that the reference ties are left out. A pair that only the score ties counts 1/2. The share is NaN if the
+    reference ties all pairs of the group.
     """
     pairs = rows.concordance()
     return ratio(pairs.concordant + pairs.undecided / 2, pairs.all - pairs.reference_tied)
 
 
 def spearman(rows: PairedRows) -> Floats:
-    """The correlation between the mid-ranks in the two orders. Undefined where n < 2 or one order ties all rows."""
+    """Return the correlation of the mid-ranks in the two orders; NaN for n < 2 rows, or if an order ties all."""
     score, reference = rows.score_ranks(), rows.reference_ranks()
     squares = _sum(rows, score, score) * _sum(rows, reference, reference)
     return np.clip(ratio(_sum(rows, score, reference), np.sqrt(squares)), -1.0, 1.0)
 
 
 def _sum(rows: PairedRows, left: Ints, right: Ints) -> Floats:
-    """The sum over each group of the products ``left * right``, exact except for one rounding at the end."""
+    """Return the sum of the products ``left * right`` over each group, exact except for one rounding at the end."""
     products = left * right
     total = np.zeros(rows.groups)
     first = run_starts(rows.group)
@@ -78,11 +80,12 @@ def _sum(rows: PairedRows, left: Ints, right: Ints) -> Floats:
 
 @dataclass(frozen=True)
 class Depths:
-    """The depths of two lists in each group, from 1 to the length of the longer list.
+    """The overlap of two lists in each group, at every depth from 1 to the length of the longer list.
 
-    ``shared`` is the number of rows that both lists have down to each depth. ``last`` marks the last depth of each
-    group. ``shorter`` is the length of the shorter list of each group. ``matched`` is the position of each ranked row
-    in the reference, or 0 if the row is not there.
+    ``group``, ``depth``, ``shared``, ``agreement`` and ``last`` have one element for each depth of each group.
+    ``shared`` is the number of rows that both lists have down to the depth. ``last`` marks the last depth of a group.
+    ``shorter`` is the length of the shorter list of each group. ``matched`` is the position of each ranked row in the
+    reference, or 0 if the reference lacks the row.
     """
 
     group: Codes
@@ -95,7 +98,7 @@ class Depths:
 
 
 def rank_biased_overlap(ranking: Ranking, reference: str, p: float) -> Floats:
-    """RBO_EXT: the agreement down to depth d, summed over all d with weights (1-p) p^(d-1), then extrapolated."""
+    """Return RBO_EXT: the sum of agreements with weights (1-p) p^(d-1) over depths d, extrapolated beyond the last."""
     depths = overlap_by_depth(ranking, reference)
     value = sum_by(depths.group, (1 - p) * powers(p, depths.depth - 1) * depths.agreement, ranking.groups)
     last = depths.last
@@ -104,11 +107,11 @@ def rank_biased_overlap(ranking: Ranking, reference: str, p: float) -> Floats:
 
 
 def overlap_by_depth(ranking: Ranking, reference: str) -> Depths:
-    """The agreement at each depth between two lists: the rows with a score, and the rows that ``reference`` orders.
+    """Return the agreement of two lists at each depth: the rows with a score, and the rows that ``reference`` orders.
 
-    As in Webber, Moffat and Zobel, tied rows all stand at the first of their positions. The agreement is 2 · (shared
-    rows) / (rows of one list + rows of the other), down to the depth. Past the end of the shorter list, the agreement
-    at that end continues.
+    As in Webber, Moffat and Zobel, all tied rows have the first of their positions. The agreement at a depth is 2 ·
+    (shared rows) / (rows of one list + rows of the other), counting rows down to the depth. Beyond the end of the
+    shorter list, the agreement stays as it is at that end.
     """
     ranking = ranking.by_score
     judgments = ranking.judgments
@@ -117,7 +120,7 @@ def overlap_by_depth(ranking: Ranking, reference: str) -> Depths:
     listed = np.flatnonzero(place >= 0) if counted is None else counted[place[counted] >= 0]
     by_reference = stable_order(judgments.codes, listed[np.argsort(place[listed])])
     group = judgments.codes[by_reference]
-    other = np.zeros(len(place), np.int64)  # the position of each row in the reference, 0 if it has none
+    other = np.zeros(len(place), np.int64)  # the position of each row in the reference, or 0 if it lacks the row
     position, length = place_in_group(group, ranking.groups)
     first = np.flatnonzero((np.diff(place[by_reference], prepend=-1) != 0) | (position == 1))  # of a tie, or a group
     other[by_reference] = np.repeat(position[first].astype(np.int64), np.diff(first, append=len(position)))
@@ -136,7 +139,7 @@ def overlap_by_depth(ranking: Ranking, reference: str) -> Depths:
     depth = np.arange(end) - first[of_depth] + 1
 
     def through(groups: Codes, positions: Ints) -> Ints:
-        """The number of rows of a list at or above each depth."""
+        """Return the number of rows of a list at or above each depth of each group."""
         counts: Ints = np.concatenate(([0], np.cumsum(np.bincount(first[groups] + positions - 1, minlength=end))))
         within: Ints = counts[1:] - counts[first][of_depth]
         return within
@@ -168,11 +171,11 @@ def _paired(ranking: Ranking, metric: Metric) -> PairedRows:
     return paired_rows(ranking, metric.word("ref"))
 
 
-MOST_PAIRED = 20_000  # rows of a group for which an explanation counts pairs row by row, each with all others
+MOST_PAIRED = 20_000  # in a group of up to so many rows, an explanation counts the pairs of every single row
 
 
 def _pair_counts(ranking: Ranking, rows: PairedRows) -> tuple[dict[str, Floats], list[Step]]:
-    """The number of pairs of each row of one group, and the steps that total them; a pair counts at both its rows."""
+    """Return the numbers of pairs of each row of one group, by kind of pair, and the steps that add up each kind."""
     pairs, count = rows.concordance(), len(rows.place)
     names = ("concordant", "discordant", "tied by score")
     numbers = (int(pairs.concordant[0]), int(pairs.discordant[0]), int(pairs.undecided[0]))
@@ -220,7 +223,7 @@ def _tau_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
 
 
 def _share_terms(ranking: Ranking, metric: Metric, column: str, name: str, whole: str) -> Arithmetic:
-    """The arithmetic of a share: pairs in ``column`` plus half of the tied pairs (``name``), over all (``whole``)."""
+    """Return the calculation of a share: pairs in ``column`` plus half of the tied pairs (``name``), over ``whole``."""
     reference = metric.word("ref") if "ref" in metric.declaration.defaults else None
     rows = paired_rows(ranking, reference)
     pairs, (columns, steps) = rows.concordance(), _pair_counts(ranking, rows)
@@ -261,7 +264,7 @@ def _overlap_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     by_score = ranking.by_score
     matched = np.where(depths.matched > 0, depths.matched, math.nan).astype(np.float64)
     weight = (1 - p) * powers(p, depths.depth - 1)
-    weight[depths.last] += powers(p, depths.depth[depths.last])  # the agreement at the end continues beyond it
+    weight[depths.last] += powers(p, depths.depth[depths.last])  # the agreement stays the same beyond the end
     table = TermTable(
         "depths",
         {
@@ -281,7 +284,7 @@ def _overlap_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     return Arithmetic.of([lists, table], steps)
 
 
-# A metric of whole lists with its own rule for ties.
+# Declares a metric of whole lists that has a special rule for ties.
 _of_two_orders = partial(GroupMetric, cutoff="none", common=(WEIGHT,), refused=TIED_PAIRS, parameters=(REF,))
 
 
@@ -293,7 +296,7 @@ def _pair_weights(ranking: Ranking, metric: Metric) -> Floats | None:
     return (rows.rows if metric.word("weight") == "rows" else pairs.all - pairs.reference_tied).astype(float)
 
 
-# Rows of one tie block, some of which the reference ties as well: that many passes compute the chances, in 2 seconds.
+# The most rows of a tie block in which the reference ties rows too; so many passes compute the chances in 2 seconds.
 MOST_ALIKE = 2**14
 WEIGHT_IS_OF_GROUPS = "gives weight=log2: rows are discounted by discount=log2, and weight is that of groups"
 
@@ -315,7 +318,7 @@ def _fit(metric: Metric) -> closeness.Fit:
 
 def _fitness_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     rows, fit = closeness.positions(ranking, metric.word("ref")), _fit(metric)
-    alone = np.where((rows.tied == 1) | (ranking.ties != "expected"), rows.p, math.nan)  # other rows have several
+    alone = np.where((rows.tied == 1) | (ranking.ties != "expected"), rows.p, math.nan)  # others have several places
     columns = {"p": alone, "q": rows.q, "fit": closeness.fits(ranking, rows, fit), "best fit": fit.of(rows.q, rows.q)}
     spread_columns = {name: spread_judged(ranking, rows.row, column) for name, column in columns.items()}
     steps = [total("fits", "fit"), total("Z", "best fit"), quotient(str(metric), "fits", "Z")]

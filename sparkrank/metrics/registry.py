@@ -1,7 +1,7 @@
-"""Metrics from outside the package: :func:`register` adds a metric; plugins are modules that call it when imported.
+"""The function :func:`register`, which adds a metric from outside the package, and the import of plugins.
 
-A parsed metric carries its own declaration (:class:`sparkrank.metrics.metric.Metric`), so processes that receive a plan
-do not have to register the metric again.
+Plugins are modules that call :func:`register` when they are imported. A parsed metric from outside contains its
+declaration (:class:`sparkrank.metrics.metric.Metric`), so that processes which receive a plan need not register it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _is_number(given: Any) -> bool:
     return isinstance(given, (int, float)) and not isinstance(given, bool) and not math.isnan(given)
 
 
-# For the fields that differ from their default: a test of the value, and what messages call a valid value.
+# For each field of a declaration, a test of values other than the default, and a description of valid values.
 _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(
         ("name", "title", "formula", "undefined", "reference"),
@@ -62,9 +62,9 @@ _lock = threading.RLock()
 def register(declaration: D) -> D:
     """Make a metric available by name in evaluations, tables, ``sparkrank metrics`` and Spark's workers.
 
-    Workers need not register the metric, because each evaluation sends its declaration along. Functions that are
+    Workers need not register the metric, because each evaluation sends the declaration to them. Functions that are
     defined in a notebook or in the main script are sent by value. Functions of a module are sent by name, so the
-    workers must be able to import that module (``--py-files``).
+    workers must be able to import this module (``--py-files``).
 
     Parameters
     ----------
@@ -74,13 +74,13 @@ def register(declaration: D) -> D:
     Returns
     -------
     Declaration
-        The declaration now registered under the name: ``declaration``, or an equal one that was registered before.
+        The declaration that is registered under this name: ``declaration``, or an equal one from an earlier call.
 
     Raises
     ------
     MetricError
-        If a field of ``declaration`` is missing or has the wrong type, or if a name in it is not allowed or belongs to
-        another metric. In that case nothing is registered.
+        If a field of ``declaration`` is missing or has the wrong type, or if its name or an alias is not allowed or
+        belongs to another metric. The metric is not registered then.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def register(declaration: D) -> D:
     with _lock:
         known = CATALOG.get(declaration.name)
         if known is not None and _alike(known, declaration):
-            return known  # type: ignore[return-value] # alike are of one type
+            return known  # type: ignore[return-value] # equal declarations have one type
         for name in (declaration.name, *declaration.aliases):
             _validate_name_is_free(name, declaration)
         CATALOG.add(declaration)
@@ -186,7 +186,7 @@ def _validate_name_is_free(name: str, declaration: Declaration) -> None:
         if CATALOG.is_known(word):
             taken = CATALOG.find(word, True, word)
             remedy = "give it another name"
-            if taken.name == declaration.name and not CATALOG.is_built_in(taken):  # an edited cell of a notebook
+            if taken.name == declaration.name and not CATALOG.is_built_in(taken):  # a cell of a notebook was edited
                 remedy += ", or start Python anew to change it"
             raise MetricError(
                 f'"{bare}" of the metric {declaration.name} is taken: it means {taken.name} ({taken.title}); {remedy}'
@@ -194,7 +194,7 @@ def _validate_name_is_free(name: str, declaration: Declaration) -> None:
 
 
 def _alike(one: object, other: object) -> bool:
-    """Whether two values are equal. Functions are compared by code, as a second import of a module makes new ones."""
+    """Return whether two values are equal; functions are compared by code, as a second import makes new functions."""
     if isinstance(one, FunctionType) and isinstance(other, FunctionType):
         return one is other or (one.__code__ == other.__code__ and all(map(_alike, _bound(one), _bound(other))))
     if _class_of(one) != _class_of(other):
@@ -220,9 +220,10 @@ def _bound(function: FunctionType) -> Iterator[object]:
 
 
 def import_plugins(modules: Iterable[str], place: str) -> None:
-    """Import ``modules``, which register metrics; messages name a module by ``place``, with its index for ``{}``.
+    """Import ``modules``, which register metrics.
 
-    Raises :class:`SpecError` if a module is missing or its import fails.
+    Raises :class:`SpecError` if a module is missing or its import fails. The message says where the module was named:
+    it contains ``place``, with the index of the module in place of ``{}``.
     """
     for index, module in enumerate(modules):
         where = f"{place.format(index)} is {shorten(module)}"
@@ -238,7 +239,7 @@ def import_plugins(modules: Iterable[str], place: str) -> None:
                     f"to spark-submit with --py-files"
                 ) from error
             raise SpecError(f"{where}, which imports {missing}, and there is no such module") from error
-        except SpecError as error:  # from register: it says what is wrong with the metric
+        except SpecError as error:  # register raised the error, which says what is wrong with the metric
             raise SpecError(f"{where}: {error}") from error
         except Exception as error:
             reason = shorten(f"{type(error).__name__}: {first_line(error)}", MOST_LISTED)

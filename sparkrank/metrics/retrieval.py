@@ -1,4 +1,4 @@
-"""Further metrics for search runs: bpref and infAP (on judged rows), interpolated precision, and ERR (a cascade)."""
+"""Declarations of further metrics for search: ARHR, ERR, bpref, interpolated precision and infAP."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ INFAP_EPSILON = 1e-5  # as in trec_eval: it prevents a share of 0 / 0
 
 
 def above(ranking: Ranking, flags: Flags) -> tuple[Ints, Ints]:
-    """The lowest possible number of flagged rows above each ranked row, and how many more there may be.
+    """Return the least number of flagged rows above each ranked row, and how many more may be above the row.
 
-    The second number is 0 except for tied rows under ``ties=expected``, where it is the number of flagged rows in the
-    tie block. Under ``ties=block`` all other rows of the block count as above.
+    The second number is 0 except for tied rows under ``ties=expected``, for which it is the number of flagged rows in
+    the tie block. Under ``ties=block``, all other rows of the tie block count as above a row.
     """
     through = np.concatenate(([0], np.cumsum(flags)))
     least = through[:-1] - through[ranking.lists.first][ranking.lists.group]
@@ -42,10 +42,11 @@ def above(ranking: Ranking, flags: Flags) -> tuple[Ints, Ints]:
 
 
 def binary_preference(ranking: Ranking, rel: float | None) -> Floats:
-    """bpref: the sum over relevant rows of 1 - min(judged non-relevant rows above, R) / min(R, N), divided by R.
+    """Return bpref: the mean over relevant rows of 1 - min(judged non-relevant rows above, R) / min(R, N).
 
-    The sum is over relevant rows in the list; R and N count the whole group. If a tie block has n non-relevant rows,
-    any number of them from 0 to n is equally likely to be above a relevant row of the block. Undefined where R = 0.
+    R and N count all relevant and all judged non-relevant rows of the group. A relevant row outside the list counts 0.
+    If a tie block has n non-relevant rows, any number of them from 0 to n is equally likely to be above a relevant row
+    of the block. The result is NaN if R = 0.
     """
     row, lost = lost_of_hits(ranking, rel)
     group = ranking.lists.group_of(row)
@@ -53,7 +54,7 @@ def binary_preference(ranking: Ranking, rel: float | None) -> Floats:
 
 
 def lost_of_hits(ranking: Ranking, rel: float | None) -> tuple[Ints, Floats]:
-    """The relevant rows of a ranking, and the amount that bpref deducts for the non-relevant rows above each."""
+    """Return the relevant rows of a ranking, and how much bpref deducts at each for the non-relevant rows above."""
     judgments = ranking.judgments
     relevant = judgments.relevant(rel)
     other = judgments.non_relevant(rel)
@@ -69,10 +70,10 @@ def lost_of_hits(ranking: Ranking, rel: float | None) -> tuple[Ints, Floats]:
 
 
 def inferred_average_precision(ranking: Ranking, rel: float | None) -> Floats:
-    """infAP: the sum of the inferred precision at each relevant row of the list, divided by R.
+    """Return infAP: the sum of the inferred precisions at the relevant rows of the list, divided by R; NaN if R = 0.
 
-    For the i-1 rows above position i, each row in the pool counts as much as the share of relevant rows among the
-    judged rows there. Undefined where R = 0.
+    The inferred precision at position i is (1 + n · s) / i, where n is the number of pool rows above the position, and
+    s is the share of relevant rows among the judged rows above the position.
     """
     row, terms = inferred_precisions(ranking, rel)
     value = terms["precision"]
@@ -94,9 +95,9 @@ def inferred_precisions(ranking: Ranking, rel: float | None) -> tuple[Ints, dict
 
 
 def interpolated_precision(hits: Hits, recall: float, added: float) -> Floats:
-    """The highest precision at any hit from the floor(recall·R + added)-th hit on, or 0 if there is no such hit.
+    """Return the highest precision at any hit, starting with hit number floor(recall·R + added).
 
-    Undefined where R = 0.
+    The result is 0 for a list with fewer hits, and NaN if R = 0.
     """
     needed = np.floor(recall * hits.relevant + added)
     value = np.zeros(hits.groups)
@@ -108,8 +109,10 @@ def interpolated_precision(hits: Hits, recall: float, added: float) -> Floats:
 
 
 def expected_reciprocal_rank(ranking: Ranking, k: int | None, max_grade: float) -> Floats:
-    """ERR: the mean of 1 / (position at which a reader stops), where a row of grade g satisfies the reader with
-    probability (2^g - 1) / 2^max_grade. A label above ``max_grade`` counts as ``max_grade``. Never undefined.
+    """Return ERR, the mean of 1 / (position at which a reader stops), for each group; it is never NaN.
+
+    The reader stops at a row of grade g with probability (2^g - 1) / 2^max_grade. A label above ``max_grade`` counts as
+    ``max_grade``.
     """
     row, reached, stops = stopping(ranking, k, max_grade)
     position = ranking.stands_at()
@@ -117,14 +120,14 @@ def expected_reciprocal_rank(ranking: Ranking, k: int | None, max_grade: float) 
 
 
 def stopping(ranking: Ranking, k: int | None, max_grade: float) -> tuple[Ints, Floats, Floats]:
-    """The ranked rows up to ``k``; for each row, the chance that a reader reaches it, and then stops there."""
+    """Return the ranked rows up to ``k``, the chance that a reader reaches each, and the chance of then stopping."""
     position = ranking.stands_at()
     row = np.arange(len(position)) if k is None else np.flatnonzero(position <= k)
     labels = ranking.judgments.labels[ranking.row[row]]
-    grades = np.clip(labels.astype(np.float64, copy=False), 0, max_grade)  # powers of float32 are float32
+    grades = np.clip(labels.astype(np.float64, copy=False), 0, max_grade)  # float64, as powers of float32 are float32
     stops = (exp2(grades) - 1) / exp2(np.array([max_grade]))
     goes_on = np.ones(len(row))
-    goes_on[1:] = 1 - stops[:-1]  # the product of each group leaves out its first row
+    goes_on[1:] = 1 - stops[:-1]  # the product within a group starts after the group's first row
     return row, running_product(goes_on, ranking.lists.place_of(row).astype(np.int64)), stops
 
 
@@ -190,7 +193,7 @@ def _reciprocal_ranks(ranking: Ranking, metric: Metric) -> Floats:
     return np.where(hits.relevant > 0, hits.reciprocals(metric.k), np.nan)
 
 
-MOST_GRADE = 1000.0  # 2^1024 is no float
+MOST_GRADE = 1000.0  # 2^1024 would be too large for a float64
 ROUND = Choice(
     "round",
     "up",

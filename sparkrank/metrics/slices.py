@@ -1,4 +1,4 @@
-"""Slices: a slice is one or several columns, and everything is evaluated again for each of their values."""
+"""Slices, which are one or several columns; everything is evaluated again for each combination of their values."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, TypeAlias
 
 from sparkrank.base.errors import SpecError, quote, shorten
 
-ALL = "all"  # the slice that is the whole day, and its only value
-# A column without a value, in a combination with columns that have one. A backslash in a text is doubled there.
+ALL = "all"  # the name of the slice that is the whole day, and of the only value of this slice
+# A null in a slice value that combines several columns. A backslash in a string is doubled in such slice values.
 NO_PART = r"\N"
 Slices: TypeAlias = "Sequence[str | Sequence[str]]"
 
 
 def named_slices(slices: Any) -> tuple[tuple[str, ...], ...]:
-    """The columns of each slice, as tuples, whether a slice was given as one column or several.
+    """Return the columns of each slice as tuples, for slices that are given as one column or as several columns.
 
     Raises :class:`SpecError` if a slice has no columns or a reserved name, or occurs twice.
     """
@@ -42,9 +42,9 @@ def slice_name(columns: Sequence[str]) -> str:
 
 
 def shown_value(value: str | None, slice_: str = "") -> str:
-    """A slice value for a message: ``(null)`` for null; an empty string, and the string "(null)" itself, in quotes.
+    """Return a slice value as messages show it: null as ``(null)``, an empty string or the string "(null)" in quotes.
 
-    ``slice_`` is the slice's name. If the slice has several columns, each column's value is shown in this way.
+    ``slice_`` is the name of the slice. If the slice has several columns, each column's value is shown in this way.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def shown_value(value: str | None, slice_: str = "") -> str:
     if value is None:
         return "(null)"
     commas = slice_.count(",")
-    if commas and re.sub(r"\\.", "", value, flags=re.DOTALL).count(",") == commas:  # else one column's name has commas
+    if commas and re.sub(r"\\.", "", value, flags=re.DOTALL).count(",") == commas:  # else a column name has commas
         parts = re.findall(r"((?:\\.|[^\\,])*)(?:,|$)", value, re.DOTALL)[: commas + 1]
         return ",".join(shown_value(None if part == NO_PART else part) for part in parts)
     return json.dumps(value, ensure_ascii=False) if value in ("", "(null)") else value

@@ -1,4 +1,4 @@
-"""The subjects of a day or a window that have rows in the tables; a subject is a (model, slice, slice value)."""
+"""The subjects (model, slice, slice value) of a day or a window that have rows in the tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def slices_of(partials: Partials, plan: Plan) -> list[tuple[str, str | None]]:
 
 
 def subjects_of(partials: Partials, plan: Plan) -> list[Subject]:
-    """Every (model, slice, slice value) that has states and at least ``plan.least_groups`` groups."""
+    """Return the subjects that have states, except those with a slice value that :func:`small_slices` returns."""
     there = {subject for states in (partials.means, partials.sums) for subject in states.subjects()}
     small = small_slices(partials, plan)
     values = [value for value in slices_of(partials, plan) if value not in small]
@@ -25,7 +25,7 @@ def subjects_of(partials: Partials, plan: Plan) -> list[Subject]:
 
 
 def small_slices(partials: Partials, plan: Plan) -> set[tuple[str, str | None]]:
-    """The (slice, value) pairs that are known to have fewer than ``plan.least_groups`` groups in every model."""
+    """Return the (slice, value) pairs that are known to have fewer than ``plan.least_groups`` groups in every model."""
     if plan.least_groups <= 1:
         return set()
     sums = partials.sums.results()

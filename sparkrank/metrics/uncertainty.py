@@ -1,4 +1,4 @@
-"""The settings for uncertainty: intervals, and comparisons of models with a baseline."""
+"""The settings for the uncertainty of values, which concern intervals and comparisons with a baseline model."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ MOST_NIGHTS = 10_000
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """The settings for intervals: which values get an interval, and its ``level``.
+    """The settings for intervals: the ``level`` of an interval, and which values have intervals.
 
-    ``off`` disables intervals that need parts (fixed subsets of groups, :mod:`sparkrank.states.part_sums`), and stores
-    no parts. ``slices`` says whether values of slices have parts too. ``sequential`` makes the intervals of a window
-    that grows from a first day valid at all looks together. ``nights`` is the number of tables, each with days of its
-    own, that share the probability of an error.
+    ``off`` disables parts (fixed subsets of groups, :mod:`sparkrank.states.part_sums`) and all intervals that need
+    parts. ``slices`` says whether values of slices have parts too. ``sequential`` is for a window that grows from a
+    first day: its intervals are then valid at all looks together. ``nights`` is the number of tables, each with
+    different days, that share the probability of an error.
     """
 
     level: float = 0.95
@@ -33,7 +33,7 @@ class Uncertainty:
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | bool) -> Uncertainty:
-        """Read a caller's setting: True for the defaults, False for no parts, or a mapping of the fields.
+        """Return the settings for ``given``: True for the defaults, False for no parts, or a mapping of the fields.
 
         Raises :class:`SpecError` for anything else, for an unknown key, and for a value that is not allowed.
         """
@@ -69,7 +69,7 @@ class Uncertainty:
 
     @property
     def look_level(self) -> float:
-        """The level of a single interval. All nights share the probability of an error equally (Bonferroni).
+        """The level of a single interval, if all nights share the probability of an error equally (Bonferroni).
 
         Examples
         --------
@@ -79,7 +79,7 @@ class Uncertainty:
         return 1 - (1 - self.level) / self.nights
 
     def validate_single_look(self) -> None:
-        """Raise :class:`SpecError` if intervals for a growing window are asked for although rows are evaluated once."""
+        """Raise :class:`SpecError` if ``sequential`` is set in an evaluation of rows, which is not a growing window."""
         if self.sequential:
             raise SpecError(
                 "uncertainty.sequential is true, but tables of single days are no data that grow: spend the level over "
@@ -92,12 +92,12 @@ DEFAULT = Uncertainty()
 
 @dataclass(frozen=True)
 class Comparison:
-    """The model that all others are compared with, and how p-values are corrected within a ``family`` of comparisons.
+    """The model with which all others are compared, and how p-values are corrected for many comparisons.
 
-    The family ``slice_column`` is the whole day, or one slice with all its values; ``candidate`` is all slices and
-    metrics of one candidate; ``metric`` is one metric in all slices and candidates; ``slice`` is all metrics of one
-    slice value. ``most_unpaired`` limits the share of groups in which a metric is defined for only one of two models:
-    beyond this share, gates do not decide.
+    P-values are corrected within a ``family`` of comparisons. The family ``slice_column`` is the whole day, or one
+    slice with all its values; ``candidate`` is all slices and metrics of one candidate; ``metric`` is one metric in all
+    slices and candidates; ``slice`` is all metrics of one slice value. ``most_unpaired`` limits the share of groups in
+    which a metric is defined for only one of two models. Gates leave comparisons above this limit undecided.
     """
 
     baseline: str
@@ -106,7 +106,7 @@ class Comparison:
     most_unpaired: float = 0.01
 
     def validate_models(self, models: tuple[str, ...]) -> None:
-        """Raise :class:`SpecError` if the baseline is not in ``models`` or alone there, or another field is invalid."""
+        """Raise :class:`SpecError` if ``baseline`` is not one of several ``models``, or if another field is invalid."""
         if self.baseline not in models:
             near = did_you_mean(self.baseline, models)
             raise SpecError(f'compare.baseline is "{shorten(self.baseline)}"{near} (models: {itemize(models)})')

@@ -56,7 +56,7 @@ class Paired:
 
 
 def with_counted(values: Floats, counted_as: float | None) -> Floats:
-    """Return the ``values`` with NaN replaced by ``counted_as``, or unchanged if ``counted_as`` is None."""
+    """Return the ``values`` with NaN replaced by ``counted_as``; if ``counted_as`` is None, NaN stays."""
     return values if counted_as is None else np.where(np.isnan(values), counted_as, values)
 
 
@@ -76,7 +76,7 @@ def paired(metric: PairedMetric, parts: Iterable[PairValues]) -> Paired:
 
 
 def _counts_and_sums(metric: PairedMetric, part: PairValues) -> tuple[list[int], Floats]:
-    """Return the five counts of :class:`Paired`, and the limbs of the exact sums from which the means are computed."""
+    """Return the five counts of :class:`Paired`, and the exact sums behind the means, each as limbs (floats)."""
     ours, theirs = (with_counted(values, metric.counted_as) for values in part[0])
     difference = theirs - ours
     is_pair = ~np.isnan(difference)

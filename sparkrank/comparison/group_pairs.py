@@ -20,7 +20,7 @@ from sparkrank.comparison.group_tables import GroupTable, is_text_type, plain_fi
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.key_hashes import buckets_of_keys
 
-KEYS_AT_ONCE = 4_000_000  # keys of a side joined at once: half a gigabyte for strings of about twenty letters
+KEYS_AT_ONCE = 4_000_000  # keys of one side joined at once: half a gigabyte for strings of about twenty letters
 PAIRS_AT_ONCE = 1 << 20  # pairs whose differences are in memory at once
 _ROW = "_row"
 
@@ -33,7 +33,7 @@ class ModelGroups:
     model: str
 
     def here(self, columns: Sequence[str]) -> ModelGroups:
-        """Return the groups in a form Arrow can read. Copies keys, counts and ``columns`` of a Spark DataFrame locally."""
+        """Return the groups in a form Arrow can read. A Spark DataFrame's keys, counts and ``columns`` are copied."""
         return replace(self, table=self.table.here(self.model, columns))
 
     def groups(self) -> int:
@@ -54,7 +54,7 @@ class ModelGroups:
         return np.concatenate(parts) if parts else np.empty(0)
 
     def batches_at(self, numbers: Ints, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, slice]]:
-        """Yield batches of the rows at the ascending ``numbers``, each with the slice of ``numbers`` that it covers."""
+        """Yield the rows at the ascending ``numbers`` in batches, each with the slice of ``numbers`` in the batch."""
         start = 0
         for batch in self.batches(columns):
             first, last = np.searchsorted(numbers, (start, start + batch.num_rows))
@@ -112,7 +112,7 @@ def paired_groups(left: ModelGroups, right: ModelGroups) -> Pairs:
 
 
 def common_keys(left: GroupTable, right: GroupTable) -> pa.Schema:
-    """Return the key columns, with types that fit both; raise :class:`InputError` if keys or types do not match."""
+    """Return the key columns in types that fit both tables; raise :class:`InputError` if keys or types conflict."""
     if left.keys != right.keys:
         raise InputError(
             f"groups are by {itemize(left.keys)} in {left.place}, and by {itemize(right.keys)} in {right.place}: only "

@@ -94,7 +94,7 @@ class GroupTable:
 
     @classmethod
     def held(cls, what: str, rows: Any, place: str) -> GroupTable:
-        """Make a group table from a table or DataFrame ``rows``; raise :class:`InputError` if the columns do not fit."""
+        """Make a group table from a table or DataFrame ``rows``; raise :class:`InputError` if columns do not fit."""
         if is_frame(rows):
             from sparkrank.engines.spark.batches import arrow_schema
 
@@ -115,7 +115,7 @@ class GroupTable:
 
     @classmethod
     def _of_day(cls, what: str, output: str, day: str, spark: SparkSession | None) -> GroupTable:
-        """Return the group table of ``day`` below ``output``, with facts from the ``metrics`` table of the same run."""
+        """Return the group table of ``day`` below ``output``, with metadata from the ``metrics`` table of the run."""
         place = without_password(f"{output.rstrip('/')}/{GROUPS}/{DAY}={day}")
         files = day_files(output, day, _TABLES, spark)
         if not files.has(GROUPS):
@@ -158,7 +158,7 @@ class GroupTable:
 
     @classmethod
     def of_files(cls, what: str, place: str, store: fs.FileSystem, files: Sequence[str]) -> GroupTable:
-        """Return the group table in Parquet ``files`` of ``store``; raise :class:`InputError` if one is unreadable."""
+        """Read the group table from Parquet ``files`` in ``store``; raise :class:`InputError` if one is unreadable."""
         reader = ds.ParquetFileFormat(dictionary_columns={MODEL}, **CHECKED)
         try:
             rows = ds.dataset(list(files), filesystem=store, format=reader)
@@ -267,7 +267,7 @@ class GroupTable:
             return int(self.rows.count_rows())
 
     def model(self, asked: str | None, option: str) -> str:
-        """Return the model ``asked``, by default the only one; raise :class:`SpecError` if there is no such model."""
+        """Return the model ``asked`` or, if None, the only model; raise :class:`SpecError` if this is impossible."""
         return model_among(self.place, self.models, asked, option)
 
     @contextmanager
@@ -285,7 +285,7 @@ class GroupTable:
 
 
 def model_among(place: str, models: Sequence[str], asked: str | None, option: str) -> str:
-    """Return ``asked``, by default the only one of ``models``; raise :class:`SpecError` if there is no such model."""
+    """Return ``asked`` or, if None, the only one of ``models``; raise :class:`SpecError` if this is impossible."""
     if asked is None:
         if len(models) != 1:
             raise SpecError(f"{place} has the models {itemize(models)}: name one with {option}")
@@ -314,8 +314,8 @@ def chosen_models(
 ) -> tuple[str, str]:
     """Return the left and the right model to compare.
 
-    By default, a side takes the model requested for the other side, the single model name common to both sides, or its
-    only model.
+    If no model is requested for a side (left or right), the choice is the model requested for the other side, the
+    single name common to both sides, or the only model of the side.
     """
     for side, name, option in zip((left, right), (left_model, right_model), options, strict=True):
         if name is not None:
@@ -343,7 +343,7 @@ def metric_text(metrics: Sequence[str], text: str, *presets: Preset | None) -> s
 
 
 def asked_among(metrics: Sequence[str], text: str, *presets: Preset | None, of_rows: Iterable[str] = ()) -> str:
-    """Return the entry of ``metrics`` that ``text`` names in any spelling; raise :class:`SpecError` if there is none.
+    """Find the entry of ``metrics`` that ``text`` names in any spelling; raise :class:`SpecError` if no entry matches.
 
     ``of_rows`` lists the metrics of both sides that are computed over all rows together and have no values per group.
     """
@@ -360,7 +360,7 @@ def asked_among(metrics: Sequence[str], text: str, *presets: Preset | None, of_r
 def notes_on_definitions(
     left: Mapping[str, str], right: Mapping[str, str], names: Sequence[str], allowed: bool
 ) -> list[str]:
-    """Return notes on metrics whose definitions differ; raise :class:`InputError` if this is not ``allowed``."""
+    """Return notes on metrics whose definitions differ; if ``allowed`` is false, raise :class:`InputError` instead."""
     notes = [
         f"{name} is defined on the left as {shorten(left.get(name))}, and on the right as {shorten(right.get(name))}"
         for name in names
@@ -373,7 +373,7 @@ def notes_on_definitions(
 
 
 def metrics_at(what: str, path: str, day: str | None, spark: SparkSession | None) -> tuple[pa.Table, str]:
-    """Return the ``metrics`` table of the run that :func:`day_at` finds at ``path``, and the table's message name."""
+    """Read the ``metrics`` table of the run at ``path`` (see :func:`day_at`); return it and its name in messages."""
     output, date = day_at(what, path, day)
     place = without_password(f"{output.rstrip('/')}/metrics/{DAY}={date}")
     files = day_files(output, date, ("metrics",), spark)

@@ -25,7 +25,10 @@ TOP, MOST_TOP = 20, 10_000
 def largest_changes(
     left: ModelGroups, right: ModelGroups, metric: str, top: int, *, other_definitions: bool
 ) -> pa.Table:
-    """Return up to ``top`` gains and ``top`` losses, largest first; :func:`sparkrank.movers` lists the columns."""
+    """Return up to ``top`` gains, then up to ``top`` losses, as a table described at :func:`sparkrank.movers`.
+
+    Each of the two lists begins with the largest change.
+    """
     if not 1 <= top <= MOST_TOP:
         raise SpecError(f"top is {top}: a whole number from 1 to {MOST_TOP} is needed")
     keys = common_keys(left.table, right.table)
@@ -58,7 +61,7 @@ def largest_of_all(left: ModelGroups, right: ModelGroups, metric: str, top: int)
 
 
 def is_higher_better(metric: str) -> bool:
-    """Return whether a higher value of ``metric`` is better. An unregistered metric is assumed to be of this kind."""
+    """Return whether a higher value of ``metric`` is better; for an unregistered metric, assume that it is."""
     try:
         return Metric.parse(metric).declaration.higher_is_better is not False
     except MetricError:  # the metric is registered only where it was evaluated

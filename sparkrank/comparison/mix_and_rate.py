@@ -50,7 +50,7 @@ class MetricRows:
 
     @classmethod
     def of(cls, what: str, table: pa.Table, model: str | None, option: str, place: str | None = None) -> MetricRows:
-        """Select the rows of ``model``, by default the only model; raise :class:`SpecError` if there is no such model."""
+        """Select the rows of ``model``, by default the only one; raise :class:`SpecError` if there is no such model."""
         place = place or f"the {what} table"
         if not isinstance(table, pa.Table):
             raise SpecError(f"{what} is of type {type(table).__name__}: an Evaluation or a pyarrow Table is needed")
@@ -77,7 +77,7 @@ class MetricRows:
         return [name for name in dict.fromkeys(row["slice"] for row in self.rows) if name != ALL]
 
     def values(self, metric: str, by: str) -> dict[str | None, Mapping[str, Any]]:
-        """Map each value of the slice ``by`` to its row of ``metric``; raise :class:`InputError` if a value has several."""
+        """Map each value of the slice ``by`` to its row of ``metric``; raise :class:`InputError` if a value repeats."""
         rows = [row for row in self.rows if row["metric"] == metric and row["slice"] == by]
         by_value = {row["slice_value"]: row for row in rows}
         if len(by_value) < len(rows):
@@ -142,7 +142,7 @@ def _add_intervals(rows: Sequence[dict[str, Any]], states: tuple[LoadedStates, L
 
 
 def _refused(name: str) -> str | None:
-    """Return the reason why a metric cannot be split over a slice, or None if it is a mean over groups or rows."""
+    """Return the reason why a metric cannot be split over a slice; None for a mean over groups or rows."""
     try:
         metric = Metric.parse(name)
     except MetricError:
@@ -201,7 +201,7 @@ class _Shares:
 
     @classmethod
     def read(cls, side: MetricRows, by: str, name: str) -> _Shares:
-        """Compute the shares; raise :class:`InputError` if a mean is undefined or the slice values do not add up."""
+        """Compute the shares; raise :class:`InputError` if a mean is undefined or slice values do not add up to it."""
         name_of_mean, whole = f"{name} of {side.model} in {side.place}", side.values(name, ALL)[ALL]
         values: dict[str | None, tuple[Fraction, Fraction]] = {}
         for value, row in side.values(name, by).items():

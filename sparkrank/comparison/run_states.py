@@ -70,7 +70,7 @@ class RunStates:
         return {text: self.plan.definition(metric) for text, metric in self.metrics.items()}
 
     def loaded(self, metrics: Sequence[str], by: str | None = None) -> LoadedStates:
-        """Load the states of ``metrics``, for the whole day and by the slice ``by``; omit parts that cannot be merged."""
+        """Load the states of ``metrics`` over all rows and by the slice ``by``, without parts that cannot be merged."""
         if self.held is not None:
             return LoadedStates(self.held, self.plan, self.plan.cluster is not None, self.notes)
         clustered = len(self.days) > 1 or self.plan.cluster is not None

@@ -139,7 +139,7 @@ def paired_metric(name: str, definition: str | None) -> PairedMetric | str:
 
 
 def counted_undefined(definition: str | None) -> float | None:
-    """Return the number (0 or 1) that the definition assigns to undefined values, or None if they do not count."""
+    """Return the number (0 or 1) that replaces undefined values by the definition, or None if these are left out."""
     settings = (definition or "").rpartition("; ")[2].split(", ")
     return next((value for word, value in (("zero", 0.0), ("one", 1.0)) if f"undefined={word}" in settings), None)
 

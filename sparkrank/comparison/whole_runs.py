@@ -79,7 +79,7 @@ def _common_metrics(
 
 
 def notes_on_lone_metrics(left: RunStates | GroupTable, right: RunStates | GroupTable) -> list[str]:
-    """Return one note for each side (left or right) that has metrics which the other side lacks."""
+    """Return one note for each side (left or right) with metrics that the other side lacks, naming these metrics."""
     sides = (left, right), (right, left)
     alone = [(side.what, [name for name in side.metrics if name not in other.metrics]) for side, other in sides]
     return [f"metrics on the {what} only: {itemize(names)}" for what, names in alone if names]

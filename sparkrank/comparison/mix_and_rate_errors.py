@@ -33,7 +33,7 @@ def intervals_of_parts(
     """Return three intervals for each slice value: for mix, for rate and for the sum of mix and rate.
 
     ``before`` and ``after`` are the left and the right samples, with one sample for each slice value that has weight on
-    at least one side. ``parts`` has a triple (mix, rate, sum) for each slice value, computed from the tables.
+    at least one side. ``parts`` has a triple (mix, rate, sum) for each slice value, from the ``metrics`` tables.
     """
     if not (before[0].has_parts and after[0].has_parts):
         return [(OFF, OFF, OFF) for _ in parts]

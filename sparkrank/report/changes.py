@@ -41,7 +41,7 @@ class Change:
 
     @property
     def size(self) -> tuple[bool, float]:
-        """The sort key: changes with a standard error, in units of it, rank above changes without a standard error."""
+        """The sort key: changes in standard errors rank above changes without a standard error, which rank by size."""
         if self.noise is None:
             return False, abs(self.difference)
         return True, abs(self.difference) / self.noise if self.noise else (math.inf if self.difference else 0.0)

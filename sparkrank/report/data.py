@@ -134,7 +134,7 @@ class OverallVerdict:
 
     @property
     def head(self) -> str:
-        """The symbol and the verdict at the beginning of the report's title."""
+        """The symbol and the verdict that begin the report's title, for example ``✕ Fail``."""
         return head_of(self.state, is_accepted=self.is_accepted)
 
 
@@ -249,7 +249,7 @@ class SliceTable:
 
 @dataclass(frozen=True)
 class CloserGroup:
-    """A group with its ``key`` (empty if keys are hidden), the values of both models, and the command to explain it.
+    """A group to look at: its ``key`` (empty if keys are hidden), both models' values, and the command to explain it.
 
     ``explanation`` is the output of that command, if the spec asks for explanations.
     """

@@ -163,7 +163,7 @@ class View:
 
     @property
     def sentences(self) -> list[dict[str, Any]]:
-        """For each candidate, the comparisons that are better, worse and not clearly different, in a dict."""
+        """For each candidate, a dict of the comparisons in which it is better, worse or not clearly different."""
         sides = {"better": "better", "worse": "worse", "unsure": ""}
         return [
             {"candidate": candidate, "baseline": baseline}

@@ -211,7 +211,7 @@ class Evaluation:
         correction : {"holm", "benjamini-hochberg", "none"}
             The adjustment of the p-values within a family.
         family : {"slice_column", "candidate", "metric", "slice"}
-            The way comparisons form families. With ``slice_column``, the whole day is one family, and each slice with all
+            How comparisons form families. With ``slice_column``, the whole day is one family, and each slice with all
             its values forms another. Otherwise, a family is all comparisons of a candidate, a metric or a slice value.
 
         Returns

@@ -55,7 +55,7 @@ class MetricMoves:
 
 @dataclass(frozen=True)
 class PresetDifferences:
-    """A day's metrics under the presets ``one`` and ``other``. ``notes`` describe differences other than settings."""
+    """A day's metrics under the presets ``one`` and ``other``; ``notes`` describe differences other than settings."""
 
     one: str
     other: str

@@ -90,7 +90,7 @@ def _rows(metrics: pa.Table) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _defined_for_few(key: tuple[str, str], then: dict[str, Any], now: dict[str, Any]) -> str | None:
-    """Return a phrase about the metric if far fewer groups have a value than on the day before, and None otherwise."""
+    """Return a phrase about the metric if a far smaller share of groups has a value than the day before, else None."""
     counts = [(row.get("n_groups") or 0, row.get("n_undefined")) for row in (then, now)]
     defined_groups = [(groups, groups - undefined) for groups, undefined in counts if groups and undefined is not None]
     if len(defined_groups) < len(counts):  # rows have no group, or an older day has no such counts

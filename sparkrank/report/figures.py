@@ -159,7 +159,7 @@ def model_key(data: ReportData, model: str) -> ChartKey:
 
 
 def directions_of(data: ReportData) -> dict[str, bool | None]:
-    """Return, for each metric, whether higher values are better; None means that neither direction is known as better."""
+    """Return, for each metric, whether higher values are better; None means that neither direction is known to be."""
     return {definition.metric: definition.higher_is_better for definition in data.definitions}
 
 

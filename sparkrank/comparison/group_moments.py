@@ -1,4 +1,4 @@
-"""Mean differences over pairs of groups, from exact sums: the same bits however the pairs are ordered and split."""
+"""Mean differences over pairs of groups, from exact sums that are the same for every order and split of the pairs."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _ROUNDING, _WEIGHTED_ROUNDINGS = Fraction(1, 2**53), 8
 
 @dataclass(frozen=True)
 class PairedMetric:
-    """A group metric that both sides have. ``higher_is_better`` is None if unknown.
+    """A metric with a value for each group on both sides (left and right); ``higher_is_better`` is None if unknown.
 
     Undefined values count as ``counted_as``; if ``counted_as`` is None, pairs with an undefined value are left out. If
-    ``is_weighted``, the weight of a group is its number of scored rows.
+    ``is_weighted`` is true, a group is weighted by its number of scored rows.
     """
 
     name: str
@@ -41,8 +41,8 @@ class PairedMetric:
 class Paired:
     """The comparison of one metric over ``n`` pairs: the mean ``difference`` (right - left) and its standard error.
 
-    ``left`` is the mean on the left. ``up``, ``ties`` and ``down`` count the pairs whose right value is above, equal to
-    or below the left value. ``n_unpaired`` counts the groups on both sides whose value is undefined on just one side.
+    ``left`` is the mean left value. ``up``, ``ties`` and ``down`` count the pairs whose right value is above, equal to
+    or below the left value. ``n_unpaired`` counts the groups on both sides with a defined value on one side only.
     """
 
     n: int
@@ -56,12 +56,12 @@ class Paired:
 
 
 def with_counted(values: Floats, counted_as: float | None) -> Floats:
-    """The ``values``, with ``counted_as`` in place of NaN unless ``counted_as`` is None."""
+    """Return the ``values`` with NaN replaced by ``counted_as``; if ``counted_as`` is None, NaN stays."""
     return values if counted_as is None else np.where(np.isnan(values), counted_as, values)
 
 
 def paired(metric: PairedMetric, parts: Iterable[PairValues]) -> Paired:
-    """The comparison of ``metric`` over the pairs in all ``parts`` (chunks of the pairs)."""
+    """Compare ``metric`` over all pairs of groups; ``parts`` yields the values of the pairs in chunks."""
     counts: Ints = np.zeros(5, np.int64)
     limbs: Floats = np.zeros(())
     for part in parts:
@@ -76,7 +76,7 @@ def paired(metric: PairedMetric, parts: Iterable[PairValues]) -> Paired:
 
 
 def _counts_and_sums(metric: PairedMetric, part: PairValues) -> tuple[list[int], Floats]:
-    """The counts for :class:`Paired`, and the limbs of the exact sums from which the means are computed."""
+    """Return the five counts of :class:`Paired`, and the exact sums behind the means, each as limbs (floats)."""
     ours, theirs = (with_counted(values, metric.counted_as) for values in part[0])
     difference = theirs - ours
     is_pair = ~np.isnan(difference)
@@ -94,7 +94,7 @@ def _counts_and_sums(metric: PairedMetric, part: PairValues) -> tuple[list[int],
 
 
 def _of_equal(sums: Sequence[Fraction], n: int) -> tuple[float, float, float]:
-    """The left mean, the mean difference and its standard error, each computed exactly and rounded once."""
+    """Return the left mean, the mean difference and its standard error, each computed exactly and rounded once."""
     first, second, left = sums
     squares = second - first**2 / n
     squares = squares if squares >= _ROUNDING * second else Fraction()
@@ -102,7 +102,7 @@ def _of_equal(sums: Sequence[Fraction], n: int) -> tuple[float, float, float]:
 
 
 def _of_weighted(sums: Sequence[Fraction], n: int) -> tuple[float, float, float]:
-    """The left mean, the difference of the means and its standard error by the delta method, for weighted means."""
+    """Return the left weighted mean, the difference of the weighted means and its delta-method standard error."""
     w, wv, u, uv = sums[:4]
     if not w or not u:
         return math.nan, math.nan, math.nan

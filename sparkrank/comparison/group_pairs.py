@@ -20,7 +20,7 @@ from sparkrank.comparison.group_tables import GroupTable, is_text_type, plain_fi
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.key_hashes import buckets_of_keys
 
-KEYS_AT_ONCE = 4_000_000  # keys of a side joined at once: half a gigabyte for strings of about twenty letters
+KEYS_AT_ONCE = 4_000_000  # keys of one side joined at once: half a gigabyte for strings of about twenty letters
 PAIRS_AT_ONCE = 1 << 20  # pairs whose differences are in memory at once
 _ROW = "_row"
 
@@ -33,20 +33,20 @@ class ModelGroups:
     model: str
 
     def here(self, columns: Sequence[str]) -> ModelGroups:
-        """The model in a form Arrow can read; keys, counts and ``columns`` of a Spark DataFrame are copied locally."""
+        """Return the groups in a form Arrow can read. A Spark DataFrame's keys, counts and ``columns`` are copied."""
         return replace(self, table=self.table.here(self.model, columns))
 
     def groups(self) -> int:
-        """The approximate number of groups of the model."""
+        """Return the approximate number of groups of the model: the number of rows divided by the number of models."""
         return self.table.count() // max(len(self.table.models), 1)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The given ``columns`` of the model's rows, in the order of their row numbers."""
+        """Yield batches with the given ``columns`` of the model's rows, in the order of the row numbers."""
         for batch in self.table.batches(columns):
             yield batch.select(list(columns)).filter(is_text(batch[MODEL], self.model))
 
     def values(self, column: str) -> Floats:
-        """One column over all rows of the model, with NaN for nulls."""
+        """Return one column over all rows of the model as floats, with NaN for nulls."""
         parts = []
         for batch in self.batches([column]):
             self.table.validate_files(column, batch[column])
@@ -54,7 +54,7 @@ class ModelGroups:
         return np.concatenate(parts) if parts else np.empty(0)
 
     def batches_at(self, numbers: Ints, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, slice]]:
-        """The rows with these ascending ``numbers``, in batches; each comes with the slice of ``numbers`` it covers."""
+        """Yield the rows at the ascending ``numbers`` in batches, each with the slice of ``numbers`` in the batch."""
         start = 0
         for batch in self.batches(columns):
             first, last = np.searchsorted(numbers, (start, start + batch.num_rows))
@@ -63,7 +63,7 @@ class ModelGroups:
             start += batch.num_rows
 
     def rows_at(self, numbers: Ints, columns: Sequence[str]) -> pa.Table:
-        """The ``columns`` of the rows with these ``numbers``, in the order of ``numbers``."""
+        """Return the ``columns`` of the rows with the given row ``numbers``, in the order of ``numbers``."""
         order = np.argsort(numbers, kind="stable")
         batches = [batch for batch, _ in self.batches_at(numbers[order], columns)]
         schema = pa.schema([self.table.schema.field(name) for name in columns])
@@ -75,7 +75,7 @@ class ModelGroups:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of row numbers: ``of_left[i]`` with ``of_right[i]``. ``n_left`` and ``n_right`` count all groups."""
+    """Pairs of left row ``of_left[i]`` and right row ``of_right[i]``; ``n_left`` and ``n_right`` count all groups."""
 
     of_left: Ints
     of_right: Ints
@@ -83,14 +83,14 @@ class Pairs:
     n_right: int
 
     def parts(self) -> Iterator[tuple[Ints, Ints]]:
-        """The row numbers, in chunks of at most :data:`PAIRS_AT_ONCE` pairs."""
+        """Yield the left and right row numbers of the pairs, in chunks of at most :data:`PAIRS_AT_ONCE` pairs."""
         for start in range(0, len(self.of_left), PAIRS_AT_ONCE):
             part = slice(start, start + PAIRS_AT_ONCE)
             yield self.of_left[part], self.of_right[part]
 
 
 def paired_groups(left: ModelGroups, right: ModelGroups) -> Pairs:
-    """The groups of both sides paired by key, in no order; raises :class:`InputError` if a key is on several rows."""
+    """Pair the groups of both sides by key, in arbitrary order; raise :class:`InputError` if a side repeats a key."""
     keys = common_keys(left.table, right.table)
     shares = max(-(-max(left.groups(), right.groups()) // KEYS_AT_ONCE), 1)
     numbers, counts = [], np.zeros(2, np.int64)
@@ -112,7 +112,7 @@ def paired_groups(left: ModelGroups, right: ModelGroups) -> Pairs:
 
 
 def common_keys(left: GroupTable, right: GroupTable) -> pa.Schema:
-    """The key columns, with types that fit both sides; raises :class:`InputError` if keys or types do not match."""
+    """Return the key columns in types that fit both tables; raise :class:`InputError` if keys or types conflict."""
     if left.keys != right.keys:
         raise InputError(
             f"groups are by {itemize(left.keys)} in {left.place}, and by {itemize(right.keys)} in {right.place}: only "
@@ -151,7 +151,7 @@ def _keys(side: ModelGroups, keys: pa.Schema, place: int, share: int, shares: in
 
 
 def is_text(texts: pa.Array, text: str) -> pa.Array:
-    """A mask of the ``texts`` equal to ``text``. In a dictionary array, only the few dictionary values are compared."""
+    """Return a mask of the ``texts`` equal to ``text``; for a dictionary array, compare only the dictionary values."""
     if not pa.types.is_dictionary(texts.type):
         return pc.equal(texts, text)
     places = pc.indices_nonzero(pc.equal(texts.dictionary, text))

@@ -50,12 +50,12 @@ _KEPT = ("model", "metric", "definition", "spec_hash", "run_id")  # columns of t
 
 @dataclass(frozen=True)
 class GroupTable:
-    """The group table of one side of a comparison: its ``rows``, with the columns and types of ``schema``.
+    """The group table of one side (left or right) of a comparison.
 
-    ``what`` names the side (left or right), and ``place`` is the table's name in messages. The metric ``definitions``
-    and ``known_models`` come from the run's ``metrics`` table and are empty without that table. Groups with the same
-    value in the column ``cluster`` are not independent; the group table itself lacks this column. ``preset`` is the
-    preset under which the run parsed metric names.
+    The ``rows`` have the columns and types of ``schema``. ``what`` names the side, and ``place`` is the table's name in
+    messages. The metric ``definitions`` and ``known_models`` come from the run's ``metrics`` table; without that table,
+    they are empty. Groups with the same value in the column ``cluster`` are not independent; the group table itself
+    lacks this column. ``preset`` is the preset under which the run parsed metric names.
     """
 
     what: str
@@ -71,7 +71,7 @@ class GroupTable:
 
     @classmethod
     def of(cls, what: str, rows: Any, day: str | None = None, spark: SparkSession | None = None) -> GroupTable:
-        """The group table given as ``rows``, or stored at the path ``rows``; ``day`` selects one of several days.
+        """Return the group table given as ``rows``, or stored at the path ``rows``; ``day`` selects one of the days.
 
         Raises :class:`SpecError` if the type is wrong or the day ambiguous, and :class:`InputError` for other problems.
         """
@@ -83,7 +83,7 @@ class GroupTable:
 
     @classmethod
     def of_evaluation(cls, what: str, rows: object, plan: Plan, preset: Preset | None = None) -> GroupTable:
-        """The group table ``rows`` of an evaluation; raises :class:`SpecError` if ``rows`` is None."""
+        """Return the group table ``rows`` of an evaluation; raise :class:`SpecError` if ``rows`` is None."""
         if rows is None:
             raise SpecError(f"{what} has no group table: evaluate with a group and group_table=True")
         table = cls.held(what, rows, f"the {what} evaluation")
@@ -94,7 +94,7 @@ class GroupTable:
 
     @classmethod
     def held(cls, what: str, rows: Any, place: str) -> GroupTable:
-        """The group table from ``rows``, a table or a DataFrame; raises :class:`InputError` if columns do not fit."""
+        """Make a group table from a table or DataFrame ``rows``; raise :class:`InputError` if columns do not fit."""
         if is_frame(rows):
             from sparkrank.engines.spark.batches import arrow_schema
 
@@ -108,14 +108,14 @@ class GroupTable:
 
     @classmethod
     def at(cls, what: str, path: str, day: str | None, spark: SparkSession | None) -> GroupTable:
-        """The group table at ``path``: a day's folder, an ``output.path`` combined with ``day``, or plain files."""
+        """Return the group table at ``path``: a day's folder, an ``output.path`` (needs ``day``), or Parquet files."""
         if day is None and _OF_DAY.fullmatch(path) is None:
             return cls._alone(what, path, spark)
         return cls._of_day(what, *day_at(what, path, day), spark)
 
     @classmethod
     def _of_day(cls, what: str, output: str, day: str, spark: SparkSession | None) -> GroupTable:
-        """The group table of ``day`` below ``output``, with facts from the ``metrics`` table of the same run."""
+        """Return the group table of ``day`` below ``output``, with metadata from the ``metrics`` table of the run."""
         place = without_password(f"{output.rstrip('/')}/{GROUPS}/{DAY}={day}")
         files = day_files(output, day, _TABLES, spark)
         if not files.has(GROUPS):
@@ -132,7 +132,7 @@ class GroupTable:
 
     @classmethod
     def stored(cls, what: str, place: str, files: DayFiles) -> GroupTable:
-        """The group table among a day's ``files``; raises :class:`InputError` if their rows are no group table."""
+        """Return the group table in a day's ``files``; raise :class:`InputError` if the rows are not a group table."""
         table = cls.held(what, files.rows(GROUPS, (MODEL,)), place)
         return table if table.is_frame else replace(table, schema=pa.schema(map(plain_field, table.schema)))
 
@@ -158,7 +158,7 @@ class GroupTable:
 
     @classmethod
     def of_files(cls, what: str, place: str, store: fs.FileSystem, files: Sequence[str]) -> GroupTable:
-        """The group table in Parquet ``files`` of ``store``; raises :class:`InputError` if the files are unreadable."""
+        """Read the group table from Parquet ``files`` in ``store``; raise :class:`InputError` if one is unreadable."""
         reader = ds.ParquetFileFormat(dictionary_columns={MODEL}, **CHECKED)
         try:
             rows = ds.dataset(list(files), filesystem=store, format=reader)
@@ -177,7 +177,7 @@ class GroupTable:
             return cls.held(what, spark.read.options(**SPARK_CHECKED).parquet(path), place)
 
     def checked(self) -> GroupTable:
-        """This table, checked; raises :class:`InputError` if a required column is missing or has the wrong type."""
+        """Return this table, or raise :class:`InputError` if a required column is missing or has the wrong type."""
         names = self.schema.names
         lacking = [name for name in (MODEL, *GROUP_COUNTS) if name not in names]
         if lacking:
@@ -201,7 +201,7 @@ class GroupTable:
         raise InputError(f"{self.place} is no group table: {problem}")
 
     def validate_files(self, column: str, values: pa.Array | pa.ChunkedArray) -> None:
-        """Raise :class:`InputError` if the ``values`` of ``column`` include any that a run never writes."""
+        """Raise :class:`InputError` if the ``values`` of ``column`` include a value that a run never writes."""
         if column in GROUP_COUNTS and (values.null_count or pc.any(pc.less(values, 0)).as_py()):
             raise InputError(f"{self.place} has {column} that is null or below 0: evaluate it again")
         if column in self.metrics and pa.types.is_floating(values.type) and pc.any(pc.is_inf(values)).as_py():
@@ -216,7 +216,7 @@ class GroupTable:
 
     @property
     def keys(self) -> list[str]:
-        """The columns of the group key: those between the model column and the count columns."""
+        """The columns of the group key, which are between the model column and the count columns."""
         names = self.schema.names
         return list(names[names.index(MODEL) + 1 : names.index(GROUP_COUNTS[0])])
 
@@ -232,7 +232,7 @@ class GroupTable:
         return is_frame(self.rows)
 
     def here(self, model: str, columns: Sequence[str]) -> GroupTable:
-        """The table in a form Arrow can read; a DataFrame is reduced to ``model`` and the metrics in ``columns``."""
+        """Return the table in a form Arrow can read; reduce a DataFrame to ``model`` and the metrics in ``columns``."""
         if not self.is_frame:
             return self
         from sparkrank.engines.spark.local_copies import local_copy
@@ -255,24 +255,24 @@ class GroupTable:
         return sorted({model for batch in self.batches() for model in pc.unique(batch[MODEL]).to_pylist()})
 
     def batches(self, columns: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
-        """The model column and the given ``columns``, in batches. Arrow must be able to read the rows."""
+        """Yield batches with the model column and the given ``columns``; not available for a Spark DataFrame."""
         with self.reading():
             for batch in self.rows.scanner(columns=[*columns, MODEL]).to_batches():
                 self.validate_files(MODEL, batch[MODEL])
                 yield batch
 
     def count(self) -> int:
-        """The number of rows for all models, from memory or file footers; not available for a DataFrame."""
+        """Return the number of rows of all models, from memory or file footers; not available for a Spark DataFrame."""
         with self.reading():
             return int(self.rows.count_rows())
 
     def model(self, asked: str | None, option: str) -> str:
-        """The requested model, or else the only one; raises :class:`SpecError` if there is no such model."""
+        """Return the model ``asked`` or, if None, the only model; raise :class:`SpecError` if this is impossible."""
         return model_among(self.place, self.models, asked, option)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Turn Arrow's errors into errors about this table."""
+        """Turn errors that Arrow raises inside the ``with`` block into errors that name this table."""
         try:
             yield
         except FileNotFoundError:
@@ -285,7 +285,7 @@ class GroupTable:
 
 
 def model_among(place: str, models: Sequence[str], asked: str | None, option: str) -> str:
-    """The requested model, or else the only one in ``models``; raises :class:`SpecError` if there is no such model."""
+    """Return ``asked`` or, if None, the only one of ``models``; raise :class:`SpecError` if this is impossible."""
     if asked is None:
         if len(models) != 1:
             raise SpecError(f"{place} has the models {itemize(models)}: name one with {option}")
@@ -297,7 +297,7 @@ def model_among(place: str, models: Sequence[str], asked: str | None, option: st
 
 
 class HasModels(Protocol):
-    """One side of a comparison, seen as a named collection of models."""
+    """An object with a ``place`` (its name in messages) and a list of model names, such as a group table."""
 
     @property
     def place(self) -> str: ...
@@ -312,7 +312,11 @@ def chosen_models(
     right_model: str | None,
     options: tuple[str, str] = ("left_model", "right_model"),
 ) -> tuple[str, str]:
-    """The two models to compare: the requested ones, the only ones, or the single model name common to both sides."""
+    """Return the left and the right model to compare.
+
+    If no model is requested for a side (left or right), the choice is the model requested for the other side, the
+    single name common to both sides, or the only model of the side.
+    """
     for side, name, option in zip((left, right), (left_model, right_model), options, strict=True):
         if name is not None:
             model_among(side.place, side.models, name, option)
@@ -329,7 +333,7 @@ def chosen_models(
 
 
 def metric_text(metrics: Sequence[str], text: str, *presets: Preset | None) -> str | None:
-    """The entry of ``metrics`` that ``text`` names under one of the ``presets`` or under none, or else None."""
+    """Return the entry of ``metrics`` that ``text`` names under one of the ``presets`` or without a preset, or None."""
     readings: list[Metric] = []
     for preset in (*presets, None):
         with suppress(MetricError):
@@ -339,9 +343,9 @@ def metric_text(metrics: Sequence[str], text: str, *presets: Preset | None) -> s
 
 
 def asked_among(metrics: Sequence[str], text: str, *presets: Preset | None, of_rows: Iterable[str] = ()) -> str:
-    """The entry of the common ``metrics`` that ``text`` names in any spelling; raises :class:`SpecError` without one.
+    """Find the entry of ``metrics`` that ``text`` names in any spelling; raise :class:`SpecError` if no entry matches.
 
-    ``of_rows`` lists the metrics of both sides that are computed over all rows together, without values per group.
+    ``of_rows`` lists the metrics of both sides that are computed over all rows together and have no values per group.
     """
     name = metric_text(metrics, text, *presets)
     if name is None and (pooled := metric_text(list(of_rows), text, *presets)):
@@ -356,7 +360,7 @@ def asked_among(metrics: Sequence[str], text: str, *presets: Preset | None, of_r
 def notes_on_definitions(
     left: Mapping[str, str], right: Mapping[str, str], names: Sequence[str], allowed: bool
 ) -> list[str]:
-    """Notes on metrics whose definitions differ; raises :class:`InputError` if differences are not ``allowed``."""
+    """Return notes on metrics whose definitions differ; if ``allowed`` is false, raise :class:`InputError` instead."""
     notes = [
         f"{name} is defined on the left as {shorten(left.get(name))}, and on the right as {shorten(right.get(name))}"
         for name in names
@@ -369,7 +373,7 @@ def notes_on_definitions(
 
 
 def metrics_at(what: str, path: str, day: str | None, spark: SparkSession | None) -> tuple[pa.Table, str]:
-    """The ``metrics`` table of the run at ``path``, located by :func:`day_at`, and the table's name in messages."""
+    """Read the ``metrics`` table of the run at ``path`` (see :func:`day_at`); return it and its name in messages."""
     output, date = day_at(what, path, day)
     place = without_password(f"{output.rstrip('/')}/metrics/{DAY}={date}")
     files = day_files(output, date, ("metrics",), spark)
@@ -381,7 +385,7 @@ def metrics_at(what: str, path: str, day: str | None, spark: SparkSession | None
 
 
 def day_at(what: str, path: str, day: str | None) -> tuple[str, str]:
-    """The output path and the day: from the folder of a day's table, or from an output path together with ``day``."""
+    """Return the output path and the day, from the folder of a day's table or from an output path and ``day``."""
     match = _OF_DAY.fullmatch(path)
     if match is not None:
         if day is not None and day != match["day"]:
@@ -405,7 +409,7 @@ def _facts(rows: pa.Table) -> dict[str, Any]:
 
 
 def _of_spec(runs: pa.Table) -> dict[str, Any]:
-    """The cluster column and the preset named in the run's spec."""
+    """Return the cluster column and the preset in the run's spec, or an empty mapping if the spec is unreadable."""
     try:
         spec = json.loads(runs["spec"][0].as_py())
         cluster, name = spec["input"]["columns"].get("cluster"), spec["definitions"].get("preset")
@@ -421,7 +425,7 @@ def _days_in(store: fs.FileSystem, folder: str) -> list[str]:
 
 
 def is_text_type(kind: pa.DataType) -> bool:
-    """Whether a type is a string type, dictionary-encoded or not."""
+    """Return whether a type is a string type, dictionary-encoded or not."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
@@ -431,5 +435,5 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def plain_field(column: pa.Field) -> pa.Field:
-    """The field with its value type in place of a dictionary type."""
+    """Return the field, with its value type in place of a dictionary type."""
     return column.with_type(column.type.value_type) if pa.types.is_dictionary(column.type) else column

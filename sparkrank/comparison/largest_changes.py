@@ -25,7 +25,10 @@ TOP, MOST_TOP = 20, 10_000
 def largest_changes(
     left: ModelGroups, right: ModelGroups, metric: str, top: int, *, other_definitions: bool
 ) -> pa.Table:
-    """The largest gains, then the largest losses, up to ``top`` of each; :func:`sparkrank.movers` lists the columns."""
+    """Return up to ``top`` gains, then up to ``top`` losses, as a table described at :func:`sparkrank.movers`.
+
+    Each of the two lists begins with the largest change.
+    """
     if not 1 <= top <= MOST_TOP:
         raise SpecError(f"top is {top}: a whole number from 1 to {MOST_TOP} is needed")
     keys = common_keys(left.table, right.table)
@@ -49,7 +52,7 @@ def largest_changes(
 
 
 def largest_of_all(left: ModelGroups, right: ModelGroups, metric: str, top: int) -> pa.Table:
-    """The ``top`` groups that changed most, with gains and losses together, largest change first."""
+    """Return the ``top`` groups whose metric changed most, with gains and losses together, largest change first."""
     changes = largest_changes(left, right, metric, top, other_definitions=True)
     keys = common_keys(left.table, right.table).names
     order = [("size of it", "ascending"), *((name, "ascending") for name in keys)]
@@ -58,7 +61,7 @@ def largest_of_all(left: ModelGroups, right: ModelGroups, metric: str, top: int)
 
 
 def is_higher_better(metric: str) -> bool:
-    """Whether a higher value of the metric is better, as is assumed for an unknown metric."""
+    """Return whether a higher value of ``metric`` is better; for an unregistered metric, assume that it is."""
     try:
         return Metric.parse(metric).declaration.higher_is_better is not False
     except MetricError:  # the metric is registered only where it was evaluated
@@ -66,9 +69,9 @@ def is_higher_better(metric: str) -> bool:
 
 
 def largest_first(side: ModelGroups, of_side: Ints, gain: Floats, places: Ints, keys: pa.Schema, top: int) -> Ints:
-    """The ``top`` indices from ``places`` with the largest ``gain``, largest first; ties are ordered by key.
+    """Return the ``top`` indices from ``places`` with the largest ``gain``, largest first; ties are ordered by key.
 
-    Index i stands for the row ``of_side[i]`` of ``side``. ``gain`` has no NaN at ``places``.
+    Index i stands for the row ``of_side[i]`` of ``side``. ``gain`` is not NaN at any index in ``places``.
     """
     if not len(places):
         return places
@@ -83,7 +86,7 @@ def largest_first(side: ModelGroups, of_side: Ints, gain: Floats, places: Ints, 
 
 
 def _first_by_key(left: ModelGroups, of_left: Ints, tied: Ints, keys: pa.Schema, most: int) -> pa.Table:
-    """The first pairs by key, up to ``most``, among the indices ``tied``; one batch is in memory at a time."""
+    """Return the first ``most`` pairs by key among the indices ``tied``, with one batch of rows in memory at a time."""
     kept = pa.schema([*keys, pa.field("place", pa.int64())]).empty_table()
     by_row = tied[np.argsort(of_left[tied], kind="stable")]
     for batch, taken in left.batches_at(of_left[by_row], keys.names):
@@ -101,7 +104,7 @@ def change_rows(
     values: Sequence[Floats],
     keys: pa.Schema,
 ) -> pa.Table:
-    """The rows for the ``chosen`` pairs, with the columns documented at :func:`sparkrank.movers`."""
+    """Return one row for each of the ``chosen`` pairs, with the columns documented at :func:`sparkrank.movers`."""
     of_left, of_right = pairs.of_left[chosen], pairs.of_right[chosen]
     ours, theirs = values[0][of_left], values[1][of_right]
     baseline, candidate = left.rows_at(of_left, [*keys.names, *COUNTS]), right.rows_at(of_right, COUNTS)

@@ -50,7 +50,7 @@ class MetricRows:
 
     @classmethod
     def of(cls, what: str, table: pa.Table, model: str | None, option: str, place: str | None = None) -> MetricRows:
-        """The rows of ``model``, or else of the only model; raises :class:`SpecError` if there is no such model."""
+        """Select the rows of ``model``, by default the only one; raise :class:`SpecError` if there is no such model."""
         place = place or f"the {what} table"
         if not isinstance(table, pa.Table):
             raise SpecError(f"{what} is of type {type(table).__name__}: an Evaluation or a pyarrow Table is needed")
@@ -65,19 +65,19 @@ class MetricRows:
         return cls(what, place, model, [row for row in table.to_pylist() if row["model"] == model])
 
     def metrics(self) -> list[str]:
-        """The metrics, in table order."""
+        """Return the names of the metrics, in table order."""
         return list(dict.fromkeys(row["metric"] for row in self.rows))
 
     def definitions(self) -> dict[str, str]:
-        """The definition of each metric."""
+        """Return the definition of each metric, keyed by metric name."""
         return {row["metric"]: row["definition"] for row in self.rows}
 
     def slices(self) -> list[str]:
-        """The slices, without the whole day."""
+        """Return the names of the slices in table order, without the whole day."""
         return [name for name in dict.fromkeys(row["slice"] for row in self.rows) if name != ALL]
 
     def values(self, metric: str, by: str) -> dict[str | None, Mapping[str, Any]]:
-        """The rows of ``metric`` by value of the slice ``by``; raises :class:`InputError` if a value has several."""
+        """Map each value of the slice ``by`` to its row of ``metric``; raise :class:`InputError` if a value repeats."""
         rows = [row for row in self.rows if row["metric"] == metric and row["slice"] == by]
         by_value = {row["slice_value"]: row for row in rows}
         if len(by_value) < len(rows):
@@ -95,9 +95,9 @@ def decomposition(
     *,
     other_definitions: bool = False,
 ) -> tuple[pa.Table, list[str]]:
-    """The ``decomposition`` table, and notes on the metrics left out. There are intervals if both sides have states.
+    """Return the ``decomposition`` table, and notes on the metrics that are left out.
 
-    For a side without states, ``states`` contains a string with the reason.
+    The table has intervals if both sides have states. A string in ``states`` is the reason why a side has no states.
     """
     for side in (left, right):
         if by not in side.slices():
@@ -142,7 +142,7 @@ def _add_intervals(rows: Sequence[dict[str, Any]], states: tuple[LoadedStates, L
 
 
 def _refused(name: str) -> str | None:
-    """Why this metric cannot be split over a slice, or None for a mean over groups or rows, which can be split."""
+    """Return the reason why a metric cannot be split over a slice; None for a mean over groups or rows."""
     try:
         metric = Metric.parse(name)
     except MetricError:
@@ -173,7 +173,7 @@ def _rows(left: MetricRows, right: MetricRows, by: str, name: str) -> Iterable[d
 
 
 def _part(ours: tuple[Fraction, Fraction] | None, theirs: tuple[Fraction, Fraction] | None, middle: Fraction) -> Any:
-    """The contribution of one slice value, given its (share, mean) on each side; one side may be None."""
+    """Return the columns of one slice value, given the pair (share, mean) on each side; one of the two may be None."""
     # A side that lacks the value gets the other side's mean, so the whole contribution is mix.
     mean = next(side[1] for side in (ours, theirs) if side)
     left, right = (side or (Fraction(), mean) for side in (ours, theirs))
@@ -193,7 +193,7 @@ def _part(ours: tuple[Fraction, Fraction] | None, theirs: tuple[Fraction, Fracti
 
 @dataclass(frozen=True)
 class _Shares:
-    """One side: the share and mean of each slice value that has weight, and the overall ``mean``."""
+    """The pair (share, mean) of each slice value with weight, and the overall ``mean``, on one side (left or right)."""
 
     by_value: Mapping[str | None, tuple[Fraction, Fraction]]
     mean: Fraction
@@ -201,7 +201,7 @@ class _Shares:
 
     @classmethod
     def read(cls, side: MetricRows, by: str, name: str) -> _Shares:
-        """The shares for a metric; raises :class:`InputError` if a mean is undefined or the values do not add up."""
+        """Compute the shares; raise :class:`InputError` if a mean is undefined or slice values do not add up to it."""
         name_of_mean, whole = f"{name} of {side.model} in {side.place}", side.values(name, ALL)[ALL]
         values: dict[str | None, tuple[Fraction, Fraction]] = {}
         for value, row in side.values(name, by).items():

@@ -1,4 +1,4 @@
-"""Intervals for mix and rate, by a jackknife over parts (fixed subsets of the groups)."""
+"""Intervals for the effects mix and rate, from a jackknife over parts (fixed subsets of the groups)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sparkrank.uncertainty.samples import Sample
 
 
 class _Side(NamedTuple):
-    """One side by slice value: weights and means over all groups and without each part, and the sizes of the parts."""
+    """The weights, means and part sizes of the slice values on one side (left or right) of a comparison."""
 
     weights: Floats  # shape (values, 1 + parts), with all groups first
     means: Floats  # shape (values, 1 + parts)
@@ -30,10 +30,10 @@ def intervals_of_parts(
     parts: Sequence[tuple[float, float, float]],
     level: float,
 ) -> list[tuple[Interval, Interval, Interval]]:
-    """The intervals of mix, of rate and of their sum, for each slice value.
+    """Return three intervals for each slice value: for mix, for rate and for the sum of mix and rate.
 
-    ``before`` and ``after`` are the samples of the two sides, one per slice value that has weight on at least one side.
-    ``parts`` are the triples (mix, rate, sum) computed from the tables.
+    ``before`` and ``after`` are the left and the right samples, with one sample for each slice value that has weight on
+    at least one side. ``parts`` has a triple (mix, rate, sum) for each slice value, from the ``metrics`` tables.
     """
     if not (before[0].has_parts and after[0].has_parts):
         return [(OFF, OFF, OFF) for _ in parts]
@@ -68,7 +68,7 @@ def _side(samples: Sequence[Sample], metric: Metric) -> _Side:
 
 
 def _mix_and_rate(before: _Side, after: _Side) -> tuple[Floats, Floats]:
-    """Mix and rate as defined in :mod:`sparkrank.comparison.mix_and_rate`. Shape of each: (values, 1 + parts)."""
+    """Return mix and rate as :mod:`sparkrank.comparison.mix_and_rate` defines them, in shape (values, 1 + parts)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = [side.weights / side.weights.sum(axis=0) for side in (before, after)]
     middle = sum((share * side.means).sum(axis=0) for share, side in zip(shares, (before, after), strict=True)) / 2

@@ -24,15 +24,16 @@ class RunComparison:
     table : pyarrow.Table
         The columns of the ``comparisons`` table, with one row per metric, in the order of the right run.
     left, right : str
-        The names of the two runs in messages, such as their paths.
+        The names of the two runs in messages, for example their paths.
     groups : str
-        The groups compared: ``all`` groups of each side, or those ``common`` to both.
+        The groups that are compared: ``all`` groups of each run, or only the groups that are ``common`` to both runs.
     n_left, n_right : int
         The number of groups in each run.
     n_common, n_left_only, n_right_only : int or None
-        The number of groups in both runs, and in one run only. None if all groups are compared, without pairing.
+        The number of groups in both runs, in the left run only and in the right run only. None if all groups are
+        compared, because the groups are not paired then.
     told : tuple of str
-        Messages about anything that was left out because it did not match.
+        Messages about metrics and groups that are left out, and about intervals that are missing.
     """
 
     table: pa.Table
@@ -56,7 +57,7 @@ class RunComparison:
         return rows_html(self._heads(), titles, lines, self._notes())
 
     def groups_text(self) -> str:
-        """A phrase saying which groups are compared, and how."""
+        """Return a phrase that says which groups are compared, and whether the groups are paired."""
         if self.n_common is None and not (self.n_left or self.n_right):
             return "all rows of each, without groups"
         if self.n_common is None:

@@ -1,4 +1,4 @@
-"""The states (mergeable partial results) of one side of a comparison, in memory or from a stored day or window."""
+"""The states (mergeable partial results) of one run in a comparison, in memory or from a stored day or window."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sparkrank.uncertainty.samples import Sample
 
 @dataclass(frozen=True)
 class LoadedStates:
-    """The merged states of one side. If ``clustered``, groups belong to clusters or may occur on several days."""
+    """The merged states of one run; ``clustered`` is true if groups form clusters or may occur on several days."""
 
     merged: Merged
     plan: Plan
@@ -26,22 +26,22 @@ class LoadedStates:
     notes: tuple[str, ...] = ()
 
     def sample(self, model: str, slice_: str = ALL, value: str | None = ALL) -> Sample:
-        """The states of ``model`` for one slice value."""
+        """Return the states of ``model`` for one slice value, by default for the whole day."""
         subject = Subject(model, slice_, value)
         return Sample(self.merged, subject, self.plan.parted_slices(slice_), self.clustered)
 
     @property
     def groups(self) -> int:
-        """The number of groups."""
+        """The number of groups that the states cover."""
         return self.merged.partials.counts.get((checks.GROUPS, ""), 0)
 
 
 @dataclass(frozen=True)
 class RunStates:
-    """The states of one side: ``held`` in memory, or to be read from stored ``days``.
+    """The states of one run in a comparison, either ``held`` in memory or read from the stored ``days``.
 
-    ``what`` names the side (left or right). The states were computed by ``plan``, under ``preset``. ``place`` is their
-    name in messages, and ``notes`` name the metrics for which there are no states.
+    ``what`` is ``left`` or ``right``. The states were computed by ``plan``, whose metric names were parsed under
+    ``preset``. ``place`` is the name of the run in messages, and ``notes`` name the metrics that have no states.
     """
 
     what: str
@@ -61,16 +61,16 @@ class RunStates:
 
     @property
     def metrics(self) -> dict[str, Metric]:
-        """The metrics, by name."""
+        """The metrics of the plan, keyed by metric name."""
         return {str(metric): metric for metric in self.plan.metrics}
 
     @property
     def definitions(self) -> dict[str, str]:
-        """The definition of each metric, by the metric's name."""
+        """The definition of each metric, keyed by metric name."""
         return {text: self.plan.definition(metric) for text, metric in self.metrics.items()}
 
     def loaded(self, metrics: Sequence[str], by: str | None = None) -> LoadedStates:
-        """The states of ``metrics`` for the whole day and for the slice ``by``, without parts that cannot be merged."""
+        """Load the states of ``metrics`` over all rows and by the slice ``by``, without parts that cannot be merged."""
         if self.held is not None:
             return LoadedStates(self.held, self.plan, self.plan.cluster is not None, self.notes)
         clustered = len(self.days) > 1 or self.plan.cluster is not None

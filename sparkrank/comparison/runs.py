@@ -21,15 +21,16 @@ from sparkrank.stats.power import smallest_detectable
 
 
 def validate_choice(groups: GroupChoice | None) -> None:
-    """Raise :class:`SpecError` if ``groups`` is neither None nor one of the allowed choices."""
+    """Raise :class:`SpecError` unless ``groups`` is None, ``all`` or ``common``."""
     if groups not in (None, "all", "common"):
         raise SpecError(f"groups is {quote(groups)}: all or common is allowed")
 
 
 def without_states(sides: Sequence[RunStates | str], groups: GroupChoice | None) -> list[str]:
-    """Notes on why only common groups are compared, if any of the ``sides`` lacks states.
+    """Return one note for each side (left or right) without states, saying why only common groups are compared.
 
-    Raises :class:`InputError` in that case if all groups were requested.
+    A string in ``sides`` stands for a side without states and gives the reason. Raises :class:`InputError` if a side
+    lacks states and ``groups`` is ``all``.
     """
     reasons = [side for side in sides if isinstance(side, str)]
     if reasons and groups == "all":
@@ -47,7 +48,7 @@ def compare_tables(
     other_definitions: bool,
     notes: Sequence[str] = (),
 ) -> RunComparison:
-    """Compare two sides over their common groups. ``notes`` are the messages collected so far."""
+    """Compare two models over the groups in both tables; the messages of the result begin with ``notes``."""
     common_keys(left.table, right.table)
     asked, of_metrics = metrics_in_common(left.table, right.table, metrics, other_definitions)
     notes = [*notes, *of_metrics]
@@ -92,7 +93,7 @@ def compare_tables(
 def metrics_in_common(
     left: GroupTable, right: GroupTable, asked: Sequence[str] | None, other_definitions: bool
 ) -> tuple[list[PairedMetric], list[str]]:
-    """The metrics to compare, and notes on the others; raises an error if a requested metric cannot be compared."""
+    """Return the metrics to compare and notes on others; raise an error if an ``asked`` metric is not comparable."""
     common = [name for name in right.metrics if name in left.metrics]
     notes = notes_on_lone_metrics(left, right) if asked is None else []
     of_no_group = [name for name in right.definitions if name in left.definitions and name not in common]
@@ -114,7 +115,7 @@ def metrics_in_common(
 
 
 def definition_notes(left: GroupTable, right: GroupTable, names: Sequence[str], allowed: bool) -> list[str]:
-    """The notes from :func:`notes_on_definitions`, or a single note if a side has no known definitions."""
+    """Return the notes from :func:`notes_on_definitions`, or a single note if a table comes without definitions."""
     unknown = [side.place for side in (left, right) if not side.definitions]
     if unknown:
         return [f"no table metrics says what the metrics of {itemize(unknown)} mean: definitions are taken as equal"]
@@ -122,7 +123,7 @@ def definition_notes(left: GroupTable, right: GroupTable, names: Sequence[str], 
 
 
 def paired_metric(name: str, definition: str | None) -> PairedMetric | str:
-    """The metric of a column, or a message saying why the metric cannot be compared."""
+    """Return the metric in the column ``name``, or a message that says why the metric cannot be compared."""
     counted_as = counted_undefined(definition)
     try:
         metric = Metric.parse(name)
@@ -138,13 +139,13 @@ def paired_metric(name: str, definition: str | None) -> PairedMetric | str:
 
 
 def counted_undefined(definition: str | None) -> float | None:
-    """The number that undefined values count as according to a metric's definition; None if they do not count."""
+    """Return the number (0 or 1) that replaces undefined values by the definition, or None if these are left out."""
     settings = (definition or "").rpartition("; ")[2].split(", ")
     return next((value for word, value in (("zero", 0.0), ("one", 1.0)) if f"undefined={word}" in settings), None)
 
 
 def _paired(left: ModelGroups, right: ModelGroups, metrics: Sequence[PairedMetric]) -> tuple[Pairs, list[Paired]]:
-    """The pairs of groups of both sides, and the comparison of each metric over the pairs."""
+    """Pair the groups of both sides by key, and return the pairs and the comparison of each metric over the pairs."""
     weights = [WEIGHT] if any(metric.is_weighted for metric in metrics) else []
     columns = [*weights, *(metric.name for metric in metrics)]
     sides = left.here(columns), right.here(columns)

@@ -30,7 +30,7 @@ def compare_states(
     other_definitions: bool,
     options: tuple[str, str] = ("left_model", "right_model"),
 ) -> RunComparison:
-    """Compare two sides on the given ``metrics``, by default on all metrics that both sides have."""
+    """Compare two runs by the given ``metrics``, by default by all metrics that both runs have."""
     for what, one, other in (
         ("groups are", itemize(left.plan.keys), itemize(right.plan.keys)),
         ("clusters of groups are", left.plan.cluster, right.plan.cluster),
@@ -79,14 +79,14 @@ def _common_metrics(
 
 
 def notes_on_lone_metrics(left: RunStates | GroupTable, right: RunStates | GroupTable) -> list[str]:
-    """Notes on the metrics that only one side has."""
+    """Return one note for each side (left or right) with metrics that the other side lacks, naming these metrics."""
     sides = (left, right), (right, left)
     alone = [(side.what, [name for name in side.metrics if name not in other.metrics]) for side, other in sides]
     return [f"metrics on the {what} only: {itemize(names)}" for what, names in alone if names]
 
 
 def whole_day_rows(rows: Sequence[dict[str, Any]], common: dict[str, Any], correction: Correction) -> pa.Table:
-    """The ``comparisons`` table of ``rows`` over the whole day, corrected for multiple tests as one family."""
+    """Return a ``comparisons`` table of ``rows`` for the whole day, with p-values corrected as one family of tests."""
     p = adjusted(np.array([math.nan if row["p"] is None else row["p"] for row in rows]), correction)
     family = {"slice": ALL, "slice_value": ALL, "correction": correction, "family": "whole day"}
     whole = [

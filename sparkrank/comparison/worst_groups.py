@@ -16,7 +16,7 @@ from sparkrank.comparison.runs import counted_undefined
 
 
 def worst_groups(table: GroupTable, model: str, metric: str, top: int) -> list[tuple[Any, ...]]:
-    """The keys of the ``top`` groups with the worst values of ``metric``; ties are ordered by key."""
+    """Return the keys of the ``top`` groups with the worst ``metric``, worst first, with tied groups ordered by key."""
     if top < 1:
         raise SpecError(f"worst is {top}: a whole number from 1 is needed")
     name = metric_text(table.metrics, metric, table.preset)
@@ -35,7 +35,7 @@ def worst_groups(table: GroupTable, model: str, metric: str, top: int) -> list[t
 
 
 def worst_of_two(left: ModelGroups, right: ModelGroups, metric: str, top: int) -> pa.Table:
-    """The ``top`` paired groups with the worst ``metric`` on the right, in the columns of :func:`largest_changes`."""
+    """Return the ``top`` paired groups whose right ``metric`` is worst, with the columns of :func:`largest_changes`."""
     keys = common_keys(left.table, right.table)
     counted_as = counted_undefined(right.table.definitions.get(metric))
     left, right = left.here([metric]), right.here([metric])

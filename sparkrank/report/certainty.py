@@ -1,4 +1,4 @@
-"""Whether the difference between two models is clear, and the reason for doubt where the numbers would mislead."""
+"""Rules for when a difference between models is clear, and reasons for doubt where the numbers would mislead."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ SURE = 0.05  # a difference with a smaller adjusted p-value is called better or 
 
 
 def adjusted_p(row: ComparisonRow) -> float | None:
-    """The adjusted p-value of a comparison, or the unadjusted p-value if there is no adjusted one."""
+    """Return the adjusted p-value of a comparison, or the unadjusted p-value if no adjusted p-value is stored."""
     p: float | None = row.p if row.p_adjusted is None else row.p_adjusted
     return p
 
 
 def is_sure(row: ComparisonRow) -> bool:
-    """Whether the difference is clear after correction, and both models were measured on the same groups."""
+    """Return whether a difference is significant after correction, with both models measured on the same groups."""
     p = adjusted_p(row)
     return p is not None and p < SURE and not row.is_of_other_groups
 
 
 def with_doubts(rows: Iterable[ComparisonRow], tests: dict[str, int], most_unpaired: float) -> list[ComparisonRow]:
-    """The rows with their doubts added. ``tests`` is the number of p-values in each jointly corrected family."""
+    """Add reasons for doubt to the rows; ``tests`` has the number of p-values in each jointly corrected family."""
     doubts = ((row, _doubt(row, tests.get(row.family, 0), most_unpaired)) for row in rows)
     return [replace(row, **doubt) if doubt else row for row, doubt in doubts]  # type: ignore[type-var]
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from sparkrank.base.errors import CodedSentence, escape
 from sparkrank.report.report_tables import DayBefore, defined, plain_texts, whole_day
 
-MOST_NAMED = 3  # changes whose numbers the line gives
+MOST_NAMED = 3  # changes that the line gives with their numbers
 BEYOND = 1.96  # standard errors of the difference between two days: a smaller difference may be chance
 LEAST_KEPT = 0.5  # of the previous share of groups with a value: below this, the value describes different groups
 BY_CHANCE = 3.0  # standard errors of the difference between two shares: a smaller difference may be chance
@@ -21,7 +21,7 @@ _COLUMNS = ("metric", "model", "value", "stderr", "definition", "n_groups", "n_u
 
 @dataclass(frozen=True)
 class Change:
-    """A metric of a model on two days. ``noise`` is the standard error of the difference (days assumed independent)."""
+    """A metric of a model on two days; ``noise`` is the standard error of the difference between independent days."""
 
     metric: str
     model: str
@@ -31,23 +31,23 @@ class Change:
 
     @property
     def difference(self) -> float:
-        """The value minus the previous day's value."""
+        """The later value minus the earlier value."""
         return self.value - self.before
 
     @property
     def is_beyond_noise(self) -> bool:
-        """Whether the change exceeds chance. Without a standard error, any change counts."""
+        """Whether the change is larger than chance explains; without a standard error, any change counts as larger."""
         return abs(self.difference) > BEYOND * (self.noise or 0.0)
 
     @property
     def size(self) -> tuple[bool, float]:
-        """The sort key: first changes with a standard error, by their size in standard errors; then others by size."""
+        """The sort key: changes in standard errors rank above changes without a standard error, which rank by size."""
         if self.noise is None:
             return False, abs(self.difference)
         return True, abs(self.difference) / self.noise if self.noise else (math.inf if self.difference else 0.0)
 
     def text(self, *, with_model: bool) -> str:
-        """The change in words and numbers."""
+        """Format the change, for example ``mrr 0.3000 -> 0.2700 (-0.0300, -10.0%)``."""
         share = f", {self.difference / abs(self.before):+.1%}" if self.before else ""
         name = escape(f"{self.model} {self.metric}" if with_model else self.metric)
         return f"{name} {self.before:.4f} -> {self.value:.4f} ({self.difference:+.4f}{share})"
@@ -55,11 +55,11 @@ class Change:
 
 @dataclass(frozen=True)
 class Changes:
-    """The changes since the day ``since``, the largest first.
+    """The changes in metrics since the day ``since``, largest change first.
 
-    ``n_redefined`` counts metrics whose definition changed. ``came`` are the models that only the later day has, and
-    ``went`` are the models that only the earlier day has. ``warnings`` are sentences about metrics that are defined in
-    far fewer groups than before.
+    ``n_redefined`` counts the metrics whose definition changed. Only the later day has the models in ``came``, and only
+    the earlier day has the models in ``went``. ``warnings`` are sentences about metrics that are defined in far fewer
+    groups than before.
     """
 
     since: str
@@ -71,7 +71,7 @@ class Changes:
 
 
 def changes_since(before: DayBefore, metrics: pa.Table) -> Changes:
-    """The changes in whole-day metrics from the day ``before`` to the day whose table is ``metrics``."""
+    """Return the changes in whole-day metrics from the day ``before`` to the day whose table is ``metrics``."""
     then, now = _rows(before.metrics), _rows(metrics)
     both = [key for key in now if key in then]
     alike = [key for key in both if now[key].get("definition") == then[key].get("definition")]
@@ -90,7 +90,7 @@ def _rows(metrics: pa.Table) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _defined_for_few(key: tuple[str, str], then: dict[str, Any], now: dict[str, Any]) -> str | None:
-    """A phrase about the metric if far fewer of the groups have a value than on the day before, else None."""
+    """Return a phrase about the metric if a far smaller share of groups has a value than the day before, else None."""
     counts = [(row.get("n_groups") or 0, row.get("n_undefined")) for row in (then, now)]
     defined_groups = [(groups, groups - undefined) for groups, undefined in counts if groups and undefined is not None]
     if len(defined_groups) < len(counts):  # rows have no group, or an older day has no such counts
@@ -121,7 +121,7 @@ def _change(key: tuple[str, str], then: dict[str, Any], now: dict[str, Any]) -> 
 
 
 def changes_text(changes: Changes) -> str:
-    """One line with the changes beyond chance and the number of other changes; empty if there is nothing to report."""
+    """Format the changes beyond chance, and the number of others, on one line; without any, return an empty string."""
     count = len(changes.changes)
     beyond = [change for change in changes.changes if change.is_beyond_noise]
     with_model = len({change.model for change in changes.changes}) > 1
@@ -140,7 +140,7 @@ def changes_text(changes: Changes) -> str:
 
 
 def changes_document(changes: Changes | None) -> dict[str, Any] | None:
-    """The changes in machine-readable form; None if there is no previous day."""
+    """Return the changes as plain values for JSON, or None if there is no previous day."""
     if changes is None:
         return None
     plain = ("metric", "model", "before", "value", "difference", "noise")

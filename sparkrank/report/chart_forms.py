@@ -16,7 +16,7 @@ INK = "currentColor"
 PALETTE = ("#0072b2", "#d55e00", "#008a65", "#b0578c", "#a97200", "#2a86b8", "#6b6f76")
 DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [4, 2], [12, 4])
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
-LONGEST_NAME = 20  # characters of a name in a chart
+LONGEST_NAME = 20  # the most characters of a name in a chart
 
 Chart: TypeAlias = "alt.LayerChart"
 
@@ -24,7 +24,7 @@ Chart: TypeAlias = "alt.LayerChart"
 class ReportChart(alt.LayerChart):
     """A chart that notebooks show without a network: as Vega-Lite where the front end can draw it, otherwise as SVG.
 
-    By default altair also offers an HTML page, which front ends prefer but which loads scripts from the network.
+    By default, altair also offers an HTML page. Front ends prefer that page, but it loads scripts from the network.
     """
 
     def _repr_mimebundle_(self, *args: Any, **kwds: Any) -> Any:
@@ -32,12 +32,12 @@ class ReportChart(alt.LayerChart):
             return super()._repr_mimebundle_(*args, **kwds)
         major = alt.SCHEMA_VERSION.partition(".")[0]
         on_white = self.copy(deep=False)
-        on_white.config = {**self.config.to_dict(), "background": "white"}  # the ink of an image is black
+        on_white.config = {**self.config.to_dict(), "background": "white"}  # marks and text in an image are black
         return {f"application/vnd.vegalite.{major}+json": self.to_dict(), "image/svg+xml": svg_of(on_white)}
 
 
 def drawn_chart(chart: LineChart | IntervalChart, title: str | None = None) -> Chart:
-    """The chart as an altair object. With a ``title``, it is standalone: it contains the title and a legend."""
+    """Draw the chart with altair. With a ``title``, the result is standalone: it contains the title and a legend."""
     return _lines(chart, title) if isinstance(chart, LineChart) else _intervals(chart, title)
 
 
@@ -97,7 +97,7 @@ def _lines(chart: LineChart, title: str | None) -> Chart:
 
 
 def _intervals(chart: IntervalChart, title: str | None) -> Chart:
-    """An interval chart. The intervals of a row are drawn below each other, so the height depends on their number."""
+    """Draw an interval chart. A row's intervals are drawn below each other, so the height depends on their number."""
     drawn, rows, frame = _Drawn(), chart.rows, chart.frame
     names = short_names(key.name for key in chart.keys)
     step = 12 + 8 * max((len(row.intervals) for row in rows), default=1)
@@ -132,7 +132,7 @@ def _intervals(chart: IntervalChart, title: str | None) -> Chart:
 
 
 def cut(name: str, most: int = LONGEST_NAME) -> str:
-    """The name cut to fit into a chart: a long name is reduced to its first and last characters.
+    """Shorten a name to fit into a chart: a long name is reduced to its first and last characters.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def cut(name: str, most: int = LONGEST_NAME) -> str:
 
 
 def short_names(names: Iterable[str]) -> list[str]:
-    """The names cut to fit into a chart, with a number appended where two would become equal.
+    """Shorten names to fit into a chart, and append a number where two names would become equal.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def short_names(names: Iterable[str]) -> list[str]:
 
 
 def style_of(number: int) -> tuple[str, list[int], str]:
-    """The colour, dash and shape for the series of this number. The first forty-two combinations are distinct."""
+    """Return the colour, dash and shape of a series by its number. The first forty-two combinations are distinct."""
     return PALETTE[number % len(PALETTE)], DASHES[number % len(DASHES)], SHAPES[number % len(SHAPES)]
 
 
@@ -227,7 +227,7 @@ def _scale(domain: tuple[float, float] | None) -> alt.Scale:
 
 
 def _has_legend(keys: Sequence[ChartKey]) -> bool:
-    """Whether a chart on a page has its own legend: if it has several keys and not all of them are models."""
+    """Return whether a chart on a page has its own legend: it has several keys, and not all of them are models."""
     return len(keys) > 1 and not all(key.is_model for key in keys)
 
 
@@ -237,7 +237,7 @@ def _with_legend(padding: dict[str, int], keys: Sequence[ChartKey]) -> dict[str,
 
 
 def _coded(names: Sequence[str], keys: Sequence[ChartKey], *, alone: bool, of_lines: bool) -> dict[str, Any]:
-    """The altair channels for the colour, dash and shape of each series, with a legend where one is needed."""
+    """Return the altair channels for the colour, dash and shape of each series, with a legend where it is needed."""
     has_legend = _has_legend(keys) or (alone and len(names) > 1)
     look: dict[str, Any] = {"symbolSize": 900, "symbolType": "stroke"} if of_lines and _has_legend(keys) else {}
     legend = alt.Legend(title=None, orient="bottom", columns=2, symbolOpacity=1, **look) if has_legend else None
@@ -277,7 +277,7 @@ def _framed(
 
 
 def svg_of(chart: Chart) -> str:
-    """The chart as SVG. The same chart always gives the same string."""
+    """Render the chart as SVG. The same chart always gives the same string."""
     import vl_convert
 
     # The Vega-Lite version that altair writes, in the converter's notation: 5.20 for v5.20.1.

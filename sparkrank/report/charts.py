@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def figures(data: ReportData, name: str) -> list[Figure]:
-    """The charts of a section, in order; empty if the section has no charts or the tables lack its data."""
+    """Return the charts of a section, in order; without charts or data for the section, return an empty list."""
     section = section_of(name)
     return [] if section is None or section.figures is None else list(section.figures(data))
 
 
 def charted_sections() -> list[str]:
-    """The names of the sections with charts."""
+    """Return the names of the sections that have charts, in the order of the page."""
     return [section.name for section in sections() if section.figures is not None]
 
 
@@ -35,9 +35,9 @@ def chart(
     model: str | None = None,
     slice: str | None = None,  # noqa: A002 - the name that the tables have for it
 ) -> Chart:
-    """The first matching chart of the section ``name``, standalone with title and legend, for :meth:`Evaluation.plot`.
+    """Return the first matching chart of the section ``name``, standalone with title and legend.
 
-    Raises :class:`SpecError` if there is no such section or chart, or if the tables lack the data.
+    Raises :class:`SpecError` if there is no such section or chart, or if the tables lack its data.
     """
     names = charted_sections()
     if name not in names:
@@ -59,7 +59,7 @@ def chart(
 
 
 def drawn(figure: Figure) -> Chart:
-    """The figure as a standalone chart with title and legend."""
+    """Draw the figure as a standalone chart with title and legend."""
     from sparkrank.report.chart_forms import drawn_chart
 
     return drawn_chart(figure.chart, figure.title)

@@ -13,7 +13,7 @@ _FIELDS = frozenset(field.name for field in fields(ReportData))
 
 
 def report_data(tables: ReportTables) -> ReportData:
-    """The report built from ``tables``. Equal tables give equal reports."""
+    """Build the report from ``tables``; equal tables give equal reports."""
     made: dict[str, Any] = {}
     missing: dict[str, str] = {}
     for section in sections():

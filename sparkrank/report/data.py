@@ -1,8 +1,8 @@
-"""The contents of a report as one frozen object, built from tables alone. Every form of the report is written
-from this object.
+"""The contents of a report as one frozen object, from which every form of the report is written.
 
-Undefined numbers are None, never NaN, so that equal tables give equal objects. Names of models, columns and slice
-values are untrusted input, so the code that displays these strings must escape them.
+The object is built from tables alone. Undefined numbers are None, never NaN, so that equal tables give equal objects.
+Names of models, columns and slice values are untrusted input, so the code that displays these strings must escape
+them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class TableRow:
 
 
 def _with_columns(names: Iterable[str], *without: str) -> Callable[[type[_T]], type[_T]]:
-    """A decorator for a frozen dataclass whose first fields are the columns ``names``, except those in ``without``."""
+    """Return a decorator for a frozen dataclass whose first fields are the columns ``names`` except ``without``."""
 
     def made(kind: type[_T]) -> type[_T]:
         columns = [name for name in names if name not in without]
@@ -53,10 +53,10 @@ class MetricValue(TableRow):
     *("relative_low", "relative_high", "degrees", "n_effective", "definition", "spec_hash", "run_id"),
 )
 class ComparisonRow(TableRow):
-    """A row of the table ``comparisons``: a candidate against the baseline.
+    """A row of the table ``comparisons``, which compares a candidate with the baseline.
 
     ``doubt`` is the reason why a difference is not clear although its interval or p-value suggests so. If
-    ``is_of_other_groups``, too many groups have a value for only one of the two models.
+    ``is_of_other_groups`` is true, too many groups have a value for only one of the two models.
     """
 
     doubt: str | None = None
@@ -69,7 +69,7 @@ class GateRow(TableRow):
 
     @property
     def check(self) -> CheckVerdict:
-        """The verdict without numbers. Rows from releases that did not store the policy get ``warn``."""
+        """The verdict without numbers. A row from a release that did not store the policy has the policy ``warn``."""
         return CheckVerdict(self.gate, self.verdict, self.policy or "warn", bool(self.accepted))
 
 
@@ -80,12 +80,12 @@ class QualityRow(TableRow):
 
 @_with_columns(column.name for column in RUNS.schema.field("files").type.value_type)
 class FileRow(TableRow):
-    """A file that the run wrote."""
+    """A file that the run wrote, as the table ``runs`` lists it."""
 
 
 @_with_columns(RUNS.schema.names, "from_now_on")
 class Provenance(TableRow):
-    """Where the numbers come from: the row of the table ``runs``, or what an evaluation records about its own run."""
+    """The origin of the results: a row of the table ``runs``, or the facts that an evaluation records about its run."""
 
     days: tuple[str, ...] = ()
     days_missing: tuple[str, ...] = ()
@@ -106,7 +106,7 @@ class StoppedGate:
 
     @property
     def sentence(self) -> str:
-        """The gate in words, for example ``gate 2 of 4 fails, in 46 of 65 checks; the worst are``."""
+        """The result of the gate in words, for example ``gate 2 of 4 fails, in 46 of 65 checks; the worst are``."""
         verb = "fails" if self.verdict == "fail" else "is undecided"
         title = "the gate" if self.n_gates == 1 else f"gate {self.number:,} of {self.n_gates:,}"
         worst = "; the worst are" if self.n_more else ""
@@ -117,7 +117,7 @@ class StoppedGate:
 class OverallVerdict:
     """The overall verdict from gates, warnings and limits, and whether a person has accepted a day that gates stopped.
 
-    ``warnings`` are sentences from the run and about exceeded limits. ``exit_code`` is the exit code of the run.
+    ``warnings`` has the run's warnings and a sentence for each exceeded limit. ``exit_code`` is the run's exit code.
     """
 
     state: DayState
@@ -134,13 +134,13 @@ class OverallVerdict:
 
     @property
     def head(self) -> str:
-        """The symbol and the verdict with which a title begins."""
+        """The symbol and the verdict that begin the report's title, for example ``✕ Fail``."""
         return head_of(self.state, is_accepted=self.is_accepted)
 
 
 @dataclass(frozen=True)
 class Comparisons:
-    """The table ``comparisons``: the whole day, then slices. ``n_left_out`` counts the rows omitted by the limit."""
+    """The rows of the table ``comparisons``, the whole day first, without the ``n_left_out`` rows beyond the limit."""
 
     baseline: str
     rows: tuple[ComparisonRow, ...]
@@ -160,10 +160,10 @@ class HeadlineRow:
 
 @dataclass(frozen=True)
 class Headline:
-    """The metrics over all rows: a row for each metric and model, with metrics in the order of the spec.
+    """The metrics over all rows, with one row for each metric and model, and with metrics in the order of the spec.
 
-    ``groups`` states how many groups count. ``since`` states what has changed since the previous day. Either string
-    may be empty.
+    ``groups`` is a sentence that says how many groups count, and ``since`` is a sentence about the changes since the
+    previous day. Both strings may be empty.
     """
 
     metrics: tuple[str, ...]
@@ -174,7 +174,7 @@ class Headline:
 
     @property
     def cells(self) -> dict[tuple[str, str], HeadlineRow]:
-        """The rows by metric and model."""
+        """The rows, keyed by metric and model."""
         return {(line.row.metric, line.row.model): line for line in self.rows}
 
 
@@ -184,8 +184,8 @@ class TrendPoint:
 
     The state is ``absent`` if the day has tables but lacks this model or metric. ``told`` is the reason why a day is
     unreadable. The band comes from the day's ``history`` gate. ``verdict`` is the worst verdict of all gates.
-    ``is_same_definition``: whether the metric is defined as on the last day. ``begins_anew``: whether a person
-    restarted the value's history on this day.
+    ``is_same_definition`` says whether the metric is defined as on the last day, and ``begins_anew`` says whether a
+    person restarted the value's history on this day.
     """
 
     day: str
@@ -205,7 +205,7 @@ class TrendPoint:
 
 @dataclass(frozen=True)
 class TrendSeries:
-    """A metric of a model over days. If the report is about a day, the last point is that day."""
+    """The points of one metric of one model, by day. In the report of a day, the last point is for that day."""
 
     metric: str
     model: str
@@ -214,7 +214,7 @@ class TrendSeries:
 
 @dataclass(frozen=True)
 class Trend:
-    """The stored days, with a series for each metric and model. ``days`` are all days from the first to the last.
+    """The stored days, with a series for each metric and model; ``days`` has every day from the first to the last.
 
     ``verdicts`` has the combined verdict of each day's gates, including those on slices: a word such as ``fail``,
     ``accepted`` or ``not evaluated``, or an empty string if the day has no gates.
@@ -227,7 +227,7 @@ class Trend:
 
 @dataclass(frozen=True)
 class SliceRow:
-    """A metric in a slice value: a cell for each model of the table, and the counts from the first non-empty cell."""
+    """A metric for a slice value, with a cell per model of the table, and the counts of the first non-empty cell."""
 
     slice: str
     slice_value: str | None
@@ -239,7 +239,7 @@ class SliceRow:
 
 @dataclass(frozen=True)
 class SliceTable:
-    """Rows by slice and metric, worst slice value first. ``n_left_out`` counts the ``metrics`` rows over the limit."""
+    """Rows by slice and metric, worst slice value first; ``n_left_out`` counts ``metrics`` rows beyond the limit."""
 
     models: tuple[str, ...]
     metrics: tuple[str, ...]
@@ -249,7 +249,7 @@ class SliceTable:
 
 @dataclass(frozen=True)
 class CloserGroup:
-    """A group: its ``key`` (empty if keys are hidden), the values of both models, and the command that explains it.
+    """A group to look at: its ``key`` (empty if keys are hidden), both models' values, and the command to explain it.
 
     ``explanation`` is the output of that command, if the spec asks for explanations.
     """
@@ -276,7 +276,7 @@ class CloserLook:
 
     @property
     def parts(self) -> list[tuple[str, tuple[CloserGroup, ...]]]:
-        """The non-empty lists of groups with their titles."""
+        """The lists of groups that are not empty, each as a pair (title, groups)."""
         titled = [("The worst groups", self.worst), ("The groups that moved most", self.moved)]
         return [(title, groups) for title, groups in titled if groups]
 
@@ -308,7 +308,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class CalibrationBin:
-    """Score bins from ``low`` to ``high``. ``mean_score`` and ``rate`` (share of relevant rows) are None if empty."""
+    """Scores from ``low`` to ``high``; ``mean_score`` and ``rate`` (share of relevant rows) are None without rows."""
 
     low: float
     high: float
@@ -320,10 +320,10 @@ class CalibrationBin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """A model's mean score against its share of relevant rows, in the score bins that ``rule`` defines.
+    """A model's mean score and its share of relevant rows, in the score bins that ``rule`` defines.
 
-    If ``has_means``, mean scores are computed from sums. Otherwise each mean score is the score that names the bin,
-    which is too low by up to a bin width. ``errors`` are the calibration metrics with their values.
+    If ``has_means`` is true, mean scores are computed from sums. Otherwise each mean score is the score that names the
+    bin, which is too low by up to a bin width. ``errors`` are the calibration metrics with their values.
     """
 
     model: str
@@ -347,7 +347,7 @@ class HistogramBin:
 class Histogram:
     """The scores of a model by class (relevant or not), in bins joined from the score bins that ``rule`` defines.
 
-    ``below`` and ``above`` are pairs: the relevant and the other rows beyond the edges, including infinite scores.
+    ``below`` and ``above`` count the relevant and the other rows beyond the edges, including infinite scores.
     """
 
     model: str
@@ -377,7 +377,7 @@ class AucUpBin:
 
 @dataclass(frozen=True)
 class AucUp:
-    """AUC against AUC_UP for a model: what a better order of the same score bins would gain.
+    """The AUC and the AUC_UP of a model, which show what the best order of the same score bins would gain.
 
     ``auc`` is the value of ``auc_metric``, and ``auc_up`` is the value of ``metric``. ``gap`` is AUC_UP minus the AUC
     of the same bins: the area under ``by_rate`` minus the area under ``by_score``. ``worst`` are the bins that lose
@@ -400,7 +400,7 @@ class AucUp:
 
 @dataclass(frozen=True)
 class ModelCounts:
-    """The number of groups of a model in each bin. ``n_undefined`` groups without a value are in no bin."""
+    """The number of a model's groups in each bin. The ``n_undefined`` groups without a value are in no bin."""
 
     model: str
     counts: tuple[int, ...]
@@ -422,9 +422,9 @@ class GroupDistribution:
 
 @dataclass(frozen=True)
 class PairedDistribution:
-    """The distribution of group differences, candidate minus baseline, in bins as in :class:`GroupDistribution`.
+    """The distribution of the groups' differences, candidate minus baseline, binned as in :class:`GroupDistribution`.
 
-    Groups whose difference is zero (``n_equal``) are in no bin. ``n_unpaired`` groups have a value for one model only.
+    The ``n_equal`` groups with difference zero are in no bin. Only one model has a value in ``n_unpaired`` groups.
     """
 
     metric: str
@@ -439,7 +439,7 @@ class PairedDistribution:
 
 @dataclass(frozen=True)
 class Definition:
-    """What a metric means. ``definition`` is from the table; all else is None if this version lacks the metric."""
+    """The meaning of a metric. If this version lacks the metric, only ``definition`` (from the table) is not None."""
 
     metric: str
     definition: str | None
@@ -470,7 +470,7 @@ class ReportData:
     subject, owner : str or None
         What the spec is about and who is responsible for it: the spec's ``name`` and ``owner``.
     missing : mapping
-        For each section that is None, empty or without some models: the reason, and what to request.
+        The reason for each section that is None, empty or without some models, with advice on what to request.
     more : mapping
         The sections that are not fields of this class, keyed by name.
 
@@ -514,5 +514,5 @@ class ReportData:
         return " - ".join(filter(None, (head, self.subject or "Evaluation", name)))
 
     def section(self, name: str) -> Any:
-        """The section called ``name``; None if the tables lack its data."""
+        """Return the section called ``name``, or None if the tables lack its data."""
         return getattr(self, name, None) if name in self.__dataclass_fields__ else self.more.get(name)

@@ -1,4 +1,4 @@
-"""The charts of a report as plain values: the positions of marks, independent of any drawing library."""
+"""The charts of a report as plain values, which give the positions of marks independently of a drawing library."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from sparkrank.base.redaction import redact
 from sparkrank.metrics.slices import shown_value
 from sparkrank.report.data import ReportData
 
-MOST_SERIES = 8  # lines that can be distinguished in one chart; the tables have all
-MOST_ROWS = 40  # rows of an interval chart; the tables have all
+MOST_SERIES = 8  # lines that can be distinguished in one chart; the tables have all series
+MOST_ROWS = 40  # the most rows of an interval chart; the tables have all rows
 AxisPlace: TypeAlias = "float | str"
 
 
 @dataclass(frozen=True)
 class ChartKey:
-    """The thing that a dash and shape stand for (and, if ``is_model``, a colour: colours are reserved for models).
+    """A key of a chart, which explains a dash and shape and, for models only (``is_model``), a colour.
 
-    ``name`` is shown in the legend. ``style`` numbers the combination of dash, shape and colour. On a page, charts with
-    only models as keys have no legend of their own, because one legend serves the whole page.
+    ``name`` is shown in the legend. ``style`` numbers the combination of dash, shape and colour. On a page, charts
+    whose keys are all models have no legend of their own, because one legend serves the whole page.
     """
 
     name: str
@@ -33,7 +33,7 @@ class ChartKey:
 
 @dataclass(frozen=True)
 class Line:
-    """Points in order. A point with the value None breaks the line.
+    """A line through ``points`` in order. A point with the value None breaks the line.
 
     ``band`` is a shaded area, ``limits`` is a pair of thin lines, and ``flags`` are rings around points.
     """
@@ -47,7 +47,7 @@ class Line:
 
 @dataclass(frozen=True)
 class IntervalMark:
-    """A value with the ends of its interval, if any. ``key`` is an index into the keys of the chart."""
+    """A value and the ends of its interval, which may be None. ``key`` is an index into the keys of the chart."""
 
     key: int
     value: float
@@ -57,7 +57,7 @@ class IntervalMark:
 
 @dataclass(frozen=True)
 class IntervalRow:
-    """One label, and the intervals drawn below each other next to it."""
+    """A label, and the intervals that are drawn next to the label, below each other."""
 
     label: str
     intervals: tuple[IntervalMark, ...]
@@ -69,7 +69,7 @@ class Frame:
 
     A line of up to ``marks`` points has a mark on every point, and a longer line only on the last point. ``days`` label
     the x axis. A vertical rule is drawn at each x in ``noted``. If ``powers`` (the highest value) is set, the y axis is
-    scaled by powers of ten and 0.
+    on a symlog scale with ticks at 0 and at powers of ten.
     """
 
     x_title: str = ""
@@ -118,7 +118,7 @@ class Figure:
 
 
 def shown_name(name: str | None, slice_name: str = "") -> str:
-    """A name as pages and charts show it: on one line, without secrets, with joined emoji intact.
+    """Format a name as pages and charts show it: on one line, without secrets, with joined emoji intact.
 
     If the name is a slice value, ``slice_name`` is the name of the slice.
 
@@ -135,17 +135,17 @@ _JOINED = re.compile(r"\\u(200[cd])")
 
 
 def shown_number(value: float | None) -> str:
-    """A value with four decimals, as in terminal output."""
+    """Format a value with four decimals, as in terminal output; None gives ``undefined``."""
     return "undefined" if value is None else f"{value:.4f}"
 
 
 def shown_level(data: ReportData) -> str:
-    """The confidence level of the report's intervals, as a phrase."""
+    """Return a phrase for the report's confidence level, for example ``the 95 % interval``."""
     return "the interval" if data.level is None else f"the {data.level * 100:g} % interval"
 
 
 def charted(models: Sequence[str], baseline: str | None) -> list[str]:
-    """The models that a chart shows: the first few, always including the baseline."""
+    """Return the models that a chart shows: the first :data:`MOST_SERIES`, and the baseline in any case."""
     shown = list(models[:MOST_SERIES])
     if baseline is not None and baseline in models and baseline not in shown:
         shown[-1:] = [baseline]
@@ -153,28 +153,28 @@ def charted(models: Sequence[str], baseline: str | None) -> list[str]:
 
 
 def model_key(data: ReportData, model: str) -> ChartKey:
-    """The key of a model, the same in all charts."""
+    """Return the chart key of a model, which is the same in all charts."""
     style = data.models.index(model) if model in data.models else len(data.models)
     return ChartKey(shown_name(model), style, is_model=True)
 
 
 def directions_of(data: ReportData) -> dict[str, bool | None]:
-    """For each metric, whether higher values are better."""
+    """Return, for each metric, whether higher values are better; None means that neither direction is known to be."""
     return {definition.metric: definition.higher_is_better for definition in data.definitions}
 
 
 def about_metric(data: ReportData, metric: str, about: str) -> str:
-    """The description of a chart (``about``), plus a note if lower values of the metric are better."""
+    """Return the description ``about`` of a chart, with a note if lower values of the metric are better."""
     return f"{about} Lower is better." if directions_of(data).get(metric) is False else about
 
 
 def isolated(name: str | None, slice_name: str = "") -> str:
-    """A name for use in a sentence. Right-to-left names are isolated, so that they do not reorder the other words."""
+    """Format a name for a sentence, isolating a right-to-left name so that it does not reorder the other words."""
     shown = shown_name(name, slice_name)
     is_mirrored = any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in shown)
     return f"\u2068{shown}\u2069" if is_mirrored else shown
 
 
 def steps(counts: Sequence[tuple[float, float]], last: float) -> tuple[tuple[float, float], ...]:
-    """The points of a step line: each bin's lower edge and count, then the upper edge of the last bin (``last``)."""
+    """Return the points of a step line: each bin's lower edge and count, then the upper edge of the last bin."""
     return (*counts, (last, counts[-1][1])) if counts else ()

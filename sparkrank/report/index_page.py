@@ -1,4 +1,4 @@
-"""The index of reports: the stored days with their verdicts. A report links to its neighbours through this page."""
+"""The index page, which lists stored days with their verdicts and links each report to the previous and next one."""
 
 from __future__ import annotations
 
@@ -32,31 +32,31 @@ class IndexRow:
 
     @property
     def state(self) -> str:
-        """The state named at the beginning of the title; ``none`` if the report has no verdict."""
+        """The state of the verdict that begins the title; ``none`` if the report has no verdict."""
         title = self.title or ""
         return next((state for state in HEADS if title.startswith(HEADS[state])), "none")
 
     @property
     def verdict(self) -> str:
-        """The beginning of the title, such as ``✕ Fail, and accepted``."""
+        """The beginning of the title, which states the verdict, such as ``✕ Fail, and accepted``."""
         return "no verdict" if self.state == "none" else str(self.title).partition(" - ")[0]
 
 
 def title_in(page: str) -> str | None:
-    """The title of a report, given the beginning of its HTML; None if no title is found."""
+    """Return the title of a report, given the beginning of its HTML, or None if there is no title."""
     match = _TITLE.search(page)
     return None if match is None else html.unescape(match[1])
 
 
 def index_page(subject: str | None, column: str, titles: Mapping[str, str | None]) -> str:
-    """The index page. ``titles`` maps days or windows to their reports' titles, or to None without a report."""
+    """Render the index page. ``titles`` maps each day or window to its report's title, or to None without a report."""
     rows = list(_rows(titles))
     template = environment().get_template("index.jinja")
     return template.render(subject=subject, column=column, rows=rows, **assets("index.js"))
 
 
 def _rows(titles: Mapping[str, str | None]) -> Iterator[IndexRow]:
-    """The rows of the index, latest first, including a row for each gap between days."""
+    """Yield the rows of the index, latest first, with a row for each gap between days."""
     names = sorted(titles, reverse=True)
     with_page = [name for name in names if titles[name] is not None]
     for place, name in enumerate(names):
@@ -69,7 +69,7 @@ def _rows(titles: Mapping[str, str | None]) -> Iterator[IndexRow]:
 
 
 def _days_between(first: str, last: str) -> Sequence[str]:
-    """The days strictly between ``first`` and ``last``; empty for windows."""
+    """Return the days strictly between ``first`` and ``last``; the result is empty for windows."""
     with suppress(ValueError):
         start, end = dt.date.fromisoformat(first), dt.date.fromisoformat(last)
         return [str(start + dt.timedelta(days)) for days in range(1, (end - start).days)]

@@ -16,9 +16,9 @@ from sparkrank.stats.intervals import WHY_TOO_FEW
 from sparkrank.text.comparison_text import probability
 from sparkrank.text.text import UNDEFINED, counts_of, value_text
 
-MOST_ROWS = 40  # rows of the headline
+MOST_ROWS = 40  # the most rows of the headline
 MOST_LINES = 8  # the most lines in each list: warnings, gates and slices
-_LONGEST = 80  # characters of a name
+_LONGEST = 80  # the most characters of a name
 # @ and : are escaped so that a name neither mentions people in a chat nor becomes a link; $ would start a formula.
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!&@:$])")
 _LATEX = {
@@ -36,14 +36,14 @@ _SIGNS = {"pass": "pass", "fail": "**fail**", "undecided": "*undecided*"}
 
 
 def one_page(data: ReportData) -> str:
-    """The report's summary in Markdown: verdict, headline with intervals and comparisons, and the problems found."""
+    """Summarize the report in Markdown: the verdict, the headline with intervals and comparisons, and the problems."""
     makers = (_verdict, _headline, _sentences, _gates, _slices, _source)
     parts = [f"### {_md(data.title)}", *(part for maker in makers for part in maker(data))]
     return "\n\n".join(parts) + "\n"
 
 
 def _md(text: str) -> str:
-    """The string escaped for Markdown, on one line and shortened."""
+    """Escape a string for Markdown, put it on one line and shorten it."""
     return _MARKDOWN.sub(r"\\\1", _short(text))
 
 
@@ -115,7 +115,7 @@ def _difference(row: ComparisonRow) -> str:
 
 
 def _sentences(data: ReportData) -> Iterator[str]:
-    """The sentences about which groups count and what has changed."""
+    """Yield the sentences about the groups that count and about the changes since the previous day."""
     if data.headline is None:
         return
     if data.headline.groups:
@@ -130,7 +130,7 @@ def _gates(data: ReportData) -> Iterator[str]:
 
 
 def _stopped_gate(gate: StoppedGate) -> str:
-    """A gate on one line, with its worst checks on the lines below."""
+    """Format a gate on one line, with its worst checks on the lines below."""
     checks = [f"{_cell(row)}: {_md_sentence(row.reason)}{' (accepted)' * bool(row.accepted)}" for row in gate.rows]
     head = f"{_SIGNS[gate.verdict]} {_md(gate.gate)}: "
     if gate.n_checks == 1:
@@ -145,14 +145,14 @@ def _cell(gate: GateRow) -> str:
 
 
 def _list(title: str, lines: Sequence[str], what: str) -> Iterator[str]:
-    """A list below a bold title, with at most :data:`MOST_LINES` lines; nothing if the list is empty."""
+    """Yield a list of at most :data:`MOST_LINES` lines below a bold title, unless ``lines`` is empty."""
     if lines:
         more = [f"and {len(lines) - MOST_LINES:,} more {what}"] if len(lines) > MOST_LINES else []
         yield "\n".join([f"**{title}**", "", *(f"- {line}" for line in (*lines[:MOST_LINES], *more))])
 
 
 def _slices(data: ReportData) -> Iterator[str]:
-    """The slice values in which a candidate differs from the baseline beyond chance."""
+    """Yield a list of the slice values in which a candidate clearly differs from the baseline."""
     rows = () if data.comparisons is None else data.comparisons.rows
     sure = [row for row in rows if row.slice != ALL and is_sure(row)]
     lines = [
@@ -164,7 +164,7 @@ def _slices(data: ReportData) -> Iterator[str]:
 
 
 def _in_errors(row: ComparisonRow) -> float:
-    """A difference's absolute size in standard errors, which makes metrics of different scales comparable."""
+    """Return the absolute difference in standard errors, which makes metrics of different scales comparable."""
     return abs(row.difference or 0.0) / row.stderr if row.stderr else math.inf
 
 
@@ -183,7 +183,7 @@ def _source(data: ReportData) -> Iterator[str]:
 
 
 def latex_table(data: ReportData) -> str:
-    """The headline as a LaTeX ``tabular`` (needs the booktabs package): a row per metric, a column per model."""
+    """Format the headline as a LaTeX ``tabular`` for the package booktabs: a row per metric, a column per model."""
     if data.headline is None:
         return f"% {redact(escape(data.missing.get('headline', _NO_METRICS)))}\n"
     models, cells = data.headline.models, data.headline.cells
@@ -201,7 +201,7 @@ def latex_table(data: ReportData) -> str:
 
 
 def _tex_value(cell: HeadlineRow | None) -> str:
-    """The value, with a star if the difference from the baseline is clear (see :func:`.is_sure`)."""
+    """Format the value, with a star if the difference from the baseline is clear (see :func:`.is_sure`)."""
     if cell is None:
         return ""
     star = "$^{*}$" if cell.comparison is not None and is_sure(cell.comparison) else ""

@@ -1,4 +1,4 @@
-"""The report as one self-contained HTML file: it fetches nothing, escapes all text and is readable without scripts."""
+"""The report as one self-contained HTML file, which loads no other file, escapes all text and works without scripts."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def require_extra() -> None:
 
 
 def page(data: ReportData, *, has_index: bool = False) -> str:
-    """The report as one HTML page. Equal data and library versions give identical pages.
+    """Render the report as one HTML page; equal data and library versions give identical pages.
 
-    If ``has_index``, the page links to the index of all days and, through the index, to the previous and next day.
+    If ``has_index`` is true, the page links to the index of all days and, through it, to the previous and next day.
     """
     require_extra()
     template = environment().get_template("report.jinja")
@@ -80,19 +80,19 @@ class View:
 
     @property
     def missing(self) -> list[tuple[str, str]]:
-        """The title of each missing section, and what to request to get it."""
+        """The title of each missing section, and advice on how to get the section."""
         missing = [(name, why) for name, why in self._data.missing.items() if not self._data.section(name)]
         titles = {section.name: section.title for section in sections()}
         return [(titles.get(name, name), why) for name, why in missing if name != "verdict"]
 
     def notes(self, part: str) -> list[str]:
-        """The notes about incomplete sections in a part of the page."""
+        """Return the notes about incomplete sections in a part of the page."""
         own = [section.name for section in sections() if section.part_name == part]
         notes = [self._data.missing.get(name, "") for name in own if self._data.section(name)]
         return list(filter(None, notes))
 
     def keys(self) -> list[dict[str, Any]]:
-        """The models with their marks, the same in all charts."""
+        """Return the models with their marks (colour, dash and sign), which are the same in all charts."""
         from sparkrank.report.chart_forms import PALETTE, style_of
 
         styled = [(model, self._data.models.index(model)) for model in charted(self._data.models, self._data.baseline)]
@@ -103,7 +103,7 @@ class View:
         ]
 
     def cards(self, metric: str) -> list[HeadlineRow]:
-        """The headline rows for the best model by ``metric`` and for the baseline."""
+        """Return the headline row of the best model by ``metric`` and the row of the baseline."""
         cells = [cell for cell in dict(self.headline)[metric] if cell is not None]
         sign = -1 if self._directions.get(metric) is False else 1
         known = [cell for cell in cells if cell.row.value is not None] or cells
@@ -112,12 +112,12 @@ class View:
         return ([] if best is None else [best]) + baseline
 
     def shown(self, sections: Sequence[Any]) -> list[Any]:
-        """The entries (of ``sections``) about models that the charts show."""
+        """Return the entries of ``sections`` whose model is one of those that the charts show."""
         models = charted(self._data.models, self._data.baseline)
         return [own for own in sections if own.model in models]
 
     def charts(self, *names: str) -> list[dict[str, Any]]:
-        """The figures of the named sections as SVG. A sole figure also has a second SVG, ``wide``, for wide pages."""
+        """Draw the figures of the named sections as SVG. A sole figure also has the SVG ``wide``, for wide pages."""
         from markupsafe import Markup
 
         from sparkrank.report.chart_forms import PALETTE, drawn_chart, svg_of
@@ -145,7 +145,7 @@ class View:
 
     @property
     def headline(self) -> list[tuple[str, list[HeadlineRow | None]]]:
-        """The metrics over all rows, each with a cell per model."""
+        """The metrics over all rows, each with one cell per model."""
         headline = self._data.headline
         if headline is None:
             return []
@@ -154,7 +154,7 @@ class View:
 
     @property
     def whole(self) -> list[tuple[str, str, list[ComparisonRow]]]:
-        """The comparisons over all rows, by candidate."""
+        """The comparisons over all rows, as a triple (candidate, baseline, rows) for each candidate."""
         by_pair: dict[tuple[str, str], list[ComparisonRow]] = {}
         for row in self._compared.values():
             if row.slice == ALL:
@@ -163,7 +163,7 @@ class View:
 
     @property
     def sentences(self) -> list[dict[str, Any]]:
-        """For each candidate, the metrics in which it is better, worse, or not clearly different."""
+        """For each candidate, a dict of the comparisons in which it is better, worse or not clearly different."""
         sides = {"better": "better", "worse": "worse", "unsure": ""}
         return [
             {"candidate": candidate, "baseline": baseline}
@@ -172,16 +172,16 @@ class View:
         ]
 
     def side(self, row: ComparisonRow | None) -> str:
-        """``better`` or ``worse`` if the difference is significant and the metric has a direction, else empty."""
+        """Return ``better`` or ``worse`` if the difference is clear and the metric has a direction, else ``""``."""
         return side_of(row, self._directions)
 
     def compared(self, cell: MetricValue) -> ComparisonRow | None:
-        """The comparison of a value with the baseline's value, if there is one."""
+        """Return the comparison of a value with the baseline's value, or None if the value is not compared."""
         return self._compared.get((cell.model, cell.slice, cell.slice_value, cell.metric))
 
     @property
     def slices(self) -> list[tuple[str, list[dict[str, Any]]]]:
-        """The slices, each with its rows by metric."""
+        """The slices, each with a list of metrics and their rows."""
         rows = () if self._data.slices is None else self._data.slices.rows
         by_slice: dict[str, list[dict[str, Any]]] = {}
         for (name, metric), own in groupby(rows, key=lambda row: (row.slice, row.metric)):
@@ -190,18 +190,18 @@ class View:
 
     @property
     def days(self) -> dict[str, str]:
-        """The verdict of each day of the trend; empty if the trend has no verdicts."""
+        """The verdict of each day of the trend; the mapping is empty if the trend has no verdicts."""
         trend = self._data.trend
         return {} if trend is None else dict(zip(trend.days, trend.verdicts, strict=False))
 
     @property
     def marked_days(self) -> list[tuple[str, list[str]]]:
-        """The days of the trend to point out (failed, accepted, not evaluated or unreadable), grouped by that state."""
+        """The days of the trend that are failed, accepted, not evaluated or unreadable, grouped by that state."""
         return [(word, days) for word in _MARKED if (days := [day for day, own in self.days.items() if own == word])]
 
     @property
     def trend(self) -> list[tuple[str, list[TrendSeries], list[tuple[str, list[TrendPoint | None]]]]]:
-        """For each metric of the trend, its series and, day by day, the points of these series."""
+        """The series of each metric in the trend, together with the points of these series for each day."""
         trend = self._data.trend
         if trend is None:
             return []
@@ -215,7 +215,7 @@ class View:
 
 @cache
 def environment() -> Environment:
-    """The Jinja2 environment for all templates, which escapes every string."""
+    """Return the Jinja2 environment for all templates, which escapes every string."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
@@ -251,7 +251,7 @@ def _file(name: str) -> str:
 
 @cache
 def assets(name: str) -> dict[str, Any]:
-    """The style sheet, the script file called ``name``, and a content security policy that allows only these two."""
+    """Return the style sheet, the script file ``name``, and a content security policy that allows only these two."""
     from markupsafe import Markup
 
     style, script = _file("report.css"), _file(name)

@@ -1,4 +1,4 @@
-"""The tables from which a report is built, and how their rows are read. Columns missing in older tables are None."""
+"""The tables from which a report is built, and functions that read their rows, with None for missing columns."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class DayBefore:
 
 @dataclass(frozen=True, eq=False)
 class ReportTables:
-    """The tables of a day, a window or an evaluation; None for a missing table.
+    """The tables of a day, a window or an evaluation. A missing table is None.
 
     ``run`` is the row of ``runs``, or the facts that an evaluation records about itself. ``baseline`` and ``level`` are
     used if the tables do not record them. The fields from ``most_unpaired`` to ``warnings`` come from the spec and the
     run: ``keys`` are the group's key columns, and ``subject`` is what the evaluation is about. ``bins`` are read from
     the table ``blocks``. ``missing`` has the reason for each missing section. ``conf`` is the path of the spec for use
-    in commands. ``explain`` maps group keys to explanations; it is called with key columns, keys, metric and models.
+    in commands. ``explain`` takes key columns, keys, a metric and models, and returns an explanation for each key.
     """
 
     kind: ReportKind
@@ -78,12 +78,12 @@ class ReportTables:
 
     @cached_property
     def models(self) -> tuple[str, ...]:
-        """The models, in the order of the table ``metrics`` or, if it has no rows, of the trend."""
+        """The models, in the order of the table ``metrics`` or, if that table has no rows, of the trend."""
         return self._names("model")
 
     @cached_property
     def metric_names(self) -> tuple[str, ...]:
-        """The metric names, in the order of the table ``metrics`` or, if it has no rows, of the trend."""
+        """The metric names, in the order of the table ``metrics`` or, if that table has no rows, of the trend."""
         return self._names("metric")
 
     def _names(self, column: str) -> tuple[str, ...]:
@@ -93,21 +93,21 @@ class ReportTables:
 
     @cached_property
     def values(self) -> list[MetricValue]:
-        """The rows of ``metrics`` over the whole day."""
+        """The rows of ``metrics`` about the whole day."""
         return rows_of(whole_day(self.metrics), MetricValue)
 
     @cached_property
     def compared(self) -> list[ComparisonRow]:
-        """The comparisons over the whole day."""
+        """The rows of ``comparisons`` about the whole day, with reasons for doubt."""
         return [] if self.comparisons is None else self.comparison_rows(whole_day(self.comparisons))
 
     def comparison_rows(self, table: pa.Table) -> list[ComparisonRow]:
-        """The rows of ``table``, which is a subset of ``comparisons``, with their doubts added."""
+        """Return the rows of ``table``, which is a subset of ``comparisons``, with reasons for doubt added."""
         return with_doubts(rows_of(table, ComparisonRow), self._tests, self.most_unpaired)
 
     @cached_property
     def _tests(self) -> dict[str, int]:
-        """The number of p-values in each family of comparisons."""
+        """The number of p-values in each family of comparisons, by the family's name."""
         table = self.comparisons
         if table is None or not {"family", "p"} <= set(table.column_names):
             return {}
@@ -116,17 +116,17 @@ class ReportTables:
 
     @cached_property
     def verdicts(self) -> tuple[GateRow, ...]:
-        """The verdicts of all gates: failures first, then undecided ones."""
+        """The rows of the table ``gates``, with failures first and undecided checks next."""
         return tuple(sorted(rows_of(self.gates, GateRow), key=lambda row: WORST_FIRST.index(row.verdict)))
 
 
 def names_of(table: pa.Table, column: str) -> tuple[str, ...]:
-    """The distinct strings in ``column``, in the order of the table."""
+    """Return the distinct strings in ``column``, in the order of the table."""
     return tuple(pc.unique(plain_texts(table.select([column]))[column]).to_pylist())
 
 
 def plain_texts(table: pa.Table) -> pa.Table:
-    """The table with its dictionary-encoded columns decoded."""
+    """Return the table with its dictionary-encoded columns decoded."""
     for index, column in enumerate(table.schema):
         if pa.types.is_dictionary(column.type):
             table = table.set_column(index, column.name, table[column.name].cast(column.type.value_type))
@@ -134,22 +134,22 @@ def plain_texts(table: pa.Table) -> pa.Table:
 
 
 def whole_day(table: pa.Table) -> pa.Table:
-    """The rows of ``table`` that are about the whole day rather than a slice."""
+    """Return the rows of ``table`` that are about the whole day rather than a slice."""
     return table.filter(pc.equal(table["slice"].cast(pa.string()), ALL))
 
 
 def is_among(texts: pa.ChunkedArray, allowed: Sequence[str]) -> pa.ChunkedArray:
-    """A mask of the strings that are allowed. Filtering by a mask, unlike an expression, keeps the order of rows."""
+    """Return a mask of the ``allowed`` strings. Filtering by a mask, unlike an expression, keeps the order of rows."""
     return pc.is_in(texts, value_set=pa.array(allowed, pa.string()))
 
 
 def defined(value: Any) -> Any:
-    """``value``, or None if it is NaN."""
+    """Return ``value``, or None if ``value`` is NaN."""
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def rows_of(table: pa.Table | None, kind: type[_R]) -> list[_R]:
-    """The rows of ``table`` as objects of the class ``kind``."""
+    """Return the rows of ``table`` as objects of the class ``kind``; without a table, return an empty list."""
     if table is None:
         return []
     names = [column.name for column in fields(kind) if column.name in table.column_names]  # type: ignore[arg-type]
@@ -160,7 +160,7 @@ def rows_of(table: pa.Table | None, kind: type[_R]) -> list[_R]:
 
 
 def _defined_column(column: pa.ChunkedArray) -> list[Any]:
-    """The values of a column, with None in place of null and NaN."""
+    """Return the values of a column, with None in place of null and NaN."""
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
     values: list[Any] = column.to_pylist()
@@ -168,7 +168,7 @@ def _defined_column(column: pa.ChunkedArray) -> list[Any]:
 
 
 def by_cell(verdicts: Iterable[GateRow]) -> dict[tuple[str, str | None], tuple[GateRow, ...]]:
-    """The whole-day verdicts, by metric and model."""
+    """Return the whole-day verdicts, keyed by metric and model."""
     cells: dict[tuple[str, str | None], tuple[GateRow, ...]] = {}
     for row in verdicts:
         if row.slice == ALL:
@@ -177,12 +177,12 @@ def by_cell(verdicts: Iterable[GateRow]) -> dict[tuple[str, str | None], tuple[G
 
 
 def worst(verdicts: Iterable[State]) -> State | None:
-    """The worst of ``verdicts``, or None if there are none."""
+    """Return the worst of ``verdicts``, or None if ``verdicts`` is empty."""
     return min(verdicts, key=WORST_FIRST.index, default=None)
 
 
 def definitions_of(table: pa.Table) -> dict[tuple[str, str], str | None]:
-    """The stored definition for each metric and model in a table ``metrics``."""
+    """Return the definitions stored in a table ``metrics``, keyed by metric and model."""
     if "definition" not in table.column_names:
         return {}
     rows = plain_texts(table.select(["metric", "model", "definition"])).to_pylist()
@@ -190,14 +190,14 @@ def definitions_of(table: pa.Table) -> dict[tuple[str, str], str | None]:
 
 
 def parsed(text: str) -> Metric | None:
-    """The metric parsed from a stored string; None if it is from another version or a module that is not imported."""
+    """Parse a stored metric; return None if the metric is from another version or a module that is not imported."""
     with suppress(MetricError):
         return Metric.parse(text)
     return None
 
 
 def json_object(text: str | None) -> dict[str, Any]:
-    """The JSON object in ``text``; empty if the string is no JSON object."""
+    """Parse the JSON object in ``text``; return an empty dict if ``text`` is not a JSON object."""
     document = None
     with suppress(ValueError):
         document = json.loads(text or "{}")

@@ -1,4 +1,4 @@
-"""Whole-day score bins from the table ``blocks``, read in batches; neighbours are joined if there are too many."""
+"""Whole-day score bins from the table ``blocks``, read in batches; adjacent bins are joined if there are too many."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 COLUMNS = ("model", "slice", "rule", "score", "pos", "neg", "score_sum", "rows")  # the columns read from the table
 _AMOUNTS = ("score", "pos", "neg", "rows", "score_sum")
-MOST_BINS = 200_000  # bins kept for a model and rule: as many as five decimals of a probability need
+MOST_BINS = 200_000  # the most bins kept for a model and rule; a probability with five decimals needs fewer
 JOINED_BITS = 8  # bits of the mantissa that are kept when there are more bins, which are then joined
 MOST_FRAME_BINS = 2_000_000  # the most bins that Spark passes to this process
 
 
 @dataclass(frozen=True)
 class ScoreBins:
-    """The whole-day bins for a model and a bin rule, ascending by ``score``.
+    """The score bins of one model under one bin rule over the whole day, ascending by ``score``.
 
     ``pos`` and ``neg`` are the numbers (or weights) of relevant rows and of other rows. ``rows`` counts all rows.
     ``score_sum`` is None if the table has no sums. ``is_joined`` is True if neighbouring bins were joined because there
@@ -50,12 +50,12 @@ class ScoreBins:
         return self.pos + self.neg
 
     def with_sums(self) -> ScoreBins:
-        """The bins with sums of scores. If the table has none, each row is given the score that names its bin."""
+        """Return the bins with sums of scores; if these are not stored, each row counts with the score of its bin."""
         with np.errstate(invalid="ignore"):  # an infinite score times zero weight
             return self if self.score_sum is not None else replace(self, score_sum=self.score * self.mass)
 
     def select(self, which: Any) -> ScoreBins:
-        """The bins selected by indices or by a mask."""
+        """Return the bins that ``which`` (indices, a slice or a mask) selects."""
         return self._changed(lambda column: column[which])
 
     def _changed(self, change: Callable[[Floats], Floats]) -> ScoreBins:
@@ -63,12 +63,12 @@ class ScoreBins:
         return replace(self, **changed)
 
     def summed(self, first: Ints) -> ScoreBins:
-        """The bins from each index in ``first`` up to the next, joined into one bin named by the first score."""
+        """Join the bins from each index in ``first`` up to the next index into one bin, named by the first score."""
         summed = self._changed(lambda amounts: np.add.reduceat(amounts, first))
         return replace(summed, score=self.score[first])
 
     def joined(self) -> ScoreBins:
-        """The bins, joined by the rule ``bits`` with :data:`JOINED_BITS` if there are more than :data:`MOST_BINS`."""
+        """Return the bins; more than :data:`MOST_BINS` are joined by the rule ``bits`` with :data:`JOINED_BITS`."""
         if len(self.score) <= MOST_BINS:
             return self
         numbers = BinRule("bits", JOINED_BITS).numbers(self.score)
@@ -76,7 +76,7 @@ class ScoreBins:
 
     @classmethod
     def merged(cls, parts: Sequence[ScoreBins]) -> ScoreBins:
-        """The bins from all ``parts`` (which share a model and rule), sorted by score."""
+        """Combine the bins of all ``parts``, which share a model and rule, sorted by score and joined if too many."""
         columns = {name: [getattr(part, name) for part in parts] for name in _AMOUNTS}
         order = np.argsort(np.concatenate(columns["score"]), kind="stable")
         whole: dict[str, Any] = {
@@ -90,7 +90,7 @@ BinsByRule: TypeAlias = Mapping[tuple[str, str], ScoreBins]
 
 
 def score_bins(batches: Iterable[pa.RecordBatch]) -> dict[tuple[str, str], ScoreBins]:
-    """The bins by model and rule. ``batches`` hold the available :data:`COLUMNS` of the table ``blocks``."""
+    """Return the bins by model and rule, from ``batches`` of ``blocks`` with the :data:`COLUMNS` that it has."""
     parts: dict[tuple[str, str], list[ScoreBins]] = {}
     held: dict[tuple[str, str], int] = {}
     for batch in batches:
@@ -108,7 +108,7 @@ def score_bins(batches: Iterable[pa.RecordBatch]) -> dict[tuple[str, str], Score
 
 
 def frame_bins(frame: DataFrame) -> tuple[BinsByRule, str | None]:
-    """The bins in a Spark DataFrame. If there are too many for one process: no bins, and a sentence with the reason."""
+    """Return the bins in a Spark DataFrame, or no bins and a sentence with the reason if there are too many of them."""
     rows = frame.where(frame["slice"] == ALL).select([name for name in COLUMNS if name in frame.columns])
     if rows.count() > MOST_FRAME_BINS:
         return {}, f"There are more than {MOST_FRAME_BINS:,} score bins: ask for a rule with fewer, as auc(bits=12)."
@@ -127,7 +127,7 @@ def _bins(model: str, rule: str, rows: pa.RecordBatch) -> ScoreBins:
 
 
 def chosen_bins(bins: BinsByRule, model: str, kinds: Sequence[str]) -> ScoreBins | None:
-    """The model's bins for the first kind of rule in ``kinds`` that has bins. Rules without ``rel`` are preferred."""
+    """Return the model's bins of the first rule kind in ``kinds`` that has bins (preferably no ``rel``), or None."""
     rules = [(BinRule.parse(rule), own) for (name, rule), own in bins.items() if name == model and len(own.score)]
     known = [(rule, own) for rule, own in rules if rule.kind in kinds]
     if not known:

@@ -18,12 +18,13 @@ Drawer: TypeAlias = Callable[[ReportData], Iterable[Figure]]
 
 @dataclass(frozen=True)
 class ReportSection:
-    """A section. Its ``name`` is a field of :class:`ReportData` or a key of :attr:`ReportData.more`.
+    """A section of the report; its ``name`` is a field of :class:`ReportData` or a key of :attr:`ReportData.more`.
 
-    ``make`` builds the section, and returns a sentence as well if it is empty or lacks some models. ``advice`` is what
-    to request if the section is missing; evaluations use ``advice_in_memory`` instead, and windows use
-    ``advice_for_window``. ``part`` is the name and title of the page part that contains the section (by default, its
-    own part). ``template`` is that part's Jinja2 template (by default, the file in ``templates`` with the part's name).
+    ``make`` builds the section, and also returns a sentence with the reason if the section is empty or lacks some
+    models. ``advice`` says what to request if the section is missing. Evaluations use ``advice_in_memory`` instead, and
+    windows use ``advice_for_window``. ``part`` is the name and title of the page part that contains the section; by
+    default, the section has a part of its own. ``template`` is the Jinja2 template of the part; by default, it is the
+    file in ``templates`` with the part's name.
     """
 
     name: str
@@ -47,6 +48,6 @@ class ReportSection:
         return self.title if self.part is None else self.part[1]
 
     def why_missing(self, tables: ReportTables, reason: str | None) -> str:
-        """The reason why the section is missing, or advice on what to request."""
+        """Return the reason why the section is missing, or advice on what to request."""
         by_kind = {"evaluation": self.advice_in_memory, "window": self.advice_for_window}.get(tables.kind)
         return tables.missing.get(self.name) or reason or by_kind or self.advice

@@ -1,4 +1,4 @@
-"""The register of report sections. A new section needs a module, and a line in :data:`_BUILT_IN`."""
+"""The register of report sections. A new section needs a module and an entry in :data:`_BUILT_IN`."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ _SECTIONS: dict[str, ReportSection] = {section.name: section for section in _BUI
 
 
 def sections() -> tuple[ReportSection, ...]:
-    """All sections, in the order of the page."""
+    """Return all sections, in the order of the page."""
     return tuple(_SECTIONS.values())
 
 
 def section_of(name: str) -> ReportSection | None:
-    """The section of this name; None if there is none."""
+    """Return the section called ``name``, or None if there is no such section."""
     return _SECTIONS.get(name)
 
 
 def register(section: ReportSection) -> None:
-    """Add a section after all others, or replace the section with the same name."""
+    """Register a section after all others, or in place of the section with the same name."""
     _SECTIONS[section.name] = section
 
 
 def unregister(name: str) -> None:
-    """Remove a registered section."""
+    """Remove the section called ``name`` from the register."""
     del _SECTIONS[name]

@@ -24,7 +24,7 @@ ENDINGS: Mapping[str, ReportForm] = {".html": "html", ".htm": "html", ".md": "md
 
 
 def as_form(data: ReportData, form: ReportForm) -> str:
-    """The report in one of its forms. Equal data give identical output.
+    """Return the report as text in one of its forms; equal data give identical text.
 
     ``md`` is a summary, ``json`` contains everything, and ``latex`` is the headline as a table (which needs the
     booktabs package).
@@ -39,7 +39,7 @@ def as_form(data: ReportData, form: ReportForm) -> str:
 
 
 def form_of(out: str | None, asked: str | None) -> ReportForm:
-    """The requested form, or the form for the suffix of ``out``. Raises :class:`SpecError` if the form is unknown."""
+    """Return ``asked`` or, if None, the form for the suffix of ``out``; raise :class:`SpecError` if it is unknown."""
     ending = "" if out is None else Path(out).suffix.lower()
     instead = _REMOVED.get(ending if asked is None else asked, "")
     if asked is not None:
@@ -56,7 +56,7 @@ def form_of(out: str | None, asked: str | None) -> ReportForm:
 
 
 def write_report(data: ReportData, out: str, form: ReportForm) -> Path:
-    """Write the report to the file ``out`` atomically: a reader sees the old report or the new one.
+    """Write the report to the file ``out`` atomically, so that a reader sees either the old report or the new one.
 
     Raises :class:`SpecError` if the folder does not exist, and :class:`SparkrankError` if the file cannot be written.
     """
@@ -79,7 +79,7 @@ def write_report(data: ReportData, out: str, form: ReportForm) -> Path:
 
 
 def report_document(data: ReportData) -> dict[str, Any]:
-    """The whole report as plain values, for JSON."""
+    """Return the whole report as plain values for JSON, with the sections from ``more`` at the top level."""
     document = asdict(data)
     more: dict[str, Any] = document.pop("more")
     return document | more

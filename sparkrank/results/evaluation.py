@@ -59,13 +59,13 @@ class Evaluation:
     solved : Solved
         The states and the group table.
     lane : str
-        The way of running: ``frame``, ``scan`` or ``local``.
+        The lane in which the evaluation ran: ``frame``, ``scan`` or ``local``.
     table : pyarrow.Table
-        The metrics; in memory in every lane.
+        The table of metrics, which is in memory in every lane.
     limits : Limits
         The limits of the checks.
     session : SparkSession, optional
-        None in the local lane.
+        The Spark session of the DataFrames; None in the local lane.
     preset : Preset, optional
         The preset under which metric texts are looked up.
     origin : Origin
@@ -124,29 +124,29 @@ class Evaluation:
 
     @cached_property
     def metrics(self) -> LaneTable:
-        """The table of metrics: one row per model, slice and metric."""
+        """The table of metrics, with one row per model, slice value and metric."""
         return with_whole_numbers(self.table) if self.session is None else self.session.createDataFrame(self.table)
 
     @property
     def groups(self) -> LaneTable | None:
-        """The group table, with a row per model and group. None without a group key or with ``group_table=False``."""
+        """The group table, with one row per model and group; None without a group key or with ``group_table=False``."""
         return self.solved.groups
 
     def to_pandas(self) -> pd.DataFrame:
-        """The table of metrics as a pandas DataFrame. Integer columns are nullable (``Int64``)."""
+        """Return the table of metrics as a pandas DataFrame, in which integer columns are nullable (``Int64``)."""
         small: pd.DataFrame = with_whole_numbers(self.table).to_pandas()
         return small
 
     def __getitem__(self, metric: str | Metric) -> float:
-        """The value of ``metric`` for the only model over the whole day, as from :meth:`value`."""
+        """Return the value of ``metric`` for the only model over the whole day, as :meth:`value` does."""
         return self.value(metric)
 
     def __contains__(self, metric: object) -> bool:
-        """Whether ``metric`` was evaluated, in any spelling that :meth:`value` accepts."""
+        """Return whether ``metric``, in any spelling that :meth:`value` accepts, was evaluated."""
         return has_metric(self.plan, self.preset, metric)
 
     def __iter__(self) -> Iterator[str]:
-        """The metrics as strings that :meth:`value` accepts, in the order of the request."""
+        """Iterate over the metrics as strings that :meth:`value` accepts, in the order of the request."""
         return (text_of(self.plan, self.preset, metric) for metric in self.plan.metrics)
 
     def value(
@@ -156,7 +156,7 @@ class Evaluation:
         model: str | None = None,
         slice: Mapping[str, object] | str | None = None,  # noqa: A002 - the name that the tables have for it
     ) -> float:
-        """The value of one metric, for a model and a slice.
+        """Return the value of one metric, for a model and a slice.
 
         Parameters
         ----------
@@ -200,7 +200,7 @@ class Evaluation:
         return value_of(self.table, self.plan, self.preset, metric, model, slice)
 
     def compare(self, baseline: str, *, correction: Correction = "holm", family: Family = "slice_column") -> pa.Table:
-        """Compare every other model with ``baseline``: is the difference real, and how large may it be?
+        """Compare every other model with ``baseline``, with p-values and intervals of the differences.
 
         Parameters
         ----------
@@ -209,15 +209,15 @@ class Evaluation:
             by a paired t test. All other comparisons use a jackknife, which leaves out each of 64 fixed subsets of the
             groups in turn.
         correction : {"holm", "benjamini-hochberg", "none"}
-            How the p-values within a family are adjusted.
+            The adjustment of the p-values within a family.
         family : {"slice_column", "candidate", "metric", "slice"}
-            Which comparisons form a family. With ``slice_column``, the whole day is one family, and each slice with all
+            How comparisons form families. With ``slice_column``, the whole day is one family, and each slice with all
             its values forms another. Otherwise, a family is all comparisons of a candidate, a metric or a slice value.
 
         Returns
         -------
         pyarrow.Table
-            The table ``comparisons``: a row per candidate, slice, slice value and metric. If there is no valid
+            The table ``comparisons``, with one row per candidate, slice, slice value and metric. If there is no valid
             standard error, as for coverage, the standard error and all columns derived from it are null.
 
         Raises
@@ -243,7 +243,7 @@ class Evaluation:
         return with_whole_numbers(comparisons_table(self.solved.merged, self.plan, comparison, self.origin))
 
     def report(self, out: str | os.PathLike[str] | None = None, *, format: ReportForm | None = None) -> ReportData:  # noqa: A002
-        """The report of the evaluation, optionally written to a file as an HTML page or in another form.
+        """Return the report of the evaluation, and optionally write it to a file as an HTML page or in another form.
 
         Parameters
         ----------
@@ -284,7 +284,7 @@ class Evaluation:
         return data
 
     def write(self, folder: str | os.PathLike[str], *, day: str | None = None) -> dict[str, str]:
-        """Write the tables below a folder, just as a job writes the tables of a day: all become visible at once.
+        """Write the tables to a folder as a job writes those of a day, so that all tables become visible at once.
 
         The written tables can be read by ``sparkrank report``, ``gate``, ``compare`` and ``movers``, by
         :func:`sparkrank.compare_runs`, and by later days of a job.
@@ -333,7 +333,7 @@ class Evaluation:
         model: str | None = None,
         slice: str | None = None,  # noqa: A002 - the name that the tables have for it
     ) -> LayerChart:
-        """A chart from the report. Notebooks display the chart offline, and its ``save`` method writes SVG, PNG or PDF.
+        """Return a chart from the report, which notebooks display offline and ``save`` writes as SVG, PNG or PDF.
 
         Parameters
         ----------
@@ -341,7 +341,7 @@ class Evaluation:
             ``comparisons``, ``slices``, ``roc``, ``pr``, ``calibration``, ``histograms``, ``auc_up``,
             ``distributions`` or ``paired``.
         metric, model, slice : str, optional
-            Selects among several charts: a metric in any spelling, a model (for comparisons, a candidate), or the
+            The choice among several charts: a metric in any spelling, a model (for comparisons, a candidate), or the
             columns of a slice joined by commas. The first matching chart is returned.
 
         Returns
@@ -373,7 +373,7 @@ class Evaluation:
         return chart(self._report_data(), name, metric=named, model=model, slice=slice)
 
     def _report_data(self) -> ReportData:
-        """The report on the evaluation's tables. Only per-bin counts are collected from Spark tables."""
+        """Return the report on the evaluation's tables. From Spark tables, only the counts per bin are collected."""
         from sparkrank.comparison.group_tables import GroupTable
         from sparkrank.report.collect import report_data
         from sparkrank.report.report_tables import ReportTables
@@ -414,7 +414,7 @@ class Evaluation:
 
     @property
     def blocks(self) -> LaneTable:
-        """The score bins from which pooled metrics are computed; a Spark DataFrame if there are too many exact bins.
+        """The table of score bins behind the pooled metrics, as a Spark DataFrame if there are too many exact bins.
 
         The column ``score_sum`` is null unless a metric reads score sums or ``score_sums`` is set.
         """
@@ -422,16 +422,16 @@ class Evaluation:
 
     @property
     def curves(self) -> pa.Table:
-        """The points of the ROC and PR curves; without rows if ``curve_points`` was 0."""
+        """The table of points on the ROC and PR curves, which has no rows if ``curve_points`` is 0."""
         return curves_table(self.solved, self.plan)
 
     @property
     def quality(self) -> pa.Table:
-        """The counts of the evaluation: rows read, rows rejected by reason, groups with a single class, ties."""
+        """The table of counts: rows read, rows rejected by reason, groups with a single class, and ties."""
         return quality_table(self.partials, self.plan, self.limits, self.solved.measured)
 
     def release(self) -> None:
-        """Free the memory and disk space of Spark tables. Reading :attr:`groups` afterwards requires a new pass."""
+        """Free the memory and disk space of Spark tables. A later use of :attr:`groups` reads the input rows again."""
         self.solved.release()
 
     def __enter__(self) -> Evaluation:  # noqa: PYI034 - typing.Self needs Python 3.11

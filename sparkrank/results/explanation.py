@@ -1,4 +1,4 @@
-"""Explanations: groups with their lists, and how each metric is computed from these lists."""
+"""Explanations of metric values: groups with their lists, and the computation of each metric from these lists."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ class Explanation:
 
     @property
     def metric(self) -> ExplainedMetric:
-        """The first metric: the only metric if a single metric was requested for one model and one group."""
+        """The first metric, which is the only metric if one metric was requested for one model and one group."""
         return next(iter(self))
 
     def text(self, rows: int = MOST_ROWS, width: int | None = None) -> str:
-        """The whole explanation as text. Tables have up to ``rows`` rows. Models are side by side if they fit."""
+        """Return the explanation as text, with up to ``rows`` rows per table and models side by side if they fit."""
         text = explanation_text(self.keys, rows, width)
         return f"{self.about}\n\n{text}" if self.about else text
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole explanation as plain values, for JSON."""
+        """Return the whole explanation as nested dicts and lists that can be written as JSON."""
         return explanation_document(self.keys, self.lane, self.lane_reason)
 
     def __repr__(self) -> str:

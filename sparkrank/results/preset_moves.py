@@ -1,4 +1,4 @@
-"""Why two presets give different numbers for the same rows: which settings differ, and the effect of each setting."""
+"""The reasons why two presets give different values for the same rows: the settings and the effect of each."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ class SettingMoves:
 
 @dataclass(frozen=True)
 class MetricMoves:
-    """A metric of one model under two presets: the requested text, ``asked``, and what it means under each preset.
+    """A metric of one model under two presets.
 
-    ``value`` is the metric's value under the first preset, and ``other_value`` under the second preset, where all
-    ``settings`` are changed together.
+    The requested text ``asked`` means the metric ``one`` under the first preset and ``other`` under the second preset.
+    The metric's value is ``value`` under the first preset, and ``other_value`` if all ``settings`` are changed together
+    to those of the second preset.
     """
 
     asked: str
@@ -41,12 +42,12 @@ class MetricMoves:
 
     @property
     def moved(self) -> float:
-        """The change in the value if all settings change together."""
+        """The change in the metric's value when all settings change together."""
         return self.other_value - self.value
 
     @property
     def combined(self) -> float:
-        """The change due to all settings together, minus the changes due to each setting alone."""
+        """The change due to all settings together, minus the sum of the changes due to each setting alone."""
         return self.moved - sum(
             setting.value - self.value for setting in self.settings if not math.isnan(setting.value)
         )
@@ -54,7 +55,7 @@ class MetricMoves:
 
 @dataclass(frozen=True)
 class PresetDifferences:
-    """A day's metrics under the presets ``one`` and ``other``. ``notes`` describe differences other than settings."""
+    """A day's metrics under the presets ``one`` and ``other``; ``notes`` describe differences other than settings."""
 
     one: str
     other: str

@@ -16,7 +16,7 @@ from sparkrank.report.changes import Changes
 
 @dataclass(frozen=True, kw_only=True)
 class StoredTables:
-    """The tables that a job has stored. ``judgment`` is None without gates, and ``comparisons`` without a baseline."""
+    """The tables that a job stored. ``judgment`` is None without gates, ``comparisons`` is None without a baseline."""
 
     metrics: pa.Table
     quality: pa.Table
@@ -28,14 +28,14 @@ class StoredTables:
 
     @property
     def verdict(self) -> DayVerdict:
-        """The overall verdict from the gates, the warnings and the exceeded limits."""
+        """The overall verdict on the run, from its gates, its warnings and the checks that exceed their limits."""
         exceeded = pc.sum(pc.equal(self.quality["ok"], False)).as_py() or 0
         judged = () if self.judgment is None else self.judgment.judged
         return day_verdict((verdict.check for verdict in judged), len(self.warnings) + exceeded)
 
 
 def stored_by(tables: Mapping[str, Any], judgment: Judgment | None, warnings: Sequence[str]) -> dict[str, Any]:
-    """The fields of :class:`StoredTables` that follow from the tables, judgment and warnings of a run."""
+    """Return the fields of :class:`StoredTables` that follow from a run's tables, judgment and warnings, by name."""
     sentences = [*warnings, *([] if judgment is None else judgment.warnings)]
     stored = {name: tables.get(name) for name in ("metrics", "quality", "comparisons")}
     return {**stored, "judgment": judgment, "warnings": sentences}
@@ -53,7 +53,7 @@ class DayResult(StoredTables):
 
 @dataclass(frozen=True, kw_only=True)
 class WindowResult(StoredTables):
-    """The result of a window that was merged from ``days`` and stored. ``window`` is the window's name."""
+    """The result of the stored window ``window``, merged from ``days``; the days in ``missing`` were not available."""
 
     window: str
     days: tuple[str, ...]
@@ -62,9 +62,9 @@ class WindowResult(StoredTables):
 
 @dataclass(frozen=True)
 class BackfilledDay:
-    """A day of a backfill: its ``result`` if it was evaluated, otherwise the ``reason`` why not.
+    """A day of a backfill, with its ``result`` if the day was evaluated, and otherwise the ``reason`` why not.
 
-    If the day was already stored, ``stored`` has its verdicts that do not pass; None if the spec has no gates.
+    If the day was already stored, ``stored`` has the verdicts that do not pass, or is None if the spec has no gates.
     """
 
     day: str
@@ -76,14 +76,14 @@ class BackfilledDay:
 
     @property
     def exit_code(self) -> int:
-        """The exit code for this day alone: 3 or 5 if gates stop the day and nobody has accepted it, otherwise 0."""
+        """The exit code for this day alone: 3 or 5 if gates stop the day without being accepted, otherwise 0."""
         judgment = self.stored if self.result is None else self.result.judgment
         return 0 if judgment is None else judgment.exit_code
 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A stored day of the same spec: its numbers of rows and groups, and the ``seconds`` that each stage took."""
+    """A stored day of the same spec, with its numbers of rows and groups and the ``seconds`` that each stage took."""
 
     day: str
     lane: str
@@ -95,7 +95,7 @@ class StoredRun:
 
 @dataclass(frozen=True)
 class DayPlan:
-    """The size of a day that is to be evaluated, and how long recent stored days of the same spec took."""
+    """The size of a day that is to be evaluated, and the run times of recent ``stored`` days of the same spec."""
 
     day: str
     rows: int

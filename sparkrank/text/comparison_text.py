@@ -19,12 +19,12 @@ SURE = 0.05  # comparisons with a smaller adjusted p-value get their own line
 
 
 def comparisons_text(rows: Sequence[dict[str, Any]]) -> str:
-    """A line for each row of the table ``comparisons``, the largest relative difference (of either sign) first."""
+    """Format each row of a ``comparisons`` table on a line, the largest relative difference (of either sign) first."""
     return aligned(comparison_lines("metric", [(row["metric"], row) for row in sorted(rows, key=by_size)]))
 
 
 def comparison_lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> list[tuple[str, ...]]:
-    """A header, then a line for each (name, row) pair, as lists of cells."""
+    """Return a header and then a line for each (name, row) pair in ``rows``, each line as a tuple of cell texts."""
     correction = next((row["correction"] for _, row in rows), "none")
     p = "p" if correction == "none" else f"p ({correction})"
     lines: list[tuple[str, ...]] = [
@@ -42,7 +42,7 @@ def comparison_lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> 
 
 
 def stored_comparisons_text(table: pa.Table) -> str:
-    """The table ``comparisons`` as text: for each candidate, first the whole day, then slices that differ clearly."""
+    """Format a ``comparisons`` table: for each candidate, the whole day, then the slice values that differ clearly."""
     parts = []
     pairs = table.select(SIDES).group_by(list(SIDES), use_threads=False).aggregate([]).to_pylist()
     for candidate, baseline in (pair.values() for pair in pairs):
@@ -68,7 +68,7 @@ def stored_comparisons_text(table: pa.Table) -> str:
 
 
 def metrics_by_slice_text(table: pa.Table) -> str:
-    """The table ``comparisons`` with a line for each candidate, metric and slice value, significant or not."""
+    """Format a ``comparisons`` table with a line for each candidate, metric and slice value, significant or not."""
     by_metric: dict[tuple[str, str, str], list[tuple[str, dict[str, Any]]]] = {}
     for row in table.to_pylist():
         by_metric.setdefault((row["candidate"], row["baseline"], row["metric"]), []).append((_shown_slice(row), row))
@@ -89,31 +89,31 @@ def by_size(row: dict[str, Any]) -> float:
 
 
 def number(value: float | None, *, signed: bool = True) -> str:
-    """A metric value or difference, with five decimals."""
+    """Format a metric value or difference with five decimals; None gives an empty string."""
     if value is None or math.isnan(value):
         return "" if value is None else "undefined"
     return f"{value:+.5f}" if signed else f"{value:.5f}"
 
 
 def share(value: float | None) -> str:
-    """A relative difference as a percentage."""
+    """Format a relative difference as a percentage; None and NaN give an empty string."""
     return "" if value is None or math.isnan(value) else f"{value:+.2%}"
 
 
 def probability(value: float | None) -> str:
-    """A p-value. A very small p-value is shown as ``< 0.0001``."""
+    """Format a p-value, showing a very small one as ``< 0.0001``; None and NaN give an empty string."""
     if value is None or math.isnan(value):
         return ""
     return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
 def count(value: int | None) -> str:
-    """An integer with thousands separators."""
+    """Format an integer with thousands separators; None gives an empty string."""
     return "" if value is None else f"{value:,}"
 
 
 def movers_text(table: pa.Table, metric: str) -> str:
-    """The gains and losses from :func:`sparkrank.movers`, with a line per group."""
+    """Format the gains and then the losses from :func:`sparkrank.movers`, with one line per group."""
     keys = table.column_names[1 : table.column_names.index("baseline_value")]
     parts = []
     for change, title in (("gain", "Gains"), ("loss", "Losses")):
@@ -128,7 +128,7 @@ def movers_text(table: pa.Table, metric: str) -> str:
 
 
 def decomposition_text(table: pa.Table) -> str:
-    """For each metric, the difference split into mix and rate, then a line per slice value, largest part first."""
+    """Format each metric's difference as mix plus rate, then a line per slice value, largest contribution first."""
     parts = []
     by_metric: dict[str, list[dict[str, Any]]] = {}
     for row in table.to_pylist():
@@ -148,12 +148,12 @@ def decomposition_text(table: pa.Table) -> str:
 
 
 def _with_half(row: dict[str, Any], name: str) -> str:
-    """One component of a difference, with the half-width of its interval if there is an interval."""
+    """Format one component of a difference, with the half-width of its interval if there is an interval."""
     high = row[f"{name}_high"]
     return number(row[name]) if high is None else f"{number(row[name])} ± {number(high - row[name], signed=False)}"
 
 
 def told_text(sentences: Sequence[str]) -> str:
-    """The sentences about what was not compared or not the same, one per line."""
+    """Format sentences about what was left out or differs, one per line; without sentences, return ``""``."""
     lines = [f"  {escape(sentence)}" for sentence in sentences]
     return "\n".join(["Not compared, or not the same", *lines]) if lines else ""

@@ -1,4 +1,4 @@
-"""Explained groups as an HTML fragment for notebooks. All text is escaped, nothing is fetched, no scripts are used."""
+"""Explained groups as an HTML fragment for notebooks, with escaped text, no scripts and no external resources."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from sparkrank.text.explanation_text import (
 )
 from sparkrank.text.notebook import STYLE
 
-MOST_ROWS = 1_000  # rows of a table: more are slow to show, and nobody reads them
+MOST_ROWS = 1_000  # the most rows of a table: more rows are slow to show and are rarely read
 
 
 def explanation_html(keys: Sequence[ExplainedKey]) -> str:
-    """The groups in order as HTML. For each metric, the models are side by side."""
+    """Return the explained groups as HTML, in order, with the models side by side for each metric."""
     parts = []
     for key in keys:
         for number, group in enumerate(key.groups, start=1):
@@ -68,7 +68,7 @@ def _lines(texts: Iterable[str]) -> str:
 
 
 def _text(text: str) -> str:
-    """An untrusted string, escaped and isolated so that it cannot change the direction of the surrounding text."""
+    """Escape an untrusted string, and isolate it so that it cannot change the direction of the surrounding text."""
     return f"<bdi>{html.escape(escape(text))}</bdi>"
 
 

@@ -1,4 +1,4 @@
-"""Explained groups as plain text and as plain values. Untrusted strings are escaped and cut."""
+"""Explained groups as plain text, with untrusted strings escaped and shortened, and as plain values for JSON."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from sparkrank.metrics.arithmetic import Step
 from sparkrank.metrics.parameters import format_number
 from sparkrank.text.text import WIDEST, aligned
 
-MOST_ROWS = 50  # rows of a table
-MOST_LETTERS = 40  # characters of an item or a model
+MOST_ROWS = 50  # the most rows of a table
+MOST_LETTERS = 40  # the most characters of an item or a model name
 BLANK = ""
 
 
 @dataclass(frozen=True)
 class Lines:
-    """A table as lines of strings. ``more`` is the number of rows left out."""
+    """The column ``titles`` of a table and its ``lines`` of cells as strings; ``more`` counts the rows left out."""
 
     titles: tuple[str, ...]
     lines: tuple[tuple[str, ...], ...]
@@ -30,7 +30,7 @@ class Lines:
 
 
 def number_text(value: float | None) -> str:
-    """A number: integers without decimals, others with four decimals (or four digits if tiny or huge)."""
+    """Format a number: integers without decimals, others with four decimals (or four digits if tiny or huge)."""
     if value is None:
         return BLANK
     if math.isnan(value):
@@ -41,7 +41,7 @@ def number_text(value: float | None) -> str:
 
 
 def cell_text(column: str, value: Any) -> str:
-    """A cell in the table of an explanation, as a string."""
+    """Format a cell of an explanation's table; the name of its column decides how floats are shown."""
     if value is None:
         return BLANK
     if isinstance(value, bool):
@@ -53,12 +53,12 @@ def cell_text(column: str, value: Any) -> str:
 
 
 def key_text(key: Mapping[str, Any]) -> str:
-    """A group key in readable form."""
+    """Format a group key as comma-separated ``name=value`` pairs."""
     return ", ".join(f"{shorten(name)}={shorten(value)}" for name, value in key.items())
 
 
 def head_lines(key: Mapping[str, Any], group: ExplainedGroup, number: int, count: int) -> list[str]:
-    """The lines that introduce a group, before its metrics."""
+    """Return the lines that introduce a group: its key and number of rows, then the rejected rows by reason."""
     of_lists = f", list {number} of {count}" if count > 1 else ""
     head = f"{key_text(key)}{of_lists}: {group.rows:,} row{'' if group.rows == 1 else 's'}"
     counts = [f"  {counted:,} {escape(check)}" for check, counted in group.counts.items()]
@@ -66,13 +66,13 @@ def head_lines(key: Mapping[str, Any], group: ExplainedGroup, number: int, count
 
 
 def by_metric(group: ExplainedGroup) -> Iterator[list[ExplainedMetric]]:
-    """The metrics of a group, each as a list with one entry per model."""
+    """Yield the metrics of a group, each as a list with one entry per model."""
     for _, models in itertools.groupby(group.metrics, key=lambda metric: metric.metric):
         yield list(models)
 
 
 def value_text(metric: ExplainedMetric) -> str:
-    """The value, the number that an undefined value counts as, and the weight if that is not 1."""
+    """Format the value, with the number that an undefined value counts as, and with a weight other than 1."""
     if not metric.is_mean:
         return BLANK
     text = number_text(metric.value)
@@ -82,13 +82,13 @@ def value_text(metric: ExplainedMetric) -> str:
 
 
 def shown_columns(table: ExplainedTable) -> dict[str, tuple[Any, ...]]:
-    """The columns of a table, without the optional columns that hold no information."""
+    """Return the columns of a table by name, without the optional columns that hold no information."""
     quiet = {"tie block", "repeats"}
     return {name: values for name, values in table.columns.items() if name not in quiet or any(values)}
 
 
 def table_lines(table: ExplainedTable, rows: int) -> Lines:
-    """A table as lines (``rows`` is the maximum number of rows)."""
+    """Format a table as lines of strings, with at most ``rows`` rows."""
     columns = shown_columns(table)
     kept = min(rows, len(table))
     texts = [tuple(cell_text(name, value) for value in values[:kept]) for name, values in columns.items()]
@@ -96,7 +96,7 @@ def table_lines(table: ExplainedTable, rows: int) -> Lines:
 
 
 def explanation_text(keys: Sequence[ExplainedKey], rows: int = MOST_ROWS, width: int | None = None) -> str:
-    """The whole explanation. Models are side by side if ``width`` allows, otherwise below each other."""
+    """Format the explanation, with models side by side if ``width`` allows, and otherwise below each other."""
     widest = width or max(shutil.get_terminal_size((WIDEST, 0)).columns, 80)
     parts = []
     for key in keys:
@@ -154,13 +154,13 @@ def _steps_text(names: Sequence[str], models: Sequence[ExplainedMetric]) -> str:
 
 
 def step_line(step: Step) -> str:
-    """A computation step on one line: ``p = hits / k = 0.5``."""
+    """Format a computation step on one line, for example ``p = hits / k = 0.5``."""
     formula = step.formula()
     return escape(f"{step.name} = {formula + ' = ' if formula else ''}{number_text(step.value)}")
 
 
 def explanation_document(keys: Sequence[ExplainedKey], lane: str, lane_reason: str) -> dict[str, Any]:
-    """The whole explanation as plain values, for JSON."""
+    """Return the whole explanation as nested dicts and lists that can be written as JSON."""
     groups = [
         {
             "key": dict(key.key),

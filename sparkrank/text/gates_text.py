@@ -9,16 +9,16 @@ from sparkrank.base.errors import MOST_SENTENCE, escape, shorten
 from sparkrank.gates.chance import GateRecord
 from sparkrank.gates.verdicts import WORST_FIRST, Judged, worst_first
 
-MOST_LISTED = 5  # checks of one gate that are listed, unless all are asked for
-_MOST_NIGHTS = 12  # nights listed by name
+MOST_LISTED = 5  # the most checks of one gate that are listed, unless all are requested
+_MOST_NIGHTS = 12  # the most nights (daily runs) that are listed by name
 _COUNTED = {"fail": ("fails", "fail"), "undecided": ("is undecided", "are undecided"), "pass": ("passes", "pass")}
 _UNDECIDED = {"fail": "undecided, which stops the day", "warn": "undecided", "pass": "undecided, which passes"}
 
 
 def verdicts_text(judged: Sequence[Judged], head: str = "Gates", *, is_whole: bool = False) -> str:
-    """The gates below the line ``head``, worst first. A gate with several checks has counts and its worst checks.
+    """Format the gates below the line ``head``, with the worst gates first.
 
-    If ``is_whole``, all checks are listed.
+    For a gate with several checks, the text has counts and the worst checks, or all checks if ``is_whole`` is true.
     """
     if not judged:
         return ""
@@ -40,7 +40,7 @@ def _severity(check: Judged) -> tuple[bool, int, float]:
 
 
 def _counted(title: str, checks: Sequence[Judged], *, is_whole: bool) -> list[str]:
-    """A line with the counts of a gate's checks, and below it the checks that do not pass, worst first."""
+    """Return a line that counts a gate's checks, then lines for the checks that do not pass, worst first."""
     first = checks[0]
     counts = {verdict: sum(check.verdict == verdict for check in checks) for verdict in WORST_FIRST}
     others = [
@@ -88,7 +88,7 @@ def _left_out(check: Judged) -> str:
 
 
 def replay_text(first: str, last: str, nights: int, days: int, records: Sequence[GateRecord]) -> str:
-    """One line per gate: the stored nights that it would have stopped, and the number of stops expected by chance."""
+    """Format a line per gate: the stored nights (daily runs) it would have stopped, and stops expected by chance."""
     chance = "by chance, if nothing had changed, "
     lines = [f"Gates on {nights} stored nights of {days}, {first} to {last}"]
     for record in records:

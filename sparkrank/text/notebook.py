@@ -15,8 +15,8 @@ from sparkrank.base.redaction import redact
 from sparkrank.metrics.slices import ALL
 from sparkrank.text.text import counts_of, ends_of, metrics_text, side_by_side, value_of_row
 
-MOST_METRICS, MOST_MODELS = 40, 8  # metrics and models shown; the table has all
-MOST_ROWS = 20  # rows shown of any table
+MOST_METRICS, MOST_MODELS = 40, 8  # the most metrics and models shown; the table has all
+MOST_ROWS = 20  # the most rows shown of any table
 STYLE = """\
 .sparkrank-result{font-variant-numeric:tabular-nums;color:inherit}
 .sparkrank-result table{border-collapse:collapse;color:inherit;background:transparent}
@@ -27,13 +27,13 @@ STYLE = """\
 
 
 def evaluation_text(metrics: pa.Table, head: str) -> str:
-    """The values over all rows, below the line ``head``: one line per metric, one column per model."""
+    """Format the metric values over all rows below the line ``head``: one line per metric, one column per model."""
     shown, cut = _shown(metrics)
     return "\n".join([redact(escape(head)), *(redact(line) for line in metrics_text(shown).split("\n")), *cut])
 
 
 def evaluation_html(metrics: pa.Table, head: str) -> str:
-    """The values over all rows as an HTML table: models side by side, each value with its interval."""
+    """Format the metric values over all rows as an HTML table, with models side by side and intervals."""
     shown, cut = _shown(metrics)
     by_metric, models, alike = side_by_side(shown)
     lines = []
@@ -60,7 +60,7 @@ def show_tables() -> None:
 
 
 def table_html(table: pa.Table) -> str:
-    """The first rows of any table as HTML.
+    """Format the first rows of any table as HTML.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def _cell(value: object) -> str:
 
 
 def rows_html(head: Sequence[str], titles: Sequence[str], lines: Iterable[Sequence[str]], below: Iterable[str]) -> str:
-    """An HTML table of strings, with the lines ``head`` above and the lines ``below`` underneath."""
+    """Return an HTML table of strings, with the lines ``head`` above the table and the lines ``below`` under it."""
     return _table(head, titles, (_cells(map(_text, line)) for line in lines), below)
 
 
@@ -108,7 +108,7 @@ def _value(row: Mapping[str, Any] | None, *, with_counts: bool) -> str:
 
 
 def _shown(metrics: pa.Table) -> tuple[pa.Table, list[str]]:
-    """The rows for the first metrics and models, and lines that state how many of each are left out."""
+    """Return the rows for the first metrics and models, and lines that say how many of each are left out."""
     cut = []
     for name, most in (("metric", MOST_METRICS), ("model", MOST_MODELS)):
         there = pc.unique(metrics[name])

@@ -17,26 +17,27 @@ STARTED_BY_JAVA = "PYSPARK_GATEWAY_PORT"  # set in the environment of a Python p
 
 
 def tell(text: str, *, err: bool = False) -> None:
-    """Print ``text``. All its line breaks are sparkrank's own, because line breaks in names have already been escaped.
+    """Print ``text`` with secrets removed and with control characters escaped, except line breaks.
 
-    A failure to write to stderr is ignored: a side message must not make a command fail.
+    Line breaks in names must already be escaped in ``text``. If ``err`` is true, a failure to write to stderr is
+    ignored, because a side message must not make a command fail.
     """
     with suppress(OSError) if err else nullcontext():
         click.echo(in_lines(redact(text)), err=err)
 
 
 def print_document(text: str, *, nl: bool = True) -> None:
-    """Print a document for other programs, such as YAML or JSON, whose values have already been cleaned."""
+    """Print a document for other programs, such as YAML or JSON, from whose values secrets have been removed."""
     click.echo(in_lines(text), nl=nl)
 
 
 def in_lines(text: str) -> str:
-    """The text with all terminal control characters escaped, except line breaks."""
+    """Return the text with all terminal control characters escaped, except line breaks."""
     return "\n".join(map(escape, text.split("\n")))
 
 
 def as_json_text(value: object) -> str:
-    """The value as JSON. NaN and infinity become null, and terminal control characters become JSON escapes."""
+    """Return the value as JSON, with null for NaN and infinity, and with terminal control characters escaped."""
     text = json.dumps(_plain(value), indent=2, ensure_ascii=False, default=_text)
     return "\n".join(line if line.isprintable() else "".join(map(_code, line)) for line in text.split("\n"))
 

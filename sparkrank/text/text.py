@@ -24,7 +24,7 @@ MOST_LINES = 60  # the most lines printed for a day, unless all are requested
 
 
 def fitted(parts: Sequence[str], most: int = MOST_LINES) -> str:
-    """The parts, separated by blank lines. The longest parts are cut to fit into ``most`` lines in total.
+    """Join the parts by blank lines, and cut the longest parts so that the result has at most ``most`` lines.
 
     Examples
     --------
@@ -48,9 +48,9 @@ def fitted(parts: Sequence[str], most: int = MOST_LINES) -> str:
 
 
 def metrics_text(metrics: pa.Table) -> str:
-    """The metrics over the whole day: a line per metric, a column per model.
+    """Format the metrics over the whole day, with one line per metric and one column per model.
 
-    If lines would be too wide, or the models have different groups, there is a line per metric and model instead.
+    If lines would be too wide, or if models have different group counts, there is a line per metric and model instead.
     """
     by_metric, models, alike = side_by_side(metrics)
     wide, long = [("metric", *models, *_COUNTS)], [("metric", "model", "value", *_COUNTS)]
@@ -66,7 +66,7 @@ def metrics_text(metrics: pa.Table) -> str:
 
 
 def side_by_side(metrics: pa.Table) -> tuple[dict[str, dict[str, dict[str, Any]]], list[str], bool]:
-    """The whole-day rows by metric and model, the models, and whether all models have the same group counts."""
+    """Return the whole-day rows by metric and model, the models, and whether all models have equal group counts."""
     whole = metrics.filter(pc.field("slice") == ALL).to_pylist()
     by_metric: dict[str, dict[str, dict[str, Any]]] = {}
     for row in whole:
@@ -76,7 +76,7 @@ def side_by_side(metrics: pa.Table) -> tuple[dict[str, dict[str, dict[str, Any]]
 
 
 def quality_text(quality: pa.Table) -> str:
-    """A line for each check in the table ``quality`` that violates its limit; empty if all checks are within limits."""
+    """Format a line for each ``quality`` check that exceeds its limit; if there is no such check, return ``""``."""
     failed = [row for row in quality.to_pylist() if row["ok"] is False]
     if not failed:
         return ""
@@ -84,12 +84,12 @@ def quality_text(quality: pa.Table) -> str:
 
 
 def warnings_text(warnings: Sequence[str]) -> str:
-    """The warnings from :mod:`sparkrank.tables.rows.warnings`, one per line; empty if there are none."""
+    """Format the warnings from :mod:`sparkrank.tables.rows.warnings`, one per line; without any, return ``""``."""
     return "\n".join(["Warnings", *(f"  {escape(sentence)}" for sentence in warnings)]) if warnings else ""
 
 
 def check_text(row: Mapping[str, Any]) -> str:
-    """A row of the table ``quality`` in words."""
+    """Describe a row of the table ``quality`` in words, with its limit."""
     model = "" if row["model"] is None else f"{escape(row['model'])}: "
     if row["fraction"] is None:
         return f"{model}{row['count']:.3g} {row['check']} (limit {row['limit']:g})"
@@ -101,7 +101,7 @@ _COUNTS = ("groups", "undefined")
 
 
 def counts_of(row: Mapping[str, Any]) -> tuple[str, str]:
-    """The number of groups in a row of ``metrics``, and the number of groups in which the metric is undefined."""
+    """Return, as text, the number of groups in a ``metrics`` row and the number whose metric value is undefined."""
     groups, undefined = ("" if row[name] is None else f"{row[name]:,}" for name in ("n_groups", "n_undefined"))
     return groups, undefined
 
@@ -122,7 +122,7 @@ def _value(row: dict[str, Any]) -> str:
 def value_text(
     value: float | None, low: float | None, high: float | None, interval: str | None, bound: float | None = None
 ) -> str:
-    """A value with its interval (half-width, or both ends if asymmetric) or with the error bound due to score bins."""
+    """Format a value with its interval (half-width, or both ends if asymmetric) or its error bound from score bins."""
     if value is None or math.isnan(value):
         return UNDEFINED
     text = f"{value:.4f}"
@@ -135,19 +135,19 @@ def value_text(
 
 
 def value_of_row(row: Mapping[str, Any]) -> str:
-    """The value in a row of ``metrics``, with four decimals."""
+    """Format the value in a row of ``metrics`` with four decimals, or as ``undefined``."""
     return UNDEFINED if row["value"] is None or math.isnan(row["value"]) else f"{row['value']:.4f}"
 
 
 def ends_of(row: Mapping[str, Any]) -> str:
-    """The ends of the row's interval, or a note that there are too few data; empty if the row has no interval."""
+    """Format the ends of the row's interval, or say that there are too few data; without interval, return ``""``."""
     if row["interval"] == WHY_TOO_FEW:
         return WHY_TOO_FEW
     return "" if row["ci_high"] is None else f"[{row['ci_low']:.4f}, {row['ci_high']:.4f}]"
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:
-    """The lines as columns, the first left-aligned and the others right-aligned, with a rule below the header."""
+    """Format lines of cells as columns, the first left-aligned, others right-aligned, with a rule below the header."""
     lines = [[escape(text) for text in line] for line in lines]
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     texts = []
@@ -163,7 +163,7 @@ _BETTER = {True: "higher", False: "lower", None: "neither higher nor lower"}
 
 
 def declaration_text(declaration: Declaration) -> str:
-    """A metric declaration in full, one item per line."""
+    """Describe a metric declaration in full, with one item per line."""
     cutoff = "" if declaration.cutoff == "none" else "[@k]"
     lines = [f"{declaration.name}{cutoff}  {declaration.title}", f"  = {declaration.formula}"]
     for parameter in declaration.all_parameters:
@@ -186,14 +186,14 @@ def declaration_text(declaration: Declaration) -> str:
 
 
 def range_text(declaration: Declaration) -> str:
-    """The lowest and highest values that a declaration's metrics can have."""
+    """Describe the range of the values that a declaration's metrics can have, for example ``0 to 1``."""
     low, high = format_number(declaration.lowest), declaration.highest
     text = f"from {low}" if math.isinf(high) else f"{low} to {format_number(high)}"
     return text if declaration.unbounded is None else f"{text}; from {low} with {declaration.unbounded.form}"
 
 
 def order_text(needs: NeedsOrder) -> str:
-    """The tie settings that a declaration accepts, and why it refuses the default."""
+    """Describe the tie settings that a declaration accepts, and why it refuses the default setting."""
     form = f" with {needs.form}" if needs.form else ""
     return (
         f"ties{form}: {NEED_AN_ORDER}; {ORDERS[0]} if nobody asks ({ORDERS[1]} without an item column); expected is "
@@ -202,7 +202,7 @@ def order_text(needs: NeedsOrder) -> str:
 
 
 def preset_text(preset: Preset) -> str:
-    """What a preset sets, and what it cannot reproduce, one item per line."""
+    """Describe the settings of a preset and the results that it cannot reproduce, with one item per line."""
     lines = [f"{preset.name}  as {preset.library}", "  definitions (those left out keep their default)"]
     lines += [f"    {name}={value}" for name, value in preset.definitions.items()]
     lines.append("  metrics (a parameter that a text gives wins)")
@@ -215,7 +215,7 @@ def preset_text(preset: Preset) -> str:
 
 
 def default_texts(default: Default) -> tuple[str, str]:
-    """The plain metric text to which a preset's default applies, and what that text means under the preset."""
+    """Return the plain metric text to which a preset's default applies, and what the preset takes that text to mean."""
     at = {True: "@k", False: "", None: "[@k]"}[default.cutoff]
     at = "" if CATALOG[default.metric].cutoff == "none" else at
     setting = f"{default.parameter}={default.value}" if default.value else default.parameter
@@ -223,7 +223,7 @@ def default_texts(default: Default) -> tuple[str, str]:
 
 
 def table_text(table: TableSchema) -> str:
-    """The columns of a table as Markdown, which is also readable on a terminal."""
+    """Describe the columns of a table in Markdown, which is also readable on a terminal."""
     parts = [f"## `{table.name}`", table.about]
     if table.columns:
         parts.append(_columns_text(table.columns))

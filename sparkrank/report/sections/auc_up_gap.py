@@ -1,4 +1,4 @@
-"""AUC against AUC_UP: what a better order of the same score bins would gain."""
+"""The report section on AUC and AUC_UP, which shows what a better order of the same score bins would gain."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sparkrank.report.section import Made
 from sparkrank.report.sections.roc_and_pr import MOST_POINTS, finite, of_bins
 
 MOST_WORST = 20
-LEAST_LOST = 1e-12  # in units of area: less is rounding error
+LEAST_LOST = 1e-12  # an area; a smaller loss is rounding error
 
 
 def _gaps(tables: ReportTables) -> Made:
@@ -54,7 +54,7 @@ def _rule_of(metric: Metric) -> BinRule | None:
 
 
 def _auc_beside(values: Sequence[MetricValue], rule: str) -> MetricValue | None:
-    """The AUC to compare with AUC_UP: preferably from the same bins, otherwise one with the same relevant rows."""
+    """Return the AUC to compare with AUC_UP: from the same bins if possible, else from the same relevant rows."""
     aucs = [(value, _rule_of(metric)) for value in values if (metric := parsed(value.metric)) and metric.name == "auc"]
     rel = BinRule.parse(rule).rel
     alike = [(str(own) != rule, value) for value, own in aucs if own is not None and own.rel == rel]
@@ -98,7 +98,7 @@ def _auc_up(bins: ScoreBins, value: MetricValue, metric: Metric, auc: MetricValu
 
 
 def _joined_steps(bins: ScoreBins, min_rows: int) -> ScoreBins:
-    """The bins in descending order of score, joined as for AUC_UP. A joined bin is named by the highest score in it."""
+    """Return the bins by descending score, joined as for AUC_UP; a joined bin is named by the highest score in it."""
     steps = bins.select(bins.mass > 0).select(slice(None, None, -1))
     if min_rows <= 1 or not len(steps.score):
         return steps
@@ -108,7 +108,7 @@ def _joined_steps(bins: ScoreBins, min_rows: int) -> ScoreBins:
 
 
 def _outline(x: Floats, y: Floats, score: Floats | None) -> tuple[Point, ...]:
-    """A curve from (0, 0) to (1, 1), thinned to at most :data:`MOST_POINTS` points at equal steps along the curve."""
+    """Return a curve from (0, 0) to (1, 1) with at most :data:`MOST_POINTS` points, at equal steps along the curve."""
     x, y = np.append(0.0, x), np.append(0.0, y)
     x[-1], y[-1] = 1.0, 1.0
     thresholds = np.full(len(x), np.inf) if score is None else np.append(np.inf, score)

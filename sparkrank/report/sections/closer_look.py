@@ -1,4 +1,4 @@
-"""Look closer: the groups with the worst values, and those that moved most against the baseline, with explanations."""
+"""The report section that explains single groups: the worst, and those that differ most from the baseline."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _look(tables: ReportTables) -> Made:
 
 
 def _chosen(tables: ReportTables, metrics: Sequence[str]) -> tuple[str, str]:
-    """The metric and model of the worst gate with both, else the first metric and first non-baseline model."""
+    """Return the metric and model of the worst gate that has both, else the first metric and the first candidate."""
     for gate in tables.verdicts:
         if gate.verdict != "pass" and gate.metric in metrics and gate.model in tables.models:
             return gate.metric, gate.model
@@ -59,7 +59,7 @@ def _chosen(tables: ReportTables, metrics: Sequence[str]) -> tuple[str, str]:
 def _explained(
     tables: ReportTables, columns: Sequence[str], keys: Sequence[tuple[Any, ...]], metric: str, models: Sequence[str]
 ) -> tuple[dict[tuple[Any, ...], str], str | None]:
-    """The explanations by group key, and the reason if they failed although the spec asks for them."""
+    """Return the explanations by group key, and the reason if the spec asks for explanations but they failed."""
     if tables.explain is None or not keys:
         return {}, None
     try:

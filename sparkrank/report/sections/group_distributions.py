@@ -22,7 +22,7 @@ from sparkrank.report.section import Made, ReportSection
 from sparkrank.report.sections.score_histograms import edges_between
 
 BINS = 20  # bins of a known range of values
-MOST_METRICS = 24  # the first ones, in the order of the table
+MOST_METRICS = 24  # the most metrics shown, which are the first in the order of the table
 MOST_VALUES = 400_000_000  # the most group-table values that a section reads: a larger table has fewer metrics shown
 GROUPS_PART = ("groups", "Groups")
 UNDEFINED = -1  # the bin number of groups without a value, which are in no bin
@@ -31,14 +31,14 @@ _Counts: TypeAlias = "Counter[tuple[str, str, int]]"
 
 
 def binned(values: Floats, edges: Floats, groups: Ints | None = None) -> Ints:
-    """The number of values per bin, weighted by ``groups`` if given. Values beyond the edges go into the outer bins."""
+    """Count the values in each bin, weighted by ``groups`` if given. Values beyond the edges go into the outer bins."""
     count = max(len(edges) - 1, 1)
     place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, count - 1)
     return np.bincount(place, groups, minlength=count).astype(np.int64)
 
 
 def most(wanted: int, values_of_each: int) -> int:
-    """The number of items to read: at most ``wanted``, as many as :data:`MOST_VALUES` allows, but at least one."""
+    """Return the number of items to read: at most ``wanted``, within :data:`MOST_VALUES` in total, but at least one."""
     return max(min(wanted, MOST_VALUES // max(values_of_each, 1)), 1)
 
 
@@ -49,7 +49,7 @@ def _distributions(tables: ReportTables) -> Made:
 
 
 def _of_groups(table: GroupTable, models: Sequence[str]) -> tuple[GroupDistribution, ...]:
-    """Distributions of the first :data:`MOST_METRICS` metrics (fewer for large tables). Spark counts DataFrames."""
+    """Return distributions of the first :data:`MOST_METRICS` metrics, with fewer metrics for large tables."""
     rows = 1 if table.is_frame else table.count()
     metrics = table.metrics[: most(MOST_METRICS, rows)] if rows else []
     if not metrics:
@@ -81,7 +81,7 @@ def _local_counts(table: GroupTable, edges: Mapping[str, Floats]) -> Iterator[tu
 
 
 def _counted(batch: pa.RecordBatch, edges: Mapping[str, Floats]) -> Iterator[tuple[str, str, int, int]]:
-    """The number of groups in ``batch`` by model, metric and bin. The batch's first column is the model."""
+    """Yield (model, metric, bin, number of groups) for the groups in ``batch``, whose first column is the model."""
     models = pc.unique(batch[0]).to_pylist()
     for model in models:
         own = batch if len(models) == 1 else batch.filter(is_text(batch[0], model))
@@ -101,7 +101,7 @@ def _batches(table: GroupTable, metrics: Sequence[str]) -> Iterator[pa.RecordBat
 
 
 def _known_edges(text: str) -> Floats | None:
-    """The bin edges for a metric whose range of values is known and finite, else None."""
+    """Return the bin edges for a metric whose range of values is known and finite, and None for any other metric."""
     metric = parsed(text)
     if metric is None:
         return None
@@ -111,7 +111,7 @@ def _known_edges(text: str) -> Floats | None:
 
 
 def _ranges(table: GroupTable, metrics: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """The smallest and the largest value of each metric; infinite if the metric is undefined in every group."""
+    """Return the smallest and largest value of each metric, or (inf, -inf) if the metric is undefined in all groups."""
     ranges = dict.fromkeys(metrics, (math.inf, -math.inf))
     for batch in _batches(table, metrics):
         for metric in metrics:
@@ -134,7 +134,7 @@ def _frame_ranges(table: GroupTable, metrics: Sequence[str]) -> dict[str, tuple[
 
 
 def _frame_counts(table: GroupTable, edges: Mapping[str, Floats]) -> Iterator[tuple[str, str, int, int]]:
-    """The counts for a Spark DataFrame, computed by Spark's workers so that only counts are transferred."""
+    """Count the groups of a Spark DataFrame by model, metric and bin on the workers, to transfer only counts."""
     from pyspark.sql import functions as F
 
     from sparkrank.engines.spark.values import named
@@ -171,7 +171,7 @@ def _stored(table: pa.Table, tables: ReportTables) -> tuple[GroupDistribution, .
 
 
 def _undefined(values: Iterable[MetricValue]) -> dict[tuple[str, str], int]:
-    """The number of groups with an undefined value, by metric and model."""
+    """Return the number of groups with an undefined value, keyed by metric and model."""
     metrics = [(parsed(value.metric), value) for value in values]
     return {
         (str(metric.of_groups), value.model): value.n_undefined or 0 for metric, value in metrics if metric is not None

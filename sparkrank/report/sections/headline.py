@@ -35,7 +35,7 @@ def _headline(tables: ReportTables) -> Made:
 
 
 def _groups_text(tables: ReportTables) -> str:
-    """A sentence: how many groups count in the first metric that is a mean over groups; empty if there is none."""
+    """Return a sentence on how many groups count in the first metric that is a mean over groups, or ``""``."""
     known = ((row, parsed(row.metric)) for row in tables.values)
     means = [(row, metric) for row, metric in known if metric is not None and metric.declaration.is_averaged]
     if not means or not tables.keys or means[0][0].n_groups is None:
@@ -53,7 +53,7 @@ def _groups_text(tables: ReportTables) -> str:
 
 
 def _earlier(tables: ReportTables) -> dict[tuple[str, str], float | None]:
-    """The previous day's values by metric and model, without those whose definition has changed."""
+    """Return the previous day's values by metric and model, without metrics whose definition has changed."""
     if tables.before is None:
         return {}
     now, then = definitions_of(whole_day(tables.metrics)), definitions_of(tables.before.metrics)

@@ -29,7 +29,7 @@ def _definition(text: str, definition: str | None) -> Definition:
 
 
 def link_of(declaration: Declaration) -> str | None:
-    """The link to the documentation of a declared metric; None if the metric is not built in."""
+    """Return the link to the documentation of a declared metric, or None if the metric is not built in."""
     if not CATALOG.is_built_in(declaration):
         return None
     heading = declaration.name if declaration.cutoff == "none" else f"{declaration.name}, {declaration.name}@k"

@@ -1,4 +1,4 @@
-"""Comparisons: each candidate against the baseline, over all rows and by slices."""
+"""The report section that compares each candidate with the baseline, over all rows and by slice."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _FAR = 25  # ratio of extents above which rows do not share an axis
 
 
 def _comparisons(tables: ReportTables) -> Made:
-    """The comparisons. In slices, only the shown metrics are included, with at most :data:`MOST_CELLS` rows."""
+    """Return the comparisons. By slice, these cover only the shown metrics, with at most :data:`MOST_CELLS` rows."""
     table = tables.comparisons
     if table is None or not table.num_rows:
         return None, ONE_MODEL if len(tables.models) == 1 else None
@@ -49,7 +49,7 @@ def _comparisons(tables: ReportTables) -> Made:
 
 
 def side_of(row: ComparisonRow | None, directions: Mapping[str, bool | None]) -> str:
-    """``better`` or ``worse`` if the difference is significant and the metric has a direction, else empty."""
+    """Return ``better`` or ``worse`` if the difference is clear and the metric has a direction, else ``""``."""
     direction = None if row is None else directions.get(row.metric)
     if row is None or not row.difference or direction is None or not is_sure(row):
         return ""
@@ -106,7 +106,7 @@ def _figure(
 
 
 def _on_one_axis(rows: Sequence[ComparisonRow]) -> list[list[ComparisonRow]]:
-    """The rows split into charts, in order. Only rows of similar extent share an axis, so all intervals are visible."""
+    """Split the rows into charts, in order. Rows of similar extent share an axis, so that all intervals are visible."""
     places = {id(row): place for place, row in enumerate(rows)}
     groups: list[list[ComparisonRow]] = []
     for row in sorted(rows, key=_extent, reverse=True):

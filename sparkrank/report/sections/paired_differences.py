@@ -1,4 +1,4 @@
-"""The distribution of group differences between each candidate and the baseline."""
+"""The report section on the distribution over groups of differences between each candidate and the baseline."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _distribution(
     difference = values[0] - values[1]
     alone = np.count_nonzero(
         np.isnan(values[0]) != np.isnan(values[1])
-    )  # groups undefined for both models are unpaired too
+    )  # groups with a value for only one of the two models
     there = difference[~np.isnan(difference)]
     differing = there[np.abs(there) > TIED]
     largest = float(np.abs(differing).max()) if len(differing) else 0.0

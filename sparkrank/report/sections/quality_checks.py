@@ -1,4 +1,4 @@
-"""The checks of the table ``quality``."""
+"""The report section with the checks from the table ``quality``."""
 
 from __future__ import annotations
 

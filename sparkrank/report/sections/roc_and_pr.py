@@ -25,12 +25,12 @@ from sparkrank.report.figures import (
 from sparkrank.report.report_tables import ReportTables, plain_texts, whole_day
 from sparkrank.report.section import Drawer, Made, Maker, ReportSection
 
-MOST_POINTS = 400  # points of a curve
+MOST_POINTS = 400  # the most points of a curve
 CURVES_PART = ("curves", "Curves and scores")
 
 
 def _curves(tables: ReportTables, kind: Literal["roc", "pr"]) -> Made:
-    """The whole-day curves, each with at most :data:`MOST_POINTS` evenly selected points."""
+    """Return the whole-day curves, each with at most :data:`MOST_POINTS` evenly selected points."""
     if tables.curves is None:
         return (), None
     rows = plain_texts(whole_day(tables.curves))
@@ -48,7 +48,7 @@ def _curves(tables: ReportTables, kind: Literal["roc", "pr"]) -> Made:
 def _curve(rows: pa.Table, kind: Literal["roc", "pr"], metric: str, model: str, area: float | None) -> Curve:
     own = rows.filter(pc.and_(pc.equal(rows["metric"], metric), pc.equal(rows["model"], model)))
     count = own.num_rows
-    # Including the first and the last.
+    # The places include the first and the last point.
     places = [place * (count - 1) // (MOST_POINTS - 1) for place in range(MOST_POINTS)]
     points = own.select(["x", "y", "threshold"]).take(places if count > MOST_POINTS else list(range(count)))
     shown = tuple(Point(point["x"], point["y"], finite(point["threshold"])) for point in points.to_pylist())
@@ -56,7 +56,7 @@ def _curve(rows: pa.Table, kind: Literal["roc", "pr"], metric: str, model: str, 
 
 
 def finite(value: float | None) -> float | None:
-    """``value``, or None if it is infinite or NaN."""
+    """Return ``value``, or None if ``value`` is infinite or NaN."""
     return value if value is not None and math.isfinite(value) else None
 
 
@@ -83,7 +83,7 @@ def _section(kind: Literal["roc", "pr"], title: str, ask: str) -> ReportSection:
 
 
 def of_bins(name: str, title: str, ask: str, make: Maker, figures: Drawer) -> ReportSection:
-    """A section in the same part of the page that needs score bins. ``ask`` begins the advice on what to request."""
+    """Return a section that needs score bins, in the page part of the curves; ``ask`` begins its advice."""
     advice = f"{ask}, and for output.blocks: true."
     return ReportSection(name, title, make, advice, f"{ask}.", part=CURVES_PART, figures=figures)
 

@@ -1,4 +1,4 @@
-"""Where the numbers come from: the row of the table ``runs``."""
+"""The report section on the origin of the results, from the row of the table ``runs``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calibration: mean scores against shares of relevant rows, for models whose scores are probabilities."""
+"""The report section on calibration: mean scores and shares of relevant rows, for scores that are probabilities."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _calibration(tables: ReportTables) -> Made:
 
 
 def _for_rates(bins: BinsByRule, model: str) -> ScoreBins | None:
-    """The most informative bins: equal-width bins if enough of them have rows, else bins that adapt to the scores."""
+    """Return the most informative bins: equal-width bins if enough of them have rows, else bins fitted to scores."""
     own = chosen_bins(bins, model, ["bins"])
     with_sums = {key: scores for key, scores in bins.items() if scores.score_sum is not None}
     fine = chosen_bins(with_sums, model, _FOLLOWING) or chosen_bins(bins, model, _FOLLOWING)
@@ -56,7 +56,7 @@ def _for_rates(bins: BinsByRule, model: str) -> ScoreBins | None:
 
 
 def _are_probabilities(bins: BinsByRule, model: str, errors: Sequence[tuple[str, float | None]]) -> bool:
-    """Whether all scores are in [0, 1], judged by bins that are not restricted to this range (equal-width bins are)."""
+    """Return whether all scores are in [0, 1], judged by bins that, unlike equal-width bins, can hold other scores."""
     scores = [
         own.score[own.mass > 0]
         for (name, rule), own in bins.items()
@@ -68,7 +68,7 @@ def _are_probabilities(bins: BinsByRule, model: str, errors: Sequence[tuple[str,
 
 
 def _own_bins(bins: ScoreBins) -> tuple[CalibrationBin, ...]:
-    """The bins of an equal-width rule, joined if there are more than :data:`MOST_OWN_BINS`."""
+    """Return the bins of an equal-width rule, joined if there are more than :data:`MOST_OWN_BINS`."""
     size = BinRule.parse(bins.rule).size
     count = size if size <= MOST_OWN_BINS else CALIBRATION_BINS
     place = np.minimum(np.rint(bins.score * size).astype(np.int64) * count // size, count - 1)

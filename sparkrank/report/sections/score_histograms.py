@@ -1,4 +1,4 @@
-"""Score histograms: the number of relevant and of other rows by score, for each model."""
+"""The report section with score histograms: the number of relevant and of other rows by score, for each model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RULES = ("bits", "digits", "exact", "bins")  # kinds of rule, the best for a hi
 
 
 def _histograms(tables: ReportTables) -> Made:
-    """Histograms of at most :data:`HISTOGRAM_BINS` bins. Models share the same edges unless ranges differ much."""
+    """Return histograms of at most :data:`HISTOGRAM_BINS` bins. Models share edges unless their ranges differ much."""
     bins = [own for model in tables.models if (own := chosen_bins(tables.bins, model, _RULES)) is not None]
     if not bins:
         return (), tables.bins_missing
@@ -39,7 +39,7 @@ def _histograms(tables: ReportTables) -> Made:
 
 
 def _range(bins: Sequence[ScoreBins]) -> tuple[float, float]:
-    """The range of finite scores, leaving out at most the share :data:`LEFT_OUT` of the rows at either end."""
+    """Return the range of finite scores after dropping at most the share :data:`LEFT_OUT` of rows at either end."""
     score = np.concatenate([own.score for own in bins])
     mass = np.concatenate([own.mass / max(float(own.mass.sum()), 1e-300) for own in bins])
     is_there = np.isfinite(score) & (mass > 0)
@@ -55,7 +55,7 @@ def _range(bins: Sequence[ScoreBins]) -> tuple[float, float]:
 
 
 def _edges(text: str, low: float, high: float) -> Floats:
-    """At most :data:`HISTOGRAM_BINS` + 1 edges, which do not split score bins (``text`` is their rule)."""
+    """Return at most :data:`HISTOGRAM_BINS` + 1 edges that do not split the score bins of the rule ``text``."""
     rule = BinRule.parse(text)
     if rule.kind == "bins":
         count = _divisor(rule.size)
@@ -70,7 +70,7 @@ def _edges(text: str, low: float, high: float) -> Floats:
 
 
 def edges_between(low: float, high: float) -> Floats:
-    """Edges of equal-width bins from ``low`` to ``high``. If the two are equal or undefined, the edges of one bin."""
+    """Return edges of equal-width bins from ``low`` to ``high``; if these are equal or undefined, edges of one bin."""
     if not low <= high:
         return np.array([0.0, 0.0])
     shares: Floats = np.arange(HISTOGRAM_BINS + 1, dtype=np.float64) / HISTOGRAM_BINS
@@ -80,7 +80,7 @@ def edges_between(low: float, high: float) -> Floats:
 
 
 def _divisor(size: int) -> int:
-    """The largest divisor of ``size`` up to :data:`HISTOGRAM_BINS`, or this limit if the divisor is too small."""
+    """Return the largest divisor of ``size`` up to :data:`HISTOGRAM_BINS`, or that limit if the divisor is small."""
     whole = max(count for count in range(1, HISTOGRAM_BINS + 1) if size % count == 0)
     return whole if whole > HISTOGRAM_BINS // 4 or size <= HISTOGRAM_BINS else HISTOGRAM_BINS
 

@@ -1,4 +1,4 @@
-"""Slices: the metrics in each slice value, side by side for all models."""
+"""The report section with the metrics in each slice value, side by side for all models."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sparkrank.report.figures import (
 from sparkrank.report.report_tables import ReportTables, is_among, names_of, parsed, plain_texts, rows_of
 from sparkrank.report.section import Made, ReportSection
 
-MOST_CELLS = 6_000  # rows for slices, and of comparisons in slices: 20 models times 300 values for one metric
+MOST_CELLS = 6_000  # the most rows about slices in each table: 20 models times 300 values for one metric
 SLICED_METRICS = 2  # metrics with slice charts on the page
 _COMPARED = ["slice", "slice_value", "metric", "difference", "stderr"]
 _BY_NAME = [(name, "ascending") for name in ("slice", "slice_value", "metric", "model")]
@@ -40,7 +40,7 @@ def _of_slices(tables: ReportTables) -> pa.Table:
 
 
 def shown_metrics(tables: ReportTables) -> list[str]:
-    """The metrics to show, in the order of the spec: as many as :data:`MOST_CELLS` values allow, but at least one."""
+    """Return the first metrics of the spec, as many as :data:`MOST_CELLS` values allow, but at least one."""
     table = _of_slices(tables)
     shown: list[str] = []
     cells = 0
@@ -76,7 +76,7 @@ def _slices(tables: ReportTables) -> Made:
 
 
 def _badness(tables: ReportTables, metrics: Sequence[str]) -> Callable[[SliceRow], float]:
-    """The sort key by which the worst slice values come first.
+    """Return the sort key by which the worst slice values come first.
 
     With a baseline, the key is the worst difference of any candidate in standard errors, so that small slice values do
     not come first by chance. Otherwise it is the worst value of any model.
@@ -102,7 +102,7 @@ def _badness(tables: ReportTables, metrics: Sequence[str]) -> Callable[[SliceRow
 
 
 def slice_figures(data: ReportData, metrics: Sequence[str] | None = None) -> Iterator[Figure]:
-    """A chart for each slice and each metric (by default, the first :data:`SLICED_METRICS` metrics)."""
+    """Yield a chart for each slice and each metric (by default, the first :data:`SLICED_METRICS` metrics)."""
     if data.slices is None:
         return
     for name in dict.fromkeys(row.slice for row in data.slices.rows):

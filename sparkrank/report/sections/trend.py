@@ -1,4 +1,4 @@
-"""The trend: the metrics over all rows by stored day, with history bands, verdicts and acceptances."""
+"""The report section on the trend of the metrics by stored day, with history bands, verdicts and acceptances."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _BAND = re.compile(r"band (\S+) to (\S+)$")
 
 @dataclass(frozen=True)
 class TrendDay:
-    """A day's tables for the trend. ``reason`` is set if the tables cannot be read.
+    """The tables of one day in the trend. ``reason`` says why the tables cannot be read, if this is the case.
 
-    ``verdict`` is the combined verdict of the day's gates, including those on slices; empty if the day has no gates.
+    ``verdict`` is the combined verdict of the day's gates, including those on slices, or ``""`` without gates.
     """
 
     name: str
@@ -37,7 +37,7 @@ class TrendDay:
 
 
 def verdict_of(gates: pa.Table) -> str:
-    """The combined verdict of a table ``gates``: its state, or ``accepted``; empty if the table has no rows."""
+    """Return the combined verdict of a table ``gates``: its state, or ``accepted``, or an empty string without rows."""
     names = [name for name in ("gate", "verdict", "accepted", "policy") if name in gates.column_names]
     checks = rows_of(plain_texts(gates.select(names)).group_by(names).aggregate([]), GateRow)
     verdict = day_verdict(row.check for row in checks)
@@ -45,7 +45,7 @@ def verdict_of(gates: pa.Table) -> str:
 
 
 def trend_of(days: Sequence[TrendDay], keys: Sequence[tuple[str, str]]) -> Trend | None:
-    """The trend of the (metric, model) pairs, from the first stored day on; None with fewer than two stored days."""
+    """Return the trend of (metric, model) pairs from the first stored day on; None for fewer than two stored days."""
     stored = [place for place, day in enumerate(days) if day.state == "stored"]
     if len(stored) < 2:
         return None
@@ -72,7 +72,7 @@ class _DayCell:
 
 
 def _cells(day: TrendDay) -> dict[tuple[str, str], _DayCell] | None:
-    """A day's cells by metric and model; None if the day has no readable tables."""
+    """Return a day's cells by metric and model, or None if the day has no readable tables."""
     if day.metrics is None:
         return None
     metrics = plain_texts(whole_day(day.metrics))
@@ -110,7 +110,7 @@ def _point(
 
 
 def band_of_gate(gate: GateRow) -> tuple[float, float] | None:
-    """The ends of a ``history`` gate's band. The deciding end is exact; the other end is rounded to six digits."""
+    """Return the ends of a ``history`` gate's band. The deciding end is exact; the other is rounded to six digits."""
     kind = KINDS.get(gate.kind)
     match = _BAND.search(gate.against or "") if kind is not None and kind.reads_history else None
     if match is None:
@@ -157,14 +157,14 @@ def _line(data: ReportData, series: TrendSeries) -> Line:
 
 
 def _changes(series: TrendSeries) -> Iterator[TrendPoint]:
-    """The days on which the definition changed or a person restarted the history."""
+    """Yield the points on whose days the definition changed or a person restarted the history."""
     for before, point in pairwise(point for point in series.points if point.value is not None):
         if before.is_same_definition != point.is_same_definition or point.begins_anew:
             yield point
 
 
 def _date(day: str) -> str:
-    """The date of a day, or of the last day of a window."""
+    """Return the date of a day, or of the last day of a window."""
     return day.rpartition("..")[2]
 
 

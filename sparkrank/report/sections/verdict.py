@@ -1,4 +1,4 @@
-"""The verdict: the combined result of gates, warnings and limits, and the table of the gates' checks."""
+"""The report section on the verdict from gates, warnings and limits, and the section with the gates' checks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ def _verdict(tables: ReportTables) -> Made:
 
 
 def stopped_gates(rows: Iterable[GateRow], names: Sequence[str]) -> tuple[StoppedGate, ...]:
-    """The gates that do not pass, with their worst checks. ``names`` are all gates; ``rows`` are sorted worst first."""
+    """Return the gates that do not pass, with their worst checks.
+
+    ``names`` has the names of all gates. ``rows`` are sorted, worst first.
+    """
     by_gate: dict[str, list[GateRow]] = {}
     for row in rows:
         by_gate.setdefault(row.gate, []).append(row)
@@ -54,7 +57,7 @@ def _counted(gate: str, names: Sequence[str], rows: Sequence[GateRow]) -> Stoppe
 
 
 def instant(value: Any) -> str | None:
-    """A timestamp as ISO 8601 in UTC, to the second. A timestamp without a time zone is taken as UTC."""
+    """Format a timestamp as ISO 8601 in UTC, to the second. A timestamp without a time zone is taken as UTC."""
     if not isinstance(value, dt.datetime):
         return None if value is None else str(value)
     in_utc = value.replace(tzinfo=dt.timezone.utc) if value.tzinfo is None else value.astimezone(dt.timezone.utc)

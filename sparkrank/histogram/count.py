@@ -33,10 +33,7 @@ class Places(NamedTuple):
 
 
 def page_gaps(filled: Flags) -> tuple[int, Ints, Ints]:
-    """Return the number of elements in ``filled`` pages, and the elements skipped before each filled page.
-
-    The last array repeats the skipped elements for all pages, with 0 for an empty page.
-    """
+    """Return the size of all ``filled`` pages, and the elements skipped before each filled page and before any page."""
     pages = np.flatnonzero(filled)
     gaps = (pages - np.arange(len(pages))) << PAGE_BITS
     before = np.zeros(len(filled), np.int64)
@@ -123,10 +120,7 @@ DENSE_BINS_PER_ROW = 4
 
 
 class SegmentCounts(NamedTuple):
-    """Histograms of several segments, joined. Segment i has the bins ``starts[i]:starts[i + 1]``.
-
-    The fields are those of :class:`sparkrank.states.ScoreHistogram`, where ``weighted_rows`` is named ``count``.
-    """
+    """The :class:`sparkrank.states.ScoreHistogram` columns of segments. Segment i is ``starts[i]:starts[i + 1]``."""
 
     bins: Ints
     starts: Ints

@@ -98,10 +98,7 @@ def codes_of(coding: Coding, bins: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class JoinedInPlace:
-    """Joined bins that are close together, for sums in an array of ``span`` elements.
-
-    ``places`` has the indices of each part's bins in this array, and ``filled`` the indices of all joined bins.
-    """
+    """Joined bins in an array of ``span`` elements. ``places`` has each part's indices, and ``filled`` all indices."""
 
     bins: Ints
     places: Sequence[Ints]

@@ -112,10 +112,7 @@ class ScoredRows:
         return exact_sums(self.weights[rows], segments.of(rows))
 
     def weighted_sum(self, values: Callable[[slice], Floats], segments: Segments) -> Floats:
-        """Return the sum of weight times value over each segment, as six limbs that add up to it. Shape: (segments, 6).
-
-        ``values`` is called with slices of the row indices, and returns one value for each row of the slice.
-        """
+        """Return the sum of weights times ``values(slice)`` over each segment, as six limbs. Shape: (segments, 6)."""
         weights = self.weights
         if weights is None:
             return exact_sums_of(values, len(self.scores), segments)

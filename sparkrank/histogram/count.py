@@ -33,7 +33,7 @@ class Places(NamedTuple):
 
 
 def page_gaps(filled: Flags) -> tuple[int, Ints, Ints]:
-    """Return the size of all ``filled`` pages, and the elements skipped before each filled page and before any page."""
+    """Return the size of ``filled`` pages, and the elements skipped before each filled page and before every page."""
     pages = np.flatnonzero(filled)
     gaps = (pages - np.arange(len(pages))) << PAGE_BITS
     before = np.zeros(len(filled), np.int64)
@@ -120,7 +120,7 @@ DENSE_BINS_PER_ROW = 4
 
 
 class SegmentCounts(NamedTuple):
-    """The :class:`sparkrank.states.ScoreHistogram` columns of segments. Segment i is ``starts[i]:starts[i + 1]``."""
+    """Columns as in :class:`sparkrank.states.ScoreHistogram`. Segment i has the bins ``starts[i]:starts[i + 1]``."""
 
     bins: Ints
     starts: Ints

@@ -23,7 +23,7 @@ from sparkrank.numeric.exact_sums import exact_sum
 from sparkrank.numeric.free_memory import ensure_free
 from sparkrank.numeric.segments import WHOLE, Segments, run_starts
 
-# If fewer bins than this share of the rows are distinct, bins take no more memory than rows.
+# If there are fewer distinct bins than this share of the rows, bins take no more memory than rows.
 LEAST_DISTINCT = 0.5
 SAMPLED_ROWS = 256
 MOST_RUNS = 256  # if there are more runs, a sweep sorts all rows at once
@@ -32,7 +32,7 @@ _NO_WEIGHTS = np.empty(0)
 
 
 class BinnedRows(NamedTuple):
-    """Rows in ascending order of bin number. ``relevant`` has a flag for each row. Without ``weights``, all are 1."""
+    """Rows in ascending order of bin number. ``relevant`` has a flag per row. All weights are 1 if they are None."""
 
     bins: Ints
     relevant: Flags
@@ -55,7 +55,7 @@ class BinnedRows(NamedTuple):
 
 
 def sorted_rows(runs: Sequence[BinnedRows], are_sorted: bool = True) -> BinnedRows:
-    """Return the rows of all ``runs`` (at least one), sorted by bin. ``are_sorted``: whether each run is sorted."""
+    """Merge ``runs`` (at least one) into rows sorted by bin. ``are_sorted`` tells whether each run is sorted."""
     rows, weighted = sum(len(run.bins) for run in runs), runs[0].weights is not None
     ensure_free(rows * (17 if weighted else 9), "sorting rows by exact bins")
     if not native.runs("order of rows"):

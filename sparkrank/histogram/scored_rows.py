@@ -80,7 +80,7 @@ class ScoredRows:
         return len(self.scores) == 0 or (self.range().lowest >= 0 and self.range().highest <= 1)
 
     def probabilities(self, part: slice) -> Floats:
-        """Return the scores of the rows in ``part``, clipped to [0, 1]. If one is outside, the metric is undefined."""
+        """Return the scores in ``part``, clipped to [0, 1]. If any score is outside [0, 1], the metric is undefined."""
         wide = self.wide()[part]
         return wide if self._are_probabilities() else np.clip(wide, 0.0, 1.0)
 

@@ -96,7 +96,7 @@ class ScoreHistogram:
         return ScoreHistogram(self.rule, joined.bins, pos, neg, offset, count)
 
     def merged_runs(self, others: Sequence[ScoreHistogram]) -> ScoreHistogram | None:  # noqa: ARG002
-        """Merge with ``others`` if all histograms keep single rows; otherwise return None. All must have rows."""
+        """Merge with ``others`` if all histograms keep single rows, else return None. No histogram may be empty."""
         return None
 
     @property

@@ -34,7 +34,7 @@ class BinSteps:
 
 
 class RowSteps(NamedTuple):
-    """Rows in the order of a sweep, with one row per bin. ``relevant`` flags rows; without ``weights``, all are 1."""
+    """Rows in the order of a sweep, one per bin. ``relevant`` has a flag per row. If ``weights`` is None, each is 1."""
 
     relevant: Flags
     weights: Floats | None
@@ -54,7 +54,7 @@ class RowSteps(NamedTuple):
 
 @dataclass(frozen=True)
 class Extent:
-    """The amounts of positives and negatives, and the numbers of rows and bins, of a day or above some score."""
+    """The amounts of positives and negatives and the numbers of rows and bins, for a day or its bins above a score."""
 
     pos: Amount
     neg: Amount
@@ -80,8 +80,8 @@ class Sweep:
     ``day`` is the extent of the whole day, and ``above`` the extent of the bins that were swept before. ``pos`` and
     ``neg`` are the amounts of each bin, ``tp`` and ``fp`` the amounts of the bin and all bins before it, and
     ``positives`` and ``negatives`` the amounts of the day. Because the units of exact sums are fixed, all amounts are
-    multiplied by the power of two that brings the day's total between 1/2 and 1. ``through`` is the extent of all bins
-    swept so far.
+    multiplied by the power of two that scales the day's total to between 1/2 and 1. ``through`` is the extent of all
+    bins swept so far.
     """
 
     rows: NDArray[Any]
@@ -132,7 +132,7 @@ class Sweeps(Sweep):
     """Sweeps over the same n bins of several days or subsets of groups, which are called days here.
 
     Arrays have shape (days, n), and the totals of days have shape (days, 1). The terms of these sweeps are float64 sums
-    in bin order, not exact sums. They serve for differences between subsets of groups.
+    in bin order, not exact sums. They are used for differences between subsets of groups.
     """
 
     def __init__(self, pos: Floats, neg: Floats, rows: Floats, least: float, score_sum: Floats | None = None) -> None:
@@ -164,7 +164,7 @@ def _shifted(taken: Floats, above: float) -> Floats:
 
 @dataclass(frozen=True)
 class Terms:
-    """What some bins add to a metric: exact sums over the bins as ``limbs`` (sums, 6), and ``highest`` values."""
+    """The terms of some bins, for each day if there are several: sums over bins (``limbs``), and ``highest`` values."""
 
     limbs: Floats
     highest: Floats
@@ -194,7 +194,7 @@ def roc_terms(sweep: Sweep) -> Terms:
 
 
 def magnified(amount: Floats | float) -> Any:
-    """Return the power of two that brings ``amount`` between 1/2 and 1, so that exact sums keep all bits of a class."""
+    """Return the power of two that scales ``amount`` to between 1/2 and 1, so that exact sums keep all of its bits."""
     if isinstance(amount, np.ndarray):
         return np.ldexp(1.0, np.minimum(-np.frexp(amount)[1], MAX_EXPONENT))
     return math.ldexp(1.0, min(-math.frexp(amount)[1], MAX_EXPONENT))
@@ -231,7 +231,7 @@ def break_even_terms(sweep: Sweep) -> Terms:
 
 
 def calibration_terms(sweep: Sweep) -> Terms:
-    """Sum over the bins the distance of the positives from the sum of scores, at most the weight of each bin.
+    """Sum, over the bins, the distance of the positives from the sum of scores, but at most the weight of the bin.
 
     For a single day, a second sum has the expected distances if the scores are calibrated.
     """
@@ -259,7 +259,7 @@ CLASS_BITS = 31  # the bits of the number of positives, and of the number of neg
 
 @dataclass(frozen=True)
 class Rates:
-    """Amounts by descending ``rate``, which is pos / neg: shares of positives near 1 would be rounded alike."""
+    """Amounts by descending ``rate``, which is pos / neg because shares of positives near 1 may round to 1."""
 
     rate: Floats
     pos: Amounts
@@ -330,6 +330,6 @@ def joined_starts(rows: Ints, min_rows: int) -> Ints:
 
 
 def _links(rows: Ints, min_rows: int) -> Ints:
-    """Return, for each bin, the first bin after the run that starts there, or ``len(rows)`` + 1 for too short a run."""
+    """Return the first bin after the run that starts at each bin, or ``len(rows)`` + 1 if the run is too short."""
     taken = np.cumsum(rows)
     return np.append(np.searchsorted(taken, taken - rows + min_rows) + 1, len(rows))

@@ -64,7 +64,7 @@ class NarrowHistogram:
 
 @dataclass(frozen=True)
 class NarrowRows:
-    """A packed histogram of rows. ``bins`` has the first number and the steps, ``relevant`` one bit per row."""
+    """A packed histogram of rows. ``bins`` has the first number and the steps, and ``relevant`` one bit per row."""
 
     rule: BinRule
     bins: tuple[int, Narrow]

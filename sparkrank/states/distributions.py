@@ -53,8 +53,7 @@ class Distribution:
     def quantile(self, share: float) -> tuple[float, float]:
         """Return the quantile for ``share`` by Hyndman and Fan's method 7, and the largest error that bins may cause.
 
-        The median of an even number of groups is the mean of the middle two values. Without groups, the quantile is
-        NaN.
+        The median of an even number of groups is the mean of the two middle values. Without groups, return NaN.
         """
         through = np.cumsum(self.histogram.neg)
         if len(through) == 0:

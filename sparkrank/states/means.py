@@ -103,7 +103,7 @@ class MeanStates(KeyedSums):
 
 
 class MeanColumns(NamedTuple):
-    """n means, with the fields of :class:`Mean` as arrays of shape (n,)."""
+    """The fields of n :class:`Mean` objects, as arrays of shape (n,)."""
 
     value: Floats
     stderr: Floats
@@ -171,7 +171,7 @@ def equal_sums(values: Sequence[Floats], counted_as: float | None, segments: Seg
 
 
 def weighted_sums(values: Floats, weights: Floats | None, segments: Segments = WHOLE) -> Floats:
-    """Return the limbs of :data:`MEAN_SUMS` over each segment. ``values`` must not contain NaN. Shape: (count, 30)."""
+    """Return the limbs of :data:`MEAN_SUMS` per segment. ``values`` must not contain NaN. Shape: (segments, 30)."""
     if weights is None:
         count = whole_limbs(segments.sizes(len(values)))
         first, second = (exact_sums(part, segments) for part in (values, values * values))

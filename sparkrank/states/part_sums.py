@@ -62,7 +62,7 @@ class FilledSums:
         used, rows = _union([part.used for part in every])
         numbers = np.zeros((len(used), len(cells)))
         for part, row, place in zip(every, rows, places, strict=True):
-            if part.numbers.shape == numbers.shape:  # both ascend, so they are equal
+            if part.numbers.shape == numbers.shape:  # both lists of indices ascend, so they are equal
                 numbers += part.numbers
             else:
                 numbers[np.ix_(row, place)] += part.numbers
@@ -105,7 +105,7 @@ class FilledSums:
         return replace(self, cells=self.cells[kept], used=np.concatenate(used), numbers=together[:, kept])
 
     def at(self, value: int, name: str) -> Floats | None:
-        """Return the numbers called ``name`` of slice value number ``value``, or None. Shape: (parts, columns)."""
+        """Return the numbers ``name`` for the slice value at index ``value``, or None. Shape: (parts, columns)."""
         if name not in self.names:
             return None
         first, columns = self.names.index(name) * self.columns, self.columns
@@ -185,7 +185,7 @@ class PartSums:
         return PartSums({name: first.merge(rest) for name, (first, *rest) in by_slice.items()})
 
     def of(self, subject: Subject, name: object) -> Floats | None:
-        """Return the numbers called ``name`` in each part, or None if the subject has none. Shape: (parts, columns)."""
+        """Return the numbers called ``name`` in each part, or None if they are missing. Shape: (parts, columns)."""
         sliced_sums = self.by_slice.get(subject.slice)
         if sliced_sums is None or subject.model not in sliced_sums.by_model:
             return None

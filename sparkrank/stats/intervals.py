@@ -55,7 +55,7 @@ class Intervals(NamedTuple):
 
     @classmethod
     def filled(cls, why: NDArray[np.object_], where: NDArray[np.bool_], method: str, *numbers: Floats) -> Intervals:
-        """Return intervals with ``numbers`` (stderr, low, high, degrees) where ``where`` is true, else with NaN."""
+        """Return intervals with ``numbers`` (stderr, low, high, degrees) in the mask ``where``, with NaN elsewhere."""
         columns = np.full((len(numbers), len(where)), np.nan)
         columns[:, where] = numbers
         why[where] = method
@@ -441,7 +441,7 @@ def t_quantiles(degrees: Floats, share: float) -> Floats:
 
 @lru_cache(maxsize=4096)
 def t_quantile(degrees: float, share: float) -> float:
-    """Return the quantile of Student's t distribution below which the given ``share`` of the distribution lies."""
+    """Return the value below which the given ``share`` of Student's t distribution lies."""
     from scipy.special import gammaln, stdtr, stdtrit
 
     quantile = float(stdtrit(degrees, share))

@@ -18,14 +18,13 @@ def smallest_detectable(
     The result is (t_level + t_power) · ``stderr``, with the quantiles 1 - (1 - ``level``)/2 and ``power`` of Student's
     t distribution. This is an approximation: for some arguments scipy has no value of the noncentral t distribution,
     which the exact solution needs. At the default level and power, the true power is 79.9 to 80.1 % from 9 degrees of
-    freedom on, 79.1 % with 4 degrees and 73 % with 1 degree (Bloom: Minimum detectable effects, Evaluation Review
-    1995).
+    freedom on, 79.1 % with 4 and 73 % with 1 (Bloom: Minimum detectable effects, Evaluation Review 1995).
 
     This number distinguishes "no difference" from "too little data": a difference that is not significant says little
     if the smallest detectable difference is larger than every difference that would matter. If the difference is not
     judged by a t test but by another interval, such as a confidence sequence, ``half`` is half the width of that
-    interval, and the result is ``half`` + t_power · ``stderr``. The result is None if ``stderr`` is None or not finite,
-    or if ``degrees`` is below 1.
+    interval, and the result is ``half`` + t_power · ``stderr``, for this look alone. The result is None if ``stderr``
+    is None or not finite, or if ``degrees`` is below 1.
 
     Examples
     --------

@@ -130,7 +130,7 @@ def difference_of_quantiles(
         t_test(difference, error, min(degrees, effective - 1), level, WOODRUFF, moving) for error, degrees in sides
     ]
     low, high = tests[0].low, tests[1].high
-    if low is None or high is None:  # within a tie no part moves one side, which does not mean certainty
+    if low is None or high is None:  # within a tie, no part moves one end, which does not make the end certain
         return Difference(difference, method=TOO_FEW.method)
     toward_0 = (
         tests[0] if difference > 0 else tests[1] if difference < 0 else max(tests, key=lambda test: test.stderr or 0)

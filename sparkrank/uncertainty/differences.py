@@ -38,8 +38,7 @@ class PairSums(NamedTuple):
 
     ``there`` is true for the pairs that have sums in the states. ``n_above``, ``n_equal`` and ``n_below`` count groups
     by the sign of d, and ``n_pairs`` counts all groups with a d. ``n_unpaired`` counts groups for which only one model
-    has a value. ``d`` is the sum of d, ``dd`` the sum of d², in the finest unit of exact sums. Shape of each field:
-    (n,).
+    has a value. ``d`` is the sum of d, ``dd`` the sum of d², in the finest unit of exact sums. Shape of each: (n,).
     """
 
     there: NDArray[np.bool_]

@@ -1,7 +1,7 @@
 """The rules that assign scores to bins. No rule depends on the range of the scores.
 
-The number of a bin is the bit pattern of the bin's own score as a float64, rearranged so that numbers sort as scores
-do. Bins from different machines and days therefore match without agreeing on edges first.
+Each bin has a representative score. The number of a bin is the bit pattern of this score as a float64, rearranged so
+that numbers sort as scores do. So the bins of different machines and days match without agreeing on edges first.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ MOST_BINS = 10**6
 
 @dataclass(frozen=True)
 class BinRule:
-    """The rule by which scores share a bin, given by ``kind``. 0.0 and -0.0 always share a bin.
+    """The rule that decides which scores share a bin. ``kind`` names the rule. 0.0 and -0.0 always share a bin.
 
-    ``bits``: scores that agree in sign, exponent and ``size`` bits of the mantissa. ``digits``: scores that are equal
-    when rounded to ``size`` decimals. ``bins``: ``size`` bins of equal width from 0 to 1, each with its lower edge, the
-    last also with its upper edge; scores outside belong to the nearest bin. ``exact``: equal scores. ``rel`` is the
-    lowest relevant label (None: any label above 0).
+    By ``bits``, scores share a bin if they agree in sign, exponent and ``size`` bits of the mantissa. By ``digits``,
+    they do if they are equal when rounded to ``size`` decimals. By ``bins``, there are ``size`` bins of equal width
+    from 0 to 1; a bin contains its lower edge, the last bin also its upper edge, and scores outside [0, 1] belong to
+    the nearest bin. By ``exact``, only equal scores share a bin. ``rel`` is the lowest relevant label; if it is None,
+    all labels above 0 are relevant.
     """
 
     kind: str
@@ -73,7 +74,7 @@ class BinRule:
         return bin_scores(self.numbers(scores))
 
     def width(self, snapped: Floats) -> Floats:
-        """The width of the bin of each snapped score; 0 if the bin is a single score."""
+        """Return the width of each bin, given the bin scores ``snapped``; 0 if the bin is a single score."""
         if self.kind == "exact":
             return np.zeros(len(snapped))
         if self.kind == "bins":
@@ -85,10 +86,10 @@ class BinRule:
 
 
 def score_sums(rule: BinRule, bins: Ints, weight: Floats, offset: Floats) -> Floats:
-    """The sum of the scores in each bin, from the bin's ``weight`` (or number of rows) and ``offset``."""
+    """Return the sum of the scores in each bin, from the ``weight`` (or number of rows) and ``offset`` of the bin."""
     score = bin_scores(bins)
     inside = offset * (rule.width(score) / OFFSET_UNITS)
     with np.errstate(over="ignore"):  # scores near the largest float add up to infinity, which is right
-        # rows at infinity with weight 0 add nothing
+        # rows with infinite scores and weight 0 are left out of the sum
         sums: Floats = inside + np.multiply(score, weight, out=np.zeros(weight.shape), where=weight > 0)
     return sums

@@ -1,4 +1,4 @@
-"""Counts of rows by score bin: in an array, by compiled loops, if bins are close together; otherwise by sorting."""
+"""Counts of rows by score bin. Compiled loops count in an array if bins are close together; else rows are sorted."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from sparkrank.numeric.exact_sums import LIMBS, UNIT_ARRAY, Amounts, limbs_of, l
 from sparkrank.numeric.ordered_integers import Bins, Coding, Decimals, LeadingBits
 from sparkrank.numeric.segments import WHOLE, Segments, run_starts, stable_order
 
-# Bins that span many places are often close together except for gaps, as when some scores are 0, or when scores of both
-# signs are cut to their leading bits. Pages of 256 places without a row are left out, which takes 4 ns a row.
+# Bins that span many array elements are often close together except for gaps, as when some scores are 0, or when scores
+# of both signs are cut to their leading bits. Pages of 256 elements without a row are left out, which takes 4 ns a row.
 PAGE_BITS = 8
 NO_GAPS = np.empty(0, np.int64)
 
 
 class Places(NamedTuple):
-    """The ``span`` array elements that count codes from ``lowest`` up. ``gaps`` are codes skipped before each page."""
+    """An array of ``span`` counts for the codes from ``lowest`` up. ``gaps`` has the codes skipped before each page."""
 
     lowest: int
     span: int
@@ -33,7 +33,7 @@ class Places(NamedTuple):
 
 
 def page_gaps(filled: Flags) -> tuple[int, Ints, Ints]:
-    """The number of elements in ``filled`` pages, and the elements skipped before each filled page and every page."""
+    """Return the size of ``filled`` pages, and the elements skipped before each filled page and before every page."""
     pages = np.flatnonzero(filled)
     gaps = (pages - np.arange(len(pages))) << PAGE_BITS
     before = np.zeros(len(filled), np.int64)
@@ -56,7 +56,7 @@ def count_by_loops(
     segments: Segments,
     owner: Codes | None = None,
 ) -> SegmentCounts | None:
-    """Count the bins of ``rows`` in ``places`` by compiled loops; None if pages have more elements than ``most``."""
+    """Count the rows in each bin by compiled loops. Return None if filled pages need more than ``most`` elements."""
     cut, scores = loop_coding(coding), rows.wide()
     before = _NO_INTS
     if places.span > most:
@@ -83,7 +83,7 @@ def count_by_loops(
     number = np.empty(segments.count * span, np.int32)
     number[place] = np.arange(len(place), dtype=np.int32)
     used = limbs_used(np.ascontiguousarray(rows.weights))
-    # all limbs of all bins would outgrow the cache
+    # the array of all six limbs would be larger than the cache
     of_positives, of_negatives = np.zeros((2, len(place), used.stop - used.start))
     positives, negatives, steps = np.zeros((3, len(place), LIMBS))
     weights, inside = np.ascontiguousarray(rows.weights), steps if sums else _NO_LIMBS
@@ -95,7 +95,7 @@ def count_by_loops(
 
 
 def filled_places(counted: Ints) -> tuple[Ints, Ints, Ints]:
-    """The indices of nonzero elements of ``counted``, with the numbers of relevant and of other rows in each."""
+    """Return the indices of the nonzero elements of ``counted``, and the numbers of relevant and other rows in each."""
     place, pos, neg = (np.empty(np.count_nonzero(counted), np.int64) for _ in range(3))
     native.blocks.kept(counted, place, pos, neg)
     return place, pos, neg
@@ -106,7 +106,7 @@ def has_loop(coding: Coding) -> bool:
 
 
 def loop_coding(coding: Coding) -> tuple[int, float]:
-    """The arguments that make compiled loops code scores as ``coding`` does."""
+    """Return the arguments with which compiled loops compute the same codes of scores as ``coding``."""
     if isinstance(coding, LeadingBits):
         return native.blocks.LEADING_BITS, coding.dropped
     if isinstance(coding, Decimals):
@@ -120,7 +120,7 @@ DENSE_BINS_PER_ROW = 4
 
 
 class SegmentCounts(NamedTuple):
-    """The rows of each bin, as in :class:`sparkrank.states.ScoreHistogram`; ``starts`` has each segment's first bin."""
+    """Columns as in :class:`sparkrank.states.ScoreHistogram`. Segment i has the bins ``starts[i]:starts[i + 1]``."""
 
     bins: Ints
     starts: Ints
@@ -133,10 +133,11 @@ class SegmentCounts(NamedTuple):
 def count_segments(
     rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments = WHOLE, owner: Codes | None = None
 ) -> SegmentCounts:
-    """The bins of the ``rows`` of all segments. If ``owner`` is given, each row is in the segment of its owner.
+    """Count the ``rows`` of each segment by bin.
 
-    ``offset`` is the sum of score minus bin score over the rows of each bin, in units of the bin's width / 2^32, or 0
-    if ``sums`` is false. For weighted rows, amounts are sums in limbs.
+    If ``owner`` is given, it has the index of each row's group, and ``segments`` are segments of groups. In the result,
+    ``offset`` is the sum of score minus bin score over the rows of each bin, in units of the bin's width / 2^32; it is
+    0 if ``sums`` is false. For weighted rows, ``pos``, ``neg`` and ``offset`` are weighted sums in limbs.
     """
     weighted = rows.weights is not None
     if len(rows.scores) == 0:
@@ -174,7 +175,7 @@ def count_segments(
 
 
 def _limbs_of_bins(values: Floats, first: Ints) -> Floats:
-    """The limbs of the sum of ``values`` over each bin, whose start is in ``first``. Shape: (bins, 6)."""
+    """Return the sum of ``values`` over each bin, as limbs. ``first`` has the start of each bin. Shape: (bins, 6)."""
     sums = np.zeros((len(first), LIMBS))
     for index, limb in limbs_of(values):
         sums[:, index] = np.add.reduceat(limb, first)

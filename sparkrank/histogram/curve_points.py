@@ -17,7 +17,7 @@ AREA_MOVES = 1e-4  # how far thinning may move the area: less than a plot or a t
 
 @dataclass(frozen=True)
 class Points:
-    """Points of a curve by descending ``threshold``. Rows that score at least the threshold are predicted positive."""
+    """The points of a curve by descending ``threshold``. Rows with at least this score are predicted positive."""
 
     x: Floats
     y: Floats
@@ -28,7 +28,7 @@ class Points:
 
 
 def roc_points(sweep: Sweep, scores: Floats) -> Points:
-    """FPR and TPR at the score of each bin, starting with (0, 0). There are no points if a class is missing."""
+    """Return (0, 0), then FPR and TPR at the score of each bin. The result is empty if all rows are of one class."""
     if not sweep.positives or not sweep.negatives:
         return Points(*np.empty((3, 0)))
     return Points(
@@ -39,12 +39,12 @@ def roc_points(sweep: Sweep, scores: Floats) -> Points:
 
 
 def roc_area(points: Points) -> float:
-    """The area by the trapezoidal rule. A bin with rows of both classes is a diagonal segment."""
+    """Return the area under the ROC curve by the trapezoidal rule. A bin with both classes is a diagonal segment."""
     return float(np.sum(np.diff(points.x) * (points.y[1:] + points.y[:-1]) / 2))
 
 
 def pr_points(sweep: Sweep, scores: Floats) -> Points:
-    """Recall and precision at the score of each bin. There are no points without positives."""
+    """Return recall and precision at the score of each bin. The result is empty if the rows contain no positives."""
     if not sweep.positives:
         return Points(*np.empty((3, 0)))
     taken = sweep.tp + sweep.fp
@@ -53,14 +53,15 @@ def pr_points(sweep: Sweep, scores: Floats) -> Points:
 
 
 def pr_area(points: Points) -> float:
-    """The area by steps, as in average precision: each step of recall times the precision at the end of the step."""
+    """Return the average precision: the sum of each step of recall times the precision at the end of the step."""
     return float(np.sum(np.diff(points.x, prepend=0.0) * points.y))
 
 
 def thinned(points: Points, most: int, area: Callable[[Points], float]) -> Points:
-    """``points`` thinned to ``most`` at most, or to more if the area would move by more than :data:`AREA_MOVES`.
+    """Return at most ``most`` of the ``points``, or more if the area would change by more than :data:`AREA_MOVES`.
 
-    The curve is divided into equal steps. The first point of each step is kept, and so are both ends of a jump.
+    The curve is divided into steps of equal length. The result has the first point of each step and both ends of each
+    jump.
     """
     count = len(points.x)
     if count <= most:
@@ -85,7 +86,7 @@ SKETCHED_AT_ONCE = 2**17  # bins
 
 
 def sketched(histogram: ScoreHistogram) -> ScoreHistogram:
-    """``histogram``, whose bins are single scores, in the coarser bins of the rule ``bits``, without score sums."""
+    """Return ``histogram``, whose bins are single scores, in coarser bins of the kind ``bits``, without score sums."""
     rule = BinRule("bits", SKETCH_BITS, histogram.rule.rel)
     starts = range(0, len(histogram.numbers), SKETCHED_AT_ONCE)
     parts = [histogram.part(start, start + SKETCHED_AT_ONCE).coarser(rule) for start in starts]

@@ -1,4 +1,4 @@
-"""Merging the bins of several histograms: equal bins become one, and their amounts are added."""
+"""The merging of several histograms. Equal bins become one bin, and their amounts are added."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_dense(span: int, parts: Sequence[NDArray[np.integer[Any]]]) -> bool:
 
 
 class Whole(NamedTuple):
-    """Integers, stored as their differences (``above``) from the ``least``, in an array of any integer width."""
+    """Integers, stored as the number ``least`` and the amounts ``above`` it, in an array of any integer width."""
 
     least: int
     above: NDArray[np.integer[Any]]
@@ -41,7 +41,7 @@ class Whole(NamedTuple):
 
 
 class CodedBins(NamedTuple):
-    """The bins of one part. ``fill`` writes their codes in ascending order; ``offset`` is None if all offsets are 0."""
+    """The bins of one histogram. ``fill(codes)`` writes their ascending codes. ``offset`` is None if all are 0."""
 
     fill: Callable[[Ints], None]
     pos: Whole
@@ -57,7 +57,7 @@ class MergedBins(NamedTuple):
 
 
 def merge_by_loops(coding: Coding, scores: Range, parts: Sequence[CodedBins]) -> MergedBins | None:
-    """Merge the bins of ``parts`` by compiled loops; None if bins are far apart or sums do not fit in one array."""
+    """Merge the bins of ``parts`` by compiled loops. Return None if bins are too far apart or sums are too large."""
     lowest, highest = coding.codes(np.array(scores)).tolist()
     span = highest - lowest + 1
     offsets = [part.offset for part in parts if part.offset is not None]
@@ -98,7 +98,7 @@ def codes_of(coding: Coding, bins: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class JoinedInPlace:
-    """Bins close together, joined in an array of size ``span``: each part's ``places``, and the ``filled`` places."""
+    """Joined bins in an array of ``span`` elements. ``places`` has each part's indices, and ``filled`` all indices."""
 
     bins: Ints
     places: Sequence[Ints]
@@ -114,7 +114,7 @@ class JoinedInPlace:
 
 @dataclass(frozen=True)
 class JoinedBySorting:
-    """Bins that are far apart, joined by sorting. ``first`` has the start of each run of equal bins in ``order``."""
+    """Joined bins that are far apart. ``order`` sorts them, and ``first`` has the start of each run of equal bins."""
 
     bins: Ints
     order: Ints
@@ -126,7 +126,7 @@ class JoinedBySorting:
 
 
 def merge_bins(rule: BinRule, bins: Sequence[Ints]) -> JoinedInPlace | JoinedBySorting:
-    """Join the bin numbers of all parts. The numbers of each part are ascending."""
+    """Join the bin numbers of several parts, each of which has ascending numbers, by an array or by sorting."""
     scores = range_of(bins)
     coding = rule.coding(scores)
     lowest, highest = coding.codes(np.array(scores)).tolist()
@@ -146,6 +146,6 @@ def merge_bins(rule: BinRule, bins: Sequence[Ints]) -> JoinedInPlace | JoinedByS
 
 
 def range_of(bins: Sequence[Ints]) -> Range:
-    """The scores of the lowest and highest of ``bins``. The numbers of each part are ascending."""
+    """Return the scores of the lowest and the highest bin in any array of ``bins``. Each array is ascending."""
     ends = np.array([min(numbers[0] for numbers in bins), max(numbers[-1] for numbers in bins)])
     return Range(*bin_scores(ends).tolist())

@@ -1,6 +1,6 @@
-"""A histogram that keeps its rows. It is used if most rows have a bin of their own, as is common with exact bins.
+"""A histogram that keeps single rows. It is used if most bins have only one row, as is common with exact bins.
 
-A row takes 9 bytes, or 17 with a weight; a bin would take 32, or 160 with limbs. Rows are kept in sorted runs.
+A row takes 9 bytes, or 17 with a weight; a bin would take 32 bytes, or 160 with limbs. Rows are kept in sorted runs.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from sparkrank.numeric.exact_sums import exact_sum
 from sparkrank.numeric.free_memory import ensure_free
 from sparkrank.numeric.segments import WHOLE, Segments, run_starts
 
-# If fewer bins than this share of the rows are distinct, bins take no more memory than rows.
+# If there are fewer distinct bins than this share of the rows, bins take no more memory than rows.
 LEAST_DISTINCT = 0.5
 SAMPLED_ROWS = 256
-MOST_RUNS = 256  # that a sweep reads without sorting all of their rows at once
-SAMPLED_OF_PART = 4  # rows of each run for each part of a sweep, from which the ends of parts are chosen
+MOST_RUNS = 256  # if there are more runs, a sweep sorts all rows at once
+SAMPLED_OF_PART = 4  # the ends of the parts of a sweep are chosen from this many rows of each run per part
 _NO_WEIGHTS = np.empty(0)
 
 
 class BinnedRows(NamedTuple):
-    """Rows in ascending order of bin number, with flags for ``relevant`` rows, and ``weights`` (None: all are 1)."""
+    """Rows in ascending order of bin number. ``relevant`` has a flag per row. All weights are 1 if they are None."""
 
     bins: Ints
     relevant: Flags
@@ -55,12 +55,12 @@ class BinnedRows(NamedTuple):
 
 
 def sorted_rows(runs: Sequence[BinnedRows], are_sorted: bool = True) -> BinnedRows:
-    """The rows of all ``runs`` (at least one), sorted by bin. ``are_sorted`` says that each run is in order."""
+    """Merge ``runs`` (at least one) into rows sorted by bin. ``are_sorted`` tells whether each run is sorted."""
     rows, weighted = sum(len(run.bins) for run in runs), runs[0].weights is not None
     ensure_free(rows * (17 if weighted else 9), "sorting rows by exact bins")
     if not native.runs("order of rows"):
         bins, relevant = (np.concatenate([getattr(run, name) for run in runs]) for name in ("bins", "relevant"))
-        order = np.argsort(bins, kind="stable")  # which merges runs
+        order = np.argsort(bins, kind="stable")  # this sort merges sorted runs
         weights = np.concatenate([run.weights for run in runs if run.weights is not None])[order] if weighted else None
         return BinnedRows(bins[order], relevant[order], weights)
     filled = [run for run in runs if len(run.bins)]
@@ -147,7 +147,7 @@ class RowHistogram(ScoreHistogram):
                 yield from some.histogram(self.rule).steps_from_above(most, score_sums)
 
     def _parts_from_above(self, most: int) -> Iterator[BinnedRows]:
-        """Yield the rows in parts of about ``most`` rows, highest bins first. Parts are sorted only when read."""
+        """Yield the rows in parts of about ``most`` rows, highest bins first. A part is sorted only when it is read."""
         runs = self.runs if len(self.runs) <= MOST_RUNS else (self.sorted_rows,)
         step = max(most // (SAMPLED_OF_PART * len(runs)), 1) if len(runs) > 1 else most
         sample = np.sort(np.concatenate([run.bins[step::step] for run in runs]))
@@ -168,7 +168,7 @@ for _name in ("bins", "pos", "neg", "offset", "count"):
 
 
 def _share_bins(runs: Sequence[BinnedRows]) -> bool:
-    """Whether most rows, in a sample of the smallest run, share a bin with a row of the largest run."""
+    """Return whether most rows in a sample of the smallest run share a bin with a row of the largest run."""
     filled = sorted((run for run in runs if len(run.bins)), key=lambda run: len(run.bins))
     if len(filled) < 2:
         return False
@@ -179,7 +179,7 @@ def _share_bins(runs: Sequence[BinnedRows]) -> bool:
 
 
 def histograms_of_rows(rule: BinRule, rows: ScoredRows, segments: Segments = WHOLE) -> list[ScoreHistogram]:
-    """The histogram of the ``rows`` of each segment by the exact ``rule``. Rows are kept unless many share bins."""
+    """Return a histogram of each segment by the exact ``rule``. Single rows are kept unless many rows share bins."""
     if len(rows.scores) == 0:
         return [ScoreHistogram.empty(rule)] * segments.count
     bits = rows.wide().view(np.int64)

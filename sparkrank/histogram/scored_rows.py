@@ -20,12 +20,13 @@ from sparkrank.ranking.judgments import is_relevant
 
 @dataclass(frozen=True)
 class RowSum:
-    """A sum over rows, given by ``name``. w is the weight, s the score, and y whether the label is relevant at ``rel``.
+    """A sum over rows, chosen by ``name``.
 
-    ``rows`` Σ 1, ``weight`` Σ w, ``positives`` Σ w·y, ``negatives`` Σ w·(1-y), ``predicted`` Σ w over rows with s >=
-    ``threshold``, ``true_positives`` Σ w·y over the same rows, ``scores`` Σ w·s, ``squared_error`` Σ w·(s-y)²,
-    ``log_loss`` Σ w·(-log s of a positive, -log(1-s) of a negative), ``outside`` the number of rows whose score is not
-    a probability.
+    A row has the weight w and the score s. y is 1 if the label is relevant at the level ``rel``, else 0. The sums are
+    ``rows`` = Σ 1, ``weight`` = Σ w, ``positives`` = Σ w·y, ``negatives`` = Σ w·(1-y), ``predicted`` = Σ w over rows
+    with s >= ``threshold``, ``true_positives`` = Σ w·y over the same rows, ``scores`` = Σ w·s, ``squared_error`` =
+    Σ w·(s-y)², and ``log_loss`` = Σ w·l, where l is -log s if y is 1, else -log(1-s). ``outside`` is the number of rows
+    whose score is outside [0, 1].
     """
 
     name: str
@@ -39,7 +40,7 @@ class RowSum:
 
 @dataclass(eq=False)
 class ScoredRows:
-    """The rows with a score (no NaN). Arrays that only one sum needs are computed a few thousand rows at a time."""
+    """Rows with scores that are not NaN. Arrays that only one sum needs are computed a few thousand rows at a time."""
 
     scores: NDArray[np.floating[Any]]
     labels: NDArray[np.generic]
@@ -47,7 +48,7 @@ class ScoredRows:
     relevant: Callable[[float | None], Flags] | None = None  # computes flags if the caller caches them
 
     def sums(self, quantity: RowSum, segments: Segments = WHOLE) -> Floats:
-        """The limbs of ``quantity`` over each segment of the rows. Shape: (segments, 6)."""
+        """Return the exact sum ``quantity`` over each segment, as six limbs that add up to it. Shape: (segments, 6)."""
         return _QUANTITIES[quantity.name](self, quantity, segments)
 
     @cached
@@ -56,7 +57,7 @@ class ScoredRows:
 
     @cached
     def taken(self, threshold: float) -> Flags:
-        """Flags the rows with a score of at least ``threshold``. Scores of any type are compared as float64."""
+        """Return a flag for each row: whether its score, as float64, is at least ``threshold``."""
         taken: Flags = self.wide() >= threshold
         return taken
 
@@ -79,12 +80,12 @@ class ScoredRows:
         return len(self.scores) == 0 or (self.range().lowest >= 0 and self.range().highest <= 1)
 
     def probabilities(self, part: slice) -> Floats:
-        """The scores of ``part``, clipped to [0, 1]. If any score is outside that range, the metric is undefined."""
+        """Return the scores in ``part``, clipped to [0, 1]. If any score is outside [0, 1], the metric is undefined."""
         wide = self.wide()[part]
         return wide if self._are_probabilities() else np.clip(wide, 0.0, 1.0)
 
     def log_losses(self, rel: float | None, part: slice) -> Floats:
-        """The log loss of each row of ``part``, clipping scores to [eps, 1-eps] of their type as scikit-learn does."""
+        """Return the log loss of each row in ``part``. Like scikit-learn, clip scores to [eps, 1-eps] of their type."""
         eps = float(np.finfo(self.scores.dtype).eps)
         losses = self._classes(rel, part)
         losses -= 1.0
@@ -104,14 +105,14 @@ class ScoredRows:
         return self.flags(rel)[part].astype(np.float64)
 
     def weight_where(self, flags: Flags, segments: Segments) -> Floats:
-        """The limbs of the weight of the flagged rows in each segment. Shape: (segments, 6)."""
+        """Return the weight of flagged rows in each segment, as six limbs that add up to it. Shape: (segments, 6)."""
         if self.weights is None:
             return whole_limbs(segments.count_flagged(flags))
         rows = np.flatnonzero(flags)
         return exact_sums(self.weights[rows], segments.of(rows))
 
     def weighted_sum(self, values: Callable[[slice], Floats], segments: Segments) -> Floats:
-        """The limbs, per segment, of the weighted sum of ``values``, a function from slices of the rows to numbers."""
+        """Return the sum of weights times ``values(slice)`` over each segment, as six limbs. Shape: (segments, 6)."""
         weights = self.weights
         if weights is None:
             return exact_sums_of(values, len(self.scores), segments)
@@ -144,7 +145,7 @@ _QUANTITIES: dict[str, Callable[[ScoredRows, RowSum, Segments], Floats]] = {
 }
 
 ROW_SUMS = tuple(_QUANTITIES)  # the names of sums
-AT_THRESHOLD = ("predicted", "true_positives")  # those that need a threshold
+AT_THRESHOLD = ("predicted", "true_positives")  # sums that need a threshold
 
 
 def _at(quantity: RowSum) -> float:

@@ -1,4 +1,4 @@
-"""The mergeable histogram of scores: rows counted by bin and class, from which most pooled metrics are computed."""
+"""The mergeable histogram of scores: counts of rows by bin and class. Most pooled metrics are computed from it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AMOUNTS = ("pos", "neg", "offset")
 
 
 class ScoreSeries(NamedTuple):
-    """The key of a histogram: model, slice, value of the slice (None for rows without a value), and bin rule."""
+    """The key of a histogram. ``slice_value`` is None for the rows in which the column of the slice is missing."""
 
     model: str
     slice: str
@@ -36,9 +36,11 @@ class ScoreSeries(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoreHistogram:
-    """Bins in ascending order of score: their numbers, positive rows, negative rows, and offsets of scores.
+    """A histogram of scores. All arrays have one element or row per bin, in ascending order of score.
 
-    For weighted rows, amounts are sums in limbs (bins, 6), and ``count`` (otherwise None) has the number of rows.
+    ``bins`` are the numbers of the bins. ``pos`` and ``neg`` are the numbers of relevant and of other rows. ``offset``
+    is the sum of score minus bin score, in units of the bin's width / 2^32. If rows are weighted, these three are
+    weighted sums in limbs of shape (bins, 6), and ``count`` has the number of rows; otherwise ``count`` is None.
     """
 
     rule: BinRule
@@ -50,13 +52,13 @@ class ScoreHistogram:
 
     @classmethod
     def empty(cls, rule: BinRule) -> ScoreHistogram:
-        """A histogram without bins, which merges with any histogram of the same rule, weighted or not."""
+        """Return a histogram without bins. It can merge with every histogram of the same rule, weighted or not."""
         none = np.empty(0, np.int64)
         return cls(rule, none, none, none, none)
 
     @classmethod
     def of_each(cls, rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments = WHOLE) -> list[ScoreHistogram]:
-        """The histogram of each segment's ``rows``. ``rule`` decides relevance; ``sums`` requests score sums."""
+        """Return a histogram for each segment of the ``rows``. ``sums`` tells whether sums of scores are needed."""
         bins, starts, *amounts = count_segments(rule, rows, sums, segments)
         return [
             cls(rule, bins[start:end], *(None if column is None else column[start:end] for column in amounts))  # type: ignore[arg-type]
@@ -64,9 +66,9 @@ class ScoreHistogram:
         ]
 
     def merge(self, *others: ScoreHistogram) -> ScoreHistogram:
-        """The histogram of all rows together.
+        """Return the histogram of the rows of this and all ``others`` together.
 
-        Raises :class:`StateError` if rules differ, only some histograms have weights, or offsets do not fit in 64 bits.
+        Raise :class:`StateError` if rules differ, if only some histograms are weighted, or if a sum exceeds 64 bits.
         """
         for other in others:
             if other.rule != self.rule:
@@ -94,7 +96,7 @@ class ScoreHistogram:
         return ScoreHistogram(self.rule, joined.bins, pos, neg, offset, count)
 
     def merged_runs(self, others: Sequence[ScoreHistogram]) -> ScoreHistogram | None:  # noqa: ARG002
-        """This histogram merged with ``others`` (none empty) if all of them keep rows; otherwise None."""
+        """Merge with ``others`` if all histograms keep single rows, else return None. No histogram may be empty."""
         return None
 
     @property
@@ -107,28 +109,28 @@ class ScoreHistogram:
 
     @property
     def numbers(self) -> Ints:
-        """The bin numbers in ascending order: one per bin, or one per row if the histogram keeps rows."""
+        """The bin numbers in ascending order. A histogram that keeps single rows has one per row."""
         return self.bins
 
     def part(self, start: int, end: int) -> ScoreHistogram:
-        """The part with the :attr:`numbers` from ``start`` up to ``end``, in the same memory."""
+        """Return the part of the histogram with ``numbers[start:end]``. Its arrays share memory with this one."""
         bins, pos, neg, offset = (column[start:end] for column in (self.bins, self.pos, self.neg, self.offset))
         return ScoreHistogram(self.rule, bins, pos, neg, offset, None if self.count is None else self.count[start:end])
 
     def coarser(self, rule: BinRule) -> ScoreHistogram:
-        """The same rows in the coarser bins of ``rule``, each of which joins whole bins; without score sums."""
+        """Return the histogram of the same rows in the coarser bins of ``rule``, without sums of scores."""
         number = rule.numbers(self.score)
-        first = run_starts(number)  # bins are in ascending order of score, and so are the coarser ones
+        first = run_starts(number)  # coarser bins join whole bins, and both are in ascending order of score
         pos, neg = (np.add.reduceat(amounts, first) for amounts in (self.pos, self.neg))
         count = None if self.count is None else np.add.reduceat(self.count, first)
         return ScoreHistogram(rule, number[first], pos, neg, np.zeros_like(pos), count)
 
     def extent(self, *, counts_bins: bool = True) -> Extent:  # noqa: ARG002
-        """The sums over all bins. Without ``counts_bins``, the number of bins may be too high."""
+        """Return the sums over all bins. If ``counts_bins`` is false, the number of bins may be too high."""
         return Extent(self.pos.sum(axis=0), self.neg.sum(axis=0), int(self.rows.sum()), len(self.bins))
 
     def steps_from_above(self, most: int, score_sums: bool = False) -> Iterator[BinSteps | RowSteps]:
-        """Yield the bins from the highest score down, at most ``most`` at a time, with score sums if requested."""
+        """Yield the bins from the highest score down, ``most`` at a time. ``score_sums`` adds sums of scores."""
         for end in range(len(self.bins), 0, -most):
             some = self.part(max(end - most, 0), end)
             sums = some.score_sum[::-1] if score_sums else None

@@ -1,4 +1,4 @@
-"""The threshold sweep over score bins, by score or by empirical rate. It finds what each bin adds to a metric."""
+"""The threshold sweep over score bins, by score or by empirical rate. It computes what each bin adds to a metric."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class BinSteps:
 
 
 class RowSteps(NamedTuple):
-    """Rows in the order of a sweep, each in a bin of its own: flags for ``relevant`` rows, and ``weights`` or None."""
+    """Rows in the order of a sweep, one per bin. ``relevant`` has a flag per row. If ``weights`` is None, each is 1."""
 
     relevant: Flags
     weights: Floats | None
@@ -54,7 +54,7 @@ class RowSteps(NamedTuple):
 
 @dataclass(frozen=True)
 class Extent:
-    """The positives, negatives, rows and bins of a day, or of the part of a day above some score."""
+    """The amounts of positives and negatives and the numbers of rows and bins, for a day or its bins above a score."""
 
     pos: Amount
     neg: Amount
@@ -67,7 +67,7 @@ class Extent:
 
     @property
     def scale(self) -> float:
-        """The power of two that scales the sum of positives and negatives to between 1/2 and 1."""
+        """The power of two by which the sum of positives and negatives is multiplied to lie between 1/2 and 1."""
         return math.ldexp(1.0, -math.frexp(value_of(self.pos) + value_of(self.neg))[1])
 
     def __add__(self, other: Extent) -> Extent:
@@ -75,12 +75,13 @@ class Extent:
 
 
 class Sweep:
-    """A sweep over ``steps``, which come after the rows ``above``, of a day with the extent ``day``.
+    """A sweep over some bins (``steps``) of a day, from the highest score or rate down.
 
-    ``pos`` and ``neg`` are the amounts of each bin, ``tp`` and ``fp`` the amounts of the bin and all bins before, and
-    ``positives`` and ``negatives`` the amounts of the day. Because the units of exact sums are fixed, all are
-    multiplied by a power of two that scales the day's amount to between 1/2 and 1. ``through`` is the extent of the
-    rows above and of these.
+    ``day`` is the extent of the whole day, and ``above`` the extent of the bins that were swept before. ``pos`` and
+    ``neg`` are the amounts of each bin, ``tp`` and ``fp`` the amounts of the bin and all bins before it, and
+    ``positives`` and ``negatives`` the amounts of the day. Because the units of exact sums are fixed, all amounts are
+    multiplied by the power of two that scales the day's total to between 1/2 and 1. ``through`` is the extent of all
+    bins swept so far.
     """
 
     rows: NDArray[Any]
@@ -128,9 +129,10 @@ class Sweep:
 
 
 class Sweeps(Sweep):
-    """Sweeps over the same n bins of several days. Arrays have shape (days, n), and totals of days shape (days, 1).
+    """Sweeps over the same n bins of several days or subsets of groups, which are called days here.
 
-    The terms of these sweeps are float64 sums in bin order, for the differences between parts (subsets of groups).
+    Arrays have shape (days, n), and the totals of days have shape (days, 1). The terms of these sweeps are float64 sums
+    in bin order, not exact sums. They are used for differences between subsets of groups.
     """
 
     def __init__(self, pos: Floats, neg: Floats, rows: Floats, least: float, score_sum: Floats | None = None) -> None:
@@ -141,7 +143,7 @@ class Sweeps(Sweep):
 
 
 def by_rate(pos: Floats, neg: Floats) -> tuple[Floats, Floats]:
-    """``pos`` and ``neg`` (days, n), sorted in each day by descending empirical rate (0 for bins without weight)."""
+    """Sort the bins of each day by descending ``pos`` / ``neg`` (0 if both are 0). Shape of all arrays: (days, n)."""
     with np.errstate(over="ignore"):
         rate = np.divide(pos, neg, out=np.where(pos > 0, np.inf, 0.0), where=neg > 0)
     order = np.argsort(-rate, axis=1, kind="stable")
@@ -162,7 +164,7 @@ def _shifted(taken: Floats, above: float) -> Floats:
 
 @dataclass(frozen=True)
 class Terms:
-    """Terms of some bins, per day if there are several: exact sums (``limbs``: sums, 6), or the ``highest`` values."""
+    """The terms of some bins, for each day if there are several: sums over bins (``limbs``), and ``highest`` values."""
 
     limbs: Floats
     highest: Floats
@@ -185,23 +187,24 @@ class Terms:
 
 
 def roc_terms(sweep: Sweep) -> Terms:
-    """The correctly ordered pairs, where a pair inside a bin counts 1/2; and the pairs inside bins."""
+    """Count the correctly ordered pairs of positive and negative (1/2 for pairs in a bin), and the pairs in bins."""
     in_pos, in_neg = magnified(sweep.positives), magnified(sweep.negatives)
     pos, neg = sweep.pos * in_pos, sweep.neg * in_neg
     return Terms.of((neg * (sweep.tp * in_pos - pos / 2), pos * neg))
 
 
 def magnified(amount: Floats | float) -> Any:
-    """The power of two that scales ``amount`` to between 1/2 and 1, so that exact sums keep all bits of a class."""
+    """Return the power of two that scales ``amount`` to between 1/2 and 1, so that exact sums keep all of its bits."""
     if isinstance(amount, np.ndarray):
         return np.ldexp(1.0, np.minimum(-np.frexp(amount)[1], MAX_EXPONENT))
     return math.ldexp(1.0, min(-math.frexp(amount)[1], MAX_EXPONENT))
 
 
 def average_precision_terms(sweep: Sweep) -> Terms:
-    """Each bin's positives times three precisions: at the end of the bin, and the best and worst inside the bin.
+    """Sum each bin's positives times three precisions: at the end of the bin, and the best and worst inside the bin.
 
-    The best has all positives and no negatives of the bin. The worst has all negatives before the bin's first positive.
+    The best precision is after all positives of the bin and before its negatives. The worst precision is after all
+    negatives and one positive of the bin.
     """
     pos = sweep.pos * magnified(sweep.positives)
     precision = _share(sweep.tp, sweep.tp + sweep.fp)
@@ -212,13 +215,13 @@ def average_precision_terms(sweep: Sweep) -> Terms:
 
 
 def separation_terms(sweep: Sweep) -> Terms:
-    """TPR - FPR after each bin, and its upper bound inside the bin: after all positives, before any negatives."""
+    """Return the highest TPR - FPR at the end of a bin, and its upper bound if the positives of a bin come first."""
     tpr = _share(sweep.tp, sweep.positives)
     return Terms.of(highest=(tpr - _share(sweep.fp, sweep.negatives), tpr - _share(sweep.fp_above, sweep.negatives)))
 
 
 def break_even_terms(sweep: Sweep) -> Terms:
-    """The positives among the first P rows, P being the number of positives: pro rata, at most, and at least."""
+    """Return the positives in the first P rows, where P is the number of positives: pro rata, at most, and at least."""
     before, after = sweep.tp_above + sweep.fp_above, sweep.tp + sweep.fp
     here = np.flatnonzero((before < sweep.positives) & (sweep.positives <= after))
     left = sweep.positives - before[here]
@@ -228,7 +231,10 @@ def break_even_terms(sweep: Sweep) -> Terms:
 
 
 def calibration_terms(sweep: Sweep) -> Terms:
-    """How far each bin's positives are from its scores, at most its weight; for one day, also the mean by chance."""
+    """Sum, over the bins, the distance of the positives from the sum of scores, but at most the weight of the bin.
+
+    For a single day, a second sum has the expected distances if the scores are calibrated.
+    """
     if sweep.score_sum is None:
         raise ValueError("calibration needs the sums of scores")
     weight = sweep.pos + sweep.neg
@@ -240,7 +246,7 @@ def calibration_terms(sweep: Sweep) -> Terms:
 
 
 def _share(part: Floats, whole: Floats | float) -> Floats:
-    """``part / whole``, or 0 where ``whole`` is 0."""
+    """Return ``part / whole``, or 0 where ``whole`` is 0."""
     some = np.asarray(whole) > 0
     if some.all():  # mostly so, and three times as fast as a test of each element
         shares: Floats = part / whole
@@ -248,12 +254,12 @@ def _share(part: Floats, whole: Floats | float) -> Floats:
     return np.divide(part, whole, out=np.zeros(part.shape), where=some)
 
 
-CLASS_BITS = 31  # bits of the positives, and of the negatives
+CLASS_BITS = 31  # the bits of the number of positives, and of the number of negatives
 
 
 @dataclass(frozen=True)
 class Rates:
-    """Amounts by descending empirical rate. ``rate`` is pos / neg, so that shares of positives near 1 stay distinct."""
+    """Amounts by descending ``rate``, which is pos / neg because shares of positives near 1 may round to 1."""
 
     rate: Floats
     pos: Amounts
@@ -262,7 +268,7 @@ class Rates:
 
     @classmethod
     def of(cls, steps: BinSteps) -> Rates:
-        """The rates of ``steps``. Bins without weight have rate 0 and add nothing."""
+        """Return the bins of ``steps`` by descending rate. Bins without weight get the rate 0 and change no metric."""
         steps = _merge_equal_steps(steps)
         pos, neg = rounded(steps.pos), rounded(steps.neg)
         with np.errstate(over="ignore"):  # an infinite rate sorts like one without negatives
@@ -288,7 +294,7 @@ class Rates:
 
 
 def _merge_equal_steps(steps: BinSteps) -> BinSteps:
-    """Merge steps with equal numbers of positives and negatives. Many steps are equal, as most bins have few rows."""
+    """Merge steps with equal numbers of positives and negatives. Many are equal because most bins have few rows."""
     if steps.pos.ndim > 1 or max(steps.pos.max(initial=0), steps.neg.max(initial=0)) >> CLASS_BITS:
         return steps
     both, count = np.unique(steps.pos << CLASS_BITS | steps.neg, return_counts=True)
@@ -297,7 +303,7 @@ def _merge_equal_steps(steps: BinSteps) -> BinSteps:
 
 
 def joined(steps: BinSteps, min_rows: int) -> BinSteps:
-    """Join adjacent bins until each has at least ``min_rows`` rows. A remainder at the end joins the bin before."""
+    """Join adjacent bins until each has at least ``min_rows`` rows. A smaller remainder joins the last bin."""
     if min_rows <= 1 or len(steps.rows) == 0:
         return steps
     first = joined_starts(steps.rows, min_rows)
@@ -308,10 +314,10 @@ def joined(steps: BinSteps, min_rows: int) -> BinSteps:
 
 
 def joined_starts(rows: Ints, min_rows: int) -> Ints:
-    """The first bin of each run of joined bins. The last run may have too few rows.
+    """Return the first bin of each run of joined bins. The last run may have fewer than ``min_rows`` rows.
 
-    Each bin links to the first bin after the run that would start there. Doubling strides follow these links in
-    log2(bins) passes.
+    Each bin links to the first bin after the run that would start at this bin. The function follows the links from bin
+    0 in log2(bins) passes, because each pass doubles the number of links per stride.
     """
     count = len(rows)
     begins = np.zeros(count + 1, np.bool_)
@@ -324,6 +330,6 @@ def joined_starts(rows: Ints, min_rows: int) -> Ints:
 
 
 def _links(rows: Ints, min_rows: int) -> Ints:
-    """The first bin after the run that starts at each bin, or a number beyond ``len(rows)`` if the run has no end."""
+    """Return the first bin after the run that starts at each bin, or ``len(rows)`` + 1 if the run is too short."""
     taken = np.cumsum(rows)
     return np.append(np.searchsorted(taken, taken - rows + min_rows) + 1, len(rows))

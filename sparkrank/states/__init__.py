@@ -1,4 +1,4 @@
-"""Mergeable partial results: sums that add up exactly, so that they do not depend on merge order or data layout."""
+"""Mergeable partial results. Their sums are exact, so that results do not depend on merge order or data layout."""
 
 from sparkrank.histogram.state import ScoreHistogram, ScoreSeries
 from sparkrank.states.distributions import Distribution

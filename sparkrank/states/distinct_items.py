@@ -1,6 +1,7 @@
-"""The mergeable state for estimating the number of distinct items: the lowest item hashes, the same in any layout.
+"""The mergeable state that estimates the number of distinct items: the lowest hashes of items.
 
-The k-th lowest of n hashes lies at about k / n of the hash range (Bar-Yossef et al.: RANDOM 2002).
+The state does not depend on the layout of the data. The k-th lowest of n hashes lies at about k / n of the range of all
+hashes (Bar-Yossef et al.: RANDOM 2002).
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ import numpy as np
 
 from sparkrank.numeric.array_types import Ints
 
-LOWEST = 256  # hashes: the estimate is then within 6 % of the number in two of three cases, and exact below
+LOWEST = 256  # hashes: the estimate is within 6 % of the number in two of three cases, and exact for fewer items
 SCATTERED = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio, by which neighbouring numbers are far apart
-_FIRST = 1 << 15  # items that bound what the others must be below
+_FIRST = 1 << 15  # items whose lowest hashes give an upper bound for the hashes of all others
 
 
 def lowest_hashes(numbers: Ints) -> tuple[int, ...]:
-    """The lowest distinct hashes of the item ``numbers``."""
+    """Return the lowest distinct hashes of the item ``numbers`` in ascending order, at most :data:`LOWEST` of them."""
     hashes = numbers.view(np.uint64) * SCATTERED
     first = np.unique(hashes[:_FIRST])[:LOWEST]
     if len(hashes) > _FIRST:
@@ -31,5 +32,5 @@ def merged_hashes(parts: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def distinct_items(lowest: tuple[int, ...]) -> float:
-    """The estimated number of distinct items, given the ``lowest`` of their hashes."""
+    """Estimate the number of distinct items from ``lowest``, the lowest of their hashes."""
     return float(len(lowest)) if len(lowest) < LOWEST else (LOWEST - 1) * 2.0**64 / lowest[-1]

@@ -1,7 +1,7 @@
-"""The mergeable state of quantiles over groups: how many groups have each value of a metric.
+"""The mergeable state of quantiles over groups: the number of groups with each value of a metric.
 
-A few distinct values are stored as they are. If there are too many distinct values, they fall into bins of a relative
-width of 2^-16, which bounds memory.
+Up to 2^16 distinct values are stored exactly. If there are more, values are rounded to bins of a relative width of
+2^-16, which limits memory.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ class Distribution:
         return [_bounded(histogram) for histogram in ScoreHistogram.of_each(EXACT, rows, False, segments)]
 
     def merge(self, *others: Distribution) -> Distribution:
-        """The distribution over all groups together. No group may be in more than one of the merged distributions."""
+        """Merge with ``others`` into the distribution over all groups. No group may be in two of the distributions."""
         parts = [part.histogram for part in (self, *others)]
         if any(part.rule == COARSE for part in parts):
             parts = [_coarsened(part) for part in parts]
         return _bounded(parts[0].merge(*parts[1:]))
 
     def quantile(self, share: float) -> tuple[float, float]:
-        """The value below which ``share`` of the groups lie (Hyndman and Fan's method 7), and the largest error.
+        """Return the quantile for ``share`` by Hyndman and Fan's method 7, and the largest error that bins may cause.
 
-        The median of an even number of groups is the mean of the middle two. Without groups, the value is NaN.
+        The median of an even number of groups is the mean of the two middle values. Without groups, return NaN.
         """
         through = np.cumsum(self.histogram.neg)
         if len(through) == 0:
@@ -69,7 +69,7 @@ class Distribution:
 
 
 def _between(low: float, high: float, share: float) -> float:
-    """The value at ``share`` between ``low`` and ``high``, computed from the nearer end so that both ends are exact."""
+    """Interpolate between ``low`` (``share`` 0) and ``high`` (1), from the nearer end so that both ends are exact."""
     return low + (high - low) * share if share < 0.5 else high - (high - low) * (1 - share)
 
 
@@ -84,7 +84,7 @@ def _coarsened(histogram: ScoreHistogram) -> ScoreHistogram:
 
 
 def distributions_table(by_metric: Mapping[StateKey, Distribution]) -> pa.Table:
-    """One row per model, slice value, metric and value of groups. The column ``value`` is for people to read."""
+    """Return one table row per model, slice value, metric and value. The column ``value`` is for people to read."""
     tables = [DISTRIBUTION_SCHEMA.empty_table()]
     for key, distribution in sorted(by_metric.items(), key=lambda item: in_order(item[0])):
         histogram = distribution.histogram

@@ -1,6 +1,6 @@
-"""The stored form of states: tables of numbers by key. To merge days, the numbers of each key are added, exactly.
+"""The stored form of states: tables of numbers by key. Days are merged by exact addition of the numbers of each key.
 
-The small states share the table ``states``. Histograms, distributions and item counts have tables of their own.
+The small states share the table ``states``. Histograms, distributions and item counts each have a separate table.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from sparkrank.states.part_sums import PartSums
 from sparkrank.states.partials import Partials
 from sparkrank.states.row_sums import RowSums
 
-# Raise it when the meaning of a stored number changes: other limbs, units or bin numbers, or another value of a metric.
-# A merge then refuses states of an older version.
+# Increase VERSION when the meaning of a stored number changes: other limbs, units or bin numbers, or another value of a
+# metric. A merge then refuses states of an older version.
 WITHOUT_PARTS = 2  # the last version without parts: its states still merge if no intervals are requested
 VERSION = 3  # version 2 had no parts; version 1 did not distinguish the text "null" from a missing value of a slice
 
@@ -49,10 +49,10 @@ STATE_KEY = ("model", "slice", "slice_value", "name")
 
 @dataclass(frozen=True)
 class StateForm:
-    """How a table stores states of one type: the columns of the key, and the columns of numbers that add up.
+    """The way a table stores states of one type: ``key`` names the key columns, ``numbers`` the columns that add up.
 
     ``shrinks`` is true if merged states may need fewer rows than there are keys in the merged tables. ``is_long`` is
-    true if the keys may have more than 2 GiB of strings, which Arrow cannot group by. A new type of state needs a form
+    true if the strings of the keys may exceed 2 GiB, the limit of Arrow's grouping. A new type of state needs a form
     in :data:`SMALL_FORMS` or :func:`large_forms`, and a line in :mod:`sparkrank.metrics.merged`.
     """
 
@@ -78,7 +78,7 @@ class StateForm:
         return pa.schema([*texts, *self.numbers])
 
     def merged(self, tables: Sequence[pa.Table]) -> pa.Table:
-        """The merged rows of all ``tables`` (at least one): one row for each key, with the key's numbers summed."""
+        """Merge ``tables`` (at least one) into one row for each key, with the sums of the numbers of that key."""
         if self.is_long:
             return self.to_table(Partials.merged(map(self.from_table, tables)))
         for field in self.numbers:
@@ -96,7 +96,7 @@ class StateForm:
 
 
 def _carried(table: pa.Table, numbers: Iterable[TableColumn]) -> pa.Table:
-    """``table`` with the limbs of sums in canonical form, which does not depend on how many buckets were added."""
+    """Return ``table`` with limbs in canonical form, which does not depend on the number of added buckets."""
     for names in ([field.name for field in column.fields] for column in numbers if column.limbs):
         limbs = carried(np.column_stack([table[name].to_numpy() for name in names]))
         for name, limb in zip(names, limbs.T, strict=True):
@@ -185,7 +185,7 @@ SMALL_FORMS = (MEAN_FORM, SUM_FORM, COUNT_FORM, PART_MEAN_FORM, PART_SUM_FORM, P
 
 
 def parts_form(*, weighted: bool) -> StateForm:
-    """The form of per-part bins: whole numbers, or limbs if rows are ``weighted``."""
+    """Return the form of bins per part of the groups. Amounts are whole numbers, or limbs if rows are ``weighted``."""
     numbers = PARTS.more[1] if weighted and PARTS.more is not None else PARTS.columns[-3:]
     return StateForm(
         PARTS_KIND,
@@ -197,7 +197,7 @@ def parts_form(*, weighted: bool) -> StateForm:
 
 
 def blocks_form(*, weighted: bool) -> StateForm:
-    """The form of histograms: whole numbers, or limbs if rows are ``weighted``."""
+    """Return the form of histograms. Amounts are whole numbers, or limbs if rows are ``weighted``."""
     names = [*histogram_table.LIMB_COLUMNS, histogram_table.ROWS_COLUMN] if weighted else AMOUNTS
     return StateForm(
         BLOCKS_KIND,

@@ -28,10 +28,11 @@ WEIGHTED_BLOCK_SCHEMA = pa.schema(
 def blocks_table(
     by_series: Mapping[ScoreSeries, ScoreHistogram], *, weighted: bool, unsummed: Collection[BinRule] = ()
 ) -> pa.Table:
-    """One row per model, slice value, rule and bin, ascending by score. ``unsummed`` rules have null sums of scores.
+    """Return one row per model, slice value, rule and bin, in ascending order of score.
 
     The state is in ``block`` (the bin number), ``pos``, ``neg`` and ``offset``. If rows are ``weighted``, the state is
-    in ``block``, ``rows`` and the limbs of the other three columns. The remaining columns are for people to read.
+    in ``block``, ``rows`` and the limbs of the other three columns. The remaining columns are for people to read. Sums
+    of scores are null for the rules in ``unsummed``.
     """
     schema = WEIGHTED_BLOCK_SCHEMA if weighted else BLOCK_SCHEMA
     tables = [schema.empty_table()]
@@ -77,7 +78,7 @@ def blocks_of_table(rows: pa.Table) -> dict[ScoreSeries, ScoreHistogram]:
 
 
 def amounts_of(rows: pa.Table, name: str, weighted: bool) -> Amounts:
-    """The amounts ``name`` of n ``rows``: whole numbers of shape (n,), or limbs of shape (n, 6) if ``weighted``."""
+    """Read the column ``name`` of n ``rows``: whole numbers of shape (n,), or limbs of shape (n, 6) if ``weighted``."""
     if not weighted:
         whole: Amounts = rows[name].to_numpy()
         return whole

@@ -28,16 +28,17 @@ UNIT = 2**32  # the amount of one shown row; if a cut-off divides tied rows, eac
 
 
 def rows_shown(exposure: Ints) -> float:
-    """The number of rows that ``exposure`` counts in :data:`UNIT`. A plain sum of 2^31 rows would overflow 64 bits."""
+    """Return the number of rows that ``exposure`` counts in :data:`UNIT`. A plain sum of 2^31 rows would overflow."""
     whole, part = (int(units.sum()) for units in np.divmod(exposure, UNIT))
     return (whole * UNIT + part) / UNIT
 
 
 class CodedItems(NamedTuple):
-    """The counts of n items: how often ``shown``, in units of :data:`UNIT`, and in how many groups ``relevant``.
+    """The counts of n items by key. All arrays have shape (n,).
 
-    All arrays have shape (n,). ``code`` is the index of an item's key in ``series``. An ``item`` is a whole number if
-    the input has whole numbers, else a string (:data:`TEXT`).
+    ``shown`` counts the rows that show an item, in units of :data:`UNIT`, and ``relevant`` the groups in which the item
+    is relevant. ``code`` is the index of an item's key in ``series``. An item in ``item`` is a whole number if the
+    input has whole numbers, else a string (:data:`TEXT`).
     """
 
     series: tuple[StateKey, ...]
@@ -57,7 +58,7 @@ class CodedItems(NamedTuple):
         return cls(tuple(series), code, table["item"].cast(TEXT).combine_chunks(), shown, relevant)
 
     def table(self) -> pa.Table:
-        """The rows sorted by key."""
+        """Return a table of :data:`ITEM_SCHEMA`, with one row per item, sorted by key."""
         ordered = sorted(set(self.series), key=in_order)
         rank = {key: number for number, key in enumerate(ordered)}
         code = np.array([rank[key] for key in self.series], np.int64)[self.code]
@@ -71,7 +72,7 @@ class CodedItems(NamedTuple):
 
 @dataclass(frozen=True)
 class ItemCounts:
-    """How often each item is shown and relevant, as :class:`CodedItems` or as a table of :data:`ITEM_SCHEMA`."""
+    """The mergeable counts of items, stored as :class:`CodedItems` or as a table of :data:`ITEM_SCHEMA`."""
 
     rows: pa.Table | CodedItems
 
@@ -90,7 +91,7 @@ class ItemCounts:
         relevant: Flags,
         segments: Segments = WHOLE,
     ) -> ItemCounts:
-        """The counts of items in n rows, by slice value. ``codes`` are indices into ``items``. Shape of each: (n,)."""
+        """Count the items of n rows by slice value. ``codes`` has each row's index in ``items``, with shape (n,)."""
         if items.null_count:
             rows = np.flatnonzero(items.is_valid().to_numpy(zero_copy_only=False)[codes])
             codes, shown, relevant, segments = codes[rows], shown[rows], relevant[rows], segments.of(rows)
@@ -124,7 +125,7 @@ class ItemCounts:
         return (self.rows.num_rows if isinstance(self.rows, pa.Table) else len(self.rows.code)) == 0
 
     def merge(self, *others: ItemCounts) -> ItemCounts:
-        """The counts of all groups together. No group may be in more than one of the merged states."""
+        """Merge with ``others`` into the counts of all groups together. No group may be in two of the states."""
         filled = [part for part in (self, *others) if not part.is_empty]
         if not filled:
             return self
@@ -174,14 +175,14 @@ class ItemCounts:
 
 
 def _added(codes: Codes, amounts: Ints, count: int) -> Ints:
-    """The sums of ``amounts`` by ``codes``, as integers because floats would not be exact. Shape: (count,)."""
+    """Return the sum of ``amounts`` for each code below ``count``, as exact integers. Shape: (count,)."""
     sums = np.zeros(count, np.int64)
     np.add.at(sums, codes, amounts)
     return sums
 
 
 def _numbered(values: pa.Array) -> tuple[Codes, pa.Array]:
-    """The index of each value among the distinct values, and the distinct values. ``values`` must have no nulls."""
+    """Return the index of each value among the distinct values, and the distinct values. Nulls are not allowed."""
     if native.runs("keys", values.type == pa.int64()):
         codes, distinct = np.empty(len(values), np.int32), np.empty(len(values), np.int64)
         count = native.keys.number([values.to_numpy()], codes, distinct)
@@ -191,10 +192,10 @@ def _numbered(values: pa.Array) -> tuple[Codes, pa.Array]:
 
 
 def _plain(items: pa.Array) -> pa.Array:
-    """The distinct ``items`` as 64-bit integers if they are integers, else as strings."""
+    """Return ``items`` as 64-bit integers if their type is a signed integer, else as strings."""
     return items.cast(pa.int64() if pa.types.is_signed_integer(items.type) else TEXT)
 
 
 def items_table(items: ItemCounts) -> pa.Table:
-    """The counts as the table ``items``, sorted by key."""
+    """Return the counts as the table ``items``, sorted by key."""
     return items.table

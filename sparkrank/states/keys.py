@@ -1,4 +1,4 @@
-"""The keys of states, and states of numbers by key, held as arrays over all values of a slice or as table rows."""
+"""The keys of states, and states that have numbers for each key, as arrays or as table rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ V = TypeVar("V")
 
 
 class Subject(NamedTuple):
-    """The subject of a state: a model and one value of a slice (None if missing). ``all`` means the whole day."""
+    """A model and one value of a slice (None for a missing value). The slice ``all`` is the whole day."""
 
     model: str
     slice: str
@@ -33,7 +33,7 @@ class Subject(NamedTuple):
 
 
 class StateKey(NamedTuple):
-    """The key of one state: a subject and a ``name``, which is a metric, a sum over rows, a bin rule or an exposure."""
+    """The key of one state. ``name`` is the name of a metric, a sum over rows, a bin rule or an exposure of items."""
 
     model: str
     slice: str
@@ -46,7 +46,7 @@ class StateKey(NamedTuple):
 
 
 class SliceKey(NamedTuple):
-    """The keys of one model's states called ``name``, for all ``values`` of ``slice``."""
+    """The keys of one model's states called ``name``, one for each of the ``values`` of a slice."""
 
     model: str
     slice: str
@@ -60,7 +60,7 @@ class SliceKey(NamedTuple):
 
 @dataclass(frozen=True)
 class KeyedRows:
-    """One row of ``numbers`` for every value of every key. No key occurs twice. Shape: (rows, columns)."""
+    """One row of ``numbers`` for every value of every key in ``keys``, which are distinct. Shape: (rows, columns)."""
 
     keys: tuple[SliceKey, ...]
     numbers: Floats
@@ -71,7 +71,7 @@ class KeyedRows:
         return cls(tuple(key for key, _ in parts), np.concatenate([np.empty((0, columns)), *numbers]))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle without all-zero columns, because most sums need only half of their limbs."""
+        """Pickle only the columns with a nonzero number, because most sums use only half of their limbs."""
         used = np.flatnonzero(self.numbers.any(axis=0))
         return _keyed_rows, (self.keys, self.numbers.shape[1], used, self.numbers[:, used])
 
@@ -80,7 +80,7 @@ class KeyedRows:
         return len(self.numbers)
 
     def merge(self, others: Sequence[KeyedRows]) -> KeyedRows:
-        """The sums over ``self`` and ``others``. If the values of a slice differ, the result has all values, sorted."""
+        """Add the numbers of equal keys. If the values of a slice differ, the result has all values in sorted order."""
         if all(other.keys == self.keys for other in others):
             sums = self.numbers + 0.0  # a copy, in which zeros have no sign
             for part in others:
@@ -130,7 +130,7 @@ def _keyed_rows(keys: tuple[SliceKey, ...], columns: int, used: Ints, numbers: F
 
 
 def _all_values(every: Sequence[KeyedRows]) -> dict[str, tuple[str | None, ...]]:
-    """The values that each slice has in any of ``every``, sorted as strings."""
+    """Return, for each slice, the values that occur in any of the states ``every``, sorted as strings, None last."""
     by_slice: dict[str, dict[tuple[str | None, ...], None]] = {}  # most keys of a slice have the same values
     for key in itertools.chain.from_iterable(rows.keys for rows in every):
         by_slice.setdefault(key.slice, {})[key.values] = None
@@ -138,7 +138,7 @@ def _all_values(every: Sequence[KeyedRows]) -> dict[str, tuple[str | None, ...]]
 
 
 class KeyedSums:
-    """A state of numbers by key that add up exactly. Merging arrays (:class:`KeyedRows`) alone yields arrays again."""
+    """A state of numbers by key that add up exactly. If all merged states are :class:`KeyedRows`, so is the result."""
 
     schema: ClassVar[pa.Schema]  # of the table: first the texts of the key, then the numbers
     key: ClassVar[tuple[str, ...]]
@@ -159,8 +159,8 @@ class KeyedSums:
 
     @cached
     def subjects(self) -> list[Subject]:
-        """The subjects that have a row, each once."""
-        if not self.table.num_rows:  # old versions of Arrow take 0.9 GB to group nothing
+        """Return the distinct subjects of the rows."""
+        if not self.table.num_rows:  # old versions of Arrow take 0.9 GB to group an empty table
             return []
         names = list(Subject._fields)
         distinct = self.table.select(names).group_by(names, use_threads=False).aggregate([])
@@ -173,7 +173,7 @@ class KeyedSums:
 
     def merge(self: S, *others: S) -> S:  # noqa: PYI019
         filled = [state.rows for state in (self, *others) if state.rows.num_rows]
-        if not filled:  # old versions of Arrow take 0.9 GB to group nothing
+        if not filled:  # old versions of Arrow take 0.9 GB to group an empty table
             return self
         keyed = [rows for rows in filled if isinstance(rows, KeyedRows)]
         if len(keyed) == len(filled):
@@ -194,21 +194,21 @@ def by_key(parts: Iterable[Mapping[K, V]]) -> dict[K, list[V]]:
 
 
 def in_order(value: Any) -> Any:
-    """A sort key for a string or None, or for a tuple of strings and Nones. None comes last, as in Arrow."""
+    """Return a sort key for a string or None, or for a tuple of strings and Nones. None comes last, as in Arrow."""
     if isinstance(value, tuple):
         return tuple(map(in_order, value))
     return (value is None, value or "")
 
 
 def encoded_texts(column: pa.ChunkedArray) -> tuple[list[str | None], Ints]:
-    """The distinct strings of a column, followed by None, and the index of each row's value among them."""
+    """Return the distinct strings of a column followed by None, and the index of each row's value in this list."""
     texts = encoded_column(column.cast(pa.string()))
     known = [*texts.dictionary.to_pylist(), None]
     return known, texts.indices.fill_null(len(known) - 1).to_numpy().astype(np.int64)
 
 
 def rows_by_key(rows: pa.Table, names: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], Ints]]:
-    """Each distinct key in the string columns ``names`` of ``rows``, and the ascending indices of the key's rows."""
+    """Yield each distinct key in the string columns ``names`` of ``rows``, with the ascending indices of its rows."""
     code = np.zeros(rows.num_rows, np.int64)
     for name in names:
         texts = encoded_column(rows[name])

@@ -1,4 +1,4 @@
-"""The mergeable state of the few largest groups: the number of rows and the key of each."""
+"""The mergeable state of the few largest groups, with the number of rows and the key of each group."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
 MOST_LARGEST = 3  # the number of groups that the table quality names
-# Groups of at least this size are named by their key. Many shorter groups have the same number of rows, and to choose
-# the first among equals would need the text of every key.
+# Groups of at least this size are named by their key. Many smaller groups have the same number of rows, and a choice
+# among equally large groups would need the text of every key.
 LEAST_NAMED = 1000  # rows
 
 
 class LargeGroup(NamedTuple):
-    """The number of ``rows`` of a group, and the ``key`` as bytes: empty if the group is small or in no group table."""
+    """The number of rows and the key of a group. ``key`` is empty if the group is small or in no groups table."""
 
     rows: int
     key: tuple[bytes, ...] = ()

@@ -1,4 +1,4 @@
-"""The mergeable state of means over groups: counts and exact sums, one row per model, slice value and metric."""
+"""The mergeable state of means over groups: counts and exact sums for each model, slice value and metric."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MEAN_SCHEMA = pa.schema([*((name, pa.string()) for name in MEAN_KEY), *schema_of
 
 
 class MeanRows(NamedTuple):
-    """A metric for all v values of a slice: counts of shape (v, 4), and limbs of the sums, of shape (v, 30)."""
+    """A metric for all v values of a slice: counts of shape (v, 4), and sums of six limbs each, of shape (v, 30)."""
 
     key: SliceKey
     counts: NDArray[np.integer]
@@ -43,13 +43,13 @@ class MeanRows(NamedTuple):
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean over groups, its standard error, and its numbers of groups.
+    """A mean over groups, with its standard error and the numbers of groups.
 
     ``n_groups`` counts all groups, ``n_undefined`` the groups for which the metric is undefined, and ``n_averaged`` the
     groups in the mean. ``stderr`` is the standard error of a ratio estimator, sqrt(sum w²(v - mean)² · m/(m-1)) / sum
-    w, where m = (sum w)² / sum w² is the effective number of groups. ``stderr`` is NaN if only one group has a weight,
-    and 0 if the standard deviation is below 1e-8 of the mean (3e-8 with weights). ``is_share`` is true if all values
-    are 0 or 1.
+    w, where m = (sum w)² / sum w² is the effective number of groups (``n_effective``). ``stderr`` is NaN if only one
+    group has a weight, and 0 if the standard deviation is below 1e-8 of the mean (3e-8 with weights). ``is_share`` is
+    true if all values are 0 or 1.
     """
 
     value: float
@@ -67,7 +67,7 @@ NO_GROUPS = Mean(math.nan, math.nan, 0, 0, 0, 0.0)
 
 
 class MeanStates(KeyedSums):
-    """Mean states as a table of :data:`MEAN_SCHEMA`. No group may be in more than one of the merged states."""
+    """Counts and sums for means, as a table of :data:`MEAN_SCHEMA`. No group may be in two of the merged states."""
 
     schema, key = MEAN_SCHEMA, MEAN_KEY
 
@@ -79,19 +79,19 @@ class MeanStates(KeyedSums):
 
     @cached
     def columns(self) -> MeanColumns:
-        """The mean of each row of the table."""
+        """Return the means of all rows of the table."""
         numbers = np.column_stack([self.table[name].to_numpy() for name in MEAN_SCHEMA.names[len(MEAN_KEY) :]])
         return MeanColumns.of(numbers.astype(np.float64))
 
     @cached
     def places(self) -> dict[tuple[str | None, ...], int]:
-        """The row index of each key in the table."""
+        """Return the index of each key's row in the table."""
         keys = zip(*(self.table[name].to_pylist() for name in MEAN_KEY), strict=True)
         return {key: place for place, key in enumerate(keys)}
 
     @cached
     def of_subjects(self, subjects: tuple[Subject, ...], name: str) -> MeanColumns:
-        """The mean called ``name`` for each of ``subjects``; :data:`NO_GROUPS` for a subject without that mean."""
+        """Return the mean called ``name`` for each of ``subjects``, or :data:`NO_GROUPS` if the subject lacks it."""
         places = self.places()
         rows = np.array([places.get((*subject, name), -1) for subject in subjects], np.int64)
         return self.columns().at(rows)
@@ -103,7 +103,7 @@ class MeanStates(KeyedSums):
 
 
 class MeanColumns(NamedTuple):
-    """Means in columns: the fields of :class:`Mean` as arrays. Shape of each array: (n,)."""
+    """The fields of n :class:`Mean` objects, as arrays of shape (n,)."""
 
     value: Floats
     stderr: Floats
@@ -133,13 +133,13 @@ class MeanColumns(NamedTuple):
         return cls(value, stderr, n_groups, n_undefined, n_rows, w, n, effective, wwv == wwvv)  # each v² is v
 
     def at(self, rows: Ints) -> MeanColumns:
-        """The means at the row indices ``rows``; :data:`NO_GROUPS` where an index is -1."""
+        """Return the means at the indices ``rows``, with :data:`NO_GROUPS` for the index -1."""
         missing = (getattr(NO_GROUPS, name) for name in self._fields)
         return MeanColumns(*(np.append(own, none)[rows] for own, none in zip(self, missing, strict=True)))
 
 
 def _squared_deviations(sums: Sequence[Sequence[float]], n: int) -> float:
-    """Σw²(v - mean)² over n groups from the limbs of :data:`MEAN_SUMS`, computed without further rounding."""
+    """Return Σw²(v - mean)² over n groups, computed from the limbs of :data:`MEAN_SUMS` without further rounding."""
     # whole numbers of the finest unit, with which Python computes far faster than with fractions
     w, wv, ww, wwv, wwvv = (sum(int(limb / UNITS[-1]) for limb in limbs) for limbs in sums)
     squares = wwvv * w * w - 2 * wv * wwv * w + wv * wv * ww
@@ -148,7 +148,7 @@ def _squared_deviations(sums: Sequence[Sequence[float]], n: int) -> float:
 
 
 class ValueSums(NamedTuple):
-    """Sums of a metric for all values of a slice: the numbers of groups ``undefined`` and ``averaged``, and limbs."""
+    """Sums of a metric for all values of a slice: numbers of undefined and of averaged groups, and limbs of sums."""
 
     undefined: Ints
     averaged: Ints
@@ -156,10 +156,10 @@ class ValueSums(NamedTuple):
 
 
 def equal_sums(values: Sequence[Floats], counted_as: float | None, segments: Segments = WHOLE) -> list[ValueSums]:
-    """The sums of each metric over each segment, with equal weights, in one pass.
+    """Return the sums of each metric over each segment, with equal weights, in one pass.
 
-    ``values`` has an array of shape (groups,) for each metric. An undefined value counts as ``counted_as``; if that is
-    None, the value does not count.
+    ``values`` has an array of shape (groups,) for each metric. An undefined value counts as ``counted_as``, or is left
+    out if ``counted_as`` is None.
     """
     if not values:
         return []
@@ -171,7 +171,7 @@ def equal_sums(values: Sequence[Floats], counted_as: float | None, segments: Seg
 
 
 def weighted_sums(values: Floats, weights: Floats | None, segments: Segments = WHOLE) -> Floats:
-    """The limbs of :data:`MEAN_SUMS` over the groups of each segment. Shape: (count, 30). ``values`` have no NaN."""
+    """Return the limbs of :data:`MEAN_SUMS` per segment. ``values`` must not contain NaN. Shape: (segments, 30)."""
     if weights is None:
         count = whole_limbs(segments.sizes(len(values)))
         first, second = (exact_sums(part, segments) for part in (values, values * values))

@@ -1,4 +1,4 @@
-"""Coarse score bins for each part (a fixed set of groups), used to resample standard errors of pooled metrics."""
+"""Coarse score bins for each part (a fixed set of groups), used to compute standard errors of pooled metrics."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from sparkrank.states.histogram_table import LIMB_COLUMNS, ROWS_COLUMN, amounts_
 from sparkrank.states.keys import by_key, encoded_texts, in_order, rows_by_key
 
 COARSE_BITS = 6  # bits of the mantissa: about a thousand bins of probabilities
-FEW_BINS = 1024  # bins of equal width: no more than the coarse ones
+FEW_BINS = 1024  # bins of equal width: about as many as the coarse bins
 VALUES = BinRule("bits", COARSE_BITS)  # the rule for the values of groups
 OF = " of "
 KEY = ("model", "slice", "rule")
 
 
 class PartSeries(NamedTuple):
-    """The key of bins for one model, slice and coarse rule: bins of scores, or of the values of the metric ``of``."""
+    """The key of bins for one model, slice and coarse rule. The bins count scores, or values of the metric ``of``."""
 
     model: str
     slice: str
@@ -46,12 +46,12 @@ class PartSeries(NamedTuple):
 
 
 def rule_name(rule: BinRule, metric: str = "") -> str:
-    """The name of ``rule`` for bins of scores, or for bins of the values of ``metric`` in groups."""
+    """Return the name of ``rule`` for bins of scores, or for bins of groups' values if a ``metric`` is given."""
     return f"{rule}{OF}{metric}" if metric else str(rule)
 
 
 def coarse(rule: BinRule) -> BinRule:
-    """The rule for per-part bins of a metric that has ``rule``. A rule that is coarse enough stays as it is."""
+    """Return the rule for bins per part of a metric with ``rule``. A rule that is coarse enough stays the same."""
     if rule.kind == "bins" and rule.size <= FEW_BINS:
         return rule
     if rule.kind == "bits" and rule.size <= COARSE_BITS:
@@ -61,11 +61,11 @@ def coarse(rule: BinRule) -> BinRule:
 
 @dataclass(frozen=True)
 class PartBins:
-    """The n bins of one series, ascending. Arrays have shape (n,).
+    """The n bins of all parts for one model, slice and rule, ascending. Arrays have shape (n,).
 
-    ``value`` is the index of a bin's slice value in ``values``, and ``bins`` the bin number. Amounts are whole numbers,
-    or limbs of shape (n, 6) if rows are weighted; then ``rows`` counts the rows. ``offset`` is None if no metric reads
-    sums of scores.
+    ``value`` is the index of a bin's slice value in ``values``, and ``bins`` the bin number. ``pos``, ``neg`` and
+    ``offset`` are whole numbers, or limbs of shape (n, 6) if rows are weighted. In this case ``rows`` has the number
+    of rows; otherwise it is None. ``offset`` is None if no metric reads sums of scores.
     """
 
     values: tuple[str | None, ...]
@@ -79,7 +79,7 @@ class PartBins:
 
     @classmethod
     def of(cls, values: Iterable[str | None], parts: int, counted: SegmentCounts) -> PartBins:
-        """The bins ``counted`` in segments, one for each slice value and part (``parts`` is the number of parts)."""
+        """Build bins from ``counted``, which has one segment for each slice value and part (of ``parts`` in all)."""
         segment = np.repeat(np.arange(len(counted.starts) - 1), np.diff(counted.starts))
         value, part = np.divmod(segment, parts)
         offset = counted.offset if np.count_nonzero(counted.offset) else None
@@ -87,7 +87,7 @@ class PartBins:
         return cls(tuple(values), value, part, counted.bins, pos, neg, offset, counted.weighted_rows)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle in few bytes, for transfer between workers."""
+        """Pickle the arrays in few bytes, for transfer between workers."""
         return _widened, (self.values, *map(_narrowed, self.columns()))
 
     def merge(self, others: Iterable[PartBins]) -> PartBins:
@@ -117,7 +117,7 @@ class PartBins:
         return PartBins(self.values, *columns)
 
     def added_up(self) -> PartBins:
-        """The same bins in order, where bins of the same slice value, part and number are added up."""
+        """Sort the bins by slice value, part and number, and add up bins that agree in all three."""
         ordered = self.ordered(np.lexsort((self.bins, self.part, self.value)))
         first = run_starts(ordered.value, ordered.part, ordered.bins)
         value, part, bins, *amounts = ordered.columns()
@@ -125,7 +125,7 @@ class PartBins:
         return PartBins(self.values, value[first], part[first], bins[first], *sums)
 
     def by_value(self) -> PartBins:
-        """The same bins with slice values sorted as strings, because the order of values differs between buckets."""
+        """Sort the bins by slice value, as strings, because the order of values differs between buckets."""
         values = tuple(sorted(self.values, key=in_order))
         if values == self.values:
             return self
@@ -149,7 +149,7 @@ class PartBins:
 
 
 def _narrowed(numbers: Amounts | None) -> tuple[int, Amounts | None]:
-    """The number of zero bits at the end of all whole numbers, and the numbers without them; limbs are unchanged."""
+    """Return how many trailing bits are 0 in all numbers, and the numbers without these bits. Limbs stay unchanged."""
     if numbers is None or numbers.ndim > 1 or not len(numbers):
         return 0, numbers
     used = int(np.bitwise_or.reduce(numbers))
@@ -169,7 +169,7 @@ def _widened(values: tuple[str | None, ...], *narrow: tuple[int, Amounts | None]
 
 @dataclass(frozen=True)
 class BinsOfParts:
-    """The bins of all parts ``together``, and the amounts that each ``part`` has in the bin at index ``place``."""
+    """The bins of all parts together, and the amounts of each part: row i is for ``part[i]`` in bin ``place[i]``."""
 
     together: ScoreHistogram
     place: Ints
@@ -195,7 +195,10 @@ class BinsOfParts:
 
     @cached
     def amounts_without(self, parts: tuple[int, ...], *, score_sums: bool) -> tuple[Floats, Floats, Floats | None]:
-        """Positives, negatives and sums of scores per bin, highest first: of all groups, then without each part."""
+        """Return positives, negatives and sums of scores (or None) by bin, highest first. Shape: (1 + parts, bins).
+
+        The first row is for all groups, the others leave out one part each.
+        """
         left_out = np.array(parts, np.int64)
         pos, neg = (self._less(left_out, getattr(self.together, name), getattr(self, name)) for name in ("pos", "neg"))
         if not score_sums:
@@ -206,12 +209,12 @@ class BinsOfParts:
 
     @property
     def ranks(self) -> Floats:
-        """The share of all rows in or below each bin."""
+        """The share of all rows (or of their weight) that are in or below each bin."""
         through = np.cumsum(rounded(self.together.pos) + rounded(self.together.neg))
         return through / max(float(through[-1]), np.finfo(np.float64).tiny)
 
     def amounts_of(self, parts: int, place_of_bin: Ints, places: int) -> Floats:
-        """Positives, negatives and offsets of each part, bin i at ``place_of_bin[i]``. Shape: (parts, 3, places)."""
+        """Return pos, neg and offset per part, with bin i at index ``place_of_bin[i]``. Shape: (parts, 3, places)."""
         amounts = np.zeros((parts, 3, places))
         place = place_of_bin[self.place]
         for row, of_parts in enumerate((self.pos, self.neg, self.offset)):
@@ -236,7 +239,7 @@ class PartHistograms:
         return PartHistograms({series: first.merge(rest) for series, (first, *rest) in by_series.items()})
 
     def rows(self, *, weighted: bool) -> pa.Table:
-        """A row for every bin of every part: whole numbers, or limbs and ``rows`` if rows are ``weighted``."""
+        """Return a table row per bin and part: whole numbers, or limbs and a row count if rows are ``weighted``."""
         names = [*LIMB_COLUMNS, ROWS_COLUMN] if weighted else [*AMOUNTS]
         kinds = [pa.float64()] * len(LIMB_COLUMNS) + [pa.int64()] if weighted else [pa.int64()] * len(AMOUNTS)
         texts = [(name, pa.string()) for name in ("model", "slice", "slice_value", "rule")]

@@ -1,4 +1,4 @@
-"""The states used to compute confidence intervals and to compare two models."""
+"""The states from which confidence intervals and comparisons of two models are computed."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from sparkrank.states.part_bins import PartHistograms
 from sparkrank.states.part_sums import PartSums
 
 # Let d be the difference of a candidate and the baseline in a group for which both are defined. The counts are the
-# number of such groups, those with d above, equal to and below 0, and the groups for which only one of the two is
-# defined. The limbs are those of the sums of d and d squared.
+# number of such groups, the numbers with d above, equal to and below 0, and the number of groups for which only one of
+# the two values is defined. The limbs are those of the sums of d and d squared.
 PAIR_COUNTS = ("n_pairs", "n_above", "n_equal", "n_below", "n_unpaired")
 
 
 @dataclass(frozen=True)
 class PartStates:
-    """The states of parts, and of ``pairs`` of models. Pairs have a single part, and their model is the candidate."""
+    """States for parts of the groups, and for ``pairs`` of models. A pair has one part; its model is the candidate."""
 
     means: PartSums = field(default_factory=PartSums)
     sums: PartSums = field(default_factory=PartSums)

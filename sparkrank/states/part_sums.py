@@ -33,9 +33,9 @@ def parts_of_slice(name: str) -> int:
 class FilledSums:
     """The nonzero numbers of one model for all values of one slice. Dense arrays would take gigabytes.
 
-    Each of ``names`` has ``columns`` numbers: fewer than six counts, and then limbs. A cell is the index of a slice
-    value times ``parts``, plus the part. ``cells`` lists the n cells that have a number. ``used`` lists the u columns,
-    over all names, that have a number. Both lists ascend. ``numbers`` has shape (u, n).
+    Each of the ``names`` has ``columns`` numbers: fewer than six counts, and then limbs. A cell is the index of a slice
+    value times ``parts``, plus the part. ``cells`` lists the n cells with a nonzero number. ``used`` lists the u
+    columns, of all names side by side, with a nonzero number. Both lists ascend. ``numbers`` has shape (u, n).
     """
 
     names: tuple[str, ...]
@@ -47,7 +47,7 @@ class FilledSums:
 
     @classmethod
     def of(cls, names: Sequence[str], parts: int, sums: Floats, cells: Ints | None = None) -> FilledSums:
-        """Keep the nonzero numbers of ``sums``, of shape (n, names, columns). Without ``cells``, row i is cell i."""
+        """Keep the nonzero ``sums``. Shape: (n, names, columns). Row i is ``cells[i]``, or cell i without ``cells``."""
         by_column = sums.reshape(len(sums), sums.shape[1] * sums.shape[2]).T
         used, filled = (np.flatnonzero(by_column.any(axis=axis)) for axis in (1, 0))
         numbers = by_column[np.ix_(used, filled)]
@@ -62,7 +62,7 @@ class FilledSums:
         used, rows = _union([part.used for part in every])
         numbers = np.zeros((len(used), len(cells)))
         for part, row, place in zip(every, rows, places, strict=True):
-            if part.numbers.shape == numbers.shape:  # both ascend, so they are equal
+            if part.numbers.shape == numbers.shape:  # both lists of indices ascend, so they are equal
                 numbers += part.numbers
             else:
                 numbers[np.ix_(row, place)] += part.numbers
@@ -76,14 +76,14 @@ class FilledSums:
         return replace(self, names=names, used=used[order], numbers=self.numbers[order])
 
     def moved(self, place: Ints) -> FilledSums:
-        """The same numbers, with the slice value at index i moved to the index ``place[i]``."""
+        """Return the same numbers, with slice value i moved to the index ``place[i]``."""
         value, part = np.divmod(self.cells, self.parts)
         cells = place[value] * self.parts + part
         order = np.argsort(cells)
         return replace(self, cells=cells[order], numbers=self.numbers[:, order])
 
     def carried(self) -> FilledSums:
-        """The same sums with limbs in the canonical form of :func:`sparkrank.numeric.exact_sums.carried`."""
+        """Return the same sums with limbs in the canonical form of :func:`sparkrank.numeric.exact_sums.carried`."""
         count, columns = len(self.cells), self.columns
         names_at_a_time = max(1, CARRIED_BYTES // (8 * columns * max(1, count)))
         used, numbers = [np.empty(0, np.int64)], [np.empty((0, count))]
@@ -105,7 +105,7 @@ class FilledSums:
         return replace(self, cells=self.cells[kept], used=np.concatenate(used), numbers=together[:, kept])
 
     def at(self, value: int, name: str) -> Floats | None:
-        """The numbers of ``name`` for the slice value at index ``value``; None if absent. Shape: (parts, columns)."""
+        """Return the numbers ``name`` for the slice value at index ``value``, or None. Shape: (parts, columns)."""
         if name not in self.names:
             return None
         first, columns = self.names.index(name) * self.columns, self.columns
@@ -117,7 +117,7 @@ class FilledSums:
         return numbers
 
     def of_values(self, name: str, values: int) -> Floats:
-        """The numbers of ``name`` in the first part, for all values of the slice. Shape: (values, columns)."""
+        """Return the numbers called ``name`` in the first part, for all slice values. Shape: (values, columns)."""
         first, columns = self.names.index(name) * self.columns, self.columns
         of_name = slice(*np.searchsorted(self.used, (first, first + columns)))
         numbers = np.zeros((values, columns))
@@ -126,14 +126,14 @@ class FilledSums:
         return numbers
 
     def dense(self, cells: Ints) -> Floats:
-        """The numbers in ``cells``, which must include all cells of this object. Shape: (n, names, columns)."""
+        """Return the numbers in ``cells``, which must include all of ``self.cells``. Shape: (n, names, columns)."""
         numbers = np.zeros((len(cells), len(self.names) * self.columns))
         numbers[np.ix_(np.searchsorted(cells, self.cells), self.used)] = self.numbers.T
         return numbers.reshape(len(cells), len(self.names), self.columns)
 
 
 def _union(numbers: Sequence[Ints]) -> tuple[Ints, list[Ints]]:
-    """The distinct numbers of all arrays, ascending, and the indices of each array's numbers among them."""
+    """Return the distinct numbers of all arrays, ascending, and the indices of each array's numbers in this union."""
     size = 1 + max((int(array.max()) for array in numbers if len(array)), default=-1)
     there = np.zeros(size, bool)
     for array in numbers:
@@ -172,7 +172,7 @@ class SlicedSums:
 
 @dataclass(frozen=True)
 class PartSums:
-    """Numbers that add up, by slice. A part without groups has no numbers."""
+    """Numbers that add up, by slice, model, name and part. For a part without groups, no numbers are stored."""
 
     by_slice: Mapping[str, SlicedSums] = field(default_factory=dict)
 
@@ -185,7 +185,7 @@ class PartSums:
         return PartSums({name: first.merge(rest) for name, (first, *rest) in by_slice.items()})
 
     def of(self, subject: Subject, name: object) -> Floats | None:
-        """The numbers of ``name`` in each part, or None if the subject has no such numbers. Shape: (parts, columns)."""
+        """Return the numbers called ``name`` in each part, or None if they are missing. Shape: (parts, columns)."""
         sliced_sums = self.by_slice.get(subject.slice)
         if sliced_sums is None or subject.model not in sliced_sums.by_model:
             return None
@@ -193,7 +193,7 @@ class PartSums:
         return None if place is None else sliced_sums.by_model[subject.model].at(place, str(name))
 
     def of_each(self, subjects: Sequence[Subject], name: object) -> tuple[NDArray[np.bool_], Floats]:
-        """Which of the n ``subjects`` have ``name``, and its numbers in the first part. Shapes: (n,), (n, columns)."""
+        """Return which of n ``subjects`` have ``name``, and numbers in the first part. Shapes: (n,), (n, columns)."""
         there, numbers = np.zeros(len(subjects), bool), np.zeros((len(subjects), 0))
         by_sums: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
         for place, (model, slice_, value) in enumerate(subjects):
@@ -212,7 +212,7 @@ class PartSums:
         return there, numbers
 
     def rows(self, numbers: pa.Schema) -> pa.Table:
-        """One row per name, slice value and part that has numbers. A value without numbers gets one part of zeros."""
+        """Return a row per name, slice value and part with numbers. A value without numbers gets zeros for one part."""
         schema = pa.schema([*((name, pa.string()) for name in StateKey._fields), ("part", pa.int64()), *numbers])
         tables = [schema.empty_table()]
         for name, sliced in sorted(self.by_slice.items()):

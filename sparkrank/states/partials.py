@@ -1,4 +1,4 @@
-"""The states of a bucket of whole groups, and how the states of many buckets merge into the states of the day."""
+"""The states of a bucket of whole groups, and the merging of the states of many buckets into the states of the day."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from sparkrank.states.unmatched import Unmatched, merged_unmatched
 
 # The number of large states in memory while many merge: a state of many models and slice values takes megabytes.
 MERGED_AT_ONCE = 8
-MERGED_BYTES = 256 << 20  # bytes of their sums, above which fewer are in memory
+MERGED_BYTES = 256 << 20  # if the sums of fewer states exceed this many bytes, they are merged earlier
 
 
 @dataclass(frozen=True)
 class Partials:
     """The merged states of one or several buckets.
 
-    ``counts`` are the counts of ``quality`` by (check, model), where "" means all models. ``unmatched`` has one
-    unmatched row from the lists and one from the truth. ``item_hashes`` are the lowest hashes of the items in both.
-    ``loops`` counts how often compiled loops and numpy ran. ``largest`` are the groups with the most rows. ``heaviest``
-    has the largest weight of a single group, by (metric, model). ``failure`` is the message of a task that ran out of
-    memory; the message is returned because Spark would run a failed task three times. ``repeated`` counts the
-    group keys that several groups share where each row of the input is a group.
+    ``counts`` has the counts of the table ``quality`` by (check, model), where "" means all models. ``unmatched`` has
+    one unmatched row from the lists and one from the truth. ``item_hashes`` are the lowest hashes of the items in the
+    lists and in the truth. ``loops`` counts how often a step ran in compiled loops or in numpy. ``largest`` are the
+    groups with the most rows. ``heaviest`` has the largest weight of a single group, by (metric, model). ``failure`` is
+    the message of a task that ran out of memory; the message is returned because Spark would run a failed task three
+    times. ``repeated`` counts the group keys that several groups have, if each row of the input is a group.
     """
 
     means: MeanStates = field(default_factory=MeanStates.empty)
@@ -88,19 +88,19 @@ class Partials:
         )
 
     def slice_values(self, slice_: str) -> list[str | None]:
-        """The values of a slice, sorted as strings, None last."""
+        """Return the values of a slice, sorted as strings, None last."""
         tables = (self.means.table, self.sums.table)
         columns = (table.filter(pc.equal(table["slice"], slice_))["slice_value"] for table in tables)
         return sorted({value for values in columns for value in values.unique().to_pylist()}, key=in_order)
 
     def pack(self) -> bytes:
-        """The states as bytes for transfer between workers of one run. Longer-lived states are stored as tables."""
+        """Pack the states for transfer between workers of one run. Longer-lived states are stored as tables."""
         narrow = {series: NarrowHistogram.of(histogram) for series, histogram in self.blocks.items()}
         return pickled((replace(self, blocks={}), narrow))
 
     @staticmethod
     def unpack(packed: Iterable[bytes | pa.Buffer]) -> Partials:
-        """The merged states of everything that :meth:`pack` packed. Only a few states are in memory at a time."""
+        """Unpack the results of :meth:`pack` and merge the states. Only a few states are in memory at a time."""
         parts: list[Partials] = []
         narrow: list[dict[ScoreSeries, NarrowHistogram | NarrowRows]] = []
         for bytes_ in packed:
@@ -112,7 +112,7 @@ class Partials:
 
 
 def add_partials(parts: list[Partials], part: Partials) -> None:
-    """Append ``part`` to ``parts``. Merge all parts once there are :data:`MERGED_AT_ONCE` or they are large."""
+    """Append ``part`` to ``parts``. If ``parts`` is then large or has :data:`MERGED_AT_ONCE` states, merge all."""
     parts.append(part)
     wide = [own.means.nbytes + own.parts.means.nbytes + own.parts.sums.nbytes for own in parts]
     is_large = len(parts) > 1 and sum(wide) > MERGED_BYTES

@@ -1,4 +1,4 @@
-"""Pickling of values for transfer between a run's own workers, with tables as Arrow streams."""
+"""Pickling of values for transfer between the workers of one run. Tables are pickled as Arrow streams."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 
 class _Pickler(pickle.Pickler):
-    """Pickles tables as Arrow streams, which is faster than Arrow's own pickling for few rows and many columns."""
+    """A pickler that writes tables as Arrow streams. For few rows and many columns, this is faster than Arrow's own."""
 
     def reducer_override(self, value: Any) -> Any:
         return (_table_of, (stream_of(value),)) if isinstance(value, pa.Table) else NotImplemented

@@ -1,4 +1,4 @@
-"""The mergeable state of pooled metrics that are computed from exact sums over rows: one row per sum."""
+"""The mergeable state of pooled metrics that are computed from exact sums over rows. Each sum is one table row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SUM_SCHEMA = pa.schema([*((name, pa.string()) for name in SUM_KEY), *schema_of(S
 
 
 class RowSums(KeyedSums):
-    """Sums over rows. The column ``sum`` has the string form of a :class:`sparkrank.histogram.scored_rows.RowSum`."""
+    """Sums over rows. The column ``sum`` has a :class:`sparkrank.histogram.scored_rows.RowSum` as a string."""
 
     schema, key = SUM_SCHEMA, SUM_KEY
 

@@ -1,6 +1,7 @@
-"""The mergeable state of unmatched rows: one row from the lists and one from the truth, which a warning shows.
+"""The mergeable state of unmatched rows: one row from the lists and one from the truth, for the text of a warning.
 
-The row is chosen by the lowest item hash (``place``), then by the lowest group key: the same in any layout.
+The row with the lowest item hash (``place``) is chosen, and among equal hashes the lowest item and group key, so that
+the choice does not depend on the layout of the data.
 """
 
 from __future__ import annotations
@@ -8,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
-LISTS, TRUTH = "lists", "truth"  # rows of the truth that are relevant at some level,
-IRRELEVANT = "truth that is not relevant"  # and the other rows, which a list may well lack
+LISTS, TRUTH = "lists", "truth"  # TRUTH is for rows of the truth that are relevant at some level
+IRRELEVANT = "truth that is not relevant"  # the other rows of the truth, which a list may well lack
 
 
 class UnmatchedRow(NamedTuple):
-    """An unmatched row: the hash of the item (``place``), and the item and group key as bytes (empty if not known)."""
+    """An unmatched row: the item's hash (``place``), and the item and the group key as bytes (empty if unknown)."""
 
     place: int
     item: bytes
     group: tuple[bytes, ...] = ()
 
 
-Unmatched: TypeAlias = Mapping[str, UnmatchedRow]  # by side
+Unmatched: TypeAlias = Mapping[str, UnmatchedRow]  # by LISTS, TRUTH and IRRELEVANT
 
 
 def merged_unmatched(parts: Iterable[Unmatched]) -> dict[str, UnmatchedRow]:

@@ -1,5 +1,5 @@
-"""Statistics: intervals, tests, corrections, power and repeated looks, from numbers that states already contain.
+"""Statistical functions for intervals, tests, corrections, power and repeated looks at the data.
 
-All functions here are pure functions of numbers and arrays. Nothing is random, reads a table, or knows what a metric
-is. scipy is imported inside functions, because scipy takes longer to load than everything else.
+All functions are pure functions of numbers and arrays: they use no random numbers, read no tables, and do not depend on
+any metric. scipy is imported inside functions, because scipy takes longer to load than the whole package.
 """

@@ -1,4 +1,4 @@
-"""Many comparisons at once: p-values adjusted for the whole family of tests."""
+"""Corrections for many comparisons: p-values are adjusted for the whole family of tests."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
 
 
 def adjusted(p: ArrayLike, method: str) -> Floats:
-    """The p-values of one family, adjusted for comparison with the level of the whole family.
+    """Adjust the p-values of a family of tests, so that each can be compared with the level of the whole family.
 
-    NaN or None stands for a comparison without a test, which stays NaN and does not count. ``holm`` controls the
-    probability of any false alarm, however the tests depend on each other: with the p-values in ascending order, the
-    i-th of n is multiplied by n + 1 - i, and raised to the previous result if lower. ``benjamini-hochberg`` controls
-    the expected share of false alarms among all alarms, for independent or positively dependent tests: the i-th is
-    multiplied by n / i, and lowered to the next result if higher. ``none`` changes nothing. Raises :class:`SpecError`
-    if ``method`` is unknown.
+    A comparison without a test has the p-value NaN or None. Its result is NaN, and it is not counted in n. ``holm``
+    controls the probability of at least one false alarm, however the tests depend on each other: with the p-values in
+    ascending order, the i-th of n is multiplied by n + 1 - i, and is raised to the previous result if it is lower.
+    ``benjamini-hochberg`` controls the expected share of false alarms among all alarms, for independent or positively
+    dependent tests: the i-th p-value is multiplied by n / i, and is lowered to the next result if it is higher.
+    ``none`` leaves the p-values as they are. :class:`SpecError` is raised if ``method`` is unknown.
 
     Holm: Scandinavian Journal of Statistics 1979. Benjamini, Hochberg: Journal of the Royal Statistical Society B 1995.
 
     Examples
     --------
-    Holm: 0.01 · 3, 0.03 · 2, and 0.04 · 1, which is raised to the previous result.
+    Holm's results are 0.01 · 3, 0.03 · 2, and 0.04 · 1, which is raised to the previous result.
 
     >>> adjusted([0.04, 0.01, None, 0.03], "holm")
     array([0.06, 0.03,  nan, 0.06])
 
-    Benjamini-Hochberg: 0.01 · 3, then 0.03 · 3/2, which is lowered to the next result, and 0.04 · 3/3.
+    Benjamini and Hochberg's are 0.01 · 3, then 0.03 · 3/2, which is lowered to the next result, and 0.04 · 3/3.
 
     >>> adjusted([0.04, 0.01, None, 0.03], "benjamini-hochberg")
     array([0.04, 0.03,  nan, 0.04])

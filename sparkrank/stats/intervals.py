@@ -1,4 +1,4 @@
-"""Standard errors and intervals: Student's t, Wilson, logit, jackknife over parts of the groups, order statistics."""
+"""Standard errors and intervals by Student's t, Wilson, logit, order statistics, and a jackknife over parts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sparkrank.numeric.elementary import squared
 
 
 class Interval(NamedTuple):
-    """The standard error of a value, its interval, and the method. All are None if intervals do not apply.
+    """The standard error of a value, the ends of its interval, and the method. All are None if no interval applies.
 
-    ``stderr`` is also None for intervals that need no standard error: order statistics, and Wilson's interval at a
-    bound, where no variation is seen. ``method`` is ``t``, ``wilson``, ``logit``, ``jackknife``, ``order statistics``
-    or ``confidence sequence``, or else the reason why there is no interval: ``too few`` or ``off``. ``degrees`` are the
-    degrees of freedom of ``stderr``.
+    ``stderr`` is also None for two kinds of intervals that need no standard error: order statistics, and Wilson's
+    interval for a proportion of 0 or 1, where no variation is seen. ``method`` is ``t``, ``wilson``, ``logit``,
+    ``jackknife``, ``order statistics`` or ``confidence sequence``, or else the reason why there is no interval:
+    ``too few`` or ``off``. ``degrees`` are the degrees of freedom of ``stderr``.
     """
 
     stderr: float | None
@@ -31,7 +31,7 @@ class Interval(NamedTuple):
     degrees: float | None = None
 
     def within(self, ends: tuple[float, float]) -> Interval:
-        """The interval, cut at the lowest and the highest possible value."""
+        """Return the interval, cut at ``ends``: the lowest and the highest possible value."""
         if self.low is None or self.high is None:
             return self
         return self._replace(low=max(self.low, min(ends[0], self.high)), high=min(self.high, max(ends[1], self.low)))
@@ -55,7 +55,7 @@ class Intervals(NamedTuple):
 
     @classmethod
     def filled(cls, why: NDArray[np.object_], where: NDArray[np.bool_], method: str, *numbers: Floats) -> Intervals:
-        """Intervals with these ``numbers`` (stderr, low, high, degrees) in the mask ``where``; elsewhere, reasons."""
+        """Return intervals with ``numbers`` (stderr, low, high, degrees) in the mask ``where``, with NaN elsewhere."""
         columns = np.full((len(numbers), len(where)), np.nan)
         columns[:, where] = numbers
         why[where] = method
@@ -68,7 +68,7 @@ class Intervals(NamedTuple):
             column[where] = other
 
     def one(self) -> Interval:
-        """The first interval."""
+        """Return the first interval."""
         stderr, low, high, method, degrees = (column[0] for column in self)
         return Interval(_known(stderr), _known(low), _known(high), method, _known(degrees))
 
@@ -97,11 +97,12 @@ def t_interval(
     method: str = "t",
     ends: tuple[float, float] = NO_ENDS,
 ) -> Interval:
-    """The interval ``value`` ± t · ``stderr``, with t a quantile of Student's t distribution (Biometrika 1908).
+    """Return the interval ``value`` ± t · ``stderr``; t is a quantile of Student's t distribution (Biometrika 1908).
 
-    The interval is cut at ``ends``, the lowest and the highest possible value. The ``degrees`` of freedom are groups
-    - 1, or come from :func:`jackknife_degrees`. The result is :data:`NONE` if ``value`` is not finite, and
-    :data:`TOO_FEW` if ``stderr`` is 0, rounding noise or not finite, or if ``degrees`` is below 1.
+    The interval is cut at ``ends``, the lowest and the highest possible value. ``degrees`` is the number of degrees of
+    freedom: the number of groups minus 1, or the result of :func:`jackknife_degrees`. The result is :data:`NONE` if
+    ``value`` is not finite, and :data:`TOO_FEW` if ``stderr`` is 0, rounding noise or not finite, or if ``degrees`` is
+    below 1.
 
     Examples
     --------
@@ -120,7 +121,7 @@ def t_interval(
 def t_intervals(
     value: Floats, stderr: Floats, degrees: Floats, level: float, method: str = "t", ends: tuple[float, float] = NO_ENDS
 ) -> Intervals:
-    """:func:`t_interval` for each of n values."""
+    """Apply :func:`t_interval` to each of n values."""
     varies = np.isfinite(value) & _vary(value, stderr, degrees)
     own, error, df = value[varies], stderr[varies], degrees[varies]
     half = t_quantiles(df, 0.5 + level / 2) * error
@@ -131,18 +132,18 @@ def t_intervals(
 
 
 def logit_interval(value: float, stderr: float, degrees: float, level: float = 0.95) -> Interval:
-    """Student's t interval for ln(v / (1 - v)), by the delta method, transformed back to the scale of ``value``.
+    """Return Student's t interval for ln(v / (1 - v)), by the delta method, on the original scale of ``value``.
 
-    The interval never leaves (0, 1), and is longer towards the farther bound. :data:`NONE` and :data:`TOO_FEW` are
-    returned as by :func:`t_interval`; a ``value`` at a bound also gives :data:`TOO_FEW`. Pepe: The Statistical
-    Evaluation of Medical Tests for Classification and Prediction, 2003, section 5.2.
+    The interval never leaves (0, 1), and is longer towards the farther of these two bounds. :data:`NONE` and
+    :data:`TOO_FEW` are returned as by :func:`t_interval`; a ``value`` of 0 or 1 also gives :data:`TOO_FEW`. Pepe: The
+    Statistical Evaluation of Medical Tests for Classification and Prediction, 2003, section 5.2.
     """
     own, error, df = _columns(value, stderr, degrees)
     return logit_intervals(own, error, df, level).one()
 
 
 def logit_intervals(value: Floats, stderr: Floats, degrees: Floats, level: float) -> Intervals:
-    """:func:`logit_interval` for each of n values."""
+    """Apply :func:`logit_interval` to each of n values."""
     varies = (value > 0) & (value < 1) & _vary(value, stderr, degrees)
     own, error, df = value[varies], stderr[varies], degrees[varies]
     middle = np.array([*map(_logit, own.tolist())], np.float64)
@@ -155,22 +156,23 @@ def logit_intervals(value: Floats, stderr: Floats, degrees: Floats, level: float
 def wilson_interval(
     value: float, stderr: float, degrees: float, n_effective: float | None, level: float = 0.95
 ) -> Interval:
-    """Wilson's score interval for a proportion, with the number of trials derived from the standard error.
+    """Return Wilson's score interval for a proportion, with a number of trials that follows from the standard error.
 
     n independent trials give the standard error sqrt(p (1 - p) / (n - 1)), so the effective number of trials is
-    n = 1 + p (1 - p) / stderr², which includes the design effect of weights and clusters. At a bound, where no
-    variation is seen, n is ``n_effective``, the number of equal groups that would carry as much information. A
+    n = 1 + p (1 - p) / stderr², which includes the design effect of weights and clusters. For a proportion of 0 or 1,
+    where no variation is seen, n is ``n_effective``, the number of equal groups that would carry as much information. A
     ``stderr`` from clusters or weights may have fewer degrees of freedom than n - 1. The normal quantile z is then
-    chosen so: take the t quantile for those fewer degrees, and its tail probability under Student's t with n - 1
-    degrees; z has the same tail probability. The result is :data:`NONE` if ``value`` is not finite, and
-    :data:`TOO_FEW` with fewer than two effective groups, or if no variation is seen and ``value`` is not at a bound.
+    chosen in three steps: take the t quantile for the fewer degrees, find the tail probability of this quantile under
+    Student's t with n - 1 degrees, and take the z with the same tail probability. The result is :data:`NONE` if
+    ``value`` is not finite, and :data:`TOO_FEW` with fewer than two effective groups, or if no variation is seen and
+    ``value`` is neither 0 nor 1.
 
     Wilson: JASA 1927. Korn, Graubard: Survey Methodology 1998. Dean, Pagano: Evaluating confidence interval methods for
     binomial proportions in clustered surveys, Journal of Survey Statistics and Methodology 2015.
 
     Examples
     --------
-    5 of 5, and 8 of 10 (stderr √(0.16 / 9)):
+    The intervals for 5 successes in 5 trials, and for 8 in 10 (with the standard error √(0.16 / 9)):
 
     >>> interval = wilson_interval(1.0, 0.0, 4, 5)
     >>> round(interval.low, 2), interval.high
@@ -185,7 +187,7 @@ def wilson_interval(
 
 
 def wilson_intervals(value: Floats, stderr: Floats, degrees: Floats, n_effective: Floats, level: float) -> Intervals:
-    """:func:`wilson_interval` for each of n values; an unknown ``n_effective`` is NaN."""
+    """Apply :func:`wilson_interval` to each of n values. An unknown ``n_effective`` is NaN."""
     from scipy.special import ndtri, stdtr
 
     inside, at_bound = (value > 0) & (value < 1), (value == 0) | (value == 1)
@@ -211,13 +213,13 @@ def tail(
     method: str = "t",
     n_effective: float | None = None,
 ) -> float:
-    """The probability of observing a value as low as ``value``, or lower, if the true value is ``bound``.
+    """Return the probability of observing ``value`` or a lower value if the true value is ``bound``.
 
-    This probability agrees with the interval of the same ``method``: for a ``bound`` at the interval's lower end it is
-    1 - (1 - level) / 2, and at the upper end (1 - level) / 2, unless the interval was cut at an end of the range.
-    ``wilson`` is the score test, with ``n_effective`` as in :func:`wilson_interval`; ``logit`` is Student's t on the
-    logit scale; any other method is Student's t. The result is NaN if a number is NaN, or if there is no test: no
-    standard error, less than one degree of freedom, or fewer than two effective groups.
+    This probability agrees with the interval of the same ``method``: if ``bound`` is the lower end of the interval, the
+    probability is 1 - (1 - level) / 2, and at the upper end it is (1 - level) / 2, unless the interval was cut at an
+    end of the range. ``wilson`` is the score test, with ``n_effective`` as in :func:`wilson_interval`; ``logit`` is
+    Student's t on the logit scale; any other method is Student's t. The result is NaN if a number is NaN. It is also
+    NaN without a standard error, with less than one degree of freedom, or with fewer than two effective groups.
     """
     from scipy.special import stdtr
 
@@ -233,7 +235,7 @@ def tail(
 
 
 def _score_tail(value: float, bound: float, n: float, degrees: float) -> float:
-    """The lower tail of the score test for a proportion in ``n`` trials."""
+    """Return the lower tail probability of the score test for a proportion in ``n`` trials."""
     from scipy.special import ndtr, stdtr, stdtrit
 
     if not 0 < bound < 1:
@@ -244,12 +246,12 @@ def _score_tail(value: float, bound: float, n: float, degrees: float) -> float:
 
 
 def greater(one: Floats | float, other: Floats | float) -> Floats:
-    """The greater of two numbers, or the first if they are equal, like Python's ``max``: a zero keeps its sign."""
+    """Return the greater of two numbers, or the first if both are equal (also 0.0 and -0.0), like Python's ``max``."""
     return np.where(np.less(one, other), other, one)
 
 
 def lesser(one: Floats | float, other: Floats | float) -> Floats:
-    """The lesser of two numbers, or the first if they are equal, like Python's ``min``."""
+    """Return the lesser of two numbers, or the first if both are equal, like Python's ``min``."""
     return np.where(np.less(other, one), other, one)
 
 
@@ -258,27 +260,27 @@ def _columns(*numbers: float) -> tuple[Floats, ...]:
 
 
 def _why(value: Floats) -> NDArray[np.object_]:
-    """The reason why each value has no interval: ``too few``, or None for a value that is not finite."""
+    """Return why each value has no interval: ``too few``, or None for a value that is not finite."""
     why = np.full(len(value), None, object)
     why[np.isfinite(value)] = WHY_TOO_FEW
     return why
 
 
 def _vary(value: Floats, stderr: Floats, degrees: Floats) -> NDArray[np.bool_]:
-    """:func:`_varies` for each of many values."""
+    """Apply :func:`_varies` to each of n values. Shape: (n,)."""
     varies: NDArray[np.bool_] = np.isfinite(stderr) & (stderr > NOISE * np.abs(value)) & (degrees >= 1)
     return varies
 
 
 def _varies(value: float, stderr: float, degrees: float) -> bool:
-    """Whether ``stderr`` is above rounding noise and has at least one degree of freedom."""
+    """Return whether ``stderr`` is above rounding noise and has at least one degree of freedom."""
     return math.isfinite(stderr) and stderr > NOISE * abs(value) and degrees >= 1
 
 
 def _trials(
     value: float, stderr: float | None, degrees: float | None, n_effective: float | None
 ) -> tuple[float, float] | None:
-    """The effective number of independent trials of a proportion, and its degrees of freedom; None if too few."""
+    """Return the effective number of trials of a proportion and the degrees of freedom; None if trials are too few."""
     if 0 < value < 1 and stderr is not None and degrees is not None and _varies(value, stderr, degrees):
         n = 1 + value * (1 - value) / stderr**2
         return (n, min(degrees, n - 1)) if n >= LEAST_GROUPS else None
@@ -293,25 +295,25 @@ def _logit(share: float) -> float:
 
 
 def jackknife(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> tuple[Floats, Ints]:
-    """The standard errors of ``values`` by the delete-a-part jackknife, and each value's number of parts minus one.
+    """Return the jackknife standard error of each of the ``values``, and its number of parts with groups, minus one.
 
-    Shapes: (k,) for ``values`` and both results, (k, g) for ``without``, and (g,) or (k, g) for ``sizes``. ``without``
-    has each value without the groups of each part, and ``sizes`` the number of groups in each part; parts of size 0 do
-    not count. Let theta be a value, theta_(-j) the value without part j, m_j the number of groups in part j, n the
-    number of groups in all g parts with groups, and h_j = n / m_j. The pseudo-value of part j is
-    h_j · theta - (h_j - 1) · theta_(-j), the jackknife estimate is g · theta - Σ (1 - 1/h_j) · theta_(-j), and the
-    variance is::
+    The jackknife leaves out one part of the groups at a time. Shapes: (k,) for ``values`` and both results, (k, g) for
+    ``without``, and (g,) or (k, g) for ``sizes``. ``without`` has each value as computed without the groups of one
+    part, and ``sizes`` has the number of groups in each part; parts of size 0 do not count. Let theta be a value,
+    theta_(-j) the value without part j, m_j the number of groups in part j, n the number of groups in all g parts with
+    groups, and h_j = n / m_j. The pseudo-value of part j is h_j · theta - (h_j - 1) · theta_(-j), the jackknife
+    estimate is g · theta - Σ (1 - 1/h_j) · theta_(-j), and the variance is::
 
         (1/g) · Σ (pseudo-value - jackknife estimate)² / (h_j - 1)
 
     or, with every h_j = g as if parts were of equal size, (g - 1)/g · Σ (theta_(-j) - mean of all theta_(-j))². The
-    larger variance is taken. The first formula assumes that a part with more groups is known better, which does not
-    hold for users who came on many days. The second formula (CR3, known from regressions with clusters) does not assume
-    this. With few parts, either formula alone is too small for some metrics.
+    larger variance is taken. The first formula assumes that a part with more groups is measured more precisely, which
+    does not hold for users who came on many days. The second formula (CR3, known from regressions with clusters) does
+    not assume this. With few parts, either formula alone gives too small a variance for some metrics.
 
     Both variances are computed from the deviations theta_(-j) - theta alone: if all deviations are 0, the standard
-    error is exactly 0. The standard error is NaN if the value, or a value without a part, is not finite, and if fewer
-    than two parts have groups.
+    error is exactly 0. The standard error is NaN if theta or one of the theta_(-j) is not finite, or if fewer than
+    two parts have groups.
 
     Busing, Meijer, van der Leeden: Delete-m jackknife for unequal m, Statistics and Computing 1999. Efron, Tibshirani:
     An Introduction to the Bootstrap, 1993, chapter 11. Cameron, Miller: A practitioner's guide to cluster-robust
@@ -319,13 +321,13 @@ def jackknife(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> tuple[
 
     Examples
     --------
-    A mean, each of whose parts holds one group, has the usual standard error. That of 1, 2, 3, 4 is √(5/3 / 4):
+    A mean over parts of one group each has the usual standard error. For the values 1, 2, 3, 4 it is √(5/3 / 4):
 
     >>> jackknife([2.5], [[3.0, 8 / 3, 7 / 3, 2.0]], [1, 1, 1, 1])
     (array([0.64549722]), array([3]))
 
-    Two parts of 1 and 3 groups, whose deviations 0.5 and -1.5 are 1 from their mean: √(1/2 · 2). The second row has all
-    groups in one part:
+    Two parts have 1 and 3 groups. Their deviations 0.5 and -1.5 each differ by 1 from the mean of both, so that the
+    standard error is √(1/2 · 2). In the second row, all groups are in one part:
 
     >>> jackknife([2.0, 5.0], [[2.5, 0.5], [5.0, 0.0]], [[1, 3], [0, 4]])
     (array([ 1., nan]), array([1, 0]))
@@ -338,16 +340,16 @@ def jackknife(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> tuple[
 
 
 def jackknife_degrees(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> Floats:
-    """The degrees of freedom of the standard errors from :func:`jackknife`; more unequal parts give fewer degrees.
+    """Return the degrees of freedom of the standard errors from :func:`jackknife`, which has the same arguments.
 
-    For m parts with terms q_j² of the variance, these are Satterthwaite's degrees (Σ q²)² / Σ q⁴, times a factor that
-    makes them about m - 1 for m equal parts, and at most m - 1 (Johnson, Rust: Population variances and their degrees
-    of freedom in NAEP, ASA 1992). One large group leaves little more than one degree. The result is 0 if the standard
-    error is 0 or undefined.
+    More unequal parts give fewer degrees. If the variance is a sum of terms q_j² over m parts, Satterthwaite's degrees
+    are (Σ q²)² / Σ q⁴. They are multiplied by a factor that gives about m - 1 for m equal parts, and are limited to
+    m - 1 (Johnson, Rust: Population variances and their degrees of freedom in NAEP, ASA 1992). If one group is very
+    large, little more than one degree is left. The result is 0 if the standard error is 0 or undefined.
 
     Examples
     --------
-    Sixteen parts of one group whose terms are equal, and sixteen of which one has nearly all:
+    Both rows have sixteen parts of one group each. All terms are equal in the first row; one dominates in the second:
 
     >>> alike, whale = [1.1, 0.9] * 8, [2.5] + [0.9] * 15
     >>> jackknife_degrees([1.0, 1.0], [alike, whale], [1] * 16).round(2)
@@ -361,9 +363,9 @@ def jackknife_degrees(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -
 
 
 def _squares(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> tuple[Floats, Ints]:
-    """The terms whose mean over the parts is the :func:`jackknife` variance, and the numbers of parts.
+    """Return the terms whose mean over the parts is the :func:`jackknife` variance, and the number of parts per value.
 
-    Shapes: (k, g) and (k,).
+    Shapes: (k, g) and (k,). Only parts with groups count.
     """
     theta, deleted = np.asarray(values, np.float64), np.asarray(without, np.float64)
     m = np.broadcast_to(np.asarray(sizes, np.float64), deleted.shape)
@@ -376,7 +378,7 @@ def _squares(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> tuple[F
 
 
 def _pseudo_squares(deviations: Floats, sizes: Floats) -> Floats:
-    """The terms of the variance of pseudo-values, given each part's deviation and size. Shape: (k, g)."""
+    """Return the terms of the variance of pseudo-values, from each part's deviation and size. Shape: (k, g)."""
     counts, share = sizes > 0, sizes / _in_order(sizes)[..., None]  # 1/h
     # Since Σ 1/h = 1, the jackknife estimate is theta + ``estimate``, and a pseudo-value is theta + ``pseudo``.
     estimate = -_in_order((1 - share) * deviations)
@@ -387,20 +389,22 @@ def _pseudo_squares(deviations: Floats, sizes: Floats) -> Floats:
 def order_statistics(
     values: ArrayLike, counts: ArrayLike, quantile: float, level: float = 0.95
 ) -> tuple[float, float] | None:
-    """The interval of a quantile, with two observed values as its ends, whatever the distribution of the values.
+    """Return an interval of a quantile whose ends are two observed values. It is valid for any distribution of values.
 
-    ``values`` are the distinct values in ascending order, and ``counts`` the number of groups with each value. Of n
-    independent groups, the number K at or below the true quantile is binomial. So the l-th smallest value is above the
-    true quantile with probability P(K < l), and the u-th smallest value is below it with probability P(K ≥ u). The
-    interval takes the largest l and the smallest u for which each probability is below (1 - ``level``) / 2. It is
-    conservative: ranks are whole numbers, and tied values only add to the coverage. The result is None if a rank would
-    be below 1 or above n: there are too few groups (for a median at 0.95, fewer than 6), or the quantile is 0 or 1.
+    ``values`` are the distinct values in ascending order, and ``counts`` has the number of groups with each value.
+    Among n independent groups, the number K of groups at or below the true quantile is binomial. So the l-th smallest
+    value is above the true quantile with probability P(K < l), and the u-th smallest value is below it with probability
+    P(K ≥ u). The interval takes the largest l and the smallest u for which each probability is below
+    (1 - ``level``) / 2. It is conservative, because ranks are whole numbers and tied values only increase the coverage.
+    The result is None if a rank would be below 1 or above n, because there are too few groups (for a median at 0.95,
+    fewer than 6) or because the quantile is 0 or 1.
 
     Thompson: Annals of Mathematical Statistics 1936. David, Nagaraja: Order Statistics, 2003, section 7.1.
 
     Examples
     --------
-    Of ten values, the second and the ninth: each end is missed with the probability 11/1024.
+    For the median of ten values, the ends are the second and the ninth value. The true median is below the interval
+    with the probability 11/1024, and above the interval with the same probability.
 
     >>> order_statistics([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], [1] * 10, 0.5)
     (2.0, 9.0)
@@ -430,14 +434,14 @@ def _rank(share: float, n: int, quantile: float) -> int:
 
 
 def t_quantiles(degrees: Floats, share: float) -> Floats:
-    """:func:`t_quantile` for each of n ``degrees``."""
+    """Apply :func:`t_quantile` to each of n ``degrees``. Shape: (n,)."""
     distinct, place = np.unique(degrees, return_inverse=True)
     return np.array([t_quantile(each, share) for each in distinct.tolist()], np.float64)[place]
 
 
 @lru_cache(maxsize=4096)
 def t_quantile(degrees: float, share: float) -> float:
-    """The value below which ``share`` of Student's t distribution lies."""
+    """Return the value below which the given ``share`` of Student's t distribution lies."""
     from scipy.special import gammaln, stdtr, stdtrit
 
     quantile = float(stdtrit(degrees, share))
@@ -460,7 +464,7 @@ def checked_share(name: str, share: float) -> None:
 
 
 def _in_order(terms: NDArray[Any]) -> Floats:
-    """The sums over the last axis, added from first to last; numpy's own order would depend on the memory layout."""
+    """Sum over the last axis from first to last. The order in which numpy sums would depend on the memory layout."""
     if terms.shape[-1] == 0:
         return np.zeros(terms.shape[:-1])
     sums: Floats = np.cumsum(terms, axis=-1, dtype=np.float64)[..., -1]

@@ -1,4 +1,4 @@
-"""The noise floor: the value that a metric has by chance alone if the true value is 0. Smaller values mean nothing."""
+"""The noise floor: the value that a metric has by chance alone if the true value is 0."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def interval_above_noise(
     ends: tuple[float, float],
     level: float = 0.95,
 ) -> Interval:
-    """The interval of a value that chance alone can only make larger.
+    """Return the interval of a value that chance alone can only make larger.
 
-    By chance alone, the value would be ``floor`` judging by the number of rows, or ``bias`` judging by
-    :func:`bias_of_halves`, which takes clusters into account. The noise is the larger of ``floor`` and ``bias``. For a
-    value below twice the noise, the lower end is the lowest possible value, and the upper end is the one-sided bound of
-    Student's t. For larger values, the lower end of the two-sided interval is moved down by the bias. The method is
-    ``too few`` without a standard error.
+    There are two estimates of the value that chance alone would give: ``floor``, from the number of rows, and ``bias``,
+    from :func:`bias_of_halves`, which takes clusters into account. The noise is the larger of ``floor`` and ``bias``.
+    For a value below twice the noise, the lower end is the lowest possible value, and the upper end is the one-sided
+    bound of Student's t. For larger values, the lower end of the two-sided interval is moved down by the bias. The
+    method is ``too few`` if ``stderr`` is 0 or not finite, or if ``degrees`` is below 1.
 
     Examples
     --------
@@ -54,11 +54,12 @@ def interval_above_noise(
 
 
 def bias_of_halves(values: Floats) -> float:
-    """The expected excess of a value over the truth, from its ``values`` on halves of the parts. Shape: (2, order).
+    """Estimate how far a metric is above the true value by chance, from its ``values`` on halves of the parts.
 
-    Near the noise floor, the bias falls with the root of the number of groups, so the bias of a half is √2 times as
-    high. The bias of the value is therefore (mean of the halves - value) / (√2 - 1), and at least 0. If the bias falls
-    faster, this is an overestimate. ``values[0, 0]`` is the value itself, as its half contains all parts.
+    Shape of ``values``: (2, order). ``values[0, 0]`` is the value of all parts together. Each later column has the
+    values of the two halves of one split. Near the noise floor, the bias is inversely proportional to the square root
+    of the number of groups, so a half has √2 times the bias. The bias of the value is therefore (mean of the halves -
+    value) / (√2 - 1), and at least 0. If the bias falls faster, this is an overestimate.
     """
     halves = values[:, 1:].ravel()
     defined = halves[np.isfinite(halves)]

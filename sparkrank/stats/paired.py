@@ -18,11 +18,12 @@ ROUNDING = 2**53  # the inverse of the relative rounding error
 
 
 class Difference(NamedTuple):
-    """A difference (candidate - baseline) and its test against 0.
+    """A difference (candidate - baseline) and the test of the hypothesis that the true difference is 0.
 
-    ``difference`` is None if there are no pairs. ``stderr``, the two-sided ``p`` and the interval are None if there is
-    no test. ``method`` is the test, such as ``paired t`` or ``jackknife``; or ``too few`` if the data allow no test; or
-    None if nothing is defined. ``least_p`` is the smallest p-value that this number of pairs can give.
+    ``difference`` is None if there are no pairs. ``stderr``, the two-sided ``p`` and the ends of the interval (``low``
+    and ``high``) are None if no test is possible. ``method`` is the name of the test, such as ``paired t`` or
+    ``jackknife``; it is ``too few`` if the data allow no test, and None if the difference is undefined. ``least_p`` is
+    the smallest p-value that this number of pairs can give.
     """
 
     difference: float | None
@@ -35,11 +36,11 @@ class Difference(NamedTuple):
     least_p: float = 0.0
 
     def finds(self, level: float) -> bool:
-        """Whether the interval could exclude 0 at ``level`` with this number of pairs."""
+        """Return whether this number of pairs is large enough for an interval that excludes 0 at ``level``."""
         return self.least_p < 1 - level
 
     def holding_0(self, low: float, high: float, level: float) -> tuple[float, float]:
-        """The ends of an interval, extended to contain 0 if this number of pairs is too small to exclude 0."""
+        """Return the ends of an interval, extended to contain 0 if the pairs are too few to exclude 0 at ``level``."""
         return (low, high) if self.finds(level) else (min(low, 0.0), max(high, 0.0))
 
 
@@ -67,12 +68,12 @@ class Differences(NamedTuple):
             column[where] = other
 
     def holding_0(self, low: Floats, high: Floats, level: float) -> tuple[Floats, Floats]:
-        """:meth:`Difference.holding_0` for each of the tests."""
+        """Apply :meth:`Difference.holding_0` to each of the n tests."""
         finds = self.least_p < 1 - level
         return np.where(finds, low, lesser(low, 0.0)), np.where(finds, high, greater(high, 0.0))
 
     def one(self) -> Difference:
-        """The first test."""
+        """Return the first test."""
         numbers = (None if math.isnan(column[0]) else float(column[0]) for column in (*self[:6], self.least_p))
         *known, least = numbers
         return Difference._make([*known, self.method[0], least or 0.0])
@@ -86,18 +87,18 @@ def t_test(
     method: str = "paired t",
     moving: float = math.inf,
 ) -> Difference:
-    """Student's t test of the hypothesis that the true difference is 0, and the interval of the difference.
+    """Test the hypothesis that the true difference is 0 by Student's t, and return the interval of the difference.
 
     ``stderr`` may come from paired groups, from the delta method for a weighted mean of paired differences, or from
     :func:`sparkrank.stats.intervals.jackknife`. ``moving`` is the number m of groups (or parts of the groups) whose
-    difference is not 0. If nothing really differs, the sign of each of these m differences is a coin toss, and all
-    signs agree with probability 2^(1-m): p is never below this. The interval excludes 0 exactly if p is below
-    1 - ``level``, except for rounding.
+    difference is not 0. If the true difference is 0, the sign of each of these m differences is a coin toss, and all
+    signs agree with probability 2^(1-m). So p is raised to this probability if it is lower. The interval excludes 0
+    exactly if p is below 1 - ``level``, except for rounding.
 
     The method is ``too few`` if the standard error is 0 or not finite, if fewer than two groups or parts differ, or if
-    ``degrees`` is below 1. If the difference is not finite, the result has no numbers.
+    ``degrees`` is below 1. If the difference is not finite, all numbers of the result are None.
 
-    Student: Biometrika 1908. Fisher: The Design of Experiments, 1935, section 21, for the least p that signs allow.
+    Student: Biometrika 1908. Fisher: The Design of Experiments, 1935, section 21, for the smallest p that signs allow.
 
     Examples
     --------
@@ -119,7 +120,7 @@ def t_test(
 def t_tests(
     difference: Floats, stderr: Floats, degrees: Floats, moving: Floats, level: float, method: str = "paired t"
 ) -> Differences:
-    """:func:`t_test` for each of n differences."""
+    """Apply :func:`t_test` to each of n differences."""
     from scipy.special import stdtr
 
     intervals = t_intervals(difference, stderr, degrees, level, method)
@@ -142,17 +143,19 @@ def t_tests(
 def paired_t(
     n: int, sum_d: float | Fraction, sum_dd: float | Fraction, level: float = 0.95, moving: float | None = None
 ) -> Difference:
-    """The paired t test from sums over the ``n`` groups in which both models have a value; n - 1 degrees of freedom.
+    """Perform the paired t test from sums over the ``n`` groups in which both models have a value.
 
-    Let d be the difference in a group. The mean of d and the sum of squared deviations Σd² - (Σd)²/n are computed
-    exactly from the sums (in ``sum_dd`` each square was rounded once), so no digit is lost to cancellation. Squared
-    deviations below the rounding error of Σd² count as 0: if the standard deviation of the differences is below 1e-8
-    of their mean, or if all differences are equal, the method is ``too few``. The test equals
-    ``scipy.stats.ttest_rel``, except that p is never below 2^(1-m), where m pairs differ (``moving``).
+    Let d be the difference in a group; ``sum_d`` is Σd and ``sum_dd`` is Σd². The test has n - 1 degrees of freedom.
+    The mean of d and the sum of squared deviations Σd² - (Σd)²/n are computed exactly from the sums (in ``sum_dd`` each
+    square was rounded once), so no digit is lost to cancellation. Squared deviations below the rounding error of Σd²
+    count as 0: if the standard deviation of the differences is below 1e-8 of their mean, or if all differences are
+    equal, the method is ``too few``. The test equals ``scipy.stats.ttest_rel``, except that p is never below 2^(1-m),
+    where m is the number of pairs that differ (``moving``).
 
     Examples
     --------
-    The differences 1, 2 and 6 have mean 3, variance (4 + 1 + 9) / 2 = 7 and t = 3 / √(7/3): p = 0.1885 by t alone.
+    The differences 1, 2 and 6 have mean 3, variance (4 + 1 + 9) / 2 = 7 and t = 3 / √(7/3). By t alone, p would be
+    0.1885, which is below 2^(1-3) = 0.25.
 
     >>> tested = paired_t(3, 9, 41)
     >>> tested.difference, round(tested.stderr, 4), tested.p
@@ -170,10 +173,10 @@ def paired_t(
 def paired_ts(
     n: Ints, sum_d: NDArray[np.object_], sum_dd: NDArray[np.object_], moving: Floats, level: float, scale: int = 1
 ) -> Differences:
-    """:func:`paired_t` for many pairs of models, each with its own number ``n`` of groups.
+    """Apply :func:`paired_t` to many pairs of models. Each pair has its own number ``n`` of groups.
 
-    The sums are fractions, or whole numbers in units of 1 / ``scale``. Python divides both types exactly, and rounds
-    only the last bit.
+    The sums are fractions, or whole numbers in units of 1 / ``scale``. Python divides both types with a single rounding
+    at the end.
     """
     difference, stderr = np.full((2, len(n)), np.nan)
     several = np.flatnonzero(n > 1)

@@ -13,7 +13,7 @@ from sparkrank.stats.intervals import t_quantile, t_quantiles
 def smallest_detectable(
     stderr: float | None, degrees: float, level: float = 0.95, power: float = 0.8, half: float | None = None
 ) -> float | None:
-    """The smallest true difference that a two-sided t test finds with probability ``power``.
+    """Return the smallest true difference that a two-sided t test finds with probability ``power``.
 
     The result is (t_level + t_power) · ``stderr``, with the quantiles 1 - (1 - ``level``)/2 and ``power`` of Student's
     t distribution. This is an approximation: for some arguments scipy has no value of the noncentral t distribution,
@@ -21,13 +21,14 @@ def smallest_detectable(
     freedom on, 79.1 % with 4 and 73 % with 1 (Bloom: Minimum detectable effects, Evaluation Review 1995).
 
     This number distinguishes "no difference" from "too little data": a difference that is not significant says little
-    if the smallest detectable difference is larger than any that would matter. If the interval that has to exclude 0 is
-    not from a t test but, say, from a confidence sequence, ``half`` is half its width; the difference is then found at
-    this look. The result is None if ``stderr`` is None or not finite, or with less than one degree of freedom.
+    if the smallest detectable difference is larger than every difference that would matter. If the difference is not
+    judged by a t test but by another interval, such as a confidence sequence, ``half`` is half the width of that
+    interval, and the result is ``half`` + t_power · ``stderr``, for this look alone. The result is None if ``stderr``
+    is None or not finite, or if ``degrees`` is below 1.
 
     Examples
     --------
-    With many degrees of freedom, the result is 1.96 + 0.84 standard errors.
+    With many degrees of freedom, the result is 1.96 + 0.84 = 2.80 standard errors.
 
     >>> round(smallest_detectable(1.0, 1e9), 4)
     2.8016
@@ -39,7 +40,7 @@ def smallest_detectable(
 
 
 def smallest_detectables(stderr: Floats, degrees: Floats, level: float, power: float = 0.8) -> Floats:
-    """:func:`smallest_detectable` for each of n tests, with NaN for None."""
+    """Apply :func:`smallest_detectable` to each of n tests. The result has NaN in place of None."""
     known = np.isfinite(stderr) & (degrees >= 1)
     smallest = np.full(len(stderr), np.nan)
     seen, missed = (t_quantiles(degrees[known], share) for share in (0.5 + level / 2, power))

@@ -1,7 +1,7 @@
-"""Fieller's interval for a relative difference, and the error of a relative margin, allowing for the baseline's error.
+"""Intervals for a difference relative to the baseline's value, which is itself measured with an error.
 
-Candidate and baseline are measured on the same groups. Their covariance follows from the standard errors of the two
-values and of the difference, if all three are computed in the same way.
+The candidate and the baseline are measured on the same groups. The covariance of the two values follows from the
+standard errors of both values and of the difference, if all three errors are computed in the same way.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ class StandardErrors(NamedTuple):
 
     @property
     def covariance(self) -> float:
-        """The covariance of the difference with the baseline."""
+        """The covariance of the difference with the baseline's value."""
         return (self.candidate**2 - self.baseline**2 - self.difference**2) / 2
 
 
 def fieller(
     difference: float, baseline: float, errors: StandardErrors, degrees: float, level: float = 0.95
 ) -> tuple[float, float] | None:
-    """The interval of ``difference`` / \\|``baseline``\\|, by Fieller's theorem (JRSS B 1954).
+    """Return the interval of ``difference`` / \\|``baseline``\\|, by Fieller's theorem (JRSS B 1954).
 
-    The interval contains every ratio r for which difference - r · \\|baseline\\| is no further from 0 than t times its
-    own standard error. It is not symmetric, and is wider than with a known baseline unless the two errors cancel. The
-    result is None if a number is not finite, with less than one degree of freedom, or if the interval of the baseline
-    itself contains 0, as any ratio may then be the true ratio.
+    The interval contains every ratio r for which difference - r · \\|baseline\\| is at most t standard errors of this
+    expression away from 0. The interval is not symmetric. It is wider than it would be if the baseline had no error,
+    unless the errors of difference and baseline cancel. The result is None if a number is not finite, if ``degrees`` is
+    below 1, or if the interval of the baseline contains 0, because any ratio may then be the true ratio.
 
     Examples
     --------
-    For a baseline without error, it is the interval of the difference, 0.01 ± 2.571 · 0.004, divided by the baseline:
+    If the baseline has no error, the result is the interval of the difference, 0.01 ± 2.571 · 0.004, divided by 0.5:
 
     >>> [round(end, 5) for end in fieller(0.01, 0.5, StandardErrors(0.004, 0.0, 0.004), 5) or ()]
     [-0.00056, 0.04056]
@@ -58,9 +58,10 @@ def fieller(
 def fiellers(
     difference: Floats, baseline: Floats, errors: Sequence[Floats], degrees: Floats, level: float
 ) -> tuple[Floats, Floats]:
-    """:func:`fieller` for each of n differences: the lower and the upper ends, with NaN where there is no interval.
+    """Apply :func:`fieller` to each of n differences, and return the lower ends and the upper ends.
 
-    ``errors`` are the three fields of :class:`StandardErrors`, as columns.
+    The ends are NaN where there is no interval. ``errors`` has an array for each field of :class:`StandardErrors`. All
+    arrays have shape (n,).
     """
     low, high = np.full((2, len(difference)), np.nan)
     known = np.isfinite([difference, baseline, *errors]).all(axis=0) & (degrees >= 1)
@@ -81,11 +82,11 @@ def fiellers(
 
 
 def margin_stderr(share: float, baseline: float, errors: StandardErrors) -> float:
-    """The standard error of (difference + ``share`` · \\|``baseline``\\|), for the test of a relative margin.
+    """Return the standard error of difference + ``share`` · \\|``baseline``\\|, for the test of a relative margin.
 
     If higher is better, a candidate may be worse by a share m of the baseline. The test is then whether
     candidate - (1 - m) · baseline, which equals the difference + m · baseline, is above 0. ``share`` is m, or -m if
-    lower is better. Of ``baseline``, only the sign matters.
+    lower is better. The result depends only on the sign of ``baseline``.
     """
     own = math.copysign(1.0, baseline) * share
     variance = errors.difference**2 + 2 * own * errors.covariance + own**2 * errors.baseline**2

@@ -1,4 +1,4 @@
-"""Sequential inference: intervals that are valid at all nightly looks together, however many there are."""
+"""Sequential inference: intervals that are valid at all nightly looks at once, for any number of looks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ROUNDING = 1e-12
 
 
 def radius(stderr: float, n: float, level: float = 0.95, tightest_at: float = TIGHTEST_AT) -> float:
-    """Half the width of an asymptotic confidence sequence after ``n`` independent groups.
+    """Return half the width of an asymptotic confidence sequence after ``n`` independent groups.
 
     With probability ``level``, the intervals value ± radius contain the true value at all n at once. So a decision may
     be made at any look, and the looks may be chosen in view of the results so far. With a = 1 - ``level`` and
@@ -26,16 +26,17 @@ def radius(stderr: float, n: float, level: float = 0.95, tightest_at: float = TI
 
         stderr · √( 2 (n r² + 1) / (n r²) · log(√(n r² + 1) / a) )
 
-    If the same groups return, the standard error falls although the number of groups stays the same: then count each
-    day of a group, and use a standard error that is clustered by group. Choose ``tightest_at`` once, before the first
-    look, and keep it. The result is NaN if ``stderr`` is not finite or ``n`` is not above 0.
+    If the same groups return on later days, the standard error falls although the number of distinct groups stays the
+    same. In this case, count a group once for each day, and use a standard error that is clustered by group. Choose
+    ``tightest_at`` once, before the first look, and keep it. The result is NaN if ``stderr`` is not finite or ``n`` is
+    not above 0.
 
     Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas: Time-uniform central limit theory and asymptotic confidence sequences,
     Annals of Statistics 2024: theorem 2.2, and its appendix for r.
 
     Examples
     --------
-    Where it is narrowest, a sequence at 0.95 is ± 3.04 standard errors, instead of the ± 1.96 of a single look.
+    The narrowest radius at the level 0.95 is 3.04 standard errors. A single look would need only 1.96.
 
     >>> [round(radius(1.0, n), 2) for n in (1_000, 10_000, 100_000, 1_000_000)]
     [3.86, 3.04, 3.24, 3.56]
@@ -50,7 +51,7 @@ def radius(stderr: float, n: float, level: float = 0.95, tightest_at: float = TI
 def confidence_sequence(
     value: float, stderr: float, n: float, level: float = 0.95, tightest_at: float = TIGHTEST_AT
 ) -> Interval:
-    """The interval ``value`` ± :func:`radius`, or :data:`~sparkrank.stats.intervals.NONE` if either is not finite."""
+    """Return ``value`` ± :func:`radius`, or :data:`~sparkrank.stats.intervals.NONE` if a number is not finite."""
     half = radius(stderr, n, level, tightest_at)
     if not (math.isfinite(value) and math.isfinite(half)):
         return NONE
@@ -58,10 +59,11 @@ def confidence_sequence(
 
 
 def begins(groups: float, value: float, ends: tuple[float, float], effective: float) -> bool:
-    """Whether there are enough groups and events for a sequence to begin.
+    """Return whether a confidence sequence can begin: whether there are at least 100 groups and at least 10 events.
 
-    ``ends`` are the lowest and the highest possible value; if either is infinite, events are not counted. ``effective``
-    is the number of equal groups that would carry as much information.
+    ``ends`` are the lowest and the highest possible value; if either is infinite, events are not counted. The number of
+    events is the distance of ``value`` from the nearer end, as a share of the range, times ``effective``, the number of
+    equal groups that would carry as much information.
     """
     if groups < LEAST_GROUPS or math.isinf(ends[1] - ends[0]):
         return groups >= LEAST_GROUPS
@@ -72,9 +74,10 @@ def begins(groups: float, value: float, ends: tuple[float, float], effective: fl
 def always_valid_p(
     difference: float, stderr: float, n: float, level: float = 0.95, tightest_at: float = TIGHTEST_AT
 ) -> float:
-    """The p-value that belongs to a confidence sequence: below 1 - ``level`` exactly if the interval excludes 0.
+    """Return the p-value that belongs to a confidence sequence. It stays valid at any number of looks.
 
-    If the true difference is 0, the probability that p is ever at most a, at any look, is at most a. The formula is
+    p is below 1 - ``level`` exactly if the interval of the sequence excludes 0. If the true difference is 0, the
+    probability that p falls to a or below at any look is at most a, for every number a. The formula is
     min(1, √(n r² + 1) · exp(-(difference/stderr)² / 2 · n r² / (n r² + 1))), which is :func:`radius` solved for a (see
     Johari, Koomen, Pekelis, Walsh: Always valid inference, Operations Research 2022). p is NaN if a number is not
     finite or ``n`` is not above 0. With a standard error of 0, p is 1 for a difference of 0 and 0 for any other.
@@ -89,6 +92,6 @@ def always_valid_p(
 
 
 def _ratio(level: float, tightest_at: float) -> float:
-    """r²: the variance of the mixture divided by the variance of one group."""
+    """Return r²: the variance of the mixture (see :func:`radius`) divided by the variance of one group."""
     spent = -2 * math.log(1 - level)
     return (spent + math.log1p(spent)) / tightest_at

@@ -1,6 +1,6 @@
-"""A test for the difference of two values that chance makes larger: the two sides exchange halves of their parts.
+"""A test for the difference of two values that chance makes larger, in which both models exchange halves of the parts.
 
-Parts are fixed subsets of the groups. :mod:`sparkrank.numeric.signed_parts` makes the halves.
+Parts are fixed subsets of the groups. :mod:`sparkrank.numeric.signed_parts` divides the parts into halves.
 """
 
 from __future__ import annotations
@@ -26,20 +26,22 @@ def swap_test(
     level: float = 0.95,
     effective: float = math.inf,
 ) -> Difference:
-    """Student's t test of a difference, compared with its values when the two sides exchange halves of their parts.
+    """Test a difference between two sides by Student's t, with a variance from exchanges of parts between the sides.
 
-    ``swapped`` has the values of both mixtures for each row of signs; in the first row, nothing is exchanged. ``ours``
-    and ``theirs`` have each side's values on both halves. The shape of all three is (2, order). ``parts`` is the number
-    of parts with groups, and ``effective`` is the number of equal groups that would carry as much information.
+    The sides are the two models, or the two days, that are compared. A split divides the parts into two halves, and
+    after an exchange of one half, each side becomes a mixture of both. ``swapped`` has the values of the two mixtures
+    for each split; in the first column, no part is exchanged. ``ours`` and ``theirs`` have the values of each side on
+    both halves. The shape of all three is (2, order). ``parts`` is the number of parts with groups, and ``effective``
+    is the number of equal groups that would carry as much information.
 
-    If the sides do not differ, an exchange changes nothing except by chance, whatever the form of the metric. The
+    If the sides do not differ, an exchange changes the values only by chance, whatever the form of the metric. The
     variance is then the mean square of the differences between the mixtures; for a metric that is linear in the parts,
-    it equals the paired test's variance. The degrees of freedom are by Johnson and Rust, from each part's contribution.
+    it equals the paired test's variance. The degrees of freedom follow Johnson and Rust, from each part's contribution.
 
-    If the sides do differ, that variance may be too small, and chance makes both values larger, though not equally. So
+    If the sides do differ, that variance may be too small, and chance may increase one value more than the other. So
     the interval uses the larger of this variance and the variance by halves, and is extended by the possible excess
     of one side's bias over the other's. The interval may contain 0 even if p is small, because p assumes that there is
-    no difference at all. The method is ``too few`` if a mixture is undefined, or if an exchange changes nothing.
+    no difference at all. The method is ``too few`` if a mixture is undefined, or if exchanges leave the values equal.
 
     Hoeffding: The large-sample power of tests based on permutations of observations, Annals of Mathematical Statistics
     1952. McCarthy: Pseudo-replication: half samples, Review of the International Statistical Institute 1969. Johnson,
@@ -47,7 +49,8 @@ def swap_test(
 
     Examples
     --------
-    Sums over four parts, which differ by 1, 2, 3 and 6. The difference of 12 has the variance 4/3 · (4 + 1 + 0 + 9):
+    The values are sums over four parts, in which the sides differ by 1, 2, 3 and 6. The difference of 12 has the
+    variance 4/3 · (4 + 1 + 0 + 9):
 
     >>> from sparkrank.numeric.signed_parts import mixtures
     >>> parts, ours, theirs = np.arange(4), np.array([2.0, 4.0, 6.0, 9.0]), np.array([1.0, 2.0, 3.0, 3.0])
@@ -76,7 +79,7 @@ def swap_test(
 
 
 def error_of_halves(values: Floats) -> float:
-    """The standard error of a value from ``values`` of shape (2, order) on halves of parts (column 0: no halves)."""
+    """Return a value's standard error from ``values`` (2, order). Each column after the first is a pair of halves."""
     squares = ((values[0, 1:] - values[1, 1:]) / 2) ** 2
     defined = squares[np.isfinite(squares)]
     return math.sqrt(float(np.cumsum(defined)[-1]) / len(defined)) if len(defined) else math.nan

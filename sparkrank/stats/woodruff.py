@@ -1,4 +1,4 @@
-"""Percentiles over dependent groups, from the share of groups at or below a value in each part (fixed subset)."""
+"""Percentiles over dependent groups, from the number of groups at or below a value in each part (a fixed subset)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ WOODRUFF = "woodruff"
 
 
 class ShareOfGroups(NamedTuple):
-    """A share of all groups, its standard error from the parts, and the error's degrees of freedom (Johnson and Rust).
+    """A share of all groups, with its standard error computed from the parts and the degrees of freedom of that error.
 
-    ``by_part`` has each part's contribution to the deviation of the share; the contributions have mean 0. All are 0 if
-    every group, or no group, is counted. Shape: (parts,).
+    The degrees follow Johnson and Rust. ``by_part`` has each part's contribution to the deviation of the share, with
+    mean 0. All contributions are 0 if the share is 0 or 1. Shape: (parts,).
     """
 
     value: float
@@ -29,9 +29,10 @@ class ShareOfGroups(NamedTuple):
 
 
 def share_of_groups(counted: ArrayLike, groups: ArrayLike) -> ShareOfGroups:
-    """The share of groups that are counted, with the linearised variance of a ratio over parts.
+    """Return the share of groups that are counted, with the linearised variance of a ratio of sums over the parts.
 
-    ``counted`` and ``groups`` are numbers per part. At least two parts have a group.
+    ``counted`` has the number of counted groups in each part, and ``groups`` the number of all groups in each part. At
+    least two parts must have a group.
     """
     count, size = np.asarray(counted, np.float64), np.asarray(groups, np.float64)
     parts, n = int(np.count_nonzero(size)), float(np.cumsum(size)[-1])
@@ -42,7 +43,7 @@ def share_of_groups(counted: ArrayLike, groups: ArrayLike) -> ShareOfGroups:
 
 
 def spread(by_part: Floats, parts: int) -> tuple[float, float]:
-    """The standard error of a sum over parts, given terms of mean 0, and its degrees of freedom."""
+    """Return the standard error of a sum over parts whose terms have mean 0, and its degrees of freedom."""
     squares = by_part**2
     total, fourth = (float(np.cumsum(terms)[-1]) for terms in (squares, squares**2))
     if not total or parts < 2:
@@ -61,22 +62,23 @@ def woodruff(
     level: float = 0.95,
     ends: tuple[float, float] = (-math.inf, math.inf),
 ) -> Interval:
-    """The interval of a quantile over groups, from the standard errors of two shares of groups.
+    """Return the interval of a quantile over groups, from the standard errors of two shares of groups.
 
     ``below`` is the share of groups below the sample quantile, and ``upto`` the share at or below it. ``values`` are
-    the distinct values in ascending order, ``counts`` the number of groups with each value, and ``parts`` the number of
-    parts with groups. The true quantile is under the interval only if ``below`` is larger than chance allows, and above
-    the interval only if ``upto`` is smaller. So the low end is the value at ``quantile`` minus t standard errors of
-    ``below``, and the high end the value at ``quantile`` plus t standard errors of ``upto``. If a share counts every
-    group, or none, its standard error is the largest that so many parts of one group each can have. The result is
-    :data:`~sparkrank.stats.intervals.TOO_FEW` if an end would be beyond all groups, unless the outermost value is the
-    lowest or highest possible value (``ends``).
+    the distinct values in ascending order, ``counts`` has the number of groups with each value, and ``parts`` is the
+    number of parts with groups. The true quantile is below the interval only if ``below`` is larger than chance allows,
+    and above the interval only if ``upto`` is smaller. So the low end is the value at ``quantile`` minus t standard
+    errors of ``below``, and the high end the value at ``quantile`` plus t standard errors of ``upto``. If a share is 0
+    or 1, its parts show no variation, and √(q (1 - q) / (``parts`` - 1)) takes the place of its standard error, where q
+    is ``quantile``. The result is :data:`~sparkrank.stats.intervals.TOO_FEW` if an end would be beyond all groups,
+    unless the outermost value is the lowest or highest possible value (``ends``).
 
     Woodruff: Confidence intervals for medians and other position measures, JASA 1952.
 
     Examples
     --------
-    A hundred values in 25 parts, where the share below the middle is 0.5 with standard error 0.1: 0.5 ± 2.06 · 0.1.
+    There are 100 values in 25 parts, and the share below the median is 0.5 with a standard error of 0.1. The ends are
+    the quantiles 0.5 ± 2.06 · 0.1:
 
     >>> half = ShareOfGroups(0.5, 0.1, 24.0, np.zeros(25))
     >>> interval = woodruff(np.arange(1, 101), [1] * 100, 0.5, half, half, 25)
@@ -97,9 +99,10 @@ def woodruff(
 
 
 def movement(value: float, end: float, share: ShareOfGroups, other: ShareOfGroups, level: float) -> Floats:
-    """Each part's contribution to a quantile's deviation, on the scale of the interval from ``value`` to one ``end``.
+    """Return each part's contribution to the deviation of a quantile, on the scale of the metric. Shape: (parts,).
 
-    That end was computed from ``share``. If ``share`` counts every group or none, ``other`` is used in its place.
+    The contributions to ``share`` are scaled by the distance from the quantile ``value`` to ``end``, the end of its
+    interval that was computed from ``share``. If the standard error of ``share`` is 0, ``other`` takes its place.
     """
     seen = share if share.stderr else other
     if not seen.stderr:
@@ -110,13 +113,14 @@ def movement(value: float, end: float, share: ShareOfGroups, other: ShareOfGroup
 def difference_of_quantiles(
     difference: float, below: Floats, above: Floats, parts: int, level: float = 0.95, effective: float = math.inf
 ) -> Difference:
-    """Student's t test of the difference between two quantiles, from each part's contribution to the difference.
+    """Test the difference between two quantiles by Student's t, from each part's contribution to the difference.
 
     ``below`` is the :func:`movement` of the first quantile towards its lower end, minus the movement of the second
-    towards its upper end; ``above`` has upper and lower reversed. Groups that belong to both samples move both
-    quantiles, which cancels out. An interval of a quantile may be longer on one side. A difference is too high if the
-    first quantile is too high or the second too low; so the lower end of the difference uses the lower side of the
-    first and the upper side of the second. The method is ``too few`` if no part moves one of the sides, as in a tie.
+    quantile towards its upper end; in ``above``, the words upper and lower are exchanged. Groups that belong to both
+    samples move both quantiles, and these movements cancel. The interval of a quantile may be longer on one side. A
+    difference is too high if the first quantile is too high or if the second is too low. So the lower end of the
+    difference uses the lower half of the first interval and the upper half of the second. The method is ``too few`` if
+    ``below`` or ``above`` is 0 in all parts, as within a tie.
 
     Zou, Donner: Construction of confidence limits about effect measures, Statistics in Medicine 2008.
     """
@@ -126,7 +130,7 @@ def difference_of_quantiles(
         t_test(difference, error, min(degrees, effective - 1), level, WOODRUFF, moving) for error, degrees in sides
     ]
     low, high = tests[0].low, tests[1].high
-    if low is None or high is None:  # within a tie no part moves one side, which does not mean certainty
+    if low is None or high is None:  # within a tie, no part moves one end, which does not make the end certain
         return Difference(difference, method=TOO_FEW.method)
     toward_0 = (
         tests[0] if difference > 0 else tests[1] if difference < 0 else max(tests, key=lambda test: test.stderr or 0)

@@ -1,1 +1,1 @@
-"""Standard errors, intervals and differences of metrics, computed from merged states (partial results) alone."""
+"""Standard errors, intervals and differences of metrics, computed only from merged states (partial results)."""

@@ -1,8 +1,8 @@
-"""The difference between two values, and its test: for two models on the same groups, or for two days or runs.
+"""Differences and their tests: between two models on the same groups, or between two days or two runs.
 
-A mean over one day is tested by pairs of groups, with exact moments. Everything else is tested by leaving out one part
-(fixed subset) of the groups at a time. A group is in the same part on all days and for all models, so the variation
-that the two values have in common cancels.
+A difference of means over one day is tested by pairs of groups, with exact moments. All other differences are tested by
+leaving out one part (fixed subset) of the groups at a time. A group is in the same part on all days and for all models,
+so the variation that the two values have in common cancels.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ _Columns: TypeAlias = dict[str, NDArray[Any]]
 
 
 class PairSums(NamedTuple):
-    """For n pairs of models: the numbers of groups by the sign of the difference d, and the sums of d and of d².
+    """The sums from which n pairs of models are tested. d is the difference of a pair in one group.
 
-    ``there`` says for which of the n pairs the states have these numbers. The sums are whole numbers of the finest
-    unit of the exact sums. Shape of each field: (n,).
+    ``there`` is true for the pairs that have sums in the states. ``n_above``, ``n_equal`` and ``n_below`` count groups
+    by the sign of d, and ``n_pairs`` counts all groups with a d. ``n_unpaired`` counts groups for which only one model
+    has a value. ``d`` is the sum of d, ``dd`` the sum of d², in the finest unit of exact sums. Shape of each: (n,).
     """
 
     there: NDArray[np.bool_]
@@ -51,7 +52,7 @@ class PairSums(NamedTuple):
 
     @classmethod
     def of(cls, there: NDArray[np.bool_], numbers: Floats) -> PairSums:
-        """Read the sums from ``numbers``, which the states of pairs store as a single part. Shape: (n, 17)."""
+        """Read the sums from ``numbers``: per pair of models, five counts and two sums of six limbs. Shape: (n, 17)."""
         counts = numbers[:, : len(PAIR_COUNTS)].astype(np.int64)
         limbs = numbers[:, len(PAIR_COUNTS) :].reshape(len(numbers), 2, len(UNITS)) / UNIT_ARRAY  # whole numbers
         sums = np.zeros(limbs.shape[:2], object)
@@ -63,10 +64,10 @@ class PairSums(NamedTuple):
 
 @dataclass(frozen=True)
 class Compared:
-    """Differences between n candidates and their baselines, with the ``test`` of each, and the numbers of groups.
+    """The differences between n candidates and their baselines, with the tests and the numbers of groups.
 
-    The numbers of groups are those of the side with fewer groups. ``errors`` are the three fields of
-    :class:`~sparkrank.stats.ratios.StandardErrors`. Shape of ``errors``: (3, n).
+    ``n_groups`` and ``n_effective`` are each the smaller of the candidate's and the baseline's number. ``errors`` has
+    the three fields of :class:`~sparkrank.stats.ratios.StandardErrors`. Shape of ``errors``: (3, n).
     """
 
     difference: Floats
@@ -77,7 +78,7 @@ class Compared:
     errors: Floats
 
     def columns(self, level: float) -> _Columns:
-        """The numeric columns of the ``comparisons`` table, and the column ``interval``."""
+        """Return the numeric columns of the ``comparisons`` table and the column ``interval``, by name. Shape: (n,)."""
         test, size = self.test, np.abs(self.baseline)
         relative = np.full(len(size), np.nan)
         np.divide(self.difference, size, out=relative, where=size > 0)
@@ -104,7 +105,7 @@ class Compared:
 
 
 def compared_alone(candidate: Sample, baseline: Sample, metric: Metric, level: float) -> dict[str, Any]:
-    """The numbers of the ``comparisons`` row for ``candidate`` minus ``baseline``, with None for missing numbers."""
+    """Return the ``comparisons`` row for ``candidate`` minus ``baseline``, by column, with None for missing numbers."""
     one = np.zeros(1, np.int64)
     columns = compared(candidate.alone, baseline.alone, (one, one), metric, level).columns(level)
     return {
@@ -120,10 +121,11 @@ def compared(
     level: float,
     pairs: PairSums | None = None,
 ) -> Compared:
-    """The differences ``candidates`` - ``baselines``, tested by ``pairs`` of independent groups or else by parts.
+    """Compute and test the differences ``candidates`` - ``baselines``.
 
-    ``places`` has the indices of the n candidates and of their baselines. A difference is also tested by parts if some
-    groups are in no pair, because only one of the two values is defined there.
+    ``places`` has the indices of the n candidates and of their n baselines. A difference is tested by ``pairs`` of
+    groups if these are given and if both values are defined in the same groups. All other differences are tested by
+    parts, which are fixed subsets of the groups.
     """
     sides = tuple(zip((candidates, baselines), places, strict=True))
     ours, theirs = (side.rows(metric).at(at) for side, at in sides)
@@ -170,7 +172,7 @@ def compared(
 def _by_one(
     pair: tuple[SubjectStates, SubjectStates], metric: Metric, difference: float, level: float, effective: float
 ) -> Tested | None:
-    """The test for a metric where leaving out one part of the groups fails; None if no such test applies."""
+    """Return the test for a metric for which leaving out one part of the groups fails; None for all other metrics."""
     for test in UNSMOOTH:
         if (tested := test(pair[0], pair[1], metric, difference, level, effective)) is not None:
             return tested
@@ -187,7 +189,7 @@ def _put_jackknife(
     level: float,
     effective: Floats,
 ) -> None:
-    """Store the jackknife tests, which leave out one part of the groups at a time, at the indices ``at``."""
+    """Compute the jackknife, which leaves out one part of the groups at a time, and store it at the indices ``at``."""
     both = list(zip(*(side.without_parts(metric, places[at]) for side, places in sides), strict=True))
     known = [place for place, (ours, theirs) in enumerate(both) if ours is not None and theirs is not None]
     at = at[known]
@@ -206,7 +208,8 @@ def _put_jackknife(
     errors[:, at] = np.where(np.isnan(tested.stderr), np.nan, stderr)
 
 
-# Tests by parts that leave out no part: the first test that applies to a metric is used, or else the jackknife.
+# Tests by parts for metrics for which the jackknife fails. The first test that applies to a metric is used, or else the
+# jackknife.
 UNSMOOTH: tuple[Callable[[SubjectStates, SubjectStates, Metric, float, float, float], Tested | None], ...] = (
     percentile_test,
     swapped_test,
@@ -214,7 +217,7 @@ UNSMOOTH: tuple[Callable[[SubjectStates, SubjectStates, Metric, float, float, fl
 
 
 def _moving(values: Floats, without: Floats, sizes: Floats) -> Floats:
-    """The number of parts in which each difference (``values[0]``) is not 0, judging by the pseudo-values."""
+    """Return, for each difference in ``values[0]``, the number of parts whose pseudo-value is not 0."""
     whole = sizes.sum(axis=1, keepdims=True)
     share = np.divide(sizes, whole, out=np.zeros_like(sizes), where=sizes > 0)
     there = (share > 0) & (share < 1)

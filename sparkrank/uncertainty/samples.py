@@ -1,4 +1,4 @@
-"""Samples: models on slice values, read as columns from the merged states of a day or a window."""
+"""Samples are models on slice values. Their metrics are read as columns from the merged states of a day or window."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from sparkrank.states.means import MeanColumns
 class Sample:
     """One model on one slice value, in the merged states of a day or a window.
 
-    If ``has_parts``, there are states for each part (fixed subset of the groups). If ``clustered``, the groups belong
-    to clusters, or the same group may occur on several days.
+    ``has_parts`` is true if there are states for each part (fixed subset) of the groups. ``clustered`` is true if the
+    groups belong to clusters, or if the same group may occur on several days.
     """
 
     merged: Merged
@@ -34,7 +34,7 @@ class Sample:
         return self.merged.row(self.subject, metric)
 
     def without_parts(self, metric: Metric) -> WithoutParts | None:
-        """The values of ``metric`` without each part of the groups; None if there are no parts."""
+        """Return the values of ``metric`` with each part of the groups left out in turn; None if there are no parts."""
         return self.merged.without_parts(self.subject, metric) if self.has_parts else None
 
     @property
@@ -44,7 +44,7 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Many samples from the same states; ``has_parts`` (one per sample) and ``clustered`` are as in :class:`Sample`."""
+    """Many samples from the same states. ``has_parts`` has a flag per sample. Fields are as in :class:`Sample`."""
 
     merged: Merged
     subjects: tuple[Subject, ...]
@@ -70,27 +70,27 @@ class Samples:
         return np.array([np.nan if own is None else own.sum() for own in sizes], np.float64)
 
     def groups(self, metric: Metric) -> Floats:
-        """The number of groups behind each value; NaN if rows have no group or groups were not counted."""
+        """Return the number of groups behind each value, or NaN if rows have no group or groups were not counted."""
         counted = self.rows(metric).n_groups
         return np.where(np.isnan(counted), self._groups, counted)
 
     @cached
     def n_effective(self, metric: Metric) -> Floats:
-        """The effective number of groups behind each value, at most the actual number; NaN if unknown."""
+        """Return the effective number of groups for each value. It is at most the actual number, and NaN if unknown."""
         numbers = kind_of(metric).effective_numbers(self.merged, self.subjects, metric, clustered=self.clustered)
         return np.where(self._groups > 0, np.where(self._groups < numbers, self._groups, numbers), numbers)
 
     def means(self, metric: Metric) -> MeanColumns:
-        """The means over independent groups of equal weight."""
+        """Return the mean over groups for each sample, with the standard error for independent groups."""
         return self.merged.partials.means.of_subjects(self.subjects, str(metric))
 
     def without_parts(self, metric: Metric, places: Ints) -> list[WithoutParts | None]:
-        """For each of ``places``, the values of ``metric`` without each part of the groups; None if without parts."""
+        """Return, per sample in ``places``, the values with each part of the groups left out in turn, or None."""
         return [self.merged.without_parts(self.subjects[place], metric) for place in places.tolist()]
 
 
 def padded(without: Sequence[WithoutParts]) -> tuple[Floats, Floats, Floats]:
-    """The values, the values without each part, and the part sizes. Shapes: (n,), (n, parts), (n, parts)."""
+    """Return n values, the values without each part, and the sizes of parts. Shapes: (n,), (n, parts), (n, parts)."""
     parts = max((len(own.sizes) for own in without), default=0)
     values, sizes = np.zeros((2, len(without), parts))  # a missing part has size 0
     for place, own in enumerate(without):

@@ -1,7 +1,7 @@
-"""The interval of each value in the ``metrics`` table, from the merged states alone.
+"""The interval of each value in the ``metrics`` table, computed only from merged states.
 
-The unit of sampling is the group. For one day, intervals of means use exact moments. Sums over rows, and all metrics
-over a window, are resampled by leaving out one part (fixed subset) of the groups at a time.
+The unit of sampling is the group. For one day, intervals of means use exact moments. The intervals of sums over rows,
+and of all metrics over a window, are computed by leaving out one part (fixed subset) of the groups at a time.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ JACKKNIFE, PERCENTILES = "jackknife", "order statistics"
 
 
 def intervals_of(samples: Samples, plan: Plan, metric: Metric) -> Intervals:
-    """The interval of ``metric`` for each of the ``samples``, or the reason why there is no interval."""
+    """Return the interval of ``metric`` for each of the ``samples``, or the reason why there is no interval."""
     intervals = _of_one_look(samples, plan, metric)
     if plan.uncertainty.sequential:
         for place in np.flatnonzero(~np.isnan(intervals.low)).tolist():
@@ -52,7 +52,7 @@ def intervals_of(samples: Samples, plan: Plan, metric: Metric) -> Intervals:
 
 
 def _at_all_looks(samples: Samples, plan: Plan, metric: Metric, place: int, interval: Interval) -> Interval:
-    """The confidence sequence that replaces the ``interval`` of a single look."""
+    """Return the confidence sequence that replaces the ``interval`` of a single look at sample ``place``."""
     rows, (lowest, highest) = samples.rows(metric), metric.declaration.range_of(metric)
     value, counted, known = (float(each[place]) for each in (rows.value, rows.n_groups, samples.n_effective(metric)))
     groups = 0.0 if math.isnan(counted) else counted
@@ -102,7 +102,7 @@ def _put_on_scale(
     method: str,
     level: float,
 ) -> None:
-    """Store the intervals at the indices ``places``, computed on the scale that the metric declares."""
+    """Compute intervals on the scale that the metric declares, and store them at the indices ``places``."""
     is_few = effective[places] < LEAST_GROUPS
     intervals.method[places[is_few]] = TOO_FEW.method
     places = places[~is_few]
@@ -135,15 +135,16 @@ def _of_percentile(samples: Samples, plan: Plan, metric: Metric, place: int) -> 
 
 
 def _of_means(samples: Samples, metric: Metric) -> tuple[Floats, Floats]:
-    """The standard errors for independent groups, by exact moments, and their degrees of freedom.
+    """Return the standard errors of means over independent groups, by exact moments, and their degrees of freedom.
 
-    The degrees are effective groups - 1 (Kish 1965). Satterthwaite's degrees, (Σp²)² / Σp⁴ for the weight shares p, are
-    near 1 if one group is large. But then the error of the mean and the residual of that group are nearly the same
-    number, so intervals with so few degrees would always contain the true value, and be four times as long.
+    The degrees are the effective number of groups minus 1 (Kish 1965). Satterthwaite's degrees are (Σp²)² / Σp⁴, with
+    the shares p of the weight; they are near 1 if one group is large. But in this case the error of the mean and the
+    residual of the large group are nearly equal, so intervals with about 1 degree would always contain the true value,
+    and would be four times as long.
     """
     means, effective = samples.means(metric), samples.n_effective(metric)
     degrees = np.where(np.isnan(effective), 0.0, effective) - 1
-    # a share is no more precise than one over as many independent groups
+    # the error of a share is at least that of a share over n_effective independent groups
     of_shares = means.is_share & (means.n_effective > 1) & (means.n_effective < means.n_averaged)
     with np.errstate(invalid="ignore", divide="ignore"):
         as_independent = np.sqrt(means.value * (1 - means.value) / degrees)
@@ -151,7 +152,7 @@ def _of_means(samples: Samples, metric: Metric) -> tuple[Floats, Floats]:
 
 
 def _of_parts(samples: Samples, metric: Metric, places: Ints, effective: Floats) -> tuple[Ints, Floats, Floats]:
-    """The indices of samples that can leave out parts; and for all samples, jackknife errors and degrees of freedom."""
+    """Return the indices of samples with parts, and for all samples jackknife errors and degrees of freedom, or NaN."""
     stderr, degrees = np.full((2, len(effective)), np.nan)
     known = list(zip(places.tolist(), samples.without_parts(metric, places), strict=True))
     places = np.array([place for place, without in known if without is not None], np.int64)

@@ -1,4 +1,4 @@
-"""Intervals and tests where leaving out one part of the groups fails: values near a noise floor, and percentiles."""
+"""Intervals and tests for metrics for which the jackknife fails: values near a noise floor, and percentiles."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Tested: TypeAlias = tuple[Difference, StandardErrors | None]
 def noise_interval(
     side: SubjectStates, metric: Metric, row: MetricRow, stderr: float, degrees: float, level: float
 ) -> Interval:
-    """The interval of a value with a noise floor, given its standard error from the parts (``stderr``)."""
+    """Return the interval of a value with a noise floor, given ``stderr``, its standard error from the parts."""
     mixed = kind_of(metric).mixed_values(metric, side)
     bias = 0.0 if mixed is None else bias_of_halves(mixed[0][0])
     ends = metric.declaration.range_of(metric)
@@ -36,7 +36,7 @@ def noise_interval(
 
 
 def percentile_interval(side: SubjectStates, metric: Metric, row: MetricRow, level: float) -> Interval:
-    """The interval of a percentile by parts, or :data:`TOO_FEW`, also if a day lacks the values of groups per part."""
+    """Return the interval of a percentile by parts, or :data:`TOO_FEW`, also if a day has no group values per part."""
     quantile = _quantile(side, metric, row, level)
     return TOO_FEW if quantile is None else quantile.interval
 
@@ -44,7 +44,7 @@ def percentile_interval(side: SubjectStates, metric: Metric, row: MetricRow, lev
 def percentile_test(
     ours: SubjectStates, theirs: SubjectStates, metric: Metric, difference: float, level: float, effective: float
 ) -> Tested | None:
-    """The test of a difference between percentiles; None for any other metric."""
+    """Return the test of a difference between percentiles; None if ``metric`` is not a percentile."""
     if metric.percentile is None:
         return None
     sides = [_quantile(side, metric, side.merged.row(side.subject, metric), level) for side in (ours, theirs)]
@@ -61,7 +61,7 @@ def percentile_test(
 def swapped_test(
     ours: SubjectStates, theirs: SubjectStates, metric: Metric, difference: float, level: float, effective: float
 ) -> Tested | None:
-    """The test of a difference between values that have a noise floor; None if values on halves do not exist."""
+    """Test a difference between values with a noise floor; return None if floors or values on halves are missing."""
     if any(side.merged.row(side.subject, metric).noise_floor is None for side in (ours, theirs)):
         return None
     mixed = kind_of(metric).mixed_values(metric, ours, theirs)
@@ -74,12 +74,12 @@ def swapped_test(
 
 
 def ratio_errors(test: Difference, baseline: float, candidate: float) -> StandardErrors | None:
-    """The three standard errors of a ratio, or None if the difference has no standard error."""
+    """Return the standard errors for a relative difference, or None if the difference has no standard error."""
     return None if test.stderr is None else StandardErrors(test.stderr, baseline, candidate)
 
 
 class _Quantile(NamedTuple):
-    """A percentile's value and interval, the number of groups per part, and the shares below and up to the value."""
+    """A percentile's value and interval, the groups per part, and the shares of groups below and up to the value."""
 
     value: float
     interval: Interval
@@ -88,14 +88,14 @@ class _Quantile(NamedTuple):
     upto: ShareOfGroups
 
     def movements(self, level: float) -> tuple[Floats, Floats]:
-        """Each part's contribution to the percentile's deviation, on the interval's scale below and above the value."""
+        """Return each part's contribution to the percentile's deviation, on the scales below and above the value."""
         low, high = self.interval.low or 0.0, self.interval.high or 0.0
         down = movement(self.value, low, self.below, self.upto, level)
         return down, movement(self.value, high, self.upto, self.below, level)
 
 
 def _quantile(side: SubjectStates, metric: Metric, row: MetricRow, level: float) -> _Quantile | None:
-    """The percentile of ``row``, or None if it is undefined or if some of its groups are missing from the parts."""
+    """Return the percentile in ``row``; None if it is undefined or if groups behind it are missing from the parts."""
     merged, subject = side
     values = merged.partials.distributions.get(subject.state(metric.of_groups), Distribution.empty()).histogram
     bins = merged.bins_of_parts(subject, VALUES, str(metric.of_groups))

@@ -80,7 +80,7 @@ class StoreRun:
         return tuple(kept)
 
     def _shown(self) -> dict[str, str]:
-        """Return the folder of each table of the day before this run; an old release wrote folders without a manifest."""
+        """Return the folder of each table of the day before this run. Days of old releases have no manifest."""
         shown = self.before.manifest
         if shown is not None:
             return {table: f"{RUNS_FOLDER}/{shown.run}/{table}" for table in shown.tables}

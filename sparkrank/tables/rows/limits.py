@@ -56,10 +56,7 @@ def limits_of(
 
 
 def checks_of(plan: Plan) -> dict[str, bool]:
-    """Return the names of the checks that ``plan`` counts, each with True if the check also has a share of a total.
-
-    The names are found by evaluating an empty bucket.
-    """
+    """Evaluate an empty bucket to find the checks that ``plan`` counts, and whether each has a share of a total."""
     kinds = {TRUTH: pa.bool_()}
     kinds |= {role.key: pa.string() for role in row_roles() if role.reads == "item"}
     kinds |= {slice_column(index): pa.string() for index in range(len(plan.slice_columns))}

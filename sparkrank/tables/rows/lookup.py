@@ -23,10 +23,7 @@ _SHOWN = 12  # the most names that an error message lists
 def value_of(
     table: pa.Table, plan: Plan, preset: Preset | None, metric: object, model: str | None, slice_: object
 ) -> float:
-    """Return the value in ``table`` for a metric, model and slice; NaN if it is undefined.
-
-    Raises :class:`UnknownResultError` if the table has no row for them.
-    """
+    """Return the value of a metric, model and slice; NaN if undefined. Raises :class:`UnknownResultError` if absent."""
     name = _metric_named(plan, preset, metric)
     whose = _model_named(plan, model)
     slice_, value = (ALL, ALL) if slice_ is None or slice_ == ALL else _slice_named(table, plan, slice_)
@@ -54,10 +51,7 @@ def _metric_named(plan: Plan, preset: Preset | None, metric: object) -> str:
 
 
 def text_of(plan: Plan, preset: Preset | None, metric: Metric) -> str:
-    """Return a string by which :func:`value_of` finds ``metric``.
-
-    This is ``str(metric)``, unless the preset reads that string as another metric.
-    """
+    """Return a string by which :func:`value_of` finds ``metric``, even if the preset misreads ``str(metric)``."""
     text = str(metric)
     if preset is None or found_metric(plan, preset, text) == text:
         return text
@@ -68,10 +62,7 @@ def text_of(plan: Plan, preset: Preset | None, metric: Metric) -> str:
 
 
 def found_metric(plan: Plan, preset: Preset | None, metric: str | Metric) -> str | None:
-    """Return the name of the metric of ``plan`` that ``metric`` means; None if the plan has no such metric.
-
-    A string is read first with the defaults of ``preset``, and then without them.
-    """
+    """Return the name of the plan's metric that ``metric`` means, with or without the preset; None if not found."""
     known = list(map(str, plan.metrics))
     readings: list[str] = []
     for read_by in (preset, None) if isinstance(metric, str) else (None,):

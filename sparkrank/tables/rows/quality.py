@@ -103,10 +103,7 @@ def _largest(partials: Partials, plan: Plan) -> Iterator[dict[str, Any]]:
 
 
 def _heaviest(partials: Partials, model: str) -> Iterator[dict[str, Any]]:
-    """Yield a row for each weighted mean of ``model`` with the weight of the heaviest group and its share of the total.
-
-    Merged states of stored days give no rows.
-    """
+    """Yield the largest weight that one group has in each weighted mean of ``model``. Stored states lack this weight."""
     for (metric, heaviest_model), share in heaviest_shares(partials).items():
         if heaviest_model == model:
             check = _check(checks.most_weight(metric), model, 0, "weight")
@@ -158,9 +155,9 @@ def _truth(partials: Partials, read: int) -> Iterator[dict[str, Any]]:
 
 
 def _relevant_truth(partials: Partials, plan: Plan) -> Iterator[dict[str, Any]]:
-    """Yield two checks for each relevance level: the relevant truth items, and those that are in no list.
+    """Yield two checks for each relevance level: the number of relevant truth items, and how many are in no list.
 
-    Days of older releases lack these counts, and yield no checks.
+    Days that earlier releases wrote lack these counts, and yield no checks.
     """
     counts = partials.counts
     whole = counts.get((checks.TRUTH_LISTED, ""), 0) + counts.get((checks.TRUTH_UNLISTED, ""), 0)
@@ -202,10 +199,7 @@ def rejected_fraction(partials: Partials) -> float:
 
 
 def _outside(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
-    """Yield the check that counts scores outside [0, 1], if a metric needs probabilities.
-
-    A single such score makes the metric undefined.
-    """
+    """Count the scores outside [0, 1] if a metric reads probabilities. A single one makes the metric undefined."""
     if OUTSIDE in plan.row_sums:
         sums = partials.sums.results()
         all_rows = Subject(model, ALL, ALL)

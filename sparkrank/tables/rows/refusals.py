@@ -130,10 +130,7 @@ def _validate_not_empty(partials: Partials, plan: Plan) -> None:
 
 
 def _validate_side(side: str, usable: int, read: int, partials: Partials) -> None:
-    """Raise :class:`InputError` if ``usable`` is 0: the number of rows of one side that have an item and valid numbers.
-
-    ``side`` is ``lists`` or ``truth``, and ``read`` is the number of its rows.
-    """
+    """Raise :class:`InputError` if the side (lists or truth) has no rows, or no ``usable`` rows with an item."""
     if not read:
         raise InputError(f"the {side} {'have' if side == 'lists' else 'has'} no rows")
     if not usable:

@@ -178,10 +178,7 @@ def _missing(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
 
 
 def _ordered(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
-    """Warn if a default order of tied rows decides a metric's value in some lists.
-
-    The warning counts, for each metric, the lists of the most affected model.
-    """
+    """Warn for each metric how many lists of the most affected model were decided by the default order of tied rows."""
     groups, decided = _count(partials.counts, checks.GROUPS), []
     for metric in plan.ordered:
         check = checks.decided_by_ties(metric)

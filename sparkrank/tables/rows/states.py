@@ -50,7 +50,7 @@ def states_table(
     exact: ExactBins | None = None,
     run_id: str | None = None,
 ) -> pa.Table:
-    """Make the table ``states``, sorted by kind and key. ``blocks`` says whether the run writes the table ``blocks``."""
+    """Make the table ``states``, sorted by kind and key. ``blocks`` says whether the table ``blocks`` is written."""
     definitions = {(need.kind, need.name): need.definition for need in needed_states(plan)}
     small = ((form, form.to_table(partials)) for form in SMALL_FORMS)
     parts = [(form.kind, rows) for form, rows in small if rows.num_rows or not form.is_of_parts]

@@ -100,7 +100,7 @@ class DayFiles(ABC):
 
     @property
     def identity(self) -> dict[str, str]:
-        """The day with its run's ID and start, as in ``day_runs`` of a window. They stay the same after an acceptance."""
+        """The day with its run's ID and start, as in ``day_runs`` of a window. An acceptance does not change them."""
         return {"day": self.day, **{name: str(self.run.get(name)) for name in (RUN_ID, "started_at")}}
 
     def run_row(self, schema: pa.Schema) -> dict[str, Any]:

@@ -59,7 +59,7 @@ PLUGINS_OPTIONAL = "plugins_optional"  # a key of the validation context: whethe
 class Spec(Section):
     """A spec, which says what is evaluated, with which metrics, and where the tables are written.
 
-    Reports and the terminal show ``name``, the subject of the evaluation, and ``owner``, the person responsible for it.
+    ``name`` describes the evaluation, and ``owner`` is responsible for it. Reports and the terminal show both.
     """
 
     input: Input
@@ -131,7 +131,7 @@ class Spec(Section):
 
     @model_validator(mode="after")
     def _zone_of_spark(self) -> Spec:
-        """Refuse a time zone in a lane that does not use it. Only Spark's SQL does; Arrow reads instants as they are."""
+        """Refuse a time zone in a lane that ignores it. Only Spark's SQL uses it; Arrow reads instants as they are."""
         if self.input.time_zone is not None and self.engine.lane not in (allowed := time_zone_lanes()):
             raise ValueError(
                 f"has input.time_zone {self.input.time_zone}, but lane {self.engine.lane}: Spark's SQL alone "
@@ -196,7 +196,7 @@ class Spec(Section):
         return copied
 
     def limits(self, plan: Plan) -> Limits:
-        """Return the limits of checks; raises :class:`sparkrank.base.errors.SpecError` if ``plan`` lacks a check."""
+        """Return the limits of checks. Raises :class:`sparkrank.base.errors.SpecError` if ``plan`` lacks a check."""
         return limits_of(plan, self.quality.max_bad_fraction, self.quality.limits, "quality.limits")
 
     def judge(self, plan: Plan) -> Judge | None:
@@ -312,7 +312,7 @@ def _columns_of_source(roles: Roles, by_item: bool) -> list[str]:
 
 
 def _reading_of_source(rows: InputRows) -> list[str]:
-    """Return texts for the settings that determine which rows are read, and how text and folder names are read."""
+    """Return texts for the condition on rows, and for the settings that give columns their types."""
     kept = []
     if rows.partition_types != "inferred":
         kept.append(f"partition_types={rows.partition_types}")

@@ -127,12 +127,12 @@ class Gate(_GateConditions):
 
 
 def as_least_groups(value: object) -> object:
-    """Return a mapping unchanged, and convert a single number to a mapping with that number for both keys."""
+    """Return a mapping unchanged, and convert a single number to that number for both ``gates`` and ``tables``."""
     return value if isinstance(value, Mapping) or value is None else {"gates": value, "tables": value}
 
 
 class LeastGroups(Section):
-    """The least numbers of groups of a slice value, which ``gates`` need to decide and ``tables`` need to list it."""
+    """The least numbers of groups with which ``gates`` decide on a slice value, and ``tables`` list the slice value."""
 
     gates: Annotated[int, BeforeValidator(as_whole)] = Field(default=30, ge=1)
     tables: Annotated[int, BeforeValidator(as_whole)] = Field(default=1, ge=1)

@@ -57,7 +57,7 @@ _WRITTEN: dict[object, Callable[[JsonSchemaValue], JsonSchemaValue]] = {
 
 
 class _Written(GenerateJsonSchema):
-    """A generator of a schema for specs as people write them, with the types that validators convert."""
+    """A generator of JSON Schema that also allows the types that validators convert before pydantic checks them."""
 
     def function_before_schema(self, schema: Any) -> JsonSchemaValue:
         inner = super().function_before_schema(schema)

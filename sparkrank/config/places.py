@@ -24,7 +24,7 @@ def among(output: str, rows: str) -> bool:
 
 
 def in_place_of(output: str, rows: str) -> str | None:
-    """Return the name of the folder below ``output`` that would contain both ``rows`` and tables; None if apart."""
+    """Return the name of sparkrank's folder below ``output`` that contains ``rows``; None if ``rows`` is elsewhere."""
     folder, place = f"{_text(on_day(output, _A_DAY))}/", _text(on_day(rows, _A_DAY))
     first = place.removeprefix(folder).partition("/")[0]
     return first if place.startswith(folder) and first in (*table_names(), RUNS_FOLDER, DAYS_FOLDER) else None

@@ -1,7 +1,7 @@
 """Validators for values that YAML or pydantic would read differently from what a person means.
 
-Each validator takes a value as YAML reads it. It returns the value that the person means, or raises a ``ValueError``
-that says which values are valid.
+Each validator takes a value as YAML reads it. The validator returns the value that the person means, or raises a
+``ValueError`` that says which values are valid.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def as_zone(name: str | None) -> str | None:
 
 
 def as_lane(word: object) -> str:
-    """Validate the name of a lane: it must be registered."""
+    """Check that ``word`` is the name of a registered lane, and return the name."""
     words = lane_words()
     if not isinstance(word, str) or word not in words:
         named = " or ".join(f"'{known}'" for known in words)
@@ -196,7 +196,7 @@ def as_number(value: object) -> object:
 
 
 def as_whole(value: object) -> object:
-    """Return a whole number, which may be written as ``1e6``, a string in YAML. Other types are left to pydantic."""
+    """Return a whole number, also if it is written as ``1e6``, which YAML reads as a string."""
     number = value_of(value)
     return as_number(int(number) if isinstance(number, float) and number.is_integer() else number)
 

@@ -139,9 +139,9 @@ def _column(table: pa.Table, name: str) -> list[Any]:
 
 
 def _asked(table: pa.Table, rules: Sequence[Rule], beside: set[str] | None) -> pa.Table:
-    """Return the rows of ``table`` that may concern a rule. The columns are filtered one by one, which is faster.
+    """Return the rows of ``table`` that may concern a rule, or that have a model named in ``beside``.
 
-    ``beside`` names models whose rows are kept in any case; it is None for the table ``comparisons``.
+    ``beside`` is None for the table ``comparisons``. Slices may have many values, so only names are matched here.
     """
     tests: dict[str, Callable[[Rule, str], bool]] = {
         "metric": lambda rule, text: matches(text, rule.metric),

@@ -198,7 +198,7 @@ def _furthest(degrees: int, days: int) -> float:
 
 
 def own_error(measured: IntervalEstimate) -> float | None:
-    """Return the standard error of a value, or a quarter of its interval without one; None if it has no interval."""
+    """Return the standard error of a value, or a quarter of its interval (for percentiles); None if both are missing."""
     stderr = measured.stderr
     if stderr is None and measured.low is not None and measured.high is not None:
         stderr = (measured.high - measured.low) / 4
@@ -207,7 +207,7 @@ def own_error(measured: IntervalEstimate) -> float | None:
 
 @dataclass(frozen=True)
 class Past:
-    """The earlier ``days``, latest first. ``left_out`` counts unused days by reason; ``anew`` began a new history."""
+    """The earlier ``days``, latest first. ``left_out`` counts the rest by reason. The day ``anew`` began the history."""
 
     days: Sequence[tuple[str, IntervalEstimate]]
     left_out: Mapping[str, int]

@@ -103,7 +103,7 @@ def _small_text(count: int, least: int) -> str:
 
 
 def _named_slice(rule: Rule) -> tuple[str, str | None]:
-    """Return the slice and the slice value as the gate names them, with all of its patterns."""
+    """Return the slice and the slice value as the gate writes them, including wildcards."""
     if not rule.of_slices:
         return ALL, ALL
     return ",".join(column for column, _ in rule.of_slices), ",".join(value or "(null)" for _, value in rule.of_slices)

@@ -173,5 +173,5 @@ def _with_margin(
 
 
 def _stderr(measured: IntervalEstimate) -> float | None:
-    """Return the standard error; 0 for a value without any variation, although its difference to another may vary."""
+    """Return the standard error; 0 for a value without any variation, whose difference from another value may vary."""
     return 0.0 if measured.stderr is None and measured.interval in ("wilson", TOO_FEW.method) else measured.stderr

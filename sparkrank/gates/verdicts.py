@@ -127,7 +127,7 @@ def shown_number(number: float | None, *beside: float | None) -> str:
 
 
 def corrected(judged: Sequence[Judged], correction: str, otherwise: VerdictWord = "undecided") -> list[Judged]:
-    """Return the verdicts of one gate on one day, corrected for multiple tests.
+    """Return the verdicts of one gate on one day or window, corrected for multiple tests.
 
     A failure that is not significant after the correction becomes ``otherwise``. Verdicts without a ``p`` are unchanged
     and do not count as tests. A pass needs no correction, since the gate passes only if all of its tests pass (Berger:
@@ -152,7 +152,7 @@ def _corrected(judged: Judged, otherwise: VerdictWord) -> Judged:
 def accepted(
     judged: Iterable[Judged], reasons: Mapping[VerdictKey, tuple[tuple[float | None, ...], str]]
 ) -> list[Judged]:
-    """Mark those verdicts as accepted that a person has accepted with the same numbers, and return all verdicts.
+    """Return the verdicts, marked as accepted where a person has accepted the same verdict with the same numbers.
 
     ``reasons`` maps the key of each accepted verdict to its numbers at that time and to the person's reason.
     """

@@ -45,7 +45,7 @@ class DayRun(Protocol):
         """Replace the day with ``tables`` and with the tables that ``written`` names, which are already in the folder.
 
         The last of ``tables`` may be a function that makes the table from ``files`` and ``attempt_id``. ``files`` lists
-        the files of all earlier tables, or is None if this kind of run lists no files. A table that the run lacks is
+        the files of all earlier tables; it is None if this kind of run lists no files. A table that the run lacks is
         removed from the day. If Spark replaces tables one by one, such a table keeps its old rows instead.
         """
 
@@ -62,7 +62,7 @@ class DayRun(Protocol):
 def day_run(
     output: str, day: str, spark: SparkSession | None = None, column: str = DAY, how: Commit = DEFAULT_COMMIT
 ) -> Iterator[DayRun]:
-    """Start a run that writes ``day`` under ``output``, and yield the run. A local file system also locks the day.
+    """Start a run that writes ``day`` under ``output``, and yield the run. On a local file system, the day is locked.
 
     If the context fails, uncommitted tables are removed. Raises :class:`SparkrankError` if the day is already locked.
     """

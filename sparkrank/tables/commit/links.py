@@ -130,7 +130,7 @@ class LinkedRun:
         return tuple(kept)
 
     def take(self, tables: Mapping[str, Path]) -> None:
-        """Hard-link or copy into the folder of this run the files of ``tables``, which maps table names to folders."""
+        """Hard-link or copy the files of ``tables``, a mapping of names to folders, into the folder of this run."""
         for name, folder in tables.items():
             make_folder(self.folder / name)
             with writing_errors(f"the table {name} in {self.folder}"):
@@ -270,7 +270,7 @@ def settle(place: OutputFolder, day: str) -> list[Path]:
 
 
 def leftovers(place: OutputFolder, day: str, runs: Collection[Path]) -> list[Path]:
-    """Return the obsolete runs among ``runs``: all except the current run of ``day`` and the earlier runs it keeps."""
+    """Return those of ``runs`` that are obsolete, because ``day`` has a newer run and no longer keeps the old one."""
     shown = place.shown(day)
     return [run for run in runs if run not in (shown, *place.replaced(shown))] if runs else []
 

@@ -30,7 +30,7 @@ class Lock:
     handle: int
 
     def is_held(self) -> bool:
-        """Return whether the open file is still the file at ``path``, which ``sparkrank unlock --force`` removes."""
+        """Return whether the open file is still at ``path``: ``sparkrank unlock --force`` removes the file there."""
         try:
             return os.path.samestat(self.path.lstat(), os.fstat(self.handle))
         except FileNotFoundError:

@@ -124,7 +124,7 @@ class OutputFolder:
         return any(names <= self.plain_files(run).get(table, set()) for run in self.runs_of(name))
 
     def plain_files(self, run: Path) -> dict[str, set[str]]:
-        """Return the file names of ``run`` by table if readers find them in real folders; empty if through links."""
+        """Return the file names of ``run`` by table if its tables are in real folders; empty if links lead to them."""
         tables = _listed(run / PLAIN)
         try:
             return {table: set(map(str, files)) for table, files in tables.items() if _TABLE.fullmatch(table)}
@@ -144,7 +144,7 @@ class OutputFolder:
         return {name: folder for name in names if (folder := self.table_folder(run, name)).is_dir()}
 
     def table_folder(self, run: Path, table: str) -> Path:
-        """Return the folder of ``table``, which may not exist: below ``run``, or where readers look if it was moved."""
+        """Return the folder of ``table``, which may not exist: below ``run``, or the real folder that readers open."""
         own, name = run / table, self.run_of(run)
         is_moved = name is not None and not own.is_dir() and table in self.plain_files(run)
         return self.table_link(table, str(name)) if is_moved else own
@@ -158,7 +158,7 @@ class OutputFolder:
         return run if self.run_of(run) == name else None
 
     def run_of(self, folder: Path) -> str | None:
-        """Return the day of the run in ``folder``, as the folder's name says; None if ``folder`` contains no run."""
+        """Return the day in the name of ``folder``; None if ``folder`` is not the folder of a run."""
         match = _RUN.fullmatch(folder.name) or _NAMED_RUN.fullmatch(folder.name)
         if match is None or not self.is_name(match["name"]):
             return None

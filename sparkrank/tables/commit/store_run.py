@@ -112,7 +112,7 @@ class StoreRun:
         return [{"table": name, "name": file, "rows": table.num_rows, "bytes": content.size, "checksum": checksum}]
 
     def _listed(self, name: str) -> list[dict[str, Any]]:
-        """Return entries for ``runs``, one for each file of the table ``name``. New files, unread, get no checksum."""
+        """Return an entry for ``runs`` for each file of the table ``name``. The entries of new files lack checksums."""
         listed = []
         for info in self.place.files(f"{RUNS_FOLDER}/{self._run}/{name}"):
             if (name, info.base_name) in self.known:

@@ -115,10 +115,10 @@ def _wins(pairs: PairSums | None, metric: Metric, count: int) -> dict[str, NDArr
 
 
 def _at_all_looks(comparison: Compared, place: int, level: float, pairs: PairSums | None) -> dict[str, Any]:
-    """Return those numbers of row ``place``, by column, that replace the usual ones if results are looked at nightly.
+    """Return the columns of row ``place`` to replace for sequential looks at the results, such as one look each night.
 
-    The interval, the p-value and the smallest detectable difference are valid for all looks together. They are None
-    while there are too few groups.
+    The interval, the p-value and the smallest detectable difference are then valid for all looks together. The three
+    are None while there are too few groups.
     """
     stderr, degrees, difference = (
         float(column[place]) for column in (comparison.test.stderr, comparison.test.degrees, comparison.difference)
@@ -144,7 +144,7 @@ def _at_all_looks(comparison: Compared, place: int, level: float, pairs: PairSum
 
 
 def _pair_sums(samples: Samples, places: tuple[Ints, Ints], plan: Plan, metric: Metric) -> PairSums | None:
-    """Return the sums over pairs of groups of candidate and baseline; None if the states have no sums over pairs."""
+    """Return the sums over groups that candidate and baseline share; None if the states have no such sums."""
     baselines = {samples.subjects[place].model for place in places[1].tolist()}
     if plan.compare is None or baselines != {plan.compare.baseline} or metric not in plan.paired_metrics:
         return None

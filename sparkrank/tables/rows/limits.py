@@ -56,7 +56,7 @@ def limits_of(
 
 
 def checks_of(plan: Plan) -> dict[str, bool]:
-    """Evaluate an empty bucket to find the checks that ``plan`` counts, and whether each has a share of a total."""
+    """Return the checks that ``plan`` counts, from an empty bucket, and whether each check is a share of a total."""
     kinds = {TRUTH: pa.bool_()}
     kinds |= {role.key: pa.string() for role in row_roles() if role.reads == "item"}
     kinds |= {slice_column(index): pa.string() for index in range(len(plan.slice_columns))}

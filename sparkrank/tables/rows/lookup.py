@@ -41,7 +41,7 @@ def has_metric(plan: Plan, preset: Preset | None, metric: object) -> bool:
 
 
 def _metric_named(plan: Plan, preset: Preset | None, metric: object) -> str:
-    """Return the name under which the table lists ``metric``; raises :class:`UnknownResultError` if it does not."""
+    """Return the name of ``metric`` in the table; raises :class:`UnknownResultError` if the plan has no such metric."""
     if not isinstance(metric, (str, Metric)):
         raise UnknownResultError(f"metric is {quote(metric)}: a text is needed, for example ndcg@10")
     text = found_metric(plan, preset, metric)
@@ -51,7 +51,7 @@ def _metric_named(plan: Plan, preset: Preset | None, metric: object) -> str:
 
 
 def text_of(plan: Plan, preset: Preset | None, metric: Metric) -> str:
-    """Return a string by which :func:`value_of` finds ``metric``, even if the preset misreads ``str(metric)``."""
+    """Return a string that :func:`value_of` reads as ``metric``: the preset may read ``str(metric)`` differently."""
     text = str(metric)
     if preset is None or found_metric(plan, preset, text) == text:
         return text
@@ -84,7 +84,7 @@ def _model_named(plan: Plan, model: str | None) -> str:
 
 
 def _slice_named(table: pa.Table, plan: Plan, asked_slice: object) -> tuple[str, str | None]:
-    """Return the slice and the slice value as the table spells them. ``asked_slice`` may order columns differently."""
+    """Return the slice and the slice value as spelled in the table. The columns in ``asked_slice`` have any order."""
     if not isinstance(asked_slice, (str, Mapping)):
         needed = 'a mapping of columns to values, or a text such as "country=de", is needed'
         raise UnknownResultError(f"slice is {quote(asked_slice)}: {needed}")

@@ -199,7 +199,7 @@ def rejected_fraction(partials: Partials) -> float:
 
 
 def _outside(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
-    """Count the scores outside [0, 1] if a metric reads probabilities. A single one makes the metric undefined."""
+    """Yield the check of scores outside [0, 1] if a metric reads probabilities; one such score makes it undefined."""
     if OUTSIDE in plan.row_sums:
         sums = partials.sums.results()
         all_rows = Subject(model, ALL, ALL)

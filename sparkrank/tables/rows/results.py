@@ -32,7 +32,7 @@ DEFINED = ("value", "difference")  # columns in which NaN means undefined
 
 
 def metrics_table(merged: Merged, plan: Plan, origin: Origin = NO_ORIGIN, *, clustered: bool = False) -> pa.Table:
-    """Make a row for each model, slice value and metric. ``clustered`` means that a group may occur on several days."""
+    """Return a row for each model, slice value and metric. ``clustered`` says whether groups occur on several days."""
     subjects = subjects_of(merged.partials, plan)
     for subject in subjects:
         merged.measure_bins(subject, plan.histogram_metrics)  # all metrics of score bins together

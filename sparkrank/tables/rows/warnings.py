@@ -128,7 +128,7 @@ def _strangers(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
 
 
 def example_text(unmatched: Unmatched, plan: Plan) -> str:
-    """Describe an unmatched row of the lists and one of the truth in their spelling; empty if no such row is known."""
+    """Describe an unmatched row of the lists and one of the truth, spelled as read; empty if no such row is known."""
 
     def key(row: UnmatchedRow) -> str:
         return key_text((*plan.keys[: len(row.group)], plan.item or "item"), (*row.group, row.item))
@@ -178,7 +178,7 @@ def _missing(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
 
 
 def _ordered(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
-    """Warn for each metric how many lists of the most affected model were decided by the default order of tied rows."""
+    """Warn if the default order of tied rows decides metrics, with the number of lists of the most affected model."""
     groups, decided = _count(partials.counts, checks.GROUPS), []
     for metric in plan.ordered:
         check = checks.decided_by_ties(metric)
@@ -254,7 +254,7 @@ def heaviest_shares(partials: Partials) -> dict[tuple[str, str], WeightShare]:
 
 
 def _few_groups(metrics: pa.Table) -> Iterator[CodedSentence]:
-    """Warn of metrics that rest on too few groups. Metrics of the whole day are named; for slices they are counted."""
+    """Warn of metrics that depend on too few groups: name those of the whole day, and count those of slice values."""
     asked = pc.and_(pc.is_valid(metrics["interval"]), pc.less(metrics["n_effective"], FEW_GROUPS))
     few = metrics.filter(pc.fill_null(asked, fill_value=False))
     if not few.num_rows:

@@ -1,4 +1,4 @@
-"""The only access to the files of stored days. Before any row is used, each file is checked against the run's list.
+"""The only access to the files of stored days. Each file is checked against the run's list before a row is used.
 
 Arrow opens the files, or Spark if only Spark knows the file system. The table ``runs`` lists the files of a run. A file
 that this process reads must have the listed SHA-256 checksum: hashing takes 0.07 s for each 100 MB, about as long as
@@ -104,7 +104,7 @@ class DayFiles(ABC):
         return {"day": self.day, **{name: str(self.run.get(name)) for name in (RUN_ID, "started_at")}}
 
     def run_row(self, schema: pa.Schema) -> dict[str, Any]:
-        """Return the columns of ``schema`` in the single row of ``runs``; raises :class:`InputError` if not one row."""
+        """Read the columns of ``schema`` from ``runs``; raises :class:`InputError` unless there is exactly one row."""
         if not self._is_there("runs"):
             raise InputError(f"{self.day} has lost its table runs: {ADVICE}")
         runs = _in_utc(self.read("runs", schema))
@@ -134,7 +134,7 @@ class DayFiles(ABC):
         return listed
 
     def _validate_names(self, name: str, written: Written, there: Mapping[str, str]) -> None:
-        """Raise :class:`InputError` unless ``there`` has the same file names as ``written``; it maps names to paths."""
+        """Raise :class:`InputError` unless ``there``, which maps names to paths, has the file names of ``written``."""
         if others := sorted(there.keys() - written.keys()):
             raise InputError(
                 f"the table {name} of {self.day} holds a file that its run did not write ({there[others[0]]}): remove "

@@ -145,7 +145,7 @@ def _validate_complete(day: str, plan: Plan, needed: Sequence[Needed], seen: Fla
     """Raise :class:`StateError` if a model or slice of the day lacks a state in ``needed``.
 
     ``seen`` says which states the day has, with the shape (slices, needed, models). ``slices`` and ``models`` are the
-    indices of those that the day covers.
+    indices of the slices and models that the day covers.
     """
     missing = np.argwhere(~seen[np.ix_(slices, np.arange(len(needed)), models)])
     if len(missing):

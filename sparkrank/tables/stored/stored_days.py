@@ -74,7 +74,7 @@ class StoredDay:
     def _large(self, form: StateForm, plan: Plan, names: list[str], expected: int) -> pa.Table:
         """Read the rows of ``form`` for the states ``names`` and for the models and slices of ``plan``.
 
-        Raises :class:`InputError` if their number is not ``expected``.
+        Raises :class:`InputError` if the number of rows is not ``expected``.
         """
         if not self.files.has(form.kind):
             raise InputError(f"{self.day} has lost its table {form.kind}: {ADVICE}")
@@ -97,7 +97,7 @@ class StoredDay:
         return rows.select(form.columns)
 
     def _with(self, table: pa.Table, columns: Sequence[str], name: str) -> pa.Table:
-        """Return ``table`` after checking that it has ``columns``, without nulls in any of them but slice values."""
+        """Return ``table`` after checking that it has ``columns``, and that only slice values are null."""
         lacking = [
             column
             for column in columns

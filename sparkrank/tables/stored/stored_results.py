@@ -74,7 +74,7 @@ class StoredResult:
 
     @property
     def acceptance(self) -> dict[str, Any]:
-        """The time and the reason of the day's acceptance by a person, by column of ``runs``; empty if not accepted."""
+        """The columns of ``runs`` that say when and why a person accepted the day; empty if the day is not accepted."""
         values = {name: self.run.get(name) for name in ACCEPTED_NAMES}
         return {} if None in (values["accepted_at"], values["accepted_reason"]) else values
 
@@ -140,5 +140,5 @@ def run_row(output: str, name: str, spark: SparkSession | None = None, column: s
 
 
 def whole_run(files: DayFiles, column: str = DAY) -> dict[str, Any]:
-    """Read all columns of the row of ``runs`` from ``files``; raises :class:`InputError` if there is not one row."""
+    """Read all columns of ``runs`` from ``files``; raises :class:`InputError` unless there is exactly one row."""
     return files.run_row((RUNS if column == DAY else WINDOW_RUNS).schema)

@@ -78,7 +78,7 @@ def validate_utf8(table: pa.Table, name: str, day: str) -> None:
 
 
 def validate_unique_keys(table: pa.Table, key: Sequence[str], name: str, day: str) -> None:
-    """Raise :class:`InputError` if two rows have the same values in the columns ``key``: they would count twice."""
+    """Raise :class:`InputError` if two rows have the same values in the columns ``key`` and would be counted twice."""
     if table.group_by(list(key), use_threads=False).aggregate([]).num_rows != table.num_rows:
         raise InputError(f"the table {name} of {day} has two rows of one key ({', '.join(key)}): {ADVICE}")
 

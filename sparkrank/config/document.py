@@ -244,7 +244,7 @@ class Spec(Section):
             of_truth = [*_columns_of_source(roles.truth, by_item), *_reading_of_source(self.truth)]
             parts += [f"truth {part}" for part in of_truth]
         if roles.true_items is not None:
-            parts += [f"relevance={roles.relevance}", "each row a list"]  # once all rows with one key were one group
+            parts += [f"relevance={roles.relevance}", "each row a list"]  # earlier releases joined rows of one key
         if self.input.time_zone is not None:
             parts.append(f"time zone {self.input.time_zone}")
         return ", ".join(parts)
@@ -273,7 +273,7 @@ def _asked(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
     """Return the ``resolved`` values of ``rows`` without secrets, and without settings that cannot change a result."""
     asked = {**resolved, "options": options_to_hash(rows.options), "where": rows.where}
     if isinstance(rows, Input) and rows.by_model:
-        of_models = rows.by_model.items()  # in their order, which says whose label counts
+        of_models = rows.by_model.items()  # in the order of models, which decides whose label counts
         asked["models"] = [(name, _asked(asked["models"][name], own)) for name, own in of_models]
     left_out = ("expect", "models") if asked.get("models") is None else ("expect",)
     return {key: value for key, value in asked.items() if key not in left_out}
@@ -300,7 +300,7 @@ def _columns_of_source(roles: Roles, by_item: bool) -> list[str]:
         ITEMS,
         CLUSTER,
         MODEL,
-    }  # the cluster matters for parts alone, which name it
+    }  # the cluster only matters for parts, and the states of parts name the cluster
     kept = [
         f"{title}={column}"
         for role, title, column in roles.played()

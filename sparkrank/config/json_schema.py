@@ -36,7 +36,7 @@ def _also(*more: JsonSchemaValue) -> Callable[[JsonSchemaValue], JsonSchemaValue
     return widened
 
 
-# Further types that a person may write where a validator converts a value before its type is checked.
+# The further types that a person may write for a value that a validator converts before its type is checked.
 _WRITTEN: dict[object, Callable[[JsonSchemaValue], JsonSchemaValue]] = {
     as_list: _also(_TEXT),
     as_keys: _also(_NULL),

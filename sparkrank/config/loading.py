@@ -20,7 +20,7 @@ from sparkrank.config.validators import KINDS
 # Limits that no spec comes near: bytes of the file, levels of nesting, values (each reference counted as all that it
 # refers to), and errors that one message lists.
 MOST_BYTES, MOST_DEPTH, MOST_VALUES, MOST_CLAUSES = 256 << 10, 32, 10_000, 5  # a second's work
-MOST_DIGITS = 400  # of a whole number, which must also fit a float; Python does not print one of thousands of digits
+MOST_DIGITS = 400  # of a whole number: it must fit a float, and Python refuses to print thousands of digits
 
 
 def load_spec(path: str | Path, overrides: Sequence[str] = (), *, for_stored: bool = False) -> Spec:
@@ -107,7 +107,7 @@ class _Loader(yaml.SafeLoader):
 
     def get_single_node(self) -> yaml.Node | None:
         node = super().get_single_node()
-        if node is not None and _values_of(node, {}) > MOST_VALUES:  # fewer are written out
+        if node is not None and _values_of(node, {}) > MOST_VALUES:  # the file itself has fewer
             raise _refused(f"with its references (*name) it has more than {MOST_VALUES} values")
         return node
 
@@ -214,7 +214,7 @@ def _sentence(error: ValidationError) -> str:
 
 
 def _clause(detail: Any) -> str:
-    # without the marks of kinds that pydantic puts into the path: input.columns.score.<models>
+    # Leave out the names of kinds that pydantic puts into the path, as in input.columns.score.<models>.
     path = [str(step) for step in detail["loc"] if step not in (*KINDS, "[key]")]
     where = shorten(".".join(path)) or "the document"
     if detail["type"] == "extra_forbidden":
@@ -243,7 +243,7 @@ def _clause(detail: Any) -> str:
 def _keys_at(path: Iterable[str]) -> list[str]:
     model: type[BaseModel] = Spec
     for step in path:
-        if step.isdigit():  # the index in a list, whose sections have the annotation of the key before
+        if step.isdigit():  # an index in a list: the key before has the annotation of the list's sections
             continue
         annotation = next(field.annotation for name, field in _fields(model) if name == step)
         every = (annotation, *get_args(annotation))  # an optional section is a union with None

@@ -187,8 +187,8 @@ class InputRows(Section):
             given = "neither a path nor a table" if self.path is None else "a path and a table"
             raise ValueError(f"names {given}: one of the two is needed")
         validate_no_password(self.path)
-        validate_no_password(self.table)  # a path too: parquet.`s3a://...`
-        if self.path is None or self.format.lower() not in FILE_FORMATS:  # other formats are more than files
+        validate_no_password(self.table)  # a table can be a path too: parquet.`s3a://...`
+        if self.path is None or self.format.lower() not in FILE_FORMATS:  # other formats are not plain files
             read = f"format {self.format}" if self.table is None else f"table {self.table}"
             if self.partition_types == "text":
                 raise ValueError(f"has partition_types text, but {read}, whose columns have types of their own")

@@ -133,7 +133,7 @@ def as_zone(name: str | None) -> str | None:
     if name is None or _OFFSET.fullmatch(name):
         return name
     known = zoneinfo.available_timezones() | {"UTC"}
-    if name not in known and len(known) > 1:  # a machine without the database knows no names
+    if name not in known and len(known) > 1:  # without a time zone database, every name is accepted
         raise ValueError(f"a time zone is needed, such as UTC, Europe/Berlin or +02:00{did_you_mean(name, known)}")
     return name
 
@@ -190,7 +190,7 @@ def value_of(value: object) -> object:
 
 
 def as_number(value: object) -> object:
-    if isinstance(value, bool):  # else it would count as 0 or 1
+    if isinstance(value, bool):  # otherwise, it would count as 0 or 1
         raise ValueError("a number is needed")
     return value
 

@@ -118,7 +118,7 @@ def _p_of_method(measured: IntervalEstimate, bound: float, sign: int) -> float |
     method, value = measured.interval or "t", float(measured.value or 0.0)
     if method not in _TAILS:
         return None
-    if sign < 0:  # the other tail, without the rounding of 1 - p
+    if sign < 0:  # test the other tail, without the rounding error of 1 - p
         value, bound = (1 - value, 1 - bound) if method in _SHARES else (-value, -bound)
     p = tail(value, bound, measured.stderr, measured.degrees, method, measured.n_effective)
     return None if math.isnan(p) else p

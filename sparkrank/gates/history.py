@@ -101,7 +101,7 @@ def band_of(
         strays = _strays(numbers, kinds)
         by_weekday = _have_rhythm(numbers, kinds, strays, weekday or 0)
     if not by_weekday:
-        # in the first two weeks a day may be on the first weekend
+        # in the first two weeks, a day that looks like an outlier may be the first weekend
         is_early = may_have_rhythm and len(numbers) < TWO_WEEKS
         kinds, strays = one, set() if is_tied or is_early else _strays(numbers, one)
     fit = _fit(numbers, kinds, strays)
@@ -198,7 +198,7 @@ def _furthest(degrees: int, days: int) -> float:
 
 
 def own_error(measured: IntervalEstimate) -> float | None:
-    """Return the standard error of a value, or a quarter of its interval (for percentiles); None if both are missing."""
+    """Return the standard error of a value, or else (as for percentiles) a quarter of its interval; None if unknown."""
     stderr = measured.stderr
     if stderr is None and measured.low is not None and measured.high is not None:
         stderr = (measured.high - measured.low) / 4
@@ -207,7 +207,7 @@ def own_error(measured: IntervalEstimate) -> float | None:
 
 @dataclass(frozen=True)
 class Past:
-    """The earlier ``days``, latest first. ``left_out`` counts the rest by reason. The day ``anew`` began the history."""
+    """The earlier ``days``, latest first. ``left_out`` counts the rest by reason. ``anew`` begins the history."""
 
     days: Sequence[tuple[str, IntervalEstimate]]
     left_out: Mapping[str, int]

@@ -163,7 +163,7 @@ def _with_margin(
     degrees = min((each.degrees for each in (difference, baseline) if each.degrees is not None), default=None)
     if degrees is not None:
         half = t_quantile(degrees, 0.5 + level / 2) * stderr
-    else:  # a row of an older run: as many standard errors as the interval of the difference has
+    else:  # a row of an older run: scale the half-width of the difference
         half = (difference.high - difference.low) / 2 * (stderr / errors.difference if errors.difference else 0.0)
     value = float(difference.value or 0.0)
     low, high = value - half, value + half

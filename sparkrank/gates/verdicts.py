@@ -159,7 +159,7 @@ def accepted(
     verdicts = []
     for verdict in judged:
         numbers, reason = reasons.get(verdict.key, ((), None))
-        is_same = repr(tuple(numbers)) == repr(verdict.numbers)  # NaN equals itself
+        is_same = repr(tuple(numbers)) == repr(verdict.numbers)  # as texts, NaN equals NaN
         holds = verdict.verdict != "pass" and reason is not None and is_same
         verdicts.append(replace(verdict, accepted=reason) if holds else verdict)
     return verdicts

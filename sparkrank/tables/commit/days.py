@@ -77,7 +77,7 @@ def day_run(
         try:
             yield stored
         except (Exception, KeyboardInterrupt):
-            with suppress(Exception):  # the run's own error is raised; when in doubt, its files stay
+            with suppress(Exception):  # the run's own error is raised; if removing fails, the files stay
                 stored.discard()
             raise
 
@@ -109,7 +109,7 @@ class _ReplacedRun:
             table = given(files=None, attempt_id=self.attempt) if callable(given) else given
             # One chunk: pyspark 4.3 stops reading a table at its first empty chunk.
             frame = self.spark.createDataFrame(table.combine_chunks()) if isinstance(table, pa.Table) else table
-            if isinstance(table, pa.Table) and not table.num_rows:  # overwriting leaves partitions without new rows
+            if isinstance(table, pa.Table) and not table.num_rows:  # dynamic overwriting would keep the old rows
                 frame.write.mode("overwrite").parquet(folders[name])
                 continue
             writer = frame.withColumn(self.column, F.lit(self.day)).write.mode("overwrite").partitionBy(self.column)

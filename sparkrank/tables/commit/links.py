@@ -76,7 +76,7 @@ class LinkedRun:
         for name, table in tables.items():
             self._write(name, table(files=self._files(), attempt_id=self.attempt) if callable(table) else table)
             files[name] = self._names(name)
-        files |= {name: self._names(name) for name in written if name not in files}  # a report is made with ``runs``
+        files |= {name: self._names(name) for name in written if name not in files}  # the report, made with ``runs``
         names, shown = sorted(files), self.place.shown(self.day)
         self.place.validate(self.day, names)
         if moves_folders(self.place, self.day, self.how):
@@ -184,7 +184,7 @@ class LinkedRun:
 def write_parquet(table: pa.Table, sink: Path | pa.NativeFile, attempt: str) -> None:
     """Write ``table`` as Parquet, with the run name ``attempt`` in the metadata."""
     own = table.replace_schema_metadata({**(table.schema.metadata or {}), ATTEMPT_ID: attempt})
-    # Numbers of bins and states hardly repeat: dictionaries took three times as long and made the file larger.
+    # The numbers in bins and states hardly repeat: dictionaries took three times as long and made the file larger.
     texts = [column.name for column in own.schema if pa.types.is_string(column.type)]
     pq.write_table(own, sink, use_dictionary=texts, write_page_checksum=True)
 

@@ -33,8 +33,8 @@ from typing import Any
 from sparkrank.base.errors import SparkrankError, shorten, writing_errors
 
 RUNS_FOLDER, DAYS_FOLDER = "_runs", "_days"
-REPLACED = "_REPLACED"  # the file in the folder of a run that lists earlier runs of its day that stay
-PLAIN = "_PLAIN"  # the file in the folder of a run shown by real folders; it lists the files of each table
+REPLACED = "_REPLACED"  # the file in a run's folder that lists the earlier runs of the day that are kept
+PLAIN = "_PLAIN"  # the file in the folder of a run with ``output.plain`` that lists the files of each table
 _DAY = r"\d{4}-\d{2}-\d{2}"
 _DAY_NAME, _WINDOW_NAME = re.compile(_DAY), re.compile(rf"{_DAY}\.\.{_DAY}")
 _NAME = rf"(?P<name>{_DAY}(\.\.{_DAY})?)"
@@ -44,7 +44,7 @@ _RUN = re.compile(rf"\.?{_NAME}\.[0-9a-f]{{12}}")
 # such a name therefore counts as a run only if a link or a list names the folder.
 _NAMED_RUN = re.compile(rf"{_NAME}\.([0-9a-f]{{12}}|[a-z0-9_]{{8}})")
 _TABLE = re.compile(r"[a-z][a-z_]*")
-_MOST_BYTES = 16 << 20  # a larger file is not a list of files
+_MOST_BYTES = 16 << 20  # a larger file is not read as a list
 DAY = "day"  # the column by which the tables of days are partitioned
 
 

@@ -27,7 +27,7 @@ def unpublished(place: OutputFolder, run: Path | None) -> list[str]:
     if run is None:
         return []
     files, link = place.plain_files(run), place.table_link(_LAST, str(place.run_of(run)))
-    if not files and place.owns_table_link(link, _LAST, str(place.run_of(run))):  # which comes last
+    if not files and place.owns_table_link(link, _LAST, str(place.run_of(run))):  # the link of ``runs`` is made last
         return []
     own = [entry.name for entry in run.iterdir() if entry.is_dir() and not entry.is_symlink() and any(entry.iterdir())]
     return [name for name in own if name in files] if files else own * (_LAST in own)

@@ -64,7 +64,7 @@ def quality_table(
         rows.append(_check(checks.SMALL_SLICES, "", len(small_slices(partials, plan))))
     rows += _looked_for((checks.GROUPS_WITHOUT_TRUTH, checks.GROUPS_JOINED), counts, checks.GROUPS, groups)
     for model in plan.models:
-        # In a window, a model may have fewer days than others.
+        # In a window, a model may have fewer days than other models, and then its own counts of rows and groups.
         evaluated, groups = (counts.get((name, model), count(name)) for name in (checks.ROWS_EVALUATED, checks.GROUPS))
         scored = count(checks.SCORED_ROWS, model)
         rows += _looked_for((checks.MODEL_ROWS,), counts, checks.ROWS_READ, read, model)

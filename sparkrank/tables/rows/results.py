@@ -35,7 +35,7 @@ def metrics_table(merged: Merged, plan: Plan, origin: Origin = NO_ORIGIN, *, clu
     """Return a row for each model, slice value and metric. ``clustered`` says whether groups occur on several days."""
     subjects = subjects_of(merged.partials, plan)
     for subject in subjects:
-        merged.measure_bins(subject, plan.histogram_metrics)  # all metrics of score bins together
+        merged.measure_bins(subject, plan.histogram_metrics)  # all metrics of score bins in one pass
     samples = Samples.of(merged, subjects, plan, clustered=clustered or plan.cluster is not None)
     metrics = [_columns(samples, plan, metric) for metric in plan.metrics]
     return table_of(METRICS.schema, subject_columns(subjects), plan, metrics, origin)

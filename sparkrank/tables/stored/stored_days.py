@@ -79,12 +79,12 @@ class StoredDay:
         if not self.files.has(form.kind):
             raise InputError(f"{self.day} has lost its table {form.kind}: {ADVICE}")
         rows = self.files.read(form.kind, form.schema)
-        run_id = (rows.schema.metadata or {}).get(RUN_ID.encode())  # days of earlier releases did not record it
+        run_id = (rows.schema.metadata or {}).get(RUN_ID.encode())  # earlier releases did not record the run
         validate_run(self.files.run, [] if run_id is None else [run_id.decode(errors="replace")], self.day, form.kind)
         rows = self._with(_summed(rows, plan), form.columns, form.kind)
         whose = (("model", plan.models), ("slice", asked_slices(plan)), (form.key[STATE_KEY.index("name")], names))
         for column, requested in whose:
-            # Most days have no other rows, and filtering costs as much as reading.
+            # Most days have only requested rows, and filtering would cost as much as reading.
             if set(rows[column].unique().to_pylist()) - set(requested):
                 rows = rows.filter(pc.field(column).isin(requested))
         if rows.num_rows != expected:

@@ -382,7 +382,7 @@ class ReportSettings(Section):
 
 
 class Engine(Section):
-    """The lane that reads the rows, and how the work is divided. The results do not depend on these settings.
+    """The lane that reads the rows, and the division of the work. The results do not depend on these settings.
 
     ``bucket_rows`` is the approximate number of rows evaluated at once for up to eight models; more models use fewer
     rows. ``row_memory``, for example ``2GB`` or ``500MiB``, is the memory that the local lane uses for rows before it

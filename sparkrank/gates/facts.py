@@ -52,7 +52,9 @@ class IntervalEstimate(NamedTuple):
 
 @dataclass(frozen=True)
 class DayOutcome:
-    """The outcome of a stored day: cells that ``failed``, and cells whose failure a person accepted (``let_in``).
+    """The outcome of a stored day, as sets of cells. A cell is a metric of a model for a slice value.
+
+    ``failed`` has the cells that failed a gate, and ``let_in`` the cells whose failure a person accepted.
 
     ``levels`` has the accepted cells that had failed the comparison with their history. On this day, a new history
     begins for the cells in ``anew``, or for all cells if ``is_new``.
@@ -70,10 +72,10 @@ class DayOutcome:
 
 @dataclass(frozen=True)
 class Facts:
-    """The facts of the day or window ``name``: ``measured`` values by cell, and differences by cell and baseline.
+    """The facts of the day or window ``name``, by cell (metric, model, slice value).
 
-    The differences are in ``compared``. ``metrics`` and ``models`` contain all names in the tables, including names
-    that no rule concerns.
+    ``measured`` has the values by cell, and ``compared`` has the differences by cell and baseline. ``metrics`` and
+    ``models`` contain all names in the tables, including names that no rule concerns.
     """
 
     name: str
@@ -100,7 +102,7 @@ class Standard:
 
     @property
     def before(self) -> Facts | None:
-        """The last day without unaccepted failures, excluding cells whose failures were accepted on later days."""
+        """The last day without unaccepted failures, minus the values whose failures were accepted on later days."""
         let_go: set[Cell] = set()
         for facts in self.days:
             if not facts.outcome.failed:

@@ -217,7 +217,7 @@ class Past:
 def past_of(cell: Cell, definition: str | None, standard: Standard, most: int) -> Past:
     """Return the earlier days, at most ``most``, with which a value of ``cell`` under this ``definition`` is compared.
 
-    A day on which the cell failed is left out, unless a person has accepted the failure. The history begins with the
+    A day on which the value failed is left out, unless a person has accepted the failure. The history begins with the
     last day marked as a new beginning, or with two accepted failures in a row, which count as a new level.
     """
     left_out = dict.fromkeys(("on which it failed", "of another definition", "without a value"), 0)

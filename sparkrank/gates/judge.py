@@ -33,7 +33,7 @@ class Judge:
 
     @property
     def needed_days(self) -> int:
-        """The number of earlier days needed. Rules with wildcards need at least one, to notice vanished cells."""
+        """The number of earlier days needed. Rules with wildcards need at least one, to notice vanished values."""
         days = [KINDS[rule.kind].needed_days(self.history) for rule in self.rules]
         return max(days, default=0) or int(any(rule.has_wildcards for rule in self.rules))
 
@@ -87,7 +87,7 @@ class Judge:
         return sorted(judged, key=worst_first)
 
     def _is_small(self, cell: Cell, facts: Facts, before: Facts | None) -> bool:
-        """Return whether the slice value of ``cell`` has too few groups, using the earlier day if the cell vanished."""
+        """Return whether the slice value of ``cell`` has too few groups, on the day or, if missing there, before."""
         measured = facts.measured.get(cell) or (None if before is None else before.measured.get(cell))
         groups = None if measured is None else measured.n_groups
         return cell.slice != ALL and groups is not None and groups < self.least_groups

@@ -31,7 +31,7 @@ class Evidence:
         return (1 - self.level) / 2
 
     def sign(self, cell: Cell) -> int:
-        """Return -1 if higher values of the cell's metric are worse, and otherwise 1."""
+        """Return -1 if higher values of the metric of ``cell`` are worse, and otherwise 1."""
         return -1 if self.better.get(cell.metric) is False else 1
 
 
@@ -69,9 +69,12 @@ class GateKind:
         return self.is_directed or (self.reads_history and history.sides == "worse")
 
     def covers(self, rule: Rule, cell: Cell, better: Mapping[str, bool | None], history: History) -> bool:
-        """Return whether ``rule`` concerns ``cell``; :class:`sparkrank.gates.judge.Judge` explains ``better``."""
+        """Return whether ``rule`` concerns ``cell`` (metric, model, slice value).
+
+        The class :class:`sparkrank.gates.judge.Judge` explains ``better``.
+        """
         return rule.covers(cell) and not (self.needs_direction(history) and better.get(cell.metric, True) is None)
 
     def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
-        """Return the verdict of ``rule`` on ``cell``, whose value ``measured`` must be defined."""
+        """Return the verdict of ``rule`` on ``cell`` (metric, model, slice value), whose value must be defined."""
         raise NotImplementedError

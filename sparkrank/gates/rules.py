@@ -88,20 +88,20 @@ class Rule:
 
     @property
     def has_wildcards(self) -> bool:
-        """Whether wildcards decide which cells the rule covers, so that a cell could vanish unnoticed."""
+        """Whether the rule has wildcards. A value that only a wildcard names could vanish unnoticed."""
         patterns = [self.metric, self.model or "*", *itertools.chain.from_iterable(self.of_slices)]
         return any(pattern is not None and is_pattern(pattern) for pattern in patterns)
 
     def covers(self, cell: Cell) -> bool:
-        """Return whether ``cell`` matches the rule's patterns and belongs to a model other than ``against``."""
+        """Return whether ``cell`` (metric, model, slice value) matches the patterns. The model ``against`` does not."""
         if not matches(cell.metric, self.metric) or not matches(cell.model, self.model or "*"):
             return False
         return cell.model != self.against and covers_slice(self.of_slices, cell.slice, cell.slice_value)
 
     def cells(self, values: Iterable[tuple[str, str | None]]) -> list[Cell]:
-        """Return the cells that the rule names without wildcards, and the cells of matching pairs in ``values``.
+        """Return the cells (metric, model, slice value) that the rule concerns.
 
-        ``values`` has pairs of a slice and a slice value.
+        These are the cells named without wildcards, and the cells of matching pairs of slice and value in ``values``.
         """
         if not self.of_slices:
             places: list[tuple[str, str | None]] = [(ALL, ALL)]

@@ -21,7 +21,7 @@ LEAST_DIGITS = 3  # the fewest significant digits of numbers in messages
 
 
 class VerdictKey(NamedTuple):
-    """The key of a verdict within a day or window: the gate, the kind of gate, and the cell that was judged."""
+    """The key of a verdict within a day or window: the gate, its kind, and the cell (metric, model, slice value)."""
 
     gate: str
     kind: str
@@ -38,7 +38,7 @@ class CheckVerdict(NamedTuple):
 
     @property
     def stops(self) -> bool:
-        """Whether this verdict keeps the day from passing: it is not accepted, and it is a failure or counts as one."""
+        """Whether this verdict keeps the day from passing: an unaccepted failure, or undecided where that must fail."""
         return not self.is_accepted and (self.verdict == "fail" or (self.verdict, self.policy) == ("undecided", "fail"))
 
 
@@ -107,7 +107,7 @@ def worst_first(judged: Judged) -> tuple[int, float]:
 
 
 def failed(rule: Rule, cell: Cell, reason: str, value: float | None = None) -> Judged:
-    """Return a failing verdict on ``cell``, for example because its value is missing or undefined."""
+    """Return a failing verdict on ``cell`` (metric, model, slice value), for example because its value is missing."""
     return Judged(VerdictKey(rule.gate, rule.kind, cell), "fail", reason, value, policy=rule.undecided)
 
 

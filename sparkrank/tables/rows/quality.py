@@ -103,7 +103,7 @@ def _largest(partials: Partials, plan: Plan) -> Iterator[dict[str, Any]]:
 
 
 def _heaviest(partials: Partials, model: str) -> Iterator[dict[str, Any]]:
-    """Yield the largest weight that a group has in each weighted mean of ``model``. Stored states lack this weight."""
+    """Yield a row for each weighted mean with the largest weight of one group. Stored states have no such weights."""
     for (metric, heaviest_model), share in heaviest_shares(partials).items():
         if heaviest_model == model:
             check = _check(checks.most_weight(metric), model, 0, "weight")

@@ -45,7 +45,7 @@ class StoredResult:
 
     @cached_property
     def outcome(self) -> DayOutcome:
-        """The cells that failed a gate, the failed cells that a person accepted, and new beginnings of histories."""
+        """The cells (metric, model, slice value) that failed a gate or were accepted, and new starts of histories."""
         fails, accepted = pc.equal(self._verdicts["verdict"], "fail"), self._flags("accepted")
         let_in = pc.and_(fails, accepted)
         of_history = [name for name, kind in KINDS.items() if kind.reads_history]

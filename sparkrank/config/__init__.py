@@ -1,4 +1,4 @@
-"""The YAML document of a job: its keys, and how the document is read, overridden and validated."""
+"""The spec, which is the YAML document of a job: its keys, and functions that read, override and validate it."""
 
 from sparkrank.config.document import Spec
 from sparkrank.config.loading import load_spec

@@ -57,9 +57,9 @@ PLUGINS_OPTIONAL = "plugins_optional"  # a key of the validation context: whethe
 
 
 class Spec(Section):
-    """What is evaluated, with which metrics, and where the tables are written.
+    """A spec, which says what is evaluated, with which metrics, and where the tables are written.
 
-    ``name`` and ``owner`` say what it is about, and who answers for it: they stand in reports and in the terminal.
+    ``name`` describes the evaluation, and ``owner`` is responsible for it. Reports and the terminal show both.
     """
 
     input: Input
@@ -86,7 +86,7 @@ class Spec(Section):
 
     @property
     def file(self) -> str:
-        """The path from which the spec was loaded, as the command was given it."""
+        """The path from which the spec was loaded, as it was passed to the command."""
         return self._file
 
     @model_validator(mode="after")
@@ -100,7 +100,7 @@ class Spec(Section):
     @model_validator(mode="before")
     @classmethod
     def _duplicates_resolved(cls, given: Any) -> Any:
-        """Write out the default of ``duplicates`` where neither the document nor a preset sets it."""
+        """Fill in the default of ``duplicates`` unless the document or a preset sets it."""
         if not isinstance(given, dict):
             return given
         definitions = {} if given.get("definitions") is None else given["definitions"]
@@ -113,7 +113,7 @@ class Spec(Section):
 
     @model_validator(mode="after")
     def _output_apart(self) -> Spec:
-        """Refuse tables below the rows: the next run, and other readers of the rows, would take the tables for rows."""
+        """Refuse an output path below the rows, where the next run would take the written tables for rows."""
         for what, rows in self.places:
             if rows.path is None:
                 continue
@@ -131,7 +131,7 @@ class Spec(Section):
 
     @model_validator(mode="after")
     def _zone_of_spark(self) -> Spec:
-        """Refuse a time zone for a lane that does not use one: Arrow reads instants as they are."""
+        """Refuse a time zone in a lane that ignores it. Only Spark's SQL uses it; Arrow reads instants as they are."""
         if self.input.time_zone is not None and self.engine.lane not in (allowed := time_zone_lanes()):
             raise ValueError(
                 f"has input.time_zone {self.input.time_zone}, but lane {self.engine.lane}: Spark's SQL alone "
@@ -141,27 +141,27 @@ class Spec(Section):
 
     @property
     def lists(self) -> list[tuple[str, InputRows]]:
-        """Where the impressions of all models or of each model are, with the key in the document."""
+        """The pairs of document key and rows for the impressions: one for all models, or one for each model."""
         by_model = self.input.by_model
         return [(f"input.models.{name}", rows) for name, rows in by_model.items()] or [("input", self.input)]
 
     @property
     def places(self) -> list[tuple[str, InputRows]]:
-        """Where all rows are, with the key in the document. The truth comes last."""
+        """The pairs of document key and rows for all rows that are read: the impressions, and the truth last."""
         return self.lists if self.truth is None else [*self.lists, ("truth", self.truth)]
 
     @property
     def roles(self) -> Roles:
-        """The roles of the columns. Raises :class:`sparkrank.base.errors.SpecError` if they make no sense."""
+        """The roles of the columns. Raises :class:`sparkrank.base.errors.SpecError` if settings are invalid."""
         return self.roles_and_plan[0]
 
     def plan(self) -> Plan:
-        """The plan that the document asks for. Raises :class:`sparkrank.base.errors.SpecError` if it makes no sense."""
+        """Return the plan of the document; raises :class:`sparkrank.base.errors.SpecError` if settings are invalid."""
         return self.roles_and_plan[1]
 
     @cached_property
     def roles_and_plan(self) -> tuple[Roles, Plan]:
-        """The roles of the columns and the plan. Cached, because a backfill needs both many times per day."""
+        """The roles of the columns, and the plan. Both are cached, because a backfill needs them many times per day."""
         columns, truth = self.input.columns, None
         if self.truth is not None:
             beside = self.truth.columns
@@ -190,19 +190,19 @@ class Spec(Section):
         return roles, replace(plan, least_groups=least)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Spec:
-        """A copy with the values in ``update``, without the cached results of this spec."""
+        """Return a copy with the values in ``update``. Roles and plan of the copy are computed again."""
         copied = super().model_copy(update=update, deep=deep)
         copied.__dict__.pop("roles_and_plan", None)
         return copied
 
     def limits(self, plan: Plan) -> Limits:
-        """The limits of checks. Raises :class:`sparkrank.base.errors.SpecError` for a check that ``plan`` lacks."""
+        """Return the limits of checks. Raises :class:`sparkrank.base.errors.SpecError` if ``plan`` lacks a check."""
         return limits_of(plan, self.quality.max_bad_fraction, self.quality.limits, "quality.limits")
 
     def judge(self, plan: Plan) -> Judge | None:
-        """The judge that applies the gates to a day, or None if there are no gates.
+        """Return the judge that applies the gates to a day, or None if the spec has no gates.
 
-        Raises :class:`sparkrank.base.errors.SpecError` for a gate that names what ``plan`` does not evaluate.
+        Raises :class:`sparkrank.base.errors.SpecError` for a gate on a metric, model or slice that ``plan`` lacks.
         """
         history = self.history.history
         without_gates, least = "but the spec has no gates that it could be about", self.least_groups
@@ -228,11 +228,11 @@ class Spec(Section):
         )
 
     def source(self) -> str:
-        """What a row, a group and a label are, as a string that stored states keep. Different strings do not merge.
+        """Return a string that says what a row, a group and a label are. States with different strings do not merge.
 
-        The location of the rows is left out, as it may change from day to day. The models are left out because states
-        know them by name, but ranks are told apart from scores. The item is included if it decides what is relevant, or
-        which of the tied rows is shown.
+        The location of the rows is left out, because it may change from day to day. The models are left out because
+        states have the names of models, but the string says whether models have ranks or scores. The item column is
+        included if items decide which rows are relevant, or in which order tied rows are.
         """
         roles, definitions = self.roles, self.definitions.definitions
         by_item = roles.joins or roles.long or definitions.duplicates != "keep" or self.plan().orders_by_item
@@ -244,23 +244,24 @@ class Spec(Section):
             of_truth = [*_columns_of_source(roles.truth, by_item), *_reading_of_source(self.truth)]
             parts += [f"truth {part}" for part in of_truth]
         if roles.true_items is not None:
-            parts += [f"relevance={roles.relevance}", "each row a list"]  # once all rows with one key were one group
+            parts += [f"relevance={roles.relevance}", "each row a list"]  # earlier releases joined rows of one key
         if self.input.time_zone is not None:
             parts.append(f"time zone {self.input.time_zone}")
         return ", ".join(parts)
 
     def resolved(self) -> dict[str, Any]:
-        """The document as plain values, with every default written out."""
+        """Return the document as a mapping of plain values for JSON, including every default."""
         return self.model_dump(mode="json", by_alias=True)
 
     def as_text(self) -> str:
-        """The resolved document as JSON, with every default written out."""
+        """Return the document as a JSON string with sorted keys, including every default."""
         return json.dumps(self.resolved(), sort_keys=True)
 
     def hash(self, session: Mapping[str, str] | None = None) -> str:
-        """Twelve hex digits that change with anything that can change a number, but not with where or how it runs.
+        """Return twelve hex digits that depend on every setting that can change a result.
 
-        ``session`` has the Spark session settings that reading depended on.
+        Settings that only say where or how the evaluation runs are left out. ``session`` has the Spark session settings
+        on which reading depended.
         """
         resolved = self.resolved()
         truth = None if self.truth is None else _asked(resolved["truth"], self.truth)
@@ -269,17 +270,17 @@ class Spec(Section):
 
 
 def _asked(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
-    """The ``resolved`` values of ``rows``, without secrets and without settings that change no result."""
+    """Return the ``resolved`` values of ``rows`` without secrets, and without settings that cannot change a result."""
     asked = {**resolved, "options": options_to_hash(rows.options), "where": rows.where}
     if isinstance(rows, Input) and rows.by_model:
-        of_models = rows.by_model.items()  # in their order, which says whose label counts
+        of_models = rows.by_model.items()  # in the order of models, which decides whose label counts
         asked["models"] = [(name, _asked(asked["models"][name], own)) for name, own in of_models]
     left_out = ("expect", "models") if asked.get("models") is None else ("expect",)
     return {key: value for key, value in asked.items() if key not in left_out}
 
 
 def _validate_schema_columns(what: str, rows: InputRows, roles: Roles) -> None:
-    """Raise :class:`SpecError` if the schema of ``rows`` lacks a column of ``roles``, or leaves its type open."""
+    """Raise :class:`SpecError` if the schema of ``rows`` lacks a column of ``roles`` or the type of such a column."""
     if rows.format in TEXT_FORMATS and rows.path is not None:
         number_kinds(roles, rows.fields)
     names = [field.name for field in rows.fields or ()]
@@ -290,7 +291,7 @@ def _validate_schema_columns(what: str, rows: InputRows, roles: Roles) -> None:
 
 
 def _columns_of_source(roles: Roles, by_item: bool) -> list[str]:
-    """The columns of ``roles`` that determine what a row means."""
+    """Return texts, such as ``label=clicked``, for the columns in ``roles`` that determine what a row means."""
     left_out = {
         SLICE,
         GROUP_WEIGHT,
@@ -299,7 +300,7 @@ def _columns_of_source(roles: Roles, by_item: bool) -> list[str]:
         ITEMS,
         CLUSTER,
         MODEL,
-    }  # the cluster matters for parts alone, which name it
+    }  # the cluster only matters for parts, and the states of parts name the cluster
     kept = [
         f"{title}={column}"
         for role, title, column in roles.played()
@@ -311,7 +312,7 @@ def _columns_of_source(roles: Roles, by_item: bool) -> list[str]:
 
 
 def _reading_of_source(rows: InputRows) -> list[str]:
-    """How columns from folder names and text files are read, and the condition on rows."""
+    """Return texts for the condition on rows, and for the settings that give columns their types."""
     kept = []
     if rows.partition_types != "inferred":
         kept.append(f"partition_types={rows.partition_types}")

@@ -1,4 +1,4 @@
-"""The gates of the spec document, the history they compare with, and the rules that the gates stand for."""
+"""The sections of the spec for gates and their history, and the conversion of gates to rules."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _Policy = Literal["fail", "warn", "pass"]
 
 
 def as_margin(value: object) -> object:
-    """A number, or a share with a percent sign: ``0.5%``."""
+    """Return ``value`` as a number from 0, or unchanged if it is a share with a percent sign, such as ``0.5%``."""
     if value is None:
         return value
     if isinstance(value, str) and _SHARE.fullmatch(value.strip()):
@@ -43,7 +43,7 @@ def as_margin(value: object) -> object:
 
 
 def _as_values(value: object) -> object:
-    """Slice values as the tables have them. Refuses booleans: YAML reads ``no``, which may be a country, as false."""
+    """Convert slice values to the strings in the tables. Refuses booleans: YAML reads the country ``no`` as false."""
     if not isinstance(value, dict):
         return value
     texts: dict[object, object] = {}
@@ -64,7 +64,7 @@ class _GateSubject(Section):
 
 if TYPE_CHECKING:
     _GateConditions: TypeAlias = _GateSubject
-else:  # with a key for each type of gate
+else:  # with a key for each kind of gate
     _NUMBER = Annotated[_Finite | None, BeforeValidator(as_number)]
     _CONDITIONS = {word: (str | None if kind.compares else _NUMBER, None) for word, kind in words().items()}
     _GateConditions = create_model("_GateConditions", __base__=_GateSubject, **_CONDITIONS)
@@ -73,10 +73,10 @@ else:  # with a key for each type of gate
 class Gate(_GateConditions):
     """A condition that a day must meet. ``metric``, ``model`` and ``slice`` may contain wildcards.
 
-    Without ``model`` it applies to every model, without ``slice`` to the whole day only. ``not_worse_than`` is a model,
-    ``baseline`` or ``history``, and ``by`` is how much worse is still accepted: a number, or a share of the value
-    compared with (``0.5%``). ``equivalent_to`` is a model or ``baseline``, and ``by`` is the largest difference that
-    counts as equal. ``correction`` adjusts for the number of cells that are checked.
+    Without ``model``, the gate applies to every model. Without ``slice``, the gate applies only to the whole day.
+    ``not_worse_than`` is a model, ``baseline`` or ``history``, and ``by`` is the largest accepted decline: a number, or
+    a share of the value compared with (``0.5%``). ``equivalent_to`` is a model or ``baseline``, and ``by`` is the
+    largest difference that counts as equal. ``correction`` adjusts for the number of values that the gate checks.
     """
 
     by: Annotated[float | str | None, BeforeValidator(as_margin)] = None
@@ -107,39 +107,39 @@ class Gate(_GateConditions):
 
     @property
     def conditions(self) -> dict[str, Any]:
-        """The given conditions, such as ``min``, with their values."""
+        """The conditions that the gate has, such as ``min``, with their values."""
         values = {word: getattr(self, word, None) for word in words()}
         return {word: value for word, value in values.items() if value is not None}
 
     @property
     def margin(self) -> Margin:
-        """The margin that ``by`` gives."""
+        """The margin that ``by`` specifies; 0 without ``by``."""
         if isinstance(self.by, str):
             return Margin(float(self.by.rstrip("% ")) / 100, relative=True)
         return Margin(self.by or 0.0)
 
     @property
     def subject(self) -> str:
-        """The metric, model and slice, as people write them."""
+        """The metric, model and slice as a text for people, such as ``ndcg of a where country=de``."""
         model = "" if self.model is None else f" of {self.model}"
         cells = (f"{column}={'(null)' if value is None else value}" for column, value in (self.cells or {}).items())
         return f"{self.metric}{model}{' where ' if self.cells else ''}{', '.join(cells)}"
 
 
 def as_least_groups(value: object) -> object:
-    """A mapping, or one number for both ``gates`` and ``tables``."""
+    """Return a mapping unchanged, and convert a single number to that number for both ``gates`` and ``tables``."""
     return value if isinstance(value, Mapping) or value is None else {"gates": value, "tables": value}
 
 
 class LeastGroups(Section):
-    """How many groups a slice value needs: with fewer, ``gates`` do not decide on it, and ``tables`` leave it out."""
+    """The least numbers of groups with which ``gates`` decide on a slice value, and ``tables`` list the slice value."""
 
     gates: Annotated[int, BeforeValidator(as_whole)] = Field(default=30, ge=1)
     tables: Annotated[int, BeforeValidator(as_whole)] = Field(default=1, ge=1)
 
 
 class HistorySettings(Section):
-    """The earlier days with which ``not_worse_than: history`` compares (:class:`sparkrank.gates.rules.History`)."""
+    """The settings for gates with ``not_worse_than: history`` (:class:`sparkrank.gates.rules.History`)."""
 
     days: Annotated[int, BeforeValidator(as_whole)] = Field(default=28, ge=2, le=366)
     same_weekday: bool = False
@@ -156,7 +156,7 @@ class HistorySettings(Section):
 
     @property
     def history(self) -> History:
-        """These settings in the form that the judge takes."""
+        """These settings as the :class:`~sparkrank.gates.rules.History` that the judge of gates needs."""
         return History(**self.model_dump())
 
 
@@ -169,9 +169,10 @@ def rules_of(
     *,
     history: History = _BOTH_SIDES,
 ) -> tuple[Rule, ...]:
-    """The rules that ``gates`` stand for under ``plan``. ``policy`` applies to gates without a policy of their own.
+    """Convert ``gates`` to rules for the metrics, models and slices of ``plan``.
 
-    Raises :class:`SpecError` for a gate on something that the spec does not evaluate.
+    ``policy`` applies to undecided gates that do not set ``undecided``. Raises :class:`SpecError` for a gate on a
+    metric, model or slice that the spec does not evaluate.
     """
     rules: list[Rule] = []
     for index, gate in enumerate(gates):
@@ -225,7 +226,7 @@ def _rules_of(
 
 
 def _directed(kind: GateKind, metrics: tuple[str, ...], gate: Gate, where: str, plan: Plan) -> tuple[str, ...]:
-    """The ``metrics`` for which higher or lower is better. Raises :class:`SpecError` if there are none."""
+    """Return those ``metrics`` for which higher or lower is better; raises :class:`SpecError` if no metric is left."""
     better = directions_of(plan)
     directed = tuple(metric for metric in metrics if better[metric] is not None)
     if not directed:
@@ -238,17 +239,17 @@ def _directed(kind: GateKind, metrics: tuple[str, ...], gate: Gate, where: str, 
 
 
 def directions_of(plan: Plan) -> dict[str, bool | None]:
-    """For each metric of ``plan``, whether higher is better; None if neither direction is."""
+    """Return for each metric of ``plan`` whether higher is better, or None if neither direction is better."""
     return {str(metric): metric.declaration.higher_is_better for metric in plan.metrics}
 
 
 def metrics_without_interval(plan: Plan) -> frozenset[str]:
-    """The metrics of ``plan`` that can have no interval, so that gates judge them by their values alone."""
+    """Return the metrics of ``plan`` that never have an interval, so that gates judge them by their values alone."""
     return frozenset(str(metric) for metric in plan.metrics if metric.declaration.interval == "none")
 
 
 def _matches(where: str, what: str, pattern: str | None, known: Sequence[str]) -> tuple[str, ...]:
-    """The ``known`` names that match ``pattern`` (None: all). Raises :class:`SpecError` if there are none."""
+    """Return the ``known`` names that match ``pattern`` (None: all); raises :class:`SpecError` without a match."""
     names = tuple(name for name in known if pattern is None or matches(name, pattern))
     if not names:
         verb = "matches" if is_pattern(str(pattern)) else "is"

@@ -1,4 +1,4 @@
-"""The JSON Schema of a spec, for editors. ``sparkrank validate`` also checks what the schema cannot express."""
+"""The JSON Schema of a spec, for editors. ``sparkrank validate`` checks more than the schema can express."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _also(*more: JsonSchemaValue) -> Callable[[JsonSchemaValue], JsonSchemaValue
     return widened
 
 
-# Further types that a person may write where a validator converts a value before its type is checked.
+# The further types that a person may write for a value that a validator converts before its type is checked.
 _WRITTEN: dict[object, Callable[[JsonSchemaValue], JsonSchemaValue]] = {
     as_list: _also(_TEXT),
     as_keys: _also(_NULL),
@@ -57,7 +57,7 @@ _WRITTEN: dict[object, Callable[[JsonSchemaValue], JsonSchemaValue]] = {
 
 
 class _Written(GenerateJsonSchema):
-    """Generates the schema of specs as people write them, which allows more than pydantic sees after conversion."""
+    """A generator of JSON Schema that also allows the types that validators convert before pydantic checks them."""
 
     def function_before_schema(self, schema: Any) -> JsonSchemaValue:
         inner = super().function_before_schema(schema)
@@ -66,11 +66,11 @@ class _Written(GenerateJsonSchema):
 
 
 def spec_schema() -> dict[str, Any]:
-    """The JSON Schema as a Python value."""
+    """Return the JSON Schema of a spec as a Python value."""
     schema: dict[str, Any] = Spec.model_json_schema(by_alias=True, schema_generator=_Written)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "A spec of sparkrank"}
 
 
 def spec_schema_text() -> str:
-    """The JSON Schema as the content of the stored file."""
+    """Return the JSON Schema of a spec as the text of the stored file ``spec.schema.json``."""
     return json.dumps(spec_schema(), indent=2, ensure_ascii=False) + "\n"

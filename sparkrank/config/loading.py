@@ -1,4 +1,4 @@
-"""Reads a file with overrides as a :class:`Spec`, or raises an error that says what is wrong and where."""
+"""Functions that read a file with overrides as a :class:`Spec`, or raise an error that says what is wrong and where."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from sparkrank.config.document import PLUGINS_OPTIONAL, Spec
 from sparkrank.config.validators import KINDS
 
 # Limits that no spec comes near: bytes of the file, levels of nesting, values (each reference counted as all that it
-# refers to), and errors that one sentence lists.
+# refers to), and errors that one message lists.
 MOST_BYTES, MOST_DEPTH, MOST_VALUES, MOST_CLAUSES = 256 << 10, 32, 10_000, 5  # a second's work
-MOST_DIGITS = 400  # of a whole number, which must also fit a float; Python does not print one of thousands of digits
+MOST_DIGITS = 400  # of a whole number: it must fit a float, and Python refuses to print thousands of digits
 
 
 def load_spec(path: str | Path, overrides: Sequence[str] = (), *, for_stored: bool = False) -> Spec:
-    """The document at ``path`` with each override ``a.b=value`` applied (the value is read as YAML).
+    """Read the spec at ``path``, and apply each override ``a.b=value``, whose value is read as YAML.
 
-    ``for_stored`` is for commands that only read or move stored tables: if a spec has plugins, they may then be missing
-    here, and its metrics are not checked.
+    ``for_stored`` is for commands that only read or move stored tables. If the spec has plugins, these need not be
+    installed, and the metrics are not checked.
 
     Raises :class:`SpecError` for a missing file, invalid YAML, a repeated key, an unknown key (with its path and the
-    nearest known key), a missing key, or a wrong value. Metrics and roles are checked too, so that no error is found
-    only after reading.
+    nearest known key), a missing key, or a wrong value. Metrics and roles are checked too, so that errors in them are
+    found before rows are read.
     """
     document = _read(Path(path))
     for override in overrides:
@@ -42,7 +42,7 @@ def load_spec(path: str | Path, overrides: Sequence[str] = (), *, for_stored: bo
 
 
 def spec_of(document: Mapping[str, Any], place: str, *, for_stored: bool = False) -> Spec:
-    """The spec in ``document``, which messages call ``place``. Raises :class:`SpecError` as :func:`load_spec` does."""
+    """Validate ``document`` as a spec, which error messages call ``place``; raises the errors of :func:`load_spec`."""
     try:
         spec = Spec.model_validate(document, context={PLUGINS_OPTIONAL: for_stored})
         if for_stored and spec.plugins:
@@ -69,7 +69,7 @@ def _refused(problem: str, mark: yaml.Mark | None = None) -> yaml.YAMLError:
 
 
 class _Loader(yaml.SafeLoader):
-    """A YAML loader that refuses oversized documents, and repeated keys, where YAML readers silently keep the last one.
+    """A YAML loader that refuses oversized documents, and repeated keys, of which other loaders keep only the last.
 
     Only plain numbers are numbers: YAML 1.1 reads ``1:30`` as 90 and ``010`` as 8, but here they are strings. Keys that
     YAML reads as true or false are strings too, such as ``off`` in uncertainty, or a model called ``no``.
@@ -107,7 +107,7 @@ class _Loader(yaml.SafeLoader):
 
     def get_single_node(self) -> yaml.Node | None:
         node = super().get_single_node()
-        if node is not None and _values_of(node, {}) > MOST_VALUES:  # fewer are written out
+        if node is not None and _values_of(node, {}) > MOST_VALUES:  # the file itself has fewer
             raise _refused(f"with its references (*name) it has more than {MOST_VALUES} values")
         return node
 
@@ -126,9 +126,9 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 
 
 def _values_of(node: yaml.Node, known: dict[int, int]) -> int:
-    """The number of values that ``node`` stands for, each reference counted as all that it refers to.
+    """Return the number of values in ``node``. A reference counts as many values as the node that it refers to.
 
-    ``known`` caches the numbers by node id. A node that contains itself has too many values.
+    ``known`` caches the numbers by node id. A node that contains itself gets a number above the limit.
     """
     if id(node) not in known:
         known[id(node)] = MOST_VALUES
@@ -165,7 +165,7 @@ _NAME_IN_YAML = re.compile(r"\b(alias|anchor|tag|tag handle) '.*'", re.DOTALL)
 
 
 def _problem(error: Exception, *, in_file: bool = True) -> str:
-    """The problem that YAML reports and its position in the file, without the surrounding lines."""
+    """Describe the problem that YAML reports and its position in the file, without quoting lines of the file."""
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem is None:
         return shorten(" ".join(str(error).split()))
     mark, problem = error.problem_mark, shorten(_NAME_IN_YAML.sub(r"\1", error.problem))
@@ -214,7 +214,7 @@ def _sentence(error: ValidationError) -> str:
 
 
 def _clause(detail: Any) -> str:
-    # without the marks of kinds that pydantic puts into the path: input.columns.score.<models>
+    # Leave out the names of kinds that pydantic puts into the path, as in input.columns.score.<models>.
     path = [str(step) for step in detail["loc"] if step not in (*KINDS, "[key]")]
     where = shorten(".".join(path)) or "the document"
     if detail["type"] == "extra_forbidden":
@@ -243,7 +243,7 @@ def _clause(detail: Any) -> str:
 def _keys_at(path: Iterable[str]) -> list[str]:
     model: type[BaseModel] = Spec
     for step in path:
-        if step.isdigit():  # the index in a list, whose sections have the annotation of the key before
+        if step.isdigit():  # an index in a list: the key before has the annotation of the list's sections
             continue
         annotation = next(field.annotation for name, field in _fields(model) if name == step)
         every = (annotation, *get_args(annotation))  # an optional section is a union with None

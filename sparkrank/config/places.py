@@ -1,4 +1,4 @@
-"""Checks that tables are not written among the rows they are made from, and that no rows are in table folders."""
+"""Checks that the output path is apart from the rows: tables are not written among rows, and rows not among tables."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _A_DAY = "2026-12-31"  # month and day have two digits, as the pattern for any d
 
 
 def among(output: str, rows: str) -> bool:
-    """Whether a table below ``output`` would be read as rows at ``rows``, which is a file, a folder or a pattern.
+    """Return whether a table below ``output`` would be read as rows from ``rows``, a file, a folder or a pattern.
 
-    Both paths are as a spec names them: absolute or relative, with or without a scheme, with day marks or other marks.
+    Both paths are as in a spec: absolute or relative, with or without a scheme, with placeholders such as ``{date}``.
     """
     place, name = on_day(output, _A_DAY), f"part-0-{'0' * 12}.parquet"
     tables = {_text(f"{place}/{table}/day={_A_DAY}/{name}"): 1 for table in table_names()}
@@ -24,14 +24,14 @@ def among(output: str, rows: str) -> bool:
 
 
 def in_place_of(output: str, rows: str) -> str | None:
-    """The name of sparkrank's folder below ``output`` that contains ``rows``, where tables would be written too."""
+    """Return the name of sparkrank's folder below ``output`` that contains ``rows``; None if ``rows`` is elsewhere."""
     folder, place = f"{_text(on_day(output, _A_DAY))}/", _text(on_day(rows, _A_DAY))
     first = place.removeprefix(folder).partition("/")[0]
     return first if place.startswith(folder) and first in (*table_names(), RUNS_FOLDER, DAYS_FOLDER) else None
 
 
 def _text(path: str) -> str:
-    """``path`` in a normalized form, whatever its scheme."""
+    """Return ``path`` in a normalized form, so that different spellings of one place become equal."""
     scheme, separator, rest = path.partition("://")
     if separator and scheme != "file":
         return f"{SCHEMES.get(scheme, scheme)}/{posixpath.normpath(rest)}"

@@ -82,13 +82,13 @@ _Points = Annotated[
 
 
 class Section(BaseModel):
-    """A part of the document."""
+    """The base class of the sections of the spec document: immutable, and without unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False)
 
 
 def with_row_roles(name: str, base: type[Section], side: RoleSide | None = None) -> type[Section]:
-    """``base`` with a key for each column role of rows, so that the document has all roles of the role table."""
+    """Make a subclass of ``base`` with a key for each role in the role table that a column of rows can have."""
     fields: dict[str, Any] = {role.key: (str | None, None) for role in row_roles(side)}
     return create_model(name, __base__=base, **fields)
 
@@ -114,11 +114,11 @@ else:
 class Columns(_OfRows):
     """The columns of the input, by their role. ``score`` is a column, or a mapping from model names to columns.
 
-    ``group`` is the key of a list, for example a user or a query. Without it, all rows belong together, and there are
-    no metrics of groups. ``rank`` replaces ``score`` if lower is better. ``label`` is not needed with a truth, or if no
-    metric reads labels. ``weight`` is how much a row counts in pooled metrics. ``cluster`` says which groups depend on
-    each other, for example the user of a session. With ``items`` and ``true_items``, a row is a whole group, with
-    arrays of items.
+    ``group`` is the key of a list, for example a user or a query. Without ``group``, all rows belong together, and
+    metrics of groups are not available. ``rank`` replaces ``score`` if lower is better. ``label`` is not needed with a
+    truth, or if no metric reads labels. ``weight`` is the weight of a row in pooled metrics. ``cluster`` says which
+    groups depend on each other, for example the user of a session. With ``items`` and ``true_items``, each row is a
+    whole group, with arrays of items.
     """
 
     items: _ByModel | None = None
@@ -127,20 +127,20 @@ class Columns(_OfRows):
 
 
 class TruthNames(_OfTruth):
-    """The columns of the truth: its label, and the group and item if they are named differently than in the lists.
+    """The columns of the truth: the label, and also the group and the item if the lists name these columns differently.
 
-    ``cluster`` is needed if some groups are in no list. Without ``label``, every row has label 1.
+    ``cluster`` is needed if some groups are only in the truth. Without ``label``, every row has the label 1.
     """
 
     label: str | None = None
 
 
 class Expect(Section):
-    """The signs of a complete input. If one is missing, nothing is written.
+    """The signs of a complete input. If a sign is missing, the day is not written.
 
     ``marker`` is the name of a file, for example ``_SUCCESS``, in each folder of the path. ``min_rows`` is the smallest
-    number of rows, and ``min_fraction_of_yesterday`` the smallest share of the rows that the run of the day before has
-    read. If there is no such run, as for a first day, there is a warning instead.
+    number of rows. ``min_fraction_of_yesterday`` is the smallest ratio of rows to the rows read on the day before. If
+    the day before has no run, as for a first day, there is a warning instead.
     """
 
     marker: _Filled | None = None
@@ -157,13 +157,13 @@ class Expect(Section):
 
 
 class InputRows(Section):
-    """Where the rows are: files at ``path``, or a ``table`` of the catalog; ``where`` is an SQL condition on them.
+    """The place of the rows, which is files at ``path`` or a ``table`` of the catalog, and how the rows are read.
 
-    Marks such as ``{date}`` stand for days (:mod:`sparkrank.inputs.day_marks`). ``options`` are those of Spark's reader
-    for the ``format``, which is a known one or the class of a source; they are shown only if they are known to be
-    harmless. ``schema`` gives the types of the columns of CSV and JSON, in Spark's DDL. ``partition_types`` gives the
-    types of the values in names of folders: ``inferred`` from all of them, or ``text``, so that ``007`` and ``7``
-    remain different.
+    ``where`` is an SQL condition on the rows. Placeholders such as ``{date}`` stand for days
+    (:mod:`sparkrank.inputs.day_marks`). ``format`` is a known format or the class of a data source. ``options`` are
+    options of Spark's reader for this format; only options that are known to be harmless are shown. ``schema`` has the
+    types of the columns of CSV and JSON, in Spark's DDL. ``partition_types`` is ``inferred`` to infer the types of
+    values in folder names from all of these values, or ``text``, so that ``007`` and ``7`` remain different.
     """
 
     path: Annotated[_Filled, AfterValidator(as_rows), PlainSerializer(shown_url)] | None = None
@@ -187,8 +187,8 @@ class InputRows(Section):
             given = "neither a path nor a table" if self.path is None else "a path and a table"
             raise ValueError(f"names {given}: one of the two is needed")
         validate_no_password(self.path)
-        validate_no_password(self.table)  # a path too: parquet.`s3a://...`
-        if self.path is None or self.format.lower() not in FILE_FORMATS:  # other formats are more than files
+        validate_no_password(self.table)  # a table can be a path too: parquet.`s3a://...`
+        if self.path is None or self.format.lower() not in FILE_FORMATS:  # other formats are not plain files
             read = f"format {self.format}" if self.table is None else f"table {self.table}"
             if self.partition_types == "text":
                 raise ValueError(f"has partition_types text, but {read}, whose columns have types of their own")
@@ -197,7 +197,7 @@ class InputRows(Section):
         self._validate_reading()
 
     def _validate_reading(self) -> None:
-        """Refuse a schema where the data has its own types, and options that have no effect or lose rows or values."""
+        """Refuse a schema for data that has types already, and options that have no effect or lose rows or values."""
         is_text = self.path is not None and self.format in TEXT_FORMATS
         if self.ddl is not None and not is_text:
             kind = f"format {self.format}" if self.table is None else "a table"
@@ -208,7 +208,7 @@ class InputRows(Section):
 
     @property
     def fields(self) -> tuple[DdlField, ...] | None:
-        """The columns of the schema, or None if no schema is given."""
+        """The columns of ``schema`` with their types, or None without a schema."""
         return None if self.ddl is None else fields_of(self.ddl)
 
 
@@ -221,10 +221,10 @@ _ModelRows = Annotated[
 class Input(InputRows):
     """The impressions, or the lists if there is a truth.
 
-    ``models`` says where the list of each model is, if it has a place of its own: ``path`` or ``table``, and all that
-    says how to read it. Rows of several models are joined by group and item. If instead the ``model`` column of one
-    long table names the model of each row, ``models`` lists their names. ``time_zone`` is the one in which Spark reads
-    all rows, whatever the setting of its session.
+    If the lists of each model are in separate places, ``models`` maps the name of each model to a ``path`` or
+    ``table``, with the settings for reading it. Rows of several models are joined by group and item. If instead a
+    column of one long table (``columns.model``) names the model of each row, ``models`` lists the names. Spark reads
+    all rows in the time zone ``time_zone``, whatever the setting of the Spark session.
     """
 
     columns: Columns
@@ -233,7 +233,7 @@ class Input(InputRows):
 
     @property
     def by_model(self) -> dict[str, InputRows]:
-        """The rows of each model, if each model's list has a place of its own; empty otherwise."""
+        """The rows by model, if the lists of each model are in a separate place; otherwise an empty mapping."""
         return self.models if isinstance(self.models, dict) else {}
 
     def _validate_source(self) -> None:
@@ -256,17 +256,17 @@ class Input(InputRows):
 
 
 class Truth(InputRows):
-    """What users really did, or how items were judged; it is joined to the lists by group and item."""
+    """The truth: what users really did, or how items were judged. It is joined to the lists by group and item."""
 
     columns: Annotated[TruthNames, BeforeValidator(as_keys)] = TruthNames()
 
 
 class DefinitionSettings(Section):
-    """The rules that determine what the numbers mean (:class:`sparkrank.metrics.Definitions`).
+    """The rules that determine what the metrics mean (:class:`sparkrank.metrics.Definitions`).
 
-    ``preset`` names a library: its rules apply unless they are given here, and so do its parameters of the metrics.
-    The default of ``duplicates`` depends on whether lists are joined with a truth. Without ``ties`` it is ``expected``,
-    and metrics that have no expectation over ties order tied rows by item.
+    ``preset`` names a library, whose rules and metric parameters apply unless the spec sets others. The default of
+    ``duplicates`` depends on whether lists are joined with a truth. The default of ``ties`` is ``expected``. Metrics
+    that cannot be averaged over the orders of tied rows then order tied rows by item.
     """
 
     preset: str | None = None
@@ -298,12 +298,12 @@ class Nights(Section):
 
 
 class UncertaintySettings(Section):
-    """The confidence ``level`` of the intervals, and which values have one.
+    """The confidence ``level`` of the intervals, and which values have an interval.
 
-    ``off`` leaves out the intervals that need parts of the groups, and these parts in the stored states;
-    ``slices: false`` does so for the values of slices.
-    ``sequential`` makes intervals that hold although somebody looks at them every night: ``true`` for windows that grow
-    from a fixed first day, or the number of ``nights`` over which the chance of a false alarm is spread.
+    ``off: true`` leaves out the intervals that need parts of the groups, and these parts in the stored states.
+    ``slices: false`` leaves out both for the values of slices. ``sequential`` makes intervals that remain valid if
+    somebody looks at them every night. It is ``true`` for windows that grow from a fixed first day, or the number of
+    ``nights`` over which the chance of a false alarm is spread.
     """
 
     level: Annotated[float, BeforeValidator(as_number)] = Field(default=0.95, ge=LEAST_LEVEL, le=MOST_LEVEL)
@@ -322,8 +322,8 @@ class UncertaintySettings(Section):
 class CompareSettings(Section):
     """The ``baseline`` with which all other models are compared, and how p-values are corrected.
 
-    ``correction`` applies within each ``family`` of comparisons. If only one of the two models has a value in more than
-    the share ``most_unpaired`` of the groups, gates do not decide.
+    ``correction`` applies within each ``family`` of comparisons. Gates do not decide if the share of groups in which
+    only one of two models has a value exceeds ``most_unpaired``.
     """
 
     baseline: str
@@ -339,8 +339,8 @@ class CompareSettings(Section):
 class Quality(Section):
     """Limits for the input. A day that exceeds one of them is not written.
 
-    ``max_bad_fraction`` limits the share of rejected rows. ``limits`` apply to the other checks of the table
-    ``quality``, by their names, and are shares or counts.
+    ``max_bad_fraction`` limits the share of rejected rows. ``limits`` maps the names of other checks in the table
+    ``quality`` to limits on their shares or counts.
     """
 
     max_bad_fraction: _Number = Field(default=0.0, ge=0.0, le=1.0)
@@ -348,12 +348,13 @@ class Quality(Section):
 
 
 class Output(Section):
-    """Where the tables are written, and which of the large ones.
+    """The place of the written tables, and which of the large tables are written.
 
-    ``curves`` is the approximate number of points of each ROC and PR curve, or ``false`` for none. ``keep_runs`` is how
-    many earlier runs of a day are kept, for readers that have their files open, until ``sparkrank clean``. ``plain``
-    writes real folders instead of links, for programs that do not follow links. ``report`` also writes the HTML report.
-    ``explain`` is how many of the groups under "Look closer" the report explains, with another pass over the input.
+    ``curves`` is the approximate number of points of each ROC and PR curve, or ``false`` for no curves. ``keep_runs``
+    is the number of earlier runs of a day that are kept until ``sparkrank clean``, for readers that have their files
+    open. ``plain`` writes real folders instead of links, for programs that do not follow links. ``report`` also writes
+    the HTML report. ``explain`` is the number of groups under "Look closer" that the report explains, with another pass
+    over the input.
     """
 
     path: Annotated[_Filled, AfterValidator(as_output), PlainSerializer(shown_url)]
@@ -375,17 +376,17 @@ class Output(Section):
 
 
 class ReportSettings(Section):
-    """What the report shows. ``keys: false`` hides the keys of single groups, which may be those of persons."""
+    """The content of the report. ``keys: false`` hides the keys of single groups, which may identify persons."""
 
     keys: bool = True
 
 
 class Engine(Section):
-    """By which lane the rows are read, and how the work is cut. The results do not depend on either.
+    """The lane that reads the rows, and the division of the work. The results do not depend on these settings.
 
-    ``bucket_rows`` is about how many rows are evaluated at once for up to eight models; for more models it is fewer.
-    ``row_memory``, for example ``2GB`` or ``500MiB``, is how much memory the local lane uses for rows before it writes
-    them to disk.
+    ``bucket_rows`` is the approximate number of rows evaluated at once for up to eight models; more models use fewer
+    rows. ``row_memory``, for example ``2GB`` or ``500MiB``, is the memory that the local lane uses for rows before it
+    writes rows to disk.
     """
 
     lane: Annotated[str, BeforeValidator(as_lane)] = AUTO

@@ -1,7 +1,7 @@
 """Validators for values that YAML or pydantic would read differently from what a person means.
 
-Each validator takes the value as YAML reads it, and returns the value that is meant or raises a ``ValueError`` that
-says what is needed.
+Each validator takes a value as YAML reads it. The validator returns the value that the person means, or raises a
+``ValueError`` that says which values are valid.
 """
 
 from __future__ import annotations
@@ -58,22 +58,22 @@ def as_list(value: object) -> object:
 
 
 def kind_of(value: object) -> str | None:
-    """Which of :data:`KINDS` a value is, for a key that takes several kinds."""
+    """Return which of :data:`KINDS` the value of a key is, if the key accepts several kinds; None for another value."""
     return NOTHING if value is False else {str: COLUMN, dict: MODELS, int: POINTS, list: NAMES}.get(type(value))
 
 
 def looks_of(value: object) -> str | None:
-    """Which of :data:`KINDS` a value of ``sequential`` is."""
+    """Return which of :data:`KINDS` a value of the key ``sequential`` is; None for a string or a number."""
     return SWITCH if isinstance(value, bool) else NIGHTS if not isinstance(value, (str, int, float)) else None
 
 
 def as_keys(value: object) -> object:
-    """An empty mapping for a key that has nothing, or only comments, below it."""
+    """Return an empty mapping for None, which YAML reads for a key without content; otherwise return ``value``."""
     return {} if value is None else value
 
 
 def _as_path(path: str) -> str:
-    """Refuses a path with a blank, and a file URL with a host, which would be ignored or taken for a folder."""
+    """Refuse a path with an unfilled ``<blank>``, and a file URL with a host, which would be ignored or misread."""
     if blank := _BLANK.search(path):
         raise ValueError(f"{blank[0]} stands for a place to be filled in: name the folder")
     if path.startswith("file://") and not path.startswith("file:///"):
@@ -82,7 +82,7 @@ def _as_path(path: str) -> str:
 
 
 def as_marked(check: Callable[[str], None]) -> Callable[[str], str]:
-    """A validator for strings whose day marks, such as ``{date}``, must pass ``check``."""
+    """Return a validator that calls ``check`` to refuse a string with invalid placeholders, such as ``{dat}``."""
 
     def checked(text: str) -> str:
         check(text)
@@ -92,20 +92,20 @@ def as_marked(check: Callable[[str], None]) -> Callable[[str], str]:
 
 
 def as_rows(path: str) -> str:
-    """A path to rows. Braces contain alternatives, as in ``dt={a,b}``; a single word in braces is a day mark."""
+    """Validate a path to rows. Braces contain alternatives, as in ``dt={a,b}``, or a placeholder such as ``{date}``."""
     check_path(path)
     return _as_path(path)
 
 
 def as_condition(condition: str) -> str:
-    """An SQL condition, which may contain day marks."""
+    """Validate an SQL condition, which may contain placeholders for days, such as ``{date}``."""
     check_sql(condition)
     validate_condition(condition)
     return condition
 
 
 def as_output(path: str) -> str:
-    """A path to tables. Unknown marks are refused: the operating system would make folders with their names."""
+    """Validate a path to tables. Unknown placeholders are refused: they would become parts of folder names."""
     if path.startswith("~"):
         raise ValueError("~ is written out by a shell alone: name the folder in full")
     check_name(path)
@@ -113,7 +113,7 @@ def as_output(path: str) -> str:
 
 
 def as_size(value: object) -> object:
-    """A number of bytes: a whole number, or a number with a unit, such as ``2.5GB`` or ``500MiB``."""
+    """Return a number of bytes from a whole number, or from a number with a unit, such as ``2.5GB`` or ``500MiB``."""
     if value is None:
         return value
     value = value if isinstance(value, bool) else as_whole(value)
@@ -129,17 +129,17 @@ def as_size(value: object) -> object:
 
 
 def as_zone(name: str | None) -> str | None:
-    """A time zone: a name in the IANA database, or an offset from UTC."""
+    """Validate a time zone: a name in the IANA database, or an offset from UTC, such as ``+02:00``."""
     if name is None or _OFFSET.fullmatch(name):
         return name
     known = zoneinfo.available_timezones() | {"UTC"}
-    if name not in known and len(known) > 1:  # a machine without the database knows no names
+    if name not in known and len(known) > 1:  # without a time zone database, every name is accepted
         raise ValueError(f"a time zone is needed, such as UTC, Europe/Berlin or +02:00{did_you_mean(name, known)}")
     return name
 
 
 def as_lane(word: object) -> str:
-    """The name of a registered lane."""
+    """Check that ``word`` is the name of a registered lane, and return the name."""
     words = lane_words()
     if not isinstance(word, str) or word not in words:
         named = " or ".join(f"'{known}'" for known in words)
@@ -148,7 +148,7 @@ def as_lane(word: object) -> str:
 
 
 def as_options(options: object) -> object:
-    """Reader options, which Spark needs as strings: booleans and numbers in YAML are converted to strings."""
+    """Convert the booleans and numbers among reader options to strings, because Spark needs options as strings."""
     if not isinstance(options, dict):
         return as_keys(options)
     texts = {True: "true", False: "false"}
@@ -159,7 +159,7 @@ def as_options(options: object) -> object:
 
 
 def as_format(name: str) -> str:
-    """The format. Spark ignores case in its own format names, but not in class names."""
+    """Validate the name of a format, and return it in lower case, or unchanged if it is the name of a class."""
     known = list(dict.fromkeys((*SOURCES, *FILE_FORMATS, *OTHER_FORMATS)))
     if "." in name or (name := name.lower()) in known:
         return name
@@ -169,20 +169,20 @@ def as_format(name: str) -> str:
 
 
 def as_schema(text: str | None) -> str | None:
-    """Check that the schema of a text format can be parsed, and return it unchanged."""
+    """Check that the schema of a text format can be parsed, and return the schema unchanged."""
     if text is not None:
         fields_of(text)
     return text
 
 
 def validate_no_password(path: str | None) -> None:
-    """Refuse a path with a password, which the table ``runs`` would show. The error does not repeat the path."""
+    """Refuse a path with a password, which the table ``runs`` would reveal. The error does not repeat the path."""
     if path is not None and has_secret(path):
         raise ValueError("has a path with a password, which runs would show: give it by the environment")
 
 
 def value_of(value: object) -> object:
-    """The number in a string, such as ``1e-3``, which YAML reads as a string; other values are unchanged."""
+    """Convert a string with a number, such as ``1e-3`` from YAML, to a float; return other values unchanged."""
     try:
         return float(value) if isinstance(value, str) else value
     except ValueError:
@@ -190,24 +190,24 @@ def value_of(value: object) -> object:
 
 
 def as_number(value: object) -> object:
-    if isinstance(value, bool):  # else it would count as 0 or 1
+    if isinstance(value, bool):  # otherwise, it would count as 0 or 1
         raise ValueError("a number is needed")
     return value
 
 
 def as_whole(value: object) -> object:
-    """A whole number. It may be written as ``1e6``, which YAML reads as a string."""
+    """Return a whole number, also if it is written as ``1e6``, which YAML reads as a string."""
     number = value_of(value)
     return as_number(int(number) if isinstance(number, float) and number.is_integer() else number)
 
 
 def as_points(value: object) -> object:
-    """A whole number, or a boolean, which is left unchanged."""
+    """Return a boolean unchanged, and convert other values by :func:`as_whole`."""
     return value if isinstance(value, bool) else as_whole(value)
 
 
 def as_day(value: object) -> object:
-    """A day, as a date or a string. Numbers are refused: pydantic would read them as seconds since 1970."""
+    """Return a day from a date or a string. Numbers are refused: pydantic would read them as seconds since 1970."""
     day = day_of(value) if isinstance(value, str) else value
     if (isinstance(day, dt.date) and not isinstance(day, dt.datetime)) or value is None:
         return day

@@ -1,1 +1,1 @@
-"""Gates: conditions for a day or a model to pass. They turn small tables into verdicts, without Spark or files."""
+"""Gates: conditions that a day or a model must meet. Verdicts are computed from small tables, without Spark."""

@@ -1,4 +1,4 @@
-"""Gates with a bound: the true value is on the good side of the bound, on the bad side, or undecided."""
+"""Gates with a bound, which test whether the true value is on the good or on the bad side of the bound."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TAILS = ("t", "paired t", "jackknife", *_SHARES)  # methods of intervals with a
 
 
 class BoundVerdict(NamedTuple):
-    """The side of a bound, as a verdict. If ``p`` is None, nothing was tested; ``why`` is the reason if undecided."""
+    """The verdict of a test against a bound, with a p-value if there was a test, and a reason if it is undecided."""
 
     verdict: VerdictWord
     p: float | None = None
@@ -29,11 +29,11 @@ class BoundVerdict(NamedTuple):
 def side_of(
     measured: IntervalEstimate, bound: float, sign: int, level: float = 0.95, *, has_interval: bool = True
 ) -> BoundVerdict:
-    """The side of ``bound`` that a measured number is on. Lower is worse if ``sign`` is 1, higher if it is -1.
+    """Return on which side of ``bound`` a measured number is. Lower is worse if ``sign`` is 1, higher if it is -1.
 
     The verdict is a pass if the whole interval (of this ``level``) is on the good side or at the bound, and a failure
-    if the whole interval is beyond the bound. If the metric has no interval by nature (``has_interval`` is False), the
-    number alone decides; otherwise a number without an interval is undecided.
+    if the whole interval is beyond the bound. If the metric never has an interval (``has_interval`` is False), the
+    number alone decides. Otherwise, a number without an interval is undecided.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def side_of(
 
 
 def _lack(measured: IntervalEstimate, low: float | None, high: float | None) -> str | None:
-    """The reason why the interval cannot decide, or None if it can."""
+    """Return the reason why the interval of ``measured`` cannot decide, or None if the interval can decide."""
     if measured.interval == OFF.method:
         return "uncertainty.off has turned its interval off"
     if measured.interval == TOO_FEW.method:
@@ -71,13 +71,13 @@ def _lack(measured: IntervalEstimate, low: float | None, high: float | None) -> 
 
 
 def too_few_pairs(difference: IntervalEstimate, level: float) -> str | None:
-    """A message if there are so few pairs that all could agree by chance, like tossed coins; otherwise None."""
+    """Return a message if all pairs could agree by chance, like tossed coins, because they are few; otherwise None."""
     groups = _groups(difference)
     return _too_few(difference) if groups is not None and 2.0**-groups > (1 - level) / 2 else None
 
 
 def _groups(measured: IntervalEstimate) -> float | None:
-    """The number of groups behind a value, or None if the groups were not counted."""
+    """Return the number of groups from which a value was computed, or None if the groups were not counted."""
     if measured.n_groups is None:
         return measured.n_effective
     effective = math.inf if measured.n_effective is None else measured.n_effective
@@ -85,7 +85,7 @@ def _groups(measured: IntervalEstimate) -> float | None:
 
 
 def _too_few(measured: IntervalEstimate) -> str:
-    """The message about too few groups. Even many groups can be too few, if hardly any of them differ."""
+    """Return a message about too few groups. Even many groups can be too few if hardly any of their values differ."""
     known = _groups(measured)
     if known is None:
         return "its groups are too few to say"
@@ -98,17 +98,17 @@ def _too_few(measured: IntervalEstimate) -> str:
 def _p(
     measured: IntervalEstimate, bound: float, sign: int, level: float, low: float | None, high: float | None
 ) -> float | None:
-    """The p-value of the hypothesis that the true value is at ``bound`` or on its good side; None without a test.
+    """Return the p-value of the hypothesis that the true value is at ``bound`` or on the good side of the bound.
 
-    The test is that of the interval's method. For a method without a test, p is computed from the ends of the
-    interval, as for a normal distribution.
+    The method of the interval determines the test. For a method without a test, the p-value is computed from the ends
+    of the interval, as for a normal distribution. The result is None if there is no test.
     """
     p = _p_of_method(measured, bound, sign)
     best = high if sign > 0 else low
     if p is not None or best is None:
         return p
     half = (high - low) / 2 if low is not None and high is not None else abs(best - float(measured.value or 0.0))
-    if measured.interval == SEQUENCE or half == 0:  # a sequence is valid at all looks together, so no look has a p
+    if measured.interval == SEQUENCE or half == 0:  # a sequence is valid for all looks together, so no look has a p
         return None
     quantile = NormalDist().inv_cdf(0.5 + level / 2)
     return 0.5 * math.erfc(quantile * (1 + sign * (bound - best) / half) / math.sqrt(2))
@@ -118,20 +118,20 @@ def _p_of_method(measured: IntervalEstimate, bound: float, sign: int) -> float |
     method, value = measured.interval or "t", float(measured.value or 0.0)
     if method not in _TAILS:
         return None
-    if sign < 0:  # the other tail, without the rounding of 1 - p
+    if sign < 0:  # test the other tail, without the rounding error of 1 - p
         value, bound = (1 - value, 1 - bound) if method in _SHARES else (-value, -bound)
     p = tail(value, bound, measured.stderr, measured.degrees, method, measured.n_effective)
     return None if math.isnan(p) else p
 
 
 class _Bound(GateKind):
-    """A bound on a value, from below or from above."""
+    """The base class of gate kinds that limit a value from below or from above."""
 
     sign: ClassVar[int]
     beyond: ClassVar[str]
 
     def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
-        """A pass if the whole interval is on the good side of the bound, a failure if all of it is beyond."""
+        """Return a pass if the whole interval is on the good side of the bound, and a failure if it is beyond."""
         has_interval = cell.metric not in evidence.without_interval
         side = side_of(measured, rule.bound, self.sign, evidence.level, has_interval=has_interval)
         bound = f"{rule.bound:.6g}"
@@ -160,31 +160,31 @@ class _Bound(GateKind):
 
 
 class Min(_Bound):
-    """The value is at least the bound."""
+    """The condition that a value is at least the bound."""
 
     name, sign, beyond = "min", 1, "below"
 
 
 class Max(_Bound):
-    """The value is at most the bound."""
+    """The condition that a value is at most the bound."""
 
     name, sign, beyond = "max", -1, "above"
 
 
 def interval_text(measured: IntervalEstimate, line: float | None = None) -> str:
-    """A number with its interval for gate messages, with enough digits that no number is rounded onto the ``line``."""
+    """Format a value with its interval for gate messages, with enough digits to tell the numbers from ``line``."""
     value, low, high = (shown_number(number, line) for number in measured[:3])
     return value if _known(measured.low) is None or _known(measured.high) is None else f"{value} ({low} to {high})"
 
 
 def reach_text(measured: IntervalEstimate, sign: int, line: float) -> str:
-    """A clause that says how far the interval reaches on the bad side."""
+    """Return a clause that says how far the interval reaches on the bad side of ``line``."""
     worst = _known(measured.low if sign > 0 else measured.high)
     return "its interval has no end there" if worst is None else f"the interval reaches {shown_number(worst, line)}"
 
 
 def alone_text(side: BoundVerdict, measured: IntervalEstimate) -> str:
-    """The remark on a verdict that was reached without an interval; otherwise empty."""
+    """Return a remark if the verdict was decided without an interval; otherwise an empty string."""
     alone = side.verdict != "undecided" and _known(measured.low) is None and _known(measured.high) is None
     return " (the value alone decides: it has no interval by nature)" if alone else ""
 

@@ -1,4 +1,4 @@
-"""How often a gate fails although nothing has changed."""
+"""Estimates of how often a gate fails by chance, although nothing has changed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from sparkrank.gates.verdicts import Judged, VerdictKey
 
 
 def chance_of_failing(distance: float, stderr: float, degrees: float = math.inf) -> float:
-    """The probability that noise with this ``stderr`` alone moves a value by the ``distance`` that makes its gate fail.
+    """Return the probability that noise with this ``stderr`` moves a value by at least ``distance``.
 
-    The distance is negative if the gate fails even when nothing has changed.
+    The gate fails if the value moves that far. ``distance`` is negative if the gate fails even without noise.
     """
     if stderr == 0:
         return 0.0 if distance >= 0 else 1.0
@@ -29,8 +29,8 @@ def chance_of_failing(distance: float, stderr: float, degrees: float = math.inf)
 class GateRecord:
     """The nights of a replay on which a gate failed (``stopped``), or was ``undecided`` without failing.
 
-    ``by_chance`` is the number of failed nights to expect if nothing had changed, or None if no verdict allows an
-    estimate. ``unknown`` counts the verdicts that allow none, because they lack a standard error or a history.
+    ``by_chance`` is the expected number of failed nights if nothing had changed. It is None if no verdict allows an
+    estimate. ``unknown`` counts verdicts without an estimate, because they lack a standard error or a history.
     """
 
     gate: str
@@ -42,10 +42,10 @@ class GateRecord:
 
 
 def records_of(nights: Iterable[tuple[str, Sequence[Judged]]]) -> list[GateRecord]:
-    """The record of each gate over the ``nights``, which are pairs of a day and its verdicts.
+    """Return the record of each gate over the ``nights``, which are pairs of a day and its verdicts.
 
-    If nothing changes, a value is expected at its median over the nights, a difference between models at 0, and a value
-    that is compared with its history at the centre of that history.
+    If nothing changes, the expected value is the median over the nights. For a difference between models, the expected
+    value is 0. For a value that is compared with its history, the expected value is the centre of that history.
     """
     nights = list(nights)
     values: dict[VerdictKey, list[float]] = {}
@@ -74,7 +74,7 @@ def records_of(nights: Iterable[tuple[str, Sequence[Judged]]]) -> list[GateRecor
 
 
 def _chance(judged: Judged, usual: Mapping[VerdictKey, float]) -> float | None:
-    """The probability that noise alone turns the verdict into a failure; None if the amount of noise is unknown."""
+    """Return the probability that noise alone makes the verdict a failure; None if the amount of noise is unknown."""
     deviation, distances = judged.deviation, _distances(judged, usual)
     if not distances or deviation is None or math.isnan(deviation):
         return None
@@ -82,7 +82,7 @@ def _chance(judged: Judged, usual: Mapping[VerdictKey, float]) -> float | None:
 
 
 def _distances(judged: Judged, usual: Mapping[VerdictKey, float]) -> list[float]:
-    """How far noise must move the judged value towards each bad side for a failure, after correction for all tests."""
+    """Return how far noise must move the value in each bad direction for a failure, corrected for all tests."""
     if judged.judged is None or judged.bound is None:
         return []
     expected = usual[judged.key] if judged.expected is None else judged.expected
@@ -99,12 +99,12 @@ def _distances(judged: Judged, usual: Mapping[VerdictKey, float]) -> list[float]
 
 
 def _quantile(tail: float, degrees: float) -> float:
-    """The value that Student's t exceeds with probability ``tail``."""
+    """Return the number that a variable with Student's t distribution exceeds with the probability ``tail``."""
     from scipy import special
 
     return -float(special.ndtri(tail) if math.isinf(degrees) else special.stdtrit(degrees, tail))
 
 
 def _any_of(chances: Iterable[float]) -> float:
-    """The probability of at least one of several independent events (too high if they tend to happen together)."""
+    """Return the probability of at least one of several independent events (too high for correlated events)."""
     return 1.0 - math.prod(1.0 - chance for chance in chances)

@@ -1,4 +1,4 @@
-"""The verdict on a whole day or window: the combined result of its gates, in a sentence with the exit code."""
+"""The verdict on a whole day or window, which combines the results of its gates in one sentence with an exit code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from sparkrank.gates.verdicts import WORST_FIRST, CheckVerdict, VerdictWord, exit_code
 
 DayState: TypeAlias = Literal["fail", "undecided", "warning", "pass"]
-# The sign and the word of each state, for a title, a heading and a terminal.
+# The symbol and the word for each state in titles, headings and terminal output.
 HEADS: Mapping[DayState, str] = {
     "fail": "✕ Fail",
     "undecided": "? Undecided",
@@ -20,7 +20,7 @@ HEADS: Mapping[DayState, str] = {
 
 @dataclass(frozen=True)
 class DayVerdict:
-    """The verdict on a day. It counts as accepted if a person has accepted every check that would stop the day."""
+    """The verdict on a day. ``is_accepted`` means that a person has accepted every check that would stop the day."""
 
     state: DayState
     exit_code: int
@@ -29,21 +29,21 @@ class DayVerdict:
 
     @property
     def head(self) -> str:
-        """The sign and the word at the start of a title."""
+        """The symbol and the word at the start of a title, such as ``✕ Fail``."""
         return head_of(self.state, is_accepted=self.is_accepted)
 
     def title(self, *names: str | None) -> str:
-        """The head followed by ``names``, such as a spec and a day: ``✕ Fail - home feed - 2026-11-19``."""
+        """Join the head and ``names``, such as a spec and a day: ``✕ Fail - home feed - 2026-11-19``."""
         return " - ".join([self.head, *filter(None, names)])
 
 
 def head_of(state: DayState, *, is_accepted: bool = False) -> str:
-    """The sign and the word at the start of a title."""
+    """Return the symbol and the word at the start of a title, such as ``✕ Fail``, for ``state``."""
     return f"{HEADS[state]}{', and accepted' if is_accepted else ''}"
 
 
 def day_verdict(checks: Iterable[CheckVerdict], n_warnings: int = 0) -> DayVerdict:
-    """The verdict on a day, from its gate checks and from the number of warnings (including exceeded limits).
+    """Return the verdict on a day, from its gate ``checks`` and the number of warnings (including exceeded limits).
 
     An undecided check whose policy is ``pass`` counts as passed.
 

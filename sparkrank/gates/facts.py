@@ -21,7 +21,7 @@ COMPARED = pa.schema(map(COMPARISONS.schema.field, (*_OF_PAIRS, *_SIZES)))
 
 
 class IntervalEstimate(NamedTuple):
-    """A value or a difference, with its interval. Rows from older runs lack the fields after ``stderr``."""
+    """A value or a difference with its interval. Rows from older runs have None in the fields after ``stderr``."""
 
     value: float | None
     low: float | None
@@ -37,7 +37,7 @@ class IntervalEstimate(NamedTuple):
 
     @property
     def defined(self) -> tuple[float, float] | None:
-        """The share of groups in which the value is defined, with its standard error; None if unknown."""
+        """The share of groups in which the value is defined, and the share's standard error; None if unknown."""
         if not self.n_groups or self.n_undefined is None or self.n_undefined > self.n_groups:
             return None
         share = 1 - self.n_undefined / self.n_groups
@@ -45,17 +45,19 @@ class IntervalEstimate(NamedTuple):
 
     @classmethod
     def of(cls, table: pa.Table, value: str) -> Iterator[IntervalEstimate]:
-        """The estimates in the rows of ``table``; ``value`` is the name of the column with the measured numbers."""
+        """Yield an estimate for each row of ``table``, whose column named ``value`` has the measured numbers."""
         names = (value, "ci_low", "ci_high", *cls._fields[3:])
         return map(cls, *(_column(table, name) for name in names))
 
 
 @dataclass(frozen=True)
 class DayOutcome:
-    """The outcome of a stored day: cells that ``failed``, and cells whose failure a person accepted (``let_in``).
+    """The outcome of a stored day, as sets of cells. A cell is a metric of a model for a slice value.
 
-    ``levels`` are the accepted cells that had failed against their history. With this day, the history starts again
-    for the cells in ``anew``, or for all cells if ``is_new``.
+    ``failed`` has the cells that failed a gate, and ``let_in`` the cells whose failure a person accepted.
+
+    ``levels`` has the accepted cells that had failed the comparison with their history. On this day, a new history
+    begins for the cells in ``anew``, or for all cells if ``is_new``.
     """
 
     failed: frozenset[Cell] = frozenset()
@@ -70,9 +72,10 @@ class DayOutcome:
 
 @dataclass(frozen=True)
 class Facts:
-    """The facts of the day or window ``name``: estimates by cell, and differences by cell and baseline model.
+    """The facts of the day or window ``name``, by cell (metric, model, slice value).
 
-    ``metrics`` and ``models`` contain all names in the tables, whether or not a rule concerns them.
+    ``measured`` has the values by cell, and ``compared`` has the differences by cell and baseline. ``metrics`` and
+    ``models`` contain all names in the tables, including names that no rule concerns.
     """
 
     name: str
@@ -86,20 +89,20 @@ class Facts:
 
     @property
     def values(self) -> list[tuple[str, str | None]]:
-        """The pairs of slice and slice value that have rows."""
+        """The distinct pairs of slice and slice value in ``measured``, in the order of the table."""
         return list(dict.fromkeys((cell.slice, cell.slice_value) for cell in self.measured))
 
 
 @dataclass(frozen=True)
 class Standard:
-    """The earlier ``days``, latest first, and the names of ``unread`` days, whose tables cannot be read."""
+    """The earlier ``days`` to compare with, latest first, and the names of ``unread`` days with unreadable tables."""
 
     days: Sequence[Facts] = ()
     unread: Sequence[str] = ()
 
     @property
     def before(self) -> Facts | None:
-        """The last day without unaccepted failures, minus the cells whose failures a person has accepted since."""
+        """The last day without unaccepted failures, minus the values whose failures were accepted on later days."""
         let_go: set[Cell] = set()
         for facts in self.days:
             if not facts.outcome.failed:
@@ -115,7 +118,7 @@ NO_STANDARD = Standard()
 def facts_of(
     name: str, metrics: pa.Table, comparisons: pa.Table | None, rules: Sequence[Rule], beside: Iterable[str] = ()
 ) -> Facts:
-    """The facts of the day or window ``name`` that concern ``rules``, or the models named in ``beside``."""
+    """Extract the facts of the day or window ``name`` that concern ``rules`` or the models named in ``beside``."""
     beside = set(beside)
     rows = _asked(metrics, rules, beside)
     measured = dict(zip(_cells(rows, "model"), IntervalEstimate.of(rows, "value"), strict=True))
@@ -133,12 +136,15 @@ def _cells(table: pa.Table, model: str) -> Iterator[Cell]:
 
 
 def _column(table: pa.Table, name: str) -> list[Any]:
-    """The values of a column, or all None if the table lacks the column."""
+    """Return the values of the column ``name`` as a list, or a list of None if the table lacks the column."""
     return table[name].to_pylist() if name in table.column_names else [None] * table.num_rows
 
 
 def _asked(table: pa.Table, rules: Sequence[Rule], beside: set[str] | None) -> pa.Table:
-    """The rows of ``table`` that may concern some rule, filtered column by column, as slices may have many values."""
+    """Return the rows of ``table`` that may concern a rule, or that have a model named in ``beside``.
+
+    ``beside`` is None for the table ``comparisons``. Slices may have many values, so only names are matched here.
+    """
     tests: dict[str, Callable[[Rule, str], bool]] = {
         "metric": lambda rule, text: matches(text, rule.metric),
         "candidate" if beside is None else "model": lambda rule, text: matches(text, rule.model or "*"),

@@ -17,8 +17,8 @@ from sparkrank.gates.rules import Cell, History, Margin, Rule
 from sparkrank.gates.verdicts import Judged, VerdictKey, shown_number
 from sparkrank.stats.intervals import TOO_FEW
 
-# A day is a stray if it is so far from the other days that only one in a thousand normal histories has such a day.
-# Strays are left out; otherwise a single outage would widen the band for weeks. At most a fifth of the days are strays.
+# A day is a stray (an outlier) if only one in a thousand normal histories has a day as far from the other days. Strays
+# are left out; otherwise, a single outage would widen the band for weeks. At most a fifth of the days are strays.
 STRAY = 0.001
 MOST_STRAYS = 0.2
 # From two weeks of history on, weekdays have their own means if an F test at this level says that the means differ.
@@ -26,8 +26,8 @@ RHYTHM = 0.05
 TWO_WEEKS = 14
 # The standard error of a day is unusually large if it exceeds this quantile of the standard errors in its history.
 USUAL = 0.9
-# A value describes other groups than before if the share of groups in which it is defined is below that share's own
-# band, and also below this fraction of the usual share.
+# A value describes other groups than before if the share of groups in which the value is defined is below the history
+# band of that share, and also below this fraction of the usual share.
 MUCH_SMALLER = 0.9
 ROUNDING = 1e-12  # relative to a value: smaller differences do not count
 
@@ -37,11 +37,11 @@ class Band:
     """The value expected from the days before: about ``centre``, with a standard deviation of ``scatter``.
 
     The centre is the mean of ``alike`` days. The scatter is computed from all ``days``, with ``degrees`` of freedom.
-    ``strays`` counts outlying days, which are left out. ``usual`` is a day's usual standard error, which the scatter
-    already includes. If ``by_weekday``, the centre is the mean of the judged day's own weekday. ``reach`` is a range
-    that the band always contains, for histories whose scatter may be too small. If most days, or all days of that
-    weekday, have the same value, ``constant`` is that value with the number of such days. The scatter then does not say
-    how far the value may move.
+    ``strays`` counts outlying days, which are left out. ``usual`` is the usual standard error of a day, which the
+    scatter already includes. If ``by_weekday``, the centre is the mean of the days with the judged day's weekday.
+    ``reach`` is a range that the band always contains, for histories whose scatter may be too small. If most days, or
+    all days of that weekday, have the same value, ``constant`` is that value with the number of such days. In this
+    case, the scatter does not say how far the value may move.
     """
 
     centre: float
@@ -56,10 +56,11 @@ class Band:
     constant: tuple[float, int] | None = None
 
     def prediction(self, stderr: float | None) -> tuple[float, float]:
-        """The standard deviation from the centre for a new day with this ``stderr``, and its degrees of freedom.
+        """Return the standard deviation of a new day with this ``stderr`` from the centre, and its degrees of freedom.
 
         The degrees are by Welch and Satterthwaite; the part of ``stderr`` beyond the usual error counts as known. A
-        deviation of 0 means that the history says nothing. Hahn: Journal of the American Statistical Association 1970.
+        deviation of 0 means that the history is uninformative. Hahn: Journal of the American Statistical Association
+        1970.
 
         Examples
         --------
@@ -82,12 +83,12 @@ def band_of(
     weekdays: Sequence[int | None] = (),
     weekday: int | None = None,
 ) -> Band:
-    """The band of a value, from the ``values`` of at least two earlier days (none NaN) and their ``stderrs``.
+    """Return the band of a value, from the ``values`` of at least two earlier days (without NaN) and their ``stderrs``.
 
     ``weekday`` is the weekday of the judged day. The scatter is not corrected for sampling: it includes the sampling
-    noise of a usual day, but no effect that users who come every day have on all days alike. If more than half of the
-    days have the same value, the scatter measures nothing: the error of the judged day then counts in full, and the
-    band contains the range of the days. The band also contains this range if the values have no error of their own.
+    noise of a usual day, but excludes effects of daily users, which are the same on all days. If more than half of the
+    days have the same value, the scatter is uninformative. The error of the judged day then counts in full, and the
+    band contains the range of the days' values. The band also contains this range if the values have no standard error.
     """
     middle = statistics.median(values)
     numbers = [0.0 if abs(value - middle) <= ROUNDING * abs(middle) else value - middle for value in values]
@@ -100,7 +101,7 @@ def band_of(
         strays = _strays(numbers, kinds)
         by_weekday = _have_rhythm(numbers, kinds, strays, weekday or 0)
     if not by_weekday:
-        # in the first two weeks a day may be on the first weekend
+        # in the first two weeks, a day that looks like an outlier may be the first weekend
         is_early = may_have_rhythm and len(numbers) < TWO_WEEKS
         kinds, strays = one, set() if is_tied or is_early else _strays(numbers, one)
     fit = _fit(numbers, kinds, strays)
@@ -126,7 +127,7 @@ def band_of(
 
 
 class _Fit(NamedTuple):
-    """The mean and the number of days for each kind of day (weekday or any), and the sum of squares about the means."""
+    """The mean and the number of days by weekday (or of all days, as 0), and the sum of squares about the means."""
 
     means: Mapping[int, float]
     counts: Mapping[int, int]
@@ -146,7 +147,7 @@ def _fit(values: Sequence[float], kinds: Sequence[int], without: Collection[int]
 
 
 def _have_rhythm(values: Sequence[float], weekdays: Sequence[int], without: Collection[int], today: int) -> bool:
-    """Whether the weekdays differ by an F test, and the weekday ``today`` has at least two days."""
+    """Return whether the weekdays differ by an F test, and at least two days have the weekday ``today``."""
     apart, alike = _fit(values, weekdays, without), _fit(values, [0] * len(values), without)
     degrees = alike.degrees - apart.degrees
     if apart.counts.get(today, 0) < 2 or degrees < 1:
@@ -160,10 +161,11 @@ def _have_rhythm(values: Sequence[float], weekdays: Sequence[int], without: Coll
 
 
 def _strays(values: Sequence[float], kinds: Sequence[int]) -> set[int]:
-    """The indices of outlying days, by Rosner's generalized extreme studentized deviate test (1983).
+    """Return the indices of outlying days, by Rosner's generalized extreme studentized deviate test (1983).
 
-    The median of ``values`` is 0. Days within three times the median distance (two standard deviations) are no strays.
-    Two days of one weekday are equally far from their mean: then the day further from all other days is the stray.
+    ``values`` must have a median of 0. Days within three times the median distance (two standard deviations) are never
+    outliers. If a weekday has only two days, both are equally far from their mean; the day further from the median of
+    all days is then the outlier.
     """
     fit = _fit(values, kinds, ())
     residuals = [abs(value - fit.means[kind]) for value, kind in zip(values, kinds, strict=True)]
@@ -188,7 +190,7 @@ def _strays(values: Sequence[float], kinds: Sequence[int]) -> set[int]:
 
 @lru_cache(maxsize=1024)
 def _furthest(degrees: int, days: int) -> float:
-    """The studentized distance from the mean that some day exceeds in only one of a thousand normal histories."""
+    """Return the distance from the mean, in standard deviations, that a day exceeds in 1 of 1,000 normal histories."""
     from scipy import special
 
     quantile = float(special.stdtrit(degrees - 1, 1 - STRAY / (2 * days)))
@@ -196,7 +198,7 @@ def _furthest(degrees: int, days: int) -> float:
 
 
 def own_error(measured: IntervalEstimate) -> float | None:
-    """The standard error of a value, or else (as for percentiles) a quarter of its interval; None if neither exists."""
+    """Return the standard error of a value, or else (as for percentiles) a quarter of its interval; None if unknown."""
     stderr = measured.stderr
     if stderr is None and measured.low is not None and measured.high is not None:
         stderr = (measured.high - measured.low) / 4
@@ -205,7 +207,7 @@ def own_error(measured: IntervalEstimate) -> float | None:
 
 @dataclass(frozen=True)
 class Past:
-    """The days before, latest first; the number of days ``left_out`` per reason; and the day that began ``anew``."""
+    """The earlier ``days``, latest first. ``left_out`` counts the rest by reason. ``anew`` begins the history."""
 
     days: Sequence[tuple[str, IntervalEstimate]]
     left_out: Mapping[str, int]
@@ -213,9 +215,9 @@ class Past:
 
 
 def past_of(cell: Cell, definition: str | None, standard: Standard, most: int) -> Past:
-    """The earlier days (at most ``most``) with which a value of ``cell`` under this ``definition`` is compared.
+    """Return the earlier days, at most ``most``, with which a value of ``cell`` under this ``definition`` is compared.
 
-    A day on which the cell failed is left out, unless a person has accepted the failure. The history begins with the
+    A day on which the value failed is left out, unless a person has accepted the failure. The history begins with the
     last day marked as a new beginning, or with two accepted failures in a row, which count as a new level.
     """
     left_out = dict.fromkeys(("on which it failed", "of another definition", "without a value"), 0)
@@ -244,14 +246,14 @@ def past_of(cell: Cell, definition: str | None, standard: Standard, most: int) -
 
 
 class AsBefore(GateKind):
-    """The value is inside the band of its own history."""
+    """The condition that a value is inside its history band, the range expected from earlier days."""
 
     name, value = "history", "history"
     word, phrase = "not_worse_than", "not worse than"
     compares, reads_history = True, True
 
     def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
-        """Whether the value is inside its band, on both sides or only on the worse side."""
+        """Judge whether the value is inside its history band, at both ends or only at the worse end."""
         options = evidence.history
         past = past_of(cell, measured.definition, evidence.standard, options.days)
         key, value, days = VerdictKey(rule.gate, rule.kind, cell), float(measured.value or 0.0), _days(len(past.days))
@@ -282,7 +284,7 @@ class AsBefore(GateKind):
 def _defined_for_few(
     measured: IntervalEstimate, past: Past, weekdays: Sequence[int | None], undecided: Judged, options: History
 ) -> str | None:
-    """A message if the value is defined in a much smaller share of groups than before; otherwise None."""
+    """Return a message if the value is defined in a much smaller share of groups than before; otherwise None."""
     today = measured.defined
     if today is None or today[0] == 1.0:
         return None
@@ -303,14 +305,14 @@ def _defined_for_few(
 
 
 def _has_been(value: float, band: Band) -> bool:
-    """Whether ``value`` is within the range of the days before, if those days had more than one value."""
+    """Return whether ``value`` is within the range of earlier values; False if all of these are equal."""
     return band.reach is not None and band.reach[0] < band.reach[1] and band.reach[0] <= value <= band.reach[1]
 
 
 def _against_band(
     judged: Judged, band: Band, stderr: float | None, margin: Margin, options: History, worse: int
 ) -> Judged:
-    """The verdict on a value with this ``stderr``. Lower is worse if ``worse`` is 1, higher if it is -1."""
+    """Judge a value with this ``stderr`` by ``band``. Lower is worse if ``worse`` is 1, and higher if it is -1."""
     from scipy import special  # loading it takes longer than everything else here
 
     def tail(distance: float) -> float:
@@ -349,7 +351,7 @@ def _against_band(
 
 
 def _weekday(day: str, options: History) -> int | None:
-    """The weekday of a day (Monday is 0); None for a window, or if weekdays are not distinguished."""
+    """Return the weekday of ``day`` (Monday is 0); None for a window, or if weekdays are not distinguished."""
     if options.rhythm == "none" or options.same_weekday:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Verdicts from rules and facts: missing and undefined values never pass."""
+"""The judge, which reaches verdicts by applying rules to facts. Missing and undefined values always fail."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from sparkrank.metrics.slices import ALL
 
 @dataclass(frozen=True)
 class Judge:
-    """Judges days by ``rules``.
+    """A judge, which applies ``rules`` to days and windows.
 
-    ``better`` says for each metric whether higher is better (None if neither is). ``without_interval`` lists the
-    metrics that have no interval by nature. Slice values with fewer than ``least_groups`` groups are left out. Two
+    ``better`` says for each metric whether higher is better; it is None if no direction is better. Metrics in
+    ``without_interval`` never have an interval. Slice values with fewer than ``least_groups`` groups are left out. Two
     models are not compared if the share of groups with a value from only one of them exceeds ``most_unpaired``.
     """
 
@@ -33,13 +33,13 @@ class Judge:
 
     @property
     def needed_days(self) -> int:
-        """The number of earlier days needed; with wildcards at least one, to notice cells that have vanished."""
+        """The number of earlier days needed. Rules with wildcards need at least one, to notice vanished values."""
         days = [KINDS[rule.kind].needed_days(self.history) for rule in self.rules]
         return max(days, default=0) or int(any(rule.has_wildcards for rule in self.rules))
 
     @property
     def days_apart(self) -> int:
-        """The spacing, in days, of the earlier days or windows that are read."""
+        """The distance, in days, between consecutive earlier days or windows that are read: 1 or 7."""
         return max(KINDS[rule.kind].days_apart(self.history) for rule in self.rules)
 
     def has_history(self, cell: Cell) -> bool:
@@ -50,7 +50,7 @@ class Judge:
         return {rule.against for rule in self.rules if rule.against is not None}
 
     def verdicts(self, facts: Facts | None, name: str, standard: Standard = NO_STANDARD) -> list[Judged]:
-        """The verdicts on the day or window ``name``, at least one per rule; without any tables, ``facts`` is None."""
+        """Return at least one verdict per rule on the day or window ``name``; ``facts`` is None if it has no tables."""
         return [judged for rule in self.rules for judged in self._of_rule(rule, facts, name, standard)]
 
     def _of_rule(self, rule: Rule, facts: Facts | None, name: str, standard: Standard) -> list[Judged]:
@@ -87,13 +87,13 @@ class Judge:
         return sorted(judged, key=worst_first)
 
     def _is_small(self, cell: Cell, facts: Facts, before: Facts | None) -> bool:
-        """Whether the slice value of ``cell`` has too few groups: on the day, or earlier if the cell has vanished."""
+        """Return whether the slice value of ``cell`` has too few groups, on the day or, if missing there, before."""
         measured = facts.measured.get(cell) or (None if before is None else before.measured.get(cell))
         groups = None if measured is None else measured.n_groups
         return cell.slice != ALL and groups is not None and groups < self.least_groups
 
     def _covers(self, rule: Rule, cell: Cell) -> bool:
-        """Whether ``rule`` concerns ``cell``; some gate kinds concern only metrics with a better side."""
+        """Return whether ``rule`` concerns ``cell``. Some gate kinds skip metrics for which no direction is better."""
         return KINDS[rule.kind].covers(rule, cell, self.better, self.history)
 
 
@@ -103,7 +103,7 @@ def _small_text(count: int, least: int) -> str:
 
 
 def _named_slice(rule: Rule) -> tuple[str, str | None]:
-    """The slice and its value, as written in the gate."""
+    """Return the slice and the slice value as the gate writes them, including wildcards."""
     if not rule.of_slices:
         return ALL, ALL
     return ",".join(column for column, _ in rule.of_slices), ",".join(value or "(null)" for _, value in rule.of_slices)

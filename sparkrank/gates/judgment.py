@@ -16,8 +16,8 @@ from sparkrank.gates.verdicts import Judged, exit_code, gates_table
 
 @dataclass(frozen=True)
 class Judgment:
-    """The verdicts on a day or window. ``acceptance`` says when and why a person accepted the day or window.
-    ``dropped`` is the reason that was given for an acceptance that is void because the result has changed since.
+    """The verdicts on the day or window ``name``. ``acceptance`` has the time and the reason of a person's acceptance.
+    ``dropped`` is the reason given for an earlier acceptance that is no longer valid, because the result has changed.
     """
 
     name: str
@@ -28,21 +28,21 @@ class Judgment:
 
     @property
     def exit_code(self) -> int:
-        """The exit code of the command."""
+        """The exit code of the command that judged the day or window."""
         return exit_code(verdict.check for verdict in self.judged)
 
     def verdict(self, n_warnings: int = 0) -> DayVerdict:
-        """The verdict on the whole day or window, which also takes into account the run's warnings."""
+        """Return the verdict on the whole day or window, which depends on the gates and on the run's ``n_warnings``."""
         return day_verdict((verdict.check for verdict in self.judged), n_warnings)
 
     @property
     def table(self) -> pa.Table:
-        """The ``gates`` table."""
+        """The ``gates`` table, with one row per verdict."""
         return gates_table(self.judged, self.facts)
 
     @property
     def warnings(self) -> list[str]:
-        """A list with a warning if an acceptance no longer holds; otherwise empty."""
+        """A list with one warning if an earlier acceptance is no longer valid; otherwise an empty list."""
         if self.dropped is None:
             return []
         sentence = f'{self.name} was accepted ("{shorten(self.dropped)}") with another result: that no longer holds'

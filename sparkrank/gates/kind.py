@@ -1,4 +1,4 @@
-"""The base class of gate kinds."""
+"""The base class of gate kinds, and the evidence from which a gate kind reaches a verdict."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DAYS_OF_WEEK = 7
 
 @dataclass(frozen=True)
 class Evidence:
-    """The ``facts`` of a day or window, the earlier days as a ``standard``, and the settings of the ``Judge``."""
+    """The ``facts`` of a day or window, the earlier days (``standard``), and the settings of the ``Judge``."""
 
     facts: Facts
     standard: Standard
@@ -31,13 +31,13 @@ class Evidence:
         return (1 - self.level) / 2
 
     def sign(self, cell: Cell) -> int:
-        """1 if lower values of the cell's metric are worse, -1 if higher values are."""
+        """Return -1 if higher values of the metric of ``cell`` are worse, and otherwise 1."""
         return -1 if self.better.get(cell.metric) is False else 1
 
 
 class GateKind:
-    """One kind of condition. To add a kind, write a class in a module of its own and register it in
-    :data:`sparkrank.gates.register.KINDS`.
+    """The base class of a kind of gate condition. To add a kind, write a subclass in a separate module, and register it
+    in :data:`sparkrank.gates.register.KINDS`.
     """
 
     name: ClassVar[str]  # the name in the column ``kind`` of the ``gates`` table
@@ -46,7 +46,7 @@ class GateKind:
     value: ClassVar[str | None] = None  # the value of ``word`` that selects this kind, if several kinds share the word
     compares: ClassVar[bool] = False  # whether the value of ``word`` is a model; otherwise it is a number, the bound
     needs_margin: ClassVar[bool] = False  # whether a gate of this kind must have a margin (``by``)
-    is_directed: ClassVar[bool] = False  # whether the kind concerns only metrics with a better side
+    is_directed: ClassVar[bool] = False  # whether the kind concerns only metrics of which higher or lower is better
     # Whether the kind compares a day with the accepted days before it. If so, a failure that is not significant among
     # all cells of its gate passes, because the value is where it usually is; for other kinds it is undecided.
     reads_history: ClassVar[bool] = False
@@ -57,21 +57,24 @@ class GateKind:
                 setattr(cls, attribute, cls.name)
 
     def needed_days(self, history: History) -> int:
-        """The number of earlier accepted days that this kind needs."""
+        """Return the number of earlier accepted days that this kind needs."""
         return history.days if self.reads_history else 0
 
     def days_apart(self, history: History) -> int:
-        """The spacing, in days, of the earlier days that this kind reads."""
+        """Return the distance, in days, between consecutive earlier days that this kind reads: 1 or 7."""
         return DAYS_OF_WEEK if self.reads_history and history.same_weekday else 1
 
     def needs_direction(self, history: History) -> bool:
-        """Whether this kind can concern only metrics with a better side."""
+        """Return whether this kind can judge only metrics for which either higher or lower values are better."""
         return self.is_directed or (self.reads_history and history.sides == "worse")
 
     def covers(self, rule: Rule, cell: Cell, better: Mapping[str, bool | None], history: History) -> bool:
-        """Whether ``rule`` concerns ``cell``; ``better`` is explained at :class:`sparkrank.gates.judge.Judge`."""
+        """Return whether ``rule`` concerns ``cell`` (metric, model, slice value).
+
+        The class :class:`sparkrank.gates.judge.Judge` explains ``better``.
+        """
         return rule.covers(cell) and not (self.needs_direction(history) and better.get(cell.metric, True) is None)
 
     def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
-        """The verdict on one cell, which must have a value."""
+        """Return the verdict of ``rule`` on ``cell`` (metric, model, slice value), whose value must be defined."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Gates that compare two models on the same day: one must be not worse than the other, or equivalent to it."""
+"""Gates that compare two models on the same day: a model must be equivalent to another, or not worse than another."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sparkrank.stats.ratios import StandardErrors, margin_stderr
 
 
 class _Difference(GateKind):
-    """A condition on the difference between two models, with a margin on each bad side."""
+    """The base class of gate kinds that limit the difference between two models in one or both directions."""
 
     compares: ClassVar[bool] = True
     good: ClassVar[str]
@@ -23,11 +23,11 @@ class _Difference(GateKind):
     doubtful: ClassVar[str]
 
     def signs(self, cell: Cell, evidence: Evidence) -> tuple[int, ...]:
-        """The bad sides: 1 if differences below the margin are bad, -1 if differences above the margin are."""
+        """Return the directions that are bad: 1 if a lower difference is bad, -1 if a higher difference is bad."""
         raise NotImplementedError
 
     def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
-        """Whether the whole interval of the difference is within the margin on every bad side."""
+        """Judge whether the whole interval of the difference is within the margin in every bad direction."""
         facts, value, against = evidence.facts, measured.value, str(rule.against)
         if facts.compared is None:
             return failed(rule, cell, f"{facts.name} has no table comparisons to judge it by", value)
@@ -82,19 +82,19 @@ class _Difference(GateKind):
 
 
 class NotWorse(_Difference):
-    """The model is not worse than another model by more than a margin."""
+    """The condition that a model is not worse than another model by more than a margin."""
 
     name, phrase = "not_worse_than", "not worse than"
     is_directed = True
     good, bad, doubtful = "is no worse than allowed", "is worse than allowed", "could be worse than allowed"
 
     def signs(self, cell: Cell, evidence: Evidence) -> tuple[int, ...]:
-        """Only the worse side."""
+        """Return the direction in which the metric is worse, as the only element."""
         return (-1 if evidence.better.get(cell.metric) is False else 1,)
 
 
 class Equivalent(_Difference):
-    """The model is neither lower nor higher than another model by more than a margin: two one-sided tests.
+    """The condition that a model differs from another by at most a margin, judged by two one-sided tests.
 
     Schuirmann: Journal of Pharmacokinetics and Biopharmaceutics 1987.
     """
@@ -104,7 +104,7 @@ class Equivalent(_Difference):
     good, bad, doubtful = "is no larger than allowed", "is larger than allowed", "could be larger than allowed"
 
     def signs(self, cell: Cell, evidence: Evidence) -> tuple[int, ...]:  # noqa: ARG002 - the same for each cell
-        """Both sides."""
+        """Return both directions: a lower and a higher difference are bad."""
         return 1, -1
 
 
@@ -113,7 +113,7 @@ def _is_undefined(measured: IntervalEstimate) -> bool:
 
 
 def _decisive(test: tuple[BoundVerdict, float, int, IntervalEstimate]) -> tuple[int, float]:
-    """The sort key that puts the deciding side first."""
+    """Return a sort key that puts first the test that decides: failures, then undecided tests, then the smallest p."""
     side = test[0]
     return ("fail", "undecided", "pass").index(side.verdict), 1.0 if side.p is None else side.p
 
@@ -126,7 +126,7 @@ def _unpaired(
     rule: Rule,
     most: float,
 ) -> str | None:
-    """A message if there are too many groups where only one of the two models has a value; otherwise None."""
+    """Return a message if there are too many groups where only one of the two models has a value; otherwise None."""
     unpaired = difference.n_unpaired or 0
     models = (candidate, baseline)
     defined = [each.n_groups - (each.n_undefined or 0) for each in models if each.n_groups is not None]
@@ -145,10 +145,10 @@ def _with_margin(
     sign: int,
     level: float,
 ) -> tuple[IntervalEstimate, str | None]:
-    """The difference with the interval to compare with the margin, and the reason if there is no such interval.
+    """Return the difference with the interval to compare with the margin, and the reason if there is no such interval.
 
-    A margin that is a share of the baseline's estimate has an error of its own. The difference and the margin are
-    therefore tested together, as candidate - (1 - share) · baseline.
+    A margin that is a share of the baseline's value is itself uncertain. The difference and the margin are therefore
+    tested together, as candidate - (1 - share) · baseline. The reason is None if there is an interval.
     """
     if not rule.margin.relative or difference.low is None or difference.high is None:
         return difference, None
@@ -163,7 +163,7 @@ def _with_margin(
     degrees = min((each.degrees for each in (difference, baseline) if each.degrees is not None), default=None)
     if degrees is not None:
         half = t_quantile(degrees, 0.5 + level / 2) * stderr
-    else:  # a row of an older run: as many standard errors as the interval of the difference has
+    else:  # a row of an older run: scale the half-width of the difference
         half = (difference.high - difference.low) / 2 * (stderr / errors.difference if errors.difference else 0.0)
     value = float(difference.value or 0.0)
     low, high = value - half, value + half
@@ -173,5 +173,5 @@ def _with_margin(
 
 
 def _stderr(measured: IntervalEstimate) -> float | None:
-    """The standard error, or 0 for a value without any variation (its difference from another value may still vary)."""
+    """Return the standard error; 0 for a value without any variation, whose difference from another value may vary."""
     return 0.0 if measured.stderr is None and measured.interval in ("wilson", TOO_FEW.method) else measured.stderr

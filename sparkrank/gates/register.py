@@ -13,11 +13,11 @@ KINDS: dict[str, GateKind] = {kind.name: kind for kind in (Min(), Max(), NotWors
 
 
 def words() -> dict[str, GateKind]:
-    """The gate kinds by the key that selects each of them in the spec."""
+    """Return a mapping from the keys of the spec that select a gate kind, such as ``min``, to the kinds."""
     return {kind.word: kind for kind in KINDS.values() if kind.value is None}
 
 
 def kind_asked_by(word: str, value: object, names: Collection[str]) -> GateKind:
-    """The gate kind selected by ``value`` under the key ``word``; model ``names`` take precedence."""
+    """Return the gate kind that the spec selects by ``word: value``. A ``value`` in ``names`` is always a model."""
     special = [kind for kind in KINDS.values() if kind.word == word and kind.value == value and value not in names]
     return special[0] if special else words()[word]

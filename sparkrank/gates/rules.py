@@ -1,4 +1,4 @@
-"""The rules of gates, and the rows of the ``metrics`` table that each rule concerns."""
+"""The rules of gates, with functions that find the rows of the ``metrics`` table that each rule concerns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EVERYTHING = re.compile(r"\*+")
 
 
 class Cell(NamedTuple):
-    """What one row of the ``metrics`` table is about: a metric of a model, for a slice value or the whole day."""
+    """The subject of one row of the ``metrics`` table: a metric of a model, for a slice value or the whole day."""
 
     metric: str
     model: str
@@ -32,13 +32,13 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Margin:
-    """How much worse is still good enough: an ``amount``, which is a share of the baseline's value if ``relative``."""
+    """The margin by which a value may be worse: ``amount``, or that share of the baseline's value if ``relative``."""
 
     amount: float = 0.0
     relative: bool = False
 
     def of(self, value: float) -> float:
-        """The margin in units of the metric, given the baseline's ``value``."""
+        """Return the margin in units of the metric, given the baseline's ``value``."""
         return abs(value) * self.amount if self.relative else self.amount
 
     def __str__(self) -> str:
@@ -47,11 +47,11 @@ class Margin:
 
 @dataclass(frozen=True)
 class History:
-    """The history that a day is compared with: the last ``days`` days, or only those of the ``same_weekday``.
+    """The settings for comparing a day with the last ``days`` days, or with the last days of the ``same_weekday``.
 
-    ``sides`` says where a value must not leave the band: on both sides, or only on the worse side. The band is as
-    strict as ± ``width`` standard deviations of a normal distribution that is known exactly. If ``rhythm`` is
-    ``weekly``, weekdays that differ have their own means. With fewer than ``least_days`` days there is no band.
+    ``sides`` says whether a value fails beyond both ends of the history band or only beyond the worse end. The band is
+    as strict as ± ``width`` standard deviations of a normal distribution with known parameters. If ``rhythm`` is
+    ``weekly`` and the weekdays differ, each weekday has its own mean. A band needs at least ``least_days`` days.
     """
 
     days: int = 28
@@ -67,8 +67,9 @@ class Rule:
     """One condition of a gate. A gate with both ``min`` and ``max`` has two rules.
 
     ``metrics`` and ``models`` are the metrics and models in the spec that match the patterns ``metric`` and ``model``.
-    ``of_slices`` has pairs of patterns, for a slice column and its value; without any, the rule concerns the whole day.
-    ``slices`` holds the columns of each matching slice, and ``against`` is the model to compare with.
+    ``of_slices`` has pairs of patterns, one for a slice column and one for its value. If ``of_slices`` is empty, the
+    rule concerns the whole day. ``slices`` has the columns of each matching slice. ``against`` is the model to compare
+    with.
     """
 
     gate: str
@@ -87,18 +88,21 @@ class Rule:
 
     @property
     def has_wildcards(self) -> bool:
-        """Whether wildcards decide which cells the rule covers, so that a cell could vanish unnoticed."""
+        """Whether the rule has wildcards. A value that only a wildcard names could vanish unnoticed."""
         patterns = [self.metric, self.model or "*", *itertools.chain.from_iterable(self.of_slices)]
         return any(pattern is not None and is_pattern(pattern) for pattern in patterns)
 
     def covers(self, cell: Cell) -> bool:
-        """Whether ``cell`` matches the rule's patterns."""
+        """Return whether ``cell`` (metric, model, slice value) matches the patterns. The model ``against`` does not."""
         if not matches(cell.metric, self.metric) or not matches(cell.model, self.model or "*"):
             return False
         return cell.model != self.against and covers_slice(self.of_slices, cell.slice, cell.slice_value)
 
     def cells(self, values: Iterable[tuple[str, str | None]]) -> list[Cell]:
-        """The cells the rule names without a wildcard, and those it covers among the slice ``values``."""
+        """Return the cells (metric, model, slice value) that the rule concerns.
+
+        These are the cells named without wildcards, and the cells of matching pairs of slice and value in ``values``.
+        """
         if not self.of_slices:
             places: list[tuple[str, str | None]] = [(ALL, ALL)]
         else:
@@ -107,7 +111,7 @@ class Rule:
         return [Cell(metric, model, *place) for metric in self.metrics for model in self.models for place in places]
 
     def _literal(self, columns: tuple[str, ...]) -> list[str | None]:
-        """A list with the value that the rule names for the slice of ``columns``; empty if there are wildcards."""
+        """Return a list with the value that the rule names for the slice of ``columns``; empty if it has wildcards."""
         patterns = dict(self.of_slices)
         if any(text is not None and is_pattern(text) for text in itertools.chain.from_iterable(self.of_slices)):
             return []
@@ -122,22 +126,22 @@ class Rule:
 
 
 def is_pattern(text: str) -> bool:
-    """Whether ``text`` has a wildcard: ``*``, ``?`` or ``[``."""
+    """Return whether ``text`` contains a wildcard: ``*``, ``?`` or ``[``."""
     return _WILDCARDS.search(text) is not None
 
 
 def matches(text: str, pattern: str) -> bool:
-    """Whether ``text`` matches ``pattern`` or equals it (a metric's name may itself contain a bracket)."""
+    """Return whether ``text`` matches or equals ``pattern`` (the name of a metric can itself contain a bracket)."""
     return text == pattern or (is_pattern(pattern) and fnmatch.fnmatchcase(text, pattern))
 
 
 def columns_match(of_slices: Iterable[str], columns: tuple[str, ...]) -> bool:
-    """Whether the patterns ``of_slices`` match the slice of ``columns``, either as a whole or column by column."""
+    """Return whether the patterns ``of_slices`` match the slice of ``columns``, as a whole or column by column."""
     return _assigned(tuple(of_slices), columns) is not None
 
 
 def covers_slice(of_slices: tuple[tuple[str, str | None], ...], slice_: str, value: str | None) -> bool:
-    """Whether the patterns match a slice and its value. Without patterns, only the whole day matches."""
+    """Return whether the patterns match a slice and its ``value``. Without patterns, only the whole day matches."""
     if not of_slices or slice_ == ALL:
         return not of_slices and slice_ == ALL
     columns = tuple(slice_.split(","))
@@ -152,7 +156,9 @@ def covers_slice(of_slices: tuple[tuple[str, str | None], ...], slice_: str, val
 
 
 def slice_parts(columns: tuple[str, ...], value: str | None) -> dict[str, str | None]:
-    """The value of each column of a slice. A joint value has commas between columns; other commas are escaped.
+    """Split the ``value`` of a slice into a value for each column.
+
+    A joint value has commas between the values of columns. Other commas are escaped with a backslash.
 
     Examples
     --------
@@ -169,14 +175,14 @@ def slice_parts(columns: tuple[str, ...], value: str | None) -> dict[str, str | 
 
 
 def _value_matches(value: str | None, pattern: str | None) -> bool:
-    """Whether a slice value matches a pattern. A missing value (None) matches the patterns None and ``*``."""
+    """Return whether a slice value matches a pattern. A missing value (None) matches the patterns None and ``*``."""
     if value is None or pattern is None:
         return value is pattern or (pattern is not None and _EVERYTHING.fullmatch(pattern) is not None)
     return matches(value, pattern)
 
 
 def _assigned(patterns: tuple[str, ...], columns: tuple[str, ...]) -> dict[str, str] | None:
-    """The pattern for each column, or None if the patterns do not match the columns."""
+    """Return a mapping from each column to the pattern that matches it; None if the patterns do not match."""
     if len(patterns) == 1 and matches(",".join(columns), patterns[0]):
         return dict.fromkeys(columns, patterns[0])
     if len(patterns) != len(columns):

@@ -1,4 +1,4 @@
-"""Gate verdicts on a day or window, with the ``gates`` table and the exit code."""
+"""The verdicts of gates on a day or window, the ``gates`` table made from them, and the exit code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEAST_DIGITS = 3  # the fewest significant digits of numbers in messages
 
 
 class VerdictKey(NamedTuple):
-    """What identifies a verdict within a day or window."""
+    """The key of a verdict within a day or window: the gate, its kind, and the cell (metric, model, slice value)."""
 
     gate: str
     kind: str
@@ -29,7 +29,7 @@ class VerdictKey(NamedTuple):
 
 
 class CheckVerdict(NamedTuple):
-    """One gate's verdict on one cell, either just reached or read from the ``gates`` table."""
+    """The verdict of one gate on one cell (metric, model, slice value), computed or read from the ``gates`` table."""
 
     gate: str
     verdict: VerdictWord
@@ -38,20 +38,21 @@ class CheckVerdict(NamedTuple):
 
     @property
     def stops(self) -> bool:
-        """Whether this verdict keeps the day from passing."""
+        """Whether this verdict keeps the day from passing: an unaccepted failure, or undecided where that must fail."""
         return not self.is_accepted and (self.verdict == "fail" or (self.verdict, self.policy) == ("undecided", "fail"))
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A verdict: a row of the ``gates`` table.
+    """A verdict of a gate, which becomes a row of the ``gates`` table.
 
     ``judged`` is the number under test: the value or the difference. If nothing had changed, ``judged`` would be near
-    ``expected`` (None if only other days can tell), with standard deviation ``deviation`` and ``degrees`` of freedom.
-    ``sign`` is 1 if lower is worse, and -1 if higher is worse. If both are worse, ``other`` is the second bound.
+    ``expected``, with standard deviation ``deviation`` and ``degrees`` of freedom. ``expected`` is None if the expected
+    value can only be estimated from other days. ``sign`` is 1 if lower is worse, and -1 if higher is worse. If values
+    in both directions are worse, ``other`` is the second bound.
 
-    A ``p`` of None means that nothing was tested. ``p_adjusted`` is corrected for all ``tests`` of the gate, and for a
-    failure it is at most ``alpha``. ``left_out`` counts the slice values with too few groups.
+    A ``p`` of None means that there was no test. ``p_adjusted`` is corrected for all ``tests`` of the gate; if the
+    verdict is a failure, it is at most ``alpha``. ``left_out`` counts the slice values with too few groups.
     """
 
     key: VerdictKey
@@ -79,7 +80,7 @@ class Judged:
 
     @property
     def check(self) -> CheckVerdict:
-        """This verdict without the numbers."""
+        """The gate, the verdict, the policy, and whether the verdict is accepted, without any numbers."""
         return CheckVerdict(self.key.gate, self.verdict, self.policy, self.accepted is not None)
 
     @property
@@ -88,7 +89,7 @@ class Judged:
 
     @property
     def distance(self) -> float:
-        """How far the estimate is beyond the bound, in standard errors; infinite if there is no estimate or bound."""
+        """The distance of the estimate beyond the bound, in standard errors; infinite without an estimate or bound."""
         if self.judged is None or self.bound is None:
             return math.inf
         beyond = self.sign * (self.bound - self.judged)
@@ -96,22 +97,22 @@ class Judged:
 
     @property
     def numbers(self) -> tuple[float | None, ...]:
-        """The numbers that must stay the same for an acceptance to remain valid."""
+        """The value and the ends of its interval. An acceptance remains valid only while these numbers are the same."""
         return self.value, self.low, self.high
 
 
 def worst_first(judged: Judged) -> tuple[int, float]:
-    """The sort key for a gate's checks: failures, undecided, passes; the furthest beyond the bound come first."""
+    """Return a sort key that puts failures before undecided verdicts and passes, and larger distances first."""
     return WORST_FIRST.index(judged.verdict), 0.0 if judged.verdict == "pass" else -judged.distance
 
 
 def failed(rule: Rule, cell: Cell, reason: str, value: float | None = None) -> Judged:
-    """The failing verdict on a cell that is missing or undefined."""
+    """Return a failing verdict on ``cell`` (metric, model, slice value), for example because its value is missing."""
     return Judged(VerdictKey(rule.gate, rule.kind, cell), "fail", reason, value, policy=rule.undecided)
 
 
 def shown_number(number: float | None, *beside: float | None) -> str:
-    """A number for gate messages: three digits, or as many as are needed to tell it from the numbers ``beside`` it.
+    """Format ``number`` for gate messages with three digits, or more if it would look equal to a number in ``beside``.
 
     Examples
     --------
@@ -126,11 +127,11 @@ def shown_number(number: float | None, *beside: float | None) -> str:
 
 
 def corrected(judged: Sequence[Judged], correction: str, otherwise: VerdictWord = "undecided") -> list[Judged]:
-    """The verdicts of one gate on one night, corrected for multiple tests.
+    """Return the verdicts of one gate on one day or window, corrected for multiple tests.
 
-    A failure that is not significant after the correction becomes ``otherwise``. Verdicts without a ``p`` are kept and
-    do not count as tests. Passing needs no correction, since every test has to pass (Berger: Multiparameter hypothesis
-    testing and acceptance sampling, Technometrics 1982).
+    A failure that is not significant after the correction becomes ``otherwise``. Verdicts without a ``p`` are unchanged
+    and do not count as tests. A pass needs no correction, since the gate passes only if all of its tests pass (Berger:
+    Multiparameter hypothesis testing and acceptance sampling, Technometrics 1982).
     """
     family = adjusted([math.nan if verdict.p is None else verdict.p for verdict in judged], correction).tolist()
     tests = sum(verdict.p is not None for verdict in judged)
@@ -151,21 +152,21 @@ def _corrected(judged: Judged, otherwise: VerdictWord) -> Judged:
 def accepted(
     judged: Iterable[Judged], reasons: Mapping[VerdictKey, tuple[tuple[float | None, ...], str]]
 ) -> list[Judged]:
-    """The verdicts ``judged``, marked as accepted where a person accepted the same verdict with the same numbers.
+    """Return the verdicts, marked as accepted where a person has accepted the same verdict with the same numbers.
 
-    ``reasons`` maps the key of each accepted verdict to the numbers and the reason of the acceptance.
+    ``reasons`` maps the key of each accepted verdict to its numbers at that time and to the person's reason.
     """
     verdicts = []
     for verdict in judged:
         numbers, reason = reasons.get(verdict.key, ((), None))
-        is_same = repr(tuple(numbers)) == repr(verdict.numbers)  # NaN equals itself
+        is_same = repr(tuple(numbers)) == repr(verdict.numbers)  # as texts, NaN equals NaN
         holds = verdict.verdict != "pass" and reason is not None and is_same
         verdicts.append(replace(verdict, accepted=reason) if holds else verdict)
     return verdicts
 
 
 def exit_code(checks: Iterable[CheckVerdict]) -> int:
-    """The exit code of the command; a failure takes precedence over an undecided verdict."""
+    """Return the exit code: 3 for a failure, else 5 for an undecided verdict that stops the day, else 0."""
     stopping = [check for check in checks if check.stops]
     if any(check.verdict == "fail" for check in stopping):
         return FAILED
@@ -173,7 +174,7 @@ def exit_code(checks: Iterable[CheckVerdict]) -> int:
 
 
 def gates_table(judged: Iterable[Judged], facts: Facts | None) -> pa.Table:
-    """The ``gates`` table, with one row per verdict."""
+    """Make the ``gates`` table, with one row for each verdict in ``judged``."""
     rows = [
         {
             **vars(verdict),  # the schema selects the columns

@@ -1,1 +1,1 @@
-"""The tables of a day: turning results into rows, committing a day to the output, and reading stored days."""
+"""The tables of a day: modules that turn results into rows, commit a day to the output, and read stored days."""

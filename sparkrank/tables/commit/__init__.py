@@ -1,1 +1,1 @@
-"""How a day becomes visible: all of its tables at once, or none."""
+"""Modules that make the tables of a day visible to readers, all tables at the same time."""

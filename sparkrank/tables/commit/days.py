@@ -1,9 +1,9 @@
-"""Writing a day so that its tables become visible all at once, or not at all.
+"""Functions that write a day so that all of its tables become visible at the same time.
 
-On a local file system, a link names the run that a day shows (:mod:`sparkrank.tables.commit.links`). In an object store
-that Arrow opens, a small object names the run (:mod:`sparkrank.tables.commit.store_run`). Elsewhere, Spark's dynamic
-partition overwrite replaces the day in one table after another, ``runs`` last. There, a day is complete when its row in
-``runs`` names the run that wrote its tables.
+On a local file system, a link names the run that readers of a day see (:mod:`sparkrank.tables.commit.links`). In an
+object store that Arrow can open, a small object names the run (:mod:`sparkrank.tables.commit.store_run`). Elsewhere,
+Spark's dynamic partition overwrite replaces the day in one table after another, with ``runs`` last. There, a day is
+complete when its row in ``runs`` names the run that wrote its tables.
 """
 
 from __future__ import annotations
@@ -35,25 +35,26 @@ class DayRun(Protocol):
 
     @property
     def attempt(self) -> str:
-        """The unique name of the run. The names of the run's files end with it."""
+        """The unique name of the run, which is also the last part of the names of the run's files."""
 
     @property
     def folder(self) -> Path | str | None:
-        """A folder, unseen by readers, where tables can be written before the commit; None if there is none."""
+        """The folder in which tables can be written unseen by readers before the commit; None if not supported."""
 
     def commit(self, tables: Mapping[str, Table], written: Collection[str] = ()) -> None:
-        """Replace the day with ``tables`` and with the tables already ``written`` into the folder.
+        """Replace the day with ``tables`` and with the tables that ``written`` names, which are already in the folder.
 
         The last of ``tables`` may be a function that makes the table from ``files`` and ``attempt_id``. ``files`` lists
-        the files of all earlier tables, or is None where files are not listed. A table that the run lacks is removed
-        from the day, except where Spark writes: there, the table keeps its old rows.
+        the files of all earlier tables; it is None if this kind of run lists no files. A table that the run lacks is
+        removed from the day. If Spark replaces tables one by one, such a table keeps its old rows instead.
         """
 
     def keep_others(self, names: Collection[str], listed: Sequence[dict[str, Any]]) -> tuple[str, ...]:
-        """Take over the tables that the day shows now, except ``names``. Readers see no change before the commit.
+        """Copy the tables that readers see now into this run, except those in ``names``, without any visible change.
 
-        ``listed`` has the entries of the day's files in ``runs``, already checked; the new run lists them unchanged.
-        Returns the table names to pass to the commit: none where a commit leaves other tables alone.
+        ``listed`` has the entries for the day's files from the table ``runs``, already checked. The new run lists these
+        entries unchanged. Returns the names of the copied tables, to pass to :meth:`commit` as ``written``. The names
+        are empty if a commit leaves other tables unchanged anyway.
         """
 
 
@@ -61,9 +62,9 @@ class DayRun(Protocol):
 def day_run(
     output: str, day: str, spark: SparkSession | None = None, column: str = DAY, how: Commit = DEFAULT_COMMIT
 ) -> Iterator[DayRun]:
-    """Hold a run of ``day`` under ``output``. On a local file system, the day is locked against other runs.
+    """Start a run that writes ``day`` under ``output``, and yield the run. On a local file system, the day is locked.
 
-    If the run fails, uncommitted tables are removed. Raises :class:`SparkrankError` if another run is writing the day.
+    If the context fails, uncommitted tables are removed. Raises :class:`SparkrankError` if the day is already locked.
     """
     local = local_path(output)
     if local is not None:
@@ -76,14 +77,14 @@ def day_run(
         try:
             yield stored
         except (Exception, KeyboardInterrupt):
-            with suppress(Exception):  # the run's own error is raised; when in doubt, its files stay
+            with suppress(Exception):  # the run's own error is raised; if removing fails, the files stay
                 stored.discard()
             raise
 
 
 @dataclass(frozen=True)
 class _ReplacedRun:
-    """A run for which Spark replaces one table after another."""
+    """A run in which Spark replaces the tables of the day one after another."""
 
     output: str
     day: str
@@ -108,7 +109,7 @@ class _ReplacedRun:
             table = given(files=None, attempt_id=self.attempt) if callable(given) else given
             # One chunk: pyspark 4.3 stops reading a table at its first empty chunk.
             frame = self.spark.createDataFrame(table.combine_chunks()) if isinstance(table, pa.Table) else table
-            if isinstance(table, pa.Table) and not table.num_rows:  # overwriting leaves partitions without new rows
+            if isinstance(table, pa.Table) and not table.num_rows:  # dynamic overwriting would keep the old rows
                 frame.write.mode("overwrite").parquet(folders[name])
                 continue
             writer = frame.withColumn(self.column, F.lit(self.day)).write.mode("overwrite").partitionBy(self.column)
@@ -116,7 +117,7 @@ class _ReplacedRun:
 
 
 def local_path(output: str) -> Path | None:
-    """The folder that ``output`` names on the local file system; None if it names another file system."""
+    """Return the absolute local path that ``output`` names, or None if ``output`` names another file system."""
     scheme = _SCHEME.match(output)
     if scheme is None:
         return Path(output).absolute()
@@ -125,22 +126,22 @@ def local_path(output: str) -> Path | None:
 
 
 def table_folders(output: str, day: str, names: Iterable[str], column: str = DAY) -> dict[str, str]:
-    """The folder of ``day`` within each of the tables ``names``, by table name."""
+    """Return the path of the partition ``day`` in each of the tables ``names``, by table name."""
     return {name: f"{output.rstrip('/')}/{name}/{column}={day}" for name in names}
 
 
 def shown_run(output: str, day: str, column: str = DAY) -> Path | None:
-    """The folder of the run that ``day`` shows; None if no run is shown, or if ``output`` is not a local path."""
+    """Return the folder of the run that readers of ``day`` see; None without a run, or if ``output`` is not local."""
     local = local_path(output)
     return None if local is None else OutputFolder(local, column).shown(day)
 
 
 def run_folders(output: str, day: str, names: Iterable[str], column: str = DAY) -> dict[str, str]:
-    """The folders of the tables ``names`` of ``day``, by table name.
+    """Return the folder that holds the rows of ``day`` for each of the tables ``names``, by table name.
 
-    If a link or a manifest names a run, the folders are those of the run; otherwise, they are inside the tables
-    themselves. Raises :class:`sparkrank.base.errors.InputError` if the manifest is invalid, and Arrow's own errors if
-    Arrow fails.
+    If a link or a manifest names the run of the day, these are the folders of that run. Otherwise, they are partitions
+    of the tables, such as ``metrics/day=2026-11-19``. Raises :class:`sparkrank.base.errors.InputError` if the manifest
+    is invalid, and Arrow's own errors if Arrow fails.
     """
     local, shown = local_path(output), shown_run(output, day, column)
     if local is not None and shown is not None:
@@ -151,7 +152,7 @@ def run_folders(output: str, day: str, names: Iterable[str], column: str = DAY) 
 
 
 def stored_names(output: str, column: str = DAY) -> set[str] | None:
-    """The days (or windows) that the table ``metrics`` has under ``output``; None if Arrow cannot list them."""
+    """Return the days (or windows) in the table ``metrics`` under ``output``; None if Arrow cannot list the folder."""
     try:
         store, folder = file_system(f"{output.rstrip('/')}/metrics")
         names = folders_in(store, folder)
@@ -161,12 +162,12 @@ def stored_names(output: str, column: str = DAY) -> set[str] | None:
 
 
 def needs_spark(output: str) -> bool:
-    """Whether only Spark can write to ``output``, which is neither a local folder nor in a store that Arrow opens."""
+    """Return whether only Spark can write to ``output``: it is not local, and Arrow cannot open its object store."""
     return local_path(output) is None and StoreFolder.that_opens(output) is None
 
 
 def _run_of_manifest(output: str, day: str) -> str | None:
-    """The folder of the run that ``day`` shows in an object store; None if the day has no manifest there."""
+    """Return the URL of the folder of the run that the manifest of ``day`` names; None if there is no manifest."""
     place = None if local_path(output) is not None else StoreFolder.at(output)
     manifest = None if place is None else place.read(day).manifest
     return None if place is None or manifest is None else place.run_url(manifest.run)

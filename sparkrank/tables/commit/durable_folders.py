@@ -1,4 +1,4 @@
-"""Folders and files that survive a loss of power, with permissions taken from the parent folder and the umask."""
+"""Functions that make folders with the permissions of their parents, and flush files and folders to disk."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _PERMISSIONS = 0o777
 
 
 def make_folder(path: Path, made: list[Path] | None = None) -> None:
-    """Make the folder ``path`` and its missing parents, each with the group of its own parent.
+    """Make the folder ``path`` and its missing parents, each with the group of the folder above.
 
-    A new folder gets the permissions of its parent and full access for its owner, as far as the umask allows, and is
-    added to ``made`` as soon as it exists. Raises :class:`SparkrankError` if the operating system refuses to make a
-    folder.
+    A new folder gets the permissions of its parent and full access for its owner, as far as the umask allows. Each new
+    folder is added to ``made`` as soon as it exists. Raises :class:`SparkrankError` if the operating system refuses to
+    make a folder.
     """
     made = [] if made is None else made
     with writing_errors(f"the folder {path}"):
@@ -38,7 +38,7 @@ def make_folder(path: Path, made: list[Path] | None = None) -> None:
 
 
 def sync_all(paths: Iterable[Path]) -> None:
-    """Flush files and folder entries to disk; raises :class:`SparkrankError` if that fails."""
+    """Flush the files and folders ``paths`` to disk; raises :class:`SparkrankError` if flushing fails."""
     for path in paths:
         with writing_errors(f"{path}", "flushed to disk"):
             _sync(path)
@@ -56,7 +56,7 @@ def _sync(path: Path) -> None:
 
 
 def files_and_folders(root: Path) -> list[Path]:
-    """All paths below ``root``, innermost first and ``root`` itself last. Links are not followed."""
+    """Return all files and folders below ``root``, innermost first, and ``root`` last. Links are left out."""
     paths: list[Path] = []
     for folder, _, files in os.walk(root, topdown=False):
         paths += [Path(folder, name) for name in files if not Path(folder, name).is_symlink()]
@@ -65,6 +65,6 @@ def files_and_folders(root: Path) -> list[Path]:
 
 
 def remove_if_empty(folder: Path) -> None:
-    """Remove ``folder`` if it is empty."""
+    """Remove ``folder`` if it is an empty folder. Otherwise, leave it unchanged, without an error."""
     with suppress(OSError):
         folder.rmdir()

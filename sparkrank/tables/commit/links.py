@@ -1,8 +1,8 @@
-"""Showing a day by one atomic rename of a link, after which the day survives a loss of power.
+"""Runs on a local file system, which replace a day by one atomic rename of a link and survive a loss of power.
 
-A run writes all tables into its own folder, flushes them to disk and makes the links that readers open. It then
-replaces the link that names the run of the day. The previous run is kept for readers that have already listed its
-files.
+A run writes all tables into its own folder, flushes the files to disk, and makes the links that readers open. The run
+then replaces the link that names the run of the day. The previous run is kept for readers that have already listed the
+previous run's files.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ Table: TypeAlias = "pa.Table | DataFrame | Callable[..., pa.Table]"
 
 @dataclass(frozen=True)
 class Commit:
-    """How a day is replaced.
+    """The options for replacing a day.
 
-    ``keep_runs`` is the number of earlier runs to keep. ``before`` is called right before the day is shown. If
-    ``plain`` is true, real folders show the tables instead of links.
+    ``keep_runs`` is the number of earlier runs to keep. The function ``before`` is called right before readers can see
+    the new tables. If ``plain`` is true, readers find the tables in real folders instead of through links.
     """
 
     keep_runs: int = KEEP_RUNS
@@ -53,9 +53,10 @@ DEFAULT_COMMIT = Commit()
 
 @dataclass(frozen=True)
 class LinkedRun:
-    """A run of a day that a link will show. ``made`` lists the folders that the run made outside its own folder.
+    """A run of a day on a local file system. ``made`` lists the folders that the run made outside its own folder.
 
-    ``known`` has the files taken over from earlier runs, by table and name, as listed by the run that wrote each file.
+    ``known`` maps the table and name of each file taken over from an earlier run to that file's entry in the table
+    ``runs``, as the run that wrote the file listed it.
     """
 
     place: OutputFolder
@@ -75,7 +76,7 @@ class LinkedRun:
         for name, table in tables.items():
             self._write(name, table(files=self._files(), attempt_id=self.attempt) if callable(table) else table)
             files[name] = self._names(name)
-        files |= {name: self._names(name) for name in written if name not in files}  # a report is made with ``runs``
+        files |= {name: self._names(name) for name in written if name not in files}  # the report, made with ``runs``
         names, shown = sorted(files), self.place.shown(self.day)
         self.place.validate(self.day, names)
         if moves_folders(self.place, self.day, self.how):
@@ -111,13 +112,13 @@ class LinkedRun:
         )
 
     def _show(self) -> None:
-        """Commit: make the day show this run."""
+        """Commit the run: replace the link of the day, so that readers see the tables of this run."""
         if not self.lock.is_held():
             raise self._taken_away(f"the lock of {self.day}")
         self.how.before()
         target = Path("..") / self.place.runs.name / self.folder.name
         replace_link(self.place.day_link(self.day), target)
-        with suppress(OSError, SparkrankError):  # the day is committed: a failure from here on must not deny that
+        with suppress(OSError, SparkrankError):  # the day is committed, even if a later step fails
             sync_all([self.place.days])
 
     def keep_others(self, names: Collection[str], listed: Sequence[dict[str, Any]]) -> tuple[str, ...]:
@@ -129,7 +130,7 @@ class LinkedRun:
         return tuple(kept)
 
     def take(self, tables: Mapping[str, Path]) -> None:
-        """Hard-link (or copy) the files in the folders of ``tables`` into the folder of this run."""
+        """Hard-link or copy the files of ``tables``, a mapping of names to folders, into the folder of this run."""
         for name, folder in tables.items():
             make_folder(self.folder / name)
             with writing_errors(f"the table {name} in {self.folder}"):
@@ -137,12 +138,12 @@ class LinkedRun:
                     _same_file(file, self.folder / name / file.name)
 
     def _names(self, name: str) -> list[str]:
-        """The sorted names of a table's files in the folder of this run."""
+        """Return the sorted names of the files of the table ``name`` in the folder of this run."""
         with writing_errors(f"the table {name} in {self.folder}"):
             return sorted(file.name for file in (self.folder / name).iterdir() if file.is_file())
 
     def _files(self) -> list[dict[str, Any]]:
-        """The sorted files of all tables in the folder of this run, in the form in which ``runs`` lists files."""
+        """Return an entry for the table ``runs`` for each file in the folder of this run, sorted by path."""
         return [
             self.known.get((file.parent.name, file.name))
             or {
@@ -183,17 +184,17 @@ class LinkedRun:
 def write_parquet(table: pa.Table, sink: Path | pa.NativeFile, attempt: str) -> None:
     """Write ``table`` as Parquet, with the run name ``attempt`` in the metadata."""
     own = table.replace_schema_metadata({**(table.schema.metadata or {}), ATTEMPT_ID: attempt})
-    # Numbers of bins and states hardly repeat: dictionaries took three times as long and made the file larger.
+    # The numbers in bins and states hardly repeat: dictionaries took three times as long and made the file larger.
     texts = [column.name for column in own.schema if pa.types.is_string(column.type)]
     pq.write_table(own, sink, use_dictionary=texts, write_page_checksum=True)
 
 
 @contextmanager
 def linked_run(output: Path, day: str, column: str, how: Commit) -> Iterator[LinkedRun]:
-    """Hold a run of ``day``, locked against other runs. If ``how.before`` raises, the day keeps its old run.
+    """Lock ``day``, start a run and yield the run. If ``how.before`` raises an error, readers keep seeing the old run.
 
-    Raises :class:`SparkrankError` when another run is writing the day, when something that sparkrank did not make is in
-    the way, or when the operating system refuses to make a folder.
+    Raises :class:`SparkrankError` if another run is writing the day, if a needed path exists that sparkrank did not
+    make, or if the operating system refuses to make a folder.
     """
     place = OutputFolder(output, column)
     place.validate(day)  # fail before hours of work, not after
@@ -218,9 +219,9 @@ def linked_run(output: Path, day: str, column: str, how: Commit) -> Iterator[Lin
 
 
 def export_day(source: OutputFolder, day: str, output: Path, before_commit: Callable[[], None]) -> None:
-    """Copy the run that ``source`` shows for ``day`` to ``output`` as well, in real folders.
+    """Copy the current run of ``day`` from ``source`` to ``output``, where its tables are in real folders.
 
-    Raises :class:`SparkrankError` if the day has no tables, and for the same reasons as :func:`linked_run`.
+    Raises :class:`SparkrankError` if ``source`` has no tables of the day, and for the reasons of :func:`linked_run`.
     """
     shown = source.shown(day)
     if shown is None:
@@ -232,7 +233,7 @@ def export_day(source: OutputFolder, day: str, output: Path, before_commit: Call
 
 
 def is_exported(source: OutputFolder, day: str, output: Path) -> bool:
-    """Whether ``output`` shows the same run of ``day`` as ``source``, with all files of that run."""
+    """Return whether readers of ``day`` find in ``output`` the same files, with the same sizes, as in ``source``."""
     shown, goal = source.shown(day), OutputFolder(output, source.column)
     there = goal.shown(day)
     if shown is None or there is None or unpublished(goal, there):
@@ -241,18 +242,18 @@ def is_exported(source: OutputFolder, day: str, output: Path) -> bool:
 
 
 def _sizes(tables: Mapping[str, Path]) -> dict[str, dict[str, int]]:
-    """The size of each file in bytes, by table and file name. No two runs have files of the same name."""
+    """Return the size of each file in bytes, by table and file name. File names differ between runs."""
     return {name: {file.name: file.stat().st_size for file in folder.iterdir()} for name, folder in tables.items()}
 
 
 def moves_folders(place: OutputFolder, day: str, how: Commit) -> bool:
-    """Whether a commit moves table folders: those of the previous run, those of the new run, or both."""
+    """Return whether a commit moves folders of tables, because the new run or the previous run uses real folders."""
     shown = place.shown(day)
     return how.plain or (shown is not None and bool(place.plain_files(shown)))
 
 
 def settle(place: OutputFolder, day: str) -> list[Path]:
-    """Let readers find the run that ``day`` shows. Remove dead links, and runs that the day neither shows nor keeps.
+    """Complete the commit of the current run of ``day``, and remove obsolete runs of the day and dead links.
 
     The caller must hold the lock of the day. Returns the removed paths.
     """
@@ -269,13 +270,13 @@ def settle(place: OutputFolder, day: str) -> list[Path]:
 
 
 def leftovers(place: OutputFolder, day: str, runs: Collection[Path]) -> list[Path]:
-    """The ``runs`` of ``day`` that the day neither shows nor keeps."""
+    """Return those of ``runs`` that are obsolete, because ``day`` has a newer run and no longer keeps the old one."""
     shown = place.shown(day)
     return [run for run in runs if run not in (shown, *place.replaced(shown))] if runs else []
 
 
 def checksum(file: Path) -> str:
-    """The SHA-256 of the bytes of ``file``, in hexadecimal."""
+    """Return the SHA-256 checksum of the content of ``file`` as a hexadecimal string."""
     digest = hashlib.sha256()
     with file.open("rb") as opened:
         while piece := opened.read(_PIECE):
@@ -284,7 +285,7 @@ def checksum(file: Path) -> str:
 
 
 def _tidy_others(place: OutputFolder, own: str) -> None:
-    """Clean up after killed runs of other days, except days that another run is writing."""
+    """Clean up what killed runs left behind for days other than ``own``. Days that are locked are skipped."""
     runs = place.runs_by_name()
     for day in place.names():
         shown = place.shown(day) if day != own else None
@@ -296,7 +297,7 @@ def _tidy_others(place: OutputFolder, own: str) -> None:
 
 
 def _leave_no_trace(run: LinkedRun) -> None:
-    """Remove everything that a failed run made. If the run is committed, keep it and remove obsolete runs instead."""
+    """Remove all that a failed run made. If the run was already committed, remove only obsolete runs of the day."""
     place, day = run.place, run.day
     with suppress(SparkrankError, OSError):  # the run's own error is raised
         settle(place, day)

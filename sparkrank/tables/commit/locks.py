@@ -1,4 +1,4 @@
-"""The lock of a day. Only one run writes a day at a time, and a lock ends with the run that holds it."""
+"""The lock of a day, which lets only one run write the day at a time. A lock ends with the process that holds it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from sparkrank.base.errors import SparkrankError, shorten, writing_errors
 from sparkrank.tables.commit.durable_folders import make_folder
 
-_ATTEMPTS = 10  # at creating a lock in a new folder, which a failing run of another day may remove just then
+_ATTEMPTS = 10  # to create a lock in a new folder, which a failing run of another day may remove at the same time
 
 # The operating system's locks belong to a process, so a process forked meanwhile does not hold its parent's lock.
 # These locks separate the threads of one process.
@@ -24,13 +24,13 @@ _guard = threading.Lock()
 
 @dataclass(frozen=True)
 class Lock:
-    """The lock file ``path``, which this process holds through the open file ``handle``."""
+    """A lock that this process holds: the lock file ``path``, and ``handle``, the descriptor of the open file."""
 
     path: Path
     handle: int
 
     def is_held(self) -> bool:
-        """Whether the open file is still the file at ``path``: ``sparkrank unlock --force`` removes the file there."""
+        """Return whether the open file is still at ``path``: ``sparkrank unlock --force`` removes the file there."""
         try:
             return os.path.samestat(self.path.lstat(), os.fstat(self.handle))
         except FileNotFoundError:
@@ -39,10 +39,10 @@ class Lock:
 
 @contextmanager
 def only_writer(path: Path, day: str, output: Path, made: list[Path]) -> Iterator[Lock]:
-    """Hold the lock ``path`` of ``day`` within the context; raises :class:`SparkrankError` if another run holds it."""
+    """Hold the lock file ``path`` of ``day`` within the context; raises :class:`SparkrankError` if it is taken."""
     busy = f"another run is writing the day {day} under {shorten(output)}: wait for it to end"
     with _guard:
-        if _is_held(path):  # before it is opened: closing it again would release the lock of the whole process
+        if _is_held(path):  # checked before opening: closing the file again would release the lock of the whole process
             raise SparkrankError(busy)
         handle = _opened(path, made)
         try:
@@ -62,7 +62,7 @@ def only_writer(path: Path, day: str, output: Path, made: list[Path]) -> Iterato
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a run of this or another process holds the lock ``path``."""
+    """Return whether a run of this process or of another process holds the lock file ``path``."""
     with _guard:
         if _is_held(path):
             return True
@@ -76,7 +76,7 @@ def is_locked(path: Path) -> bool:
 
 
 def remove_lock(path: Path) -> None:
-    """Remove ``path`` if it is a lock file, which is always empty. Leave anything else alone."""
+    """Remove ``path`` if it is an empty regular file, as every lock file is. Otherwise, leave ``path`` unchanged."""
     with suppress(FileNotFoundError):
         status = path.lstat()
         if stat.S_ISREG(status.st_mode) and not status.st_size:
@@ -88,7 +88,7 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
 
 
 def _is_held(path: Path) -> bool:
-    """Whether a run of this process holds the lock ``path``."""
+    """Return whether a run of this process holds the lock file ``path``."""
     try:
         return _identity(path.lstat()) in _held
     except OSError:
@@ -107,7 +107,7 @@ def _opened(path: Path, made: list[Path]) -> int:
 
 
 def _open(path: Path, flags: int) -> int:
-    """Open the lock file without following links or truncating it. Nothing is ever written to it."""
+    """Open the lock file, which stays empty, without following links, and return the file descriptor."""
     if path.is_symlink():
         raise SparkrankError(
             f"the lock {shorten(path)} is a link: move it away or choose another folder for the tables"
@@ -117,7 +117,7 @@ def _open(path: Path, flags: int) -> int:
 
 
 def _take(path: Path, handle: int) -> bool:
-    """Try to take the lock. Return False if another run holds it, or if a failed run has removed the lock file."""
+    """Try to take the lock; return False if another run holds the lock, or if a failed run has removed the file."""
     with writing_errors(f"the lock {path}", "taken"):
         try:
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,7 +1,7 @@
-"""The manifest of a day in an object store: a small object that names the run that the day shows, and its tables.
+"""The manifest of a day in an object store: a small object that names the run that readers see, and the run's tables.
 
-Object stores replace one object atomically. Many can also refuse to replace an object that has changed since the writer
-read it. Then, if two runs write the same day, only one of them succeeds.
+An object store replaces a single object atomically. Many stores can also refuse to replace an object that has changed
+since the writer read the object. In such a store, if two runs write the same day, only one of the two runs succeeds.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ _OBSTORE_SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 _RUN = re.compile(r"(?P<name>\d{4}-\d{2}-\d{2}(\.\.\d{4}-\d{2}-\d{2})?)\.[0-9a-f]{12}")
 _TABLE = re.compile(r"[a-z][a-z_]*")
 MOST_BYTES = 16 << 20  # a larger object is not a manifest
-# An object beside files that come or go one by one. No reader of Parquet can read it, and none takes part of the files
-# for all of them.
+# An object beside files that are written or removed one by one. A Parquet reader fails on this object, so that a reader
+# cannot take some of the files for all of them.
 _GUARD, _GUARD_TEXT = "being-replaced.parquet", b"The files beside this one are being replaced or removed.\n"
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """The ``run`` that a day shows, and the run's ``tables``. ``replaced`` lists earlier kept runs, newest last."""
+    """The ``run`` that readers of a day see, and its ``tables``. ``replaced`` lists the earlier runs, newest last."""
 
     run: str
     tables: tuple[str, ...]
     replaced: tuple[str, ...] = ()
 
     def as_json(self) -> bytes:
-        """The manifest as the bytes of an object."""
+        """Return the manifest as JSON, in the bytes that the store keeps."""
         return json.dumps(asdict(self), indent=1).encode()
 
     @classmethod
@@ -66,7 +66,7 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Stored:
-    """The valid manifest of a day, if any, with the version tag that the store gave the object, if any."""
+    """The manifest of a day (None if missing or invalid), and the object's version tag (None if unknown)."""
 
     manifest: Manifest | None
     tag: UpdateVersion | None = None
@@ -82,7 +82,7 @@ class StoreFolder:
 
     @classmethod
     def at(cls, output: str) -> StoreFolder | None:
-        """The folder ``output``; None if it is not in an object store that Arrow knows. Sends no request."""
+        """Return the folder ``output`` without any request, or None if Arrow knows no object store for its URL."""
         if _SCHEMES.match(output) is None:
             return None
         try:
@@ -93,7 +93,7 @@ class StoreFolder:
 
     @classmethod
     def that_opens(cls, output: str) -> StoreFolder | None:
-        """The folder ``output``; None if Arrow cannot list it, for example because only Spark has the credentials."""
+        """Return the folder ``output``, or None if Arrow cannot list it, for example without Spark's credentials."""
         place = cls.at(output)
         try:
             if place is not None:
@@ -103,11 +103,11 @@ class StoreFolder:
         return place
 
     def run_url(self, run: str) -> str:
-        """The URL of the folder of a run."""
+        """Return the URL of the folder in which the run named ``run`` keeps its tables."""
         return f"{self.url}/{RUNS_FOLDER}/{run}"
 
     def read(self, name: str) -> Stored:
-        """The manifest of the day ``name``; raises :class:`InputError` if it is invalid, or Arrow's own errors."""
+        """Read the manifest of the day ``name``; raises :class:`InputError` if it is invalid, or Arrow's own errors."""
         key = f"{DAYS_FOLDER}/{name}.json"
         try:
             with self.store.open_input_file(f"{self.root}/{key}") as opened:
@@ -117,7 +117,7 @@ class StoreFolder:
         return Stored(Manifest.of(content, name, f"{self.url}/{key}"))
 
     def read_to_replace(self, name: str) -> Stored:
-        """The manifest of the day ``name``, with the version tag of its object if the package obstore is installed."""
+        """Read the manifest of the day ``name``, and its object's version tag if the package obstore is installed."""
         objects = self._objects()
         if objects is None:
             return self.read(name)
@@ -139,10 +139,10 @@ class StoreFolder:
             return Stored(None, tag)
 
     def replace(self, name: str, before: Stored, manifest: Manifest) -> None:
-        """Commit ``manifest`` for the day ``name``, unless the stored manifest has changed since ``before`` was read.
+        """Store ``manifest`` for the day ``name``, unless the stored manifest has changed since ``before`` was read.
 
-        Raises :class:`SparkrankError` if another run has changed the manifest, and :class:`StoreError` if the store
-        fails.
+        Without the package obstore, the manifest is replaced without a check for changes. Raises
+        :class:`SparkrankError` if another run has changed the manifest, and :class:`StoreError` if the store fails.
         """
         key, objects = f"{DAYS_FOLDER}/{name}.json", self._objects()
         if objects is None:
@@ -165,7 +165,7 @@ class StoreFolder:
             raise StoreError(f"{shorten(self.url)}/{key} cannot be written: {reason}") from error
 
     def _objects(self) -> ObjectStore | None:
-        """The folder opened by obstore, which supports conditional writes; None if obstore is not installed."""
+        """Open the folder with obstore, which supports conditional writes; None if obstore is not installed."""
         try:
             from obstore.store import from_url
         except ImportError:
@@ -175,30 +175,31 @@ class StoreFolder:
         return from_url(f"{scheme}://{rest}", client_options={"allow_http": True})
 
     def tables(self) -> list[str]:
-        """The folders that may contain copies of tables."""
+        """Return the names of the folders directly below the output that may contain copies of tables."""
         return list(filter(_TABLE.fullmatch, folders_in(self.store, self.root)))
 
     def files(self, folder: str) -> list[fs.FileInfo]:
-        """The visible files below ``folder``, a path relative to the root, ordered by path."""
+        """Return the visible files at any depth below ``folder``, a path relative to the root, sorted by path."""
         files = (info for info in self._below(folder) if info.type == fs.FileType.File)
         return sorted((info for info in files if info.base_name[:1] not in "._"), key=lambda info: info.path)
 
     def remove(self, folder: str) -> None:
-        """Remove ``folder``, a path relative to the root, with everything below it, if it exists."""
+        """Remove ``folder``, a path relative to the root, and everything below it. A missing folder is no error."""
         if not self._below(folder):
             return
         try:
             self.store.delete_dir(f"{self.root}/{folder}")
         except FileNotFoundError:
-            # In Google Cloud Storage, Arrow ends by removing an object for the folder itself, which copies never
-            # create.
+            # In Google Cloud Storage, Arrow finally removes an object that stands for the folder itself. Copies never
+            # create this object.
             if self._below(folder):
                 raise
 
     def replace_files(self, folder: str, sources: Sequence[fs.FileInfo] = ()) -> None:
         """Replace the files in ``folder`` with copies of ``sources``. Without ``sources``, remove the folder.
 
-        A reader gets all the old files, all the new files, no file or an error, but never only some of several files.
+        A reader gets all old files, all new files, an empty folder, or an error. If there are several files, a reader
+        never gets only some of them.
         """
         there, guard = self.files(folder), f"{self.root}/{folder}/{_GUARD}"
         is_guarded = max(len(there), len(sources)) > 1
@@ -218,7 +219,7 @@ class StoreFolder:
             self.remove(folder)
 
     def remove_run(self, run: str) -> None:
-        """Remove a run that is no longer shown, starting with its table ``runs``."""
+        """Remove the tables of a run that readers no longer see, starting with the table ``runs``."""
         folder = f"{RUNS_FOLDER}/{run}"
         self.remove(f"{folder}/runs")
         counts = Counter(info.path.split("/")[-2] for info in self.files(folder))

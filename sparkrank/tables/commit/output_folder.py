@@ -1,20 +1,20 @@
-"""Ownership in the output folder: sparkrank owns a path if its name, its type and its link target say so.
+"""The layout of the output folder. Sparkrank owns a path if the path's name, type and link target match this layout.
 
 ::
 
     output/
       metrics/day=2026-11-19 -> ../_days/2026-11-19/metrics        what a reader opens
-      _days/2026-11-19       -> ../_runs/2026-11-19.5f0c2a9d1b7e   names the run that the day shows
+      _days/2026-11-19       -> ../_runs/2026-11-19.5f0c2a9d1b7e   names the run that readers see
       _runs/2026-11-19.5f0c2a9d1b7e/metrics/part-0-5f0c2a9d1b7e.parquet
       _runs/2026-11-19.lock
 
 A commit replaces the link of the day, ``_days/2026-11-19``. With ``output.plain``, ``metrics/day=2026-11-19`` is a real
 folder, into which the files of the run were moved (:mod:`sparkrank.tables.commit.plain_folders`). The file ``_PLAIN``
-in the run's folder lists these files. The file ``_REPLACED`` lists the earlier runs of the day that are kept, newest
-last. Any other run of the day is unfinished or no longer needed.
+in the run's folder lists these files. The file ``_REPLACED`` in the same folder lists the earlier runs of the day that
+are kept, newest last. Any other run of the day is unfinished or no longer needed.
 
-Other programs may write into the output folder, and a user may keep rows or links there. Sparkrank neither replaces
-nor removes a path that it does not own. If such a path is in the way of a run, the run is refused.
+Other programs may write into the output folder, and a user may keep rows or links there. Sparkrank replaces and removes
+only paths that it owns. If a run has to write to a path that sparkrank does not own, the run is refused.
 """
 
 from __future__ import annotations
@@ -33,35 +33,35 @@ from typing import Any
 from sparkrank.base.errors import SparkrankError, shorten, writing_errors
 
 RUNS_FOLDER, DAYS_FOLDER = "_runs", "_days"
-REPLACED = "_REPLACED"  # the file in the folder of a run that lists earlier runs of its day that stay
-PLAIN = "_PLAIN"  # the file in the folder of a run shown by real folders; it lists the files of each table
+REPLACED = "_REPLACED"  # the file in a run's folder that lists the earlier runs of the day that are kept
+PLAIN = "_PLAIN"  # the file in the folder of a run with ``output.plain`` that lists the files of each table
 _DAY = r"\d{4}-\d{2}-\d{2}"
 _DAY_NAME, _WINDOW_NAME = re.compile(_DAY), re.compile(rf"{_DAY}\.\.{_DAY}")
 _NAME = rf"(?P<name>{_DAY}(\.\.{_DAY})?)"
-# The name of a run ends in twelve random hex digits. One that is being removed is hidden.
+# The name of a run ends in twelve random hex digits. A run that is being removed has a leading dot in its name.
 _RUN = re.compile(rf"\.?{_NAME}\.[0-9a-f]{{12}}")
-# Earlier releases used eight letters, digits or underscores, as people do for copies: what a link or a list names is a
-# run, and other folders of such names are not.
+# Earlier releases used eight letters, digits or underscores, and people may name copies in the same way. A folder with
+# such a name therefore counts as a run only if a link or a list names the folder.
 _NAMED_RUN = re.compile(rf"{_NAME}\.([0-9a-f]{{12}}|[a-z0-9_]{{8}})")
 _TABLE = re.compile(r"[a-z][a-z_]*")
-_MOST_BYTES = 16 << 20  # a larger file is not a list of files
+_MOST_BYTES = 16 << 20  # a larger file is not read as a list
 DAY = "day"  # the column by which the tables of days are partitioned
 
 
 def new_attempt() -> str:
-    """A unique name for a new run."""
+    """Return a unique name for a new run: twelve random hex digits."""
     return uuid.uuid4().hex[:12]
 
 
 @dataclass(frozen=True)
 class OutputFolder:
-    """The output folder ``root``, whose tables are partitioned by ``column``: days, or windows of days."""
+    """The output folder ``root``, whose tables are partitioned by ``column``, which holds days or windows of days."""
 
     root: Path
     column: str
 
     def is_name(self, name: str) -> bool:
-        """Whether ``name`` is a valid partition name: a day or a window, depending on ``column``."""
+        """Return whether ``name`` is a valid partition name: a day or a window, depending on ``self.column``."""
         return bool((_DAY_NAME if self.column == DAY else _WINDOW_NAME).fullmatch(name))
 
     @property
@@ -76,24 +76,25 @@ class OutputFolder:
         return self.runs / f"{name}.lock"
 
     def day_link(self, name: str) -> Path:
-        """The link to the run that the day ``name`` shows."""
+        """Return the path of the link that points to the folder of the current run of the day ``name``."""
         return self.days / name
 
     def run_folder(self, name: str, attempt: str) -> Path:
         return self.runs / f"{name}.{attempt}"
 
     def table_link(self, table: str, name: str) -> Path:
-        """The link by which a reader finds the day ``name`` of ``table``."""
+        """Return the path, a link or a folder, under which readers find the rows of the day ``name`` in ``table``."""
         return self.root / table / f"{self.column}={name}"
 
     def table_target(self, table: str, name: str) -> Path:
-        """The relative path to which :meth:`table_link` points."""
+        """Return the relative path to which the link at :meth:`table_link` points."""
         return Path("..") / DAYS_FOLDER / name / table
 
     def validate(self, name: str, tables: Iterable[str] = ()) -> None:
-        """Raise :class:`SparkrankError` if sparkrank does not own a path of the day ``name``.
+        """Raise :class:`SparkrankError` if a path needed for the day ``name`` exists but does not belong to sparkrank.
 
-        ``tables`` are the tables that a run is about to show. Sparkrank's own folders are never links.
+        The paths are the link of the day and the day's path in each of ``tables``. The folders that contain these paths
+        must not be links.
         """
         for folder in (self.runs, self.days, *(self.root / table for table in tables)):
             if folder.is_symlink():
@@ -111,11 +112,11 @@ class OutputFolder:
                 raise _foreign(link)
 
     def owns_table_link(self, link: Path, table: str, name: str) -> bool:
-        """Whether ``link`` was made by a run to show the day ``name`` of ``table``."""
+        """Return whether a run made ``link``, through which readers find the day ``name`` of ``table``."""
         return link.is_symlink() and link.readlink() == self.table_target(table, name)
 
     def owns_plain_folder(self, folder: Path, table: str, name: str) -> bool:
-        """Whether ``folder`` is the real folder that shows the day ``name`` of ``table``, without foreign files."""
+        """Return whether ``folder`` is a real folder with only files that one run of the day ``name`` lists."""
         entries = list(folder.iterdir()) if _is_real(folder) else []
         names = {entry.name for entry in entries}
         if not entries or not all(entry.is_file() and not entry.is_symlink() for entry in entries):
@@ -123,7 +124,7 @@ class OutputFolder:
         return any(names <= self.plain_files(run).get(table, set()) for run in self.runs_of(name))
 
     def plain_files(self, run: Path) -> dict[str, set[str]]:
-        """The file names of each table of ``run`` if real folders show the tables; empty if links do."""
+        """Return the file names of ``run`` by table if its tables are in real folders; empty if links lead to them."""
         tables = _listed(run / PLAIN)
         try:
             return {table: set(map(str, files)) for table, files in tables.items() if _TABLE.fullmatch(table)}
@@ -131,25 +132,25 @@ class OutputFolder:
             return {}
 
     def replaced(self, run: Path | None) -> list[Path]:
-        """The earlier runs of the same day that ``run`` keeps, oldest first."""
+        """Return the folders of the earlier runs of the same day that are kept beside ``run``, oldest first."""
         names = [] if run is None else _listed(run / REPLACED)
         folders = [self.runs / Path(str(name)).name for name in (names if isinstance(names, list) else ())]
         return [folder for folder in folders if run is not None and self.run_of(folder) == self.run_of(run)]
 
     def tables_of(self, run: Path) -> dict[str, Path]:
-        """The folder of each table of ``run``: in the run's own folder, or where readers look after a move."""
+        """Return the existing folder of each table of ``run``, by table name (see :meth:`table_folder`)."""
         own = [entry.name for entry in run.iterdir() if _is_real(entry)]
         names = sorted(name for name in {*own, *self.plain_files(run)} if name[0] != ".")
         return {name: folder for name in names if (folder := self.table_folder(run, name)).is_dir()}
 
     def table_folder(self, run: Path, table: str) -> Path:
-        """The folder of ``table`` in ``run``, whether or not the folder exists."""
+        """Return the folder of ``table``, which may not exist: below ``run``, or the real folder that readers open."""
         own, name = run / table, self.run_of(run)
         is_moved = name is not None and not own.is_dir() and table in self.plain_files(run)
         return self.table_link(table, str(name)) if is_moved else own
 
     def shown(self, name: str) -> Path | None:
-        """The folder of the run that the day ``name`` shows; None if the day shows no run of sparkrank."""
+        """Return the folder of the current run of the day ``name``, which readers see; None if there is no such run."""
         link = self.day_link(name)
         if self.days.is_symlink() or not _names_run(link, name):
             return None
@@ -157,25 +158,25 @@ class OutputFolder:
         return run if self.run_of(run) == name else None
 
     def run_of(self, folder: Path) -> str | None:
-        """The day of the run in ``folder``, taken from the folder's name; None if ``folder`` is not a run's folder."""
+        """Return the day in the name of ``folder``; None if ``folder`` is not the folder of a run."""
         match = _RUN.fullmatch(folder.name) or _NAMED_RUN.fullmatch(folder.name)
         if match is None or not self.is_name(match["name"]):
             return None
         return match["name"] if _is_real(folder) and not self.runs.is_symlink() else None
 
     def runs_of(self, name: str | None = None) -> list[Path]:
-        """The run folders of the day ``name``, or of all days if None, sorted by name."""
+        """Return the folders of all runs of the day ``name``, sorted by name. If ``name`` is None, use all days."""
         return [self.runs / entry for day, entry in self._entries() if name in (None, day)]
 
     def runs_by_name(self) -> dict[str, list[Path]]:
-        """The run folders of every day, keyed by day, from a single listing."""
+        """Return a mapping from each day to the folders of its runs, sorted by name. Lists the folder of runs once."""
         runs: dict[str, list[Path]] = {}
         for day, entry in self._entries():
             runs.setdefault(day, []).append(self.runs / entry)
         return runs
 
     def _entries(self) -> list[tuple[str, str]]:
-        """The day and the folder name of each run, from one listing."""
+        """Return the pair of day and folder name for each run, sorted by folder name; lists the folder of runs once."""
         if not _is_real(self.runs):
             return []
         with os.scandir(self.runs) as entries:
@@ -184,7 +185,7 @@ class OutputFolder:
         return [(run["name"], name) for name, run in runs if run is not None and self.is_name(run["name"])]
 
     def names(self) -> list[str]:
-        """The sorted days that show a run or that have a run folder or a lock."""
+        """Return the sorted days that have a link to a current run, a folder of a run, or a lock."""
         days = {day for day, _ in self._entries()}
         for folder, ending in ((self.days, ""), (self.runs, ".lock")):
             if _is_real(folder):
@@ -193,7 +194,7 @@ class OutputFolder:
         return sorted(days)
 
     def links_of(self, name: str) -> Iterator[Path]:
-        """The links that show tables of the day ``name``, including links under temporary names."""
+        """Yield the links through which readers find tables of the day ``name``, and links under temporary names."""
         for table in self.tables():
             link = self.table_link(table, name)
             for candidate in (link, *_unfinished(link)):
@@ -201,22 +202,22 @@ class OutputFolder:
                     yield candidate
 
     def unfinished_day_links(self, name: str) -> list[Path]:
-        """Links of the day ``name`` under temporary names, left behind by a killed run."""
+        """Return the links of the day ``name`` that a killed run left behind under temporary names."""
         if self.days.is_symlink():
             return []
         return [link for link in _unfinished(self.day_link(name)) if _names_run(link, name)]
 
     def tables(self) -> list[str]:
-        """The folders that may be tables. :meth:`owns_table_link` decides whether sparkrank owns a day in a folder."""
+        """Return the names of the folders that may be tables. Folders that sparkrank did not make can be among them."""
         if not self.root.is_dir():
             return []
         folders = filter(_is_real, sorted(self.root.iterdir()))
         return [folder.name for folder in folders if folder.name not in (RUNS_FOLDER, DAYS_FOLDER)]
 
     def remove_run(self, folder: Path) -> None:
-        """Remove the run in ``folder``. Anything other than a run is left alone.
+        """Remove ``folder`` if it is the folder of a run; otherwise, leave the folder unchanged.
 
-        The folder is renamed first, so that readers find the whole run or none of it.
+        The folder is renamed first, so that readers find either the whole run or a missing folder.
         """
         name = self.run_of(folder)
         with suppress(OSError):
@@ -227,7 +228,7 @@ class OutputFolder:
 
 
 def replace_link(link: Path, target: Path) -> None:
-    """Point ``link`` to ``target`` in one atomic step. ``link`` must be missing or owned by sparkrank."""
+    """Point ``link`` to ``target`` in one atomic step. ``link`` must be missing or be a link that sparkrank made."""
     if link.is_symlink() and link.readlink() == target:
         return
     new = link.with_name(f".{link.name}.{new_attempt()}")
@@ -237,7 +238,7 @@ def replace_link(link: Path, target: Path) -> None:
 
 
 def _unfinished(link: Path) -> list[Path]:
-    """The existing paths with a temporary name of ``link``. Earlier releases used a single fixed name."""
+    """Return the existing paths whose names are temporary names for ``link``, including the name of old releases."""
     if not _is_real(link.parent):
         return []
     name = re.compile(re.escape(f".{link.name}") + r"(\.[0-9a-f]{12})?")
@@ -245,14 +246,14 @@ def _unfinished(link: Path) -> list[Path]:
 
 
 def _names_run(link: Path, name: str) -> bool:
-    """Whether ``link`` points to the path of a present or former run of the day ``name``."""
+    """Return whether ``link`` points to the path of a run of the day ``name``, even if that run no longer exists."""
     target = link.readlink() if link.is_symlink() else Path()
     match = _NAMED_RUN.fullmatch(target.name)
     return match is not None and match["name"] == name and target == Path("..") / RUNS_FOLDER / target.name
 
 
 def _listed(file: Path) -> Any:
-    """The content of ``file``, a list that a run wrote; empty if the file is missing or not written by sparkrank."""
+    """Read the JSON list or mapping that a run wrote to ``file``; empty if the file is missing or not valid JSON."""
     if file.is_symlink() or not file.is_file() or file.stat().st_size > _MOST_BYTES:
         return {}
     try:

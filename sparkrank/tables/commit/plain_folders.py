@@ -1,10 +1,10 @@
 """Days whose tables are in real folders, for programs that do not follow links (``output.plain``).
 
-A run writes its tables into its own folder and replaces the link, as every run does. The new tables are then renamed to
-where readers look, such as ``metrics/day=2026-11-19``, and the tables of the previous run go back into that run's
-folder. A later run without ``plain`` replaces the folders with links in the same way. The table ``runs`` is removed
-first and added last: while a day has ``runs``, all tables of the day belong to that run. If a run is killed in between,
-the next run of any day completes the moves.
+Like every run, a run with ``plain`` first writes its tables into its own folder and replaces the link of the day. The
+tables of the previous run are then moved back into that run's folder, and the new tables are renamed to where readers
+look, such as ``metrics/day=2026-11-19``. A later run without ``plain`` replaces the folders with links in the same way.
+The table ``runs`` is removed first and added last: while readers find ``runs``, all tables of the day belong to one
+run. If a run is killed between these steps, the next run of any day completes the moves.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ _LAST = "runs"
 
 
 def unpublished(place: OutputFolder, run: Path | None) -> list[str]:
-    """The tables of ``run``, which a day shows, that readers cannot find yet, either as folders or through links."""
+    """Return the names of the tables of ``run``, the day's current run, that readers of the day cannot find yet."""
     if run is None:
         return []
     files, link = place.plain_files(run), place.table_link(_LAST, str(place.run_of(run)))
-    if not files and place.owns_table_link(link, _LAST, str(place.run_of(run))):  # which comes last
+    if not files and place.owns_table_link(link, _LAST, str(place.run_of(run))):  # the link of ``runs`` is made last
         return []
     own = [entry.name for entry in run.iterdir() if entry.is_dir() and not entry.is_symlink() and any(entry.iterdir())]
     return [name for name in own if name in files] if files else own * (_LAST in own)
 
 
 def publish(place: OutputFolder, name: str) -> None:
-    """Let readers of the day ``name`` find the tables of the run that the day shows, as real folders or through links.
+    """Make real folders or links where readers of the day ``name`` look for the tables of the day's current run.
 
-    The caller must hold the lock of the day. After a :class:`sparkrank.base.errors.SparkrankError`, another call
-    continues where this one stopped.
+    The caller must hold the lock of the day. If a call raises :class:`sparkrank.base.errors.SparkrankError`, the next
+    call continues where the failed call stopped.
     """
     run = place.shown(name)
     tables = unpublished(place, run)
@@ -61,9 +61,9 @@ def publish(place: OutputFolder, name: str) -> None:
 
 
 def validate_moves(place: OutputFolder, name: str, tables: Iterable[str]) -> None:
-    """Raise :class:`SparkrankError` if this account may not move the day ``name`` within one of ``tables``.
+    """Raise :class:`SparkrankError` if the user may not move the folders of the day ``name`` in one of ``tables``.
 
-    Moves are checked before the commit, because no run should fail after the commit.
+    Permissions are checked before the commit, because no run should fail after the commit.
     """
     for table in tables:
         shown = place.table_link(table, name)
@@ -81,14 +81,14 @@ def _may_write(folder: Path) -> bool:
 
 
 def _may_move(path: Path) -> bool:
-    """Whether this account may move ``path``, which a sticky bit on the parent folder can forbid."""
+    """Return whether the user may move ``path``. A sticky bit on the parent folder can forbid moving the path."""
     above = path.parent.stat()
     is_sticky = above.st_mode & stat.S_ISVTX and os.path.lexists(path)
     return not is_sticky or os.geteuid() in (0, above.st_uid, path.lstat().st_uid)
 
 
 def _withdraw(place: OutputFolder, table: str, name: str) -> Iterator[Path]:
-    """Unlink the day ``name`` from ``table``, or move the day's files back to their run; yields changed folders."""
+    """Remove the link of the day ``name`` in ``table``, or move its folder back to its run; yields changed folders."""
     shown = place.table_link(table, name)
     if place.owns_table_link(shown, table, name):
         with writing_errors(f"the link {shown}"):

@@ -1,8 +1,9 @@
-"""Showing a day in an object store through its manifest (:mod:`sparkrank.tables.commit.manifests`).
+"""Runs in an object store, where a manifest names the run of a day (:mod:`sparkrank.tables.commit.manifests`).
 
-Programs that do not know manifests find copies of the tables where a file system would have them. The copies are
-replaced one table at a time. ``runs`` is removed first and added last: while a day has a copy of ``runs``, all copies
-belong to that run. While a table is being replaced, it is briefly missing, or unreadable if it has several files.
+Programs that do not know manifests find copies of the tables in the folders where they would be on a file system. The
+copies are replaced one table at a time. The copy of ``runs`` is removed first and added last: while a day has a copy of
+``runs``, all copies belong to one run. While a table is being replaced, its copy is briefly missing, or unreadable if
+the copy has several files.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StoreRun:
-    """The run ``attempt`` of ``day``, which replaces the manifest ``before``.
+    """The run ``attempt`` of ``day`` in an object store, which replaces the stored manifest ``before``.
 
-    ``known`` has the files taken over from earlier runs, by table and name, as listed by the run that wrote each file.
+    ``known`` maps the table and name of each file taken over from an earlier run to that file's entry in the table
+    ``runs``, as the run that wrote the file listed it.
     """
 
     place: StoreFolder
@@ -45,7 +47,7 @@ class StoreRun:
 
     @property
     def folder(self) -> str:
-        """The folder where tables can be written before the commit."""
+        """The URL of the folder where tables can be written before the commit."""
         return self.place.run_url(self._run)
 
     def commit(self, tables: Mapping[str, Table], written: Collection[str] = ()) -> None:
@@ -78,7 +80,7 @@ class StoreRun:
         return tuple(kept)
 
     def _shown(self) -> dict[str, str]:
-        """The folder of each table that the day shows. Without a manifest, these are folders of earlier releases."""
+        """Return the folder of each table of the day before this run. Days of old releases have no manifest."""
         shown = self.before.manifest
         if shown is not None:
             return {table: f"{RUNS_FOLDER}/{shown.run}/{table}" for table in shown.tables}
@@ -86,13 +88,13 @@ class StoreRun:
         return {table: folder for table, folder in folders.items() if self.place.files(folder)}
 
     def discard(self) -> None:
-        """Remove the files of this run, unless the day shows the run."""
+        """Remove the files of this run, unless the manifest of the day names this run."""
         manifest = self.place.read(self.day).manifest
         if manifest is None or manifest.run != self._run:
             self.place.remove(f"{RUNS_FOLDER}/{self._run}")
 
     def _written(self, name: str, table: pa.Table | DataFrame) -> list[dict[str, Any]]:
-        """Write ``table`` and return its files in the form in which ``runs`` lists files."""
+        """Write ``table`` as the table ``name``, and return an entry for the table ``runs`` for each written file."""
         if not isinstance(table, pa.Table):
             table.write.parquet(f"{self.folder}/{name}")
             return self._listed(name)
@@ -110,7 +112,7 @@ class StoreRun:
         return [{"table": name, "name": file, "rows": table.num_rows, "bytes": content.size, "checksum": checksum}]
 
     def _listed(self, name: str) -> list[dict[str, Any]]:
-        """The entries of files that other processes wrote. New files have no checksum, as nobody has read the bytes."""
+        """Return an entry for ``runs`` for each file of the table ``name``. The entries of new files lack checksums."""
         listed = []
         for info in self.place.files(f"{RUNS_FOLDER}/{self._run}/{name}"):
             if (name, info.base_name) in self.known:
@@ -121,7 +123,7 @@ class StoreRun:
         return listed
 
     def _copy(self, names: Collection[str], before: Collection[str]) -> None:
-        """Replace the copies of the tables ``names``. ``before`` names the tables that the day showed until now."""
+        """Replace the copies of the tables ``names``. Copies of tables that are only in ``before`` are removed."""
         self.place.remove(f"runs/{self.column}={self.day}")
         for name in sorted({*names, *before}, key=lambda name: (name == "runs", name)):
             sources = self.place.files(f"{RUNS_FOLDER}/{self._run}/{name}")

@@ -1,1 +1,1 @@
-"""The rows of each table: results, comparisons and counts."""
+"""Modules that make the rows of each output table, such as results, comparisons and counts."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def all_blocks(solved: Solved, plan: Plan) -> pa.Table | DataFrame:
-    """The table in memory, or a Spark DataFrame if there are more exact bins than one process should hold."""
+    """Return the table ``blocks``: an Arrow table, or a Spark DataFrame if the exact bins are too many for memory."""
     table = blocks_table(solved.partials.blocks, weighted=plan.weighted, unsummed=plan.unsummed_rules)
     if solved.exact is None:
         return table

@@ -1,4 +1,4 @@
-"""The table ``comparisons``: each candidate against the baseline on the same groups, by metric and slice value."""
+"""The table ``comparisons``, which compares each candidate with the baseline on the same groups."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def comparisons_table(
     clustered: bool = False,
     of_candidates: Mapping[str, tuple[Merged, bool]] | None = None,
 ) -> pa.Table:
-    """A row per candidate, slice value and metric, in the order of models, slices and metrics.
+    """Return the table ``comparisons``, with a row for each candidate, slice value and metric, in this order.
 
-    ``clustered`` means that a group may occur on several days, so that pairs of groups are not independent. For each
-    candidate that lacks some of the baseline's days, ``of_candidates`` has the merged states of the common days, and
-    the value of ``clustered`` for these days.
+    ``clustered`` means that a group may occur on several days, so that the differences in single groups are not
+    independent. For each candidate that lacks some of the baseline's days, ``of_candidates`` has the merged states of
+    the common days, and the value of ``clustered`` for these days.
     """
     subjects: list[Subject] = []
     parts: list[list[dict[str, NDArray[Any]]]] = []
@@ -62,7 +62,7 @@ def comparisons_table(
 def _by_states(
     merged: Merged, plan: Plan, of_candidates: Mapping[str, tuple[Merged, bool]], *, clustered: bool
 ) -> Iterator[tuple[tuple[Merged, bool], list[str]]]:
-    """For consecutive candidates with the same states: the states, whether pairs are clustered, and the candidates."""
+    """Yield, for each run of consecutive candidates with the same states, ``((states, is_clustered), candidates)``."""
     states = [of_candidates.get(candidate, (merged, clustered)) for candidate in plan.models]
     by_states = itertools.groupby(zip(plan.models, states, strict=True), lambda pair: (id(pair[1][0]), pair[1][1]))
     for _, several in by_states:
@@ -71,7 +71,7 @@ def _by_states(
 
 
 def _pairs(there: Sequence[Subject], candidates: Sequence[str], comparison: Comparison) -> tuple[Ints, Ints]:
-    """The indices in ``there`` of each candidate and of its baseline, for every slice value that has both."""
+    """Return the indices in ``there`` of the candidates, and of their baselines, for slice values that have both."""
     place_of = {subject: place for place, subject in enumerate(there)}
     asked = set(candidates) - {comparison.baseline}
     pairs = [
@@ -98,7 +98,10 @@ def _columns(samples: Samples, places: tuple[Ints, Ints], plan: Plan, metric: Me
 
 
 def _wins(pairs: PairSums | None, metric: Metric, count: int) -> dict[str, NDArray[Any]]:
-    """The numbers of wins, ties and losses over pairs of groups, which cannot be computed from sums per part."""
+    """Return the columns that count wins, ties, losses and unpaired groups: NaN where ``pairs`` has no counts.
+
+    ``count`` is the number of rows. The four counts cannot be computed from sums for parts of the groups.
+    """
     none, up = np.full(count, np.nan), metric.declaration.higher_is_better
     columns = {"n_unpaired": none, "wins": none, "ties": none, "losses": none}
     if pairs is not None:
@@ -112,7 +115,11 @@ def _wins(pairs: PairSums | None, metric: Metric, count: int) -> dict[str, NDArr
 
 
 def _at_all_looks(comparison: Compared, place: int, level: float, pairs: PairSums | None) -> dict[str, Any]:
-    """The interval, p-value and detectable difference valid over all looks; null while there is little data."""
+    """Return the columns of row ``place`` to replace for sequential looks at the results, such as one look each night.
+
+    The interval, the p-value and the smallest detectable difference are then valid for all looks together. The three
+    are None while there are too few groups.
+    """
     stderr, degrees, difference = (
         float(column[place]) for column in (comparison.test.stderr, comparison.test.degrees, comparison.difference)
     )
@@ -137,7 +144,7 @@ def _at_all_looks(comparison: Compared, place: int, level: float, pairs: PairSum
 
 
 def _pair_sums(samples: Samples, places: tuple[Ints, Ints], plan: Plan, metric: Metric) -> PairSums | None:
-    """The sums over pairs of groups of both models; None if the states do not have such sums."""
+    """Return the sums over groups that candidate and baseline share; None if the states have no such sums."""
     baselines = {samples.subjects[place].model for place in places[1].tolist()}
     if plan.compare is None or baselines != {plan.compare.baseline} or metric not in plan.paired_metrics:
         return None
@@ -147,7 +154,7 @@ def _pair_sums(samples: Samples, places: tuple[Ints, Ints], plan: Plan, metric: 
 
 
 def _corrected(table: pa.Table, comparison: Comparison) -> pa.Table:
-    """``table`` with the p-values adjusted within their families."""
+    """Return ``table`` with the columns ``p_adjusted``, ``correction`` and ``family`` filled in."""
     families = _families(table, comparison).dictionary_encode()
     p, family = table["p"].to_numpy(), families.indices.to_numpy()
     values, order = np.full(len(p), np.nan), np.argsort(family, kind="stable")
@@ -164,7 +171,7 @@ def _corrected(table: pa.Table, comparison: Comparison) -> pa.Table:
 
 
 def _families(table: pa.Table, comparison: Comparison) -> pa.Array:
-    """The name of the family of p-values to which each row belongs."""
+    """Return an array with the name of the family of p-values to which each row of ``table`` belongs."""
     texts = {name: pc.fill_null(table[name].combine_chunks(), "None") for name in ("slice", "slice_value")}
     if comparison.family == "slice_column":
         named = pc.binary_join_element_wise("slice", texts["slice"], " ")

@@ -20,7 +20,7 @@ _CURVES = {"roc": (roc_points, roc_area), "pr": (pr_points, pr_area)}
 
 
 def curves_table(solved: Solved, plan: Plan) -> pa.Table:
-    """About ``plan.curve_points`` points per model, slice value and metric that is the area under a curve."""
+    """Return about ``plan.curve_points`` points for each model, slice value and metric that is the area of a curve."""
     return pa.concat_tables([CURVES.schema.empty_table(), *(_curves(solved, plan) if plan.curve_points else ())])
 
 
@@ -40,7 +40,7 @@ def _curves(solved: Solved, plan: Plan) -> Iterator[pa.Table]:
 
 
 def _histogram(solved: Solved, series: ScoreSeries) -> ScoreHistogram:
-    """The bins of a curve. Coarser bins replace exact ones, which may be in a Spark table."""
+    """Return the score bins of a curve. Exact bins, which may be in a Spark table, are replaced with coarser bins."""
     if solved.exact is not None and series in solved.exact.sketches:
         return solved.exact.sketches[series]
     histogram = solved.partials.blocks.get(series, ScoreHistogram.empty(series.rule))

@@ -13,9 +13,10 @@ from sparkrank.tables.rows.results import Origin
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished evaluation of a day or a window, however it was run, with the tables that warnings and verdicts read.
+    """A finished evaluation of a day or a window, with the tables from which warnings and verdicts are made.
 
-    ``source`` describes what defines a row, a group and a label. It is None for a window, which stores no states.
+    ``has_blocks`` says whether the table ``blocks`` is written. ``source`` is a string that describes what defines a
+    row, a group and a label; it is None for a window, which stores no states.
     """
 
     plan: Plan

@@ -1,4 +1,4 @@
-"""Requested limits on checks: which checks a run counts, and which numbers are valid limits."""
+"""Requested limits on checks: functions that find which checks a run counts, and validate the limits."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ _KNOWN |= set(checks.LARGEST_GROUPS)
 def limits_of(
     plan: Plan, max_bad_fraction: float, given: Any, where: str = "limits", also: Iterable[str] = ()
 ) -> checks.Limits:
-    """The limits in ``given``, by check name. ``also`` names shares of the rows read, counted before evaluation.
+    """Return the limits in ``given``, a mapping of check names to numbers, together with ``max_bad_fraction``.
 
-    Raises :class:`SpecError`, whose message names the setting ``where``, for a name that is not a check, for a check
-    that an evaluation of ``plan`` does not count, and for a limit that is not a valid number.
+    ``also`` names further checks, which are shares of the rows read and are counted before the evaluation. Raises
+    :class:`SpecError`, whose message names the setting ``where``, for a name that is not a check, for a check that an
+    evaluation of ``plan`` does not count, and for a limit that is not a valid number.
     """
     given = {} if given is None else given
     if not isinstance(given, Mapping):
@@ -55,7 +56,7 @@ def limits_of(
 
 
 def checks_of(plan: Plan) -> dict[str, bool]:
-    """The checks that ``plan`` counts, found by evaluating an empty bucket, and whether each has a share of a total."""
+    """Return the checks that ``plan`` counts, from an empty bucket, and whether each check is a share of a total."""
     kinds = {TRUTH: pa.bool_()}
     kinds |= {role.key: pa.string() for role in row_roles() if role.reads == "item"}
     kinds |= {slice_column(index): pa.string() for index in range(len(plan.slice_columns))}
@@ -71,12 +72,12 @@ def checks_of(plan: Plan) -> dict[str, bool]:
 
 
 def _number(value: float) -> str:
-    """``value`` as people write it, with all its digits if it is whole."""
+    """Format ``value`` with thousands separators: with all digits if whole, and otherwise with six digits."""
     return f"{value:,.0f}" if value.is_integer() else f"{value:,.6g}"
 
 
 def validate_quality(quality: pa.Table, limits: checks.Limits) -> None:
-    """Raise :class:`InputError` if a check in the table ``quality`` violates its requested limit."""
+    """Raise :class:`InputError` if a check in the table ``quality`` violates the limit requested for the check."""
     if not limits.by_check:
         return
     for row in quality.to_pylist():

@@ -1,4 +1,4 @@
-"""Looking up one value of the table ``metrics`` by metric, model and slice."""
+"""Functions that look up one value in the table ``metrics`` by metric, model and slice."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.slices import ALL, shown_value
 
-_SHOWN = 12  # the most names that a sentence lists
+_SHOWN = 12  # the most names that an error message lists
 
 
 def value_of(
     table: pa.Table, plan: Plan, preset: Preset | None, metric: object, model: str | None, slice_: object
 ) -> float:
-    """The value of a metric, model and slice, NaN if undefined; raises :class:`UnknownResultError` if absent."""
+    """Return the value of a metric, model and slice; NaN if undefined. Raises :class:`UnknownResultError` if absent."""
     name = _metric_named(plan, preset, metric)
     whose = _model_named(plan, model)
     slice_, value = (ALL, ALL) if slice_ is None or slice_ == ALL else _slice_named(table, plan, slice_)
@@ -33,7 +33,7 @@ def value_of(
 
 
 def has_metric(plan: Plan, preset: Preset | None, metric: object) -> bool:
-    """Whether :func:`value_of` can find values of ``metric``."""
+    """Return whether :func:`value_of` can find values of ``metric``."""
     try:
         return bool(_metric_named(plan, preset, metric))
     except UnknownResultError:
@@ -41,7 +41,7 @@ def has_metric(plan: Plan, preset: Preset | None, metric: object) -> bool:
 
 
 def _metric_named(plan: Plan, preset: Preset | None, metric: object) -> str:
-    """The canonical name of the requested ``metric``, which is parsed first under the preset and then without it."""
+    """Return the name of ``metric`` in the table; raises :class:`UnknownResultError` if the plan has no such metric."""
     if not isinstance(metric, (str, Metric)):
         raise UnknownResultError(f"metric is {quote(metric)}: a text is needed, for example ndcg@10")
     text = found_metric(plan, preset, metric)
@@ -51,7 +51,7 @@ def _metric_named(plan: Plan, preset: Preset | None, metric: object) -> str:
 
 
 def text_of(plan: Plan, preset: Preset | None, metric: Metric) -> str:
-    """A string by which :func:`value_of` finds ``metric``, even if the preset reads the usual string differently."""
+    """Return a string that :func:`value_of` reads as ``metric``: the preset may read ``str(metric)`` differently."""
     text = str(metric)
     if preset is None or found_metric(plan, preset, text) == text:
         return text
@@ -62,7 +62,7 @@ def text_of(plan: Plan, preset: Preset | None, metric: Metric) -> str:
 
 
 def found_metric(plan: Plan, preset: Preset | None, metric: str | Metric) -> str | None:
-    """The plan's metric that ``metric`` means under the preset, or else without it; None if there is no such metric."""
+    """Return the name of the plan's metric that ``metric`` means, with or without the preset; None if not found."""
     known = list(map(str, plan.metrics))
     readings: list[str] = []
     for read_by in (preset, None) if isinstance(metric, str) else (None,):
@@ -84,7 +84,7 @@ def _model_named(plan: Plan, model: str | None) -> str:
 
 
 def _slice_named(table: pa.Table, plan: Plan, asked_slice: object) -> tuple[str, str | None]:
-    """The slice and the slice value as spelled in the table. ``asked_slice`` may have the columns in any order."""
+    """Return the slice and the slice value as spelled in the table. The columns in ``asked_slice`` have any order."""
     if not isinstance(asked_slice, (str, Mapping)):
         needed = 'a mapping of columns to values, or a text such as "country=de", is needed'
         raise UnknownResultError(f"slice is {quote(asked_slice)}: {needed}")
@@ -110,17 +110,17 @@ def _slice_named(table: pa.Table, plan: Plan, asked_slice: object) -> tuple[str,
 
 
 def _parts(slice_: str, value: str | None, plan: Plan) -> dict[str, str | None]:
-    """The value of each column in a slice of ``plan``, by column."""
+    """Split the ``value`` of a slice of ``plan`` into the value of each column, by column name."""
     return slice_parts(next(columns for columns in plan.slices if ",".join(columns) == slice_), value)
 
 
 def _labels(parts: Iterable[tuple[str, str | None]]) -> list[str]:
-    """Each column and its value as ``country=de``, with commas escaped as in the table."""
+    """Write each pair of column and value as ``country=de``, with commas escaped as in the table."""
     return [f"{column}={shown_value(value)}".replace("\\", "\\\\").replace(",", "\\,") for column, value in parts]
 
 
 def _text(value: Any) -> str | None:
-    """A slice value as the tables write it."""
+    """Return a slice value in the form in which the tables store it: a string, or None for null."""
     if value is None:
         return None
     if isinstance(value, dt.date):

@@ -1,4 +1,4 @@
-"""The register of output tables. A new table needs a module with its schema and function, and a line in ``OUTPUTS``."""
+"""The register of output tables. A new table needs a schema, a function that makes it, and a line in ``OUTPUTS``."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OutputTable:
-    """An output table. ``make`` builds the table from a finished evaluation, or returns None if nobody requested it.
+    """An output table. ``make`` builds the table from a finished evaluation, or returns None if it is not requested.
 
-    A table without ``make`` is built from other tables: ``gates`` and ``runs`` by the job, ``decomposition`` by a
-    command.
+    A table without ``make`` is built from other tables: the job builds ``gates`` and ``runs``, and a command builds
+    ``decomposition``.
     """
 
     schema: TableSchema
@@ -48,13 +48,13 @@ class OutputTable:
 
 
 def output_tables(finished: Finished) -> dict[str, pa.Table | DataFrame]:
-    """The requested tables of ``finished``, by name."""
+    """Return the tables that the plan of ``finished`` requests, by name."""
     made = {output.schema.name: output.make(finished) for output in OUTPUTS if output.make is not None}
     return {name: table for name, table in made.items() if table is not None}
 
 
 def table_names() -> list[str]:
-    """The names of all tables, including those that only a command prints."""
+    """Return the names of all tables, including tables that a command prints and no run writes."""
     return [output.schema.name for output in OUTPUTS]
 
 
@@ -65,7 +65,7 @@ def _states(finished: Finished) -> pa.Table:
 
 
 def _has_parts(finished: Finished) -> bool:
-    """Whether to make the table ``parts``: only for a day, because a window can use the tables of its days."""
+    """Return whether to make the table ``parts``, which only days have: a window can use the tables of its days."""
     return finished.source is not None and finished.plan.has_parts and bool(finished.plan.part_bins)
 
 

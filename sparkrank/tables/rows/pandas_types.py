@@ -1,4 +1,4 @@
-"""Nullable integers (``Int64``) for pandas, because floats cannot represent 2^53 + 1."""
+"""Conversion of integer columns to pandas' nullable ``Int64``, because floats cannot represent 2^53 + 1."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _PANDAS = b"pandas"
 
 
 def with_whole_numbers(table: pa.Table) -> pa.Table:
-    """``table``, changed so that ``to_pandas`` makes every integer column ``Int64``, with or without nulls.
+    """Return ``table``, changed so that ``to_pandas`` makes every integer column ``Int64``, with or without nulls.
 
-    Only the schema metadata changes. Arrow reads it when converting to pandas; other readers ignore it.
+    Only the schema metadata changes. Arrow uses this metadata in conversions to pandas; other readers ignore it.
 
     Examples
     --------

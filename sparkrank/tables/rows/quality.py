@@ -1,4 +1,4 @@
-"""The rows of the table ``quality``, which has all counts of an evaluation."""
+"""The rows of the table ``quality``, which has all counts of an evaluation and their limits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FEW_ROWS = "rows per block"
 def quality_table(
     partials: Partials, plan: Plan, limits: checks.Limits, measured: Mapping[StateKey, MeasuredTerms] | None = None
 ) -> pa.Table:
-    """One row per check: the count, its share of a total, and whether the check is within its limit."""
+    """Return the table ``quality``: a row per check, with its count, share of a total, limit, and whether it is OK."""
     counts = partials.counts
 
     def count(name: str, model: str = "") -> int:
@@ -64,7 +64,7 @@ def quality_table(
         rows.append(_check(checks.SMALL_SLICES, "", len(small_slices(partials, plan))))
     rows += _looked_for((checks.GROUPS_WITHOUT_TRUTH, checks.GROUPS_JOINED), counts, checks.GROUPS, groups)
     for model in plan.models:
-        # In a window, a model may have fewer days than others.
+        # In a window, a model may have fewer days than other models, and then its own counts of rows and groups.
         evaluated, groups = (counts.get((name, model), count(name)) for name in (checks.ROWS_EVALUATED, checks.GROUPS))
         scored = count(checks.SCORED_ROWS, model)
         rows += _looked_for((checks.MODEL_ROWS,), counts, checks.ROWS_READ, read, model)
@@ -94,7 +94,7 @@ def quality_table(
 
 
 def _largest(partials: Partials, plan: Plan) -> Iterator[dict[str, Any]]:
-    """The rows for the largest groups, with their keys. There are none for merged states of stored days."""
+    """Yield the rows for the largest groups, with their keys. Merged states of stored days give no rows."""
     rows = partials.counts.get((checks.ROWS_EVALUATED, ""), 0)
     for name, group in zip(checks.LARGEST_GROUPS, partials.largest, strict=False):
         yield {**_check(name, "", group.rows), "example": key_text(plan.keys, group.key) or None}
@@ -103,7 +103,7 @@ def _largest(partials: Partials, plan: Plan) -> Iterator[dict[str, Any]]:
 
 
 def _heaviest(partials: Partials, model: str) -> Iterator[dict[str, Any]]:
-    """The largest share that a single group has in each weighted mean. Stored states do not record such shares."""
+    """Yield a row for each weighted mean with the largest weight of one group. Stored states have no such weights."""
     for (metric, heaviest_model), share in heaviest_shares(partials).items():
         if heaviest_model == model:
             check = _check(checks.most_weight(metric), model, 0, "weight")
@@ -111,9 +111,9 @@ def _heaviest(partials: Partials, model: str) -> Iterator[dict[str, Any]]:
 
 
 def doubtful(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[CodedSentence]:
-    """A message for each check over its limit that counts impossible or meaningless values.
+    """Yield a message for each check that counts impossible or meaningless values and exceeds its limit.
 
-    ``rows per block`` is left out, because counting rows per block takes another pass over all blocks.
+    The check ``rows per block`` is left out, because counting rows per block takes another pass over all blocks.
     """
     groups = partials.counts.get((checks.GROUPS, ""), 0)
     for model in plan.models:
@@ -126,21 +126,21 @@ def doubtful(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[
 
 
 def _impossible(partials: Partials, plan: Plan, model: str, groups: int) -> Iterator[dict[str, Any]]:
-    """Counts of groups in which a metric's value is outside its range or above the ideal that the metric names."""
+    """Yield the checks that count groups where a metric is outside its range, or above the metric's ideal value."""
     names = [checks.outside_range(*bounds) for bounds in plan.ranges]
     names += [checks.above_ideal(*bounds) for bounds in plan.beatable]
     yield from _looked_for(names, partials.counts, checks.GROUPS, groups, model, 0.0)
 
 
 def _repeated(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
-    """Counts of rows that repeat an item within a list, which ``duplicates=keep`` credits again."""
+    """Yield the check that counts rows which repeat an item of their list. Its limit is 0 under ``duplicates=keep``."""
     scored = partials.counts.get((checks.SCORED_ROWS, model), 0)
     limit = 0.0 if plan.definitions.duplicates == "keep" else None
     yield from _looked_for((checks.REPEATED_ROWS,), partials.counts, checks.SCORED_ROWS, scored, model, limit)
 
 
 def _truth(partials: Partials, read: int) -> Iterator[dict[str, Any]]:
-    """The checks that count truth rows and truth items."""
+    """Yield the checks that count rows and items of the truth, where ``read`` is the number of all rows read."""
     counts = partials.counts
     names = (checks.TRUTH_ROWS, checks.TRUTH_LISTED, checks.TRUTH_UNLISTED)
     given, listed, unlisted = (counts.get((name, ""), 0) for name in names)
@@ -155,7 +155,10 @@ def _truth(partials: Partials, read: int) -> Iterator[dict[str, Any]]:
 
 
 def _relevant_truth(partials: Partials, plan: Plan) -> Iterator[dict[str, Any]]:
-    """Counts of relevant truth items at each level, and of such items in no list. Older days lack these counts."""
+    """Yield two checks for each relevance level: the number of relevant truth items, and how many are in no list.
+
+    Days that earlier releases wrote lack these counts, and yield no checks.
+    """
     counts = partials.counts
     whole = counts.get((checks.TRUTH_LISTED, ""), 0) + counts.get((checks.TRUTH_UNLISTED, ""), 0)
     for level in map(level_text, plan.levels):
@@ -167,7 +170,7 @@ def _relevant_truth(partials: Partials, plan: Plan) -> Iterator[dict[str, Any]]:
 
 
 def _limited(row: dict[str, Any], limits: checks.Limits) -> dict[str, Any]:
-    """``row`` after applying the requested limit, or else the default limit of the check."""
+    """Return ``row`` with ``limit`` and ``ok`` from the requested limit or the check's default, if there is a limit."""
     limit = limits.by_check.get(row["check"], checks.LIMITS.get(row["check"]))
     if limit is None:
         return row
@@ -179,24 +182,24 @@ def _limited(row: dict[str, Any], limits: checks.Limits) -> dict[str, Any]:
 
 
 def few_rows(metric: Metric) -> str:
-    """The name of the check that counts the rows per block of ``metric``."""
+    """Return the name of the check on the average number of rows per block of ``metric``."""
     return f"{_FEW_ROWS} of {metric}: few mean a value near 1 by construction"
 
 
 def is_least(check: str) -> bool:
-    """Whether the limit of a check is a minimum."""
+    """Return whether the limit of the check named ``check`` is a minimum (for other checks, it is a maximum)."""
     return check.startswith(_FEW_ROWS)
 
 
 def rejected_fraction(partials: Partials) -> float:
-    """The share of the rows read that were rejected; 0 if no row was read."""
+    """Return the number of rejected rows divided by the number of rows read; 0 if the input has no rows."""
     read = partials.counts.get((checks.ROWS_READ, ""), 0)
     rejected = sum(partials.counts.get((name, ""), 0) for name in rejections())
     return rejected / read if read else 0.0
 
 
 def _outside(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
-    """The count of scores outside [0, 1] if a metric reads probabilities. A single one makes the metric undefined."""
+    """Yield the check of scores outside [0, 1] if a metric reads probabilities; one such score makes it undefined."""
     if OUTSIDE in plan.row_sums:
         sums = partials.sums.results()
         all_rows = Subject(model, ALL, ALL)
@@ -207,7 +210,7 @@ def _outside(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, A
 def _fine_blocks(
     partials: Partials, plan: Plan, model: str, measured: Mapping[StateKey, MeasuredTerms]
 ) -> Iterator[dict[str, Any]]:
-    """The rows per block for each auc_up. With few rows per block, the value is near 1 by construction."""
+    """Yield a check of the rows per block for each metric ``auc_up``, which is near 1 if blocks have few rows."""
     all_rows = Subject(model, ALL, ALL)
     for metric, declaration in plan.histogram_metrics:
         if not declaration.by_rate:
@@ -232,7 +235,7 @@ def _looked_for(
     model: str = "",
     limit: float | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """The rows for those checks among ``names`` that were counted under the definitions of this evaluation."""
+    """Yield a row for each of the checks ``names`` that this evaluation has counted for ``model``."""
     for name in names:
         if (name, model) in counts:
             yield _check(name, model, counts[name, model], whole, total, limit)

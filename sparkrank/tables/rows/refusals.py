@@ -1,4 +1,4 @@
-"""Refusals after counting, because the input is unusable or a required value is undefined."""
+"""Checks that stop an evaluation after counting, because the input is unusable or a required value is undefined."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from sparkrank.tables.rows.quality import rejected_fraction
 
 
 def validate_partials(partials: Partials, plan: Plan, max_bad_fraction: float, elements: Sequence[str] = ()) -> None:
-    """Raise :class:`InputError` if the counts show unusable input. ``elements`` are columns of array elements."""
+    """Raise :class:`InputError` if the counts in ``partials`` show that the input is unusable.
+
+    ``elements`` names columns that are elements of arrays or vectors, for advice in the message.
+    """
     if not partials.counts.get((checks.ROWS_READ, ""), 0):
         raise NoInputError("the input has no rows")
     fraction = rejected_fraction(partials)
@@ -73,7 +76,7 @@ def _validate_clusters(partials: Partials, plan: Plan, column: str) -> None:
 
 
 def _remedies(partials: Partials, plan: Plan, elements: Sequence[str]) -> Iterator[str]:
-    """Advice on rejected rows, worded as endings of an error message."""
+    """Yield advice on rejected rows, as clauses to append to an error message."""
 
     def rejected(*names: str) -> bool:
         return any(partials.counts.get((name, "")) for name in names)
@@ -91,13 +94,13 @@ def _remedies(partials: Partials, plan: Plan, elements: Sequence[str]) -> Iterat
 
 
 def _reasons(partials: Partials) -> str:
-    """The number of rejected rows for each reason."""
+    """Describe how many rows were rejected for each reason, for example ``3 null item, 1 NaN score``."""
     reasons = [(name, partials.counts.get((name, ""), 0)) for name in rejections()]
     return ", ".join(f"{count} {name.removeprefix('rejected: ')}" for name, count in reasons if count)
 
 
 def _validate_not_empty(partials: Partials, plan: Plan) -> None:
-    """Raise :class:`InputError` if there is nothing to compute metrics from (recall without any list would be 0.0)."""
+    """Raise :class:`InputError` if no usable row or group is left (without any list, recall would be 0.0)."""
 
     def count(check: str, model: str = "") -> int:
         return partials.counts.get((check, model), 0)
@@ -127,7 +130,7 @@ def _validate_not_empty(partials: Partials, plan: Plan) -> None:
 
 
 def _validate_side(side: str, usable: int, read: int, partials: Partials) -> None:
-    """Raise :class:`InputError` if no row of the lists or the truth is ``usable``: has an item and valid numbers."""
+    """Raise :class:`InputError` if the side (lists or truth) has no rows, or no ``usable`` rows with an item."""
     if not read:
         raise InputError(f"the {side} {'have' if side == 'lists' else 'has'} no rows")
     if not usable:
@@ -137,7 +140,7 @@ def _validate_side(side: str, usable: int, read: int, partials: Partials) -> Non
 
 
 def validate_defined(metrics: pa.Table, plan: Plan) -> None:
-    """Under ``undefined=error``, raise :class:`InputError` if ``metrics`` has an undefined value or group."""
+    """Under ``undefined=error``, raise :class:`InputError` if a metric is undefined as a whole or in some group."""
     if plan.definitions.undefined != "error":
         return
     of_groups = {str(metric) for metric in plan.metrics if metric.declaration.is_averaged}

@@ -21,7 +21,7 @@ from sparkrank.uncertainty.standard_errors import intervals_of
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a table's rows come from: the hash of the spec, and the run."""
+    """The origin of a table's rows: the hash of the spec, and the ID of the run."""
 
     spec_hash: str | None = None
     run_id: str | None = None
@@ -32,17 +32,17 @@ DEFINED = ("value", "difference")  # columns in which NaN means undefined
 
 
 def metrics_table(merged: Merged, plan: Plan, origin: Origin = NO_ORIGIN, *, clustered: bool = False) -> pa.Table:
-    """One row per model, slice value and metric. ``clustered`` means that a group may occur on several days."""
+    """Return a row for each model, slice value and metric. ``clustered`` says whether groups occur on several days."""
     subjects = subjects_of(merged.partials, plan)
     for subject in subjects:
-        merged.measure_bins(subject, plan.histogram_metrics)  # all metrics of score bins together
+        merged.measure_bins(subject, plan.histogram_metrics)  # all metrics of score bins in one pass
     samples = Samples.of(merged, subjects, plan, clustered=clustered or plan.cluster is not None)
     metrics = [_columns(samples, plan, metric) for metric in plan.metrics]
     return table_of(METRICS.schema, subject_columns(subjects), plan, metrics, origin)
 
 
 def _columns(samples: Samples, plan: Plan, metric: Metric) -> dict[str, NDArray[Any]]:
-    """The columns of numbers for ``metric``, including confidence intervals."""
+    """Return the columns of numbers for ``metric``, including confidence intervals, with a row for each subject."""
     rows, interval = samples.rows(metric), intervals_of(samples, plan, metric)
     return {
         "value": rows.value,
@@ -62,7 +62,7 @@ def _columns(samples: Samples, plan: Plan, metric: Metric) -> dict[str, NDArray[
 
 
 def subject_columns(subjects: Sequence[Subject]) -> dict[str, list[str | None]]:
-    """The string columns that name ``subjects``."""
+    """Return the columns ``model``, ``slice`` and ``slice_value`` with a row for each of ``subjects``."""
     return {name: [getattr(subject, name) for subject in subjects] for name in Subject._fields}
 
 
@@ -73,9 +73,10 @@ def table_of(
     metrics: Sequence[Mapping[str, NDArray[Any]]],
     origin: Origin = NO_ORIGIN,
 ) -> pa.Table:
-    """The rows of all ``metrics``, subject by subject. Each metric has columns with a number for each subject.
+    """Return a table with a row for each subject and metric: all metrics of the first subject, then of the second, ...
 
-    ``texts`` has the columns that name the subjects. NaN becomes null, except in columns where NaN means undefined.
+    ``metrics`` has the columns of each metric of ``plan``, with a number for each subject. ``texts`` has the columns
+    that name the subjects. NaN becomes null, except in the columns where NaN means undefined (:data:`DEFINED`).
     """
     each, times = len(next(iter(texts.values()))), len(metrics)
     subject = pa.array(np.repeat(np.arange(each), times))
@@ -97,7 +98,7 @@ def table_of(
 
 
 def with_origin(metrics: pa.Table, origin: Origin) -> pa.Table:
-    """``metrics`` with the columns of ``origin`` in every row."""
+    """Return the table ``metrics`` with the hash of the spec and the ID of the run from ``origin`` in every row."""
     for name, text in vars(origin).items():
         index, column = metrics.schema.get_field_index(name), pa.repeat(pa.scalar(text, pa.string()), metrics.num_rows)
         metrics = metrics.set_column(index, metrics.schema.field(name), column)

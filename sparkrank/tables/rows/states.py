@@ -1,7 +1,8 @@
-"""The table ``states`` of a day, from which days are merged without reading impressions again.
+"""The table ``states`` of a day, from which days are merged without reading the impressions again.
 
-Every row records what the row's numbers mean: a ``version``, the ``definition`` of metric and evaluation, and a
-``source``. A merge refuses a day if any of the three differs (:mod:`sparkrank.tables.stored.required_states`).
+Every row records what the row's numbers mean: the ``version`` of the format, the ``definition`` of the metric and the
+evaluation, and the ``source`` of the rows. A merge refuses a day if one of the three differs from what the merge
+expects (:mod:`sparkrank.tables.stored.required_states`).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from sparkrank.states.keys import StateKey
 
 
 def needed_states(plan: Plan) -> Iterator[Needed]:
-    """The states needed to compute the metrics of ``plan``."""
+    """Yield the states that are needed to compute the metrics of ``plan``, metric by metric, possibly repeated."""
     for metric in plan.metrics:
         yield from kind_of(metric).needed(metric, plan)
 
@@ -49,7 +50,7 @@ def states_table(
     exact: ExactBins | None = None,
     run_id: str | None = None,
 ) -> pa.Table:
-    """The rows of ``states``, sorted by kind and key. ``blocks`` says whether the run writes the table ``blocks``."""
+    """Make the table ``states``, sorted by kind and key. ``blocks`` says whether the table ``blocks`` is written."""
     definitions = {(need.kind, need.name): need.definition for need in needed_states(plan)}
     small = ((form, form.to_table(partials)) for form in SMALL_FORMS)
     parts = [(form.kind, rows) for form, rows in small if rows.num_rows or not form.is_of_parts]
@@ -82,7 +83,7 @@ def states_table(
 
 
 def _order(rows: pa.Table, key: Sequence[str]) -> pa.Array:
-    """The indices that sort ``rows`` by ``key`` as Arrow would. Only distinct strings are compared."""
+    """Return the indices that sort ``rows`` by the columns ``key`` in Arrow's order. Compares only distinct strings."""
     code = np.zeros(rows.num_rows, np.int64)
     for name in key:
         encoded = rows[name].combine_chunks().dictionary_encode()
@@ -94,7 +95,7 @@ def _order(rows: pa.Table, key: Sequence[str]) -> pa.Array:
 
 
 def of_run(tables: Mapping[str, Any], run_id: str | None) -> dict[str, Any]:
-    """``tables`` with the run's ID added to the metadata of tables that are merged together with ``states``."""
+    """Return ``tables``, where the metadata of each table that is merged along with ``states`` has the run's ID."""
     named = {RUN_ID: str(run_id)}
     return {
         name: table.replace_schema_metadata({**(table.schema.metadata or {}), **named})
@@ -105,13 +106,13 @@ def of_run(tables: Mapping[str, Any], run_id: str | None) -> dict[str, Any]:
 
 
 def _item_counts(partials: Partials, plan: Plan) -> dict[StateKey, int]:
-    """The number of items in each exposure state (model, slice value and exposure), including zeros."""
+    """Return the number of items for each model, slice value and exposure metric of ``plan``, including zeros."""
     keys = itertools.product(plan.models, slices_of(partials, plan), map(str, plan.exposures))
     return {StateKey(model, *value, name): 0 for model, value, name in keys} | dict(partials.items.sizes())
 
 
 def _bins_of_parts(partials: Partials, plan: Plan) -> dict[StateKey, int]:
-    """The total number of per-part bins for each model, slice value and coarse rule, including zeros."""
+    """Return the number of score bins, over all parts, for each model, slice value and coarse rule, including zeros."""
     values = [value for value in slices_of(partials, plan) if plan.parted_slices(value[0])]
     keys = itertools.product(plan.models, values, plan.part_bins)
     sizes = {StateKey(model, *value, name): 0 for model, value, name in keys}
@@ -122,7 +123,7 @@ def _bins_of_parts(partials: Partials, plan: Plan) -> dict[StateKey, int]:
 
 
 def _sizes(sizes: Iterable[tuple[StateKey, int]]) -> pa.Table:
-    """A table of the states that are kept in tables of their own, with the number of rows of each state there."""
+    """Return a table with a row for each state key in ``sizes`` and its size in the column ``n_blocks``."""
     schema = pa.schema([*((name, pa.string()) for name in STATE_KEY), ("n_blocks", pa.int64())])
     columns = list(zip(*((*key, size) for key, size in sizes), strict=True)) or [()] * len(schema)
     return pa.table(

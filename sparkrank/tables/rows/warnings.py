@@ -1,4 +1,4 @@
-"""Warnings: messages about numbers that probably come from unsuitable input. A warning never stops a run."""
+"""Warnings: messages about results that probably come from unsuitable input. A warning never stops a run."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from sparkrank.states.distinct_items import distinct_items
 from sparkrank.states.keys import StateKey
 from sparkrank.states.unmatched import IRRELEVANT, LISTS, TRUTH, Unmatched, UnmatchedRow
 
-# Shown letters at both ends of a long key, where a blank or a different suffix may explain a mismatch.
+# The number of letters shown at the two ends of a long key, where a blank or a suffix may explain a mismatch.
 FIRST_LETTERS, LAST_LETTERS = 40, 16
-MOST_OF_ONE = 0.05  # largest unremarkable share of the rows, or of the weight, in one group
+MOST_OF_ONE = 0.05  # the largest share of the rows, or of the weight, in one group that causes no warning
 FEW_GROUPS = 30  # effective groups: with fewer, intervals of skewed values undercover
 MOST_NAMED = 6
-HARDLY = 0.02  # relative to the best model, by the share of rows found in the truth
+HARDLY = 0.02  # the share of a model's rows that are in the truth, relative to the model with the largest share
 
 
 def warnings_of(partials: Partials, plan: Plan, metrics: pa.Table, limits: checks.Limits) -> list[CodedSentence]:
-    """The warnings about a day or a window that has the table ``metrics``."""
+    """Return the warnings about a day or a window, from its states and from its table ``metrics``."""
     sentences = [
         *_of_pandas(partials),
         *_unmatched(partials, plan, limits),
@@ -51,7 +51,7 @@ _OF_PANDAS = {
 
 
 def _of_pandas(partials: Partials) -> Iterator[CodedSentence]:
-    """Warn of NaN taken as null, because pandas does not distinguish the two."""
+    """Warn that NaN in pandas data was taken as null, because pandas does not distinguish the two."""
     for (check, model), count in partials.counts.items():
         if count and check in _OF_PANDAS:
             what, taken_as = _OF_PANDAS[check]
@@ -62,10 +62,10 @@ def _of_pandas(partials: Partials) -> Iterator[CodedSentence]:
 
 
 def _unmatched(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[CodedSentence]:
-    """Warn if lists and truth hardly overlap, or not at all, at the first relevance level with this problem.
+    """Warn if few or no truth items are in any list, for the first relevance level with this problem.
 
-    Truth items that are not relevant may well be in no list, and are not counted if there are relevant ones. Otherwise,
-    an irrelevant item in a list would hide that no relevant item is in any list.
+    If the truth has relevant items, only these are counted, because irrelevant items are often in no list. If all items
+    were counted, a single irrelevant item in a list would hide that all relevant items are missing.
     """
     counts = partials.counts
     unlisted = _count(counts, checks.TRUTH_UNLISTED)
@@ -89,9 +89,10 @@ def _unmatched(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterato
 
 
 def unlisted_limit(partials: Partials) -> float:
-    """The share of truth items in no list above which lists have few of these items, and hardly more than by chance.
+    """Return the largest share of truth items outside all lists that is not suspicious.
 
-    The share is 1 for a window, where distinct items have not been counted.
+    Above this share, the lists have few of the truth's items, and hardly more than random lists would have. The share
+    is 1 for a window, where distinct items have not been counted.
     """
     room, pairs = (_count(partials.counts, check) for check in (checks.TRUTH_ROOM, checks.TRUTH_PAIRS))
     whole = sum(_count(partials.counts, check) for check in (checks.TRUTH_LISTED, checks.TRUTH_UNLISTED))
@@ -107,7 +108,7 @@ def _count(counts: Mapping[tuple[str, str], int], check: str, model: str = "") -
 
 
 def _strangers(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
-    """Warn of models whose rows are hardly in the truth although another model's are: item spellings may differ."""
+    """Warn of models with hardly any row in the truth, if another model has many: their item spellings may differ."""
     counts = partials.counts
     counted = {
         model: (_count(counts, checks.ROWS_IN_TRUTH, model), _count(counts, checks.SCORED_ROWS, model))
@@ -127,7 +128,7 @@ def _strangers(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
 
 
 def example_text(unmatched: Unmatched, plan: Plan) -> str:
-    """An unmatched row from the lists and one from the truth, in their original spelling; empty if none is known."""
+    """Describe an unmatched row of the lists and one of the truth, spelled as read; empty if no such row is known."""
 
     def key(row: UnmatchedRow) -> str:
         return key_text((*plan.keys[: len(row.group)], plan.item or "item"), (*row.group, row.item))
@@ -138,19 +139,19 @@ def example_text(unmatched: Unmatched, plan: Plan) -> str:
 
 
 def key_text(columns: Sequence[str], values: Sequence[bytes]) -> str:
-    """The ``values`` of key columns, written like ``user "anna", query "7"``; empty if there are no values."""
+    """Write the ``values`` of the key ``columns`` like ``user "anna", query "7"``; empty if there are no values."""
     return ", ".join(f"{as_shown(name)} {quoted(text)}" for name, text in zip(columns, values, strict=False))
 
 
 def quoted(text: bytes) -> str:
-    """``text`` in quotes, escaped by :func:`as_shown`."""
+    """Return ``text`` decoded, escaped by :func:`as_shown`, and in double quotes."""
     return f'"{as_shown(text.decode(errors="backslashreplace"), also=chr(34))}"'
 
 
 def as_shown(text: str, also: str = "") -> str:
-    """``text`` with its invisible characters and the characters of ``also`` escaped. A long text is cut in the middle.
+    """Return ``text`` with invisible characters and the characters in ``also`` escaped. Long text is cut in the middle.
 
-    Combining marks are escaped if the text could be spelled with a single character for a letter and its mark.
+    Combining marks are escaped if Unicode has single characters for letters of the text together with their marks.
     """
     if len(text) > FIRST_LETTERS + LAST_LETTERS + 1:
         text = f"{text[:FIRST_LETTERS]}…{text[-LAST_LETTERS:]}"
@@ -166,7 +167,7 @@ def as_shown(text: str, also: str = "") -> str:
 
 
 def _missing(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
-    """Warn if every row lacks a label that is needed, or a score of some model."""
+    """Warn if every row lacks a label although a metric needs labels, and if every row lacks a score of some model."""
     counts = partials.counts
     unjudged, evaluated = (_count(counts, name) for name in (checks.UNJUDGED_ROWS, checks.ROWS_EVALUATED))
     if unjudged and unjudged == evaluated and plan.label_is_for is not None:
@@ -177,7 +178,7 @@ def _missing(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
 
 
 def _ordered(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
-    """Warn of lists decided by an order of tied rows that nobody requested, per metric, for the most affected model."""
+    """Warn if the default order of tied rows decides metrics, with the number of lists of the most affected model."""
     groups, decided = _count(partials.counts, checks.GROUPS), []
     for metric in plan.ordered:
         check = checks.decided_by_ties(metric)
@@ -197,7 +198,7 @@ def _of(model: str, plan: Plan) -> str:
 
 
 def _undefined(metrics: pa.Table, plan: Plan) -> Iterator[CodedSentence]:
-    """Warn of metrics that are undefined in every group or for the whole day, naming the models concerned."""
+    """Warn of metrics that are undefined in every group or for the whole day, and name the models concerned."""
     averaged = pa.array([str(metric) for metric in plan.metrics if metric.declaration.is_averaged], pa.string())
     # A metric that is not a mean over groups is undefined once.
     once = pc.invert(pc.is_in(metrics["metric"], averaged))
@@ -219,7 +220,7 @@ def _undefined(metrics: pa.Table, plan: Plan) -> Iterator[CodedSentence]:
 
 
 def _large_group(partials: Partials) -> Iterator[CodedSentence]:
-    """Warn of a group with a large share of the rows or of a weight, unless this is only because groups are few."""
+    """Warn of a group that has more than 5% of the rows or of a metric's weight, and more than twice the average."""
     rows, groups = (_count(partials.counts, name) for name in (checks.ROWS_EVALUATED, checks.GROUPS))
     largest = partials.largest[0].rows if partials.largest else 0
     if largest > MOST_OF_ONE * rows and largest * groups > 2 * rows:
@@ -237,14 +238,14 @@ def _large_group(partials: Partials) -> Iterator[CodedSentence]:
 
 
 class WeightShare(NamedTuple):
-    """The ``weight`` of one group, and the ``fraction`` of the total weight (None if the total is zero)."""
+    """The ``weight`` of one group in a mean, and its ``fraction`` of the total weight (None if the total is zero)."""
 
     weight: float
     fraction: float | None
 
 
 def heaviest_shares(partials: Partials) -> dict[tuple[str, str], WeightShare]:
-    """The largest weight of a single group in each mean over the whole day, by metric and model."""
+    """Return the largest weight that a single group has in each mean over the whole day, by metric and model."""
     means, shares = partials.means.results(), {}
     for (metric, model), weight in partials.heaviest.items():
         mean = means.get(StateKey(model, ALL, ALL, metric))
@@ -253,7 +254,7 @@ def heaviest_shares(partials: Partials) -> dict[tuple[str, str], WeightShare]:
 
 
 def _few_groups(metrics: pa.Table) -> Iterator[CodedSentence]:
-    """Warn of metrics that depend on too few groups: for the whole day by name, for slice values by number."""
+    """Warn of metrics that depend on too few groups: name those of the whole day, and count those of slice values."""
     asked = pc.and_(pc.is_valid(metrics["interval"]), pc.less(metrics["n_effective"], FEW_GROUPS))
     few = metrics.filter(pc.fill_null(asked, fill_value=False))
     if not few.num_rows:

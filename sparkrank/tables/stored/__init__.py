@@ -1,1 +1,1 @@
-"""Reading the stored tables of days and windows."""
+"""Modules that read, check and merge the stored tables of days and windows."""

@@ -1,8 +1,8 @@
-"""The only access to the files of stored days. Each file is compared with what its run wrote before any row is used.
+"""The only access to the files of stored days. Each file is checked against the run's list before a row is used.
 
 Arrow opens the files, or Spark if only Spark knows the file system. The table ``runs`` lists the files of a run. A file
 that this process reads must have the listed SHA-256 checksum: hashing takes 0.07 s for each 100 MB, about as long as
-reading all columns. A file that Spark reads, or that has no checksum, must have the listed rows and bytes.
+reading all columns. If Spark reads a file, or the file has no checksum, its numbers of rows and bytes must match.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-_LOOKS = 5  # attempts to list folders twice alike while a run may move them (sparkrank.tables.commit.plain_folders)
+_LOOKS = 5  # at most, to list the same folders twice while a run may move them (sparkrank.tables.commit.plain_folders)
 _PIECE = 1 << 20  # bytes hashed at a time
 _RUN = pa.schema(
     [
@@ -47,7 +47,7 @@ _RUN = pa.schema(
 
 
 class WrittenFile(NamedTuple):
-    """The rows, size and checksum of a file as its run wrote it. Earlier releases recorded only the number of rows."""
+    """The rows, bytes and SHA-256 of a file when the run wrote it. Earlier releases recorded only the rows."""
 
     rows: int
     bytes: int | None = None
@@ -59,13 +59,13 @@ Written: TypeAlias = "Mapping[str, WrittenFile]"  # the files of a table, by nam
 
 @dataclass(frozen=True)
 class DayFiles(ABC):
-    """The tables of one day. If ``is_committed``, a link or a manifest shows the day, and its run listed its files."""
+    """The stored tables of one day. ``is_committed`` says whether a link or a manifest names the run of the day."""
 
     day: str
     is_committed: bool = field(default=False, kw_only=True)
 
     def has(self, name: str) -> bool:
-        """Whether the day has the table ``name``. Raises :class:`InputError` if the table cannot be read or is lost."""
+        """Return whether the day has the table ``name``; raises :class:`InputError` if it is unreadable or lost."""
         is_there = self._is_there(name)
         if not is_there and (lost := sorted(self._written(name) or ())):
             raise self._lost(name, lost[0])
@@ -73,14 +73,17 @@ class DayFiles(ABC):
 
     @abstractmethod
     def read(self, name: str, schema: pa.Schema) -> pa.Table:
-        """The columns of ``schema`` that the table ``name`` has, with dictionary-encoded strings.
+        """Read the columns of ``schema`` that the table ``name`` has, with dictionary-encoded strings.
 
         Raises :class:`InputError` if files cannot be read or have changed, and :class:`StoreError` if the store fails.
         """
 
     @abstractmethod
     def rows(self, name: str, dictionaries: Sequence[str] = ()) -> ds.Dataset | DataFrame:
-        """The table ``name`` for reading in batches. Arrow dictionary-encodes ``dictionaries``. Raises as ``read``."""
+        """Open the table ``name`` for reading in batches. Raises the same errors as :meth:`read`.
+
+        Arrow dictionary-encodes the columns ``dictionaries``; Spark ignores this argument.
+        """
 
     @abstractmethod
     def validate(self, name: str) -> None:
@@ -88,7 +91,7 @@ class DayFiles(ABC):
 
     @cached_property
     def run(self) -> dict[str, Any]:
-        """The day's run: its name, status, start, files and acceptance. Raises like :meth:`run_row`."""
+        """The ID, status, start, files and acceptance of the day's run. Raises the same errors as :meth:`run_row`."""
         run = self.run_row(_RUN)
         if self.is_committed and run.get(FILES.name, []) is None:
             raise InputError(f"the table runs of {self.day} has lost its list of files: {ADVICE}")
@@ -97,11 +100,11 @@ class DayFiles(ABC):
 
     @property
     def identity(self) -> dict[str, str]:
-        """The run that evaluated the day, in the form of ``day_runs`` of a window, also after the day was accepted."""
+        """The day with its run's ID and start, as in ``day_runs`` of a window. An acceptance does not change them."""
         return {"day": self.day, **{name: str(self.run.get(name)) for name in (RUN_ID, "started_at")}}
 
     def run_row(self, schema: pa.Schema) -> dict[str, Any]:
-        """The columns of ``schema`` in the row of ``runs``. Raises :class:`InputError` unless there is just one row."""
+        """Read the columns of ``schema`` from ``runs``; raises :class:`InputError` unless there is exactly one row."""
         if not self._is_there("runs"):
             raise InputError(f"{self.day} has lost its table runs: {ADVICE}")
         runs = _in_utc(self.read("runs", schema))
@@ -112,10 +115,10 @@ class DayFiles(ABC):
 
     @abstractmethod
     def _is_there(self, name: str) -> bool:
-        """Whether there are files of the table ``name``."""
+        """Return whether the day has files of the table ``name``."""
 
     def _written(self, name: str) -> Written | None:
-        """The files of the table ``name`` as the day's run wrote them; None if there is no list of files."""
+        """Return the files of the table ``name`` that the run listed in ``runs``; None if the run listed no files."""
         if name == "runs" or not (self.is_committed or self._is_there("runs")):
             return None
         return None if self._listed is None else self._listed.get(name, {})
@@ -131,7 +134,7 @@ class DayFiles(ABC):
         return listed
 
     def _validate_names(self, name: str, written: Written, there: Mapping[str, str]) -> None:
-        """Raise :class:`InputError` unless the files ``there``, by name, are exactly the ``written`` files."""
+        """Raise :class:`InputError` unless ``there``, which maps names to paths, has the file names of ``written``."""
         if others := sorted(there.keys() - written.keys()):
             raise InputError(
                 f"the table {name} of {self.day} holds a file that its run did not write ({there[others[0]]}): remove "
@@ -151,9 +154,10 @@ class DayFiles(ABC):
 
 
 def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession | None, column: str = DAY) -> DayFiles:
-    """The files of the tables ``names`` of ``day`` under ``output``, all from one run where the file system allows it.
+    """Find the files of the tables ``names`` of ``day`` under ``output``.
 
-    Raises :class:`InputError` if the file system cannot be opened, and :class:`StoreError` if the store fails.
+    If a link or a manifest names the run of the day, all files are from one run. Raises :class:`InputError` if the
+    file system cannot be opened, and :class:`StoreError` if the store fails.
     """
     names = sorted({*names, "runs"})
     try:
@@ -175,7 +179,7 @@ def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession |
 def whole_day(
     output: str, day: str, spark: SparkSession | None = None, column: str = DAY, tables: Collection[str] = ()
 ) -> list[dict[str, Any]]:
-    """The files that the run of a stored ``day`` listed in ``runs``, each of them checked; empty if none are listed.
+    """Check all files of a stored ``day``, and return the entries in ``runs`` that list them; empty without a list.
 
     Raises :class:`InputError` if a file is lost or changed, or if a listed table or one of ``tables`` has extra files.
     """
@@ -188,9 +192,9 @@ def whole_day(
 
 
 def files_of_run(folder: str, day: str, names: Sequence[str]) -> ArrowFiles:
-    """The files of the tables ``names`` that a run of ``day`` has written to its ``folder`` but not yet committed.
+    """Find the files of the tables ``names`` that a run of ``day`` has written to ``folder`` but not yet committed.
 
-    Nothing is compared: this process wrote the files, and ``runs``, which will list them, does not exist yet.
+    The files are not checked: this process wrote them, and the table ``runs``, which will list them, does not exist.
     """
     names = [name for name in names if name != "runs"]
     return _opened(day, {name: f"{folder}/{name}" for name in names})
@@ -238,7 +242,7 @@ class ArrowFiles(DayFiles):
         return bool(self.files.get(name))
 
     def _files(self, name: str) -> list[tuple[str, WrittenFile | None]]:
-        """The files of a table, each with its content as listed by the run, or with None if there is no list."""
+        """Return each file of a table with the run's entry for that file, or with None if the run listed no files."""
         there = {file.rpartition("/")[2]: file for file in self.files[name]}
         written = self._written(name)
         if written is not None:
@@ -247,7 +251,7 @@ class ArrowFiles(DayFiles):
 
     @contextmanager
     def _reading(self, name: str, file: str) -> Iterator[None]:
-        """Turn errors about a file into errors about the day."""
+        """Turn an error about a file of the table ``name`` into an :class:`InputError` that names the day."""
         try:
             yield
         except FileNotFoundError:
@@ -257,7 +261,7 @@ class ArrowFiles(DayFiles):
             raise unreadable(failure, error, advice=f" ({ADVICE})") from error
 
     def _table(self, name: str, schema: pa.Schema, file: str, written: WrittenFile | None) -> pa.Table:
-        """The columns of ``schema`` in one file, which must match ``written``."""
+        """Read the columns of ``schema`` from one file, which must match ``written``, the run's entry for the file."""
         with self.store.open_input_file(file) as opened:
             source = opened if written is None else self._same_bytes(name, file, opened, written)
             # ParquetFile reads only this file; read_table would look for partitions in its path.
@@ -275,7 +279,7 @@ class ArrowFiles(DayFiles):
     def _same_bytes(
         self, name: str, file: str, opened: pa.NativeFile, written: WrittenFile
     ) -> pa.NativeFile | pa.BufferReader:
-        """The bytes of ``opened``, after checking that the run wrote the same bytes."""
+        """Return a reader of the bytes of ``opened``, after checking that the run wrote the same bytes."""
         self._validate_size(name, file, opened.size(), "bytes", written.bytes)
         if written.checksum is None:
             return opened
@@ -290,7 +294,7 @@ class ArrowFiles(DayFiles):
 
 @dataclass(frozen=True)
 class SparkFolders(DayFiles):
-    """The folder of each table on a file system that Spark opens. Reading runs small jobs for each day and table."""
+    """The folder of each table on a file system that only Spark opens. Each read of a table runs small Spark jobs."""
 
     spark: SparkSession
     folders: Mapping[str, str]
@@ -343,7 +347,7 @@ class SparkFolders(DayFiles):
 
 
 def _of_run(output: str, day: str, names: Sequence[str], column: str) -> ArrowFiles:
-    """The files of the run that the day shows or, where nothing names a run, the files in the tables themselves."""
+    """Find the files of the run that a link or a manifest names, or else those in the partition of each table."""
     folders = run_folders(output, day, names, column)
     is_committed = shown_run(output, day, column) is not None or folders != table_folders(output, day, names, column)
     return _opened(day, folders, is_committed=is_committed)
@@ -364,7 +368,7 @@ def _files(store: fs.FileSystem, folder: str) -> tuple[str, ...]:
 
 
 def _in_utc(table: pa.Table) -> pa.Table:
-    """``table`` with all timestamps in the same type. Timestamps without a time zone are taken as UTC."""
+    """Convert all timestamps of ``table`` to UTC in microseconds. A timestamp without a time zone is taken as UTC."""
     for index, column in enumerate(table.schema):
         if pa.types.is_timestamp(column.type):
             instants = table[column.name].cast(pa.timestamp("us", column.type.tz))

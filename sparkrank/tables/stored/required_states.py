@@ -1,4 +1,4 @@
-"""Selecting the states of a day that a merge needs, or explaining why the day lacks them."""
+"""A function that selects the states of a day that a merge needs, or raises an error that names the missing states."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ OF_PARTS = (PART_MEAN_FORM.kind, PART_SUM_FORM.kind, PARTS_KIND)
 
 @dataclass(frozen=True)
 class DayCoverage:
-    """The models and slices of a plan that a ``day`` covers, with the day's rows, groups and Spark settings."""
+    """The models and slices of a plan for which a ``day`` has states, with the numbers of evaluated rows and groups.
+
+    ``session`` has the Spark settings with which the day's rows were read.
+    """
 
     day: str
     models: frozenset[str]
@@ -45,9 +48,9 @@ class DayCoverage:
 
 
 def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tuple[pa.Table, DayCoverage]:
-    """The rows of a day's ``states`` that ``plan`` needs, including the counts, and what the day covers.
+    """Return the rows of a day's ``states`` that ``plan`` needs, including all counts, and the day's coverage.
 
-    Raises :class:`StateError` if the version, source or definition differs, or if a metric has no states.
+    Raises :class:`StateError` if the version, source or definition of states differs, or if a metric has no states.
     """
     if plan.has_parts or plan.compare is not None or not _is_of(states, WITHOUT_PARTS):
         advice = " (or merge without intervals: uncertainty.off: true)" if _is_of(states, WITHOUT_PARTS) else ""
@@ -109,7 +112,7 @@ def _is_of(states: pa.Table, version: int) -> bool:
 
 
 def asked_slices(plan: Plan) -> list[str]:
-    """The slices whose states ``plan`` needs, the whole day first."""
+    """Return the names of the slices whose states ``plan`` needs. The first is the whole day."""
     return [ALL, *map(slice_name, plan.slices)]
 
 
@@ -118,12 +121,12 @@ def _count(counts: pa.Table, check: str) -> int:
 
 
 def _places(texts: Sequence[str], asked: Sequence[str]) -> Ints:
-    """The index of each of ``texts`` in ``asked``, or -1 for a string that is not in ``asked``."""
+    """Return the index in ``asked`` of each string in ``texts``, or -1 for a string that is not in ``asked``."""
     return np.array([asked.index(text) if text in asked else -1 for text in texts], np.int64)
 
 
 def _encoded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
-    """The distinct strings of a column, and the index of each row's string among them."""
+    """Return the distinct strings of a column, and for each row the index of its string among them."""
     encoded = encoded_column(column)
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
 
@@ -139,7 +142,11 @@ def _validate_same(states: pa.Table, day: str, what: str, expected: int | str, r
 
 
 def _validate_complete(day: str, plan: Plan, needed: Sequence[Needed], seen: Flags, slices: Ints, models: Ints) -> None:
-    """Raise if a model or slice of the day lacks states. The shape of ``seen`` is (slices, needed, models)."""
+    """Raise :class:`StateError` if a model or slice of the day lacks a state in ``needed``.
+
+    ``seen`` says which states the day has, with the shape (slices, needed, models). ``slices`` and ``models`` are the
+    indices of the slices and models that the day covers.
+    """
     missing = np.argwhere(~seen[np.ix_(slices, np.arange(len(needed)), models)])
     if len(missing):
         place, first, model = missing[0]

@@ -1,4 +1,4 @@
-"""Reading and merging the stored states of days, with Arrow in one process, a few days at a time."""
+"""Functions that read and merge the stored states of days, with Arrow in one process, a few days at a time."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from sparkrank.tables.stored.validation import ADVICE, validate_run, validate_un
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# The days read and merged at a time. With 40,000 states a day they take 170 MB; merging 640,000 rows takes 0.15 s.
+# The number of days read and merged at a time. With 40,000 states a day, they take 170 MB, and the merge takes 0.15 s.
 DAYS_AT_ONCE = 16
 READING_THREADS = 8  # reading spends half of its time waiting for the disk or the store
 _TABLES = ("states", "runs", *(form.kind for form in large_forms(weighted=False)))
 SLICE_VALUE = "slice_value"
-DISTRIBUTION_RULES = {str(EXACT), str(COARSE)}  # the rules of tables of distributions
+DISTRIBUTION_RULES = {str(EXACT), str(COARSE)}  # the valid bin rules in the table distributions
 _TEXTS = [field.name for field in STATES.schema if field.type == pa.string() and field.name != RUN_ID]
 
 
 @dataclass(frozen=True)
 class StoredDay:
-    """A day with stored states."""
+    """A day with stored states, which are read from its ``files``."""
 
     day: str
     files: DayFiles
 
     def read(self, plan: Plan, source: str) -> tuple[dict[str, pa.Table], DayCoverage]:
-        """The states that ``plan`` requires, by kind, and what the day covers.
+        """Read the states that ``plan`` requires, as one table per kind, and the day's coverage.
 
-        Raises :class:`StateError` if states do not match the plan, and :class:`InputError` if files are incomplete or
-        damaged.
+        Raises :class:`StateError` if the day's states do not match ``plan`` and ``source``, and :class:`InputError` if
+        files are incomplete or damaged.
         """
         run = self.files.run
         states = self.files.read("states", STATES.schema)
@@ -59,7 +59,7 @@ class StoredDay:
         kinds = {}
         for form in SMALL_FORMS:
             of_kind = rows.filter(pc.equal(rows["kind"], form.kind))
-            if of_kind.num_rows:  # an older table may lack columns of states it has none of
+            if of_kind.num_rows:  # an older table may lack the columns of a kind of state without rows
                 kinds[form.kind] = self._with(of_kind, form.columns, "states").select(form.columns)
         sizes = schema_of(SIZE_NUMBERS).names
         for form in large_forms(weighted=plan.weighted):
@@ -72,16 +72,19 @@ class StoredDay:
         return kinds, covered
 
     def _large(self, form: StateForm, plan: Plan, names: list[str], expected: int) -> pa.Table:
-        """The ``expected`` rows for ``names`` and for the plan's models and slices, from the form's own table."""
+        """Read the rows of ``form`` for the states ``names`` and for the models and slices of ``plan``.
+
+        Raises :class:`InputError` if the number of rows is not ``expected``.
+        """
         if not self.files.has(form.kind):
             raise InputError(f"{self.day} has lost its table {form.kind}: {ADVICE}")
         rows = self.files.read(form.kind, form.schema)
-        run_id = (rows.schema.metadata or {}).get(RUN_ID.encode())  # days of earlier releases did not record it
+        run_id = (rows.schema.metadata or {}).get(RUN_ID.encode())  # earlier releases did not record the run
         validate_run(self.files.run, [] if run_id is None else [run_id.decode(errors="replace")], self.day, form.kind)
         rows = self._with(_summed(rows, plan), form.columns, form.kind)
         whose = (("model", plan.models), ("slice", asked_slices(plan)), (form.key[STATE_KEY.index("name")], names))
         for column, requested in whose:
-            # Most days have no other rows, and filtering costs as much as reading.
+            # Most days have only requested rows, and filtering would cost as much as reading.
             if set(rows[column].unique().to_pylist()) - set(requested):
                 rows = rows.filter(pc.field(column).isin(requested))
         if rows.num_rows != expected:
@@ -94,7 +97,7 @@ class StoredDay:
         return rows.select(form.columns)
 
     def _with(self, table: pa.Table, columns: Sequence[str], name: str) -> pa.Table:
-        """``table``, after checking that it has ``columns`` without nulls; only slice values may be null."""
+        """Return ``table`` after checking that it has ``columns``, and that only slice values are null."""
         lacking = [
             column
             for column in columns
@@ -106,7 +109,7 @@ class StoredDay:
 
 
 def _summed(rows: pa.Table, plan: Plan) -> pa.Table:
-    """``rows`` with 0 in place of null sums of scores that ``plan`` does not need."""
+    """Replace null sums of scores in ``rows`` with 0 for the bin rules whose sums ``plan`` does not need."""
     rules = pa.array(map(str, plan.unsummed_rules), pa.string())
     for index, name in enumerate(rows.column_names):
         if name in SUMS_OF_SCORES and len(rules):
@@ -117,7 +120,10 @@ def _summed(rows: pa.Table, plan: Plan) -> pa.Table:
 
 
 def find_days(output: str, days: Sequence[str], spark: SparkSession | None = None) -> list[StoredDay]:
-    """Those of ``days`` with states under ``output``, a path with placeholders. ``spark`` reads what Arrow cannot."""
+    """Return those of ``days`` that have states under ``output``, a path that may contain day placeholders.
+
+    ``spark`` is used for file systems that Arrow cannot open.
+    """
 
     def stored(day: str) -> StoredDay:
         return StoredDay(day, day_files(on_day(output, day), day, _TABLES, spark))
@@ -129,7 +135,7 @@ def find_days(output: str, days: Sequence[str], spark: SparkSession | None = Non
 
 
 def agreed_session(covered: Sequence[DayCoverage]) -> dict[str, str]:
-    """The Spark settings with which all days were read; raises :class:`StateError` if two days differ."""
+    """Return the Spark settings with which all days were read; raises :class:`StateError` if two days differ."""
     agreed: dict[str, tuple[str, str]] = {}
     for day in covered:
         for name, value in day.session.items():
@@ -142,7 +148,7 @@ def agreed_session(covered: Sequence[DayCoverage]) -> dict[str, str]:
 
 
 def merge_stored(days: Sequence[StoredDay], plan: Plan, source: str) -> tuple[Partials, list[DayCoverage]]:
-    """The merged states of all ``days``, where groups of different days stay apart, and what each day covers."""
+    """Return the merged states of all ``days``, and each day's coverage. A group on two days counts as two groups."""
     forms = {form.kind: form for form in (*SMALL_FORMS, *large_forms(weighted=plan.weighted))}
     merged: dict[str, pa.Table] = {}
     covered: list[DayCoverage] = []

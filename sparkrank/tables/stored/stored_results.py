@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _TABLES = ("metrics", "comparisons", "gates", "runs")
 ACCEPTED_NAMES = tuple(column.name for column in ACCEPTED)
-# The columns read for a day to compare with: its values, its failed gates, and what a person accepted.
+# The columns that are read for an earlier day, to compare with: its values, failed gates and accepted verdicts.
 _NUMBERS = ("value", "ci_low", "ci_high", "stderr", "interval", "n_groups", "n_undefined", "definition")
 _VALUES = pa.schema([METRICS.schema.field(name) for name in (*Cell._fields, *_NUMBERS, RUN_ID)])
 _VERDICTS = pa.schema(
@@ -35,7 +35,7 @@ _OWN = ("spec_hash", RUN_ID)  # columns that may differ between runs with the sa
 
 @dataclass(frozen=True)
 class StoredResult:
-    """The tables of the day or window ``name``. ``comparisons`` or ``gates`` is None if that table is missing."""
+    """The stored tables of the day or window ``name``, with None for a missing table, and its row of ``runs``."""
 
     name: str
     metrics: pa.Table
@@ -45,7 +45,7 @@ class StoredResult:
 
     @cached_property
     def outcome(self) -> DayOutcome:
-        """Which cells failed a gate, and which of the failed cells a person has accepted."""
+        """The cells (metric, model, slice value) that failed a gate or were accepted, and new starts of histories."""
         fails, accepted = pc.equal(self._verdicts["verdict"], "fail"), self._flags("accepted")
         let_in = pc.and_(fails, accepted)
         of_history = [name for name, kind in KINDS.items() if kind.reads_history]
@@ -64,7 +64,7 @@ class StoredResult:
         return GATES.schema.empty_table() if self.gates is None else self.gates
 
     def _flags(self, name: str) -> pa.ChunkedArray:
-        """The boolean column ``name`` of the verdicts; all false if the column is missing, as in earlier releases."""
+        """Return the boolean column ``name`` of the verdicts; all false if it is missing, as in earlier releases."""
         if name not in self._verdicts.column_names:
             return pa.array([False] * self._verdicts.num_rows, pa.bool_())
         return pc.fill_null(self._verdicts[name], False)
@@ -74,20 +74,20 @@ class StoredResult:
 
     @property
     def acceptance(self) -> dict[str, Any]:
-        """When and why a person accepted the day, from its row of ``runs``; empty if nobody did."""
+        """The columns of ``runs`` that say when and why a person accepted the day; empty if the day is not accepted."""
         values = {name: self.run.get(name) for name in ACCEPTED_NAMES}
         return {} if None in (values["accepted_at"], values["accepted_reason"]) else values
 
     @property
     def acceptances(self) -> dict[VerdictKey, tuple[tuple[float | None, ...], str]]:
-        """The verdicts that a person has accepted, each with its numbers and the reason for accepting it."""
+        """The verdicts that a person has accepted: a mapping from each key to the verdict's numbers and the reason."""
         return {
             _key(row): ((row["value"], row["ci_low"], row["ci_high"]), row["accepted_reason"])
             for row in self._verdicts.filter(self._flags("accepted")).to_pylist()
         }
 
     def has_same(self, metrics: pa.Table) -> bool:
-        """Whether ``metrics`` equals the stored table ``metrics`` bit for bit, whichever runs computed the two."""
+        """Return whether ``metrics`` equals the stored table bit for bit, apart from the spec hash and the run ID."""
         names = [name for name in self.metrics.column_names if name not in _OWN and name in metrics.column_names]
         if self.metrics.num_rows != metrics.num_rows:
             return False
@@ -108,9 +108,9 @@ def _same(left: pa.ChunkedArray, right: pa.ChunkedArray) -> bool:
 def stored_result(
     output: str, name: str, spark: SparkSession | None = None, column: str = DAY, *, is_past: bool = False
 ) -> StoredResult | None:
-    """The tables of the day or window ``name`` under ``output``, all from one run; None if there are no tables.
+    """Read the tables of the day or window ``name`` under ``output``; None if the table ``metrics`` is missing.
 
-    If ``is_past``, only the columns needed for comparison with other days are read. Raises :class:`InputError` if the
+    If ``is_past``, only the columns needed for comparison with a later day are read. Raises :class:`InputError` if the
     files cannot be read or do not belong to one run.
     """
     files = day_files(output, name, _TABLES, spark, column)
@@ -120,7 +120,7 @@ def stored_result(
 
 
 def result_in(files: DayFiles, name: str, run: dict[str, Any], *, is_past: bool = False) -> StoredResult:
-    """The tables of ``name`` in ``files``; raises :class:`InputError` if ``run`` did not write them."""
+    """Read the tables of ``name`` from ``files``; raises :class:`InputError` if ``run`` did not write them."""
     schemas = {"metrics": METRICS.whole_schema, "comparisons": COMPARED, "gates": GATES.schema}
     if is_past:
         schemas = {"metrics": _VALUES, "gates": _VERDICTS}
@@ -135,10 +135,10 @@ def result_in(files: DayFiles, name: str, run: dict[str, Any], *, is_past: bool 
 
 
 def run_row(output: str, name: str, spark: SparkSession | None = None, column: str = DAY) -> dict[str, Any]:
-    """The whole row of ``runs`` for a stored day or window."""
+    """Read all columns of the row of ``runs`` for the stored day or window ``name``."""
     return whole_run(day_files(output, name, (), spark, column), column)
 
 
 def whole_run(files: DayFiles, column: str = DAY) -> dict[str, Any]:
-    """The whole row of ``runs`` in ``files``; raises :class:`InputError` unless there is exactly one row."""
+    """Read all columns of ``runs`` from ``files``; raises :class:`InputError` unless there is exactly one row."""
     return files.run_row((RUNS if column == DAY else WINDOW_RUNS).schema)

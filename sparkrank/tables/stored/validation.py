@@ -1,4 +1,4 @@
-"""Checks of whole columns of stored tables: run, types, strings and keys.
+"""Checks of stored tables: the run that wrote them, the types of columns, the strings and the keys of rows.
 
 The checks also apply to days of releases that wrote no checksums. Numbers are not checked: anyone who can write the
 tables of a day can also write its row of ``runs``.
@@ -17,7 +17,10 @@ ADVICE = "evaluate that day again"
 
 
 def _stands_in(kind: pa.DataType, expected: pa.DataType) -> bool:
-    """Whether the type ``kind`` can be read as ``expected``, despite other time units or fewer fields in old lists."""
+    """Return whether the type ``kind`` can be read as ``expected``.
+
+    A timestamp may have another unit, a string may be large, and a list may lack fields that later releases added.
+    """
     if pa.types.is_list(expected) and pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
         return all(field in list(expected.value_type) for field in kind.value_type)
     if pa.types.is_timestamp(expected):
@@ -43,7 +46,7 @@ def validate_run(run: Mapping[str, object], run_ids: Sequence[str | None], day: 
 
 
 def validate_column_types(schema: pa.Schema, expected: pa.Schema, name: str, day: str) -> None:
-    """Raise :class:`InputError` if a column of the table has another type than in ``expected``, or occurs twice."""
+    """Raise :class:`InputError` if a column of ``schema`` has another type than in ``expected``, or occurs twice."""
     for field in expected:
         if field.name not in schema.names:
             continue
@@ -75,17 +78,18 @@ def validate_utf8(table: pa.Table, name: str, day: str) -> None:
 
 
 def validate_unique_keys(table: pa.Table, key: Sequence[str], name: str, day: str) -> None:
-    """Raise :class:`InputError` if two rows have the same ``key``, because their values would count twice."""
+    """Raise :class:`InputError` if two rows have the same values in the columns ``key`` and would be counted twice."""
     if table.group_by(list(key), use_threads=False).aggregate([]).num_rows != table.num_rows:
         raise InputError(f"the table {name} of {day} has two rows of one key ({', '.join(key)}): {ADVICE}")
 
 
-# The key of a row in a table of results: texts that are not null, and that no two rows share.
+# The key of a row in a table of results: string columns without nulls, whose values together identify the row.
 RESULT_KEYS = {
     "metrics": ("metric", "model", "slice", "slice_value"),
     "comparisons": ("metric", "candidate", "baseline", "slice", "slice_value"),
 }
-# Several verdicts may have the same subject, and one about a missing model or slice names none.
+# The columns that must not contain nulls. Several verdicts may have the same subject, and a verdict about a missing
+# model or slice has null in that column.
 _WITHOUT_NULLS = {**RESULT_KEYS, "gates": ("gate", "kind", "metric", "verdict", "accepted")}
 # Columns that every release has written, by table.
 _REQUIRED = {
@@ -99,7 +103,7 @@ _REQUIRED = {
 
 
 def validate_required(columns: Sequence[str], name: str, day: str) -> None:
-    """Raise :class:`InputError` if ``columns`` lacks a column of the table ``name`` that every release has written."""
+    """Raise :class:`InputError` if ``columns`` lacks a column that every release writes to the table ``name``."""
     lacking = [column for column in _REQUIRED.get(name, ()) if column not in columns]
     if lacking:
         raise InputError(f"the table {name} of {day} lacks {', '.join(lacking)}: {ADVICE}")
@@ -108,8 +112,8 @@ def validate_required(columns: Sequence[str], name: str, day: str) -> None:
 def validate_results(table: pa.Table, name: str, day: str, *, once: bool = True) -> None:
     """Raise :class:`InputError` if a table of results, such as ``metrics``, has an invalid row.
 
-    A row is invalid if its subject is null, if its weight is infinite, or, if ``once`` is true, if another row has the
-    same subject.
+    A row is invalid if its key contains a null or if its weight is infinite. If ``once`` is true, a row is also invalid
+    if another row has the same key.
     """
     for column in _WITHOUT_NULLS[name]:
         if column != "slice_value" and column in table.column_names and table[column].null_count:

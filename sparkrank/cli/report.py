@@ -74,7 +74,7 @@ def _file_name(data: ReportData) -> str:
 
 
 def _document(data: ReportData, form: ReportForm, file: Path | None) -> dict[str, object]:
-    """Return the JSON answer: the path ``file``, or the report itself if ``file`` is None, and what the report lacks."""
+    """Return the JSON answer: the path ``file`` (or the report itself if it is None) and what the report lacks."""
     own = report_document(data) if form == "json" else as_form(data, form)
     made = {"path": str(file)} if file is not None else {"report": own}
     return {"name": data.name, "format": form, **made, "missing": dict(data.missing)}

@@ -35,7 +35,7 @@ class NamedDays:
         return Target.of_window(spec, Window.of(self.first, self.last))
 
     def targets(self, spec: Spec) -> list[Target]:
-        """Return a list with the named day or window. Without any option, return an empty list, which means all of them."""
+        """Return a list with the named day or window, or, without any option, an empty list, which means all days."""
         return [] if self == NamedDays(None, None, None) else [self.target(spec)]
 
 

@@ -166,7 +166,7 @@ def metrics_of(asked: SidesAsked) -> tuple[MetricRows, MetricRows]:
 
 
 def states_of(asked: SidesAsked) -> tuple[RunStates | str, RunStates | str, tuple[str | None, str | None]]:
-    """Return the states of the left and right side, each a text if it has no states, and the requested models."""
+    """Return the states of each side (or a text that says why it has no states), and the requested models."""
     left, right = asked.places
     with session_for_far(is_far=asked.is_far) as spark:
         return stored_states("left", *left, spark), stored_states("right", *right, spark), asked.models

@@ -115,8 +115,8 @@ def evaluate(
         The approximate number of points of each ROC and PR curve; 0 for no curves.
     max_bad_fraction : float
         The largest share of rows, from 0 to 1, that may be rejected. A row is rejected for a null in the group key, a
-        NaN score, a label that is NaN or infinite, a weight other than 0 or a number from 1e-15 to 1e288, and, where
-        they matter, a missing item or an invalid rank.
+        NaN score, a label that is NaN or infinite, a weight (other than 0) outside of 1e-15 to 1e288, and, where they
+        matter, a missing item or an invalid rank.
     limits : mapping of str to float, optional
         Upper limits for checks in :attr:`Evaluation.quality`, by the name of the check: ``{"truth in no list": 0.8}``.
         A limit is a share from 0 to 1, or a count if the table has no share for the check.
@@ -206,7 +206,7 @@ def evaluate(
     plan, stages, started_at = request.plan, seen_stages(), dt.datetime.now(dt.timezone.utc)
     read_by = None if request.is_in_memory else request.session
     outcome = interruptible(read_by, lambda: _evaluated(request, folder, stages))
-    doubts = doubtful(outcome.solved.partials, plan, request.limits)  # the job shows these with the table
+    doubts = doubtful(outcome.solved.partials, plan, request.limits)  # a job shows these warnings with the table
     for sentence in (*outcome.warnings, *doubts):
         own = {"code": getattr(sentence, "code", None)}  # an attribute of the log record, for handlers
         logging.getLogger(__name__).warning("%s", shorten(sentence, MOST_SENTENCE), extra=own)

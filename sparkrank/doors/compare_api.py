@@ -48,11 +48,11 @@ def compare_runs(
 ) -> RunComparison:
     """Compare two runs of different days, jobs or models.
 
-    With ``groups="all"``, every metric is compared as each run has it. The test of a difference uses the values that
-    each run has when one part (one of 64 fixed subsets of groups) is left out. With ``groups="common"``, this process
-    pairs groups by key, and tests each metric of groups by a paired t test over the pairs in which both runs define the
-    metric. A mean whose groups are weighted by their rows (``gauc``) is then compared by the delta method. Groups with
-    clusters are not tested, because group tables lack the clusters.
+    With ``groups="all"``, each metric is compared over all groups of each run. The test of a difference uses the values
+    that each run has when one part (one of 64 fixed subsets of groups) is left out. With ``groups="common"``, this
+    process pairs groups by key, and tests each metric of groups by a paired t test over the pairs in which both runs
+    define the metric. A mean whose groups are weighted by their rows (``gauc``) is then compared by the delta method.
+    Groups with clusters are not tested, because group tables lack the clusters.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def decompose(
 ) -> pa.Table:
     """Split the difference of two means, right minus left, into mix and rate for each slice value.
 
-    Mix is due to changed shares of the slice values, rate to changed means of them. Together they are the difference.
+    Mix is due to changed shares of the slice values, rate to their changed means. All of them add up to the difference.
 
     Parameters
     ----------

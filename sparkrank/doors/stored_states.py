@@ -25,7 +25,7 @@ DOTS = ".."  # between the ends of a window
 
 
 def stored_states(what: str, path: str, day: str | None, spark: SparkSession | None) -> RunStates | str:
-    """Return the states of a day or window (``first..last``) below an output path, or a text that says why not.
+    """Return the states of a day or window (``first..last``) of an output path, or a text about why they are missing.
 
     Raise :class:`InputError` if a day of a window has no states, or if the spec of a run cannot be read.
     """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EvaluationWriter:
-    """Writes an evaluation as the tables of a day, with ``document``, the call's spec, and facts about the run."""
+    """Writes an evaluation as the tables of a day. ``document`` is the spec of the call, without its output section."""
 
     document: Mapping[str, Any]
     parts: RunParts
@@ -84,7 +84,7 @@ def _input(request: Request, lists: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _place(side: SideRows) -> dict[str, Any]:
-    """Return the path and partition types of the rows or, for rows in memory, the name that messages give the table."""
+    """Return the location of the rows for a spec: their path or, if they are in memory, their name as a table."""
     return {"table": side.name} if side.path is None else {"path": side.path, "partition_types": side.partition_types}
 
 

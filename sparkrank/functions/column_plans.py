@@ -20,7 +20,7 @@ GROUP = "group"  # the key column, which has the index of the list
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """The plan of a column function. Its arguments are columns in the order of ``roles``."""
+    """The plan of a column function, whose arguments have the given ``roles``. Pooled metrics are not ``of_groups``."""
 
     plan: Plan
     roles: tuple[str, ...]

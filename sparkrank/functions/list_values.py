@@ -119,7 +119,7 @@ def lists_of(arrays: Sequence[pa.Array], roles: Sequence[str]) -> BatchLists:
 
 
 def _fields(elements: pa.Array, roles: Sequence[str]) -> dict[str, pa.Array]:
-    """Return the struct field for each role, by name or by position. Fields must not have the name of another role."""
+    """Return the struct field for each role, by name or by position. Raise :class:`InputError` if they do not fit."""
     if pa.types.is_null(elements.type):
         return dict.fromkeys(roles, elements)
     names = [field.name.lower() for field in elements.type]
@@ -199,7 +199,7 @@ def _ranked(lists: BatchLists, plan: Plan) -> tuple[RankedModel, Flags, Counter[
 
 
 def _bucket_rows(lists: BatchLists) -> tuple[pa.Table, Codes]:
-    """Return the rows of ``lists`` as a bucket has them, and the list index of each. An empty list has one null row."""
+    """Return the rows of ``lists`` as a bucket has them, and the list index of each. An empty list has a null row."""
     lengths = np.diff(lists.ends)
     codes = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
     empty = np.flatnonzero(lengths == 0).astype(np.int32)

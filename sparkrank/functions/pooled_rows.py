@@ -24,7 +24,7 @@ FOLDED_ROWS = 1 << 19  # rows held before they are reduced to score bins and sum
 
 
 class PooledRows:
-    """Rows of all groups together, added batch by batch. Earlier rows are held only as states, the latest as rows."""
+    """Collects rows of all groups together, in batches. It keeps the latest rows, and the states of earlier rows."""
 
     def __init__(self, asked: ColumnPlan) -> None:
         self._asked = asked
@@ -75,7 +75,7 @@ class PooledRows:
 
 
 def pooled_values_of_lists(arrays: Sequence[pa.Array], asked: ColumnPlan) -> list[pa.Array]:
-    """Return one array for each pooled metric, with a value per list, null if undefined or if the list is null."""
+    """Return one array for each pooled metric. Its value for a list is null if it is undefined or the list is null."""
     lists = lists_of(arrays, asked.roles)
     values: list[list[float | None]] = []
     for place, null in enumerate(lists.null.tolist()):

@@ -1,4 +1,4 @@
-"""Make Spark columns of metrics, by functions of Arrow batches of lists, or of batches of the rows of a group."""
+"""Make Spark columns of metrics, with functions over Arrow batches of lists, or of the rows of a group."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OF = ("lists", "rows", "batches")
 
 @dataclass(frozen=True)
 class MetricColumn:
-    """A Spark column of one metric or a struct of several, from ``columns``, which maps keys of roles to columns."""
+    """A Spark column of one metric, or of a struct of several. ``columns`` maps role keys to the input columns."""
 
     asked: ColumnPlan
     columns: Mapping[str, ColumnOrName]
@@ -78,7 +78,7 @@ class MetricColumn:
 
 
 def list_function(asked: ColumnPlan, is_struct: bool) -> Any:
-    """Return a Spark function of columns of lists, which Spark calls once for each batch."""
+    """Return a Spark function that computes metrics from columns of lists. Spark calls it once for each batch."""
     spark = _spark_functions()
     names, kind = asked.names, _type(asked, is_struct)
 
@@ -100,7 +100,7 @@ def list_function(asked: ColumnPlan, is_struct: bool) -> Any:
 
 
 def row_function(asked: ColumnPlan, is_struct: bool, *, at_once: bool = False) -> Any:
-    """Return a Spark aggregate of columns, which adds up the batches of a group or, with ``at_once``, takes all rows.
+    """Return a Spark aggregate that reads the rows of a group in batches or, with ``at_once``, all rows at once.
 
     Spark supports aggregates of batches from 4.2 on, and only outside of windows.
     """
@@ -144,7 +144,7 @@ def validate_workers() -> None:
 
 
 def has_arrow_functions() -> bool:
-    """Whether Spark supports functions of Arrow arrays (from 4.1 on). Otherwise, columns go through pandas, slower."""
+    """Whether Spark has functions of Arrow arrays (from 4.1 on). If not, columns go through pandas, which is slower."""
     return hasattr(_spark_functions(), "arrow_udf")
 
 

@@ -41,7 +41,7 @@ def sql_name(text: str | Metric) -> str:
 
 
 def default_texts() -> tuple[str, ...]:
-    """Return all metrics that need only scores and labels. Metrics of groups are also at :data:`DEFAULT_CUTOFFS`."""
+    """Return all metrics that need only scores and labels. Metrics of groups also appear at :data:`DEFAULT_CUTOFFS`."""
     texts: list[str] = []
     for name, declared in CATALOG.items():
         compares = REF.name in declared.defaults and declared.defaults[REF.name] != "label"

@@ -37,7 +37,7 @@ class Completeness:
 
     @classmethod
     def of(cls, spec: Spec, day: str, sides: Mapping[str, SideRows], spark: SparkSession | None) -> Completeness:
-        """Return what ``spec`` expects for ``day``. ``sides`` maps names such as input or truth to the rows there.
+        """Return what ``spec`` expects for ``day``. ``sides`` maps names, such as input or truth, to locations of rows.
 
         Raise :class:`InputError` if a marker file is missing, or if the tables of the day before cannot be read.
         """
@@ -100,7 +100,7 @@ def _rows_of(output: str, day: str, spark: SparkSession | None) -> dict[str, int
 
 
 def validate_markers(side: SideRows, marker: str) -> None:
-    """Raise :class:`InputError` if a folder of the rows ``side`` lacks the file ``marker``, which marks it complete."""
+    """Raise :class:`InputError` if a folder of ``side`` lacks the file ``marker``, which marks it as complete."""
     assert side.path is not None  # noqa: S101 - a spec with a marker has a path
     try:
         stored = StoredFiles.at(side.path, side.what, side.format)

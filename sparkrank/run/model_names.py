@@ -54,7 +54,7 @@ def model_names(side: SideRows, column: str, lane: str, spark: Any) -> tuple[str
 
 
 def _names_and_rows(rows: pa.Table) -> pa.Table:
-    """Return the columns ``name`` and ``rows`` (a count), sorted by model name. A null counts as the empty name."""
+    """Count rows by model name, in columns ``name`` and ``rows``, sorted by name. A null counts as the empty name."""
     names = pc.value_counts(rows[MODEL.key])
     counted = pa.table({"name": pc.fill_null(names.field("values"), ""), "rows": names.field("counts")})
     return counted.sort_by("name").slice(0, MOST_MODELS + 1)

@@ -48,7 +48,7 @@ def is_same_question(spec: Spec, stored: str | None) -> bool:
 
 
 def _question(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a spec's ``document`` with the keys in :data:`_HOW_IT_RUNS` set to None, and with ``ties`` filled in."""
+    """Return a spec's ``document`` without how it runs, and with ``ties``, which earlier releases wrote, filled in."""
     definitions = dict(document.get("definitions") or {})
     return {**document, **_HOW_IT_RUNS, "definitions": {**definitions, "ties": definitions.get("ties") or "expected"}}
 
@@ -66,7 +66,7 @@ def runs_table(
     warnings: Sequence[str] = (),
     **own: Any,
 ) -> pa.Table:
-    """Return the table ``runs`` with its one row. ``own`` has values for the columns of only days or only windows."""
+    """Return the table ``runs`` with its one row. ``own`` gives the columns that only days or only windows have."""
     versions: dict[str, Any] = {
         "sparkrank": __version__,
         "spark": None if spark is None else spark.version,

@@ -44,7 +44,7 @@ class RunParts:
 
     @classmethod
     def of(cls, outcome: EvaluationOutcome, *, own_zone: bool) -> RunParts:
-        """Take the facts from ``outcome``. Omit the session's time zone if the spec sets another (``own_zone``)."""
+        """Take the facts from ``outcome``, without the session's time zone if the spec sets one (``own_zone``)."""
         request, lane = outcome.request, outcome.lane
         lists = ", ".join(shown_url(side.name) for side in request.impressions)
         inputs = lists if request.truth is None else f"{lists} with truth {shown_url(request.truth.name)}"
@@ -63,7 +63,7 @@ def tables_of_run(
     started_at: dt.datetime,
     stages: Stages,
 ) -> dict[str, Any]:
-    """Return the tables of a run of ``day`` by name. ``made`` has metrics, quality and comparisons (None without any)."""
+    """Return the tables of a run of ``day`` by name. ``made`` has metrics, quality and comparisons (or None)."""
     metrics, quality, comparisons = made
     origin = origin_of(spec, day, parts.session)
     compared = None if comparisons is None else with_origin(comparisons, origin)

@@ -31,8 +31,8 @@ def explain_request(
 ) -> Explanation:
     """Explain ``metrics`` of ``models`` for the groups with the given ``keys``, in one pass over the input.
 
-    Raise :class:`SpecError` if a key has a value that its column cannot have, and :class:`InputError` if all keys are
-    without rows.
+    Raise :class:`SpecError` if a key has a value that its column cannot have, and :class:`InputError` if no row has
+    any of the keys.
     """
     with stages.stage("open"):
         lane = open_lane(request)
@@ -56,7 +56,7 @@ def explain_request(
 
 
 def asked_models(plan: Plan, asked: Sequence[str], what: str) -> list[str]:
-    """Return the models in ``asked``, by default all. Raise :class:`SpecError` about ``what`` if a model is unknown."""
+    """Return the models in ``asked``, by default all. Raise :class:`SpecError`, naming ``what``, if one is unknown."""
     for name in asked:
         if name not in plan.models:
             near = did_you_mean(name, plan.models)

@@ -281,7 +281,7 @@ def _write(folder: str, name: str, content: bytes) -> None:
 
 
 def changes_of_run(target: Target, metrics: pa.Table, spark: SparkSession | None) -> Changes | None:
-    """Return the changes since the last readable day, up to :data:`LOOKED_BACK` days back. Without any, return None."""
+    """Return the changes since the last readable day, or None if the :data:`LOOKED_BACK` days before are unreadable."""
     earlier = [day for days in range(1, LOOKED_BACK + 1) if (day := target.earlier(days)) is not None]
     read = partial(_stored_day, spark=spark)
     try:

@@ -60,7 +60,7 @@ class Target:
         return f"{in_window(self.output, str(self.window.first), str(self.window.last)).rstrip('/')}/{WINDOWS}"
 
     def stored(self, spark: SparkSession | None, *, is_past: bool = False) -> StoredResult | None:
-        """Return the stored tables, or None if there are no tables. ``is_past`` reads only columns for histories."""
+        """Return the stored tables, or None. If ``is_past``, read only the columns for comparisons with later days."""
         return stored_result(self.folder, self.name, spark, self.column, is_past=is_past)
 
     def outdated(self, run: Mapping[str, Any], spark: SparkSession | None) -> str | None:

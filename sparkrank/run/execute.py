@@ -41,7 +41,7 @@ class EvaluationOutcome:
 
     @cached_property
     def quality(self) -> pa.Table:
-        """The table ``quality``."""
+        """The table ``quality``, with the result of each check of the rows."""
         return quality_table(self.solved.partials, self.request.plan, self.request.limits, self.solved.measured)
 
     def comparisons(self, comparison: Comparison) -> pa.Table:

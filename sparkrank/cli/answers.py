@@ -1,6 +1,6 @@
-"""The answer of a command: text for people, one JSON document with ``--json``, nothing with ``--quiet``.
+"""Print the answer of a command: as text, as one JSON document with ``--json``, or not at all with ``--quiet``.
 
-An error is one sentence on the last line of stderr; with ``--json`` it is also a document on stdout.
+The message of an error is one sentence on the last line of stderr; with ``--json`` it is also a document on stdout.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _FORM = "sparkrank.form"
 
 
 def form() -> AnswerForm:
-    """The form of answer that the running command was asked for."""
+    """Return the form in which the running command prints its answer. Outside of a command, it is "text"."""
     context = click.get_current_context(silent=True)
     asked: AnswerForm = "text" if context is None else context.meta.get(_FORM, "text")
     return asked
 
 
 def ask_for(asked: AnswerForm) -> None:
-    """Answer in the form ``asked`` from now on. Raises a usage error if another form was asked for before."""
+    """Make the running command answer in the form ``asked``. Raise a usage error if another form was set before."""
     context = click.get_current_context()
     if context.meta.get(_FORM, asked) != asked:
         raise click.UsageError("--json and --quiet do not go together: one prints a document, the other nothing")
@@ -48,7 +48,7 @@ def ask_for(asked: AnswerForm) -> None:
 
 
 def answer(text: Callable[[], str], document: Callable[[], object]) -> None:
-    """Print the ``text`` or the ``document``, whichever was asked for. The other function is not called."""
+    """Print the result of ``text`` or, with ``--json``, of ``document``. Only the function that is needed is called."""
     if form() == "json":
         print_document(as_json_text(document()))
     elif form() == "text" and (lines := text()):
@@ -56,7 +56,7 @@ def answer(text: Callable[[], str], document: Callable[[], object]) -> None:
 
 
 def answer_page(page: Callable[[], str], document: Callable[[], object]) -> None:
-    """Print the ``page``, in a format such as YAML or Markdown that programs may read, or the ``document``."""
+    """Print the result of ``page``, which programs may read (such as YAML), or, with ``--json``, of ``document``."""
     if form() == "text":
         print_document(page().removesuffix("\n"))
     else:
@@ -64,7 +64,7 @@ def answer_page(page: Callable[[], str], document: Callable[[], object]) -> None
 
 
 def answer_line(text: Callable[[], str]) -> None:
-    """Print lines before the answer if the answer is text; otherwise print nothing."""
+    """Print the result of ``text``, a line that precedes the answer, unless ``--json`` or ``--quiet`` was given."""
     if form() == "text":
         tell(text())
 
@@ -74,13 +74,13 @@ def _fields(value: object, *names: str) -> Document:
 
 
 def day_document(result: DayResult) -> Document:
-    """The JSON document for an evaluated day."""
+    """Return the JSON document for an evaluated day."""
     changes = changes_document(result.changes)
     return {**_fields(result, "day", "lane", "lane_reason"), **_result(result), "changes": changes}
 
 
 def window_document(result: WindowResult) -> Document:
-    """The JSON document for a merged window."""
+    """Return the JSON document for a merged window."""
     return {**_fields(result, "window", "days", "missing"), **_result(result)}
 
 
@@ -99,7 +99,7 @@ def _result(result: DayResult | WindowResult) -> Document:
 
 
 def backfill_document(days: Iterable[BackfilledDay]) -> Document:
-    """The JSON document for a backfill: its days and their results."""
+    """Return the JSON document for a backfill, with one entry for each day."""
     documents = [
         {
             "day": day.day,
@@ -116,7 +116,7 @@ def backfill_document(days: Iterable[BackfilledDay]) -> Document:
 
 
 def judgment_document(judgment: Judgment) -> Document:
-    """The JSON document for the verdicts on a stored day or window."""
+    """Return the JSON document for the verdicts on a stored day or window."""
     accepted = judgment.acceptance.get("accepted_reason")
     return {**_fields(judgment, "name", "exit_code"), "gates": _verdicts(judgment.judged), "accepted": accepted}
 
@@ -134,7 +134,7 @@ def _verdicts(judged: Iterable[Judged]) -> list[Document]:
 
 
 def declaration_document(declaration: Declaration) -> Document:
-    """The JSON document for a metric's declaration."""
+    """Return the JSON document for the declaration of a metric."""
     return {
         **_fields(declaration, "name", "title", "formula", "cutoff"),
         "parameters": list(map(_parameter_document, declaration.all_parameters)),
@@ -154,13 +154,13 @@ def _parameter_document(parameter: Parameter) -> Document:
 
 
 def preset_document(preset: Preset) -> Document:
-    """The JSON document for a preset: its definitions and defaults."""
+    """Return the JSON document for a preset, with its definitions and default parameters."""
     sets = {"definitions": dict(preset.definitions), "parameters": list(map(asdict, preset.defaults))}
     return {**_fields(preset, "name", "library"), **sets, "unmatched": preset.unmatched}
 
 
 def table_document(table: TableSchema) -> Document:
-    """The JSON document for a table: its columns and what they mean."""
+    """Return the JSON document for the schema of a table, with the meaning of each column."""
     more = () if table.more is None else table.more[1]
     columns = [
         {"name": field.name, "type": str(field.type), "meaning": column.meaning, "always": column not in more}
@@ -171,6 +171,6 @@ def table_document(table: TableSchema) -> Document:
 
 
 def verdict_line(name: str, spec: Spec, verdict: DayVerdict) -> str:
-    """The line with the verdict on a day, which text output shows first and last."""
+    """Return the line with the verdict on a day. Text output begins and ends with this line."""
     owner = "" if spec.owner is None else f" Owner: {spec.owner}."
     return escape(f"{verdict.title(spec.name, name)}: {verdict.sentence}{owner}")

@@ -1,4 +1,4 @@
-"""Plain text for a terminal: the days of a backfill."""
+"""Write the days of a backfill as plain text for a terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sparkrank.text.text import quality_text, warnings_text
 
 
 def backfilled_text(day: BackfilledDay, *, is_whole: bool = False) -> str:
-    """A line for ``day``, and below it the limits that were exceeded, warnings and verdicts."""
+    """Return a line for ``day`` and, indented below it, its exceeded quality limits, warnings and verdicts."""
     result = day.result
     if result is not None:
         checked = result.quality.to_pylist()
@@ -31,7 +31,7 @@ def backfilled_text(day: BackfilledDay, *, is_whole: bool = False) -> str:
 
 
 def backfill_text(days: Sequence[BackfilledDay]) -> str:
-    """How many days were evaluated, which were stored already, and which have no input."""
+    """Return one line each for the days that were evaluated, were stored already, or have no input."""
     names = {state: [day.day for day in days if day.state == state] for state in ("evaluated", "there", "no input")}
     lines = [f"Evaluated: {_days_text(names['evaluated'])}", f"There already: {_days_text(names['there'])}"]
     if names["no input"]:

@@ -1,9 +1,9 @@
-"""The command line, which ``jobs/`` calls too: evaluate, merge, compare, judge and accept days.
+"""The command line, with which days are evaluated, merged, compared, judged and accepted. ``jobs/`` calls it too.
 
-Exit codes: 0 done; 2 the spec or the arguments are wrong, nothing was read; 3 a gate failed, the tables are written; 4
-the input is unusable, nothing was written; 5 no gate failed, but a gate with ``undecided: fail`` is undecided, the
-tables are written; 1 anything else. An error is one sentence, the last line on stderr; ``--debug`` adds the
-traceback. Every command takes ``--json`` and ``--quiet`` (:mod:`sparkrank.cli.answers`).
+The exit code is 0 for success; 2 if the spec or the arguments are wrong (no input was read); 3 if a gate failed (the
+tables are written); 4 if the input is unusable (no table was written); 5 if no gate failed, but a gate with
+``undecided: fail`` is undecided (the tables are written); and 1 for any other error. The last line on stderr is the
+error in one sentence; ``--debug`` adds the traceback. Every command takes ``--json`` and ``--quiet``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SECONDS_FOR_JAVA = 0.5  # Java does not say when it has read
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
-    """Run :func:`main` and end the process. Once a day is shown, no signal can make the job fail."""
+    """Run :func:`main` and end the process. Signals stay ignored once a day is committed, so that the job succeeds."""
     try:
         main(arguments, ends_process=True)
     except SystemExit as ended:
@@ -43,9 +43,9 @@ def run(arguments: Sequence[str] | None = None) -> None:
 
 
 def _let_java_read() -> None:
-    """Wait for spark-submit to read the output: it exits as soon as its Python fails, and drops unread output."""
+    """Give spark-submit time to read the output. When Python fails, spark-submit exits and drops unread output."""
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None:  # None if whoever started this process has closed it
+        if stream is not None:  # None if the parent process has closed it
             with suppress(OSError):
                 stream.flush()
     if STARTED_BY_JAVA in os.environ:
@@ -53,7 +53,7 @@ def _let_java_read() -> None:
 
 
 def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) -> None:
-    """Run the command in ``arguments`` (None: the arguments of the process), and exit with the command's code.
+    """Run the command that ``arguments`` name (by default ``sys.argv[1:]``), and exit with the command's exit code.
 
     Unless ``ends_process`` is set, signal handlers are restored afterwards.
     """
@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) 
     except click.Abort:  # an interrupt from the keyboard or by a scheduler
         _answer_error(words, invocation, "interrupted", 1, "interrupted")
         _end_with(1, ends_process)
-    except Exception as error:  # noqa: BLE001 - nothing above would make a sentence of it
+    except Exception as error:  # noqa: BLE001 - no caller would print it in one sentence
         _end_with(_explain(error, words, invocation), ends_process)
     finally:
         if not ends_process:
@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) 
 
 
 def _end_with(code: int, ends_process: bool) -> None:
-    """Exit. If the process ends here and threads still hang in a library, exit at once."""
+    """Exit with ``code``. If the process ends and threads still hang in a library, exit without waiting for them."""
     if ends_process and are_left():
         _let_java_read()
         os._exit(code)
@@ -95,9 +95,9 @@ def _end_with(code: int, ends_process: bool) -> None:
 
 @contextmanager
 def _interruptible(ends_process: bool) -> Iterator[None]:
-    """Treat SIGTERM, with which schedulers stop jobs, as a keyboard interrupt, so that nothing is left behind.
+    """Treat SIGTERM, which schedulers send to stop a job, as a keyboard interrupt, so that the job cleans up.
 
-    An error that an interrupt has caused, such as Spark's error about a cancelled job, is raised as an interrupt.
+    An error with an interrupt as its cause, such as Spark's error about a cancelled job, is raised as ``click.Abort``.
     """
     in_main = threading.current_thread() is threading.main_thread()  # no other thread may set handlers
     before = signal.signal(signal.SIGTERM, signal.default_int_handler) if in_main else None
@@ -118,9 +118,9 @@ def _interruptible(ends_process: bool) -> Iterator[None]:
 def _answer_error(
     words: Sequence[str], invocation: Invocation, code: str, exit_code: int, sentence: str, before: str = ""
 ) -> None:
-    """Print an error on stderr after the lines ``before``, and with ``--json`` also as a document on stdout.
+    """Print ``sentence`` on stderr after the lines ``before``, and with ``--json`` also as a document on stdout.
 
-    spark-submit prints the stderr of its Python on its own stdout, so only the document is printed there.
+    Under spark-submit, which copies the stderr of Python to its own stdout, ``--json`` prints only the document.
     """
     if "--json" in words:  # a usage error may come before the option is read
         error = {"code": code, "exit_code": exit_code, "sentence": sentence}
@@ -176,7 +176,7 @@ COMMANDS = {
 
 
 class LazyCommands(click.Group):
-    """A group that knows only the summaries of its commands until a command is called and imported."""
+    """A click group that has only the summaries of its commands, and imports a command when the command is called."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -187,7 +187,7 @@ class LazyCommands(click.Group):
 
 @cache
 def full_command(name: str) -> click.Command:
-    """The command called ``name``, with the options that all commands have."""
+    """Import the command ``name`` and add the options that all commands have."""
     from sparkrank.cli.options import form_options
 
     command: click.Command = getattr(import_module(COMMANDS[name][0]), name)

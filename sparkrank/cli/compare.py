@@ -1,4 +1,4 @@
-"""``sparkrank compare``: compares models or runs, or splits the difference of two means over a slice."""
+"""The command ``sparkrank compare``, which compares models or runs, or splits a difference of means over a slice."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _stored(
     family: Family | None,
     allow_missing: bool,
 ) -> tuple[pa.Table, tuple[str, ...], list[str]]:
-    """The result of :func:`compare_days` with the spec's comparison, as changed by the command's options."""
+    """Return the result of :func:`compare_days`. The command's options override the comparison in ``spec``."""
     own = None if spec.compare is None else spec.compare.comparison
     baseline = asked.baseline or (None if own is None else own.baseline)
     wanted = None
@@ -154,7 +154,7 @@ def _stored(
 
 
 def _chosen(table: pa.Table, asked: SidesAsked, spec: Spec, metrics: tuple[str, ...]) -> pa.Table:
-    """The rows of the requested candidate and metrics. Their p-values stay adjusted over all rows."""
+    """Return the rows for the requested candidate and ``metrics``. Their p-values stay adjusted over all rows."""
     plan = spec.plan()
     if asked.model is not None:
         validate_model(plan.models, "--model", asked.model)

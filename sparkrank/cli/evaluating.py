@@ -1,4 +1,4 @@
-"""``sparkrank evaluate`` and ``merge``: evaluate a day, many days or a window, and replace each in the tables."""
+"""The commands ``sparkrank evaluate`` and ``merge``, which evaluate days or a window and replace their tables."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _window(day: str | None, first: str | None, last: str | None, flags: Mapping
 def _backfill(
     spec: Spec, window: Window, spark: SparkSession | None, invocation: Invocation, is_whole: bool, **flags: bool
 ) -> None:
-    """Evaluate the days of ``window``, and print a line for each day as soon as the day is done."""
+    """Evaluate the days of ``window`` in order, and print a line for each day as soon as it is evaluated."""
     done: list[BackfilledDay] = []
     held = invocation.interrupts
     how: Any = {**flags, "before_day": held.release, "before_commit": held.hold, "stages": asked_stages}

@@ -1,4 +1,4 @@
-"""``sparkrank explain``: how a metric is computed for one group, or why two libraries give two numbers."""
+"""The command ``sparkrank explain``, which shows how a metric is computed, or why two libraries differ."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _keys(
 
 
 def _pair(text: str, columns: Sequence[str]) -> tuple[str, str]:
-    """The column and the value of ``column=value``. The column's name may contain ``=``."""
+    """Return the column and the value in ``text``, which reads ``column=value``. A column name may contain ``=``."""
     name = next((column for column in columns if text.startswith(f"{column}=")), None)
     column, equals, value = text.partition("=") if name is None else (name, "=", text[len(name) + 1 :])
     if not equals:
@@ -128,7 +128,7 @@ def _pair(text: str, columns: Sequence[str]) -> tuple[str, str]:
 
 
 def _moved(table: GroupTable, models: Sequence[str], metric: str, top: int) -> list[tuple[Any, ...]]:
-    """The keys of the groups that changed most, gains and losses together, the largest first."""
+    """Return the keys of the ``top`` groups that changed most between two models, the largest change first."""
     left, right = (ModelGroups(table, table.model(name, "--models")) for name in models)
     ranked = largest_of_all(left, right, metric, top)
     return list(zip(*(ranked[name].to_pylist() for name in table.keys), strict=True))

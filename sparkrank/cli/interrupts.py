@@ -1,7 +1,7 @@
-"""Ignores signals that would end a job, around the moment when the job shows a day.
+"""Make a job ignore the signals that would end it while it commits a day, that is, makes its tables visible.
 
 A scheduler reads the exit code of ``spark-submit``, a JVM whose child is this process. Both processes ignore signals
-from right before that moment; otherwise the job could fail although the new day is shown.
+from right before the commit; otherwise the job could fail although the new day is visible.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Interrupts:
     _release: list[Callable[[], object]] = field(default_factory=list)
 
     def hold(self) -> None:
-        """Ignore signals from now on. Raises :class:`SparkrankError` if the JVM is already ending."""
+        """Ignore SIGTERM, SIGINT and SIGHUP from now on. Raise :class:`SparkrankError` if the JVM is already ending."""
         if threading.current_thread() is threading.main_thread():  # no other thread may set handlers
             for name in _NAMES:
                 number = getattr(signal, f"SIG{name}")
@@ -52,13 +52,13 @@ class Interrupts:
             raise SparkrankError("Spark's process is ending: the day is not shown") from error
 
     def release(self) -> None:
-        """Restore the signal handlers from before :meth:`hold`."""
+        """Restore the signal handlers that were set before :meth:`hold`."""
         while self._release:
             self._release.pop()()
 
 
 def _jvm(spark: SparkSession | None) -> Any:
-    """The JVM that runs the driver, or None if there is no JVM, as over Spark Connect."""
+    """Return the JVM of the Spark driver, or None without a session or over Spark Connect, which has no local JVM."""
     if spark is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""One call of the command line: its exit code from gates, and errors that must not make it fail."""
+"""The state of one call of the command line, and the ways in which a call ends after its result is stored."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Invocation:
-    """One call of the command line: its signals, and the document of what was done before an error."""
+    """One call of the command line: the signals that it ignores, and the results to print with an error."""
 
     interrupts: Interrupts = field(default_factory=Interrupts)
     done: dict[str, object] = field(default_factory=dict)
@@ -26,14 +26,14 @@ class Invocation:
 
 @contextmanager
 def after_commit() -> Iterator[None]:
-    """Context manager for printing an answer after a commit. A failure to print does not make the command fail."""
+    """Context manager for printing an answer after a commit. An error within it is printed and does not propagate."""
     try:
         yield
-    except Exception as error:  # noqa: BLE001 - whatever it is, the day is shown
+    except Exception as error:  # noqa: BLE001 - the day is shown, whatever the error is
         tell(f"sparkrank: this is done, but cannot be printed: {reason_of(error)}", err=True)
 
 
 def end_with_verdict(judgment: Judgment | None) -> None:
-    """Exit with the exit code of ``judgment``, unless that is 0 or there are no gates."""
+    """Exit with the exit code of ``judgment``. Return if the code is 0, or if ``judgment`` is None (no gates)."""
     if judgment is not None and judgment.exit_code:
         sys.exit(judgment.exit_code)

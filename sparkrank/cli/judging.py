@@ -1,4 +1,4 @@
-"""``sparkrank gate`` and ``accept``: judge stored days and windows, or accept them although a gate stops them."""
+"""The commands ``sparkrank gate`` and ``accept``, which judge stored days, or accept them although a gate failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``sparkrank metrics`` and ``tables``: print the metrics that exist, and the tables that a run writes."""
+"""The commands ``sparkrank metrics`` and ``tables``, which print all metrics and all tables of a run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def tables(names: tuple[str, ...]) -> None:
 
 
 def _named(name: str) -> list[Declaration]:
-    """The metrics that ``name`` means with and without a cut-off. ``name`` may also be a text such as ``ndcg@10``."""
+    """Return the metrics that ``name`` means with and without a cut-off. ``name`` may be a text such as ``ndcg@10``."""
     if not CATALOG.is_known(name):  # the parser's error says what is wrong
         return [Metric.parse(name).declaration]
     meant = (CATALOG.get(name.lower()), CATALOG.find(name, True, name))

@@ -1,4 +1,4 @@
-"""Options that commands share."""
+"""The options that several commands have."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ VERBOSE = click.option("--verbose", "is_whole", is_flag=True, help="Print all ro
 
 
 def day_option(option: str, name: str, text: str, **more: Any) -> Callable[[Any], Any]:
-    """An option that takes a day."""
+    """Return the decorator that adds ``option``, whose value is a day, with the help ``text``."""
     return click.option(option, name, metavar="YYYY-MM-DD", help=text, **more)
 
 
@@ -42,7 +42,7 @@ def _ask(context: click.Context, option: click.Parameter, is_given: bool) -> Non
 
 
 def form_options() -> list[click.Option]:
-    """The options that all commands have, for the form of the answer."""
+    """Return the options ``--json`` and ``--quiet``, which all commands have."""
     texts = {
         "--json": "Print one JSON document, and nothing else, on stdout; an error too.",
         "--quiet": "Print nothing but errors.",
@@ -52,9 +52,9 @@ def form_options() -> list[click.Option]:
 
 
 def spec_options(command: Callable[..., None], *, for_stored: bool = False) -> Callable[..., Any]:
-    """Add the options that all commands with a spec have. The command gets the loaded spec as ``spec``.
+    """Add ``--conf``, ``--set`` and ``--debug`` to ``command``, which gets the loaded spec as its argument ``spec``.
 
-    With ``for_stored``, for commands that only use stored tables, the spec's plugins may be missing.
+    With ``for_stored``, which is for commands that only use stored tables, the plugins of the spec may be missing.
     """
 
     @wraps(command)
@@ -66,7 +66,7 @@ def spec_options(command: Callable[..., None], *, for_stored: bool = False) -> C
 
 
 def all_of(*options: Callable[[Any], Any]) -> Callable[[Callable[..., None]], Callable[..., Any]]:
-    """One decorator for several options. The last option is the first in the help."""
+    """Return one decorator that adds all ``options``. The help lists the last of them first."""
 
     def decorated(command: Callable[..., None]) -> Callable[..., Any]:
         for option in options:
@@ -84,5 +84,5 @@ def validate_alone(first: str, others: Mapping[str, object]) -> None:
 
 
 def asked_stages() -> Stages:
-    """Stages that show their progress, unless the command prints a document or nothing."""
+    """Return the stages of a run. They print their progress unless ``--json`` or ``--quiet`` was given."""
     return seen_stages() if form() == "text" else Stages()

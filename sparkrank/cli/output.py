@@ -1,4 +1,4 @@
-"""``sparkrank path``, ``export``, ``clean`` and ``unlock``: manage the folder of tables."""
+"""The commands ``sparkrank path``, ``export``, ``clean`` and ``unlock``, which manage the folder of tables."""
 
 from __future__ import annotations
 

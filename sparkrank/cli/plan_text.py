@@ -1,4 +1,4 @@
-"""A plan as text for people."""
+"""Write the plan of a day as text for a terminal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sparkrank.results.run_results import DayPlan, StoredRun
 
 
 def plan_text(plan: DayPlan) -> str:
-    """The lines of the plan."""
+    """Return the counts of ``plan``, and below them how long stored days took, as lines of text."""
     lines = [
         f"Plan of {plan.day}: {plan.rows:,} rows, {plan.rows_from}",
         f"  {plan.splits:,} splits, {plan.buckets:,} buckets, {plan.tasks:,} tasks, {plan.pieces:,} pieces",

@@ -1,4 +1,4 @@
-"""``sparkrank plan``: counts the rows, buckets and tasks of a day before the day is evaluated."""
+"""The command ``sparkrank plan``, which counts the rows, buckets and tasks of a day before an evaluation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why two libraries give different numbers for the same rows, as plain text and as plain values for JSON."""
+"""Write why two libraries give different numbers for the same rows, as text and as values for JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sparkrank.text.text import aligned
 
 
 def differences_text(differences: PresetDifferences) -> str:
-    """For each metric and model, a line for each setting alone and a line for all settings together."""
+    """Return, for each metric and model, a table with a line for each setting alone and one for all together."""
     parts = [f"{differences.day}: from {differences.one} to {differences.other}"]
     parts += [_metric_text(moves, differences) for moves in differences.metrics]
     return "\n\n".join([*parts, *(["\n".join(map(escape, differences.notes))] if differences.notes else [])])
@@ -41,7 +41,7 @@ def _moved(difference: float) -> str:
 
 
 def differences_document(differences: PresetDifferences) -> dict[str, Any]:
-    """The differences as plain values."""
+    """Return the differences as a dictionary that can be written as JSON."""
     ends = {"day": differences.day, "from": differences.one, "to": differences.other}
     return {**ends, "metrics": list(map(_metric_document, differences.metrics)), "told": differences.notes}
 

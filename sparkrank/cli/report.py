@@ -1,4 +1,4 @@
-"""``sparkrank report``: makes the report of a stored day or window from its tables alone."""
+"""The command ``sparkrank report``, which makes the report of a stored day or window from its tables alone."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def report(spec: Spec, named: NamedDays, opens: bool, out: str | None, plots: st
 
 
 def _file_name(data: ReportData) -> str:
-    """The subject (or ``report``) and the day, without characters that file names should not have."""
+    """Return the name for an HTML file: the letters and digits of the subject (or ``report``), and the day."""
     subject = "-".join(re.findall(r"\w+", data.subject or "report"))[:MOST_SUBJECT]
     return f"{subject or 'report'}-{data.name}.html"
 
 
 def _document(data: ReportData, form: ReportForm, file: Path | None) -> dict[str, object]:
-    """The answer: where the report is, or the report itself if no file was written, and what the report lacks."""
+    """Return the JSON answer: the path ``file`` (or the report itself if it is None) and what the report lacks."""
     own = report_document(data) if form == "json" else as_form(data, form)
     made = {"path": str(file)} if file is not None else {"report": own}
     return {"name": data.name, "format": form, **made, "missing": dict(data.missing)}

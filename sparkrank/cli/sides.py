@@ -1,4 +1,4 @@
-"""The left and right side of a comparison: two runs, or two models or days from the tables of one spec."""
+"""The two sides of a comparison, left (the baseline) and right: two runs, or two models or days of one spec."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SIDE_OPTIONS = all_of(
 
 @dataclass(frozen=True)
 class SidesAsked:
-    """The values of :data:`SIDE_OPTIONS`."""
+    """The values of :data:`SIDE_OPTIONS`, the options that name the two sides of a comparison."""
 
     conf: str | None
     overrides: tuple[str, ...]
@@ -80,12 +80,12 @@ class SidesAsked:
 
     @cached_property
     def spec(self) -> Spec | None:
-        """The spec, or None if none is named."""
+        """The loaded spec, or None if ``--conf`` was not given."""
         return None if self.conf is None else load_spec(self.conf, self.overrides)
 
     @cached_property
     def places(self) -> tuple[tuple[str, str | None], tuple[str, str | None]]:
-        """The path and the day of the left and of the right side."""
+        """One pair for the left and one for the right side: the path, and the day or window (None if not given)."""
         left_day, right_day = self.left_date or self.day, self.right_date or self.day
         if self.spec is None:
             return (str(self.left), left_day), (str(self.right), right_day)
@@ -97,20 +97,20 @@ class SidesAsked:
 
     @property
     def is_far(self) -> bool:
-        """Whether a side is on a file system other than this machine's."""
+        """Whether the tables of the left or of the right side are on a remote file system."""
         days = [(path, None if day is None else day.split(DOTS)[0]) for path, day in self.places]
         return any(local_path(path if day is None else on_day(path, day)) is None for path, day in days)
 
     @property
     def model_options(self) -> tuple[str, str]:
-        """The names of the options that name the models."""
+        """The options for the left and for the right model, as error messages name them."""
         return ("--left-model", "--right-model") if self.spec is None else ("--baseline", "--model")
 
     @cached_property
     def models(self) -> tuple[str | None, str | None]:
-        """The baseline and the compared model. For two runs, these are the models as named, or None.
+        """The baseline and the compared model. For two runs, a model is None if its option was not given.
 
-        For a spec, raises :class:`SpecError` if a model is unknown or left open, or if both are one model on one day.
+        With a spec, raise :class:`SpecError` if a model is unknown or ambiguous, or if both are one model on one day.
         """
         if self.spec is None:
             return self.baseline, self.model
@@ -135,24 +135,24 @@ class SidesAsked:
 
 
 def sides_text(right: str, right_place: str, left: str, left_place: str) -> str:
-    """The two lines above a comparison, which name its sides."""
+    """Return the two lines above a comparison, which name the right and the left model with their places."""
     return f"{escape(right)} ({escape(right_place)})\nagainst {escape(left)} ({escape(left_place)})"
 
 
 def validate_model(known: Sequence[str], option: str, name: str | None) -> None:
-    """Raise :class:`SpecError` if the spec has no model ``name``."""
+    """Raise :class:`SpecError` if ``name`` is given and is not one of the ``known`` models."""
     if name is not None and name not in known:
         near = did_you_mean(name, known)
         raise SpecError(f'{option}: the spec has no model "{shorten(name)}"{near} (there are: {itemize(known)})')
 
 
 def session_for_far(*, is_far: bool) -> AbstractContextManager[SparkSession | None]:
-    """Context manager for the Spark session that reads tables on other file systems; None if there are none."""
+    """Context manager for the Spark session that reads remote tables, or for None if it is not needed or possible."""
     return command_session("compare", is_needed=is_far and has_pyspark())
 
 
 def metrics_of(asked: SidesAsked) -> tuple[MetricRows, MetricRows]:
-    """The rows of both models in the tables ``metrics``."""
+    """Return the rows of the left and of the right model in the table ``metrics`` of their runs."""
     baseline, model = asked.models
     # a side whose model is not named takes the model of the other side
     models = (baseline or model, model or baseline)
@@ -166,7 +166,7 @@ def metrics_of(asked: SidesAsked) -> tuple[MetricRows, MetricRows]:
 
 
 def states_of(asked: SidesAsked) -> tuple[RunStates | str, RunStates | str, tuple[str | None, str | None]]:
-    """The states of both sides, or the reason why there are none, and the requested models."""
+    """Return the states of each side (or a text that says why it has no states), and the requested models."""
     left, right = asked.places
     with session_for_far(is_far=asked.is_far) as spark:
         return stored_states("left", *left, spark), stored_states("right", *right, spark), asked.models
@@ -174,7 +174,7 @@ def states_of(asked: SidesAsked) -> tuple[RunStates | str, RunStates | str, tupl
 
 @contextmanager
 def sides_of(asked: SidesAsked) -> Iterator[tuple[ModelGroups, ModelGroups]]:
-    """The groups of both sides."""
+    """Context manager that gives the groups of the left model and the groups of the right model."""
     (left, right), (baseline, model), options = asked.places, asked.models, asked.model_options
     with session_for_far(is_far=asked.is_far) as spark:
         before, after = GroupTable.of("left", *left, spark), GroupTable.of("right", *right, spark)

@@ -1,4 +1,4 @@
-"""``sparkrank init``, ``schema`` and ``validate``: write a first spec, and check specs in editors or by command."""
+"""The commands ``sparkrank init``, ``schema`` and ``validate``, which help to write a first spec and to check it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options that name the stored day or window that a command works on."""
+"""The options with which commands are given a stored day or window."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from sparkrank.run.day_request import resolve_day
 
 @dataclass(frozen=True)
 class NamedDays:
-    """The options ``--date``, ``--from`` and ``--to`` as they are given."""
+    """The values of the options ``--date``, ``--from`` and ``--to``. A value is None if its option was not given."""
 
     day: str | None
     first: str | None
     last: str | None
 
     def target(self, spec: Spec) -> Target:
-        """The window or the day. Raises a usage error for options that do not go together."""
+        """Return the named window, the named day or the spec's day. Raise a usage error if the options contradict."""
         if (self.first is None) != (self.last is None):
             raise click.UsageError("--from and --to go together: they are the ends of a window")
         if self.first is None or self.last is None:
@@ -35,12 +35,12 @@ class NamedDays:
         return Target.of_window(spec, Window.of(self.first, self.last))
 
     def targets(self, spec: Spec) -> list[Target]:
-        """A list with the named day or window. An empty list, if none is named, stands for the whole output."""
+        """Return a list with the named day or window, or, without any option, an empty list, which means all days."""
         return [] if self == NamedDays(None, None, None) else [self.target(spec)]
 
 
 def stored_options(command: Callable[..., None]) -> Callable[..., Any]:
-    """Add the options that all commands about a stored day or window have. The command gets them as ``named``."""
+    """Add ``--date``, ``--from`` and ``--to`` to ``command``, which gets their values as its argument ``named``."""
 
     @wraps(command)
     def bundled(*arguments: Any, day: str | None, first: str | None, last: str | None, **options: Any) -> None:

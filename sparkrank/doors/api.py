@@ -1,4 +1,4 @@
-"""``sr.evaluate``: computes metrics from impressions in one call."""
+"""The function ``sr.evaluate``, which computes metrics from impressions in one call."""
 
 from __future__ import annotations
 
@@ -56,80 +56,80 @@ def evaluate(
     compare: str | None = None,
     **options: Unpack[InputOptions],
 ) -> Evaluation:
-    """Evaluate the rankings that scores give to rows, with metrics of each group and of all rows together.
+    """Evaluate rankings of rows by score, with metrics for each group and metrics for all rows together.
 
     Parameters
     ----------
     impressions : DataFrame, pyarrow Table or Dataset, path, or any object that exports Arrow data
-        A row per impression, or with ``items`` a row per list. Spark's tasks read a path to Parquet if ``spark`` is
-        given. Folders of a path that are named ``key=value`` become columns. NaN in pandas counts as null. A mapping
-        from model names to such rows joins them by ``group`` and ``item``: each model has lists of its own, in columns
-        with the same names. An item that a model does not list counts as not retrieved by that model.
+        One row for each impression or, with ``items``, for each list. If ``spark`` is given, Spark's tasks read a path
+        to Parquet. Folders of a path that are named ``key=value`` become columns. NaN in pandas counts as null. A
+        mapping from model names to such tables gives each model its own lists, in columns with the same names; they are
+        joined by ``group`` and ``item``. An item that a model does not list counts as not retrieved by that model.
     metrics : sequence of str or Metric
         Strings such as ``"ndcg@10"``, ``"ap(over=min_k_relevant)@10"`` or ``"auc"``. ``sparkrank metrics`` lists all.
     group : str or sequence of str, optional
-        The columns that identify a group: a user, a query. Metrics of all rows together need no group.
+        The columns that identify a group, such as a user or a query. Metrics for all rows together need no group.
     score : str or mapping of str to str, optional
-        A column, or a mapping from model names to columns. Higher is better; null means judged but not retrieved.
+        A column, or a mapping from model names to columns. A higher score is better; null means judged, not retrieved.
     rank : str or mapping of str to str, optional
-        Used in place of ``score`` if lower is better.
+        A column or columns of ranks, used in place of ``score``. A lower rank is better.
     label : str, optional
-        A column of numbers; null means not judged. With ``truth``, a column of the truth; by default 1.
+        A column of numbers; null means not judged. With ``truth``, it is a column of the truth, and 1 by default.
     item : str, optional
-        The column of items, for a truth, ``ties="item"``, ``duplicates``, and metrics that count items.
+        The column of items. A truth, ``ties="item"``, ``duplicates`` and metrics that count items need it.
     reference_rank : str, optional
-        A column with the order that some metrics compare with: the lowest number is first, null is not in the order.
+        A column with the order that some metrics compare with. The lowest number comes first; null is left out.
     weight : str, optional
-        A column of numbers from 0: how much each row counts in metrics of all rows together. The weight of a group in a
+        A column with the weight, at least 0, of each row in metrics for all rows together. The weight of a group in a
         mean is a parameter of the metric: ``"ndcg(weight=revenue)@10"``.
     model : str, optional
-        The column that names the model of each row, in a long table of the lists of several models.
+        The column that names the model of each row, if one long table has the lists of several models.
     cluster : str, optional
         The column of the unit behind a group, such as the user behind a session. All rows of a group must have the same
         value. Intervals and tests then treat clusters, not groups, as independent.
     truth : as impressions, optional
-        The relevant items, a row per group and item, joined by ``group`` and ``item`` with ``impressions``, which are
-        then the lists. A relevant item that is in no list still counts in the ideal list and in R.
+        The relevant items, one row for each group and item, joined by ``group`` and ``item`` to ``impressions``, which
+        has the lists. An item that is in no list still counts in the ideal list and in R, the number of relevant items.
     truth_columns : mapping of str to str or sequence of str, optional
-        The truth's columns for ``group``, ``item``, ``label`` or ``cluster``, if their names differ.
+        The truth's columns for ``group``, ``item``, ``label`` or ``cluster``, if their names differ from the lists'.
     items : str or mapping of str to str, optional
-        An array column with the items that a model put first, second and so on. Each row is then a group of its own.
+        An array column with the items in the order of a model, the best first. Each row is then a separate group.
     true_items : str, optional
-        The array column of the relevant items. ``label`` may name an array of their labels.
+        The array column of the relevant items. ``label`` may name an array column of their labels.
     relevance : {"membership", "reciprocal_rank"}
-        The labels of ``true_items`` if ``label`` is not given: 1 for each item, or 1 / position.
+        How ``true_items`` are labelled if ``label`` is not given: 1 for each item, or 1 / position.
     slices : sequence of str or of sequences of str
-        Columns, or combinations of columns. Everything is evaluated again for each slice value, as if there were
-        no other rows. Rows without a value belong to the value None.
+        Columns, or combinations of columns. Everything is evaluated again for each slice value, from only
+        the rows with that value. Rows without a value belong to the value None.
     preset : str, optional
-        A library in :data:`sparkrank.metrics.PRESETS`, which sets the definitions and parameters that are not given.
+        A library in :data:`sparkrank.metrics.PRESETS`. It sets the definitions and parameters that are not given.
     ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
         The definitions, see :class:`sparkrank.Definitions`. By default ``duplicates`` is ``"once"`` if lists are joined
-        with a truth, even one in arrays, and ``"keep"`` otherwise.
+        with a truth (a table or arrays), and ``"keep"`` otherwise.
     group_table : bool or path
-        Whether to make the group table. With a path, tasks write the table there as Parquet, so that no process holds
-        the whole table in memory. An evaluation that fails leaves no file there.
+        Whether to make the group table. If it is a path, tasks write the table there as Parquet, so that the whole
+        table is never in the memory of one process. An evaluation that fails leaves no file there.
     score_sums : bool
-        Whether :attr:`Evaluation.blocks` has the sum of the scores of each bin even if no metric reads it.
+        Whether :attr:`Evaluation.blocks` has the sum of the scores in each score bin even if no metric reads it.
     curve_points : int
         The approximate number of points of each ROC and PR curve; 0 for no curves.
     max_bad_fraction : float
-        The largest share of rows, from 0 to 1, that may be rejected. Rejected rows have a null in the group key, a NaN
-        score, a label that is NaN or infinite, a weight that is neither 0 nor from 1e-15 to 1e288, and, where they
-        matter, no item or an invalid rank.
+        The largest share of rows, from 0 to 1, that may be rejected. A row is rejected for a null in the group key, a
+        NaN score, a label that is NaN or infinite, a weight (other than 0) outside of 1e-15 to 1e288, and, where they
+        matter, a missing item or an invalid rank.
     limits : mapping of str to float, optional
-        Upper limits of checks in :attr:`Evaluation.quality`, by the name of the check: ``{"truth in no list": 0.8}``.
-        A limit is a share from 0 to 1, or a count where the table has no share.
+        Upper limits for checks in :attr:`Evaluation.quality`, by the name of the check: ``{"truth in no list": 0.8}``.
+        A limit is a share from 0 to 1, or a count if the table has no share for the check.
     buckets : int, optional
-        The number of buckets that groups are divided into. Without it, rows are counted to choose one.
+        The number of buckets that groups are divided into. By default, it is chosen from the number of rows.
     row_memory : int, optional
-        How many bytes of rows the local lane holds before they go to disk. Results do not depend on it.
+        How many bytes of rows the local lane holds before it writes rows to disk. Results do not depend on it.
     uncertainty : mapping or bool
-        Which values get an interval: True for all that can have a valid one, False for only means over groups, which is
-        faster. A mapping sets the ``level`` (0.95), or ``slices`` to False.
+        Which values get an interval: with True, every value that can have a valid one; with False, which is faster,
+        only means over groups. A mapping sets the ``level`` (0.95), or ``slices`` to False.
     compare : str, optional
-        The baseline for which :meth:`Evaluation.compare` compares models group by group. For other baselines, it
-        compares parts (64 fixed subsets of groups).
+        The baseline model for which :meth:`Evaluation.compare` compares models group by group. For other baselines, it
+        compares them by part (one of 64 fixed subsets of groups).
     spark : SparkSession, optional
         The session that reads a path.
     lane : {"auto", "scan", "local", "frame"}
@@ -141,16 +141,17 @@ def evaluate(
     Returns
     -------
     Evaluation
-        :attr:`Evaluation.metrics` has a row per model, slice and metric, :attr:`Evaluation.groups` a row per model and
-        group. They are Spark DataFrames, or pyarrow Tables where the lane is local. ``ev["ndcg@10"]`` is one value.
+        :attr:`Evaluation.metrics` has a row per model, slice and metric, and :attr:`Evaluation.groups` has a row per
+        model and group. They are pyarrow Tables in the local lane, else Spark DataFrames. ``ev["ndcg@10"]`` is one
+        value.
 
     Raises
     ------
     SpecError
-        If the arguments make no sense. Nothing has been read.
+        If the arguments are invalid. No input has been read.
     InputError
-        If the input cannot be evaluated: a column is missing or of the wrong type, one side has no rows, too many rows
-        are rejected, or a check is over its limit.
+        If the input cannot be evaluated: a column is missing or of the wrong type, the lists or the truth have no
+        rows, too many rows are rejected, or a check is over its limit.
     StoreError
         If the storage of the input fails. The same call may succeed later.
     SparkrankError
@@ -159,9 +160,9 @@ def evaluate(
 
     Notes
     -----
-    A role names a column, a level of pandas' index, or a part of a column: ``m.prob``, ``scores[2]``,
-    ``probability[1]`` of a vector of Spark ML. A vector of two elements is read as its second. Arrays of structs, as
-    ALS returns them, are read as arrays of items with the highest rating first. Results that probably come from an
+    A column can also be a level of pandas' index, or a part of a column: ``m.prob``, ``scores[2]``, or
+    ``probability[1]`` for a Spark ML vector. A vector of two elements is read as its second element. Arrays of structs,
+    as ALS returns them, are read as arrays of items with the highest rating first. Results that probably come from an
     unsuitable input are logged as warnings.
 
     Examples
@@ -205,7 +206,7 @@ def evaluate(
     plan, stages, started_at = request.plan, seen_stages(), dt.datetime.now(dt.timezone.utc)
     read_by = None if request.is_in_memory else request.session
     outcome = interruptible(read_by, lambda: _evaluated(request, folder, stages))
-    doubts = doubtful(outcome.solved.partials, plan, request.limits)  # the job shows these with the table
+    doubts = doubtful(outcome.solved.partials, plan, request.limits)  # a job shows these warnings with the table
     for sentence in (*outcome.warnings, *doubts):
         own = {"code": getattr(sentence, "code", None)}  # an attribute of the log record, for handlers
         logging.getLogger(__name__).warning("%s", shorten(sentence, MOST_SENTENCE), extra=own)
@@ -232,7 +233,7 @@ def _evaluated(request: Request, folder: str | None, stages: Stages) -> Evaluati
 
 
 def _hash_of(request: Request, lists: Mapping[str, Any], truth: Mapping[str, Any] | None) -> str:
-    """The hash of the request, made like a spec's hash, but without the location of the rows and their reader."""
+    """Return the hash of the request, made like the hash of a spec but without the location and reader of the rows."""
 
     def asked(side: SideRows, columns: Mapping[str, Any]) -> dict[str, Any]:
         group = None if columns["group"] is None else columns_of_key(columns["group"])

@@ -1,4 +1,4 @@
-"""``sr.compare_runs``, ``sr.movers`` and ``sr.decompose``: compare two runs, given as results, tables or paths."""
+"""``sr.compare_runs``, ``sr.movers`` and ``sr.decompose``, which compare two runs given as results, tables or paths."""
 
 from __future__ import annotations
 
@@ -48,27 +48,26 @@ def compare_runs(
 ) -> RunComparison:
     """Compare two runs of different days, jobs or models.
 
-    With ``groups="all"`` the runs are compared as they are, in every metric. The difference of the two values is tested
-    with the values that each run has if one part (one of 64 fixed subsets of groups) is left out. With
-    ``groups="common"`` groups are paired by their key in this process, and each metric of groups is tested by a paired
-    t test over the pairs in which both runs define the metric. A mean whose groups are weighted by their rows
-    (``gauc``) is then compared by the delta method. Groups that have clusters are not tested, because group tables lack
-    the clusters.
+    With ``groups="all"``, each metric is compared over all groups of each run. The test of a difference uses the values
+    that each run has when one part (one of 64 fixed subsets of groups) is left out. With ``groups="common"``, this
+    process pairs groups by key, and tests each metric of groups by a paired t test over the pairs in which both runs
+    define the metric. A mean whose groups are weighted by their rows (``gauc``) is then compared by the delta method.
+    Groups with clusters are not tested, because group tables lack the clusters.
 
     Parameters
     ----------
     left : Evaluation, pyarrow Table or Dataset, Spark DataFrame, or path
-        The baseline: results, a group table, or a path. A path is the folder of a day's group table
+        The baseline, as results, a group table, or a path. A path is the folder of a day's group table
         (``.../groups/day=2026-01-31``), an ``output.path`` with ``left_day``, or a folder of only Parquet files.
     right : Evaluation, pyarrow Table or Dataset, Spark DataFrame, or path
         The run that is compared with the baseline. Differences are right minus left.
     left_model, right_model : str, optional
-        The model of each run. It may be left out if the run has one model, or if both runs share just one model name.
+        The model of each run. It may be left out if the run has one model, or if the runs have one model in common.
     metrics : sequence of str, optional
-        The metrics to compare, in any spelling, read under the preset of the runs. By default, all metrics of both
-        runs.
+        The metrics to compare, in any spelling that the preset of the runs allows. By default, all metrics that both
+        runs have.
     left_day, right_day : str, optional
-        The day, YYYY-MM-DD, if a path has several days. With ``groups="all"`` also a window, 2026-01-25..2026-01-31.
+        The day, YYYY-MM-DD, if a path has several days. With ``groups="all"``, also a window: 2026-01-25..2026-01-31.
     correction : {"holm", "benjamini-hochberg", "none"}
         How p-values are adjusted over all metrics.
     level : float
@@ -76,9 +75,9 @@ def compare_runs(
     other_definitions : bool
         Whether to compare metrics with the same text that the two runs define differently.
     groups : {"all", "common"}, optional
-        All groups of each run (the default if both have results or stored states), or the groups that both runs have.
+        Compare all groups of each run (the default if both have results or stored states), or only common groups.
     spark : SparkSession, optional
-        The session that reads what Arrow cannot.
+        The session that reads the paths that Arrow cannot read.
 
     Returns
     -------
@@ -88,10 +87,10 @@ def compare_runs(
     Raises
     ------
     SpecError
-        If a model, a metric or a day does not exist, or it is not clear which is meant.
+        If a model, a metric or a day does not exist or is ambiguous.
     InputError
-        If there is no group table, the runs have different keys, no metric or no group is in both runs, or a metric is
-        defined differently.
+        If a group table is missing, the runs have different key columns, the runs have no metric or no group in common,
+        or a metric is defined differently.
 
     Examples
     --------
@@ -133,7 +132,7 @@ def movers(
     other_definitions: bool = False,
     spark: SparkSession | None = None,
 ) -> pa.Table:
-    """The groups whose value of ``metric`` changed most from left to right, gains and losses apart.
+    """Return the groups whose value of ``metric`` changed most from left to right, gains and losses apart.
 
     Groups with equal differences are sorted by key.
 
@@ -142,27 +141,27 @@ def movers(
     left, right : Evaluation, pyarrow Table or Dataset, Spark DataFrame, or path
         As in :func:`sparkrank.compare_runs`. To compare two models of one run, give the run twice.
     metric : str
-        The metric, in any spelling, read under the preset of the runs.
+        The metric, in any spelling that the preset of the runs allows.
     left_model, right_model, left_day, right_day, spark : optional
         As in :func:`sparkrank.compare_runs`.
     top : int
-        How many gains, and how many losses.
+        The number of gains, and also the number of losses.
     other_definitions : bool
         Whether to compare a metric that the two runs define differently.
 
     Returns
     -------
     pyarrow.Table
-        The largest changes first: ``change`` (``gain`` is a better value by the metric's direction, or a higher one if
-        it has none), the columns of the key, ``baseline_value``, ``value``, ``difference``, and ``n_rows`` and
-        ``n_relevant`` of both.
+        The columns ``change`` (a ``gain`` is a better value or, for a metric without a direction, a higher value), the
+        columns of the key, ``baseline_value``, ``value``, ``difference``, and ``n_rows`` and ``n_relevant`` of both
+        runs. The largest changes are first.
 
     Raises
     ------
     SpecError
-        If a model, the metric or a day does not exist, or it is not clear which is meant.
+        If a model, the metric or a day does not exist or is ambiguous.
     InputError
-        If there is no group table, the two have different keys, or several rows have the same key.
+        If a group table is missing, the runs have different key columns, or several rows have the same key.
 
     Examples
     --------
@@ -190,34 +189,36 @@ def decompose(
     right_model: str | None = None,
     other_definitions: bool = False,
 ) -> pa.Table:
-    """Split the difference of two means, right minus left, into mix and rate for each slice value, without remainder.
+    """Split the difference of two means, right minus left, into mix and rate for each slice value.
+
+    Mix is due to changed shares of the slice values, rate to their changed means. All of them add up to the difference.
 
     Parameters
     ----------
     left, right : Evaluation or pyarrow Table
-        The baseline, and another day or model: results, or tables ``metrics``.
+        The baseline, and another day or model, each as results or as a table ``metrics``.
     by : str
-        The slice, as the tables name it: ``country``, or ``country,device``.
+        The slice, by its name in the tables: ``country``, or ``country,device``.
     metrics : sequence of str, optional
-        The metrics, which must be means. Without it, all means that both sides have.
+        The metrics, which must be means. By default, all means that both runs have.
     left_model, right_model : str, optional
-        The model of each side. It may be left out if the side has one model.
+        The model of each run. It may be left out if the run has one model.
     other_definitions : bool
-        Whether to split the difference of metrics that the two sides define differently.
+        Whether to split the difference of metrics that the two runs define differently.
 
     Returns
     -------
     pyarrow.Table
-        A row per metric and slice value, with the columns of the table ``decomposition``. Between two evaluations, mix
-        and rate have intervals, from the values that they have if one part (one of 64 subsets of groups) is left out.
+        A row per metric and slice value, with the columns of the table ``decomposition``. For two evaluations, mix
+        and rate have intervals, made from their values when one part (one of 64 subsets of groups) is left out.
 
     Raises
     ------
     SpecError
         If a metric is not a mean, or a model, a slice or a metric does not exist.
     InputError
-        If a mean is undefined, a metric is defined differently on the two sides, or the values of the slice do not add
-        up to the whole because groups have rows of several values.
+        If a mean is undefined, a metric is defined differently in the two runs, or the slice values do not add up to
+        the whole because some groups have rows with several slice values.
 
     Examples
     --------
@@ -242,7 +243,7 @@ def decompose(
 
 
 def states_of(what: str, rows: GroupRows, day: str | None, spark: SparkSession | None) -> RunStates | str:
-    """The states of ``rows``, or a message that says why there are none."""
+    """Return the states of ``rows`` or, if the rows have no states, a text that says why."""
     if isinstance(rows, Evaluation):
         own = {"spec_hash": rows.origin.spec_hash, "preset": rows.preset}
         return RunStates(what, f"the {what} evaluation", rows.plan, rows.solved.merged, **own)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""``sr.explain``: explains how a metric is computed for one group of impressions."""
+"""The function ``sr.explain``, which explains how a metric is computed for one group of impressions."""
 
 from __future__ import annotations
 
@@ -34,40 +34,40 @@ def explain(
     models: Sequence[str] = (),
     **options: Unpack[InputOptions],
 ) -> Explanation:
-    """Explain how a metric is computed from the rows of one group, without evaluating the others.
+    """Explain how a metric is computed from the rows of one group, without evaluating other groups.
 
     Parameters
     ----------
     impressions : as :func:`sparkrank.evaluate` takes them
-        The rows of all groups. Readers skip the rows of other groups where they can.
+        The rows of all groups. Rows of groups other than ``group`` are skipped where the reader can skip them.
     metric : str, Metric or sequence of these
-        What to explain: ``"ndcg@10"``. A metric of all rows together is explained by what this group adds to it.
+        The metrics to explain, such as ``"ndcg@10"``. A metric for all rows is explained by what this group adds to it.
     group : mapping of str to object
         The columns of the group key, in their order, and the values of one key: ``{"user": 42}``. A string stands for
         a value of any type.
     models : sequence of str
-        The models to show. Without it, all.
+        The models to show. By default, all models are shown.
     score, rank, label, item, reference_rank, weight, model : str, or mapping of str to str
-        The columns of rows, as for :func:`sparkrank.evaluate`. The item is shown where its column is named.
+        The columns of the rows, as for :func:`sparkrank.evaluate`. Items are shown if ``item`` is given.
     truth, truth_columns, items, true_items, relevance : optional
         The truth, or arrays of items, as for :func:`sparkrank.evaluate`.
     preset, ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
         The definitions, as for :func:`sparkrank.evaluate`.
     spark, lane, partition_types : optional
-        What reads the rows, and how, as for :func:`sparkrank.evaluate`. All lanes give the same explanation.
+        How the rows are read, as for :func:`sparkrank.evaluate`. All lanes give the same explanation.
 
     Returns
     -------
     Explanation
-        The list of each model with the terms of the metric, and the steps to its value. ``print`` and
-        notebooks show it, and :meth:`Explanation.to_dict` returns it as plain values.
+        The list of each model with the terms of the metric, and the steps to the value. ``print`` and notebooks show
+        the explanation, and :meth:`Explanation.to_dict` returns it as plain values.
 
     Raises
     ------
     SpecError
-        If the arguments make no sense, or the key has a value that its column cannot have.
+        If the arguments are invalid, or the key has a value that its column cannot have.
     InputError
-        If no row has the key (the message names the nearest keys), or if the rows cannot be evaluated.
+        If the key is in no row (the message names the nearest keys), or if the rows cannot be evaluated.
 
     Examples
     --------

@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _ColumnOptions(TypedDict, total=False):
-    """The arguments that name columns, and the truth, which is a table or is in array columns."""
+    """The keyword arguments that name columns, and those that give the truth as a table or as array columns."""
 
     score: str | Mapping[str, str] | None
     rank: str | Mapping[str, str] | None
@@ -49,9 +49,9 @@ INPUT_DEFAULTS = {"relevance": "membership", "lane": "auto", "partition_types": 
 
 
 def with_options(options: type[Any], defaults: Mapping[str, Any] | None = None) -> Callable[[F], F]:
-    """Show the keys of ``options`` as keyword arguments of a function that takes them as ``**options``.
+    """Return a decorator for a function with ``**options``, whose signature then lists the keys of ``options``.
 
-    ``help`` and editors show the ``defaults`` too. An unknown name is an error that suggests the nearest known name.
+    ``help`` and editors show the ``defaults`` too. A call with an unknown name fails and suggests the nearest name.
     """
 
     def decorate(function: F) -> F:
@@ -69,7 +69,7 @@ def with_options(options: type[Any], defaults: Mapping[str, Any] | None = None) 
             return function(*arguments, **named)
 
         checked.__signature__ = signature  # type: ignore[attr-defined] # what inspect reads
-        return checked  # type: ignore[return-value] # it takes and gives the same
+        return checked  # type: ignore[return-value] # it has the arguments and result of ``function``
 
     return decorate
 

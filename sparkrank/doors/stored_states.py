@@ -1,4 +1,4 @@
-"""The states of a stored day or window, as one run in a comparison. The stored spec says what the states mean."""
+"""Find the states of a stored day or window for a comparison. The spec stored with them says what they mean."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from sparkrank.tables.stored.stored_results import whole_run
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# The sections of a stored spec that describe its states. The others do not matter, and may be of another version.
+# The sections of a stored spec that describe its states. Other sections do not matter and may be of another version.
 _SECTIONS = ("input", "truth", "metrics", "slices", "definitions", "uncertainty", "output", "engine")
 DOTS = ".."  # between the ends of a window
 
 
 def stored_states(what: str, path: str, day: str | None, spark: SparkSession | None) -> RunStates | str:
-    """The states of a day or window (``first..last``) below an output path, or a message that says why there are none.
+    """Return the states of a day or window (``first..last``) of an output path, or a text about why they are missing.
 
-    Raises :class:`InputError` if a day of the window has no states, or if the spec of its run cannot be read.
+    Raise :class:`InputError` if a day of a window has no states, or if the spec of a run cannot be read.
     """
     window = None if day is None or DOTS not in day else Window.of(*day.split(DOTS, 1))
     if window is None:
@@ -45,7 +45,7 @@ def stored_states(what: str, path: str, day: str | None, spark: SparkSession | N
 
 
 def _of_run(what: str, place: str, days: tuple[StoredDay, ...]) -> RunStates:
-    """The states of ``days``. The last day's spec says what they mean; other days are checked against it when read."""
+    """Return the states of ``days``, as the last day's spec defines them. Other days are checked when they are read."""
     from sparkrank.config import Spec  # slow to import
 
     run = whole_run(days[-1].files)
@@ -67,7 +67,7 @@ def _of_run(what: str, place: str, days: tuple[StoredDay, ...]) -> RunStates:
 
 
 def _is_registered(text: str) -> bool:
-    """Whether the metric is registered here: plugins are not imported for a stored spec."""
+    """Whether the metric ``text`` is registered in this process. For a stored spec, plugins are not imported."""
     try:
         Metric.parse(text)
     except MetricError:

@@ -1,4 +1,4 @@
-"""``Evaluation.write``: writes the tables of a call of ``sr.evaluate``, as a job writes the tables of a day."""
+"""Write the results of a call of ``sr.evaluate`` as tables, as a job writes the tables of a day."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EvaluationWriter:
-    """What the tables record about a call besides its results: its spec, without the output section, and its run."""
+    """Writes an evaluation as the tables of a day. ``document`` is the spec of the call, without its output section."""
 
     document: Mapping[str, Any]
     parts: RunParts
@@ -31,7 +31,7 @@ class EvaluationWriter:
 
     @short_traceback
     def __call__(self, evaluation: Evaluation, folder: str, day: str | None) -> dict[str, str]:
-        """Replace ``day`` in the tables below ``folder``, and return the folder of each table."""
+        """Replace ``day`` (by default today, in UTC) in the tables below ``folder``, and return each table's folder."""
         from sparkrank.config.loading import spec_of  # slow to import
 
         day = dt.datetime.now(dt.timezone.utc).date().isoformat() if day is None else str(day)
@@ -56,7 +56,7 @@ class EvaluationWriter:
 def document_of_call(
     request: Request, lists: Mapping[str, Any], truth: Mapping[str, Any] | None, limits: Mapping[str, float] | None
 ) -> dict[str, Any]:
-    """A call's spec, without the output section. ``lists`` and ``truth`` have the columns as the caller named them."""
+    """Return a call's spec without its output section. ``lists`` and ``truth`` map each role to the caller's column."""
     plan, uncertainty = request.plan, asdict(request.plan.uncertainty)
     nights = uncertainty.pop("nights")
     document: dict[str, Any] = {
@@ -76,7 +76,7 @@ def document_of_call(
 
 
 def _input(request: Request, lists: Mapping[str, Any]) -> dict[str, Any]:
-    """The ``input`` section of the spec, with one place for all rows or one for each model."""
+    """Return the ``input`` section of the spec, with one path or table for all rows or one for each model."""
     sides, models, columns = request.impressions, request.plan.models, _columns(lists)
     if len(sides) > 1 or (request.plan.long and MODEL.key not in columns):
         return {"models": dict(zip(models, map(_place, sides), strict=True)), "columns": columns}
@@ -84,7 +84,7 @@ def _input(request: Request, lists: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _place(side: SideRows) -> dict[str, Any]:
-    """A path or, for rows in memory, a table with the name that messages use for them."""
+    """Return the location of the rows for a spec: their path or, if they are in memory, their name as a table."""
     return {"table": side.name} if side.path is None else {"path": side.path, "partition_types": side.partition_types}
 
 

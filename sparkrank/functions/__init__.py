@@ -1,9 +1,9 @@
 """Metrics as functions of Spark columns: ``from sparkrank import functions as srf``.
 
 Each metric of groups, or of all rows together, is a function here under its name and its aliases.
-``srf.ndcg("score", "label", k=10)`` aggregates the rows of a group; with ``of="lists"`` it evaluates the list in the
-arrays of each row. Values are bit-identical to those of :func:`sparkrank.evaluate` for the same group. An undefined
-value is null.
+``srf.ndcg("score", "label", k=10)`` aggregates the rows of a group. With ``of="lists"``, the function evaluates the
+list in the arrays of each row. For the same group, :func:`sparkrank.evaluate` gives the same value, to the bit. An
+undefined value is null.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ROLES = ("rank", *(role.key for role in row_roles() if not role.of_groups))
 
 
 class ColumnOptions(SettingOptions, total=False):
-    """The options of :func:`metric` and :func:`metrics` besides scores and labels."""
+    """The keyword arguments of :func:`metric` and :func:`metrics` in addition to scores and labels."""
 
     rank: ColumnOrName | None
     item: ColumnOrName | None
@@ -53,42 +53,43 @@ def metric(
     label: ColumnOrName | None = None,
     **options: Unpack[ColumnOptions],
 ) -> Column:
-    """A column of the metric that ``text`` names, for the list in each row or for the rows of each group.
+    """Return a column of the metric ``text``, with a value for the list in each row or for the rows of each group.
 
     Parameters
     ----------
     text : str or Metric
-        A string such as ``"ap(over=min_k_relevant)@10"``, as for :func:`sparkrank.evaluate`.
+        The metric, such as ``"ap(over=min_k_relevant)@10"``, as for :func:`sparkrank.evaluate`.
     score : Column or str, optional
-        The scores: higher is better, null means judged but not retrieved. For lists, arrays of scores; or, without
-        ``label``, arrays of structs with score, label and other required values, in fields of these names or order.
+        The scores. A higher score is better; null means judged but not retrieved. For lists, they are arrays of scores
+        or, without ``label``, arrays of structs whose fields are score, label and other needed values, by name or in
+        this order.
     label : Column or str, optional
-        The labels: null means not judged.
+        The labels. Null means not judged.
     rank : Column or str, optional
-        Used in place of ``score``; lower is better.
+        The ranks, used in place of ``score``. A lower rank is better.
     item, reference_rank, weight : Column or str, optional
-        Columns that some metrics or definitions need, as :func:`sparkrank.evaluate` has them.
+        Columns that some metrics or definitions need, as in :func:`sparkrank.evaluate`.
     ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
         The definitions, see :class:`sparkrank.Definitions`.
     preset : str, optional
-        A library of :data:`sparkrank.metrics.PRESETS`, which sets the definitions and parameters not given.
+        A library of :data:`sparkrank.metrics.PRESETS`. It sets the definitions and parameters that are not given.
     of : {"rows", "lists", "batches"}, optional
         What the columns hold: the ``rows`` of a group; ``lists`` in arrays, the default for one column of structs; or
-        ``batches`` of rows that a metric of all rows together folds into score bins, so that memory is bounded. Spark
-        allows no other aggregate beside one of ``batches``.
+        ``batches`` of rows, which a metric for all rows together reduces to score bins, so that memory is bounded.
+        Spark allows no other aggregate beside one of ``batches``.
     over : WindowSpec, optional
         The window whose rows are evaluated.
 
     Returns
     -------
     Column
-        Doubles, named by the text of the metric. Null where the metric is undefined, unless ``undefined`` gives a
-        value, and where the list is null. NaN where a row cannot be evaluated because a score or label is NaN.
+        Doubles, named by the text of the metric. A value is null if the list is null, or if the metric is undefined
+        and ``undefined`` gives no value. It is NaN if a row cannot be evaluated because a score or label is NaN.
 
     Raises
     ------
     SpecError
-        If the arguments do not make sense, or the metric is of all lists together, such as coverage.
+        If the arguments are invalid, or the metric is a property of all lists together, such as coverage.
 
     Examples
     --------
@@ -108,12 +109,12 @@ def metrics(
     label: ColumnOrName | None = None,
     **options: Unpack[ColumnOptions],
 ) -> Column:
-    """A struct column of several metrics of one list, so that the list is sent to Python and ranked only once.
+    """Return a struct column of several metrics of one list, so that the list is sent to Python and ranked only once.
 
     Parameters
     ----------
     texts : sequence of str or Metric
-        Metrics of groups, or metrics of all rows together.
+        Either only metrics of groups, or only metrics of all rows together.
     score, label, rank, item, reference_rank, weight, of, over : optional
         As in :func:`metric`.
     preset, ties, undefined, unretrieved, unjudged, duplicates, population, positions : optional
@@ -127,7 +128,7 @@ def metrics(
     Raises
     ------
     SpecError
-        As in :func:`metric`, and if only some of the metrics are of groups.
+        As in :func:`metric`, or if only some of the metrics are metrics of groups.
 
     Examples
     --------
@@ -184,7 +185,7 @@ def register(
     A metric of a group takes an array of structs, as in ``ndcg_at_10(collect_list(struct(score, label)))``, or an array
     of scores and one of labels, followed by arrays of items or reference ranks if the metric needs them. A metric of
     all rows together is an aggregate of the columns: ``SELECT day, auc(score, label) ... GROUP BY day``. Spark allows
-    none of its own aggregates beside such a metric, and a worker holds all rows of a group in memory.
+    no built-in aggregate beside such a metric, and a worker holds all rows of a group in memory.
 
     Parameters
     ----------
@@ -208,13 +209,13 @@ def register(
     Raises
     ------
     SpecError
-        If a metric, a definition or a name is not valid. Then nothing is registered.
+        If a metric, a definition or a name is invalid. In this case, no function is registered.
     """
     return register_functions(spark, metrics, prefix, definitions, preset)
 
 
 def __getattr__(name: str) -> Callable[..., Column]:
-    """The function of the metric called ``name``, which may be an alias."""
+    """Return the function for the metric ``name``, which may be an alias."""
     if name.startswith("__") or not CATALOG.is_known(name):
         known = __dir__()
         raise AttributeError(
@@ -229,6 +230,6 @@ def __getattr__(name: str) -> Callable[..., Column]:
 
 
 def __dir__() -> list[str]:
-    """The functions of this module, and one for each metric that has a value in a group or over rows."""
+    """Return the names of this module's functions, and of each metric that has a value for a group or for all rows."""
     names = (name for name, declared in CATALOG.items() if not isinstance(declared, CatalogueMetric))
     return sorted({*__all__, *(name for name in names if name.isidentifier())})

@@ -1,4 +1,4 @@
-"""The metrics, definitions and roles of a column function, checked as ``sr.evaluate`` checks its arguments."""
+"""Check the metrics, definitions and roles of a column function, as ``sr.evaluate`` checks its arguments."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from sparkrank.metrics.parameters import WEIGHT
 from sparkrank.metrics.presets import PresetName
 from sparkrank.metrics.uncertainty import Uncertainty
 
-GROUP = "group"  # the key column of a list, which is its number
+GROUP = "group"  # the key column, which has the index of the list
 
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """What a column function computes: metrics of groups or of all rows, from columns in the order of ``roles``."""
+    """The plan of a column function, whose arguments have the given ``roles``. Pooled metrics are not ``of_groups``."""
 
     plan: Plan
     roles: tuple[str, ...]
@@ -38,7 +38,7 @@ def column_plan(
     settings: Mapping[str, Any],
     preset: PresetName | None = None,
 ) -> ColumnPlan:
-    """The plan for ``metrics`` of columns that play ``roles``. Raises :class:`SpecError` if none is possible."""
+    """Return the plan for ``metrics`` from columns with ``roles``. Raise :class:`SpecError` if no plan is possible."""
     library = find_preset(preset)
     asked = asked_metrics(metrics, library)
     if not asked:
@@ -69,7 +69,7 @@ def column_plan(
 
 
 def _validate_metric(metric: Metric) -> None:
-    """Refuse a metric that has no value for a single group, or that weighs groups in a mean."""
+    """Raise :class:`SpecError` if ``metric`` has no value for a single group, or weighs groups in a mean."""
     one = "and a function of columns has one group at a time"
     if isinstance(metric.declaration, CatalogueMetric):
         raise SpecError(

@@ -1,4 +1,4 @@
-"""The function of one metric, with a signature and documentation made from the metric's declaration."""
+"""Make a function for one metric, with a signature and a docstring from the metric's declaration."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEXT = "text"  # the argument of the general function that is replaced by the na
 
 
 def text_of(name: str, k: object, parameters: Mapping[str, object]) -> str:
-    """The text of the metric ``name`` with ``parameters``, and with the cut-off ``k`` unless ``k`` is None."""
+    """Return the text of a metric, such as ``ap(over=r)@10``, from its name, cut-off (or None) and parameters."""
     if k is not None and (isinstance(k, bool) or not isinstance(k, int)):
         raise SpecError(f"k is {quote(k)}: a whole number is needed")
     given = [_written(key, value) for key, value in parameters.items() if value is not None and value is not False]
@@ -33,7 +33,7 @@ def _written(name: str, value: object) -> str:
 def described(
     name: str, declaration: Declaration, at_k: Declaration, general: Callable[..., Any], module: str
 ) -> Callable[..., Any]:
-    """A function called ``name`` that calls ``general`` with the metric of ``declaration`` or, given k, of ``at_k``."""
+    """Make a function ``name`` that calls ``general`` with the metric of ``declaration`` or, given k, of ``at_k``."""
     arguments = inspect.signature(general).parameters
     parameters = own_parameters(at_k, arguments) | own_parameters(declaration, arguments)
     has_cutoff = at_k.cutoff == "optional" or at_k.at is not None
@@ -60,7 +60,7 @@ def described(
 
 
 def own_parameters(declaration: Declaration, arguments: Mapping[str, object]) -> dict[str, Parameter]:
-    """The parameters of a metric that its function takes besides the general ``arguments``."""
+    """Return, by name, the parameters of a metric that its function takes in addition to the general ``arguments``."""
     return {
         parameter.name: parameter
         for parameter in declaration.parameters

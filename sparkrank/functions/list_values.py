@@ -1,7 +1,7 @@
-"""The values of group metrics for the lists of an Arrow batch, computed by the same kernels as for a bucket.
+"""Compute group metrics for the lists of an Arrow batch, with the same kernels as for a bucket.
 
-A batch is one array of lists of structs, or several arrays of lists of equal lengths. The lists are the groups,
-numbered by their index.
+A batch is one Arrow array whose elements are lists of structs, or several arrays whose lists have equal lengths. Each
+list is a group, and its index in the batch is the group's number.
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.sources.types import is_list, list_parts, plain_array
 from sparkrank.sources.values import FITS, READERS
 
-# The rows evaluated at a time, unless one list has more. A batch has ten thousand lists, of any length.
+# The most rows evaluated at a time, unless one list has more. A batch has ten thousand lists of any length.
 MOST_ROWS = 1 << 20
 ROLES = {"score": SCORE, "rank": RANK, "label": OF_LABEL} | {role.key: role for role in row_roles()}
 
 
 def values_of_lists(arrays: Sequence[pa.Array], asked: ColumnPlan) -> list[pa.Array]:
-    """The values of each metric for the lists of a batch. Null if undefined or the list is null. Shape of each: (n,).
+    """Return one array of shape (n,) for each metric, with its values for the n lists of a batch.
 
-    NaN if a row of the list cannot be evaluated, for example because of a NaN score. Raises :class:`InputError` for a
-    type that a role cannot have, for arrays in one row that differ in length, and where the definitions say so.
+    A value is null if it is undefined or the list is null, and NaN if a row of the list cannot be evaluated, such as a
+    row with a NaN score. Raise :class:`InputError` if a column has the wrong type, if the arrays of one list differ in
+    length, or if a definition such as ``undefined=error`` forbids the lists.
     """
     ranked = BatchRankings.of(lists_of(arrays, asked.roles), asked.plan)
     values = ranked.values_of(asked.plan)
@@ -51,14 +52,14 @@ def values_of_lists(arrays: Sequence[pa.Array], asked: ColumnPlan) -> list[pa.Ar
 
 @dataclass(frozen=True)
 class BatchLists:
-    """The lists of a batch: ``ends`` (n + 1 offsets from 0), ``null`` (n flags), and elements by their role's key."""
+    """The n lists of a batch: n + 1 offsets ``ends``, n flags ``null``, and the elements of all lists for each role."""
 
     ends: Ints
     null: Flags
     columns: dict[str, pa.Array]
 
     def parts(self) -> Iterator[BatchLists]:
-        """Split into chunks of whole lists. A chunk has at most :data:`MOST_ROWS` rows, or is one longer list."""
+        """Split the batch into chunks of whole lists. A chunk has up to :data:`MOST_ROWS` rows, or one longer list."""
         first, count = 0, len(self.null)
         if self.ends[-1] <= MOST_ROWS:
             yield self
@@ -72,7 +73,7 @@ class BatchLists:
             first = last
 
     def without(self, lists: Flags) -> BatchLists:
-        """A copy in which the lists that ``lists`` flags are empty."""
+        """Return a copy in which each list with a True flag in ``lists`` is empty."""
         lengths = np.diff(self.ends)
         kept = pa.array(~np.repeat(lists, lengths))
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.where(lists, 0, lengths))])
@@ -80,7 +81,7 @@ class BatchLists:
 
 
 def lists_of(arrays: Sequence[pa.Array], roles: Sequence[str]) -> BatchLists:
-    """The lists of a batch whose columns play ``roles``, from one array of structs or one array of values per role."""
+    """Return the lists of a batch, given as one array of lists of structs or as one array of lists for each role."""
     null = np.logical_or.reduce([array.is_null().to_numpy(zero_copy_only=False) for array in arrays])
     # a NULL in SQL has no type
     arrays = [array.cast(pa.list_(pa.null())) if pa.types.is_null(array.type) else array for array in arrays]
@@ -118,7 +119,7 @@ def lists_of(arrays: Sequence[pa.Array], roles: Sequence[str]) -> BatchLists:
 
 
 def _fields(elements: pa.Array, roles: Sequence[str]) -> dict[str, pa.Array]:
-    """The struct fields that play ``roles``: by name, or else by position unless a field has another role's name."""
+    """Return the struct field for each role, by name or by position. Raise :class:`InputError` if they do not fit."""
     if pa.types.is_null(elements.type):
         return dict.fromkeys(roles, elements)
     names = [field.name.lower() for field in elements.type]
@@ -136,7 +137,7 @@ def _fields(elements: pa.Array, roles: Sequence[str]) -> dict[str, pa.Array]:
 
 @dataclass(frozen=True)
 class BatchRankings:
-    """The ranked lists of a batch, in chunks. ``bad`` has n flags for lists with a row that cannot be evaluated."""
+    """The ranked lists of a batch, in chunks. A list with a row that cannot be evaluated has a True flag in ``bad``."""
 
     lists: BatchLists
     models: tuple[RankedModel, ...]
@@ -145,7 +146,7 @@ class BatchRankings:
 
     @classmethod
     def of(cls, lists: BatchLists, plan: Plan) -> BatchRankings:
-        """The rankings of ``lists``. A list with a bad row is ranked as if it were empty."""
+        """Rank ``lists``. A list with a row that cannot be evaluated is ranked as if it were empty."""
         models: list[RankedModel] = []
         bad, repeated = [np.zeros(0, np.bool_)], 0
         for part in lists.parts():
@@ -156,7 +157,7 @@ class BatchRankings:
         return cls(lists, tuple(models), np.concatenate(bad), repeated)
 
     def values_of(self, plan: Plan) -> list[pa.Array]:
-        """The values of each metric of ``plan``, which must be the plan that the lists were ranked by."""
+        """Return one array of n values for each metric of ``plan``, which must be the plan given to :meth:`of`."""
         definitions = plan.definitions
         if definitions.duplicates == "error" and self.repeated:
             raise InputError(f"duplicates=error, and there are duplicates ({checks.REPEATED_ROWS}: {self.repeated})")
@@ -177,12 +178,12 @@ class BatchRankings:
 
 
 def _left_out(model: RankedModel) -> Flags:
-    """A flag for each list in which the model is not evaluated."""
+    """Return one flag for each list, which is True if the model is not evaluated in that list."""
     return np.zeros(model.ranking.groups, np.bool_) if model.chosen is None else ~model.chosen
 
 
 def _ranked(lists: BatchLists, plan: Plan) -> tuple[RankedModel, Flags, Counter[tuple[str, str]]]:
-    """The rankings of ``lists``, a flag for each list that has a row that cannot be evaluated, and the counts."""
+    """Rank ``lists``. Return the ranked model, flags that are True for lists with a bad row, and the check counts."""
     counts: Counter[tuple[str, str]] = Counter()
     rows, codes = _bucket_rows(lists)
     accepted = reject(BucketRows(rows), plan, counts)
@@ -198,7 +199,7 @@ def _ranked(lists: BatchLists, plan: Plan) -> tuple[RankedModel, Flags, Counter[
 
 
 def _bucket_rows(lists: BatchLists) -> tuple[pa.Table, Codes]:
-    """The rows of ``lists`` in a bucket's form, and each row's list. An empty list has one row with nothing else."""
+    """Return the rows of ``lists`` as a bucket has them, and the list index of each. An empty list has a null row."""
     lengths = np.diff(lists.ends)
     codes = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
     empty = np.flatnonzero(lengths == 0).astype(np.int32)
@@ -219,7 +220,7 @@ def _bucket_rows(lists: BatchLists) -> tuple[pa.Table, Codes]:
 
 
 def read_column(values: pa.Array, role: Role) -> pa.ChunkedArray:
-    """``values`` as a bucket takes them. Raises :class:`InputError` if their type cannot play ``role``."""
+    """Convert ``values`` to the type of ``role`` in a bucket. Raise :class:`InputError` if their type does not fit."""
     if not FITS[role.takes[0]](values.type):
         hint = ' (of="lists" says that a row has the arrays of a whole list)' if is_list(values.type) else ""
         raise InputError(f"the {role.name} column is {shorten(values.type)}: {NEEDED[role.takes[0]]} is needed{hint}")

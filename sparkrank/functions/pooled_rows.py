@@ -1,4 +1,4 @@
-"""Values of pooled metrics over Arrow batches of rows, which are folded into bins and sums to bound memory."""
+"""Compute pooled metrics over Arrow batches of rows. Rows are reduced to score bins and sums, which bounds memory."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from sparkrank.sources.types import plain_array
 from sparkrank.states import Partials
 from sparkrank.states.keys import Subject
 
-FOLDED_ROWS = 1 << 19  # rows held before they are folded into bins and sums
+FOLDED_ROWS = 1 << 19  # rows held before they are reduced to score bins and sums
 
 
 class PooledRows:
-    """Rows of all groups together, added batch by batch. Holds the latest rows, and only the states of earlier rows."""
+    """Collects rows of all groups together, in batches. It keeps the latest rows, and the states of earlier rows."""
 
     def __init__(self, asked: ColumnPlan) -> None:
         self._asked = asked
@@ -33,7 +33,7 @@ class PooledRows:
         self._rows = 0
 
     def add(self, arrays: Sequence[pa.Array]) -> None:
-        """Add the rows of a batch, whose columns play the required roles."""
+        """Add a batch of rows, with one array for each role of the column plan, in order."""
         columns = {}
         for key, array in zip(self._asked.roles, arrays, strict=True):
             column = read_column(plain_array(array), ROLES[key])
@@ -53,7 +53,7 @@ class PooledRows:
         self._batches, self._rows = [], 0
 
     def values(self) -> list[float | None]:
-        """The value of each metric: None where it is undefined, NaN where a row cannot be evaluated."""
+        """Return the value of each metric: None if it is undefined, or NaN for all if a row cannot be evaluated."""
         if self._batches:
             self._fold()
         if self._states is None:  # there were no rows
@@ -65,7 +65,7 @@ class PooledRows:
         return [self._value(merged.row(subject, metric).value, str(metric)) for metric in self._asked.plan.metrics]
 
     def _value(self, value: float, name: str) -> float | None:
-        """``value``, or the replacement that the definitions give for an undefined value."""
+        """Return ``value`` or, if it is NaN, the value or None that the definition ``undefined`` puts in its place."""
         definitions = self._asked.plan.definitions
         if not math.isnan(value):
             return float(value)
@@ -75,7 +75,7 @@ class PooledRows:
 
 
 def pooled_values_of_lists(arrays: Sequence[pa.Array], asked: ColumnPlan) -> list[pa.Array]:
-    """The values of each pooled metric for the lists of a batch. Null if undefined or the list is null."""
+    """Return one array for each pooled metric. Its value for a list is null if it is undefined or the list is null."""
     lists = lists_of(arrays, asked.roles)
     values: list[list[float | None]] = []
     for place, null in enumerate(lists.null.tolist()):

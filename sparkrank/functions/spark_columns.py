@@ -1,4 +1,4 @@
-"""Spark columns of metrics: functions over Arrow batches of lists, and over batches of the rows of a group."""
+"""Make Spark columns of metrics, with functions over Arrow batches of lists, or of the rows of a group."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ OF = ("lists", "rows", "batches")
 
 @dataclass(frozen=True)
 class MetricColumn:
-    """A Spark column of metrics over ``columns``, which has role keys: one value, or a struct of all values."""
+    """A Spark column of one metric, or of a struct of several. ``columns`` maps role keys to the input columns."""
 
     asked: ColumnPlan
     columns: Mapping[str, ColumnOrName]
     is_struct: bool = False
 
     def of_lists(self) -> Column:
-        """The value for the list in each row, given as arrays or as one array of structs."""
+        """Return a column with a value for each row, whose list is in several arrays or in one array of structs."""
         given = [self.columns[key] for key in self.asked.roles if key in self.columns]
         return self._named(list_function(self.asked, self.is_struct)(*given))
 
     def of_rows(self) -> Column:
-        """The value for the rows of a group, or for all rows, which Spark collects into one list."""
+        """Return an aggregate with the value for a group or for all rows. Spark collects the rows into one list."""
         return self._named(list_function(self.asked, self.is_struct)(self._collected))
 
     def of_batches(self) -> Column:
-        """A column of pooled metrics for rows in batches. Spark allows no other aggregate beside it."""
+        """Return an aggregate of pooled metrics that reads batches of rows. Spark allows no other aggregate with it."""
         if self.asked.of_groups:
             raise SpecError(
                 f"of=batches folds rows into score bins, and {self.asked.names[0]} is a metric of a group, whose rows "
@@ -54,7 +54,7 @@ class MetricColumn:
         return self._named(row_function(self.asked, self.is_struct)(*self._given))
 
     def over(self, window: WindowSpec) -> Column:
-        """The value for the rows of a window."""
+        """Return a column with the value for the rows of ``window``."""
         if self.asked.of_groups or not has_arrow_functions():
             return self._named(list_function(self.asked, self.is_struct)(self._collected.over(window)))
         return self._named(row_function(self.asked, self.is_struct, at_once=True)(*self._given).over(window))
@@ -78,7 +78,7 @@ class MetricColumn:
 
 
 def list_function(asked: ColumnPlan, is_struct: bool) -> Any:
-    """A Spark function of list columns, called once per batch."""
+    """Return a Spark function that computes metrics from columns of lists. Spark calls it once for each batch."""
     spark = _spark_functions()
     names, kind = asked.names, _type(asked, is_struct)
 
@@ -100,9 +100,9 @@ def list_function(asked: ColumnPlan, is_struct: bool) -> Any:
 
 
 def row_function(asked: ColumnPlan, is_struct: bool, *, at_once: bool = False) -> Any:
-    """A Spark function of row columns, which folds the batches of a group or, with ``at_once``, takes all rows at once.
+    """Return a Spark aggregate that reads the rows of a group in batches or, with ``at_once``, all rows at once.
 
-    Spark has no functions of batches before 4.2, and takes none of them in windows.
+    Spark supports aggregates of batches from 4.2 on, and only outside of windows.
     """
     spark = _spark_functions()
     names, kind = asked.names, _type(asked, is_struct)
@@ -114,7 +114,7 @@ def row_function(asked: ColumnPlan, is_struct: bool, *, at_once: bool = False) -
         values = rows.values()
         fields = pa.struct([(name, pa.float64()) for name in names])
         one: Any = pa.scalar(dict(zip(names, values, strict=True)), fields) if is_struct else values[0]
-        return one  # type: ignore[no-any-return] # a struct where several are asked for
+        return one  # type: ignore[no-any-return] # a struct if several metrics are requested
 
     if at_once or not hasattr(spark.ArrowUDFType, "GROUPED_AGG_ITER"):
 
@@ -134,17 +134,17 @@ def validate_workers() -> None:
     from pyspark.sql import SparkSession
 
     spark = SparkSession.getActiveSession()
-    if spark is None:  # it may belong to another thread
+    if spark is None:  # the session may belong to another thread
         try:
             _spark_functions().lit(1)
-        except AssertionError as error:  # which has no message
+        except AssertionError as error:  # an error without a message
             raise SparkrankError("no Spark session runs: columns are made in one") from error
     elif hasattr(spark, "_jsparkSession"):
         validate_session(spark)
 
 
 def has_arrow_functions() -> bool:
-    """Whether Spark has functions of Arrow arrays (from 4.1 on). Before, columns go through pandas, which is slower."""
+    """Whether Spark has functions of Arrow arrays (from 4.1 on). If not, columns go through pandas, which is slower."""
     return hasattr(_spark_functions(), "arrow_udf")
 
 
@@ -162,6 +162,6 @@ def _type(asked: ColumnPlan, is_struct: bool) -> Any:
 
 
 def _called(function: Callable[..., Any], asked: ColumnPlan) -> Callable[..., Any]:
-    """``function``, renamed so that Spark's plans show what it computes."""
+    """Rename ``function`` to the names of its metrics, which Spark's plans then show, and return it."""
     function.__name__ = function.__qualname__ = ", ".join(asked.names)
     return function

@@ -1,4 +1,4 @@
-"""Metrics as SQL functions: their names, and their registration in a session."""
+"""Name metrics as SQL functions, and register them in a session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEFAULT_CUTOFFS = (5, 10, 20)
 
 
 def sql_name(text: str | Metric) -> str:
-    """The SQL name of a metric: its text, with ``at`` for @, and ``_`` for characters that SQL names cannot have.
+    """Return the SQL name of a metric: its text with ``_at_`` for @ and ``_`` for other characters not allowed in SQL.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def sql_name(text: str | Metric) -> str:
 
 
 def default_texts() -> tuple[str, ...]:
-    """Every metric that needs only scores and labels; metrics of groups also at :data:`DEFAULT_CUTOFFS`."""
+    """Return all metrics that need only scores and labels. Metrics of groups also appear at :data:`DEFAULT_CUTOFFS`."""
     texts: list[str] = []
     for name, declared in CATALOG.items():
         compares = REF.name in declared.defaults and declared.defaults[REF.name] != "label"
@@ -60,7 +60,7 @@ def register_functions(
     settings: Mapping[str, Any],
     preset: PresetName | None,
 ) -> tuple[str, ...]:
-    """Register ``metrics`` in ``spark`` once all of them are known to be valid, and return their names."""
+    """Check all ``metrics``, register them in the session ``spark``, and return the names of their SQL functions."""
     if not hasattr(spark, "udf"):
         raise SpecError(f"spark is {quote(spark)}: a session of Spark is needed")
     if metrics is None:
@@ -80,7 +80,7 @@ def register_functions(
 
 
 def _possible(settings: Mapping[str, Any], preset: PresetName | None) -> list[str]:
-    """The default metrics that the settings allow. Others are skipped without an error, as nobody named them."""
+    """Return the default metrics that ``settings`` allow. Other default metrics are skipped without an error."""
     possible = []
     for text in default_texts():
         try:

@@ -1,6 +1,6 @@
-"""Evaluates many days in one session, one after the other, earliest first.
+"""Evaluate many days in one session, one after the other, earliest first.
 
-A day is skipped if its tables are already those that this spec would write, even if the input has changed since.
+A day is skipped if the same spec has already written its tables, even if the input has changed since then.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
     from sparkrank.config import Spec
 
-_FROM_BEST = (0, 5, 3)  # exit codes of days that are written: done, undecided, failed
+_FROM_BEST = (0, 5, 3)  # exit codes of stored days: all gates passed, one is undecided, one failed
 
 
 def worst_code(days: Sequence[BackfilledDay]) -> int:
-    """The exit code of a backfill, which is the exit code of its worst day."""
+    """Return the worst exit code of ``days``, or 0 if it is empty. A backfill exits with this code."""
     return max((day.exit_code for day in days), key=_FROM_BEST.index, default=0)
 
 
@@ -52,11 +52,11 @@ def backfill(
     before_commit: Callable[[], None] = lambda: None,
     stages: Callable[[], Stages] = Stages,
 ) -> Iterator[BackfilledDay]:
-    """Evaluate the days of ``window`` in order, and yield each when it is done.
+    """Evaluate the days of ``window`` in order, and yield a result for each day when it is done.
 
-    If a day fails, its error is raised, and the days before it stay. With ``again``, days that are already stored as
-    ``spec`` would write them are evaluated too; with ``allow_missing``, days without input are passed over.
-    ``before_day`` is called before each evaluation, and ``before_commit`` right before the day is shown. Raises
+    If a day fails, its error is raised, and the days before it stay stored. With ``again``, days that the same spec has
+    stored already are evaluated too. With ``allow_missing``, days without input are skipped. ``before_day`` is called
+    before each evaluation, and ``before_commit`` right before the tables of a day become visible. Raise
     :class:`SpecError` if all days would read the same rows, and :class:`InputError` if the rows of a day cannot be
     evaluated, or if no day has input.
     """
@@ -83,7 +83,7 @@ def backfill(
 
 
 def _validate_days_differ(spec: Spec, window: Window) -> None:
-    """Raise :class:`SpecError` if no part of the input depends on the day."""
+    """Raise :class:`SpecError` if ``window`` has several days, but all of them would read the same rows."""
     texts = [text for _, rows in spec.lists for text in (rows.path, rows.table, rows.where) if text is not None]
     ends = str(window.first), str(window.last)
     if window.count > 1 and all(len({on_day(text, day) for day in ends}) == 1 for text in texts):
@@ -94,9 +94,10 @@ def _validate_days_differ(spec: Spec, window: Window) -> None:
 
 
 def stored_run(spec: Spec, day: str, spark: SparkSession | None) -> str | None:
-    """The run ID of ``day`` if the tables hold the complete day as ``spec`` would write it, else None.
+    """Return the run ID of ``day`` if its stored tables are complete and made by ``spec``, else None.
 
-    That takes the same spec, apart from how it runs, the same version of sparkrank and the same Spark settings.
+    The stored spec may differ in keys that leave the numbers unchanged, such as ``engine``. The version of sparkrank
+    and the Spark settings must be the same.
     """
     folder = on_day(spec.output.path, day)
     try:
@@ -114,7 +115,7 @@ def stored_run(spec: Spec, day: str, spark: SparkSession | None) -> str | None:
         return str(run[RUN_ID]) if _is_whole(folder, day, run, spark) else None
     except StoreError:
         raise
-    except (InputError, ValueError, KeyError):  # tables of another version, or damaged ones: the day is made anew
+    except (InputError, ValueError, KeyError):  # damaged tables or another version: the day is evaluated again
         return None
 
 
@@ -129,9 +130,9 @@ def _run_of(folder: str, day: str, spark: SparkSession | None) -> dict[str, Any]
 
 
 def _is_whole(folder: str, day: str, run: dict[str, Any], spark: SparkSession | None) -> bool:
-    """Whether readers find all that ``run`` wrote. If the run did not list its files, only the metrics are checked.
+    """Whether readers find all files of ``run``. If the run did not list its files, only the metrics are checked.
 
-    Raises :class:`InputError` if a file is not one that the run wrote.
+    Raise :class:`InputError` if a file differs from the file that the run wrote.
     """
     listed = whole_day(folder, day, spark)
     if not listed:

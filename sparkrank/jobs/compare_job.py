@@ -1,4 +1,4 @@
-"""Compares the models of stored days from the days' states, without reading any impressions."""
+"""Compare the models of stored days by the states of the days, without reading impressions."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def compare_days(
     *,
     allow_missing: bool = False,
 ) -> tuple[pa.Table, tuple[str, ...], list[str]]:
-    """The table ``comparisons`` for ``window``, the missing days, and warnings about models that some days lack.
+    """Return the table ``comparisons`` for ``window``, the missing days, and warnings about models that some days lack.
 
-    ``comparison`` replaces the spec's. With a baseline other than the spec's, models are compared by parts (64 fixed
-    subsets of groups). Raises :class:`SpecError` if no baseline is named or the named model does not exist, and the
-    errors of :func:`find_window`.
+    ``comparison``, unless None, replaces the comparison of the spec. If its baseline differs from the spec's, models
+    are compared by part (one of 64 fixed subsets of groups). Raise :class:`SpecError` if no baseline is named or the
+    named model does not exist, and the errors of :func:`find_window`.
     """
     plan = replace(spec.plan(), score_sums=False)  # a comparison reads only the sums that metrics need
     comparison = plan.compare if comparison is None else comparison
@@ -56,10 +56,10 @@ def compare_days(
 def find_window(
     spec: Spec, window: Window, spark: SparkSession | None, verb: str, *, allow_missing: bool
 ) -> tuple[list[StoredDay], tuple[str, ...]]:
-    """The days of ``window`` that have states, and those that have none.
+    """Return the days of ``window`` that have states, and the names of the missing days, which have no states.
 
-    Raises :class:`InputError` if no day has states, or if some have none and ``allow_missing`` is False. The message
-    uses ``verb`` for what the caller does with the days.
+    Raise :class:`InputError` if no day has states, or if a day is missing and ``allow_missing`` is False. The message
+    names the caller's operation with ``verb``, such as "merge".
     """
     days = find_days(spec.output.path, window.days, spark)
     names = {stored.day for stored in days}
@@ -81,7 +81,7 @@ def compared(
     source: str,
     origin: Origin = NO_ORIGIN,
 ) -> tuple[pa.Table, list[str]]:
-    """The table ``comparisons`` of ``days``, whose states are ``merged``, and warnings about missing models.
+    """Return the table ``comparisons`` for ``days`` from their ``merged`` states, and warnings about missing models.
 
     Each candidate is compared with the baseline over the days that have both models.
     """

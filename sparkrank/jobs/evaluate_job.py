@@ -1,4 +1,4 @@
-"""Evaluates one day and replaces it in the tables."""
+"""Evaluate one day and replace it in the tables."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def evaluate_day(
     stages: Stages,
     before_commit: Callable[[], None] = lambda: None,
 ) -> DayResult:
-    """Evaluate one day and replace it in the tables. ``spark`` may be None where ``engine.lane`` is ``local``.
+    """Evaluate one day and replace it in the tables. ``spark`` may be None if ``engine.lane`` is ``local``.
 
-    ``before_commit`` is called right before the day is shown; if it raises, the day stays as it was. Raises
+    ``before_commit`` is called right before the new tables become visible; if it raises, the old tables stay. Raise
     :class:`SpecError` if no day is given or a required session is missing, and
-    :class:`sparkrank.base.errors.InputError` if the input is unusable. In either case nothing has been written.
+    :class:`sparkrank.base.errors.InputError` if the input is unusable. After these errors, no table has changed.
     """
     day = resolve_day(spec, day)
     with time_zone(spark, spec.input.time_zone):

@@ -1,4 +1,4 @@
-"""Explains how metrics are computed for chosen groups, whose rows are picked in one pass over the input."""
+"""Explain how metrics are computed for chosen groups, whose rows are picked in one pass over the input."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 def explain_request(
     request: Request, keys: GroupKeys, metrics: Sequence[Metric], models: Sequence[str], stages: Stages
 ) -> Explanation:
-    """Explain ``metrics`` for the groups with these ``keys`` and for ``models``, in one pass over the input.
+    """Explain ``metrics`` of ``models`` for the groups with the given ``keys``, in one pass over the input.
 
-    Raises :class:`SpecError` for a key value that its column cannot have, and :class:`InputError` if no row has a key.
+    Raise :class:`SpecError` if a key has a value that its column cannot have, and :class:`InputError` if no row has
+    any of the keys.
     """
     with stages.stage("open"):
         lane = open_lane(request)
@@ -55,7 +56,7 @@ def explain_request(
 
 
 def asked_models(plan: Plan, asked: Sequence[str], what: str) -> list[str]:
-    """The models in ``asked``, or all if empty. Raises :class:`SpecError`, naming ``what``, for an unknown one."""
+    """Return the models in ``asked``, by default all. Raise :class:`SpecError`, naming ``what``, if one is unknown."""
     for name in asked:
         if name not in plan.models:
             near = did_you_mean(name, plan.models)
@@ -72,11 +73,11 @@ def explain_day(
     spark: SparkSession | None,
     stages: Stages,
 ) -> Explanation:
-    """Explain the metrics ``texts`` for groups of a day. Raises :class:`SpecError` for an invalid metric or model."""
+    """Explain the metrics ``texts`` for groups of a day. Raise :class:`SpecError` if a metric or model is invalid."""
     plan, preset = spec.plan(), find_preset(spec.definitions.preset)
     metrics = [plan.resolved(Metric.parse(text, preset)) for text in texts]
     more = [text for text, metric in zip(texts, metrics, strict=True) if metric not in plan.metrics]
-    # keep its own metrics, so that the same rows are rejected as for the day of the spec
+    # keep the spec's metrics, so that the same rows are rejected as in an evaluation of the day
     spec = spec.model_copy(update={"metrics": [*spec.metrics, *more]})
     validate_plan(spec.plan())
     models = asked_models(plan, models, "--model")

@@ -1,6 +1,6 @@
-"""Applies gates to a run before its commit, to stored days and windows, and to many past nights in a replay.
+"""Apply gates to a run before its commit, to stored days and windows, and to many past nights in a replay.
 
-``sparkrank gate`` judges again but writes nothing, so the recorded verdicts remain those of the run.
+``sparkrank gate`` judges again without writing, so the recorded verdicts remain the verdicts of the run.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ if TYPE_CHECKING:
     from sparkrank.config import Spec
 
 # A history is searched back over LOOKED_AT times the required number of days, and over at least LAST_ACCEPTED days for
-# an accepted one. A metric or model that is gone must not pass after a few nights without it.
+# an accepted day. A metric or model that has disappeared must not pass after a few nights without it.
 LOOKED_AT = 3
 LAST_ACCEPTED = 366
 _NIGHTS = re.compile(r"(\d{1,5})\s*d?", re.ASCII)
-_AT_ONCE = 16  # days that are looked for at a time
+_AT_ONCE = 16  # days that are looked up at the same time
 
-# Returns the stored results of a day, None if there are none, or the error if they cannot be read.
+# A function that returns the stored results of a day, None for a day without results, or the error of reading them.
 Stored = Callable[[Target], "StoredResult | InputError | None"]
 
 
 @dataclass(frozen=True)
 class VerdictPatterns:
-    """The verdicts that an acceptance covers, as patterns for gate, metric, model and slice. None matches all."""
+    """Patterns for the gate, metric, model and slice of the verdicts that are accepted. ``None`` matches all."""
 
     gate: str | None = None
     metric: str | None = None
@@ -69,11 +69,11 @@ class VerdictPatterns:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all verdicts of the day are covered."""
+        """Whether the patterns cover all verdicts, because each pattern is None."""
         return self == VerdictPatterns()
 
     def covers(self, key: VerdictKey) -> bool:
-        """Whether the verdict of ``key`` is covered. Slices are written as in messages: ``country=de``, or ``all``."""
+        """Whether the verdict ``key`` is covered. A slice pattern matches texts such as ``country=de`` or ``all``."""
         texts = (key.gate, key.cell.metric, key.cell.model or "", key.cell.shown_slice or ALL)
         patterns = vars(self).values()
         return all(pattern is None or matches(text, pattern) for text, pattern in zip(texts, patterns, strict=True))
@@ -85,16 +85,16 @@ class VerdictPatterns:
 def judge_run(
     spec: Spec, target: Target, tables: Mapping[str, Any], spark: SparkSession | None
 ) -> tuple[dict[str, Any], Judgment | None]:
-    """The tables of a run before its commit, with verdicts, and the judgment, which is None if the spec has no gates.
+    """Judge a run before its commit. Return its tables with the verdicts, and the judgment (None without gates).
 
-    If this run has the same result as the day's last run, an acceptance of that run stays valid and is recorded again.
+    If this run has the same result as the last run of the day, an acceptance of the last run is recorded again.
     """
     judge = spec.judge(spec.plan())
     if judge is None:
         return dict(tables), None
     before, read = _read(target, spark, is_past=False), partial(_read, spark=spark)
     judgment = _judged(judge, target, tables["metrics"], tables.get("comparisons"), read)
-    # an unreadable last run is no reason to stop: this one replaces it
+    # if the last run cannot be read, this run replaces it
     if before is not None and not isinstance(before, InputError) and before.acceptance:
         if before.has_same(tables["metrics"]):
             judgment = _with_acceptance(judgment, before)
@@ -107,7 +107,7 @@ def judge_run(
 def gate_stored(spec: Spec, target: Target, spark: SparkSession | None = None) -> Judgment:
     """Judge a stored day or window by the gates of ``spec``, without writing anything.
 
-    Raises :class:`SpecError` if the spec has no gates, and :class:`InputError` if the tables cannot be read, or if a
+    Raise :class:`SpecError` if the spec has no gates, and :class:`InputError` if the tables cannot be read, or if a
     day of a window was evaluated after the merge.
     """
     judge, stored = _judge(spec), target.stored(spark)
@@ -119,7 +119,7 @@ def gate_stored(spec: Spec, target: Target, spark: SparkSession | None = None) -
 
 
 def _validate_current(target: Target, spark: SparkSession | None) -> dict[str, Any]:
-    """The row for ``target`` in ``runs``. Raises :class:`InputError` if a day of a window changed since the merge."""
+    """Return the row of ``runs`` for ``target``. Raise :class:`InputError` if a day of a merged window has changed."""
     row = run_row(target.folder, target.name, spark, target.column)
     if (sentence := target.outdated(row, spark)) is not None:
         raise InputError(sentence)
@@ -127,9 +127,9 @@ def _validate_current(target: Target, spark: SparkSession | None) -> dict[str, A
 
 
 def recorded_judgment(spec: Spec, day: str, spark: SparkSession | None = None) -> Judgment | None:
-    """The recorded verdicts of a stored day that do not pass, with any acceptance; None if ``spec`` has no gates.
+    """Return the failed and undecided verdicts recorded for a day, with acceptances, or None if ``spec`` has no gates.
 
-    The run must have had the same gates as ``spec``. Raises :class:`InputError` if the tables cannot be read.
+    The run must have had the same gates as ``spec``. Raise :class:`InputError` if the tables cannot be read.
     """
     judge = spec.judge(spec.plan())
     if judge is None:
@@ -168,12 +168,12 @@ def accept_stored(
 ) -> Judgment:
     """Accept a stored day or window although gates stop it, and record ``reason`` in ``gates`` and ``runs``.
 
-    ``choice`` selects the verdicts to accept; with ``from_now_on``, their histories begin anew with this day.
-    ``before_commit`` is called right before the acceptance is shown. Raises :class:`SpecError` if there are no gates or
-    no reason is given, and :class:`InputError` if there are no tables, if none of the chosen gates stops the day, or if
-    a file of the day is not what its run wrote.
+    ``choice`` selects the verdicts to accept. With ``from_now_on``, their histories begin anew with this day.
+    ``before_commit`` is called right before the acceptance becomes visible. Raise :class:`SpecError` if there are no
+    gates or no reason is given, and :class:`InputError` if there are no tables, if no chosen verdict stops the day, or
+    if a file of the day differs from the file that its run wrote.
     """
-    judge, reason = _judge(spec), redact(reason.strip())  # all who read the tables see it
+    judge, reason = _judge(spec), redact(reason.strip())  # the reason is visible to all readers of the tables
     if choice.metric is not None:
         named = found_metric(spec.plan(), find_preset(spec.definitions.preset), choice.metric)
         choice = replace(choice, metric=named or choice.metric)
@@ -211,7 +211,7 @@ def accept_stored(
 def _accepted(
     judgment: Judgment, stored: StoredResult, reason: str, choice: VerdictPatterns, *, from_now_on: bool
 ) -> Judgment:
-    """``judgment`` with earlier acceptances, and with the verdicts that ``choice`` covers accepted for ``reason``."""
+    """Return ``judgment`` with its earlier acceptances, and with the verdicts in ``choice`` accepted for ``reason``."""
     name, about = judgment.name, "" if choice.is_whole else f" that {choice} is about"
     chosen = [verdict for verdict in judgment.judged if choice.covers(verdict.key)]
     if not chosen:
@@ -238,10 +238,10 @@ def _accepted(
 
 
 def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -> list[tuple[str, tuple[Judged, ...]]]:
-    """Every stored day of ``window`` with its verdicts, as if the gates of ``spec`` had applied every night.
+    """Return the name and the verdicts of each stored day of ``window``, as if the gates of ``spec`` always applied.
 
-    Later nights are not compared with values that failed, unless those were accepted. Nights before the window count
-    with their stored outcomes.
+    A failed value is not compared with later nights unless it was accepted. For nights before the window, the stored
+    outcomes are used.
     """
     judge = _judge(spec)
     first = Target(spec.output.path, Window(window.first, window.first), False)
@@ -253,7 +253,7 @@ def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -
     outcomes: dict[str, DayOutcome] = {}
 
     def before(target: Target) -> StoredResult | InputError | None:
-        if target.name not in known:  # only where no night before the window is accepted
+        if target.name not in known:  # only if no night before the window is accepted
             known[target.name] = _read(target, spark)
         return known[target.name]
 
@@ -274,9 +274,9 @@ def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -
 
 
 def replayed_window(spec: Spec, nights: str, day: str | None) -> Window:
-    """The window of ``nights`` (``90d`` or ``90``) that ends on ``day``, or else on the spec's or the last stored day.
+    """Return the window of ``nights`` (``90d`` or ``90``) up to ``day``, by default the spec's or the last stored day.
 
-    Raises :class:`SpecError` if ``nights`` is not a number of days, or if no last day is known.
+    Raise :class:`SpecError` if ``nights`` is not a number of days, or if no last day is known.
     """
     number = _NIGHTS.fullmatch(nights.strip())
     if number is None or not 1 <= int(number[1]) <= MOST_DAYS:
@@ -289,7 +289,7 @@ def replayed_window(spec: Spec, nights: str, day: str | None) -> Window:
 
 
 def _last_stored(spec: Spec) -> dt.date:
-    """The last stored day that has metrics. Raises an error if there is none, or if each day has its own folder."""
+    """Return the last stored day. Raise an error if no day is stored, or if each day has its own folder."""
     output = spec.output.path
     if "{" not in output:
         names = stored_names(output, DAY)
@@ -315,7 +315,7 @@ def _judged(
     read: Stored,
     outcomes: Mapping[str, DayOutcome] = MappingProxyType({}),
 ) -> Judgment:
-    """Judge the tables of a day or window. ``outcomes`` overrides the stored outcomes of earlier days."""
+    """Judge the tables of a day or window. ``outcomes`` overrides the stored outcomes of earlier days, by name."""
 
     def facts(name: str, values: pa.Table, differences: pa.Table | None) -> Facts:
         return facts_of(name, values, differences, judge.rules, judge.models_compared_with)
@@ -346,10 +346,10 @@ def _read(
 def _days_before(
     judge: Judge, target: Target, read: Stored, outcomes: Mapping[str, DayOutcome]
 ) -> tuple[list[tuple[StoredResult, DayOutcome]], list[str]]:
-    """As many stored days before ``target`` as its gates need, latest first, and the names of unreadable days.
+    """Return the stored days before ``target`` that its gates need, latest first, and the names of unreadable days.
 
     The days suffice once every cell has the required number of days on which it did not fail, and one day has no
-    failure at all. Earlier windows are as long as ``target``, and overlap neither it nor each other.
+    failure at all. For a window, these are earlier windows of the same length that do not overlap.
     """
     days: list[tuple[StoredResult, DayOutcome]] = []
     unread: list[str] = []
@@ -376,7 +376,7 @@ def _days_before(
 
 
 def _days_back(judge: Judge, count: int) -> int:
-    """How many days back to look for the accepted days that the history of a window of ``count`` days needs."""
+    """Return how many days to search back for the history that the gates need for a window of ``count`` days."""
     step = judge.days_apart
     return step * LOOKED_AT * judge.needed_days * -(-count // step)
 
@@ -389,7 +389,7 @@ def _earliest(judge: Judge, target: Target) -> dt.date:
 
 
 def _looked_up(judge: Judge, target: Target, read: Stored) -> Iterator[tuple[Target, StoredResult | InputError | None]]:
-    """The days or windows before ``target``, latest first, far enough back to reach an accepted one."""
+    """Yield earlier days or windows with their results, latest first, for :data:`LAST_ACCEPTED` days or more."""
     if not judge.needed_days:
         return
     step = judge.days_apart

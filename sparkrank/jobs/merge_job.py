@@ -1,4 +1,4 @@
-"""The metrics of a window of days, merged from the days' stored states without reading any impressions.
+"""Compute the metrics of a window of days from the stored states of the days, without reading impressions.
 
 A group that occurs on two days counts twice: a mean over the window is the mean over (group, day) pairs.
 """
@@ -57,10 +57,10 @@ def merge_days(
 ) -> WindowResult:
     """Evaluate ``window`` from the states of its days and replace it in the tables of windows.
 
-    ``spark`` reads and writes what Arrow cannot, and may be None if Arrow suffices. ``before_commit`` is called right
-    before the window is shown. Raises :class:`InputError` if state files cannot be read, or if days have no states and
-    ``allow_missing`` does not permit that, and :class:`sparkrank.base.errors.StateError` if the states are not those of
-    ``spec``. If an error is raised, nothing has been written.
+    ``spark`` reads and writes files that Arrow cannot, and may be None if there are no such files. ``before_commit`` is
+    called right before the new tables become visible. Raise :class:`InputError` if state files cannot be read, or if
+    days have no states and ``allow_missing`` is False, and :class:`sparkrank.base.errors.StateError` if the states do
+    not fit ``spec``. After an error, no table has changed.
     """
     started_at = dt.datetime.now(dt.timezone.utc)
     asked_for_report = validate_report(spec)
@@ -78,7 +78,7 @@ def merge_days(
         days = tuple(day.day for day in stored)
         origin = origin_of(spec, str(window), session, days)
         solved, comparisons = Solved(partials, None), None
-        # clustered over several days, since a group may occur on more than one of them
+        # clustered over several days, because a group may occur on more than one day
         metrics = metrics_table(solved.merged, plan, origin, clustered=len(stored) > 1)
         quality = quality_table(partials, plan, limits)
         if plan.compare is not None:
@@ -112,9 +112,9 @@ def merge_days(
 
 
 def _warnings_of_missing(plan: Plan, window: Window, coverage: Sequence[DayCoverage], allowed: bool) -> list[str]:
-    """Warnings about models and slices that are missing on some days. A late start is always allowed.
+    """Return warnings about models and slices that are missing on some days. A late start is always allowed.
 
-    Raises :class:`StateError` for a gap or an early end unless ``allowed``, and for a model or slice that no day has.
+    Raise :class:`StateError` for a gap or an early end unless ``allowed`` is set, or if all days lack a model or slice.
     """
     warnings: list[str] = []
     asked = [("model", model, [day.day for day in coverage if model in day.models]) for model in plan.models]
@@ -143,7 +143,7 @@ def _warnings_of_missing(plan: Plan, window: Window, coverage: Sequence[DayCover
 
 
 def _counted_by_model(partials: Partials, plan: Plan, coverage: Sequence[DayCoverage]) -> Partials:
-    """``partials``, where the rows and groups of a model that some days lack are counted over its own days."""
+    """Return ``partials`` with the row and group counts of a model taken only from the days that have the model."""
     own: dict[tuple[str, str], int] = {}
     for model in plan.models:
         days = [day for day in coverage if model in day.models]
@@ -154,7 +154,7 @@ def _counted_by_model(partials: Partials, plan: Plan, coverage: Sequence[DayCove
 
 
 def _with_pooling(metrics: pa.Table, plan: Plan, coverage: Sequence[DayCoverage]) -> pa.Table:
-    """``metrics`` with ``n_days``, the number of days behind each row, and ``pooling``, how those days are pooled."""
+    """Return ``metrics`` with the columns ``n_days`` and ``pooling``, a text about how the days of a row are pooled."""
     of_the_day = {str(metric) for metric, _ in plan.pooled_metrics}
     counted = {
         (model, name, other): sum({model, other or model} <= day.models and name in day.slices for day in coverage)

@@ -1,4 +1,4 @@
-"""Operations on the folder of tables: remove earlier runs, unlock a day, export days, and find a day's folder."""
+"""Remove earlier runs from the folder of tables, unlock a day, export days, and find the folder of a day."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from sparkrank.tables.stored.day_files import whole_day
 
 
 def clean_stored(spec: Spec, targets: Iterable[Target] = ()) -> list[Path]:
-    """Remove earlier runs of ``targets`` (if empty, of all days), and anything left behind by killed runs.
+    """Remove earlier runs of ``targets`` (if empty, of all days), and files left behind by killed runs.
 
-    Returns the removed paths. Days that are being written stay untouched. Raises :class:`SpecError` if the folder is
-    not local, or if each day has its own folder and no day is named.
+    Return the removed paths. Days that are being written stay untouched. Raise :class:`SpecError` if the folder is not
+    local, or if each day has its own folder and no day is named.
     """
     removed: list[Path] = []
     for place, names in _places(spec, list(targets), "clean"):
@@ -34,7 +34,7 @@ def clean_stored(spec: Spec, targets: Iterable[Target] = ()) -> list[Path]:
 
 
 def _places(spec: Spec, targets: list[Target], command: str) -> list[tuple[OutputFolder, list[str]]]:
-    """The folder and name of each target. Without targets, the folders of the whole output, without names."""
+    """Return the folder and name of each target. Without targets, return the folders of the whole output, unnamed."""
     if targets:
         return [(OutputFolder(_local(target.folder, command), target.column), [target.name]) for target in targets]
     if "{" in spec.output.path:
@@ -59,14 +59,14 @@ def _cleaned(place: OutputFolder, name: str) -> list[Path]:
             return removed
     except SparkrankError:
         if is_locked(place.lock(name)):
-            return []  # its run removes what is to be removed
+            return []  # the run that holds the lock removes the leftovers
         raise
 
 
 def unlock_stored(target: Target, *, force: bool) -> list[Path]:
     """Let the next run of a day begin: clean up after a killed run or, with ``force``, take the lock from a live run.
 
-    Raises :class:`SparkrankError` if a run holds the lock and ``force`` is False.
+    Return the removed paths. Raise :class:`SparkrankError` if a run holds the lock and ``force`` is False.
     """
     place = OutputFolder(_local(target.folder, "unlock"), target.column)
     lock = place.lock(target.name)
@@ -80,10 +80,10 @@ def unlock_stored(target: Target, *, force: bool) -> list[Path]:
 
 
 def stored_path(target: Target, table: str | None) -> str:
-    """The folder of a day's current run or, if ``table`` is given, the folder of that table.
+    """Return the folder of a day's current run or, if ``table`` is given, the folder of that table.
 
-    Raises :class:`InputError` if the day is not stored, and :class:`SpecError` if the run has no such table, or if no
-    table is named and the run has no folder of its own.
+    Raise :class:`InputError` if the day is not stored, and :class:`SpecError` if the run has no such table, or if no
+    table is named although the run has no single folder.
     """
     shown = shown_run(target.folder, target.name, target.column)
     if shown is None and local_path(target.folder) is not None:
@@ -113,11 +113,11 @@ def export_stored(
     before_day: Callable[[], None] = lambda: None,
     before_commit: Callable[[], None] = lambda: None,
 ) -> list[tuple[str, bool]]:
-    """Show stored days in real folders below another ``folder``, for programs that do not follow links.
+    """Export stored days to real folders below another ``folder``, for programs that do not follow links.
 
-    ``before_day`` is called before each day, and ``before_commit`` right before an exported day is shown. Returns each
-    day's name with True if it was exported now, or False if it was there already. Raises :class:`SpecError` if a folder
-    is not local or ``folder`` is in the output, and :class:`InputError` if a day lacks tables that its run wrote.
+    ``before_day`` is called before each day, and ``before_commit`` right before an exported day becomes visible. Return
+    the name of each day with True if it was exported now, or False if it was exported before. Raise :class:`SpecError`
+    if a folder is not local or ``folder`` is in the output, and :class:`InputError` if a day lacks tables of its run.
     """
     goal = _local(folder, "export")
     done = []

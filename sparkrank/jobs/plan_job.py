@@ -1,4 +1,4 @@
-"""Plans: the rows, buckets and tasks of a day before it is evaluated, and how long recent days of the spec took."""
+"""Plan the rows, buckets and tasks of a day before an evaluation, and find how long recent days of the spec took."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STORED_RUNS = 3  # the number of last days that the plan shows
 def plan_day(spec: Spec, day: str, rows: int | None) -> DayPlan:
     """Plan how Spark would evaluate a day, without starting Spark. Rows are counted unless ``rows`` is given.
 
-    Raises :class:`SpecError` if only Spark can count the rows, and :class:`InputError` if there is no usable input.
+    Raise :class:`SpecError` if only Spark can count the rows, and :class:`InputError` if the input is unusable.
     """
     plan, engine = spec.plan(), spec.engine
     if rows is None:
@@ -45,7 +45,7 @@ def plan_day(spec: Spec, day: str, rows: int | None) -> DayPlan:
 
 
 def _counted(spec: Spec, day: str) -> tuple[int, int, str]:
-    """The number of rows and of splits of ``day``, and a note on where the rows were counted."""
+    """Return the number of rows, the number of splits, and a text that says where the rows were counted."""
     request = request_of(spec, day, None)
     try:
         sides = Sides.open(request.sides, request.roles, request.plan, {})
@@ -59,7 +59,10 @@ def _counted(spec: Spec, day: str) -> tuple[int, int, str]:
 
 
 def stored_runs(spec: Spec, day: str) -> list[StoredRun]:
-    """The last stored days up to ``day`` (or of all, if all are later), if they are readable and of the same spec."""
+    """Return the runs of the last stored days up to ``day``, without unreadable runs and runs of other specs.
+
+    If all stored days are later than ``day``, they are the last stored days of all.
+    """
     output = on_day(spec.output.path, day)
     names = sorted(name for name in stored_names(output) or () if day_of(name) is not None)
     before = [name for name in names if name <= day] or names

@@ -1,6 +1,6 @@
-"""Why two libraries give different numbers for the same rows: how their presets differ, and what each difference does.
+"""Explain why two libraries give different numbers for the same rows, by the settings that differ in their presets.
 
-Metrics that differ only in parameters share a pass; each changed setting of the whole evaluation needs its own pass.
+Metrics that differ only in parameters share a pass. Each changed setting of the whole evaluation needs another pass.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A metric and the definitions to evaluate it under. How ties are ordered is set in the metric itself."""
+    """A metric, and the definitions under which it is evaluated. The rule for ties is a parameter of the metric."""
 
     definitions: Definitions
     metric: Metric
@@ -40,7 +40,7 @@ class _Asked:
 
 @dataclass
 class _Passes:
-    """Evaluates metrics under different definitions, one pass per set of definitions, and keeps their values."""
+    """Evaluates metrics under different definitions, in one pass for each set of definitions, and keeps the values."""
 
     request: Request
     roles: Roles
@@ -52,7 +52,7 @@ class _Passes:
     count: int = 0
 
     def run(self, requests: Sequence[_Asked]) -> None:
-        """Evaluate all ``requests``, one pass for each set of definitions."""
+        """Evaluate all ``requests`` in one pass for each set of definitions. Keep their values or failure reasons."""
         by_definitions: dict[Definitions, list[_Asked]] = {}
         for asked in dict.fromkeys(requests):
             try:
@@ -70,9 +70,9 @@ class _Passes:
                 self.reasons.update(dict.fromkeys(together, str(error)))
 
     def plan(self, metrics: Sequence[Metric], definitions: Definitions) -> tuple[Roles, Plan]:
-        """The roles and the plan of one pass. Raises :class:`SpecError` for an invalid request."""
+        """Return the roles and the plan of one pass. Raise :class:`SpecError` if the pass is not possible."""
         roles = self.roles
-        if not any("rows" in metric.declaration.parts for metric in metrics):  # none reads a weight
+        if not any("rows" in metric.declaration.parts for metric in metrics):  # no metric reads a weight
             roles = replace(roles, of_rows={key: name for key, name in roles.of_rows.items() if key != "weight"})
         return planned(roles, metrics, definitions, group_table=False, uncertainty=Uncertainty(off=True))
 
@@ -95,16 +95,16 @@ class _Passes:
             outcome.solved.release()
 
     def value(self, asked: _Asked, model: str) -> float:
-        """The value of ``model``; NaN where it was not computed."""
+        """Return the value of the metric for ``model``, or NaN if it was not computed."""
         return self.values.get(asked, {}).get(model, math.nan)
 
 
 def explain_presets(
     spec: Spec, day: str, one: str, other: str, texts: Sequence[str], spark: SparkSession | None, stages: Stages
 ) -> PresetDifferences:
-    """How the metrics ``texts`` of one day differ between two presets, ``one`` and ``other``.
+    """Explain how the metrics ``texts`` of one day differ between the presets ``one`` and ``other``.
 
-    Definitions come from the presets, not from ``spec``. Raises :class:`SpecError` for an unknown preset or metric.
+    Definitions come from the presets, not from ``spec``. Raise :class:`SpecError` if a preset or metric is unknown.
     """
     presets = [_preset(name, option) for name, option in ((one, "--from"), (other, "--to"))]
     truth = None if spec.roles.truth is None else replace(spec.roles.truth, slices=())
@@ -145,7 +145,7 @@ def _preset(name: str, option: str) -> Preset:
 
 
 def _not_refusing(side: Definitions, beside: Definitions) -> Definitions:
-    """``side`` without ``duplicates=error``, which stops at a repeated item. That setting is tried separately."""
+    """Replace ``duplicates=error``, which refuses repeated items, by the rule for them in ``beside`` or by ``keep``."""
     if side.duplicates != "error":
         return side
     return replace(side, duplicates="keep" if beside.duplicates == "error" else beside.duplicates)
@@ -153,7 +153,7 @@ def _not_refusing(side: Definitions, beside: Definitions) -> Definitions:
 
 @dataclass(frozen=True)
 class _Pair:
-    """One metric text under both presets, and under the first preset with one setting at a time from the second."""
+    """The requests for a metric: under both presets, and under the first with each single setting of the second."""
 
     text: str
     ends: tuple[_Asked, _Asked]
@@ -177,7 +177,7 @@ class _Pair:
 
 
 def _resolved(text: str, preset: Preset, side: Definitions, plan: Plan) -> Metric:
-    """The metric that ``text`` means under ``preset``, with the applicable tie rule as a parameter of the metric."""
+    """Return the metric that ``text`` means under ``preset``, with its rule for ties, if any, as a parameter."""
     metric = Metric.parse(text, preset)
     takes_ties = any(parameter.name == TIES.name for parameter in metric.declaration.all_parameters)
     if side.positions != "dense" or not takes_ties:
@@ -187,13 +187,13 @@ def _resolved(text: str, preset: Preset, side: Definitions, plan: Plan) -> Metri
 
 
 def _changed(asked: _Asked, name: str, value: Any) -> _Asked:
-    """``asked`` with one setting of the evaluation changed. Positions read from the input take no rule for ties."""
+    """Return ``asked`` with the definition ``name`` set to ``value``. Given positions drop the rule for ties."""
     metric = asked.metric.with_ties(None) if name == "positions" and value != "dense" else asked.metric
     return _Asked(replace(asked.definitions, **{name: value}), metric)
 
 
 def _of_metric(one: Metric, other: Metric) -> list[tuple[str, str, str, Metric]]:
-    """For each parameter that differs: its name, both values, and ``one`` with the parameter's value from ``other``."""
+    """Return, for each parameter that differs, its name, both values, and ``one`` with the value from ``other``."""
     if one.name != other.name:
         return [("metric", one.definition, other.definition, other)]
     differences, order = [], [declared.name for declared in one.declaration.all_parameters]

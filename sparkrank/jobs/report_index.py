@@ -1,4 +1,4 @@
-"""The index page of the reports that runs have written, rewritten after each commit."""
+"""Write the index page of all reports, which each run writes again after its commit."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _LOOKS = 3  # runs of other days may write the index at the same time
 
 
 def has_index(spec: Spec) -> bool:
-    """Whether reports are written, all days into one folder."""
+    """Whether runs write reports, and write the reports of all days into one folder, which then has an index."""
     return spec.output.report and "{" not in spec.output.path
 
 
 def write_index(spec: Spec, target: Target) -> list[str]:
     """Write the index of all days (or windows) in the folder of ``target``, whose run has been committed.
 
-    Readers already see the day, so a failure is returned as a warning.
+    Readers already see the day, so an error is returned as a warning. Otherwise, the returned list is empty.
     """
     if not has_index(spec):
         return []
@@ -52,7 +52,7 @@ def write_index(spec: Spec, target: Target) -> list[str]:
 
 
 def _titles(store: fs.FileSystem, folder: str, target: Target) -> dict[str, str | None]:
-    """The title of each day's report, or None for a day that has tables but no report."""
+    """Return the title of the report of each day by name, or None for a day that has tables but no report."""
     beginning = f"{target.column}="
     names = [name.removeprefix(beginning) for name in folders_in(store, folder) if name.startswith(beginning)]
 

@@ -1,6 +1,6 @@
-"""Reports of stored days and windows, and the report that a run writes beside its tables (``output.report``).
+"""Make the reports of stored days and windows, and the report of a run beside its tables (``output.report``).
 
-A run makes its report right before its commit, from the files it has just written, as for a stored day.
+A run makes its report right before its commit, from its new files, in the same way as for a stored day.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ if TYPE_CHECKING:
     from sparkrank.config import Spec
     from sparkrank.tables.commit.days import DayRun
 
-TREND_DAYS = 28  # up to the day of the report; a window shows all of its days
+TREND_DAYS = 28  # days in the trend, up to the day of the report; a window shows all its days
 EXPLAINED_WIDTH = 110  # characters of a line of an explanation
-LOOKED_BACK = 7  # days before, among which a run looks for the last one with tables
+LOOKED_BACK = 7  # previous days, among which a run looks for the last day with tables
 _TABLES = ("metrics", "comparisons", "gates", "quality", "curves", "blocks", GROUPS, "distributions", "runs")
 _TREND_COLUMNS = (
     "model",
@@ -77,9 +77,9 @@ _OF_TREND = pa.schema([METRICS.schema.field(name) for name in _TREND_COLUMNS])
 
 
 def report_stored(spec: Spec, target: Target, spark: SparkSession | None = None) -> ReportData:
-    """The report of a stored day or window. A window that was never merged has only the trend of its days.
+    """Return the report of a stored day or window. For a window that was never merged, it only has the trend of days.
 
-    The report describes the spec of the stored run. Raises :class:`InputError` if there are no readable tables.
+    The report describes the spec of the stored run. Raise :class:`InputError` if there are no readable tables.
     """
     files = day_files(target.folder, target.name, _TABLES, spark, target.column)
     if files.has("metrics"):
@@ -100,9 +100,9 @@ def report_stored(spec: Spec, target: Target, spark: SparkSession | None = None)
 def report_of_files(
     spec: Spec, target: Target, files: DayFiles, run: dict[str, Any], spark: SparkSession | None = None
 ) -> ReportData:
-    """The report made from the tables in ``files``, which the day's or window's ``run`` has written.
+    """Return the report made from the tables in ``files``, which the ``run`` of the day or window has written.
 
-    Raises :class:`InputError` if the tables are not those of ``run``, or cannot be read.
+    Raise :class:`InputError` if the tables are from another run or cannot be read.
     """
     result = result_in(files, target.name, run)
     comparisons, quality, curves, distributions = (
@@ -113,7 +113,7 @@ def report_of_files(
         earlier = target.earlier(target.window.count)
         before = None if earlier is None else _last_before([_stored_day(earlier, spark)])
         days = _days(spec, target.window, spark)
-    else:  # the stored tables may still be those of the previous run
+    else:  # the stored tables may still be from the previous run
         verdict = "" if result.gates is None else verdict_of(result.gates)
         today = TrendDay(target.name, "stored", result.metrics, result.gates, verdict=verdict)
         days = [*_days(spec, Window(first, target.window.last), spark, but=target.name), today]
@@ -153,7 +153,7 @@ def report_of_files(
 
 
 def _explain(spec: Spec, target: Target, spark: SparkSession | None) -> Explain | None:
-    """A function that explains groups of the day in another pass over the input; None if the spec asks for none."""
+    """Return a function that explains groups in another pass over the input, or None if it is not requested."""
     if not spec.output.explain or not spec.report.keys or target.is_window:
         return None
 
@@ -166,7 +166,7 @@ def _explain(spec: Spec, target: Target, spark: SparkSession | None) -> Explain 
 
 
 def _keys(metrics: pa.Table) -> list[tuple[str, str]]:
-    """The pairs of metric and model in a table ``metrics``, in the order of the table, sorted by metric first."""
+    """Return the pairs of metric and model in a table ``metrics``: metrics in table order, and models within each."""
     rows = whole_day(metrics).select(["metric", "model"]).to_pylist()
     models = names_of(metrics, "model")
     there = {(row["metric"], row["model"]) for row in rows}
@@ -191,7 +191,7 @@ def _stored_day(target: Target, spark: SparkSession | None) -> TrendDay:
     except (InputError, StoreError) as error:
         return TrendDay(target.name, "unreadable", reason=str(error))
     verdict = "" if gates is None else verdict_of(gates)
-    if gates is not None:  # the verdicts over the whole day
+    if gates is not None:  # only the verdicts over the whole day
         gates = gates.filter(pc.fill_null(pc.equal(gates["slice"].cast(pa.string()), ALL), False))
     return TrendDay(target.name, "stored", metrics, gates, verdict=verdict)
 
@@ -210,7 +210,7 @@ def _whole_table(files: DayFiles, table: TableSchema) -> pa.Table | None:
 
 
 def _large(files: DayFiles, models: Sequence[str]) -> dict[str, Any]:
-    """The tables that are read one batch at a time."""
+    """Return the arguments of the report for its large tables, which are read one batch at a time."""
     bins, bins_missing = _bins_of(files)
     groups = None
     if files.has(GROUPS):
@@ -219,7 +219,7 @@ def _large(files: DayFiles, models: Sequence[str]) -> dict[str, Any]:
 
 
 def _bins_of(files: DayFiles) -> tuple[BinsByRule, str | None]:
-    """The score bins over the whole day and, if they were not read, the reason."""
+    """Return the score bins of the whole day and, if a stored table was not read, the reason."""
     if not files.has("blocks"):
         return {}, None
     rows = files.rows("blocks", ("model", "rule"))
@@ -238,7 +238,7 @@ def _batches(rows: ds.Dataset, day: str) -> Iterator[pa.RecordBatch]:
 def with_report(
     spec: Spec, target: Target, run: DayRun, tables: Mapping[str, Any], spark: SparkSession | None
 ) -> dict[str, Any]:
-    """``tables``, where making the last, ``runs``, also writes the report. Pass :data:`REPORT` to the commit."""
+    """Return ``tables`` with a function ``runs`` that also writes the report. Pass :data:`REPORT` to the commit."""
     from sparkrank.report.page import page
 
     inner: Callable[..., pa.Table] = tables["runs"]
@@ -254,7 +254,7 @@ def with_report(
 
 
 def validate_report(spec: Spec, run: DayRun | None = None) -> bool:
-    """Whether the spec asks for a report. Raises :class:`SpecError`, before any work, if it could not be written."""
+    """Whether the spec requests a report. Raise :class:`SpecError`, before any work, if a report cannot be written."""
     if not spec.output.report:
         return False
     from sparkrank.report.page import require_extra
@@ -281,11 +281,11 @@ def _write(folder: str, name: str, content: bytes) -> None:
 
 
 def changes_of_run(target: Target, metrics: pa.Table, spark: SparkSession | None) -> Changes | None:
-    """What changed since the last readable of the :data:`LOOKED_BACK` previous days; None if none is readable."""
+    """Return the changes since the last readable day, or None if the :data:`LOOKED_BACK` days before are unreadable."""
     earlier = [day for days in range(1, LOOKED_BACK + 1) if (day := target.earlier(days)) is not None]
     read = partial(_stored_day, spark=spark)
     try:
-        last = _last_before(list(map(read, earlier[:1])))  # usually the day before is stored: one look is enough
+        last = _last_before(list(map(read, earlier[:1])))  # usually the day before is stored, and one read suffices
         if last is None:
             with ThreadPoolExecutor(READING_THREADS) as pool:
                 last = _last_before(list(pool.map(read, reversed(earlier[1:]))))

@@ -1,4 +1,4 @@
-"""The stored day, or window of days, that a command works on."""
+"""The stored day or window that a command reads or changes."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ class Target:
 
     @classmethod
     def of_day(cls, spec: Spec, day: str) -> Target:
-        """The target for one day."""
+        """Return the target for one day."""
         date = dt.date.fromisoformat(day)
         return cls(spec.output.path, Window(date, date), False)
 
     @classmethod
     def of_window(cls, spec: Spec, window: Window) -> Target:
-        """The target for a window of days."""
+        """Return the target for a window of days."""
         return cls(spec.output.path, window, True)
 
     @property
     def name(self) -> str:
-        """The name of the day or window in the tables."""
+        """The text for the day or window in the partition column, such as ``2026-01-31``."""
         return str(self.window) if self.is_window else str(self.window.first)
 
     @property
     def column(self) -> str:
-        """The partition column of the target's tables."""
+        """The partition column of the tables: ``day`` or ``window``."""
         return WINDOW if self.is_window else DAY
 
     @property
@@ -60,13 +60,13 @@ class Target:
         return f"{in_window(self.output, str(self.window.first), str(self.window.last)).rstrip('/')}/{WINDOWS}"
 
     def stored(self, spark: SparkSession | None, *, is_past: bool = False) -> StoredResult | None:
-        """The stored tables, or None if there are none. ``is_past`` reads what later days are compared with."""
+        """Return the stored tables, or None. If ``is_past``, read only the columns for comparisons with later days."""
         return stored_result(self.folder, self.name, spark, self.column, is_past=is_past)
 
     def outdated(self, run: Mapping[str, Any], spark: SparkSession | None) -> str | None:
-        """A message naming days of a window that were evaluated after its ``run`` merged them; None if there are none.
+        """Return a message with the days of a window that were evaluated after its ``run`` merged them, or None.
 
-        Days that are now gone or unreadable do not count. Earlier releases did not record which runs they merged.
+        Days that are now missing or unreadable do not count. Earlier releases did not record the merged runs.
         """
         merged = {of_day["day"]: of_day for of_day in run.get(DAY_RUNS.name) or () if of_day is not None}
         known = {*merged, *(run.get("days_missing") or ())} if self.is_window else set()
@@ -87,7 +87,7 @@ class Target:
         return f"{spans(changed)} {was} evaluated after {self.name} was merged: merge the window again"
 
     def earlier(self, days: int) -> Target | None:
-        """The target shifted back by this many ``days``; None if that is before the calendar begins."""
+        """Return the target shifted back by ``days`` days, or None if that is before the first day of the calendar."""
         try:
             shift = dt.timedelta(days)
             return replace(self, window=Window(self.window.first - shift, self.window.last - shift))

@@ -1,4 +1,4 @@
-"""The evaluator for Spark ML, which selects models by any metric of :func:`sparkrank.evaluate`.
+"""The evaluator for Spark ML, with which tuning selects models by any metric of :func:`sparkrank.evaluate`.
 
 Importing this package imports ``pyspark.ml``. For ``pyspark.ml.connect``, use :mod:`sparkrank.ml.connect`.
 """

@@ -1,4 +1,4 @@
-"""The evaluator for ``pyspark.ml.connect``, whose base classes are not those of ``pyspark.ml``.
+"""The evaluator for ``pyspark.ml.connect``, which has other base classes than ``pyspark.ml``.
 
 Importing this module imports ``pyspark.ml.connect``, which needs the packages of ``pyspark[connect]``.
 """
@@ -16,8 +16,8 @@ __all__ = ["RankingMetricEvaluator"]
 class ConnectEvaluator(RankingMetricParams, Evaluator, ParamsReadWrite):
     """:class:`sparkrank.ml.RankingMetricEvaluator` for the ``CrossValidator`` of ``pyspark.ml.connect.tuning``.
 
-    Parameters, values and errors are the same. The evaluator is saved and loaded like all of ``pyspark.ml.connect``.
-    The tuning of ``pyspark.ml`` also works over Spark Connect, and takes the evaluator of :mod:`sparkrank.ml`.
+    Parameters, values and errors are the same. It is saved and loaded like other evaluators in ``pyspark.ml.connect``.
+    The tuning in ``pyspark.ml`` also works over Spark Connect, with the evaluator of :mod:`sparkrank.ml`.
 
     Examples
     --------

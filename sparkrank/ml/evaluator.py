@@ -14,11 +14,11 @@ class RankingMetricEvaluator(
     DefaultParamsReadable["RankingMetricEvaluator"],
     DefaultParamsWritable,
 ):
-    """Evaluate predictions, one per row, by one metric of groups or of all rows together.
+    """Evaluates predictions, one in each row, by one metric of groups or of all rows together.
 
     The evaluator takes the output of ALS and of Spark ML's classifiers, and serves as the ``evaluator`` of
     ``CrossValidator`` and ``TrainValidationSplit`` in ``pyspark.ml.tuning``, with any ``parallelism``. The metric's
-    declaration decides ``isLargerBetter``. Values equal those of :func:`sparkrank.evaluate`, to the bit.
+    declaration decides ``isLargerBetter``. Values equal the values of :func:`sparkrank.evaluate`, to the bit.
 
     Parameters
     ----------
@@ -26,42 +26,42 @@ class RankingMetricEvaluator(
         The text of one metric, such as ``"ndcg@10"`` or ``"auc"``. A metric whose best value is neither its highest nor
         its lowest (``copc``) is refused, because it cannot select a model.
     groupCol : str or list of str, optional
-        The columns that identify a group: a user, a query. Only read if the metric or a definition is about groups.
+        The columns that identify a group, such as a user. Only read if the metric or a definition needs groups.
     predictionCol : str
-        The column of the scores; higher is better. For a classifier use ``"probability"`` or ``"rawPrediction"``, a
-        vector of two whose second element is taken. A classifier's ``"prediction"`` is a class, in which most rows tie.
+        The column of the scores; higher is better. For a classifier, use ``"probability"`` or ``"rawPrediction"``, a
+        vector of two elements, of which the second is the score. Its ``"prediction"`` is a class, so most rows tie.
     labelCol : str
-        The column of the labels, for ALS the rating: above 0 is relevant. It is not read where the metric needs none.
+        The column of the labels (for ALS, the rating). Above 0 is relevant. It is only read if the metric needs it.
     itemCol : str, optional
-        The column of items, which metrics of the catalogue, ``ties="item"`` and ``duplicates`` need.
+        The column of items. Metrics of the catalogue, ``ties="item"`` and ``duplicates`` need it.
     weightCol : str, optional
-        The weight of each row in a metric of all rows together.
+        The column with the weight of each row in a metric of all rows together.
     referenceRankCol : str, optional
-        The order with which some metrics compare; the lowest comes first.
+        The column with the order that some metrics compare with. The lowest number comes first.
     preset : str, optional
-        A library whose definitions are used where no other is given.
+        A library whose definitions are used unless other definitions are given.
     ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
-        The definitions, see :class:`sparkrank.Definitions`. ``positions`` can only be ``"dense"``: there are no ranks.
+        The definitions, see :class:`sparkrank.Definitions`. ``positions`` must be ``"dense"``: ranks are not read.
     maxBadFraction : float
         The largest share of rows, from 0 to 1, that may be rejected, such as those of a user that ALS has not seen.
     buckets : int, optional
-        The number of buckets. Without it, the rows are counted first, which computes the predictions once more.
+        The number of buckets. By default, rows are counted to choose it, which computes the predictions once more.
 
     Raises
     ------
     SpecError
-        If a value is not allowed: raised as soon as the value is set. If values do not fit together: raised in the
-        constructor, in ``setParams``, or else in ``evaluate`` before anything is read.
+        If a value is not allowed, as soon as the value is set. If values contradict each other, in the constructor, in
+        ``setParams``, or else in ``evaluate`` before any row is read.
     SparkrankError
-        In the constructor, before any model is fitted, if the Python of the active session's workers cannot work.
+        In the constructor, before any model is fitted, if the Python of the active session's workers cannot be used.
     InputError
-        In ``evaluate``, if the rows cannot be evaluated, for example because too many predictions are NaN, and if the
-        metric is undefined, for example because no row is relevant. Spark would take a NaN for the best of all values,
-        whether higher or lower is better, and select the model with the NaN.
+        In ``evaluate``, if the rows cannot be evaluated, for example because too many predictions are NaN, or if the
+        metric is undefined, for example because no row is relevant. An undefined metric is not returned as NaN, because
+        Spark takes NaN for the best value, whether higher or lower is better, and would select that model.
 
     Notes
     -----
-    Nothing stays cached after ``evaluate``. Neither standard errors nor a group table are computed.
+    After ``evaluate``, no data stays cached. Standard errors and the group table are not computed.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The params of a Spark ML evaluator and the evaluation that the params request, for any base class."""
+"""The params of a Spark ML evaluator and its evaluation, as a mixin for any base class."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _NOT_IN_GROUPS = {"duplicates": "keep", "population": "all", "unretrieved": "zer
 
 
 def _read(text: str, preset: Preset | None) -> Metric:
-    """The metric that ``text`` names. Raises :class:`MetricError` if it cannot select a model."""
+    """Return the metric that ``text`` names. Raise :class:`MetricError` if the metric cannot select a model."""
     try:
         metric = Metric.parse(text, preset)
     except MetricError as error:
@@ -53,7 +53,7 @@ def _read(text: str, preset: Preset | None) -> Metric:
 
 
 def _metric_name(value: Any) -> str:
-    """Check that ``value`` names a metric under at least one preset, because the preset may be set later."""
+    """Check that ``value`` names a metric under at least one preset (it may be set later), and return its text."""
     if not isinstance(value, (str, Metric)):
         raise MetricError(f"metricName is {quote(value)}: the text of one metric is needed, for example ndcg@10")
     text = str(value)
@@ -97,7 +97,7 @@ def _buckets(value: Any) -> int:
 
 
 class EvaluatorColumns(TypedDict, total=False):
-    """The metric, and the columns that an evaluator reads."""
+    """The params for the metric, and for the columns that an evaluator reads, as keyword arguments."""
 
     metricName: str | Metric | None
     groupCol: str | list[str] | None
@@ -114,7 +114,7 @@ class EvaluatorLimits(TypedDict, total=False):
 
 
 class EvaluatorOptions(EvaluatorColumns, SettingOptions, EvaluatorLimits, total=False):
-    """The params of an evaluator as keyword arguments."""
+    """All params of an evaluator as keyword arguments."""
 
 
 DEFAULTS = {"metricName": "ndcg@10", "predictionCol": "prediction", "labelCol": "label", "maxBadFraction": 0.0}
@@ -147,7 +147,7 @@ PARAMS: dict[str, tuple[str, Callable[[Any], Any]]] = {
 
 
 def _with_params(kind: type[P]) -> type[P]:
-    """Add each of :data:`PARAMS` to a class, with a setter and a getter."""
+    """Add each param in :data:`PARAMS` to the class ``kind``, with a setter and a getter, and return the class."""
     for name, (about, converter) in PARAMS.items():
         title = f"{name[0].upper()}{name[1:]}"
         setattr(kind, name, Param(_NOBODY, name, about, typeConverter=converter))
@@ -175,7 +175,7 @@ def _getter(name: str) -> Callable[..., Any]:
 
 @_with_params
 class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
-    """Mixin for an ``Evaluator``: the params with setters and getters, and the evaluation of a dataset."""
+    """Mixin for an ``Evaluator``, with the params, their setters and getters, and the evaluation of a dataset."""
 
     if TYPE_CHECKING:  # params, setters and getters: see PARAMS
 
@@ -183,7 +183,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
 
     @with_options(EvaluatorOptions, DEFAULTS)
     def __init__(self, **options: Unpack[EvaluatorOptions]) -> None:
-        """Set the given params. The others have their defaults, if there are any."""
+        """Set the given params. Other params have their defaults, or are not set if they have no default."""
         super().__init__()
         if (spark := SparkSession.getActiveSession()) is not None:
             validate_session(spark)  # before a CrossValidator fits its first model
@@ -192,11 +192,11 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
 
     @with_options(EvaluatorOptions, DEFAULTS)
     def setParams(self, **options: Unpack[EvaluatorOptions]) -> Self:
-        """Set the given params, either all of them or none. The others stay as they are."""
+        """Set the given params, and leave other params as they are. After an error, all params are as before."""
         return self._set_all(options)
 
     def _set_all(self, options: Mapping[str, Any]) -> Self:
-        """Set ``options``, or none of them if a value is not allowed or the values do not fit together."""
+        """Set ``options``. If a value is not allowed, or values contradict, restore all params and raise the error."""
         before = dict(self._paramMap)
         try:
             for name, value in options.items():
@@ -209,7 +209,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         return self
 
     def _set_one(self, name: str, value: Any) -> Self:
-        """Set one param; None clears it."""
+        """Set the param ``name``, or clear it if ``value`` is None."""
         param = self.getParam(name)
         if value is None:
             self.clear(param)
@@ -228,7 +228,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         return _read(self.getMetricName(), find_preset(self.getPreset()))
 
     def _reads_groups(self, definitions: Definitions) -> bool:
-        """Whether the metric or a definition is about groups. Otherwise rows need no shuffle."""
+        """Whether the metric or a definition needs groups. If so, rows have to be shuffled."""
         of_groups = any(getattr(definitions, name) != word for name, word in _NOT_IN_GROUPS.items())
         return of_groups or self._metric().declaration.needs_groups
 
@@ -237,11 +237,11 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         return Definitions.of(find_preset(self.getPreset()), given), given
 
     def _is_complete(self) -> bool:
-        """Whether all required params are set, so that no further setter is needed."""
+        """Whether ``groupCol`` is set or not needed, so that the params can be checked together."""
         return self.getGroupCol() is not None or not self._reads_groups(self._definitions()[0])
 
     def _asked(self) -> dict[str, Any]:
-        """The arguments of :func:`sparkrank.evaluate`; raises :class:`SpecError` if the params do not fit together."""
+        """Return the arguments for :func:`sparkrank.evaluate`. Raise :class:`SpecError` if the params contradict."""
         preset, metric, text = find_preset(self.getPreset()), self._metric(), self.getMetricName()
         definitions, given = self._definitions()
         by_groups = self._reads_groups(definitions)
@@ -269,7 +269,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         return {"metrics": [text], "group": group, "label": label, **columns, **given, **names}
 
     def _evaluate(self, dataset: Any) -> float:
-        """The value of the metric for ``dataset``. ``evaluate`` calls this after it has applied overriding params."""
+        """Return the value of the metric for ``dataset``. Spark's ``evaluate`` applies overriding params beforehand."""
         asked = self._asked()
         if is_frame(dataset):
             validate_session(dataset.sparkSession)

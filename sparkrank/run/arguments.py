@@ -1,4 +1,4 @@
-"""Checks of the arguments of ``sr.evaluate`` other than columns and metrics: numbers, choices, folder, session."""
+"""Check arguments of ``sr.evaluate`` other than columns and metrics: numbers, choices, a folder and a session."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparkrank.sources.folders import PartitionTypes
 
 
 def validate_argument_numbers(buckets: Any, curve_points: Any, max_bad_fraction: Any, row_memory: Any) -> None:
-    """Raise :class:`SpecError` if one of the caller's numbers is out of range."""
+    """Raise :class:`SpecError` if an argument is out of range. Only ``buckets`` and ``row_memory`` may be None."""
     points = f"a whole number from 0 to {MOST_CURVE_POINTS}"
     kind: Any
     for name, value, kind, low, high, allowed in (
@@ -43,7 +43,7 @@ def validate_other_arguments(group_table: Any, spark: Any) -> None:
 
 
 def validate_argument_words(lane: Any, partition_types: Any, paths: bool) -> None:
-    """Raise :class:`SpecError` for an unknown ``lane`` or ``partition_types``, or for ``text`` without paths."""
+    """Raise :class:`SpecError` if a word is unknown, or ``partition_types`` is "text" although no input is a path."""
     for name, word, known in (
         ("lane", lane, lane_words()),
         ("partition_types", partition_types, get_args(PartitionTypes)),

@@ -1,4 +1,4 @@
-"""Turns the arguments of ``sr.evaluate`` or ``sr.explain`` into a request."""
+"""Turn the arguments of ``sr.evaluate`` or ``sr.explain`` into a request."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def request_called(
     row_memory: int | None = None,
     **asked: Any,
 ) -> tuple[Request, TruthColumns | None]:
-    """The request for ``impressions``, and the columns of the truth as the caller named them.
+    """Return the request for ``impressions``, and the columns of the truth as the caller named them (None without one).
 
     ``options`` has the :class:`sparkrank.doors.keywords.InputOptions`, with defaults, and ``cluster``; ``asked`` has
-    other arguments of :func:`sparkrank.inputs.roles.planned`. Raises :class:`SpecError` if the arguments make no sense.
+    other arguments of :func:`sparkrank.inputs.roles.planned`. Raise :class:`SpecError` if the arguments are invalid.
     """
     truth, truth_columns, label = (options.get(name) for name in ("truth", "truth_columns", "label"))
     lane, partition_types, spark = options["lane"], options["partition_types"], options.get("spark")

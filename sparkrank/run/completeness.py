@@ -1,4 +1,4 @@
-"""Checks that a day's rows are complete, as ``expect`` in the spec requires, before and after they are read."""
+"""Check, before and after reading, that the rows of a day are complete, as ``expect`` in the spec requires."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ INPUT, TRUTH = "input", "truth"
 
 @dataclass(frozen=True)
 class Completeness:
-    """The lowest row counts of the input and truth, with the settings behind them, and warnings of skipped checks."""
+    """The lowest allowed row counts by input, each with a text about its setting, and warnings of skipped checks."""
 
     least: Mapping[str, tuple[tuple[float, str], ...]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, spec: Spec, day: str, sides: Mapping[str, SideRows], spark: SparkSession | None) -> Completeness:
-        """The expectations of ``spec`` for ``day``. ``sides`` has the rows of the input and truth, by name.
+        """Return what ``spec`` expects for ``day``. ``sides`` maps names, such as input or truth, to locations of rows.
 
-        Raises :class:`InputError` if a marker file is missing, or if the tables of the day before cannot be read.
+        Raise :class:`InputError` if a marker file is missing, or if the tables of the day before cannot be read.
         """
         least: dict[str, tuple[tuple[float, str], ...]] = {}
         warnings: list[str] = []
@@ -65,7 +65,7 @@ class Completeness:
         return cls(least, tuple(warnings))
 
     def validate_row_count(self, partials: Partials) -> None:
-        """Raise :class:`InputError` if fewer rows were read than are expected."""
+        """Raise :class:`InputError` if fewer rows were read than the spec expects. ``partials`` has the counts."""
         truth = partials.counts.get((checks.TRUTH_ROWS, ""), 0)
         rows = {INPUT: partials.counts.get((checks.ROWS_READ, ""), 0) - truth, TRUTH: truth}
         rows |= {_of_model(model): count for (check, model), count in partials.counts.items() if check in _OF_MODEL}
@@ -100,7 +100,7 @@ def _rows_of(output: str, day: str, spark: SparkSession | None) -> dict[str, int
 
 
 def validate_markers(side: SideRows, marker: str) -> None:
-    """Raise :class:`InputError` if a folder that ``side`` reads lacks the marker file ``marker``."""
+    """Raise :class:`InputError` if a folder of ``side`` lacks the file ``marker``, which marks it as complete."""
     assert side.path is not None  # noqa: S101 - a spec with a marker has a path
     try:
         stored = StoredFiles.at(side.path, side.what, side.format)

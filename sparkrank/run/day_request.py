@@ -1,4 +1,4 @@
-"""The request of a spec for one day, and the locations that are read and written for that day."""
+"""Make the request of a spec for one day, and list the locations that are read and written for that day."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def request_of(spec: Spec, day: str, spark: SparkSession | None) -> Request:
-    """The request to evaluate ``day`` as ``spec`` says."""
+    """Return the request to evaluate ``day`` by ``spec``."""
     plan, engine = spec.plan(), spec.engine
     how = (engine.lane, spark, engine.buckets, engine.bucket_rows, engine.row_memory)
     truth = None if spec.truth is None else side_of("truth", spec.truth, day)
@@ -27,7 +27,7 @@ def request_of(spec: Spec, day: str, spark: SparkSession | None) -> Request:
 
 
 def side_of(what: str, rows: InputRows, day: str) -> SideRows:
-    """Where the rows of ``day`` are. ``what`` is their name in messages: input, input.models.als or truth."""
+    """Return the location of the rows of ``day``. ``what`` names them in messages: input, input.models.als or truth."""
     return SideRows(
         what,
         path=None if rows.path is None else as_pattern(rows.path, day),
@@ -43,7 +43,7 @@ def side_of(what: str, rows: InputRows, day: str) -> SideRows:
 
 
 def resolve_day(spec: Spec, day: str | None) -> str:
-    """The day to evaluate: ``day``, or else the spec's day. Raises :class:`SpecError` if there is no valid day."""
+    """Return ``day`` or, if it is None, the spec's day. Raise :class:`SpecError` if there is no valid day."""
     if day is None:
         if spec.day is None:
             raise SpecError("no day is given: name it with --date YYYY-MM-DD or as day in the spec")
@@ -54,7 +54,7 @@ def resolve_day(spec: Spec, day: str | None) -> str:
 
 
 def places_of(spec: Spec, day: str) -> list[str]:
-    """The locations that are read and written for ``day``, one line each: ``input.path: /log/dt=2026-01-31``."""
+    """Return a line for each location that is read or written for ``day``: ``input.path: /log/dt=2026-01-31``."""
     lines = []
     for what, rows in spec.places:
         if rows.path is not None:

@@ -1,4 +1,4 @@
-"""The steps of every evaluation, whatever calls it: open, check, count, evaluate, refuse or warn."""
+"""Run the steps of every evaluation: open the rows, check their schema, count, evaluate, and refuse or warn."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ class EvaluationOutcome:
 
     @cached_property
     def quality(self) -> pa.Table:
-        """The table ``quality``."""
+        """The table ``quality``, with the result of each check of the rows."""
         return quality_table(self.solved.partials, self.request.plan, self.request.limits, self.solved.measured)
 
     def comparisons(self, comparison: Comparison) -> pa.Table:
-        """The table ``comparisons``: each model against the baseline."""
+        """Return the table ``comparisons``, in which each model is compared with the baseline."""
         return comparisons_table(self.solved.merged, self.request.plan, comparison)
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A request whose schema has passed its check; ``lane`` evaluates it in ``buckets`` buckets."""
+    """A request whose rows have passed the check of their schema. ``lane`` evaluates it in ``buckets`` buckets."""
 
     request: Request
     lane: Lane
@@ -60,10 +60,10 @@ class Opened:
     rows: int = 0  # the number of rows counted, or 0
 
     def evaluate(self, stages: Stages, files: GroupFiles | None = None) -> EvaluationOutcome:
-        """Evaluate the rows in one pass; with ``files``, the workers write the group table there.
+        """Evaluate the rows in one pass. If ``files`` is given, the workers write the group table there.
 
-        Raises :class:`sparkrank.base.errors.InputError` if the rows cannot be used or a limit is exceeded; then nothing
-        is left in ``files``.
+        Raise :class:`sparkrank.base.errors.InputError` if the rows cannot be used or a limit is exceeded. After any
+        error, all files written to ``files`` are removed.
         """
         try:
             with stages.stage("evaluate", self.rows):
@@ -104,7 +104,7 @@ class Opened:
 
 
 def _slower(solved: Solved) -> Iterator[str]:
-    """A warning for each session refusal that made the evaluation slower. Usual refusals are only logged."""
+    """Yield a warning for each refusal by the Spark session that made the evaluation slower. Log the usual refusals."""
     for refusal in solved.refusals:
         if refusal.is_usual:
             logging.getLogger(__name__).info("%s", shorten(refusal, MOST_SENTENCE))
@@ -115,7 +115,7 @@ def _slower(solved: Solved) -> Iterator[str]:
 def open_request(request: Request, stages: Stages) -> Opened:
     """Find the lane for ``request``, check the schema of its rows, and count the rows if ``buckets`` is not given.
 
-    Raises the errors of :func:`sparkrank.run.lane.open_lane`, and an error for a column that cannot play its role.
+    Raise the errors of :func:`sparkrank.run.lane.open_lane`, or an error if a column is missing or has a wrong type.
     """
     request.plan.uncertainty.validate_single_look()
     with stages.stage("open"):

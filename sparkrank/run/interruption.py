@@ -1,8 +1,8 @@
-"""Makes calls that work in Spark interruptible, for example by a notebook's stop button, and cancels their jobs.
+"""Make calls to Spark interruptible, for example by a notebook's stop button, and cancel their jobs.
 
-A JVM call that is interrupted leaves its response unread, and the thread's next call would take that response for its
-own. So another thread does the work and tags its jobs. An interrupt ends the wait for that thread, and the jobs are
-cancelled by their tag.
+An interrupted JVM call leaves its response unread, and the thread's next call would read that response by mistake. So
+another thread does the work and tags its jobs. An interrupt ends the wait for that thread, and cancels the jobs by
+their tag.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-BETWEEN_CANCELS = 0.2  # a job that begins after a cancellation is cancelled, too
-GRACE_SECONDS = 30.0  # for a thread whose jobs are cancelled, but which may be inside Arrow
+BETWEEN_CANCELS = 0.2  # a job that begins after one cancellation is cancelled by the next
+GRACE_SECONDS = 30.0  # to wait for a thread that may be inside Arrow, after its jobs are cancelled
 _FOR_WAKING = 0.5  # a wait without a time limit could not be interrupted on every system
 
 
 def interruptible(spark: SparkSession | None, work: Callable[[], T]) -> T:
-    """The result of ``work``, which uses ``spark``. An interrupt cancels the jobs of ``work`` and is then raised.
+    """Return the result of ``work``, which uses ``spark``. An interrupt cancels the jobs of ``work``, then is raised.
 
     Without a session, or in a thread that signals do not reach, ``work`` is called directly.
     """
@@ -56,7 +56,7 @@ class _Worker(threading.Thread):
             return work()
 
         self._work = _with_context(spark, tagged)
-        # An interrupt of join() makes Python before 3.13 take a thread for one that has ended.
+        # After an interrupt of join(), Python before 3.13 reports that the thread has ended.
         self.ended = threading.Event()
         self._result: Any = None
         self._error: BaseException | None = None
@@ -76,11 +76,11 @@ class _Worker(threading.Thread):
             try:
                 raise error
             finally:
-                del error  # else its traceback, which holds this frame, would keep it alive
+                del error  # otherwise, the error and this frame would keep each other alive
         return self._result
 
     def cancel(self) -> None:
-        """Keep cancelling the jobs until the thread ends, for at most :data:`GRACE_SECONDS`."""
+        """Cancel the jobs again and again until the thread ends, for at most :data:`GRACE_SECONDS`."""
         until = time.monotonic() + GRACE_SECONDS
         while time.monotonic() < until:
             with contextlib.suppress(Exception):
@@ -90,8 +90,8 @@ class _Worker(threading.Thread):
 
 
 def _tagging(spark: SparkSession) -> tuple[Callable[[str], object], Callable[[str], object]]:
-    """Two functions: one tags the jobs of this thread, the other cancels the jobs with a tag."""
-    try:  # a driver in this process: tags also jobs that are not queries
+    """Return two functions of a tag: the first tags the jobs of this thread, the second cancels the tagged jobs."""
+    try:  # a classic session: also tags jobs that are not queries
         context = spark.sparkContext
         return context.addJobTag, context.cancelJobsWithTag
     except Exception:  # noqa: BLE001 - Connect, or a session without a context
@@ -99,7 +99,7 @@ def _tagging(spark: SparkSession) -> tuple[Callable[[str], object], Callable[[st
 
 
 def _with_context(spark: SparkSession, work: Callable[[], T]) -> Callable[[], T]:
-    """``work`` wrapped to run with this thread's context variables and Spark job settings, such as pools."""
+    """Wrap ``work`` to run, in another thread, with this thread's context variables and Spark job settings (pools)."""
     inside: Callable[[], T] = functools.partial(contextvars.copy_context().run, work)
     with contextlib.suppress(Exception):  # a session that gives no context to other threads
         from pyspark import inheritable_thread_target

@@ -1,4 +1,4 @@
-"""Chooses the lane (scan, local or frame) of a request, in the same way for every function and command."""
+"""Choose the lane (scan, local or frame) of a request, in the same way for every function and command."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 def open_lane(request: Request) -> Lane:
-    """The lane for ``request``: the lane it names or, under ``auto``, the first of ``LANES`` that can take it.
+    """Return the lane that ``request`` names or, under ``auto``, the first lane of ``LANES`` that can take the request.
 
     Spark reads both lists and truth if either is a DataFrame, or if one is a path for Spark and the other is in memory.
-    Spark also reads what Arrow cannot open or reads differently. The choice is logged. Raises :class:`InputError` if
-    there is no input, and :class:`SpecError` if the requested lane cannot take the input or lacks a session, or if
+    Spark also reads files that Arrow cannot open or reads differently. The choice is logged. Raise :class:`InputError`
+    if there is no input, and :class:`SpecError` if the named lane cannot take the input or lacks a session, or if
     ``row_memory`` is set for a lane that holds no rows.
     """
     lane = _first_that_takes(request) if request.lane == AUTO else _asked(request)
@@ -82,7 +82,7 @@ def _asked(request: Request) -> Lane:
 
 
 def _opened(kind: type[Lane], request: Request, opened: dict[str, Source], left: str | None) -> Lane:
-    """Open the lane ``kind`` for ``request``. Raises an error if the lane needs a session and has no suitable one."""
+    """Open a lane of the class ``kind`` for ``request``. Raise an error if it needs a session and has no usable one."""
     if kind.needs_session and request.session is not None:
         validate_session(request.session)
     return kind.open(request, opened, left)

@@ -1,4 +1,4 @@
-"""The model names in a long table, read from the table's model column before anything is planned."""
+"""Read the model names in a long table from its model column, before the plan is made."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from sparkrank.metrics import Plan
 if TYPE_CHECKING:
     from sparkrank.sources.side_rows import SideRows
 
-_PLAN = Plan((), (), (), long=True)  # of no models, so that rows are read for their names alone
+_PLAN = Plan((), (), (), long=True)  # a plan without models, so that only the model column is read
 
 
 def roles_of_names(column: str) -> Roles:
-    """The roles of a long table if only its model column, ``column``, is read."""
+    """Return the roles of a long table of which only ``column``, the model column, is read."""
     roles = Roles((), None, {}, {MODEL.key: column}, long=True)
     roles.validate_roles(is_truth=True)  # as a truth, it has no scores
     return roles
 
 
 def model_names(side: SideRows, column: str, lane: str, spark: Any) -> tuple[str, ...]:
-    """The model names in ``column`` of ``side``, in alphabetical order, read in one pass in the lane called ``lane``.
+    """Return the model names in ``column`` of the rows ``side``, sorted, from one pass in the lane ``lane``.
 
-    Raises :class:`InputError` if there are more than :data:`MOST_MODELS` names, or if a row has no name.
+    Raise :class:`InputError` if there are more than :data:`MOST_MODELS` names, or if a row has no name.
     """
     from sparkrank.run.lane import open_lane
 
@@ -54,7 +54,7 @@ def model_names(side: SideRows, column: str, lane: str, spark: Any) -> tuple[str
 
 
 def _names_and_rows(rows: pa.Table) -> pa.Table:
-    """The model names in ``rows`` with their row counts. A null counts as the empty name, which comes first."""
+    """Count rows by model name, in columns ``name`` and ``rows``, sorted by name. A null counts as the empty name."""
     names = pc.value_counts(rows[MODEL.key])
     counted = pa.table({"name": pc.fill_null(names.field("values"), ""), "rows": names.field("counts")})
     return counted.sort_by("name").slice(0, MOST_MODELS + 1)

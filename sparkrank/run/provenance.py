@@ -1,4 +1,4 @@
-"""The table ``runs``: the time, versions and settings of a run."""
+"""Make the table ``runs``, which has the time, versions and settings of a run."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ if TYPE_CHECKING:
     from sparkrank.config import Spec
     from sparkrank.engines.result import Refusal
 
-# The keys of a spec that change neither a number nor the set of tables of a day.
+# The keys of a spec that do not change the numbers or the set of tables of a day.
 _HOW_IT_RUNS = {"engine": None, "day": None, "name": None, "owner": None}
 
 
 def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[str] = ()) -> Origin:
-    """The spec hash and the run ID, which are equal for equal requests, so that a rerun writes the same rows.
+    """Return the spec hash and the run ID. Both are equal for equal requests, so that a rerun writes the same rows.
 
-    ``name`` is the day or window, ``session`` the settings that reading depended on, ``days`` the days of a window.
+    ``name`` is the day or window, ``session`` has the session settings that affect reading, and ``days`` has the days
+    of a window.
     """
     spec_hash = spec.hash(session)
     asked = " ".join((spec_hash, name, *days, __version__))
@@ -41,13 +42,13 @@ def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[
 
 
 def is_same_question(spec: Spec, stored: str | None) -> bool:
-    """Whether the spec ``stored`` in ``runs``, as JSON, equals ``spec`` apart from how the evaluation runs."""
+    """Whether ``stored``, a spec as JSON text, equals ``spec`` apart from keys that leave the numbers unchanged."""
     document = json.loads(stored or "null")
     return isinstance(document, dict) and _question(spec.resolved()) == _question(document)
 
 
 def _question(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The ``document`` of a spec without how it runs. Fills in ``ties``, which earlier releases wrote out."""
+    """Return a spec's ``document`` without how it runs, and with ``ties``, which earlier releases wrote, filled in."""
     definitions = dict(document.get("definitions") or {})
     return {**document, **_HOW_IT_RUNS, "definitions": {**definitions, "ties": definitions.get("ties") or "expected"}}
 
@@ -65,7 +66,7 @@ def runs_table(
     warnings: Sequence[str] = (),
     **own: Any,
 ) -> pa.Table:
-    """The table ``runs`` with its one row. ``own`` has the columns that only days or only windows have."""
+    """Return the table ``runs`` with its one row. ``own`` gives the columns that only days or only windows have."""
     versions: dict[str, Any] = {
         "sparkrank": __version__,
         "spark": None if spark is None else spark.version,

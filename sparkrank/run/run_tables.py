@@ -1,4 +1,4 @@
-"""Makes all tables of a day's run from the results of its evaluation."""
+"""Make all tables of a day's run from the results of its evaluation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunParts:
-    """What the table ``runs`` records about an evaluation besides its results. Holds no rows."""
+    """The facts about an evaluation that the table ``runs`` records, without its results and its rows."""
 
     lane: str
     lane_reason: str
@@ -44,7 +44,7 @@ class RunParts:
 
     @classmethod
     def of(cls, outcome: EvaluationOutcome, *, own_zone: bool) -> RunParts:
-        """The parts of ``outcome``. The session's time zone is left out if the spec sets its own (``own_zone``)."""
+        """Take the facts from ``outcome``, without the session's time zone if the spec sets one (``own_zone``)."""
         request, lane = outcome.request, outcome.lane
         lists = ", ".join(shown_url(side.name) for side in request.impressions)
         inputs = lists if request.truth is None else f"{lists} with truth {shown_url(request.truth.name)}"
@@ -63,7 +63,7 @@ def tables_of_run(
     started_at: dt.datetime,
     stages: Stages,
 ) -> dict[str, Any]:
-    """The tables of a run of ``day``; ``made`` has its tables metrics, quality and, if any, comparisons."""
+    """Return the tables of a run of ``day`` by name. ``made`` has metrics, quality and comparisons (or None)."""
     metrics, quality, comparisons = made
     origin = origin_of(spec, day, parts.session)
     compared = None if comparisons is None else with_origin(comparisons, origin)

@@ -1,4 +1,4 @@
-"""The Spark session of a command."""
+"""Start and stop the Spark session of a command."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ _LOG4J_FILES = [
 
 @contextmanager
 def command_session(name: str, *, is_needed: bool) -> Iterator[SparkSession | None]:
-    """Context manager for a command's Spark session, which is stopped at the end; None unless ``is_needed``."""
+    """Context manager for the Spark session of a command, which it stops at the end. It gives None if not needed."""
     spark = spark_session(f"sparkrank {name}") if is_needed else None
     try:
         yield spark
     finally:
         if spark is not None:
-            with suppress(Exception):  # what the command has done stays done
+            with suppress(Exception):  # the work of the command is complete
                 spark.stop()
 
 
 def spark_session(name: str) -> SparkSession:
-    """The active session, or a new one called ``name``; raises :class:`SparkrankError` if pyspark is missing."""
+    """Return the active session, or a new session ``name``. Raise :class:`SparkrankError` if pyspark is missing."""
     try:
         import pyspark
         from pyspark.sql import SparkSession
@@ -95,7 +95,7 @@ def _over_connect() -> bool:
 
 
 def _logging_is_configured() -> bool:
-    """Whether the user has configured Spark's log before a session starts: with a setting or a log4j file."""
+    """Whether the user has configured Spark's log, before a session starts, with a setting or a log4j file."""
     from pyspark import SparkContext
 
     asked = SparkContext.getSystemProperty  # spark-submit passes settings of Spark to the driver as system properties
@@ -106,7 +106,7 @@ def _logging_is_configured() -> bool:
 
 
 def quieten_pyspark() -> None:
-    """Turn off the JSON that PySpark writes to stderr for query errors: sparkrank's message reports them."""
+    """Turn off the JSON that PySpark writes to stderr for query errors, which messages of sparkrank report."""
     from pyspark.logger import PySparkLogger
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):

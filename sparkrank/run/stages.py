@@ -1,4 +1,4 @@
-"""The named, timed stages of a run, and the progress lines on stderr during a long stage."""
+"""Time the named stages of a run, and write progress lines to stderr during a long stage."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROGRESS = "SPARKRANK_PROGRESS"  # 0: no lines
 
 
 def seen_stages() -> Stages:
-    """Stages that write progress lines to stderr, unless ``SPARKRANK_PROGRESS`` is 0."""
+    """Return stages that write progress lines to stderr, unless the environment has ``SPARKRANK_PROGRESS=0``."""
     return Stages(None if os.environ.get(PROGRESS) == "0" else sys.stderr)
 
 
@@ -59,7 +59,7 @@ def _shown(name: str, rows: int, started: float, output: TextIO) -> Iterator[Non
 
     thread = threading.Thread(target=show, name="sparkrank-progress", daemon=True)
     token = watched.set(progress)
-    with suppress(RuntimeError):  # without memory for a thread there is no progress line
+    with suppress(RuntimeError):  # without memory for a thread, progress lines are left out
         thread.start()
     try:
         yield
@@ -71,7 +71,7 @@ def _shown(name: str, rows: int, started: float, output: TextIO) -> Iterator[Non
 
 
 def progress_text(name: str, seconds: float, progress: Progress) -> str:
-    """The line about a stage: its name, its seconds, and the rows that the lane has counted, if any."""
+    """Return the progress line of a stage, with its name, its seconds and, once rows are read, the row counts."""
     total = f" of {progress.rows:,}" if progress.rows else ""
     rows = f", {progress.read:,}{total} rows read, {progress.solved:,} evaluated" if progress.read else ""
     return f"{name}: {seconds:.0f} s{rows}"

@@ -1,4 +1,4 @@
-"""The clusters of groups, such as the users of sessions. A group in two clusters is rejected. A null is an error."""
+"""Clusters of groups, such as all sessions of one user. A group in two clusters is rejected. A null stops the run."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class RankedRows(NamedTuple):
 def ranked_rows(
     table: pa.Table, plan: Plan, counts: Counter[tuple[str, str]], unmatched: dict[str, UnmatchedRow] | None = None
 ) -> RankedRows:
-    """Rank the rows of ``table`` for each model. Adds to ``counts``, and puts unmatched rows in ``unmatched``."""
+    """Rank the rows of ``table`` for each model. Adds to ``counts``, and adds unmatched rows to ``unmatched``."""
     if plan.joins:
         counts[checks.TRUTH_ROWS, ""] = pc.sum(table[TRUTH]).as_py() or 0
     rows = BucketRows(in_one_piece(table))
@@ -139,7 +139,7 @@ def ranked_rows(
 def _by_value(
     sliced: SlicedRows, rows: BucketRows, groups: Groups, part: Codes, models: list[RankedModel]
 ) -> tuple[GroupSlice, Codes, list[RankedModel]]:
-    """Return a slice, the part of each group, and the models. A group with several slice values is divided by value."""
+    """Return a slice, the part of each group, and the models. Groups with several values of the slice are divided."""
     if not sliced.divides(groups):
         return sliced.by_group(groups), part, models
     divided = Groups.numbered(paired(groups.codes, sliced.code))

@@ -79,7 +79,7 @@ Tables: TypeAlias = "Sequence[tuple[list[int], UnitTable]]"
 def _pairs(
     groups: GroupSlice, models: Sequence[RankedModel], tables: Sequence[Tables], baseline: str
 ) -> dict[str, FilledSums]:
-    """Return, for each candidate, the states of its pair with the ``baseline`` for each value of a slice."""
+    """Return, for each candidate, the states of the pair (candidate, ``baseline``) for each value of a slice."""
     paired = [*zip(models, tables, strict=True)]
     (theirs,) = (pair for pair in paired if pair[0].name == baseline)
     names = [*map(str, theirs[0].plan.paired_metrics)]

@@ -14,7 +14,7 @@ MODEL = "model"
 
 
 def group_rows(model: RankedModel, keys: pa.Table) -> pa.Table:
-    """Return a row for each group, with model name, key, counts and metrics. Groups with equal lists are adjacent."""
+    """Return a table with one row per group (name, key, counts, metrics). Groups with equal lists are adjacent."""
     ranking = model.ranking
     level = model.plan.level
     hits = hit_sums(ranking, level)

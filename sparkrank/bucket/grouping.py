@@ -1,4 +1,4 @@
-"""The groups of a bucket, each with an integer that stands for the group key."""
+"""The groups of a bucket. Each distinct group key is encoded as an integer."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def one_array(column: pa.ChunkedArray) -> pa.Array:
 
 
 def in_one_piece(rows: pa.Table) -> pa.Table:
-    """Combine the chunks of each column, except a sole key column and columns filled only in lists or only in truth."""
+    """Combine the chunks of each column, except a sole key column and columns filled only in the lists or the truth."""
     keys = key_columns(rows)
     columns = [
         column if keys == [name] or _is_of_one_side(column) else one_array(column)

@@ -37,9 +37,9 @@ Counts = Counter[tuple[str, str]]
 class JudgedRows:
     """The rows to evaluate, with the number of each row's group (``codes``) and each row's label.
 
-    ``judged`` flags the rows that have a label (None means all rows). ``twins`` are rows with the same group and item.
-    ``with_truth`` flags the groups that have a judged row. ``with_list`` flags, for each model, the groups that have a
-    score. ``item_hashes`` are the lowest hashes of the items in the lists and the truth.
+    ``judged`` flags the rows that have a label (None means all rows). ``twins`` are the rows that have the same group
+    and item as another row. ``with_truth`` flags the groups that have a judged row, and ``with_list`` flags, per model,
+    the groups that have a score. ``item_hashes`` are the lowest hashes of the items in the lists and the truth.
     """
 
     rows: BucketRows

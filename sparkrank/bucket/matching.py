@@ -76,7 +76,10 @@ def matches_of(rows: BucketRows, codes: Codes, groups: int, lists: int) -> Match
 def find_by_numpy(
     codes: Codes, items: Ints, grades: Floats, groups: int, row: Codes, fates: NDArray[np.uint8]
 ) -> tuple[int, int, Ints, Ints]:
-    """Do with numpy what :func:`sparkrank.native.matches.find` does. Of rows with equal labels, the last one counts."""
+    """Do with numpy what :func:`sparkrank.native.matches.find` does.
+
+    If several truth rows of an item have the highest label, the last of these rows gives the label.
+    """
     pair = paired(codes, encode(pa.chunked_array([items]))[0])
     lists, pairs = len(row), int(pair.max(initial=-1)) + 1
     listed, true = pair[:lists], pair[lists:]

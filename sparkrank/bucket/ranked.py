@@ -90,7 +90,7 @@ class RankedModel:
         return {(check, self.name): count for check, count in counted.items()}
 
     def _of_one_class(self, level: float | None) -> int:
-        """Count the evaluated groups whose list has rows, but only positive or only negative rows at ``level``."""
+        """Count the evaluated groups whose list has only relevant or only irrelevant rows, but at least one row."""
         hits = hit_sums(self.ranking, level)
         positives, negatives = class_counts(hits)
         return self._count_groups(GroupValues((hits.length > 0) & ((positives == 0) | (negatives == 0)), hits.distinct))
@@ -191,7 +191,7 @@ class RankedModel:
 
     @cached
     def unit_tables(self) -> list[tuple[list[int], UnitTable]]:
-        """Return, for each set of distinct lists, the indices of its coarse metrics and their values in whole units."""
+        """Return (indices of coarse metrics, table of their values in whole units) for each set of distinct lists."""
         alike: dict[DistinctLists | None, list[int]] = {}
         metrics = self.plan.coarse_metrics
         for place, metric in enumerate(metrics):
@@ -207,7 +207,7 @@ class RankedModel:
         return UnitTable.of_values(values, code, self.plan.definitions.counts_undefined_as)
 
     def part_means(self, parted: GroupSlice, tables: Sequence[tuple[list[int], UnitTable]]) -> Floats:
-        """Return the limbs of Σ weight and Σ weight·value in each part, for coarse metrics and then for fine metrics.
+        """Return Σ weight and Σ weight·value in each part as limbs of exact sums, coarse metrics before fine metrics.
 
         The array has the shape (segments, metrics, 12).
         """
@@ -245,7 +245,7 @@ class RankedModel:
             yield (str(metric), self.name), float(np.nan_to_num(weights).max(initial=0.0))
 
     def part_sums(self, parted: GroupSlice, bins: Mapping[BinRule, SegmentCounts]) -> Floats:
-        """Return the limbs of the number of groups and of each sum over rows, for each part.
+        """Return the number of groups and each sum over rows in each part, as limbs of exact sums.
 
         The array has the shape (segments, 1 + sums, 6). If possible, row counts are taken from ``bins``.
         """
@@ -314,7 +314,7 @@ class RankedModel:
                 yield ScoreSeries(self.name, groups.name, value, rule), histogram
 
     def sums(self, groups: GroupSlice) -> Iterator[tuple[SliceKey, Floats]]:
-        """Yield the limbs of the sums that pooled metrics need: sums over rows, group counts and group amounts."""
+        """Yield the sums that pooled metrics need (over rows, of groups, of group amounts) as limbs of exact sums."""
         for quantity in self.plan.row_sums:
             yield self._key(groups, quantity), self._scored_rows().sums(quantity, self._segments_of_scored(groups))
         evaluated = groups.segments.of(self.chosen)
@@ -383,7 +383,7 @@ class RankedModel:
 
     @cached
     def _scored(self) -> Ints | None:
-        """Return the indices of the rows that have a score in an evaluated group, or None if all rows have one."""
+        """Return the indices of the rows that have a score and are in an evaluated group, or None if all rows are."""
         retrieved, evaluated = self.listed.retrieved, self._of_evaluated()
         if evaluated is None:
             return retrieved
@@ -409,7 +409,7 @@ class RankedModel:
 
 
 def _weighed(values: Floats, weights: Floats | None, segments: Segments, plan: Plan) -> Floats:
-    """Return the limbs of Σ weight and Σ weight·value, shape (segments, 12). A value that is left out has weight 0."""
+    """Return Σ weight and Σ weight·value as limbs of exact sums, shape (segments, 12). Values left out weigh 0."""
     undefined, counted_as = np.isnan(values), plan.definitions.counts_undefined_as
     if undefined.any():
         values = np.where(undefined, counted_as or 0.0, values)

@@ -85,7 +85,7 @@ class _InTurn(NamedTuple):
 
 
 def _in_turn(rows: BucketRows, joined: Ints) -> _InTurn:
-    """Sort the rows ``joined``. If a model repeats an item, each of its rows of that item is in another wide row."""
+    """Sort the long rows ``joined``. If a model repeats an item, its rows of that item go to separate wide rows."""
     groups, models = groups_of(rows.keys.columns).codes[joined], _models(rows)[joined]
     keys, shifts = _sorted_keys(groups, _item_numbers(rows, joined), models)
     lists = keys >> shifts[1]
@@ -100,7 +100,7 @@ def _in_turn(rows: BucketRows, joined: Ints) -> _InTurn:
 
 
 def _sorted_keys(groups: Codes, items: Ints, models: Codes) -> tuple[Ints, tuple[int, int]]:
-    """Return sorted integers made of group, item, model and row index, and the number of bits below item and model.
+    """Return sorted integers that pack group, item, model and row index, and the bit offsets of item and model.
 
     Sorting takes a tenth of the time of numbering pairs by a hash, as numpy sorts integers with vector instructions.
     """
@@ -151,7 +151,7 @@ def _item_numbers(rows: BucketRows, joined: Ints) -> Ints:
 
 
 def _occurrences(rows: BucketRows, order: _InTurn, lists: Ints, several: Flags) -> Ints:
-    """Count, for each row, how often the same model lists the row's item with a better score.
+    """Count, for each row, how often the row's item is higher up in the list of the same model.
 
     ``lists`` has the number of each row's (group, item, model). ``several`` flags rows that share this number.
     """
@@ -175,7 +175,7 @@ def _scores(rows: BucketRows, order: _InTurn, index: int) -> pa.Array:
 
 
 def _other_labels(rows: BucketRows, order: _InTurn, first: Ints) -> int:
-    """Count the labels that differ from the label of their wide row, which is the label of the row in ``first``."""
+    """Count the rows whose label differs from the label of their wide row, which comes from the row in ``first``."""
     labels, judged = rows.labels(), rows.valid(LABEL)
     differ = labels[order.row] != labels[first][order.wide]
     return int(np.count_nonzero(differ if judged is None else differ & judged[order.row]))

@@ -37,7 +37,7 @@ def listed_column(index: int) -> str:
 
 
 def array_columns(names: Sequence[str]) -> list[str]:
-    """Return those of the columns ``names`` that are arrays with one element per bucket row."""
+    """Return those ``names`` that are names of array columns with one element per bucket row."""
     return [name for name in names if name.startswith(_LISTED) or name == TRUE_ITEMS]
 
 
@@ -59,7 +59,7 @@ def array_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int) -> list[pa.
 
 
 def exploded(rows: pa.Table, plan: Plan, *, by_rank: bool) -> list[pa.Table]:
-    """Convert rows with arrays to two tables of bucket rows: those of the lists, and those of the truth.
+    """Convert rows with arrays to two tables of bucket rows, one for the lists and one for the truth.
 
     ``rows`` has the bucket columns that all rows of a group share, a list for each model of ``plan``
     (:func:`listed_column`), and the true items with their labels. If ``by_rank`` is true, the label of a true item is

@@ -45,7 +45,7 @@ class UntranslatableError(ValueError):
 
 @dataclass(frozen=True)
 class Condition:
-    """Two expressions that must both be true, or None if there is no such expression.
+    """Two expressions that must both be true. None stands for an expression that is always true.
 
     Row groups may be skipped by ``of_groups``. Only ``of_rows`` may be true for NaN, which row-group statistics omit.
     """

@@ -25,7 +25,7 @@ _MOST = 1000  # the most alternatives from braces that contain slashes
 
 
 def is_pattern(path: str) -> bool:
-    """Return whether ``path`` is a pattern. A pattern has wildcards or braces, and stands for all matching files."""
+    """Return whether ``path`` has wildcards or other special characters, and so stands for all matching files."""
     return not _MARKS.isdisjoint(path)
 
 
@@ -56,7 +56,7 @@ def fixed_parts(pattern: Sequence[str]) -> list[str]:
 
 
 def matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Return whether ``pattern`` matches a path (its ``parts``) or a folder above it. No wildcard matches a slash."""
+    """Return whether ``pattern`` matches the path with these ``parts``, or a folder above. Wildcards match no slash."""
     return len(parts) >= len(pattern) and all(
         _compiled(wanted).fullmatch(part) is not None for part, wanted in zip(parts, pattern, strict=False)
     )
@@ -120,7 +120,7 @@ SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names for what Arrow calls s3
 
 
 def file_system(path: str) -> tuple[fs.FileSystem, str]:
-    """Return the file system of ``path`` and the path in it. ``path`` may end in settings, and % in it is literal."""
+    """Return the file system of ``path`` and the path in it. A ``path`` is not percent-encoded; settings may follow."""
     scheme, separator, rest = path.partition("://")
     if not separator or scheme.lower() == "file":
         return fs.LocalFileSystem(), os.path.normpath(
@@ -135,7 +135,7 @@ def file_system(path: str) -> tuple[fs.FileSystem, str]:
 
 
 def _patient(store: fs.FileSystem) -> fs.FileSystem:
-    """Return ``store``. An S3 store gets sparkrank's timeouts, so that a stalled request is ended and sent again."""
+    """Return ``store``, with sparkrank's timeouts if it is S3. A request that stalls is then ended and sent again."""
     if not isinstance(store, fs.S3FileSystem):
         return store
     _, (options,) = store.__reduce__()
@@ -167,7 +167,7 @@ class Listing:
 
     ``roots`` has, for each file, the file or folder that the path itself names. ``base`` is the path if it is a folder;
     names of folders inside it give columns. ``tables`` are the lake tables that contain the path or some of the files.
-    ``lost`` has the incomplete or missing files with reasons; no file should be read if there are any. ``shortly`` has
+    ``lost`` has the incomplete or missing files with reasons; if there are any, read no file. ``shortly`` has
     the same files, but a folder that has no other files stands for its files. ``stamps`` has sizes and times of files.
     """
 
@@ -181,7 +181,7 @@ class Listing:
 
     @classmethod
     def at(cls, store: fs.FileSystem, path: str) -> Listing:
-        """List the files at ``path`` (a file, folder or pattern). The list may be empty. Arrow may raise errors."""
+        """List the files at ``path`` (a file, folder or pattern). The list may be empty. Raises Arrow's errors."""
         patterns = alternatives(path)
         sizes: dict[str, int] = {}
         links: list[str] = []

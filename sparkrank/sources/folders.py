@@ -24,7 +24,7 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 def folder_columns(what: str, files: Sequence[str], base: str, partition_types: PartitionTypes) -> pa.Schema:
-    """Return the columns given by the names of the folders between ``base`` and ``files``. ``what`` is for messages.
+    """Return the columns given by the names of the folders between ``base`` and ``files``. Messages name ``what``.
 
     Numbers with a letter (``7d``, ``1e5``), integers beyond 64 bits, timestamps and columns without a value become
     strings. Raises :class:`InputError` if two folder names give the same value, as ``7`` and ``007`` do, because their

@@ -12,7 +12,7 @@ SOURCES: dict[str, type[Source]] = {"parquet": ParquetInput, "csv": TextInput, "
 
 
 def source_kind(side: SideRows) -> type[Source] | None:
-    """Return the source class for ``side``, or None if only Spark can read it (DataFrames, tables, other formats)."""
+    """Return the class that reads ``side``, or None for DataFrames, tables, Parquet with options, and other formats."""
     if side.given is not None:
         return None if side.is_frame else TableInput
     if side.path is None or (side.format == "parquet" and side.options):

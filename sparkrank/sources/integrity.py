@@ -39,13 +39,13 @@ def stamp_of(info: fs.FileInfo, store: fs.FileSystem) -> Stamp:
 
 
 def stamps_of(infos: Iterable[fs.FileInfo], store: fs.FileSystem) -> dict[str, Stamp]:
-    """Return the stamps of those ``infos`` that are files, by path."""
+    """Return a mapping from the path of each file among ``infos`` to the stamp (size, time) of the file."""
     return {info.path: stamp_of(info, store) for info in infos if info.type == fs.FileType.File}
 
 
 @contextmanager
 def unchanged(store: fs.FileSystem, path: str, stamp: Stamp | None) -> Iterator[None]:
-    """Context manager for reading a file. Raises :class:`InputError` on exit if the file has another ``stamp``."""
+    """Context manager for reading a file. Raises :class:`InputError` at the end if the file's ``stamp`` changed."""
     failure: Exception | None = None
     try:
         yield

@@ -16,7 +16,7 @@ _LOST = "rows that lost a value cannot be told from rows that never had one"
 
 
 def lacking_columns(columns: Iterable[Sequence[str]], files: Iterable[str]) -> dict[str, str]:
-    """Return the columns that only some files have, each with the first file that lacks the column."""
+    """Return a mapping from each column that only some files have to the first file that lacks the column."""
     kinds: dict[frozenset[str], str] = {}
     for names, file in zip(map(frozenset, columns), files, strict=True):
         kinds[names] = kinds.get(names) or file
@@ -30,7 +30,7 @@ def lacking_columns(columns: Iterable[Sequence[str]], files: Iterable[str]) -> d
 def validate_columns(
     lacking: Mapping[str, str], names: Sequence[str], roles: Roles, what: str, where: str | None, remedy: str = ""
 ) -> None:
-    """Raise :class:`InputError` if ``roles`` or ``where`` use a column that ``lacking`` says a file with rows lacks."""
+    """Raise :class:`InputError` if ``roles`` or ``where`` use a column for which ``lacking`` has a file with rows."""
     asked = [(f"the {role} column", column, outer_column(column, names)) for role, column in roles.columns()]
     asked += [(f"the {what}.where column", name, name) for name in named_in(lacking, (), where)]
     for title, column, outer in asked:
@@ -45,7 +45,7 @@ def lacking_column(file: str, title: str, column: str, what: str, remedy: str = 
 
 
 def outer_column(column: str, names: Sequence[str]) -> str:
-    """Return which of ``names`` contains ``column``: the same name, or else the longest name that is a prefix."""
+    """Return the name in ``names`` that contains ``column``: the same name, or else the longest that is a prefix."""
     within = [name for name in names if column.startswith((f"{name}.", f"{name}["))]
     return column if column in names else max(within, key=len, default=column)
 

@@ -1,4 +1,4 @@
-"""Conversion of pandas rows to an Arrow table. NaN becomes null. It is counted where a null does not reject the row."""
+"""Conversion of pandas rows to an Arrow table. NaN becomes null, and is counted in columns that may have nulls."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _looked_at(roles: Roles, plan: Plan) -> Iterator[tuple[str, str, str]]:
 
 
 def _with_levels(rows: Any, roles: Roles) -> Any:
-    """Return ``rows`` with those levels of the index that have a role turned into columns."""
+    """Turn the index levels of ``rows`` that have a role into columns."""
     levels = {name for name in rows.index.names if isinstance(name, str)} - set(rows.columns)
     asked = {column for _, column in roles.columns()} & levels
     return rows.reset_index(level=list(asked)) if asked else rows

@@ -41,7 +41,7 @@ def in_splits(parts: Iterable[tuple[T, int]], split_rows: int, most: int | None 
 
 
 def gathered(batches: Iterable[pa.RecordBatch], batch_rows: int) -> Iterator[pa.Table]:
-    """Join ``batches`` to tables. Each table ends when it reaches ``batch_rows`` rows or :data:`MOST_BYTES` bytes."""
+    """Join ``batches`` into tables. Each table ends when it reaches ``batch_rows`` rows or :data:`MOST_BYTES` bytes."""
     held: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:

@@ -1,4 +1,4 @@
-"""Selections of rows from a source, by a condition and by the columns that have roles, for each side of an input."""
+"""Selections, which read the rows of a source where a condition is true, with the columns that have roles."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Selection:
     def splits(
         self, columns: Sequence[str], split_rows: int, arrays: Sequence[str] = (), few: str | None = None
     ) -> list[Split]:
-        """Return splits that read ``columns``, of about ``split_rows`` bucket rows each.
+        """Return splits that read ``columns``. Each split gives about ``split_rows`` bucket rows.
 
         The column ``few`` has few distinct strings, so a split may return it dictionary-encoded.
         """
@@ -97,7 +97,7 @@ class Selection:
         return pa.concat_tables(tables) if tables else pa.schema(map(self.schema.field, columns)).empty_table()
 
     def narrowed(self, holds: Callable[[pa.Schema], Sequence[pa.compute.Expression]]) -> Selection:
-        """Return a selection that may skip rows where an expression is false. ``holds`` makes these from a schema."""
+        """Return a selection that may skip rows where an expression of ``holds``, called with a schema, is false."""
         if not self.source.pushes_conditions:
             return self
         stored = [column for column in self.source.schema if column.name not in self.nested]
@@ -140,7 +140,7 @@ def _is_of_every_lane(kind: pa.DataType) -> bool:
 
 @dataclass(frozen=True)
 class Sides:
-    """The sides of an input with their roles: an impression log, or lists (together or per model) and their truth."""
+    """The sides of an input with their roles: an impression log, or lists (of one or all models) and their truth."""
 
     pairs: Sequence[tuple[Selection, Roles]]
     roles: Roles

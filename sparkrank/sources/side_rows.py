@@ -35,7 +35,7 @@ class SideRows:
 
     @classmethod
     def of(cls, what: str, rows: Any, partition_types: PartitionTypes = "inferred") -> SideRows:
-        """Return the description of ``rows`` that a caller passed. If ``rows`` is a path, it leads to Parquet files."""
+        """Describe ``rows`` that a caller passed: a path to Parquet files, a Spark DataFrame, or rows in memory."""
         if not is_path(rows):
             return cls(what, rows)
         path = os.fspath(rows)

@@ -13,7 +13,7 @@ _STORED = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the plain type for a column of type ``kind``. It has no dictionary encoding, view or extension type."""
+    """Return the plain type for a column of type ``kind``, without dictionary encoding, views or extension types."""
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return plain_type(kind.value_type)
     if isinstance(kind, pa.BaseExtensionType):

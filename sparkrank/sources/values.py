@@ -32,7 +32,7 @@ def key_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def item_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Convert items for a bucket. Integers and strings stay, floats become doubles, NaN null, and all else strings."""
+    """Convert items: floats become doubles, NaN becomes null, and all other types except integers become strings."""
     column = decoded(column)
     kind = column.type
     if pa.types.is_floating(kind):

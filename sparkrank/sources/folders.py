@@ -63,7 +63,7 @@ def _type_of(texts: AbstractSet[str]) -> pa.DataType:
 
 def _can_be(texts: AbstractSet[str], kind: pa.DataType) -> bool:
     whole = [text for text in texts if "." not in text]
-    if kind == pa.float64() and whole and not _can_be(set(whole), pa.int32()):  # to Spark a string, beside int64
+    if kind == pa.float64() and whole and not _can_be(set(whole), pa.int32()):  # Spark reads these as strings
         return False
     try:
         pa.array(list(texts)).cast(kind)

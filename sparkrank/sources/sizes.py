@@ -57,7 +57,7 @@ def plain_bytes(rows: pa.Table) -> int:
 
 def _bytes_of(column: pa.ChunkedArray) -> int:
     kind = column.type
-    if (pa.types.is_dictionary(kind) and is_text(plain_type(kind))) or _is_view(kind):  # rows only refer to their texts
+    if (pa.types.is_dictionary(kind) and is_text(plain_type(kind))) or _is_view(kind):  # rows refer to strings
         return _sum(_lengths(column))
     try:
         return int(column.nbytes)

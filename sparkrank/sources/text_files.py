@@ -37,13 +37,13 @@ BLOCK = 2 << 20  # bytes that are parsed at once; no record may be longer
 LARGE = 1 << 30  # bytes of a file that are too many for one reader
 MOST_SHARED = 64  # files that one task reads
 SAMPLE = 64 << 10  # bytes from which the length of records is estimated
-PACKED, RATIO = (".gz", ".bz2", ".zst", ".lz4"), 5  # Arrow reads these compressed files, about this many times larger
+PACKED, RATIO = (".gz", ".bz2", ".zst", ".lz4"), 5  # compressed files, and their growth when Arrow unpacks them
 MOST_ROWS = 1 << 40  # more rows than a split has, as their number is unknown before reading
 _OPTIONS = {
     "csv": ("header", "sep", "delimiter", "quote", "escape", "nullValue", "encoding", "charset", "multiLine", "mode"),
     "json": ("mode",),
 }
-# Words that Arrow puts before its reason, and the number of a record within a block of JSON, which helps no reader.
+# Words that Arrow puts before its reason, and the number of a record within a block of JSON, which says little.
 _NOISE = re.compile(r"Could not open \w+ input source '.*?': (?:Invalid|IOError): | in row \d+", re.DOTALL)
 _CSV_COLUMN = re.compile(r"In CSV column #(?P<column>\d+): Row #(?P<row>\d+): (?P<rest>.*)", re.DOTALL)
 _REMEDY = ", so write null where there is no value, or name the types of all columns in {}.schema"

@@ -1,4 +1,4 @@
-"""The evaluation of one bucket of whole groups: its rows, groups, lists and slices. Does not depend on Spark."""
+"""The evaluation of one bucket, which consists of whole groups. This package does not depend on Spark."""
 
 from sparkrank.bucket.evaluate import BucketResult, bucket_columns, evaluate_bucket
 

@@ -16,7 +16,7 @@ from sparkrank.numeric.cached import cached
 
 
 class BucketRows:
-    """The n rows of a bucket: a ``table`` whose columns are converted to numpy arrays when first read."""
+    """The rows of a bucket. Each column of ``table`` is converted to a numpy array when the column is first read."""
 
     def __init__(self, table: pa.Table) -> None:
         self.table = table
@@ -47,19 +47,19 @@ class BucketRows:
 
     @cached
     def floats(self, name: str) -> Floats:
-        """The values of a numeric column as float64, with NaN for nulls."""
+        """Return a numeric column as float64, with NaN for nulls."""
         column = self.table[name]
         return np.asarray(as_numpy(column.cast(pa.float64(), safe=False)), np.float64)
 
     @cached
     def valid(self, name: str) -> Flags | None:
-        """Flags the rows that have a value in a column; None if all rows have one."""
+        """Flag the rows that have a value in the column ``name``. None means that all rows have one."""
         column = self.table[name]
         return flags_of(column.is_valid()) if column.null_count else None
 
     @cached
     def missing(self, name: str) -> Flags | None:
-        """Flags the rows with a null or NaN in a column; None if the column cannot have any."""
+        """Flag the rows with a null or NaN in the column ``name``. None means that the column cannot have any."""
         column = self.table[name]
         if column.null_count == 0 and not pa.types.is_floating(column.type):
             return None
@@ -67,23 +67,23 @@ class BucketRows:
 
     @property
     def truth(self) -> Flags:
-        """Flags the rows of the truth. No row is flagged if lists and truth are not joined."""
+        """Flags of the rows of the truth, all false if lists and truth are not joined."""
         return np.asarray(self.values(TRUTH), np.bool_) if TRUTH in self else np.zeros(len(self), np.bool_)
 
     @cached
     def labels(self) -> NDArray[np.generic]:
-        """The labels, 0 for rows that were not judged."""
+        """Return the label of each row, or 0 if the row was not judged."""
         column = self.table[LABEL]
         return as_numpy(column.fill_null(0) if column.null_count else column)
 
     @cached
     def items(self) -> tuple[Codes, pa.Array]:
-        """The number of each row's item among the distinct items, and the distinct items."""
+        """Return the index of each row's item among the distinct items, and the distinct items."""
         return encode(self.table[ITEM])
 
     @cached
     def present(self, name: str) -> NDArray[np.floating[Any]]:
-        """The non-null values of a float column, in the float type of the input."""
+        """Return the non-null values of a float column, in the float type of the input."""
         column = self.table[name]
         chunks = [  # drop_null copies even without nulls
             chunk.drop_null() if chunk.null_count else chunk for chunk in column.chunks if chunk.null_count < len(chunk)
@@ -93,12 +93,12 @@ class BucketRows:
 
     @cached
     def rows_with(self, name: str) -> Ints | None:
-        """The indices of the rows that have a value in a column; None if all rows have one."""
+        """Return the indices of the rows that have a value in the column ``name``, or None if all rows have one."""
         column = self.table[name]
         if not column.null_count:
             return None
         parts, start = [np.empty(0, np.int64)], 0
-        for chunk in column.chunks:  # most chunks are null as a whole, or nowhere
+        for chunk in column.chunks:  # most chunks are either all null or without nulls
             if not chunk.null_count:
                 parts.append(np.arange(start, start + len(chunk)))
             elif chunk.null_count < len(chunk):
@@ -109,13 +109,13 @@ class BucketRows:
 
     @cached
     def names(self, column: str) -> Codes:
-        """The index of each row's value among the distinct values of a column, -1 for a null."""
+        """Return the index of each row's value among the distinct values of ``column``, or -1 for a null."""
         codes, valid = encode(self.table[column])[0], self.valid(column)
         return codes if valid is None else np.where(valid, codes, np.int32(-1))
 
 
 def as_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
-    """The values of a column as one array. Only numeric columns may have nulls, which become NaN."""
+    """Return the values of a column as one array. Only numeric columns may have nulls, which become NaN."""
     if pa.types.is_boolean(column.type) and not column.null_count:
         return flags_of(column)
     values: NDArray[Any] = one_array(column).to_numpy(zero_copy_only=False)
@@ -123,7 +123,7 @@ def as_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
 
 
 def flags_of(column: pa.Array | pa.ChunkedArray) -> Flags:
-    """The values of a boolean column without nulls. Arrow's own conversion takes 10 ns per value."""
+    """Return a boolean column without nulls as one array. Arrow's own conversion is slower (10 ns per value)."""
     values = one_array(column) if isinstance(column, pa.ChunkedArray) else column
     bits = np.frombuffer(values.buffers()[1] or b"", np.uint8)
     first = values.offset // 8

@@ -1,4 +1,4 @@
-"""The clusters of groups, such as users of sessions. Groups in several clusters are rejected; a null stops the run."""
+"""Clusters of groups, such as all sessions of one user. A group in two clusters is rejected. A null stops the run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def clustered_groups(
 def clusters_of(
     rows: BucketRows, groups: Groups, models: Sequence[RankedModel], counts: Counter[tuple[str, str]]
 ) -> pa.Table:
-    """The cluster of each of the ``groups``. Adds to ``counts`` each model's number of groups without a cluster."""
+    """Return the cluster of each group. Adds each model's number of groups without a cluster to ``counts``."""
     row, lacks_one, having = groups.row.copy(), np.ones(groups.count, np.bool_), _rows_with_cluster(rows)
     row[groups.codes[having]] = having
     lacks_one[groups.codes[having]] = False

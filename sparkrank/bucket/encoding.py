@@ -1,4 +1,4 @@
-"""Column values encoded as integers: distinct values, pairs of values, and the order of strings."""
+"""Encoding of column values as integers: distinct values, pairs of values, and the order of strings."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from sparkrank.bucket.impressions import one_array
 from sparkrank.numeric.array_types import Codes, Ints
 from sparkrank.numeric.text_arrays import coded, text_bytes, text_ends
 
-FEW_OF_ALL = 4  # fewer than one row in this many is few: each of three models may request other rows
+FEW_OF_ALL = 4  # a request for fewer than one row in this many is small: each of three models may request other rows
 
 
 def encode(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
-    """The index of each row's value among the distinct values, and the distinct values. Null may be one of these."""
+    """Return the index of each row's value among the distinct values, and the distinct values (maybe with null)."""
     if native.runs("keys", has_key_loops(column)):
         codes, distinct = np.empty(len(column), np.int32), np.empty(len(column), np.int64)
         count = native.keys.number([piece.to_numpy() for piece in column.cast(pa.int64()).chunks], codes, distinct)
         return codes, pa.array(distinct[:count].copy()).cast(column.type)
     values = one_array(column)
-    if pa.types.is_dictionary(values.type):  # codes are distinct, but may skip numbers
+    if pa.types.is_dictionary(values.type):  # distinct values have distinct codes, but some codes may be unused
         if not values.indices.null_count and len(values.dictionary) <= len(values):
             return _used_codes(values)
         encoded = values.indices.dictionary_encode(null_encoding="encode")
@@ -48,19 +48,19 @@ def _used_codes(values: pa.DictionaryArray) -> tuple[Codes, pa.Array]:
 
 
 def paired(codes: Codes, more: Codes) -> Codes:
-    """A number from 0 for each row, which identifies the row's pair of two codes."""
+    """Return the number (from 0) of each row's pair of codes. Equal pairs have equal numbers."""
     pairs = codes.astype(np.int64) * (int(more.max(initial=0)) + 1) + more
     return encode(pa.chunked_array([pairs]))[0]
 
 
 class TextOrder:
-    """Orders ``items`` by the bytes of their strings, as trec_eval does. A small request sorts only its own rows."""
+    """The order of items by the bytes of their strings, as in trec_eval. A small request sorts only its rows."""
 
     def __init__(self, items: pa.ChunkedArray) -> None:
         self._items = items
 
     def __call__(self, rows: Ints) -> Ints:
-        """A number for the item of each of ``rows``. The numbers sort as the strings of the items do."""
+        """Return a number for the item of each of ``rows``. The numbers sort as the strings of the items do."""
         if len(rows) * FEW_OF_ALL < len(self._items):
             return _places(one_array(self._items.take(pa.array(rows))))
         return self._places_of_all[rows]
@@ -71,7 +71,7 @@ class TextOrder:
 
     @cached_property
     def texts(self) -> tuple[Ints, NDArray[np.uint8]]:
-        """The start of each item's text and the end of the last (n + 1), and the bytes. No item may be null."""
+        """The n + 1 offsets of the items' strings, and the bytes of all strings. No item may be null."""
         kind = self._items.type
         is_plain = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         texts = one_array(self._items if is_plain else self._items.cast(pa.string()))
@@ -84,7 +84,7 @@ class TextOrder:
 
 
 def _places(items: pa.Array) -> Ints:
-    """The sort rank of each item. Equal items share a rank."""
+    """Return the sort rank of each item, or -1 for a null. Equal items have equal ranks."""
     encoded = coded(items.cast(pa.string()))
     place = np.empty(len(encoded.dictionary) + 1, np.int64)
     place[pc.array_sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(encoded.dictionary))

@@ -1,4 +1,4 @@
-"""The evaluation of one bucket of whole groups: the unit of work, however a run is executed. Pure pyarrow and numpy."""
+"""The evaluation of one bucket of whole groups, the unit of work in every lane. Uses only pyarrow and numpy."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from sparkrank.states.unmatched import UnmatchedRow
 
 @dataclass(frozen=True)
 class BucketResult:
-    """The partial results of a bucket, and its rows of the group table (None if the plan requests no such table).
+    """The partial results of a bucket, and its rows of the group table (None if the plan does not request one).
 
     ``hashes`` has the hash of each group's key if the plan requests them.
     """
@@ -61,7 +61,7 @@ class BucketResult:
 
 
 def bucket_columns(plan: Plan, keys: int) -> list[str]:
-    """The columns of a bucket for ``plan`` and a group key of ``keys`` columns."""
+    """Return the names of the columns that a bucket has for ``plan`` and a group key of ``keys`` columns."""
     columns = [*map(key_column, range(keys)), LABEL, *map(score_column, range(plan.scores_of_row))]
     columns += map(slice_column, range(len(plan.slice_columns)))
     columns += map(group_weight_column, range(len(plan.group_weights)))
@@ -71,7 +71,7 @@ def bucket_columns(plan: Plan, keys: int) -> list[str]:
 
 
 def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
-    """Compute all results that ``plan`` requests for the whole groups in ``rows``. Rejected rows are counted."""
+    """Compute all results that ``plan`` requests for ``rows``, which are whole groups. Rejected rows are counted."""
     native.counted()  # drop the counts of earlier work in this thread
     counts: Counter[tuple[str, str]] = Counter({(checks.ROWS_READ, ""): rows.num_rows})
     unmatched: dict[str, UnmatchedRow] = {}
@@ -111,9 +111,9 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
 
 
 class RankedRows(NamedTuple):
-    """The ``rows`` that can be evaluated, their ``groups``, their judgments (``judged``), and the ranked ``models``.
+    """The rows that can be evaluated, with their groups, their judgments, and the rankings of each model.
 
-    ``hashes`` has the hashes of the keys of all groups, also of those that were dropped, if the plan requests them.
+    If the plan requests ``hashes``, these are the hashes of the keys of all groups, including dropped groups.
     """
 
     rows: BucketRows
@@ -126,7 +126,7 @@ class RankedRows(NamedTuple):
 def ranked_rows(
     table: pa.Table, plan: Plan, counts: Counter[tuple[str, str]], unmatched: dict[str, UnmatchedRow] | None = None
 ) -> RankedRows:
-    """Rank the rows in ``table`` that can be evaluated. Adds to ``counts`` and ``unmatched``."""
+    """Rank the rows of ``table`` for each model. Adds to ``counts``, and adds unmatched rows to ``unmatched``."""
     if plan.joins:
         counts[checks.TRUTH_ROWS, ""] = pc.sum(table[TRUTH]).as_py() or 0
     rows = BucketRows(in_one_piece(table))
@@ -147,7 +147,7 @@ def ranked_rows(
 def _by_value(
     sliced: SlicedRows, rows: BucketRows, groups: Groups, part: Codes, models: list[RankedModel]
 ) -> tuple[GroupSlice, Codes, list[RankedModel]]:
-    """A slice of ``groups``, the part of each group, and the models. Groups with several slice values are divided."""
+    """Return a slice, the part of each group, and the models. Groups with several values of the slice are divided."""
     if not sliced.divides(groups):
         return sliced.by_group(groups), part, models
     divided = Groups.numbered(paired(groups.codes, sliced.code))
@@ -162,7 +162,7 @@ def _by_value(
 def ranked_models(
     judged: JudgedRows, plan: Plan, counts: Counter[tuple[str, str]], weights: Mapping[str, Floats]
 ) -> list[RankedModel]:
-    """The rankings of every model, with ``weights`` of groups. Judgments are shared unless a list repeats items."""
+    """Return the rankings of each model. All models share one set of judgments, unless a list repeats items."""
     references = _references(judged, plan)
     judgments = judged.judgments(references)
     columns = _columns(judged, plan)

@@ -1,4 +1,4 @@
-"""The explanation of one group: its list, its ideal list, and the steps to each metric. Rows come in a fixed order."""
+"""The explanation of one group: its list, its ideal list, and the steps to each metric. Rows are in a fixed order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNLISTED = "judged and not in the list"
 
 @dataclass(frozen=True)
 class ExplainedTable:
-    """A table of an explanation. ``name`` says what the rows are; columns have plain values, None where missing."""
+    """A table in an explanation. ``name`` describes the rows. Columns have Python values, None for missing values."""
 
     name: str
     columns: Mapping[str, tuple[Any, ...]]
@@ -39,12 +39,12 @@ class ExplainedTable:
 
 @dataclass(frozen=True)
 class ExplainedMetric:
-    """How a metric of one model is computed for one group.
+    """The computation of a metric of one model for one group.
 
-    ``value`` is the value in the group table, NaN if undefined or if the metric is not a mean over groups
-    (``is_mean``). ``counts_as`` is the value that enters the mean, NaN if the group is left out. ``steps`` lead from
-    the columns of ``tables``, of which the list is the first, to the value. ``told`` are remarks that numbers cannot
-    express.
+    ``value`` is the group's value in the group table. It is NaN if it is undefined or if the metric is not a mean over
+    groups (``is_mean`` is false). ``counts_as`` is the value that enters the mean, NaN if the group is left out. The
+    ``steps`` compute the value from the columns of ``tables``, the first of which is the list. ``told`` has remarks
+    that numbers cannot express.
     """
 
     metric: str
@@ -62,7 +62,7 @@ class ExplainedMetric:
 
 @dataclass(frozen=True)
 class ExplainedGroup:
-    """One group, or one list if input rows hold arrays: its metrics, and what was counted while computing them."""
+    """One group, or one list of an input with arrays. ``counts`` has the number of rejected rows by reason."""
 
     metrics: tuple[ExplainedMetric, ...]
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -71,14 +71,14 @@ class ExplainedGroup:
 
 @dataclass(frozen=True)
 class ExplainedKey:
-    """The explanation of one ``key``, given by column: one group, or several lists if arrays share the key."""
+    """The explanation of one group key. ``groups`` has one group, or several lists if arrays have the same key."""
 
     key: Mapping[str, Any]
     groups: tuple[ExplainedGroup, ...]
 
 
 def explain_rows(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: Sequence[str]) -> list[ExplainedGroup]:
-    """Explain ``metrics`` of ``models`` for the rows of one key. Each list from an array is a separate group."""
+    """Explain ``metrics`` of ``models`` for the rows of one key. If the input has arrays, each list is one group."""
     if not plan.arrays:
         return [_explained(_in_one_order(rows), plan, metrics, models)]
     lists = [_in_one_order(rows.filter(pc.equal(rows[LIST], number))) for number in pc.unique(rows[LIST])]
@@ -190,7 +190,7 @@ def _list(
 
 
 def _named(rows: Ints, model: RankedModel, ranking: Ranking) -> dict[str, tuple[Any, ...]]:
-    """The label of each of ``rows`` of the judgments (None if unjudged), and the item if there is an item column."""
+    """Return the label of each row in ``rows`` (None if not judged), and the item if there is an item column."""
     columns: dict[str, tuple[Any, ...]] = {}
     if ITEM in model.rows:
         columns[ITEM] = tuple(model.rows.table[ITEM].take(pa.array(rows)).to_pylist())

@@ -1,4 +1,4 @@
-"""The parts of a bucket's groups (64 subsets, by the hash of the group key or cluster), and the states of each part."""
+"""The parts of a bucket's groups (64 subsets by the hash of the group key or cluster), and the states of each part."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from sparkrank.states.part_sums import FilledSums, PartSums, SlicedSums, parts_o
 
 
 def group_parts(keys: pa.Table) -> Codes:
-    """The part of each group, determined by the hash of its ``keys`` or cluster."""
+    """Return the part of each group, which is determined by a hash of the group's key or cluster in ``keys``."""
     return parts_of(hash_keys([one_array(column) for column in keys.columns]))
 
 
 def part_states(sliced: Sequence[tuple[GroupSlice, Codes, Sequence[RankedModel]]], plan: Plan) -> PartStates:
-    """The states of parts and of pairs of models. ``sliced`` has each slice, its groups' parts, and its models."""
+    """Return the states of parts and of pairs of models. ``sliced`` has (slice, part of each group, models) tuples."""
     means: dict[str, SlicedSums] = {}
     sums: dict[str, SlicedSums] = {}
     pairs: dict[str, SlicedSums] = {}
@@ -79,7 +79,7 @@ Tables: TypeAlias = "Sequence[tuple[list[int], UnitTable]]"
 def _pairs(
     groups: GroupSlice, models: Sequence[RankedModel], tables: Sequence[Tables], baseline: str
 ) -> dict[str, FilledSums]:
-    """For each candidate, the states of its pair with the ``baseline``, over the groups of each value of a slice."""
+    """Return, for each candidate, the states of the pair (candidate, ``baseline``) for each value of a slice."""
     paired = [*zip(models, tables, strict=True)]
     (theirs,) = (pair for pair in paired if pair[0].name == baseline)
     names = [*map(str, theirs[0].plan.paired_metrics)]

@@ -1,4 +1,4 @@
-"""The rows of the group table of one bucket. Pure pyarrow and numpy."""
+"""The rows of the group table for one bucket. Uses only pyarrow and numpy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MODEL = "model"
 
 
 def group_rows(model: RankedModel, keys: pa.Table) -> pa.Table:
-    """The name of ``model``, and each group's key, counts and metrics. Groups with equal lists are adjacent."""
+    """Return a table with one row per group (name, key, counts, metrics). Groups with equal lists are adjacent."""
     ranking = model.ranking
     level = model.plan.level
     hits = hit_sums(ranking, level)

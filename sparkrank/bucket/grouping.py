@@ -1,4 +1,4 @@
-"""The groups of a bucket: distinct keys, encoded as whole numbers."""
+"""The groups of a bucket. Each distinct group key is encoded as an integer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ from sparkrank.numeric.key_hashes import Hashes, hash_keys
 
 @dataclass(frozen=True)
 class Groups:
-    """The ``count`` groups of n rows. ``codes`` has each row's group; ``values`` has the keys if in one column."""
+    """The groups of n rows, numbered from 0 to ``count`` - 1.
+
+    ``codes`` has the number of each row's group. ``values`` has the key of each group, or None if a key has several
+    columns or no column.
+    """
 
     codes: Codes
     count: int
@@ -38,7 +42,7 @@ class Groups:
 
 
 def groups_of(keys: Sequence[pa.ChunkedArray], rows: int = 0) -> Groups:
-    """Group the rows that agree in all ``keys`` columns, nulls included. Without keys, all ``rows`` are one group."""
+    """Group rows that are equal in all ``keys`` columns (nulls are equal). Without keys, n ``rows`` form one group."""
     if not keys:
         return Groups(np.zeros(rows, np.int32), min(rows, 1))
     if len(keys) == 1:
@@ -60,7 +64,7 @@ def _first_pairs(one: pa.ChunkedArray, other: pa.ChunkedArray) -> Codes:
 
 
 def groups_of_rows(rows: BucketRows, plan: Plan) -> Groups:
-    """The groups of ``rows``. If input rows hold arrays, each input row is a group, even if several share a key."""
+    """Return the groups of ``rows``. If the input has arrays, each input row is a group, even if two keys are equal."""
     if plan.arrays:
         return Groups.numbered(encode(rows.table[LIST])[0])
     return groups_of(rows.keys.columns, len(rows))
@@ -72,7 +76,7 @@ def hashes_of_keys(rows: BucketRows, groups: Groups) -> Hashes:
 
 
 def keys_of(rows: BucketRows, groups: Groups) -> pa.Table:
-    """The key columns of each of the ``groups`` of ``rows``, decoded, as buckets do not share dictionaries."""
+    """Return a table of the groups' keys. Keys are not dictionary-encoded, as buckets do not share dictionaries."""
     keys = rows.keys
     if groups.values is not None:
         return pa.table([groups.values], keys.column_names)

@@ -1,4 +1,4 @@
-"""The columns of a bucket's rows: their names, and functions that make each column one array."""
+"""The names of a bucket's columns, and functions that combine the chunks of a column into one array."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import pyarrow as pa
 LABEL = "label"
 ITEM = "item"
 TRUTH = "truth"
-LIST = "list"  # for rows that were arrays: the number of the original row, unique in the run
+LIST = "list"  # for input rows with arrays: the number of the input row, unique in the run
 REFERENCE_RANK = "reference_rank"
 WEIGHT = "weight"
 CLUSTER = "cluster"
-MODEL = "model"  # where a row has the score of one model: the number of the model, null in rows of a truth
+MODEL = "model"  # for rows that have the score of one model: the number of the model, null in truth rows
 _KEY = "key_"
 _SCORE = "score_"
 _SLICE = "slice_"
@@ -35,15 +35,15 @@ def score_columns(rows: pa.Table) -> list[str]:
 
 
 def one_array(column: pa.ChunkedArray) -> pa.Array:
-    """The values of a column as one array, copied only where the column has several chunks."""
-    if not column.num_chunks and pa.types.is_dictionary(column.type):  # pyarrow 18 makes no array of it
+    """Return a column as one array. Values are copied only if the column has several chunks."""
+    if not column.num_chunks and pa.types.is_dictionary(column.type):  # pyarrow 18 cannot combine zero chunks
         kind = column.type
         return pa.DictionaryArray.from_arrays(pa.array([], kind.index_type), pa.array([], kind.value_type))
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def in_one_piece(rows: pa.Table) -> pa.Table:
-    """``rows`` with each column as one array, except a sole key column and columns filled only in lists or truth."""
+    """Combine the chunks of each column, except a sole key column and columns filled only in the lists or the truth."""
     keys = key_columns(rows)
     columns = [
         column if keys == [name] or _is_of_one_side(column) else one_array(column)

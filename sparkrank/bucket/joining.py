@@ -1,6 +1,6 @@
-"""The judgments of a bucket's rows: the rows' own labels, or labels from the truth, joined by (group, item).
+"""The judgments of a bucket's rows. Labels come from the rows themselves, or from a truth, joined by (group, item).
 
-An item counts once in R and in the ideal list, however often the lists and the truth contain the item.
+An item counts once in R (the number of relevant items) and in the ideal list, even if lists or truth repeat the item.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ Counts = Counter[tuple[str, str]]
 
 @dataclass(frozen=True)
 class JudgedRows:
-    """The rows to evaluate. ``codes`` are their groups; ``judged`` flags the rows with a label (None: all have one).
+    """The rows to evaluate, with the number of each row's group (``codes``) and each row's label.
 
-    ``twins`` share group and item. ``with_truth`` flags groups with a judged row; ``with_list`` flags, for each model,
-    groups with a score. ``item_hashes`` are the lowest hashes of the items in the lists and the truth.
+    ``judged`` flags the rows that have a label (None means all rows). ``twins`` are the rows that have the same group
+    and item as another row. ``with_truth`` flags the groups that have a judged row, and ``with_list`` flags, per model,
+    the groups that have a score. ``item_hashes`` are the lowest hashes of the items in the lists and the truth.
     """
 
     rows: BucketRows
@@ -64,7 +65,7 @@ class JudgedRows:
         return Judgments(self.codes, self.labels, self.groups, self.judged, references, item_row)
 
     def credited(self, references: Mapping[str, Floats], listed: Ints, best: Ints) -> Judgments:
-        """The judgments of a list with the rows ``listed``, of which only the rows ``best`` get credit."""
+        """Return the judgments of the list with the rows ``listed``, where only the rows ``best`` get credit."""
         if (twins := self.twins) is None:
             raise ValueError("repeats are found by the twins of rows")
         has_label, repeats, is_best = np.zeros((3, len(self.codes)), np.bool_)
@@ -85,7 +86,7 @@ class JudgedRows:
 def judge(
     rows: BucketRows, groups: Groups, plan: Plan, counts: Counts, unmatched: dict[str, UnmatchedRow] | None = None
 ) -> JudgedRows:
-    """The rows of ``groups`` to evaluate, with labels. Puts examples of rows without a match in ``unmatched``."""
+    """Return the rows to evaluate and their labels. Puts examples of rows without a match in ``unmatched``."""
     if plan.joins:
         return _joined(rows, groups, plan, counts, unmatched)
     labels, judged, codes, twins = rows.labels(), rows.valid(LABEL), groups.codes, None
@@ -112,7 +113,7 @@ def judge(
 def _labels_of_items(
     pair: Codes, labels: NDArray[np.generic], judged: Flags | None
 ) -> tuple[NDArray[np.generic], Flags | None]:
-    """The highest label of each row's item, and whether the item is judged. ``pair`` numbers (group, item) pairs."""
+    """Return the highest label in each row's ``pair`` (group and item), and flags of judged rows (None if all are)."""
     own = np.arange(len(pair)) if judged is None else np.flatnonzero(judged)
     row = np.append(own, -1)[highest_of_each(pair[own], int(pair.max(initial=-1)) + 1, labels[own])][pair]
     is_judged = row >= 0
@@ -162,7 +163,7 @@ def _joined(
 
 
 def _lists_first(rows: BucketRows, codes: Codes, counts: Counts) -> tuple[BucketRows, Codes, int]:
-    """The rows with an item, list rows first; the ``codes`` of these rows; and the number of list rows."""
+    """Return the rows that have an item (list rows first), their ``codes``, and the number of list rows."""
     truth, named = rows.truth, rows.valid(ITEM)
     counts[checks.GROUP_ONLY, ""] = 0 if named is None else int(np.count_nonzero(~named))
     of_lists = ~truth if named is None else ~truth & named
@@ -189,7 +190,7 @@ def _count_matches(matches: Matches, unlisted: int, counts: Counts, levels: Sequ
 
 
 def _count_room(codes: Codes, lists: int, matches: Matches, groups: int, counts: Counts) -> None:
-    """Count the pairs of a list row and a true item of the same group, and the true items that fit in the lists."""
+    """Count the (list row, true item) pairs within groups, and the true items that fit into their groups' lists."""
     listed = np.bincount(codes[:lists], minlength=groups)
     true = np.bincount(codes[lists:][matches.fates != BEATEN], minlength=groups)
     counts[checks.TRUTH_PAIRS, ""] = int(np.dot(listed, true))
@@ -201,7 +202,7 @@ def _with_list(rows: BucketRows, codes: Codes, groups: int) -> tuple[Flags, ...]
 
 
 def _groups_of(codes: Codes, flags: Flags | None, groups: int) -> Flags:
-    """Flags the groups that have a flagged row, or any row if ``flags`` is None."""
+    """Flag the groups that have a flagged row, or that have any row if ``flags`` is None."""
     has_one = np.zeros(groups, np.bool_)
     has_one[codes if flags is None else codes[np.flatnonzero(flags)]] = True
     return has_one

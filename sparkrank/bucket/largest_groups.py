@@ -1,4 +1,4 @@
-"""The largest groups of a bucket, which show a skewed key before it causes trouble."""
+"""The largest groups of a bucket, which reveal a skewed group key before it causes problems."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparkrank.states.largest import LEAST_NAMED, MOST_LARGEST, NO_GROUPS, Large
 
 
 def largest_groups(rows: pa.Table, groups: Groups, sizes: Ints, plan: Plan) -> LargestGroups:
-    """The largest of the ``groups`` of ``rows``. ``sizes`` has the number of evaluated rows of each group."""
+    """Return the sizes and keys of the largest groups. ``sizes`` has the number of evaluated rows in each group."""
     if not plan.keys:
         return ()
     if not groups.count:
@@ -23,7 +23,7 @@ def largest_groups(rows: pa.Table, groups: Groups, sizes: Ints, plan: Plan) -> L
     largest = np.partition(sizes, last)[last:]
     if not plan.group_table or largest.max() < LEAST_NAMED:
         return merged_largest([NO_GROUPS, tuple(map(LargeGroup, largest.tolist()))])
-    # more than the first few if some are equal
+    # more than MOST_LARGEST groups if several have the same size
     chosen = np.flatnonzero(sizes >= max(int(largest.min()), LEAST_NAMED))
     shorter = tuple(map(LargeGroup, largest[largest < LEAST_NAMED].tolist()))
     named = map(LargeGroup, sizes[chosen].tolist(), keys_of_groups(rows, groups, chosen))

@@ -1,4 +1,4 @@
-"""The list of one model among the rows of a bucket, and the groups in which the model is evaluated."""
+"""The list of one model in a bucket, and the groups in which the model is evaluated."""
 
 from __future__ import annotations
 
@@ -19,14 +19,18 @@ from sparkrank.ranking.ranking import Scores
 
 
 class ListedRows(NamedTuple):
-    """The rows with a score (``retrieved``; None: all), ``scores``, and the ``best`` rows if repeats get no credit."""
+    """The rows of a bucket that are in the list of one model.
+
+    ``scores`` has the score of each listed row. ``retrieved`` has the indices of these rows (None if all are listed).
+    ``best`` has the rows that get credit for their items (None if all listed rows do).
+    """
 
     scores: Scores
     retrieved: Ints | None
     best: Ints | None = None
 
     def judgments(self, judged: JudgedRows, shared: Judgments, references: Mapping[str, Floats]) -> Judgments:
-        """The ``shared`` judgments, or separate judgments if the list repeats an item without credit."""
+        """Return ``shared``, or separate judgments if the list repeats items and the repeats get no credit."""
         if self.best is None:
             return shared
         listed = np.arange(len(self.scores)) if self.retrieved is None else self.retrieved
@@ -34,7 +38,7 @@ class ListedRows(NamedTuple):
 
 
 def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: Counts) -> ListedRows:
-    """The list of the plan's ``index``-th model. If ``duplicates`` is ``first``, repeated items are removed."""
+    """Return the list of the ``index``-th model. If ``plan`` has ``duplicates=first``, repeated items are removed."""
     column = score_column(index)
     retrieved = judged.rows.rows_with(column)
     listed = ListedRows(judged.rows.present(column), retrieved)
@@ -53,7 +57,7 @@ def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: 
 
 
 def _best_of_each(twins: Twins, scores: Scores, weights: Floats | None) -> Ints:
-    """The rows without ``twins``, and from each set of twins the row with the highest score, then highest weight."""
+    """Return the rows without twins, and the best row of each set of twins (by highest score, then highest weight)."""
     by = [values[twins.rows] for values in (weights, scores) if values is not None]
     stays = np.ones(len(scores), np.bool_)
     stays[twins.rows] = False
@@ -62,7 +66,7 @@ def _best_of_each(twins: Twins, scores: Scores, weights: Floats | None) -> Ints:
 
 
 def chosen_groups(judged: JudgedRows, index: int, model: str, plan: Plan, counts: Counts) -> Flags | None:
-    """Flags the groups in which the ``index``-th model is evaluated; None stands for all groups."""
+    """Flag the groups in which the ``index``-th model is evaluated. None means all groups."""
     definitions = plan.definitions
     if not definitions.chooses_groups or judged.with_truth is None:
         return None

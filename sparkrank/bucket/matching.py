@@ -1,4 +1,4 @@
-"""Matches rows of the truth with rows of lists by group and item, so that list rows get labels from the truth."""
+"""Matching of list rows with truth rows by group and item. A list row takes its label from the matching truth row."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ Finder: TypeAlias = Callable[[Codes, Ints, Floats, int, Codes, NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Matches:
-    """Rows of lists, followed by rows of the truth. Their ``items`` may be indices into the ``distinct`` items.
+    """The result of matching list rows with truth rows.
 
-    ``row`` has, for each list row, the truth row that gives the label, or -1. A truth row is :data:`BEATEN` if it has
-    no label or if another row of its item prevails (``overruled`` counts rows with a lower label). ``joined`` counts
-    the groups that have rows of both lists and truth.
+    ``items`` has the items of list rows, then of truth rows: integers, or indices into ``distinct`` if it is not None.
+    ``row`` has the truth row that gives each list row its label, or -1. A truth row is :data:`BEATEN` if it has no
+    label or if another truth row of its item takes precedence. ``overruled`` counts rows of the second kind with
+    a lower label, and ``joined`` counts the groups that have both list rows and truth rows.
     """
 
     items: Ints
@@ -48,12 +49,12 @@ class Matches:
 
     @property
     def labels_of_lists(self) -> NDArray[np.generic]:
-        """The label of each list row, 0 for rows without one."""
+        """The label of each list row, or 0 if the row has no matching truth row."""
         return np.append(self.labels, self.labels.dtype.type(0))[self.row]
 
 
 def matches_of(rows: BucketRows, codes: Codes, groups: int, lists: int) -> Matches:
-    """Match the first ``lists`` of ``rows``, the list rows, with the rest. All rows have an item."""
+    """Match list rows (the first ``lists`` of ``rows``) with truth rows (all others). Every row must have an item."""
     items, distinct = _whole_numbers(rows)
     truth = BucketRows(rows.table.slice(lists))
     labels, judged = truth.labels(), truth.valid(LABEL)
@@ -75,7 +76,10 @@ def matches_of(rows: BucketRows, codes: Codes, groups: int, lists: int) -> Match
 def find_by_numpy(
     codes: Codes, items: Ints, grades: Floats, groups: int, row: Codes, fates: NDArray[np.uint8]
 ) -> tuple[int, int, Ints, Ints]:
-    """The same results as :func:`sparkrank.native.matches.find`. Of an item's equal labels, the last counts."""
+    """Do with numpy what :func:`sparkrank.native.matches.find` does.
+
+    If several truth rows of an item have the highest label, the last of these rows gives the label.
+    """
     pair = paired(codes, encode(pa.chunked_array([items]))[0])
     lists, pairs = len(row), int(pair.max(initial=-1)) + 1
     listed, true = pair[:lists], pair[lists:]

@@ -1,4 +1,4 @@
-"""The rankings of one model in a bucket, and the states computed from them. Pure pyarrow and numpy."""
+"""The rankings of one model in a bucket, and the states computed from these rankings. Uses only pyarrow and numpy."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ from sparkrank.states.means import MeanRows, ValueSums, equal_sums, weighted_sum
 from sparkrank.states.part_bins import VALUES
 
 T = TypeVar("T", bound=np.generic)
-# The indices of distinct lists in each segment, and their segments; None if there are about as many as groups.
+# For each set of lists: the lists in each segment and their segments, or None if these are about as many as the groups.
 SegmentLists: TypeAlias = "dict[DistinctLists, tuple[Ints, Segments] | None]"
 # The quantities available from the sums over hits if all rows have the same weight.
 _COUNTED = (*map(str, ROWS_AND_WEIGHT), POSITIVES, NEGATIVES)
-# The amount of a group is squared in this unit, so that the squares of as many groups as there may be add up exactly.
+# Amounts of groups are squared in this unit, so that the sum of squares is exact for any possible number of groups.
 AMOUNT_UNIT, MOST_AMOUNT = 2.0**15, 2.0**42
-EXTREMES: tuple[Ties, Ties] = ("best", "worst")  # if the value is the same under both, no order of ties matters
-ROUNDING = 2.0**-40  # tolerance for a value out of range: above the error of a million terms of 1
+EXTREMES: tuple[Ties, Ties] = ("best", "worst")  # if both give the same value, the order of tied rows does not matter
+ROUNDING = 2.0**-40  # tolerance for a value out of range, larger than the rounding error of a million terms of 1
 
 
 @dataclass(frozen=True)
 class RankedModel:
-    """The rankings of the model ``name`` in a bucket. ``listed`` is the model's list, taken from the bucket's ``rows``.
+    """The rankings of the model ``name`` for all groups of a bucket.
 
-    ``chosen`` flags the groups in which the model is evaluated (None: all). ``weights`` has the weights of groups by
-    column.
+    ``listed`` has the model's list, taken from the bucket's ``rows``. ``chosen`` flags the groups in which the model is
+    evaluated (None means all groups). ``weights`` maps each weight column to the weights of the groups.
     """
 
     name: str
@@ -90,22 +90,22 @@ class RankedModel:
         return {(check, self.name): count for check, count in counted.items()}
 
     def _of_one_class(self, level: float | None) -> int:
-        """The number of evaluated groups whose list has rows of only one class. Empty lists are not counted."""
+        """Count the evaluated groups whose list has only relevant or only irrelevant rows, but at least one row."""
         hits = hit_sums(self.ranking, level)
         positives, negatives = class_counts(hits)
         return self._count_groups(GroupValues((hits.length > 0) & ((positives == 0) | (negatives == 0)), hits.distinct))
 
     def _outside(self, metric: Metric, low: float, high: float) -> int:
-        """The number of evaluated groups with a value of ``metric`` outside [``low``, ``high``], NaN not counted."""
+        """Count the evaluated groups whose value of ``metric`` is outside [``low``, ``high``]. NaN is not counted."""
         values = self.values()[str(metric)]
         outside = values.numbers < low - ROUNDING
         outside |= values.numbers > high + ROUNDING
         return self._count_groups(GroupValues(outside, values.distinct)) if outside.any() else 0
 
     def _decided_by_ties(self, metric: Metric) -> int:
-        """The number of evaluated groups where reordering tied rows may change what ``metric`` counts."""
+        """Count the evaluated groups in which another order of tied rows might change the result of ``metric``."""
         declared, flags = metric.declaration, np.zeros(self.ranking.groups, np.bool_)
-        if not isinstance(declared, GroupMetric):  # a metric of items: a cut-off inside a tie block decides
+        if not isinstance(declared, GroupMetric):  # in a metric of items, a cut-off may divide a tie block
             blocks = self.ranking.blocks
             inside = float(metric.k or 0) - blocks.before
             flags[blocks.group[(inside > 0) & (inside < blocks.size)]] = True
@@ -119,7 +119,7 @@ class RankedModel:
         return int(np.count_nonzero(self._chosen(flags.of_groups())))
 
     def means(self, groups: GroupSlice) -> Iterator[MeanRows]:
-        """Yield, for each group metric, the mean states of all values of a slice."""
+        """Yield, for each group metric, its mean states for all values of the slice ``groups``."""
         evaluated = groups.segments.of(self.chosen)
         n_groups = evaluated.sizes(self._groups_evaluated())
         n_rows = evaluated.sum(self._chosen(self.ranking.judgments.rows_of_group()))
@@ -152,7 +152,7 @@ class RankedModel:
         return by_metric
 
     def _over(self, values: GroupValues, evaluated: Segments, lists: SegmentLists) -> tuple[Floats, Segments]:
-        """The ``values`` of ``evaluated`` groups, if possible one per distinct list of a segment; and the segments."""
+        """Return the values of evaluated groups and their segments, with one value per distinct list if possible."""
         if evaluated is WHOLE and self.chosen is None:
             return values.numbers, values.segments
         if (distinct := values.distinct) is not None and evaluated.code is not None:
@@ -173,7 +173,7 @@ class RankedModel:
         return self.ranking if ties is None else self.ranking.under(ties)
 
     def explained(self, metric: Metric) -> Arithmetic:
-        """How the value of ``metric`` is computed from the rows of the bucket, which must all belong to one group."""
+        """Return how ``metric`` is computed from the rows of the bucket, which must all belong to one group."""
         scored = self._scored()
         rows = np.arange(len(self.rows)) if scored is None else scored
         one = OneGroup(self.ranked(metric.ties), self._scored_rows(), rows)
@@ -191,7 +191,7 @@ class RankedModel:
 
     @cached
     def unit_tables(self) -> list[tuple[list[int], UnitTable]]:
-        """The indices of coarse metrics, and a table of their values in whole units, per set of distinct lists."""
+        """Return (indices of coarse metrics, table of their values in whole units) for each set of distinct lists."""
         alike: dict[DistinctLists | None, list[int]] = {}
         metrics = self.plan.coarse_metrics
         for place, metric in enumerate(metrics):
@@ -207,9 +207,9 @@ class RankedModel:
         return UnitTable.of_values(values, code, self.plan.definitions.counts_undefined_as)
 
     def part_means(self, parted: GroupSlice, tables: Sequence[tuple[list[int], UnitTable]]) -> Floats:
-        """The limbs of the sums of weight and of weight times value in each part, coarse metrics first.
+        """Return Σ weight and Σ weight·value in each part as limbs of exact sums, coarse metrics before fine metrics.
 
-        Shape: (segments, metrics, 12).
+        The array has the shape (segments, metrics, 12).
         """
         coarse, others = self.plan.coarse_metrics, self.plan.fine_metrics
         sums = np.zeros((parted.segments.count, len(coarse) + len(others), 2 * LIMBS))
@@ -225,12 +225,12 @@ class RankedModel:
         return sums
 
     def _weights_of(self, metric: Metric) -> GroupValues | None:
-        """The weight of each group in the mean of ``metric``, or None if all weights are equal."""
+        """Return the weight of each group in the mean of ``metric``, or None if all weights are equal."""
         declared = dict(self.plan.group_metrics)[metric]
         return declared.weights_of(self.ranked(metric.ties), metric, self.weights)
 
     def heaviest(self) -> Iterator[tuple[tuple[str, str], float]]:
-        """The largest weight of a group in each mean with unequal weights, by metric and model."""
+        """Yield ((metric, model), largest weight of a group) for each mean whose weights may differ."""
         for metric in self.plan.fine_metrics:
             own, values = self._weights_of(metric), self.values()[str(metric)]
             if own is None:
@@ -245,9 +245,9 @@ class RankedModel:
             yield (str(metric), self.name), float(np.nan_to_num(weights).max(initial=0.0))
 
     def part_sums(self, parted: GroupSlice, bins: Mapping[BinRule, SegmentCounts]) -> Floats:
-        """The limbs of the number of groups and of each sum over rows, in each part. ``bins``, if any, give row counts.
+        """Return the number of groups and each sum over rows in each part, as limbs of exact sums.
 
-        Shape: (segments, 1 + sums, 6).
+        The array has the shape (segments, 1 + sums, 6). If possible, row counts are taken from ``bins``.
         """
         groups = whole_limbs(parted.segments.of(self.chosen).sizes(self._groups_evaluated()))
         rows = None
@@ -271,7 +271,7 @@ class RankedModel:
         return {rule: count_segments(rule, scored, sums, parted.segments, owner) for rule, sums in rules}
 
     def part_values(self, parted: GroupSlice) -> Iterator[tuple[Metric, SegmentCounts]]:
-        """For each metric with a requested percentile, the number of groups in each part and coarse bin of values."""
+        """Yield, for each metric with a percentile, the number of groups in each part and bin of its values."""
         evaluated = parted.segments.of(self.chosen)
         for metric in self.plan.distributions:
             values, counted = self._in_mean(metric, evaluated)
@@ -280,7 +280,7 @@ class RankedModel:
             yield metric, count_segments(VALUES, groups, False, counted)
 
     def value_of_groups(self, name: str) -> Floats:
-        """The value of a metric in each group; where undefined, the value it is configured to count as, or else NaN."""
+        """Return the value with which each group enters the mean of a metric, or NaN if the group is left out."""
         values = self.values()[name].of_groups()
         counted_as = self.plan.definitions.counts_undefined_as
         if counted_as is not None:
@@ -288,7 +288,7 @@ class RankedModel:
         return values if self.chosen is None else np.where(self.chosen, values, np.nan)
 
     def distributions(self, groups: GroupSlice) -> Iterator[tuple[StateKey, Distribution]]:
-        """For each metric with a requested percentile, its distribution over groups for each value of a slice."""
+        """Yield the distribution over groups of each metric with a percentile, for each value of a slice."""
         evaluated = groups.segments.of(self.chosen)
         for metric in self.plan.distributions:
             values, counted = self._in_mean(metric, evaluated)
@@ -301,7 +301,7 @@ class RankedModel:
         return values, counted
 
     def histograms(self, groups: GroupSlice) -> Iterator[tuple[ScoreSeries, ScoreHistogram]]:
-        """For each bin rule that a pooled metric reads, the histogram for each value of a slice."""
+        """Yield a score histogram for each bin rule that a pooled metric needs and each value of a slice."""
         if not self.plan.bin_rules:
             return
         scored, segments = self._scored_rows(), self._segments_of_scored(groups)
@@ -314,7 +314,7 @@ class RankedModel:
                 yield ScoreSeries(self.name, groups.name, value, rule), histogram
 
     def sums(self, groups: GroupSlice) -> Iterator[tuple[SliceKey, Floats]]:
-        """The limbs of the sums over rows that pooled metrics read, and of group counts and amounts they need."""
+        """Yield the sums that pooled metrics need (over rows, of groups, of group amounts) as limbs of exact sums."""
         for quantity in self.plan.row_sums:
             yield self._key(groups, quantity), self._scored_rows().sums(quantity, self._segments_of_scored(groups))
         evaluated = groups.segments.of(self.chosen)
@@ -329,7 +329,7 @@ class RankedModel:
 
     @cached
     def _carried(self, carrier: RowSum) -> GroupValues:
-        """The amount of the row sum ``carrier`` in each group, in units of :data:`AMOUNT_UNIT`."""
+        """Return the sum ``carrier`` over each group's rows, capped at MOST_AMOUNT, in units of :data:`AMOUNT_UNIT`."""
         if self.plan.weighted or carrier.name not in _COUNTED:
             groups = Segments(self.ranking.groups, self._group_of_scored())
             amount, distinct = rounded(self._scored_rows().sums(carrier, groups)), None
@@ -341,7 +341,7 @@ class RankedModel:
         return GroupValues(np.minimum(amount, MOST_AMOUNT) / AMOUNT_UNIT, distinct)
 
     def items(self, groups: GroupSlice) -> Iterator[ItemCounts]:
-        """The counts of items in the lists of evaluated groups. An item counts as relevant only once per group."""
+        """Yield the counts of items in the lists of evaluated groups. A relevant item counts only once per group."""
         judgments, chosen = self.ranking.judgments, self.chosen
         for exposure in self.plan.exposures:
             relevant = self._relevant_once(exposure.rel)
@@ -355,7 +355,7 @@ class RankedModel:
 
     @cached
     def _relevant_once(self, rel: float | None) -> Flags:
-        """Flags one relevant row per item and group, because a log may repeat a relevant item."""
+        """Flag one relevant row per item and group, because a log may repeat a relevant item."""
         judgments = self.ranking.judgments
         rows = np.flatnonzero(judgments.flags(rel))
         pair = paired(judgments.codes[rows], self.rows.items()[0][rows])
@@ -383,7 +383,7 @@ class RankedModel:
 
     @cached
     def _scored(self) -> Ints | None:
-        """The rows with a score in evaluated groups, or None if all rows qualify."""
+        """Return the indices of the rows that have a score and are in an evaluated group, or None if all rows are."""
         retrieved, evaluated = self.listed.retrieved, self._of_evaluated()
         if evaluated is None:
             return retrieved
@@ -409,7 +409,7 @@ class RankedModel:
 
 
 def _weighed(values: Floats, weights: Floats | None, segments: Segments, plan: Plan) -> Floats:
-    """The limbs of Σ weight and Σ weight·value, shape (segments, 12). A value left out of the mean has no weight."""
+    """Return Σ weight and Σ weight·value as limbs of exact sums, shape (segments, 12). Values left out weigh 0."""
     undefined, counted_as = np.isnan(values), plan.definitions.counts_undefined_as
     if undefined.any():
         values = np.where(undefined, counted_as or 0.0, values)

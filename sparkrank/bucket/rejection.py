@@ -1,4 +1,4 @@
-"""Rejects the rows of a bucket that cannot be evaluated, and counts them by reason."""
+"""Rejection of rows of a bucket that cannot be evaluated. Rejected rows are counted by reason."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from sparkrank.inputs.role_table import BadTest, rejections, row_roles
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Flags
 
-MOST_WEIGHT = 1e288  # products with a row's offset in its bin, up to 2^32, and their sums do not overflow
+MOST_WEIGHT = 1e288  # so that products with a row's offset in its bin (up to 2^32), and their sums, do not overflow
 # Exact sums ignore amounts below 2^-85, which is at most 3e-11 of a weight of this size.
 LEAST_WEIGHT = 1e-15
-LEAST_LABEL = 1e-6  # if gains are averaged: sums keep amounts above 2^-85, which is 3e-14 of its square
+LEAST_LABEL = 1e-6  # for averaged gains: sums ignore amounts below 2^-85, which is 3e-14 of its square
 MOST_POSITION = 2**31 - 2
 
 
 def reject(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -> BucketRows:
-    """The ``rows`` that ``plan`` can evaluate. Adds the number of rejected rows to ``counts``, by reason."""
+    """Return the rows that ``plan`` can evaluate. Adds the number of rejected rows to ``counts``, by reason."""
     scores = [score_column(index) for index in range(rows.models)]
     reasons: dict[str, Flags | None] = {
         checks.NULL_KEY: _any([rows.missing(name) for name in key_columns(rows.table)]),
@@ -66,7 +66,7 @@ def _nan(rows: BucketRows, name: str) -> Flags | None:
 
 
 def _without_item(rows: BucketRows, names: Sequence[str]) -> Flags | None:
-    """Flags the rows without an item that have a value in one of the columns ``names``."""
+    """Flag the rows without an item that have a value in a column of ``names``. None means that all rows have items."""
     items = rows.valid(ITEM)
     if items is None:
         return None
@@ -76,7 +76,7 @@ def _without_item(rows: BucketRows, names: Sequence[str]) -> Flags | None:
 
 
 def _no_position(rows: BucketRows, name: str, first: int) -> Flags | None:
-    """Flags scores (negated ranks) that are not whole numbers, exceed ``first``, or are beyond 32-bit positions."""
+    """Flag scores (negated ranks) that are not integers, that are above ``first``, or that exceed 32-bit positions."""
     scores = rows.floats(name)
     with np.errstate(invalid="ignore"):
         is_position = (scores == np.rint(scores)) & (scores <= first) & (scores >= -MOST_POSITION)
@@ -90,7 +90,7 @@ def _not_finite(rows: BucketRows, name: str) -> Flags | None:
 
 
 def _small_label(rows: BucketRows) -> Flags | None:
-    """Flags labels so small that the squares of gains, needed for standard errors of means, would lose digits."""
+    """Flag labels so small that the squares of gains, needed for the standard errors of means, would lose digits."""
     if not pa.types.is_floating(rows.table[LABEL].type):
         return None
     labels = rows.labels().astype(np.float64, copy=False)

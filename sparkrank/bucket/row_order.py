@@ -1,4 +1,4 @@
-"""An order of rows by their values alone, so that nothing depends on the order of the input."""
+"""The order of rows by their values alone, so that results do not depend on the order of the input."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sparkrank.numeric.array_types import Ints
 
 
 def row_order(rows: pa.Table, first: Sequence[tuple[str, str]]) -> Ints:
-    """The indices that sort ``rows`` by the columns ``first`` (name and direction), then by all other columns."""
+    """Return the indices that sort ``rows`` by the columns ``first`` (name, direction), then by all other columns."""
     names = sorted(name for name in rows.column_names if name != LIST and not pa.types.is_null(rows[name].type))
     keys = pa.table({name: _sortable(rows[name]) for name in names})
     by = {name: direction for name, direction in first if name in names}

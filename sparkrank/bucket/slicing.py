@@ -1,4 +1,4 @@
-"""The slices of a bucket: the values of each slice, and the groups and rows with each value. Pure pyarrow and numpy."""
+"""The slices of a bucket, which divide its groups or rows by the values of columns. Uses only pyarrow and numpy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_SLICE_VALUES = 1_000
 
 @dataclass(frozen=True)
 class GroupSlice:
-    """A slice of a bucket: its ``values`` (None for rows without a value), and the ``segments`` of groups by value."""
+    """A slice of a bucket's groups. ``segments`` divides the groups by their value in ``values`` (None if missing)."""
 
     name: str
     values: tuple[str | None, ...]
@@ -38,7 +38,7 @@ WHOLE_DAY = GroupSlice(ALL, (ALL,), WHOLE)
 
 @dataclass(frozen=True)
 class SlicedRows:
-    """A slice of the rows of a bucket. ``code`` has the index of each row's value among the slice's ``values``."""
+    """A slice of a bucket's rows. ``code`` has the index of each row's value in ``values`` (None if missing)."""
 
     name: str
     values: tuple[str | None, ...]
@@ -52,7 +52,7 @@ class SlicedRows:
 
 
 def sliced_rows(rows: BucketRows, plan: Plan, columns: Sequence[str]) -> SlicedRows:
-    """The slice of the rows by the input ``columns``. At most :data:`MOST_SLICE_VALUES` values are allowed."""
+    """Slice rows by the values in ``columns``. More than :data:`MOST_SLICE_VALUES` distinct values are an error."""
     name = slice_name(columns)
     parts = [rows.table[slice_column(plan.slice_columns.index(column))] for column in columns]
     groups = groups_of(parts)
@@ -70,7 +70,7 @@ def raise_many_values(name: str, count: int, where: str = "") -> None:
 
 
 def _texts(columns: Sequence[pa.ChunkedArray]) -> pa.Array:
-    """The strings of values, joined by commas across columns; :data:`NO_PART` if one is missing, null if all are."""
+    """Join the values of each row by commas. A null is written as :data:`NO_PART`, but a row of nulls gives null."""
     texts = [column.combine_chunks().cast(pa.string()) for column in columns]
     if len(texts) == 1:
         return texts[0]

@@ -1,4 +1,4 @@
-"""The rows of a bucket that share their item with another row of the same group. Usually there are few or none."""
+"""Twins: the rows of a bucket that have the same group and item as another row. Most buckets have few or no twins."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from sparkrank.numeric.array_types import Codes, Floats, Ints
 
 @dataclass(frozen=True)
 class Twins:
-    """The ``rows`` (ascending) that share group and item with others. ``code`` numbers the ``count`` shared pairs."""
+    """The rows that have the same group and item as another row.
+
+    ``rows`` has their indices, ascending. ``code`` has the number of each such row's (group, item) pair, from 0 to
+    ``count`` - 1.
+    """
 
     rows: Ints
     code: Codes | Ints
@@ -19,13 +23,13 @@ class Twins:
 
     @classmethod
     def of_pairs(cls, pair: Codes | Ints) -> Twins:
-        """The twins among n rows. ``pair`` numbers the group and item of each row."""
+        """Return the twins among n rows. ``pair`` has the number of each row's (group, item) pair."""
         several = np.bincount(pair) > 1
         rows = np.flatnonzero(several[pair])
         return cls(rows, (np.cumsum(several) - 1)[pair[rows]], int(np.count_nonzero(several)))
 
     def among(self, chosen: Ints) -> Twins:
-        """The twins among the rows ``chosen`` (ascending). Their ``rows`` are indices into ``chosen``."""
+        """Return the twins among the rows ``chosen`` (ascending). The new ``rows`` are indices into ``chosen``."""
         place = np.searchsorted(chosen, self.rows)
         there = place < len(chosen)
         there[there] = chosen[place[there]] == self.rows[there]
@@ -38,7 +42,7 @@ class Twins:
         return last
 
     def one_of_each(self, rows: int) -> Ints | None:
-        """The row that represents each row: its last twin, or the row itself; None if no row has a twin."""
+        """Return the last row with the same group and item as each of n ``rows``, or None if there are no twins."""
         if not self.count:
             return None
         row = np.arange(rows)
@@ -46,7 +50,7 @@ class Twins:
         return row
 
     def first_of(self, order: Floats) -> Floats:
-        """``order`` (lowest first, NaN for rows without a value), with each row given the lowest value of its twins."""
+        """Return ``order`` (a value per row, or NaN), with each twin given the lowest value of its group and item."""
         if not self.count:
             return order
         first, shared = np.full(self.count, np.nan), order.copy()

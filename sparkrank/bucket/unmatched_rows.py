@@ -1,4 +1,4 @@
-"""Chooses one unmatched row of the lists and one of the truth, to be shown in a warning."""
+"""The choice of one unmatched row of the lists and one of the truth, which a warning shows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ _STEP, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 def unmatched_rows(
     sides: Mapping[str, tuple[int, Flags]], items: Ints, distinct: pa.Array | None, keys: pa.Table | None
 ) -> dict[str, UnmatchedRow]:
-    """One unmatched row of each of ``sides``, given as (first row, flags). ``items`` may index into ``distinct``."""
+    """Choose one unmatched row of each side (lists or truth).
+
+    ``sides`` gives the first row of each side and flags of its unmatched rows. ``items`` has the items of all rows, as
+    integers or as indices into ``distinct``.
+    """
     places = None if distinct is None else place_of(distinct)
     unmatched = {}
     for side, (start, flags) in sides.items():
@@ -41,7 +45,7 @@ def unmatched_rows(
 
 
 def _first_whole(items: Ints, flags: Flags) -> tuple[int, Ints]:
-    """The lowest hash of the flagged ``items``, and the item with that hash. No two integers share a hash."""
+    """Return the lowest hash of the flagged ``items``, and the only item with that hash (no two integers share one)."""
     if native.runs("first place"):
         row, place = native.matches.first_place(items, flags.view(np.uint8))
         return place, items[row : row + 1]
@@ -65,7 +69,7 @@ def _least_group(keys: pa.Table) -> tuple[bytes, ...]:
 
 
 def values_as_bytes(values: pa.Array) -> pa.Array:
-    """The string form of each value as bytes, which may be invalid UTF-8."""
+    """Return each value as a string, encoded in bytes that may be invalid UTF-8."""
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     if is_text(values.type) or pa.types.is_fixed_size_binary(values.type):
@@ -74,7 +78,7 @@ def values_as_bytes(values: pa.Array) -> pa.Array:
 
 
 def place_of(items: pa.Array) -> NDArray[np.uint64]:
-    """A hash of each of ``items``; strings are hashed by length and last eight bytes. A null's hash is arbitrary."""
+    """Return a hash of each item. Strings are hashed by length and last eight bytes. A null has an arbitrary hash."""
     if is_text(items.type):
         numbers = _ends_of_texts(items)
     elif pa.types.is_floating(items.type):
@@ -89,7 +93,7 @@ def place_of(items: pa.Array) -> NDArray[np.uint64]:
 
 
 def _ends_of_texts(texts: pa.Array) -> NDArray[np.uint64]:
-    """The last eight bytes of each string as a number, combined with the length of the string."""
+    """Return an integer for each string, computed from the last eight bytes and the length of the string."""
     ends = text_ends(texts).astype(np.int64)
     padded = np.concatenate([np.zeros(_WORD_BYTES, np.uint8), text_bytes(texts)[ends[0] : ends[-1]]])
     words = np.ndarray(len(padded) - _WORD_BYTES + 1, "<u8", padded, strides=(1,))

@@ -1,4 +1,4 @@
-"""The weights of groups: columns with one value per group. Groups with no value or several are rejected as a whole."""
+"""The weights of groups, from columns with one value per group. Groups with no value or several values are rejected."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def weighed_groups(
 
 
 def _weights_and_faults(rows: BucketRows, name: str, groups: Groups) -> tuple[Floats, Flags]:
-    """The weight of each group, NaN if no row gives a weight, and whether the weight is invalid."""
+    """Return the weight of each group (NaN if no row gives one), and flags of the groups with an invalid weight."""
     values, truth, valid = rows.floats(name), rows.truth, rows.valid(name)
     having = slice(None) if valid is None or not truth.any() else ~truth | valid
     codes, values = groups.codes[having], values[having]
@@ -53,7 +53,7 @@ def _weights_and_faults(rows: BucketRows, name: str, groups: Groups) -> tuple[Fl
 
 
 def weights_of_groups(rows: BucketRows, groups: Groups, plan: Plan) -> Mapping[str, Floats]:
-    """For each weight column, the weight of each of the ``groups``, NaN for groups only in the truth."""
+    """Return the weight of each group, by weight column. A group that is only in the truth has the weight NaN."""
     return {
         column: _weights_and_faults(rows, group_weight_column(index), groups)[0]
         for index, column in enumerate(plan.group_weights)

@@ -1,8 +1,8 @@
-"""Wide rows, which have a score of each model, built from long rows, which have the score of one model.
+"""Conversion of long rows, which have the score of one model, to wide rows, which have the scores of all models.
 
-A group has one wide row per item, and more if some model's list repeats the item. The n-th wide row of an item has the
-scores of models that list the item at least n times, and null for other models. All other values come from the first
-model, in the order of the plan, that has a value.
+A group has one wide row per item, or more if a model's list repeats the item. The n-th wide row of an item has the
+scores of the models that list the item at least n times, and null for the other models. In all other columns, the
+value comes from the first model in the plan that has a value.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sparkrank.bucket.row_order import row_order
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Codes, Flags, Ints
 
-_SCORE = score_column(0)  # of long rows, whatever their model
+_SCORE = score_column(0)  # the score column of long rows, for any model
 _KEY_BITS = 64
 
 
@@ -41,7 +41,7 @@ def count_rows_of_models(rows: BucketRows, plan: Plan, counts: Counts) -> None:
 
 
 def wide_rows(rows: BucketRows, plan: Plan, counts: Counts) -> BucketRows:
-    """The wide rows of long ``rows``, followed by rows without an item and rows of the truth, which have no score."""
+    """Convert long ``rows`` to wide rows. Rows without an item and truth rows follow, with null scores."""
     has_item = rows.valid(ITEM)
     is_joined = ~rows.truth if has_item is None else ~rows.truth & has_item
     joined, others = np.flatnonzero(is_joined), np.flatnonzero(~is_joined)
@@ -64,9 +64,10 @@ def wide_rows(rows: BucketRows, plan: Plan, counts: Counts) -> BucketRows:
 
 
 class _InTurn(NamedTuple):
-    """Long rows sorted by wide row, then by model: the index (``row``), ``model`` and ``wide`` row of each.
+    """Long rows, sorted by the wide row to which they belong, then by model.
 
-    ``first`` has the index, in this order, of the first long row of each wide row.
+    ``row``, ``model`` and ``wide`` have the index, the model and the wide row of each long row. ``first`` has, for each
+    wide row, the position of its first long row in this order.
     """
 
     row: Ints
@@ -75,16 +76,16 @@ class _InTurn(NamedTuple):
     first: Ints
 
     def first_with(self, valid: Flags | None) -> Ints:
-        """For each wide row, the row of the first model with a ``valid`` value, or else of the first model."""
+        """Return, for each wide row, the long row of the first model with a valid value, or else of the first model."""
         if valid is None:
             return self.row[self.first]
         place, having = self.first.copy(), np.flatnonzero(valid[self.row])[::-1]
-        place[self.wide[having]] = having  # of several the last one that is written stays, which is the first model's
+        place[self.wide[having]] = having  # later writes replace earlier ones, so the first model's row stays
         return self.row[place]
 
 
 def _in_turn(rows: BucketRows, joined: Ints) -> _InTurn:
-    """Sort the ``joined`` rows. If a model repeats an item, its two rows of that item belong to two wide rows."""
+    """Sort the long rows ``joined``. If a model repeats an item, its rows of that item go to separate wide rows."""
     groups, models = groups_of(rows.keys.columns).codes[joined], _models(rows)[joined]
     keys, shifts = _sorted_keys(groups, _item_numbers(rows, joined), models)
     lists = keys >> shifts[1]
@@ -99,9 +100,9 @@ def _in_turn(rows: BucketRows, joined: Ints) -> _InTurn:
 
 
 def _sorted_keys(groups: Codes, items: Ints, models: Codes) -> tuple[Ints, tuple[int, int]]:
-    """Sorted integers made of group, item, model and row index, and the number of bits below the item and the model.
+    """Return sorted integers that pack group, item, model and row index, and the bit offsets of item and model.
 
-    numpy sorts integers with vector instructions, in a tenth of the time that numbering pairs by a hash takes.
+    Sorting takes a tenth of the time of numbering pairs by a hash, as numpy sorts integers with vector instructions.
     """
     of_place, of_model = (max(length - 1, 0).bit_length() for length in (len(groups), int(models.max(initial=0)) + 1))
     of_item = int(items.max(initial=0)).bit_length()
@@ -134,13 +135,13 @@ def _mask(bits: int) -> int:
 
 
 def _models(rows: BucketRows) -> Codes:
-    """The number of each row's model, 0 for rows without a model."""
+    """Return the number of each row's model, or 0 if the row has no model."""
     numbers: Codes = one_array(rows.table[MODEL]).fill_null(0).to_numpy().astype(np.int32)
     return numbers
 
 
 def _item_numbers(rows: BucketRows, joined: Ints) -> Ints:
-    """A number from 0 for the item of each of the ``joined`` rows."""
+    """Return a nonnegative integer for the item of each of the rows ``joined``."""
     if pa.types.is_signed_integer(rows.table[ITEM].type):
         items: Ints = one_array(rows.table[ITEM]).fill_null(0).to_numpy()[joined].astype(np.int64)
         lowest = int(items.min(initial=0))
@@ -150,9 +151,9 @@ def _item_numbers(rows: BucketRows, joined: Ints) -> Ints:
 
 
 def _occurrences(rows: BucketRows, order: _InTurn, lists: Ints, several: Flags) -> Ints:
-    """How often the item of each row occurs earlier in the list of the same model, best score first.
+    """Count, for each row, how often the row's item is higher up in the list of the same model.
 
-    ``lists`` numbers combinations of group, item and model. Order matters only where ``several`` rows share a number.
+    ``lists`` has the number of each row's (group, item, model). ``several`` flags rows that share this number.
     """
     occurrence, places = np.zeros(len(lists), np.int64), np.flatnonzero(several)
     table = rows.table.take(pa.array(order.row[places])).append_column("in_list", pa.array(lists[places]))
@@ -163,7 +164,7 @@ def _occurrences(rows: BucketRows, order: _InTurn, lists: Ints, several: Flags) 
 
 
 def _scores(rows: BucketRows, order: _InTurn, index: int) -> pa.Array:
-    """The score of each wide row from the ``index``-th model, null where that model does not list the item."""
+    """Return the score of each wide row from the ``index``-th model, or null if that model does not list the item."""
     own = np.flatnonzero(order.model == index)
     row, wide, valid = order.row[own], order.wide[own], rows.valid(_SCORE)
     values = rows.values(_SCORE)
@@ -174,7 +175,7 @@ def _scores(rows: BucketRows, order: _InTurn, index: int) -> pa.Array:
 
 
 def _other_labels(rows: BucketRows, order: _InTurn, first: Ints) -> int:
-    """The number of rows whose label differs from that of their wide row, which is taken from the row ``first``."""
+    """Count the rows whose label differs from the label of their wide row, which comes from the row in ``first``."""
     labels, judged = rows.labels(), rows.valid(LABEL)
     differ = labels[order.row] != labels[first][order.wide]
     return int(np.count_nonzero(differ if judged is None else differ & judged[order.row]))

@@ -1,4 +1,4 @@
-"""Rows with arrays, one row per group, turned into the rows of lists and truth that they stand for, in every lane."""
+"""Conversion of rows with arrays, one row per group, to rows of lists and truth. All lanes use this conversion."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ _LISTED = "listed_"
 
 
 def listed_column(index: int) -> str:
-    """The name of the column with the lists of the plan's model at ``index``."""
+    """Return the name of the column with the lists of the plan's model at ``index``."""
     return f"{_LISTED}{index}"
 
 
 def whole_lists(rows: pa.Table, arrays: Sequence[str], texts: Sequence[str]) -> Iterator[pa.Table]:
-    """``rows`` in parts that a task can evaluate at once. ``texts`` are the columns repeated for each element."""
+    """Divide ``rows`` into parts that can be evaluated at once. ``texts`` are the columns repeated for each element."""
     for part in in_parts(rows, bytes_of_elements(arrays, texts)):
         yield from in_parts(part, partial(elements_in, arrays=arrays), BUCKET_ROWS)
 
 
 def array_columns(names: Sequence[str]) -> list[str]:
-    """The columns among ``names``, in rows with arrays, that have one element per bucket row."""
+    """Return those ``names`` that are names of array columns with one element per bucket row."""
     return [name for name in names if name.startswith(_LISTED) or name == TRUE_ITEMS]
 
 
 def array_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int) -> pa.Table:
-    """The bucket rows for the lists and the truth in ``rows`` of arrays. Lists are numbered from ``first``."""
+    """Convert ``rows`` with arrays to bucket rows of lists and truth. Lists are numbered from ``first``."""
     columns = {key_column(index): key_values(rows[column]) for index, column in enumerate(roles.group)}
     columns |= {slice_column(index): item_values(rows[column]) for index, column in enumerate(plan.slice_columns)}
     for index, column in enumerate(plan.group_weights):
@@ -68,11 +68,11 @@ def array_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int) -> pa.Table
 
 
 def exploded(rows: pa.Table, plan: Plan, *, by_rank: bool) -> pa.Table:
-    """The bucket rows for the lists, and then those for the truth, made from rows with arrays.
+    """Convert rows with arrays to one table of bucket rows, those of the lists before those of the truth.
 
     ``rows`` has the bucket columns that all rows of a group share, a list for each model of ``plan``
-    (:func:`listed_column`), and the true items with their labels. With ``by_rank``, labels are the reciprocals of the
-    items' ranks instead.
+    (:func:`listed_column`), and the true items with their labels. If ``by_rank`` is true, the label of a true item is
+    the reciprocal of its rank instead.
     """
     lists = [_Elements.of(rows[listed_column(index)]) for index in range(len(plan.models))]
     truth = _Elements.of(rows[TRUE_ITEMS])
@@ -98,7 +98,7 @@ def exploded(rows: pa.Table, plan: Plan, *, by_rank: bool) -> pa.Table:
 
 
 class _Elements(NamedTuple):
-    """The concatenated elements of all arrays (``values``), and the number of elements in each array (``lengths``)."""
+    """The elements of all arrays, concatenated (``values``), and the number of elements in each array (``lengths``)."""
 
     lengths: Ints
     values: pa.Array
@@ -111,24 +111,24 @@ class _Elements(NamedTuple):
         return cls(np.diff(ends), values)
 
     def items(self) -> pa.Array:
-        """The elements, converted to the form that items have in a bucket."""
+        """Return the elements in the form that items have in a bucket."""
         if pa.types.is_null(self.values.type):
             return self.values
         return one_array(item_values(pa.chunked_array([self.values])))
 
     def starts(self) -> Ints:
-        """The index of each array's first element among all elements. Shape: (groups,)."""
+        """Return the index of each array's first element among all elements, with the shape (groups,)."""
         return np.cumsum(self.lengths) - self.lengths
 
     def places(self) -> Ints:
-        """The index of each element within its own array, from 0."""
+        """Return the index of each element within the array to which it belongs, from 0."""
         return np.arange(int(self.lengths.sum())) - np.repeat(self.starts(), self.lengths)
 
 
 def _part(
     keys: Mapping[str, pa.Array], counts: Ints, items: pa.Array, values: Mapping[str, object], plan: Plan
 ) -> pa.Table:
-    """A table with ``counts`` rows per group: the repeated ``keys``, the ``items``, and the columns in ``values``."""
+    """Return a table with ``counts`` rows per group. It has the repeated ``keys``, the ``items`` and the ``values``."""
     columns: dict[str, object] = {name: _repeated(key, counts) for name, key in keys.items()}
     columns[LABEL] = values.get(LABEL, pa.nulls(len(items)))
     for index in range(len(plan.models)):
@@ -151,7 +151,7 @@ def _joined(parts: Sequence[pa.Table]) -> pa.Table:
 
 
 def _labels(labels: _Elements | None, truth: _Elements, *, by_rank: bool) -> pa.Array:
-    """The label of each true item, null where the array of labels is too short."""
+    """Return the label of each true item, or null if the array of labels is too short."""
     if by_rank:
         return pa.array(1 / (truth.places() + 1.0))
     if labels is None:
@@ -163,7 +163,7 @@ def _labels(labels: _Elements | None, truth: _Elements, *, by_rank: bool) -> pa.
 
 
 def _labels_beyond(labels: _Elements, true_items: Ints) -> tuple[Ints, pa.Array]:
-    """The number of non-null labels in each row after its last true item, and those labels."""
+    """Return how many labels each row has beyond its last true item, and these labels. Null labels are ignored."""
     values = label_values(labels.values)
     is_beyond = labels.places() >= np.repeat(true_items, labels.lengths)
     beyond = np.flatnonzero(is_beyond & values.is_valid().to_numpy(zero_copy_only=False))

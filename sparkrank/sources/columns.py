@@ -1,4 +1,4 @@
-"""Bucket columns made from Arrow tables, as :mod:`sparkrank.engines.spark.columns` makes them from DataFrames."""
+"""Conversion of Arrow tables to bucket columns. :mod:`sparkrank.engines.spark.columns` does the same for DataFrames."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sparkrank.sources.values import FITS, READERS
 
 
 def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = "input") -> None:
-    """Refuse the schema of ``what`` if a role's column is missing, or has a type that the role does not take."""
+    """Raise an error if a role's column is missing from ``schema``, or has a type that the role does not accept."""
     check_roles(roles, schema.names, lambda column: schema.field(column).type, FITS, str, what)
     roles.validate_required_roles(plan)
     if roles.true_items is not None:
@@ -35,20 +35,18 @@ def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = 
 
 
 def bucket_schema(sides: Sequence[tuple[pa.Schema, Roles]], plan: Plan) -> pa.Schema:
-    """The schema that fits the bucket rows of all sides. Integers and floats take the widest type."""
+    """Return a schema that fits the bucket rows of all sides. Integers and floats take the widest type."""
     read = [pa.schema(list(map(schema.field, needed_columns(roles, plan)))) for schema, roles in sides]
     schemas = [
-        rows.schema
-        for columns, (_, roles) in zip(read, sides, strict=True)
-        for rows in bucket_rows(columns.empty_table(), roles, plan)
+        bucket_rows(columns.empty_table(), roles, plan).schema for columns, (_, roles) in zip(read, sides, strict=True)
     ]
     return pa.unify_schemas(schemas, promote_options="permissive")
 
 
-def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> list[pa.Table]:
-    """Bucket columns for the ``rows`` of a side (lists or truth). Rows with arrays give two tables: lists and truth."""
+def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.Table:
+    """Convert the ``rows`` of a side to bucket rows. Rows with arrays are lists, numbered from ``first``."""
     if roles.true_items is not None:
-        return [array_rows(rows, roles, plan, first)]
+        return array_rows(rows, roles, plan, first)
     nothing = pa.chunked_array([pa.nulls(rows.num_rows)])
     columns = {key_column(index): _read(rows, GROUP, column) for index, column in enumerate(roles.group)}
     for index, column in enumerate(plan.slice_columns):
@@ -74,12 +72,15 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> lis
         columns[TRUTH] = pa.chunked_array([pa.repeat(is_truth, rows.num_rows)])
         if is_truth and roles.label is None:
             columns[LABEL] = pc.if_else(pc.is_valid(columns[ITEM]), pa.scalar(1, pa.int8()), None)
-    return [pa.table(columns)]
+    return pa.table(columns)
 
 
 def _model_numbers(names: pa.ChunkedArray, roles: Roles, plan: Plan) -> pa.ChunkedArray:
-    """The index in ``plan`` of each row's model, found by its name or from the row's side; null for a truth."""
-    if not plan.models:  # they are being looked for
+    """Return the index of each row's model in ``plan``, or null for rows of a truth.
+
+    ``names`` are the models' names if there is a model column. Otherwise all rows have the only model in ``roles``.
+    """
+    if not plan.models:  # the models are not known yet
         return names
     if not roles.scores:
         return names.cast(pa.int16())
@@ -98,5 +99,5 @@ def _read(rows: pa.Table, role: Role, column: str) -> pa.ChunkedArray:
 
 
 def needed_columns(roles: Roles, plan: Plan) -> list[str]:
-    """The input columns that an evaluation reads."""
+    """Return the names of the input columns that an evaluation reads."""
     return list(dict.fromkeys(column for role, _, column in roles.played() if role.needed(plan)))

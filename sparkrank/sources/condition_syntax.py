@@ -1,6 +1,6 @@
 """Detection of strings that cannot be SQL conditions, so that they are refused when the spec is read, without Spark.
 
-This is not a parser: anything that might be SQL passes, and Spark's own parser has the last word.
+This is not a parser: every string that might be SQL passes, and only Spark's parser can decide about these.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CLOSED_BY = {"(": ")", "[": "]"}
 _WORDS = {
     "joins": "AND OR DIV",
     "leads": "NOT IN LIKE ILIKE RLIKE REGEXP BETWEEN ESCAPE WHEN THEN ELSE COLLATE",  # a value follows
-    # these are names, too, or part of more than two words
+    # these may also be names, or parts of longer expressions
     "free": "CASE END TO DATE TIME TIMESTAMP TIMESTAMP_NTZ TIMESTAMP_LTZ INTERVAL X DISTINCT FROM YEAR YEARS QUARTER "
     "QUARTERS MONTH MONTHS WEEK WEEKS DAY DAYS HOUR HOURS MINUTE MINUTES SECOND SECONDS",
 }
@@ -33,7 +33,7 @@ _AFTER_IS = ("NULL", "TRUE", "FALSE", "UNKNOWN", "DISTINCT", "JSON")
 
 
 def validate_condition(condition: str) -> None:
-    """Raise ``ValueError`` if this cannot be SQL: an open quote or parenthesis, or two operators in a row, for example.
+    """Raise ``ValueError`` if ``condition`` cannot be SQL, for example because it has two operators in a row.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def validate_condition(condition: str) -> None:
 
 
 class Token(NamedTuple):
-    """A token of a condition: its kind, its text in capitals, and the rest of the condition, token included."""
+    """A token of a condition. ``text`` is in capitals. ``rest`` is the condition from the start of the token on."""
 
     kind: str
     text: str

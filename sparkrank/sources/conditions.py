@@ -1,7 +1,7 @@
 """The conditions of ``input.where`` that Arrow can evaluate: comparisons with a literal, ``IN`` and ``IS [NOT] NULL``.
 
-Conditions may be joined by ``AND``, and mean the same as in SQL: no comparison with null is true, and NaN is larger
-than any number.
+Conditions may be joined by ``AND``. They mean the same as in SQL: a comparison with null is never true, and NaN is
+larger than any number.
 """
 
 from __future__ import annotations
@@ -40,20 +40,23 @@ Token = tuple[str, str]
 
 
 class UntranslatableError(ValueError):
-    """Only Spark can evaluate the condition; the message says why."""
+    """Raised for a condition that only Spark can evaluate. The message says why."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """Two expressions that must both be true. Only ``of_rows`` may be true for NaN, which row-group statistics omit."""
+    """Two expressions that must both be true. None stands for an expression that is always true.
+
+    Row groups may be skipped by ``of_groups``. Only ``of_rows`` may be true for NaN, which row-group statistics omit.
+    """
 
     of_groups: pc.Expression | None
     of_rows: pc.Expression | None
-    columns: frozenset[str] = frozenset()  # the columns that it reads
+    columns: frozenset[str] = frozenset()  # the columns that the condition reads
 
 
 def pushed_down(condition: str, schema: pa.Schema) -> Condition:
-    """``condition`` as Arrow expressions, for ``schema``. Raises :class:`UntranslatableError` if Spark is needed."""
+    """Translate ``condition`` to Arrow expressions, or raise :class:`UntranslatableError` if Spark must evaluate it."""
     tokens = _tokens(condition)
     holds, for_nan, rest = _comparison(tokens, schema)
     parts = [(holds, for_nan)]
@@ -86,7 +89,7 @@ def _tokens(condition: str) -> list[Token]:
 
 
 def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[pc.Expression, bool, list[Token]]:
-    """The comparison at the start of ``tokens``, whether it may be true for NaN, and the remaining tokens."""
+    """Return the first comparison in ``tokens``, whether it may be true for NaN, and the tokens after it."""
     kinds = [kind for kind, _ in tokens]
     texts = [text for _, text in tokens]
     if not kinds or kinds[0] not in ("word", "quoted") or texts[0] not in schema.names:
@@ -114,7 +117,7 @@ def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[pc.Expression, 
 
 
 def _literal(token: Token, kind: pa.DataType) -> pa.Scalar:
-    """The literal cast to the column's type: a string for string or date columns, a number for numeric columns."""
+    """Return a literal in the type of its column: a string for string or date columns, a number for numeric columns."""
     form, text = token
     value: str | float | Decimal
     if "\\" in text:

@@ -1,4 +1,4 @@
-"""The files at a path, or matching a pattern by Hadoop's rules, on any file system that Arrow can open."""
+"""Lists of the files at a path, or matching a pattern by Hadoop's rules, on any file system that Arrow can open."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _MOST = 1000  # the most alternatives from braces that contain slashes
 
 
 def is_pattern(path: str) -> bool:
-    """Whether ``path`` is a pattern: it has wildcards or other special characters, and names all matching files."""
+    """Return whether ``path`` has wildcards or other special characters, and so stands for all matching files."""
     return not _MARKS.isdisjoint(path)
 
 
 def escaped(path: str) -> str:
-    """``path`` as a pattern that matches only ``path`` itself."""
+    """Return a pattern that matches only ``path`` itself."""
     return "".join(f"\\{letter}" if letter in _MARKS else letter for letter in path)
 
 
 def alternatives(path: str) -> list[list[str]]:
-    """``path`` split at slashes, once for each way to expand the braces that contain slashes."""
+    """Expand the braces that contain slashes in all ways, and split each of the resulting paths at its slashes."""
     paths = list(itertools.islice(_without_slashes_in_braces(path), _MOST + 1))
     if len(paths) > _MOST:
         raise SpecError(
@@ -45,7 +45,7 @@ def alternatives(path: str) -> list[list[str]]:
 
 
 def fixed_parts(pattern: Sequence[str]) -> list[str]:
-    """The literal parts at the start of ``pattern``, before the first part with a wildcard, without backslashes."""
+    """Return the literal parts before the first part of ``pattern`` that has a wildcard, with backslashes removed."""
     texts: list[str] = []
     for part in pattern:
         text = re.sub(r"\\(.)", r"\1", part)
@@ -56,14 +56,14 @@ def fixed_parts(pattern: Sequence[str]) -> list[str]:
 
 
 def matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether ``pattern`` matches the ``parts`` of a file's path, or its leading parts. No wildcard matches a slash."""
+    """Return whether ``pattern`` matches the path with these ``parts``, or a folder above. Wildcards match no slash."""
     return len(parts) >= len(pattern) and all(
         _compiled(wanted).fullmatch(part) is not None for part, wanted in zip(parts, pattern, strict=False)
     )
 
 
 def _without_slashes_in_braces(path: str) -> Iterator[str]:
-    """Yield every expansion of those braces in ``path`` that contain a slash. All other braces stay."""
+    """Yield every expansion of the braces in ``path`` that contain a slash. Other braces are left unchanged."""
     depth, cuts, has_slash = 0, list[int](), False
     for mark in re.finditer(r"\\.|[{},/]", path, re.DOTALL):
         letter, place = mark[0], mark.start()
@@ -84,7 +84,7 @@ def _without_slashes_in_braces(path: str) -> Iterator[str]:
 
 @functools.lru_cache(maxsize=1024)
 def _compiled(part: str) -> re.Pattern[str]:
-    """One part of a path pattern as a regular expression. Raises :class:`SpecError` if the part is not a pattern."""
+    """Return one part of a path pattern as a regular expression. Raises :class:`SpecError` if the part is malformed."""
     braces = 0
 
     def regex(mark: re.Match[str]) -> str:
@@ -110,17 +110,17 @@ def _compiled(part: str) -> re.Pattern[str]:
         ) from None
 
 
-_COPIED = "._COPYING_"  # the end of a file's name while Hadoop copies it
-_FOLDER = "_$folder$"  # the end of the name of an object of 0 bytes by which Hadoop marked a folder in S3
+_COPIED = "._COPYING_"  # the suffix of a file name while Hadoop copies the file
+_FOLDER = "_$folder$"  # the suffix of an object of 0 bytes with which Hadoop marks a folder in S3
 _SETTINGS = re.compile(r"\?(?=\w+=)")
-_TO_NOTHING = -1  # the size of a broken link
+_TO_NOTHING = -1  # in place of the size of a broken link
 S3_CONNECT_SECONDS, S3_REQUEST_SECONDS = 10.0, 30.0  # the longest time without a byte
-S3_ATTEMPTS = 5  # the pauses between them double
+S3_ATTEMPTS = 5  # the pause before each attempt is twice as long
 SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names for what Arrow calls s3
 
 
 def file_system(path: str) -> tuple[fs.FileSystem, str]:
-    """The file system of ``path`` and the path inside, not percent-encoded. ``path`` may end in ``?`` and settings."""
+    """Return the file system of ``path`` and the path in it. A ``path`` is not percent-encoded; settings may follow."""
     scheme, separator, rest = path.partition("://")
     if not separator or scheme.lower() == "file":
         return fs.LocalFileSystem(), os.path.normpath(
@@ -135,7 +135,7 @@ def file_system(path: str) -> tuple[fs.FileSystem, str]:
 
 
 def _patient(store: fs.FileSystem) -> fs.FileSystem:
-    """``store``, with sparkrank's timeouts if it is S3, so that a stalled request is ended and sent again."""
+    """Return ``store``, with sparkrank's timeouts if it is S3. A request that stalls is then ended and sent again."""
     if not isinstance(store, fs.S3FileSystem):
         return store
     _, (options,) = store.__reduce__()
@@ -145,12 +145,15 @@ def _patient(store: fs.FileSystem) -> fs.FileSystem:
 
 
 def without_password(path: str) -> str:
-    """``path`` as messages may show it, without the credentials for the file system."""
+    """Return ``path`` as messages may show it, without credentials for the file system."""
     return shorten(shown_url(path).replace(f"://{HIDDEN}@", "://"))
 
 
 def store_of(path: str, inside: str) -> str | None:
-    """What precedes ``inside`` in ``path`` (``hdfs://host:8020``); ``file:`` for a local path, and None if unknown."""
+    """Return the text before ``inside`` in ``path``, such as ``hdfs://host:8020``, or None if it is not known.
+
+    For a local path, this is ``file:``.
+    """
     scheme, separator, _ = path.partition("://")
     if not separator or scheme.lower() == "file":
         return "file:"
@@ -162,10 +165,10 @@ def store_of(path: str, inside: str) -> str | None:
 class Listing:
     """The visible ``files`` that a path stands for, ordered by name.
 
-    For each file, ``roots`` has the file or folder that the path itself names. ``base`` is the path if it is a folder;
+    ``roots`` has, for each file, the file or folder that the path itself names. ``base`` is the path if it is a folder;
     names of folders inside it give columns. ``tables`` are the lake tables that contain the path or some of the files.
-    ``lost`` are incomplete or missing files, each with the reason; nothing should be read without them. ``shortly``
-    names the same files more briefly, by their folder wherever the folder has no other files.
+    ``lost`` has the incomplete or missing files with reasons; if there are any, read no file. ``shortly`` has
+    the same files, but a folder that has no other files stands for its files. ``stamps`` has sizes and times of files.
     """
 
     files: tuple[str, ...]
@@ -178,7 +181,7 @@ class Listing:
 
     @classmethod
     def at(cls, store: fs.FileSystem, path: str) -> Listing:
-        """List the files at ``path``: a file, a folder or a pattern. There may be no files. Errors are Arrow's."""
+        """List the files at ``path`` (a file, folder or pattern). The list may be empty. Raises Arrow's errors."""
         patterns = alternatives(path)
         sizes: dict[str, int] = {}
         links: list[str] = []
@@ -234,20 +237,20 @@ class Listing:
         return cls(tuple(roots), tuple(roots.values()), base, tables, tuple(lost), tuple(dict.fromkeys(shortly)))
 
     def validate_complete(self) -> None:
-        """Raise :class:`InputError` if a file is lost, so that a lost file is not taken for a day without rows."""
+        """Raise :class:`InputError` if a file is incomplete or missing, because its day would seem to be empty."""
         for file, reason in self.lost:
             raise InputError(f"{file} is {reason}: write it anew, or give it another name or place")
 
 
 def visible_files(store: fs.FileSystem, folder: str, depth: int) -> list[str]:
-    """Files below ``folder``, if it exists, that Spark does not hide for a path part at index ``depth`` or beyond."""
+    """Return the files below ``folder`` that Spark reads. Only path parts from index ``depth`` on can hide a file."""
     infos = store.get_file_info(fs.FileSelector(folder, recursive=True, allow_not_found=True))
     files = [info.path for info in infos if info.type == fs.FileType.File and not info.path.endswith(_FOLDER)]
     return sorted(file for file in files if not any(map(is_hidden, file.split("/")[depth:])))
 
 
 def _start(pattern: Sequence[str]) -> tuple[str, bool]:
-    """The literal path with which all matches of ``pattern`` begin, and whether that path is the whole pattern."""
+    """Return the literal path with which all matches of ``pattern`` begin, and whether it is the whole pattern."""
     fixed = fixed_parts(pattern)
     return "/".join(fixed) or "/", len(fixed) == len(pattern)
 
@@ -257,7 +260,7 @@ def _folder(path: str) -> str:
 
 
 def _links(folders: Iterable[str]) -> list[str]:
-    """The symbolic links in the local ``folders``."""
+    """Return the symbolic links directly in the local ``folders``."""
     links: list[str] = []
     for folder in folders:
         with os.scandir(folder) as inside:
@@ -266,7 +269,10 @@ def _links(folders: Iterable[str]) -> list[str]:
 
 
 def _root_of(patterns: Sequence[tuple[Sequence[str], int]], file: str) -> str | None:
-    """The part of ``file`` that a pattern matches, or None if ``file`` is hidden. ``*/_v2/*`` shows a hidden folder."""
+    """Return the start of the path ``file`` that a pattern matches, or None if no pattern matches a visible file.
+
+    A pattern that names a hidden folder, such as ``*/_v2/*``, makes the folder visible.
+    """
     parts = file.split("/")
     for pattern, fixed in patterns:
         if matches(parts, pattern) and not any(
@@ -278,7 +284,7 @@ def _root_of(patterns: Sequence[tuple[Sequence[str], int]], file: str) -> str | 
 
 
 def _seen_below(path: str, file: str) -> str | None:
-    """``path`` if ``file`` is ``path`` itself, or a file below ``path`` that is not hidden; otherwise None."""
+    """Return ``path`` if ``file`` is ``path`` itself or a visible file below it, otherwise None."""
     below = file.removeprefix(f"{path.rstrip('/')}/")
     if file == path or (below != file and not any(map(is_hidden, below.split("/")))):
         return path
@@ -286,12 +292,12 @@ def _seen_below(path: str, file: str) -> str | None:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether Spark skips files and folders with this ``name``. A partition column may begin with an underscore."""
+    """Return whether Spark skips files and folders called ``name``. Partition columns may begin with an underscore."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith(_COPIED)
 
 
 def folders_in(store: fs.FileSystem, folder: str) -> list[str]:
-    """The names of the folders directly in ``folder`` of ``store``; an empty list if ``folder`` does not exist."""
+    """Return the names of the folders directly in ``folder``, or an empty list if ``folder`` does not exist."""
     is_flat = store.type_name == "gcs"  # its folders are prefixes of names, found by listing all objects below
     infos = store.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=is_flat))
     if not is_flat:

@@ -24,7 +24,7 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 def folder_columns(what: str, files: Sequence[str], base: str, partition_types: PartitionTypes) -> pa.Schema:
-    """The columns given by the names of folders between ``base`` and ``files``, which are the files of ``what``.
+    """Return the columns given by the names of the folders between ``base`` and ``files``. Messages name ``what``.
 
     Numbers with a letter (``7d``, ``1e5``), integers beyond 64 bits, timestamps and columns without a value become
     strings. Raises :class:`InputError` if two folder names give the same value, as ``7`` and ``007`` do, because their
@@ -63,7 +63,7 @@ def _type_of(texts: AbstractSet[str]) -> pa.DataType:
 
 def _can_be(texts: AbstractSet[str], kind: pa.DataType) -> bool:
     whole = [text for text in texts if "." not in text]
-    if kind == pa.float64() and whole and not _can_be(set(whole), pa.int32()):  # to Spark a text, beside 64 bits
+    if kind == pa.float64() and whole and not _can_be(set(whole), pa.int32()):  # Spark reads these as strings
         return False
     try:
         pa.array(list(texts)).cast(kind)

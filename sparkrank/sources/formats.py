@@ -1,4 +1,4 @@
-"""The registry of file formats that are read without Spark, keyed by the value of ``format`` in a spec."""
+"""The registry of file formats that are read without Spark. Its keys are the values of ``format`` in a spec."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SOURCES: dict[str, type[Source]] = {"parquet": ParquetInput, "csv": TextInput, "
 
 
 def source_kind(side: SideRows) -> type[Source] | None:
-    """The source class for ``side``. None for a DataFrame, a table, Parquet with Spark's options, or other formats."""
+    """Return the class that reads ``side``, or None for DataFrames, tables, Parquet with options, and other formats."""
     if side.given is not None:
         return None if side.is_frame else TableInput
     if side.path is None or (side.format == "parquet" and side.options):

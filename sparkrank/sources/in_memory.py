@@ -1,4 +1,4 @@
-"""Rows that a caller hands over (pandas, polars, pyarrow, or any Arrow stream), as an Arrow table."""
+"""Conversion of rows that a caller passes (pandas, polars, pyarrow, or any Arrow stream) to an Arrow table."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def is_pandas(rows: object) -> bool:
 
 
 def accepted(subject: str, rows: Any, roles: Roles) -> Any:
-    """``rows`` as given or as an Arrow table. Raises :class:`SpecError` for an object that does not hold rows."""
+    """Return ``rows`` unchanged or as an Arrow table. Raises :class:`SpecError` if the object does not hold rows."""
     if isinstance(rows, str) and not rows:  # Arrow would take it for the folder in which this process runs
         raise SpecError(f"{subject} an empty text: a path to Parquet is needed")
     if getattr(rows, "isStreaming", False) is True:  # a pandas column might have this name too
@@ -71,7 +71,7 @@ def accepted(subject: str, rows: Any, roles: Roles) -> Any:
 
 
 def validated(table: pa.Table, roles: Roles, what: str) -> pa.Table:
-    """``table``, if its columns with a role are valid Arrow data. The check takes 5 ns for a string of 16 bytes."""
+    """Return ``table`` if its role columns are valid Arrow data. The check takes 5 ns for a string of 16 bytes."""
     role_of = {column: f"{role} column" for role, column in roles.columns()}
     names = table.column_names
     for column in columns_of(roles, names):
@@ -87,7 +87,7 @@ def validated(table: pa.Table, roles: Roles, what: str) -> pa.Table:
 
 @contextmanager
 def _source_errors(what: str, done: str = "read") -> Iterator[None]:
-    """Context manager: any error while rows are read becomes an :class:`InputError` that begins with ``what``."""
+    """Context manager that turns any error into an :class:`InputError` whose message begins with ``what``."""
     try:
         yield
     except SparkrankError:
@@ -97,7 +97,7 @@ def _source_errors(what: str, done: str = "read") -> Iterator[None]:
 
 
 def _table_of(rows: Any, roles: Roles, subject: str) -> pa.Table | str:
-    """The role columns of ``rows``, or Arrow's error message if ``rows`` are not a table (a Series, for example)."""
+    """Return the role columns of ``rows``, or Arrow's error message if ``rows`` are not a table (such as a Series)."""
     polars = sys.modules.get("polars")  # anybody with a polars frame has imported polars
     if polars is not None and isinstance(rows, polars.LazyFrame):
         with _source_errors("the LazyFrame", "collected"):
@@ -121,7 +121,7 @@ def _table_of(rows: Any, roles: Roles, subject: str) -> pa.Table | str:
 
 
 def _validate_arrow_types(rows: pl.DataFrame, subject: str) -> None:
-    """Raise :class:`InputError` if a polars column has a type that Arrow lacks (Int128), or Python objects."""
+    """Raise :class:`InputError` if a polars column has Python objects, or a type that Arrow lacks (Int128)."""
     for name, kind in rows.schema.items():
         try:
             pa.RecordBatchReader.from_stream(rows.select(name).clear())

@@ -1,4 +1,4 @@
-"""Integrity of files: page checksums, and detection of files that changed after the plan was made."""
+"""Checks of files: page checksums, and detection of files that changed after the plan was made."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sparkrank.base.errors import InputError, shorten
 
 # Options of pyarrow.parquet.ParquetFile: a page with a wrong checksum is an error.
 CHECKED = {"page_checksum_verification": True}
-SPARK_CHECKED = {"parquet.page.verify-checksum.enabled": "true"}  # for Spark's reader; its writer adds them by itself
+SPARK_CHECKED = {"parquet.page.verify-checksum.enabled": "true"}  # for Spark's reader; its writer adds checksums anyway
 # The size of a file in bytes, and the time of its last change in nanoseconds.
 Stamp: TypeAlias = tuple[int, int]
 _SECOND = 10**9
 
 
 def read_checked(rows: ds.Dataset, columns: list[str]) -> pa.Table:
-    """Read ``columns`` of a caller's dataset with page checksums. The dataset's own Parquet settings are kept."""
+    """Read ``columns`` of the dataset ``rows`` and verify page checksums. The dataset's other settings are kept."""
     if not (isinstance(rows, ds.FileSystemDataset) and isinstance(rows.format, ds.ParquetFileFormat)):
         return rows.to_table(columns)
     options = rows.format.default_fragment_scan_options  # a view of the dataset's options
@@ -33,19 +33,19 @@ def read_checked(rows: ds.Dataset, columns: list[str]) -> pa.Table:
 
 
 def stamp_of(info: fs.FileInfo, store: fs.FileSystem) -> Stamp:
-    """The stamp of a file. Object stores report fractions of a second only sometimes, so these are cut off."""
+    """Return the stamp (size, time) of a file. Object stores often omit fractions of a second, so these are cut off."""
     changed = info.mtime_ns or 0
     return info.size, changed if isinstance(store, fs.LocalFileSystem) else changed // _SECOND * _SECOND
 
 
 def stamps_of(infos: Iterable[fs.FileInfo], store: fs.FileSystem) -> dict[str, Stamp]:
-    """The stamps of the files among ``infos``, by path."""
+    """Return a mapping from the path of each file among ``infos`` to the stamp (size, time) of the file."""
     return {info.path: stamp_of(info, store) for info in infos if info.type == fs.FileType.File}
 
 
 @contextmanager
 def unchanged(store: fs.FileSystem, path: str, stamp: Stamp | None) -> Iterator[None]:
-    """Context manager for reading a file. Raises :class:`InputError` if the file no longer has this ``stamp``."""
+    """Context manager for reading a file. Raises :class:`InputError` at the end if the file's ``stamp`` changed."""
     failure: Exception | None = None
     try:
         yield

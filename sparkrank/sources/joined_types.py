@@ -1,4 +1,4 @@
-"""Checks of column types: each must fit its role, and columns that join two sides must have comparable values."""
+"""Checks of column types. A type must fit the column's role, and columns that join two sides need comparable types."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sparkrank.metrics.slices import columns_of_slices
 from sparkrank.sources.types import plain_type
 from sparkrank.sources.values import is_array
 
-K = TypeVar("K")  # a type in the terms of an engine
+K = TypeVar("K")  # a column type of an engine
 
 
 def joined_columns(roles: Roles, beside: Roles) -> list[tuple[str, str, str]]:
-    """The columns that join lists with another side: (role, column in the lists, column in the other side)."""
+    """Return the columns that join lists with another side: (role, column of the lists, column of the other side)."""
     if roles.true_items is not None:
         return [
             (of_model(model, ITEMS.name, column), column, roles.true_items) for model, column in roles.scores.items()
@@ -40,9 +40,9 @@ def check_joined(
     text_of: Callable[[K], str],
     sides: tuple[str, str] = ("lists", "truth"),
 ) -> None:
-    """Refuse ``sides`` whose group keys or items have types that can never be equal, because nothing would match.
+    """Raise :class:`InputError` if group keys or items of two ``sides`` have types whose values cannot be equal.
 
-    Slice columns must be integers on both sides, or on neither.
+    Slice columns must be integers on both sides or on neither side.
     """
     joined = [(*columns, fit) for columns in joined_columns(roles, beside)]
     alike = lambda kind, other: is_integer(kind) == is_integer(other)  # noqa: E731 - a rule like the other
@@ -59,7 +59,7 @@ def check_joined(
 def check_arrow_joined(
     schema: pa.Schema, other: pa.Schema, roles: Roles, beside: Roles, sides: tuple[str, str] = ("lists", "truth")
 ) -> None:
-    """Apply :func:`check_joined` to two sides, given their Arrow schemas."""
+    """Apply :func:`check_joined` to two sides with the Arrow schemas ``schema`` and ``other``."""
     check_joined(
         lambda column: schema.field(column).type,
         lambda column: other.field(column).type,
@@ -98,7 +98,7 @@ def check_roles(
     text_of: Callable[[K], str],
     what: str,
 ) -> None:
-    """Refuse roles whose column is not in ``names``, the columns of ``what``, or has a type that fails ``fits``."""
+    """Raise :class:`InputError` if a role's column is not in ``names``, or if its type fails a rule in ``fits``."""
     for role, title, column in roles.played():
         validate_column(title, column, names, what)
         kind = kind_of(column)
@@ -109,14 +109,14 @@ def check_roles(
 
 
 def _fit(kind: pa.DataType, other: pa.DataType) -> bool:
-    """Whether values of the two types can be equal. The null type fits any other."""
+    """Return whether values of the two types can be equal. The null type fits every other type."""
     if is_array(kind) and is_array(other):
         return _fit(kind.value_type, other.value_type)
     return pa.types.is_null(kind) or pa.types.is_null(other) or _family(kind) == _family(other)
 
 
 def _family(kind: pa.DataType) -> str:
-    """The family of a type. Only values of one family can be equal."""
+    """Return the family of the type ``kind``. Only values of the same family can be equal."""
     kind = plain_type(kind)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return "integer" if pa.types.is_integer(kind) else "float"

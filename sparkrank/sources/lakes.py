@@ -1,7 +1,7 @@
-"""Detection of Delta, Hudi and Iceberg tables among files. Only a table's log says which of its files still count.
+"""Detection of Delta, Hudi and Iceberg tables. Only the log of such a table says which of its files are current.
 
-A folder ``metadata`` alone does not make an Iceberg table. It must have a file named by Iceberg's rule; if there is a
-folder ``data`` beside it, a similar name is enough.
+A folder ``metadata`` belongs to an Iceberg table only if it has a file that is named by Iceberg's rule. If there is a
+folder ``data`` beside it, a similar file name is enough.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MARK = re.compile(rf"/(?:{'|'.join(map(re.escape, _MARKS))})(?=/|\.parquet$|$)|
 
 @dataclass(frozen=True)
 class LakeTable:
-    """A lake table: its ``folder``, its ``format``, and the ``mark`` (a path in it) that identifies the format."""
+    """A lake table in a ``folder``. ``mark`` is the path in the folder by which the ``format`` was recognized."""
 
     folder: str
     format: str
@@ -34,7 +34,7 @@ class LakeTable:
 
 
 def tables_among(files: Collection[str]) -> list[LakeTable]:
-    """The tables whose marks are among ``files``, a list of paths that must include hidden files."""
+    """Return the lake tables that can be recognized by the paths in ``files``, which must include hidden files."""
     tables: dict[str, LakeTable] = {}
     metadata: dict[str, set[str]] = {}
     for file in files:
@@ -53,7 +53,7 @@ def tables_among(files: Collection[str]) -> list[LakeTable]:
 
 
 def tables_above(store: fs.FileSystem, path: str) -> list[LakeTable]:
-    """The table in the nearest folder above ``path``, if any. The search ends at a folder that may not be listed."""
+    """Return a list with the nearest lake table above ``path``, if any. Stops at a folder that cannot be listed."""
     local = isinstance(store, fs.LocalFileSystem)
     for place in dict.fromkeys([path, os.path.realpath(path)] if local else [path]):
         for folder in ways_of(place.rpartition("/")[0]):
@@ -68,7 +68,7 @@ def tables_above(store: fs.FileSystem, path: str) -> list[LakeTable]:
 
 
 def ways_of(path: str) -> Iterator[str]:
-    """Yield ``path``, and then each folder that contains ``path``, from the nearest up."""
+    """Yield ``path`` and then each folder that contains ``path``, from the nearest up."""
     while path:
         yield path
         path = path.rpartition("/")[0]

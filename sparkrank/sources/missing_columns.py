@@ -1,4 +1,4 @@
-"""Detection of files that lack a column of other files. They are refused: lost values would look like missing ones."""
+"""Detection of files that lack a column of other files. They are errors, as lost values look like missing ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOST = "rows that lost a value cannot be told from rows that never had one"
 
 
 def lacking_columns(columns: Iterable[Sequence[str]], files: Iterable[str]) -> dict[str, str]:
-    """The columns that some files have and others lack, each with the first file that lacks the column."""
+    """Return a mapping from each column that only some files have to the first file that lacks the column."""
     kinds: dict[frozenset[str], str] = {}
     for names, file in zip(map(frozenset, columns), files, strict=True):
         kinds[names] = kinds.get(names) or file
@@ -30,7 +30,7 @@ def lacking_columns(columns: Iterable[Sequence[str]], files: Iterable[str]) -> d
 def validate_columns(
     lacking: Mapping[str, str], names: Sequence[str], roles: Roles, what: str, where: str | None, remedy: str = ""
 ) -> None:
-    """Raise :class:`InputError` if a column that ``roles`` or ``where`` use is ``lacking`` in a file with rows."""
+    """Raise :class:`InputError` if ``roles`` or ``where`` use a column for which ``lacking`` has a file with rows."""
     asked = [(f"the {role} column", column, outer_column(column, names)) for role, column in roles.columns()]
     asked += [(f"the {what}.where column", name, name) for name in named_in(lacking, (), where)]
     for title, column, outer in asked:
@@ -45,13 +45,13 @@ def lacking_column(file: str, title: str, column: str, what: str, remedy: str = 
 
 
 def outer_column(column: str, names: Sequence[str]) -> str:
-    """The column that contains ``column``: the same name if present, else the longest of ``names`` that is a prefix."""
+    """Return the name in ``names`` that contains ``column``: the same name, or else the longest that is a prefix."""
     within = [name for name in names if column.startswith((f"{name}.", f"{name}["))]
     return column if column in names else max(within, key=len, default=column)
 
 
 def validate_fragments(dataset: ds.Dataset, roles: Roles) -> None:
-    """Raise :class:`InputError` if a file of a caller's ``dataset`` lacks a role's column that other files have."""
+    """Raise :class:`InputError` if a file of a ``dataset`` lacks a column that has a role and that other files have."""
     fragments = list(_fragments(dataset))
     with ThreadPoolExecutor(READING_THREADS) as pool:
         columns = list(pool.map(lambda fragment: fragment.physical_schema.names, fragments))
@@ -64,7 +64,7 @@ def validate_fragments(dataset: ds.Dataset, roles: Roles) -> None:
 
 
 def _fragments(dataset: ds.Dataset) -> Iterator[ds.FileFragment]:
-    """All files of ``dataset``, as fragments without any filter that the dataset has."""
+    """Yield a fragment for each file of ``dataset``, without any filter that the dataset has."""
     for part in dataset.children if isinstance(dataset, ds.UnionDataset) else [dataset]:
         if isinstance(part, ds.UnionDataset):
             yield from _fragments(part)

@@ -1,4 +1,4 @@
-"""Values inside an Arrow column, and the leaf columns of a Parquet file that must be read to get them."""
+"""Access to values inside Arrow columns, and to the leaf columns of Parquet files that must be read to get them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ DENSE = 1  # the type code of vectors that store all their values
 
 
 def shape_of(kind: pa.DataType) -> Shape:
-    """The Arrow type ``kind`` as a :class:`~sparkrank.inputs.field_paths.Shape`."""
+    """Return the :class:`~sparkrank.inputs.field_paths.Shape` of the Arrow type ``kind``."""
     text, plain = str(kind), plain_type(kind)
     if pa.types.is_list(plain) or pa.types.is_large_list(plain):
         return Shape(text, element=shape_of(plain.value_type))
@@ -55,14 +55,14 @@ def shape_of(kind: pa.DataType) -> Shape:
 
 
 def taken(column: pa.ChunkedArray, steps: Sequence[PathStep]) -> pa.ChunkedArray:
-    """The values of ``column`` at the end of ``steps``, in plain types; vectors of a wrong size are refused."""
+    """Return the values to which ``steps`` lead in ``column``, in plain types. A vector of a wrong size is an error."""
     if not column.num_chunks:
         return pa.chunked_array([_after(pa.nulls(0, plain_type(column.type)), steps)])
     return pa.chunked_array([_after(plain_array(chunk), steps) for chunk in column.chunks])
 
 
 def columns_at(table: pa.Table, at: Mapping[str, Place]) -> pa.Table:
-    """A table of the values of ``table`` at each place in ``at``, in plain types."""
+    """Return a table with the values of ``table`` at each place in ``at``, in plain types."""
     columns = {
         name: taken(table[place.column], place.steps) if place.steps else table[name] for name, place in at.items()
     }
@@ -103,7 +103,7 @@ def _valid(values: pa.Array) -> Flags:
 
 
 def _vector_element(vectors: pa.Array, step: VectorElement) -> pa.Array:
-    """The requested element of each vector: 0 if a sparse vector omits it, NaN if it is beyond the vector's end."""
+    """Return an element of each vector: 0 if a sparse vector omits it, NaN if it is beyond the end of the vector."""
     kinds, sizes = (_whole(pc.struct_field(vectors, name)) for name in VECTOR_FIELDS[:2])
     (named, places), (ends, values) = (list_parts(pc.struct_field(vectors, name)) for name in VECTOR_FIELDS[2:])
     numbers = _floats(values)
@@ -132,7 +132,7 @@ def _floats(values: pa.Array) -> NDArray[np.float64]:
 
 
 def _by_rating(ends: Ints, structs: pa.Array, step: Recommended) -> pa.Array:
-    """The items of each array by descending rating, with unrated items last. A NaN rating is refused."""
+    """Return the items of each array by descending rating, with unrated items last. A NaN rating raises an error."""
     items = pc.struct_field(structs, step.item)
     stored = pc.struct_field(structs, step.rating).cast(pa.float64(), safe=False)
     if pc.any(pc.is_nan(stored)).as_py():
@@ -141,16 +141,16 @@ def _by_rating(ends: Ints, structs: pa.Array, step: Recommended) -> pa.Array:
     first = np.zeros(len(items) + 1, np.bool_)
     first[ends] = True
     falls = (ratings[1:] <= ratings[:-1]) | np.isnan(ratings[1:]) | first[1:-1]
-    if falls.all():  # as from ALS
+    if falls.all():  # already sorted, as from ALS
         return items
     array = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-    return items.take(pa.array(np.lexsort((-ratings, array))))  # stable; NaN, for no rating, comes last
+    return items.take(pa.array(np.lexsort((-ratings, array))))  # stable; NaN (no rating) comes last
 
 
 def leaf_batches(
     fragment: ds.ParquetFileFragment, schema: pa.Schema, columns: Mapping[str, Place], where: Condition
 ) -> Iterator[pa.RecordBatch]:
-    """Read ``columns``, each from its place, for the rows of ``fragment`` where ``where`` is true."""
+    """Yield batches of ``columns``, each read from its place, for the rows of ``fragment`` where ``where`` is true."""
     of_folders = ds.get_partition_keys(fragment.partition_expression)
     columns_of_file = pa.struct(fragment.physical_schema)
     read = {**{name: Place(name, ()) for name in where.columns}, **columns}
@@ -160,7 +160,7 @@ def leaf_batches(
     groups = [group.id for group in fragment.row_groups]
     at_once = batch_rows(fragment, leaves)
     with fragment.open() as file:
-        coded = [place.column for place in read.values() if place.few]  # a seventh of the time of reading plain texts
+        coded = [place.column for place in read.values() if place.few]  # in a seventh of the time of plain strings
         how = {"read_dictionary": coded, "pre_buffer": not is_limited(), **CHECKED}
         parquet = pq.ParquetFile(file, metadata=fragment.metadata, **how)
         for batch in parquet.iter_batches(at_once, row_groups=groups, columns=names, use_threads=False):
@@ -173,7 +173,7 @@ def leaf_batches(
 def _column(
     batch: pa.RecordBatch, place: Place, of_folders: Mapping[str, object], schema: pa.Schema
 ) -> pa.ChunkedArray:
-    """The values at ``place`` in a ``batch`` of one file, cast to the type that ``schema`` has for all files."""
+    """Return the values at ``place`` in a ``batch`` of one file, in the type that ``schema`` has for all files."""
     kind = schema.field(place.column).type
     if place.column in of_folders:
         stored = pa.repeat(pa.scalar(of_folders[place.column]).cast(kind), batch.num_rows)
@@ -188,7 +188,7 @@ def _column(
 
 
 def lacks(physical: pa.Schema, place: Place) -> bool:
-    """Whether a file with the schema ``physical`` has no values at ``place``."""
+    """Return whether a file with the schema ``physical`` lacks the column or field at ``place``."""
     try:
         taken_type(physical.field(place.column).type, place.steps)
     except (KeyError, pa.ArrowException):
@@ -197,7 +197,7 @@ def lacks(physical: pa.Schema, place: Place) -> bool:
 
 
 def _leaves(kind: pa.DataType, steps: Sequence[PathStep], first: int) -> list[int]:
-    """The numbers of the leaves in ``kind`` that ``steps`` need. The first leaf in ``kind`` is number ``first``."""
+    """Return the indices of the leaf columns of ``kind`` that ``steps`` need. Its first leaf has index ``first``."""
     if isinstance(kind, pa.BaseExtensionType):
         return _leaves(kind.storage_type, steps, first)
     if is_list(kind) and steps:
@@ -211,12 +211,12 @@ def _leaves(kind: pa.DataType, steps: Sequence[PathStep], first: int) -> list[in
             if field.name == steps[0].name:
                 return _leaves(field.type, steps[1:], first)
             first += _count(field.type)
-        return []  # the file lacks it
+        return []  # the file lacks the field
     return list(range(first, first + _count(kind)))
 
 
 def _count(kind: pa.DataType) -> int:
-    """The number of leaves in ``kind``."""
+    """Return the number of leaf columns in ``kind``."""
     if isinstance(kind, pa.BaseExtensionType):
         return _count(kind.storage_type)
     if pa.types.is_struct(kind):
@@ -227,5 +227,5 @@ def _count(kind: pa.DataType) -> int:
 
 
 def taken_type(kind: pa.DataType, steps: Sequence[PathStep]) -> pa.DataType:
-    """The type of the value at the end of ``steps`` in a column of type ``kind``."""
+    """Return the type of the values to which ``steps`` lead in a column of type ``kind``."""
     return stored_type(taken(pa.chunked_array([], kind), steps).type)

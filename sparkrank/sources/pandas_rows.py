@@ -1,4 +1,4 @@
-"""Conversion of pandas rows to an Arrow table. NaN becomes null, and is counted where null does not make a row bad."""
+"""Conversion of pandas rows to an Arrow table. NaN becomes null, and is counted in columns that may have nulls."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Counts = Counter[tuple[str, str]]
 
 
 def out_of_pandas(rows: Any, roles: Roles, plan: Plan, what: str, counts: Counts) -> Any:
-    """``rows`` as an Arrow table if from pandas, otherwise unchanged. ``counts`` gets the number of NaN made null.
+    """Convert a pandas DataFrame to an Arrow table, or return other ``rows`` unchanged.
 
-    Raises the errors of :func:`table_of`.
+    Adds the number of NaN that became null to ``counts``. Raises the errors of :func:`table_of`.
     """
     if not is_pandas(rows):
         return rows
@@ -42,7 +42,7 @@ def out_of_pandas(rows: Any, roles: Roles, plan: Plan, what: str, counts: Counts
 
 
 def _looked_at(roles: Roles, plan: Plan) -> Iterator[tuple[str, str, str]]:
-    """For each role in which a null does not make a row bad: the check that counts NaN, the model, and the column."""
+    """Yield (check, model, column) for each role in which a null is valid. The check counts NaN that became null."""
     arrays = roles.true_items is not None
     for name, column in roles.scores.items():
         model = "" if MODEL.key in roles.of_rows else name
@@ -54,14 +54,14 @@ def _looked_at(roles: Roles, plan: Plan) -> Iterator[tuple[str, str, str]]:
 
 
 def _with_levels(rows: Any, roles: Roles) -> Any:
-    """``rows``, with those index levels that have a role turned into columns."""
+    """Turn the index levels of ``rows`` that have a role into columns."""
     levels = {name for name in rows.index.names if isinstance(name, str)} - set(rows.columns)
     asked = {column for _, column in roles.columns()} & levels
     return rows.reset_index(level=list(asked)) if asked else rows
 
 
 def table_of(rows: Any, roles: Roles, what: str) -> pa.Table:
-    """The role columns of a DataFrame, or all columns if a role is missing, so that the error can list their names."""
+    """Return the columns of ``rows`` that have a role. If one is missing, return all, so that errors can list them."""
     names = [name for name in rows.columns if isinstance(name, str)]
     _validate_text_names(rows, names, roles, what)
     try:
@@ -85,7 +85,7 @@ def _validate_text_names(rows: Any, names: list[str], roles: Roles, what: str) -
 
 
 def _nans(column: Any, table_column: pa.ChunkedArray, place: Place) -> int:
-    """The number of values at ``place`` that are NaN in the pandas ``column`` and null in ``table_column``."""
+    """Count the values at ``place`` that are NaN in the pandas ``column`` and null in ``table_column``."""
     nulls = _null_elements(table_column, place)
     if not nulls or column.dtype.name == "category":
         return nulls
@@ -97,7 +97,7 @@ def _nans(column: Any, table_column: pa.ChunkedArray, place: Place) -> int:
 
 
 def _null_elements(column: pa.ChunkedArray, place: Place) -> int:
-    """The number of nulls among the values at ``place``, or among the elements of these values if they are arrays."""
+    """Count the nulls among the values at ``place``, or among the elements of these values if they are arrays."""
     column = taken(column, place.steps)
     values = plain_array(column.combine_chunks() if column.num_chunks != 1 else column.chunk(0))
     while is_list(values.type):

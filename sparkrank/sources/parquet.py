@@ -1,4 +1,4 @@
-"""Parquet files, read by Arrow. Splits are planned from footers, and consist of fragments (row groups of a file)."""
+"""Parquet files, read by Arrow. Splits are planned from footers and consist of fragments (row groups of a file)."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from sparkrank.sources.types import stored_schema
 if TYPE_CHECKING:
     from sparkrank.sources.side_rows import SideRows
 
-# The rows that a task reads at once: 50 MB of columns. They go to all buckets of the day. For 100 million rows, which
-# have 250 buckets, the pieces that a split sends to each are above 100 KB.
+# The number of rows that a task reads at once (50 MB of columns) and distributes to all buckets of the day. For 100
+# million rows, which have 250 buckets, each bucket gets more than 100 KB from a split.
 SPLIT_ROWS = 2_000_000
 
 
@@ -46,11 +46,11 @@ class ParquetSplit:
 
 @dataclass(frozen=True)
 class ParquetInput:
-    """Parquet files under one path, with one schema for all of them, as a :class:`~sparkrank.sources.protocol.Source`.
+    """Parquet files under one path with one common schema, as a :class:`~sparkrank.sources.protocol.Source`.
 
     Integers and floats of several widths take the widest type. ``folders`` are columns from folder names, which replace
     columns of the same name in the files. ``lacking`` has a key for each column that only some files have. The value is
-    a file with rows that lacks the column, or an empty string if there is none.
+    a file with rows that lacks the column, or an empty string if only files without rows lack the column.
     """
 
     pushes_conditions: ClassVar[bool] = True
@@ -80,7 +80,7 @@ class ParquetInput:
 
     @classmethod
     def of_fragments(cls, files: Sequence[ds.FileFragment], folders: pa.Schema, stored: StoredFiles) -> ParquetInput:
-        """Open the given ``files``. A file's partition expression holds its value for each column in ``folders``."""
+        """Open the given ``files``. A file's partition expression has its values for the columns in ``folders``."""
         fragments = tuple(files)
         try:
             with ThreadPoolExecutor(READING_THREADS) as pool:
@@ -96,7 +96,7 @@ class ParquetInput:
         except (pa.ArrowException, OSError) as error:
             problem = f"the {stored.what} {without_password(stored.path)} cannot be read as parquet"
             raise unreadable(problem, error) from error
-        kinds = (pa.int32() if pa.types.is_null(kind) else kind for kind in unified.types)  # null in every file
+        kinds = (pa.int32() if pa.types.is_null(kind) else kind for kind in unified.types)  # columns of nulls
         schema = pa.schema([field.with_type(kind) for field, kind in zip(unified, kinds, strict=True)])
         with_rows = [fragment.path if count else "" for fragment, count in zip(fragments, rows, strict=True)]
         lacking = lacking_columns([columns.names for columns in physical], with_rows)
@@ -115,7 +115,7 @@ class ParquetInput:
         validate_columns(self.lacking, self.schema.names, roles, what, where)
 
     def _lacking_inside(self, place: Place) -> str | None:
-        """A file with rows that has nothing at ``place``, or None if there is no such file."""
+        """Return a file with rows that lacks the field at ``place``, or None if there is no such file."""
         if place.column in self.folders.names:
             return None
         with_rows = (fragment for fragment in self.fragments if fragment.metadata.num_rows)
@@ -139,7 +139,7 @@ class ParquetInput:
     def file_splits(
         self, split_rows: int = SPLIT_ROWS, where: Condition | None = None, arrays: Sequence[str] = ()
     ) -> list[ParquetSplit]:
-        """The row groups in which ``where`` may be true, in splits of about ``split_rows`` rows, largest first."""
+        """Return the row groups where ``where`` may be true, in splits of about ``split_rows`` rows, largest first."""
         of_groups = None if where is None else where.of_groups
         parts = (part for file in self.fragments for part in file.split_by_row_group(of_groups, self.schema))
         return list(map(self._split, in_splits(((part, rows_of_elements(part, arrays)) for part in parts), split_rows)))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Split(NamedTuple):
-    """Rows that one task reads, in tables of bounded size. ``first`` is the index of the first row in the source."""
+    """The rows that one task reads, in tables of bounded size. ``first`` is the index of the first row in a source."""
 
     first: int
     read: Callable[[], Iterator[pa.Table]]
@@ -33,8 +33,8 @@ class Source(Protocol):
     pushes_conditions : bool
         Whether the source uses a condition to skip rows before reading them.
     leaves_to_spark : bool
-        Whether Spark reads the same rows from this format. If so, anything that Arrow cannot evaluate or represent (an
-        SQL condition, a type) is left to Spark. If not, it is refused.
+        Whether Spark reads the same rows from this format. If so, a condition or a type that Arrow does not support is
+        left to Spark. If not, such a condition or type raises an error.
     """
 
     pushes_conditions: ClassVar[bool]
@@ -42,7 +42,7 @@ class Source(Protocol):
 
     @classmethod
     def open(cls, side: SideRows, roles: Roles) -> Source:
-        """Open the rows of ``side``, reading nothing but footers or the beginnings of files.
+        """Open the rows of ``side``. Only the footers or the beginnings of files are read.
 
         Raises :class:`sparkrank.base.errors.InputError` if there are no files or the files do not fit together,
         :class:`sparkrank.base.errors.StoreError` if the store fails, and :class:`sparkrank.base.errors.SpecError` for
@@ -51,7 +51,7 @@ class Source(Protocol):
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns, including those from folder names."""
+        """The schema of all columns, including columns that folder names give."""
 
     @property
     def warnings(self) -> list[str]:
@@ -60,11 +60,11 @@ class Source(Protocol):
     def check(self, roles: Roles, where: str | None) -> None:
         """Raise :class:`sparkrank.base.errors.InputError` if a file lacks a column that ``roles`` or ``where`` use.
 
-        The types of role columns have been checked before.
+        The types of the columns with roles were checked earlier.
         """
 
     def rows(self, columns: Sequence[str], arrays: Mapping[str, Place]) -> int:
-        """The number of bucket rows before any condition: one per row, or one per element of ``arrays``.
+        """Return the number of bucket rows before any condition: one per row, or one per element of ``arrays``.
 
         A row with long strings in ``columns`` counts as several. The number of buckets is chosen from this count.
         """
@@ -72,8 +72,8 @@ class Source(Protocol):
     def splits(
         self, places: Mapping[str, Place], split_rows: int, where: Condition | None, arrays: Mapping[str, Place]
     ) -> list[Split]:
-        """Splits of the rows for which ``where`` is true, of about ``split_rows`` bucket rows each, largest first.
+        """Return splits of about ``split_rows`` bucket rows each, largest first, of the rows where ``where`` is true.
 
-        Splits read the columns at ``places``, in plain types, under the names in ``places``. Elements of the columns in
-        ``arrays`` are bucket rows.
+        Each split reads the columns at ``places``, converts them to plain types, and names them by the keys of
+        ``places``. Each element of the columns in ``arrays`` becomes a bucket row.
         """

@@ -1,7 +1,7 @@
 """Options that make Spark's readers lose or change rows or values without counting them.
 
-:data:`LOSING` lists all such options. A spec may set one of them only to its strict value. Where Spark's default or a
-session may differ, sparkrank passes the strict value to Spark's readers.
+:data:`LOSING` lists all such options. A spec may set such an option only to its strict value. If Spark's default or the
+setting of a session may differ from the strict value, sparkrank passes the strict value to Spark's readers.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from sparkrank.sources.text_schema import TEXT_FORMATS
 
 
 class LosingOption(NamedTuple):
-    """An option of some ``formats``, or of all if empty. Any value but ``strict`` causes the ``loss``.
+    """An option with which a reader may lose data. Every value except ``strict`` causes the ``loss``.
 
-    If ``strict`` is empty, the option may not be set. If ``is_sent``, sparkrank passes the strict value to the reader.
+    ``formats`` are the affected formats (empty means all). If ``strict`` is empty, a spec may not set the option. If
+    ``is_sent`` is true, sparkrank passes the strict value to the reader.
     """
 
     name: str
@@ -46,7 +47,7 @@ LOSING = (
 
 
 def validate_options(options: Mapping[str, str], kind: str) -> None:
-    """Raise ``ValueError`` for an option with which Spark's reader for the format ``kind`` would lose something."""
+    """Raise ``ValueError`` for an option with which Spark's reader of the format ``kind`` may lose or change data."""
     for name, value in options.items():
         for losing in _of_kind(kind):
             if name.lower() == losing.name.lower() and value.lower() != losing.strict.lower():
@@ -55,10 +56,10 @@ def validate_options(options: Mapping[str, str], kind: str) -> None:
 
 
 def strict_options(kind: str) -> dict[str, str]:
-    """The options that sparkrank passes to Spark's reader for the format ``kind``, whatever the session says."""
+    """Return the options that sparkrank always passes to Spark's reader of the format ``kind``, in every session."""
     return {losing.name: losing.strict for losing in _of_kind(kind) if losing.is_sent}
 
 
 def _of_kind(kind: str) -> list[LosingOption]:
-    """The options for the format ``kind``, which may be a class name, such as com.databricks.spark.csv."""
+    """Return the options for the format ``kind``, which may be a class name such as com.databricks.spark.csv."""
     return [losing for losing in LOSING if not losing.formats or any(name in kind.lower() for name in losing.formats)]

@@ -1,4 +1,4 @@
-"""Scans of files with Arrow: the rows for which a condition is true, in tables of bounded size."""
+"""Scans of files with Arrow, which yield the rows where a condition is true, in tables of bounded size."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HOLDS = ""  # a name that no column has
 def filtered(
     scan: Callable[..., Iterator[pa.RecordBatch]], columns: Sequence[str], where: Condition | None
 ) -> Iterator[pa.RecordBatch]:
-    """Scan ``columns`` for the rows where ``where`` is true. ``scan`` is called with ``columns`` and a ``filter``."""
+    """Yield ``columns`` for the rows where ``where`` is true. ``scan`` is called with ``columns`` and a ``filter``."""
     of_groups, of_rows = (None, None) if where is None else (where.of_groups, where.of_rows)
     if of_rows is None:
         yield from scan(columns=list(columns), filter=of_groups)
@@ -28,7 +28,7 @@ def filtered(
 
 
 def in_splits(parts: Iterable[tuple[T, int]], split_rows: int, most: int | None = None) -> list[list[T]]:
-    """Group ``parts`` into splits, largest first, limited to ``split_rows`` rows (roughly) and ``most`` parts."""
+    """Group ``parts`` (part, rows) into splits of about ``split_rows`` rows and up to ``most`` parts, largest first."""
     splits: list[list[T]] = []
     sizes: list[int] = []
     for part, rows in parts:
@@ -41,7 +41,7 @@ def in_splits(parts: Iterable[tuple[T, int]], split_rows: int, most: int | None 
 
 
 def gathered(batches: Iterable[pa.RecordBatch], batch_rows: int) -> Iterator[pa.Table]:
-    """The rows of ``batches`` in tables of about ``batch_rows`` rows or :data:`MOST_BYTES`, whichever comes first."""
+    """Join ``batches`` into tables. Each table ends when it reaches ``batch_rows`` rows or :data:`MOST_BYTES` bytes."""
     held: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
@@ -55,7 +55,7 @@ def gathered(batches: Iterable[pa.RecordBatch], batch_rows: int) -> Iterator[pa.
 
 
 def _table(batches: list[pa.RecordBatch]) -> pa.Table:
-    """``batches`` as one table. The list is emptied, so that nothing else keeps the rows in memory."""
+    """Return ``batches`` as one table, and empty the list, so that only the table keeps the rows in memory."""
     table = pa.Table.from_batches(batches)
     batches.clear()
     return table

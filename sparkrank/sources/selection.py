@@ -1,4 +1,4 @@
-"""The rows of a source that satisfy a condition, with the columns that roles name, for every side of an input."""
+"""Selections, which read the rows of a source where a condition is true, with the columns that have roles."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ SideSplit: TypeAlias = tuple[int, Split]  # the number of a side, and a split of
 
 @dataclass(frozen=True)
 class Selection:
-    """The rows of ``source`` for which ``where`` is true. ``nested`` has the places of columns inside other columns.
+    """The rows of ``source`` for which ``where`` is true.
 
-    ``what`` is the name of the side (input or truth) in messages.
+    ``nested`` maps the name of each role column inside another column to its place. ``what`` is the name of the side
+    (input or truth) in messages.
     """
 
     source: Source
@@ -44,7 +45,7 @@ class Selection:
 
     @classmethod
     def of(cls, source: Source, roles: Roles, what: str, where: Condition | None = None) -> Selection:
-        """A selection from ``source``, the side ``what``, that finds columns of ``roles`` inside other columns."""
+        """Return a selection from ``source`` (the side ``what``) that finds role columns inside other columns."""
         shapes = {column.name: shape_of(column.type) for column in source.schema}
         return cls(source, where, places(roles, shapes, what), what)
 
@@ -69,7 +70,7 @@ class Selection:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns. Those inside other columns have the names that roles use."""
+        """The schema of all columns. A column inside another column has the name that roles use."""
         stored = schema = self.source.schema
         for name, place in self.nested.items():
             column = pa.field(name, taken_type(stored.field(place.column).type, place.steps))
@@ -77,24 +78,27 @@ class Selection:
         return schema
 
     def bucket_rows(self, columns: Sequence[str], arrays: Sequence[str] = ()) -> int:
-        """The number of bucket rows, counted as in :meth:`Source.rows`."""
+        """Return the number of bucket rows, counted as in :meth:`Source.rows`."""
         stored = dict.fromkeys(place.column for place in self._at(columns).values())
         return self.source.rows(list(stored), self._at(arrays))
 
     def splits(
         self, columns: Sequence[str], split_rows: int, arrays: Sequence[str] = (), few: str | None = None
     ) -> list[Split]:
-        """Splits of ``columns``, each making about ``split_rows`` bucket rows. ``few`` has few distinct strings."""
+        """Return splits that read ``columns``. Each split gives about ``split_rows`` bucket rows.
+
+        The column ``few`` has few distinct strings, so a split may return it dictionary-encoded.
+        """
         places = {name: replace(place, few=name == few) for name, place in self._at(columns).items()}
         return self.source.splits(places, split_rows, self.where, self._at(arrays))
 
     def read(self, columns: Sequence[str]) -> pa.Table:
-        """All rows of ``columns`` as one table, for callers that hold all rows in memory anyway."""
+        """Read all rows of ``columns`` as one table, for callers that hold all rows in memory anyway."""
         tables = [table for split in self.splits(columns, max(1, self.source.rows((), {}))) for table in split.read()]
         return pa.concat_tables(tables) if tables else pa.schema(map(self.schema.field, columns)).empty_table()
 
     def narrowed(self, holds: Callable[[pa.Schema], Sequence[pa.compute.Expression]]) -> Selection:
-        """A selection that may skip rows for which some expression, made from a schema by ``holds``, is false."""
+        """Return a selection that may skip rows where an expression of ``holds``, called with a schema, is false."""
         if not self.source.pushes_conditions:
             return self
         stored = [column for column in self.source.schema if column.name not in self.nested]
@@ -109,7 +113,7 @@ class Selection:
 
 
 def _condition(where: str | None, source: Source, what: str) -> Condition | None:
-    """``where`` in a form that Arrow can evaluate. Raises an error if only Spark can evaluate ``where``."""
+    """Translate ``where`` to a condition that Arrow can evaluate. Raises an error if only Spark can evaluate it."""
     try:
         return None if where is None else pushed_down(where, source.schema)
     except UntranslatableError as error:
@@ -137,7 +141,7 @@ def _is_of_every_lane(kind: pa.DataType) -> bool:
 
 @dataclass(frozen=True)
 class Sides:
-    """All sides of an input, with their roles: an impression log, or lists (together or per model) and their truth."""
+    """The sides of an input with their roles: an impression log, or lists (of one or all models) and their truth."""
 
     pairs: Sequence[tuple[Selection, Roles]]
     roles: Roles
@@ -172,11 +176,11 @@ class Sides:
             check_arrow_joined(first.schema, selection.schema, of_first, roles, (name, selection.what))
 
     def schema(self, plan: Plan) -> pa.Schema:
-        """The schema of bucket rows."""
+        """Return the schema of bucket rows, which is the same for all sides."""
         return bucket_schema([(selection.schema, roles) for selection, roles in self.pairs], plan)
 
     def splits(self, plan: Plan, split_rows: int) -> list[SideSplit]:
-        """Splits of all sides. Each is sent only to the task that reads it."""
+        """Return the splits of all sides. Each split is sent only to the task that reads it."""
         return [
             (side, split)
             for side, (selection, roles) in enumerate(self.pairs)
@@ -186,11 +190,11 @@ class Sides:
         ]
 
     def reader(self, plan: Plan) -> Callable[[SideSplit], Iterator[pa.Table]]:
-        """A function, sent to all tasks, that reads a split from :meth:`splits` as rows with bucket columns."""
+        """Return a function, which is sent to all tasks, that reads a split from :meth:`splits` as bucket rows."""
         return partial(_bucket_rows, [roles for _, roles in self.pairs], plan, self.schema(plan))
 
     def narrowed(self, holds: Callable[[Roles, pa.Schema], Sequence[pa.compute.Expression]]) -> Sides:
-        """All sides, each narrowed with :meth:`Selection.narrowed`."""
+        """Return all sides, each narrowed with :meth:`Selection.narrowed`."""
         narrowed = [(part.narrowed(partial(holds, roles)), roles) for part, roles in self.pairs]
         return replace(self, pairs=narrowed)
 
@@ -202,10 +206,10 @@ def _bucket_rows(sides: Sequence[Roles], plan: Plan, schema: pa.Schema, split: S
     parts = partial(whole_lists, arrays=roles.arrays, texts=names) if roles.arrays else in_parts
     for table in itertools.chain.from_iterable(map(parts, read())):
         try:
-            made = bucket_rows(table, roles, plan, first)
+            rows = bucket_rows(table, roles, plan, first)
             first += table.num_rows
-            made = [rows if rows.schema == schema else rows.cast(schema) for rows in made]
+            rows = rows if rows.schema == schema else rows.cast(schema)
         except pa.ArrowInvalid as error:
             what = "the input" if not plan.joins else "the lists" if roles.scores else "the truth"
             raise InputError(f"a value of {what} cannot be evaluated: {shorten(first_line(error))}") from error
-        yield from made
+        yield rows

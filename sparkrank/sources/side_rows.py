@@ -1,4 +1,4 @@
-"""The requested rows of an input or a truth: where they are, and how to read them."""
+"""A description of the rows of an input or a truth: where they are, and how to read them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sparkrank.sources.text_schema import TEXT_FORMATS, DdlField
 
 @dataclass(frozen=True)
 class SideRows:
-    """The rows of one side and how to read them. ``what`` is the name of the side in messages: input or truth.
+    """The location of the rows of one side, and how to read them. ``what`` names the side in messages (input or truth).
 
     The rows are ``given`` by the caller, or in files at ``path``, or in a ``table`` of Spark's catalog. ``paths`` are
     the paths that the pattern ``path`` stands for, one per day. ``name`` is the location as the user wrote it.
-    ``fields`` are the columns of a schema. ``where`` is SQL that filters the rows.
+    ``fields`` are the columns of the schema in the spec, if there is one. ``where`` is SQL that filters the rows.
     """
 
     what: str
@@ -35,7 +35,7 @@ class SideRows:
 
     @classmethod
     def of(cls, what: str, rows: Any, partition_types: PartitionTypes = "inferred") -> SideRows:
-        """The ``rows`` that a caller handed over, or the Parquet files there if ``rows`` is a path."""
+        """Describe ``rows`` that a caller passed: a path to Parquet files, a Spark DataFrame, or rows in memory."""
         if not is_path(rows):
             return cls(what, rows)
         path = os.fspath(rows)
@@ -53,5 +53,5 @@ class SideRows:
 
     @property
     def is_text(self) -> bool:
-        """Whether the rows are in text files, where numbers are written out in characters."""
+        """Whether the rows are in text files, which store numbers as characters."""
         return self.path is not None and self.format in TEXT_FORMATS

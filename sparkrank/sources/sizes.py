@@ -1,4 +1,4 @@
-"""Sizes in bytes of rows with long strings, which limit what is held in memory, as the number of rows does."""
+"""Sizes of rows in bytes. They limit how many rows with long strings are held in memory."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from sparkrank.numeric.text_arrays import is_text
 from sparkrank.sources.integrity import CHECKED
 from sparkrank.sources.types import is_list, plain_type
 
-# The bytes that are cut at once. A split of two million rows with all that the nightly set reads has three quarters of
-# it. A worker needs several times as much memory. Text arrays that are joined must stay below 2 GiB.
+# The bytes that are cut into buckets at once. A split of two million rows with all columns of the nightly metrics has
+# three quarters of this size. A worker needs several times as much memory. Joined string arrays must be below 2 GiB.
 MOST_BYTES = 64 << 20
-# Rows that Arrow reads at once by default, and rows that are read to estimate the length of texts.
+# Rows that Arrow reads at once by default, and rows that are read to estimate the length of strings.
 BATCH_ROWS, PROBED_ROWS = 1 << 17, 64
 PROBE_BYTES = 1 << 16  # bytes of a file fetched at once for that estimate
 BYTES_OF_A_ROW = 1 << 10  # so a bucket of a million rows is 1 GiB; a longer row counts as several
@@ -32,7 +32,7 @@ _TOO_LARGE = (
 
 
 def may_be_wide(kind: pa.DataType) -> bool:
-    """Whether a value of this type may have any number of bytes."""
+    """Return whether values of the type ``kind`` may have any number of bytes."""
     kind = plain_type(kind)
     return is_text(kind) or pa.types.is_nested(kind) or pa.types.is_fixed_size_binary(kind)
 
@@ -40,7 +40,7 @@ def may_be_wide(kind: pa.DataType) -> bool:
 def in_parts(
     rows: pa.Table, size: Callable[[pa.Table], int] | None = None, most: int = MOST_BYTES
 ) -> Iterator[pa.Table]:
-    """``rows`` in parts of at most ``most`` bytes each, as measured by ``size``. A single row may have more."""
+    """Yield ``rows`` in parts of at most ``most`` bytes each, as measured by ``size``. A single row may be larger."""
     size = plain_bytes if size is None else size
     if rows.num_rows < 2 or not any(map(may_be_wide, rows.schema.types)) or (total := size(rows)) <= most:
         yield rows
@@ -51,13 +51,13 @@ def in_parts(
 
 
 def plain_bytes(rows: pa.Table) -> int:
-    """The size of ``rows`` in bytes, with dictionary-encoded strings written out."""
+    """Return the size of ``rows`` in bytes, with every value of dictionary-encoded strings counted in full."""
     return sum(map(_bytes_of, rows.columns))
 
 
 def _bytes_of(column: pa.ChunkedArray) -> int:
     kind = column.type
-    if (pa.types.is_dictionary(kind) and is_text(plain_type(kind))) or _is_view(kind):  # rows only refer to their texts
+    if (pa.types.is_dictionary(kind) and is_text(plain_type(kind))) or _is_view(kind):  # rows refer to strings
         return _sum(_lengths(column))
     try:
         return int(column.nbytes)
@@ -70,7 +70,10 @@ def _sum(numbers: pa.ChunkedArray) -> int:
 
 
 def bytes_of_elements(arrays: Sequence[str], texts: Sequence[str]) -> Callable[[pa.Table], int]:
-    """A function for the size of rows once each element of ``arrays`` has a row that repeats its group's ``texts``."""
+    """Return a function that computes the size of rows with arrays after they become one row per element.
+
+    ``arrays`` are the array columns. ``texts`` are string columns, whose values are repeated in the new rows.
+    """
 
     def size(rows: pa.Table) -> int:
         lengths = [pc.list_value_length(rows[name]) for name in arrays if is_list(rows[name].type)]
@@ -87,7 +90,7 @@ def _is_view(kind: pa.DataType) -> bool:
 
 
 def _lengths(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The length in bytes of each string in ``column``. A null has length 0 or null."""
+    """Return the length of each string in ``column``, in bytes. The length of a null is 0 or null."""
     return pa.chunked_array([_lengths_of(chunk) for chunk in column.chunks], pa.int64())
 
 
@@ -102,7 +105,7 @@ def _lengths_of(texts: pa.Array) -> pa.Array:
 
 
 def batch_rows(fragment: ds.ParquetFileFragment, leaves: Sequence[int]) -> int:
-    """The number of rows of some leaves of a file to read at once, estimated from the footer and a few rows."""
+    """Estimate, from the footer and a few rows, how many rows of the Parquet columns ``leaves`` can be read at once."""
     stored = fragment.metadata.schema
     wide = [stored.column(leaf) for leaf in leaves]
     wide = [leaf for leaf in wide if leaf.physical_type.endswith("BYTE_ARRAY") or leaf.max_repetition_level]
@@ -122,7 +125,7 @@ def batch_rows(fragment: ds.ParquetFileFragment, leaves: Sequence[int]) -> int:
 
 
 def leaves_of(fragment: ds.ParquetFileFragment, columns: Sequence[str]) -> list[int]:
-    """The numbers of the Parquet leaves that belong to ``columns``."""
+    """Return the indices of the Parquet leaf columns that belong to ``columns``."""
     stored = fragment.metadata.schema
     paths = [stored.column(leaf).path for leaf in range(len(stored))]
     return [
@@ -131,7 +134,7 @@ def leaves_of(fragment: ds.ParquetFileFragment, columns: Sequence[str]) -> list[
 
 
 def rows_of_elements(part: ds.ParquetFileFragment, arrays: Sequence[str]) -> int:
-    """The number of bucket rows that ``part`` of a file makes: one per row, or one per element of ``arrays``."""
+    """Return the number of bucket rows from ``part`` of a file: one per row, or one per element of ``arrays``."""
     elements = 0
     for leaves in (leaves_of(part, [name]) for name in arrays):
         for group in (part.metadata.row_group(group.id) for group in part.row_groups):
@@ -140,17 +143,17 @@ def rows_of_elements(part: ds.ParquetFileFragment, arrays: Sequence[str]) -> int
 
 
 def elements_in(rows: pa.Table | pa.RecordBatch, arrays: Sequence[str]) -> int:
-    """The number of bucket rows that ``rows`` in memory make: one per row, or one per element of ``arrays``."""
+    """Return the number of bucket rows from ``rows`` in memory: one per row, or one per element of ``arrays``."""
     return max(int(rows.num_rows), sum(_sum(pc.list_value_length(rows[name])) for name in arrays))
 
 
 def as_rows(count: int, size: int) -> int:
-    """The row count from which buckets are chosen, for ``count`` rows that have ``size`` bytes together."""
+    """Return the row count for choosing the number of buckets: ``count``, or more if ``size`` (in bytes) is large."""
     return max(count, size // BYTES_OF_A_ROW)
 
 
 def stored_bytes(fragments: Sequence[ds.ParquetFileFragment], columns: Sequence[str]) -> int:
-    """The uncompressed size in bytes of the strings and arrays that the files have in ``columns``."""
+    """Return the uncompressed size in bytes of the strings and arrays in ``columns`` of the files."""
     total = 0
     for fragment in fragments:
         stored = fragment.physical_schema
@@ -163,7 +166,7 @@ def stored_bytes(fragments: Sequence[ds.ParquetFileFragment], columns: Sequence[
 
 @contextmanager
 def long_text_errors() -> Iterator[None]:
-    """Context manager: Arrow's error for too many bytes of strings in one array becomes an :class:`InputError`."""
+    """Context manager that turns Arrow's error for too many bytes in one array into an :class:`InputError`."""
     try:
         yield
     except pa.ArrowException as error:

@@ -1,4 +1,4 @@
-"""The files of an input or a truth, checked before any row is read. All lanes use this list."""
+"""The list of the files of an input or a truth, which all lanes use. It is checked before any row is read."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from sparkrank.sources.files import Listing, file_system, store_of, without_pass
 from sparkrank.sources.folders import PartitionTypes, folder_columns, validate_even_folders
 from sparkrank.sources.lakes import LakeTable
 
-# Text literals of SQL. Under a setting of Spark that few sessions have, those in double quotes are names.
+# String literals of SQL. Under a setting of Spark that few sessions have, double quotes enclose names instead.
 _TEXTS = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class StoredFiles:
-    """The files at ``path`` in a ``store``. Spark needs ``prefix`` before a path inside that store; None if unknown."""
+    """The files at ``path`` in a ``store``. Spark needs ``prefix`` (None if unknown) before paths in the store."""
 
     path: str
     what: str
@@ -31,7 +31,7 @@ class StoredFiles:
 
     @classmethod
     def at(cls, path: str, what: str = "input", kind: str = "parquet") -> StoredFiles:
-        """The files at ``path``: a file, a folder, or a pattern with wildcards.
+        """Return the files at ``path``, which is a file, a folder, or a pattern with wildcards.
 
         Raises :class:`InputError` if there are no files, or if files are incomplete, belong to a lake table or do not
         fit together, and :class:`StoreError` if the store fails.
@@ -51,7 +51,7 @@ class StoredFiles:
 
     @classmethod
     def found(cls, path: str, what: str = "input") -> StoredFiles:
-        """The files at ``path``, refused only if they belong to a lake table. Other errors are Arrow's."""
+        """Return the files at ``path``. Raises :class:`InputError` for a lake table, and otherwise Arrow's errors."""
         store, inside = file_system(path)
         stored = cls(path, what, store, store_of(path, inside), Listing.at(store, inside))
         for table in stored.listing.tables:
@@ -63,7 +63,7 @@ class StoredFiles:
         return f"the {self.what} {without_password(self.path)}"
 
     def validate_files(self) -> None:
-        """Raise :class:`InputError` if a file is lost, or if files are in folders that give different columns."""
+        """Raise :class:`InputError` if a file is incomplete or missing, or if folders give different columns."""
         self.listing.validate_complete()
         files: dict[str, list[str]] = {}
         for file, root in zip(self.listing.files, self.listing.roots, strict=True):
@@ -73,7 +73,7 @@ class StoredFiles:
             validate_even_folders(self._subject, below, root)
 
     def raise_lake_table(self, table: LakeTable) -> None:
-        """Raise the :class:`InputError` for files that belong to the lake ``table``."""
+        """Raise an :class:`InputError` that says that the files belong to the lake ``table``."""
         folder = without_password(f"{(self.prefix or '').removeprefix('file:')}{table.folder}")
         raise InputError(
             f"{self._subject} is in a table of {table.format.capitalize()} ({folder} has {table.mark}), whose files "
@@ -82,12 +82,12 @@ class StoredFiles:
         )
 
     def folder_columns(self, partition_types: PartitionTypes) -> pa.Schema:
-        """The columns from folder names. A single file or a pattern gives none."""
+        """Return the columns that folder names give. A single file or a pattern has no such columns."""
         base = self.listing.base
         return pa.schema([]) if base is None else folder_columns(self.what, self.listing.files, base, partition_types)
 
     def fragments(self, kind: str | ds.FileFormat, folders: pa.Schema) -> tuple[ds.FileFragment, ...]:
-        """The files as fragments in the format ``kind``, each with its values for the columns in ``folders``."""
+        """Return the files as fragments in the format ``kind``, each with its values for the columns in ``folders``."""
         base = self.listing.base
         dataset = ds.dataset(
             list(self.listing.files),
@@ -101,7 +101,7 @@ class StoredFiles:
 
 
 def validate_present(paths: Sequence[str], kind: str, what: str) -> None:
-    """If there are several ``paths``, raise one :class:`InputError` that names all of them without files."""
+    """Raise an :class:`InputError` that names each of several ``paths`` without files. A single path is not checked."""
     missing = []
     for path in paths if len(paths) > 1 else ():
         try:
@@ -117,7 +117,7 @@ def validate_present(paths: Sequence[str], kind: str, what: str) -> None:
 
 
 def named_in(names: Iterable[str], columns: Iterable[str], where: str | None) -> Iterator[str]:
-    """Those ``names`` that are in ``columns``, or that the SQL condition ``where`` uses outside string literals."""
+    """Yield the ``names`` that are in ``columns``, or that the SQL condition ``where`` uses outside string literals."""
     where = None if where is None else _TEXTS.sub("''", where)
     used = {column.lower() for column in columns}
     for name in names:

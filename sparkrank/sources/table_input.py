@@ -22,7 +22,7 @@ from sparkrank.sources.types import plain_schema
 
 @dataclass(frozen=True)
 class TableInput:
-    """A table in memory, as a source for the lanes. The caller has already applied any condition."""
+    """A table in memory, as a source of rows. The caller has already applied any condition."""
 
     pushes_conditions: ClassVar[bool] = False
     leaves_to_spark: ClassVar[bool] = False
@@ -42,7 +42,7 @@ class TableInput:
         return []
 
     def check(self, roles: Roles, where: str | None) -> None:
-        """Check nothing: a table has all of its columns."""
+        """Do nothing, because a table has all of its columns."""
 
     def rows(self, columns: Sequence[str], arrays: Mapping[str, Place]) -> int:
         return as_rows(self._elements(arrays), plain_bytes(self.table.select(list(columns))))
@@ -60,7 +60,7 @@ class TableInput:
         return [Split(start, functools.partial(_slice, table, start, step, places)) for start in starts]
 
     def _elements(self, arrays: Mapping[str, Place]) -> int:
-        """The number of elements in ``arrays``, or the number of rows if that is larger."""
+        """Return the number of elements in ``arrays``, or the number of rows if that number is larger."""
         return elements_in(columns_at(self.table, arrays), list(arrays)) if arrays else int(self.table.num_rows)
 
 

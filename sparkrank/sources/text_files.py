@@ -1,4 +1,4 @@
-"""CSV and JSON lines, read by Arrow with column types from the schema or the roles."""
+"""CSV files and files of JSON lines, read by Arrow with column types from the schema or the roles."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ BLOCK = 2 << 20  # bytes that are parsed at once; no record may be longer
 LARGE = 1 << 30  # bytes of a file that are too many for one reader
 MOST_SHARED = 64  # files that one task reads
 SAMPLE = 64 << 10  # bytes from which the length of records is estimated
-PACKED, RATIO = (".gz", ".bz2", ".zst", ".lz4"), 5  # Arrow unpacks these, to about this many times the bytes
-MOST_ROWS = 1 << 40  # of a split, whose number of rows is unknown before it is read
+PACKED, RATIO = (".gz", ".bz2", ".zst", ".lz4"), 5  # compressed files, and their growth when Arrow unpacks them
+MOST_ROWS = 1 << 40  # more rows than a split has, as their number is unknown before reading
 _OPTIONS = {
     "csv": ("header", "sep", "delimiter", "quote", "escape", "nullValue", "encoding", "charset", "multiLine", "mode"),
     "json": ("mode",),
 }
-# Words that Arrow puts before its reason, and the number of a record within a block of JSON, which means nothing.
+# Words that Arrow puts before its reason, and the number of a record within a block of JSON, which says little.
 _NOISE = re.compile(r"Could not open \w+ input source '.*?': (?:Invalid|IOError): | in row \d+", re.DOTALL)
 _CSV_COLUMN = re.compile(r"In CSV column #(?P<column>\d+): Row #(?P<row>\d+): (?P<rest>.*)", re.DOTALL)
 _REMEDY = ", so write null where there is no value, or name the types of all columns in {}.schema"
 
 
 class TextContentError(InputError):
-    """The content of the files cannot be read. No other reader is tried, as it would see other rows in the files."""
+    """Raised if the content of files cannot be read. No other reader is tried, as it would find different rows."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,12 @@ class TextSplit:
 
     fragments: tuple[ds.FileFragment, ...]
     stamps: tuple[Stamp | None, ...]
-    options: ds.FragmentScanOptions  # lost by fragments when they are sent
+    options: ds.FragmentScanOptions  # fragments lose these when they are sent to a task
 
 
 @dataclass(frozen=True)
 class TextInput:
-    """CSV or JSON files. ``lacking`` maps the name of a column to a file whose beginning lacks the column."""
+    """CSV or JSON files as a source. ``lacking`` maps a column's name to a file whose beginning lacks the column."""
 
     pushes_conditions: ClassVar[bool] = False
     leaves_to_spark: ClassVar[bool] = False
@@ -161,7 +161,7 @@ class TextInput:
         ]
 
     def file_splits(self, split_rows: int) -> list[TextSplit]:
-        """One split of files per task, largest first. Small files are combined."""
+        """Return one split of files per task, largest first. Small files are combined."""
         stamps = self.stored.listing.stamps
         sized = ((file, self._rows_of(file.path)) for file in self.fragments)
         return [
@@ -189,7 +189,7 @@ def read_texts(
                 unchanged(file.filesystem, file.path, stamp),
             ):
                 for batch in filtered(functools.partial(file.to_batches, **settings), columns, where):
-                    if isinstance(file.format, ds.JsonFileFormat):  # whose reader takes bytes that are no UTF-8
+                    if isinstance(file.format, ds.JsonFileFormat):  # Arrow's JSON reader accepts invalid UTF-8
                         batch.validate(full=True)
                     yield batch
 
@@ -248,7 +248,7 @@ def _csv_format(options: Mapping[str, str], what: str, fields: Sequence[DdlField
 def _first_columns(fragment: ds.FileFragment, kind: str, what: str) -> pa.Schema:
     with _reading_errors(fragment.path, kind, what):
         columns = fragment.physical_schema
-        _ = columns.names  # bytes that are no UTF-8 fail here
+        _ = columns.names  # invalid UTF-8 fails here
         if kind == "json" and not _has_line_end(fragment):
             raise InputError(
                 f"{without_password(fragment.path)} of the {what} has no line end, and Arrow would read nulls alone: "
@@ -258,13 +258,13 @@ def _first_columns(fragment: ds.FileFragment, kind: str, what: str) -> pa.Schema
 
 
 def _has_line_end(fragment: ds.FileFragment) -> bool:
-    """Whether any line of the file ends. In a file without line ends, Arrow 26 finds the keys but loses all values."""
+    """Return whether a line of the file ends. In a file without line ends, Arrow 26 finds keys but loses all values."""
     with fragment.filesystem.open_input_stream(fragment.path) as stream:
         return any(b"\n" in part or b"\r" in part for part in iter(functools.partial(stream.read, SAMPLE), b""))
 
 
 def _inferred(schemas: Sequence[pa.Schema], roles: Roles, what: str) -> pa.Schema:
-    """The types that Arrow infers from the first block of each JSON file, with doubles for numeric roles."""
+    """Return the schema that Arrow infers from the first block of each JSON file, with doubles for numeric roles."""
     try:
         inferred = pa.unify_schemas(schemas, promote_options="permissive")
     except pa.ArrowException as error:
@@ -284,7 +284,7 @@ def _json_type(kind: pa.DataType, name: str, numbers: set[str]) -> pa.DataType:
 
 
 def _rows_per_byte(fragment: ds.FileFragment, mark: bytes) -> float:
-    """The number of bucket rows per byte of a file, estimated by counting ``mark`` at the beginning of the file."""
+    """Estimate the number of bucket rows per byte of a file by counting ``mark`` at the beginning of the file."""
     with fragment.filesystem.open_input_stream(fragment.path) as stream:
         sample: bytes = stream.read(SAMPLE)
     return (sample.count(mark) + 1) / max(1, len(sample))

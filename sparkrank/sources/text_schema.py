@@ -1,4 +1,4 @@
-"""The columns of text files: a schema written in Spark's DDL, and the types that roles require."""
+"""The columns of text files, with types from a schema in Spark's DDL or from roles."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ARGUMENTS = re.compile(r"\s*(?:\(.*\)|<.*>)?", re.DOTALL)
 
 @dataclass(frozen=True)
 class DdlField:
-    """A column and its type, as named in Spark's DDL."""
+    """A column and its type, as written in Spark's DDL."""
 
     name: str
     kind: str
@@ -39,7 +39,7 @@ class DdlField:
 
 
 def fields_of(schema: str) -> tuple[DdlField, ...]:
-    """The columns in ``schema``. If it cannot be parsed, raises a ``ValueError`` that says what is allowed."""
+    """Parse the columns in ``schema``. If that fails, raises a ``ValueError`` that says what is allowed."""
     fields = tuple(_field(text) for text in _parts(schema))
     names = [field.name.lower() for field in fields]
     for field in fields:
@@ -66,7 +66,7 @@ def _field(text: str) -> DdlField:
 
 
 def _parts(schema: str) -> list[str]:
-    """``schema`` split at its commas, except those inside brackets and quotes."""
+    """Split ``schema`` at its commas, except for commas inside brackets and quotes."""
     parts, depth, quote = [""], 0, ""
     for letter in schema:
         if quote:
@@ -97,7 +97,7 @@ _ARROW = {
 
 
 def arrow_type(name: str, kind: str, what: str) -> pa.DataType:
-    """The Arrow type for Spark's type ``kind``. Raises :class:`SpecError`, naming the column, if Arrow has none."""
+    """Return the Arrow type for Spark's type ``kind``. Raises :class:`SpecError` if Arrow has no such type."""
     inner = _ARRAY.fullmatch(kind)
     element = "" if inner is None else inner[1].lower()
     arrow = _ARROW.get(kind if inner is None else _PLAIN.get(element, element))
@@ -110,7 +110,7 @@ def arrow_type(name: str, kind: str, what: str) -> pa.DataType:
 
 
 def number_kinds(roles: Roles, fields: Sequence[DdlField] | None) -> dict[str, str]:
-    """The type of each column whose role is a number: the type in the schema, or else double."""
+    """Return the type of each column that has a numeric role: the type in the schema, or else double."""
     if roles.true_items is not None:
         return {}
     declared = {field.name: field.kind for field in fields or () if field.kind in _NUMBERS}
@@ -128,13 +128,13 @@ def number_kinds(roles: Roles, fields: Sequence[DdlField] | None) -> dict[str, s
 
 
 def typed_columns(names: Sequence[str], roles: Roles, fields: Sequence[DdlField] | None) -> dict[str, str]:
-    """The type of each column in ``names``; string if neither the schema nor a role gives a type."""
+    """Return the type of each column in ``names``, which is string if neither the schema nor a role gives a type."""
     kinds = {field.name: field.kind for field in fields or ()} | number_kinds(roles, fields)
     return {name: kinds.get(name, "string") for name in names}
 
 
 def is_set(options: Mapping[str, str], name: str) -> bool:
-    """Whether a reader's option is true. Case is ignored."""
+    """Return whether a reader's option is true. Upper and lower case are treated alike."""
     return option(options, name).lower() == "true"
 
 

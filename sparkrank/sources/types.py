@@ -1,4 +1,4 @@
-"""One plain type for values that writers store in several ways."""
+"""Plain types, which replace the several types in which writers store the same values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STORED = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """The plain type for the values of a column of type ``kind``, dictionary-encoded or not."""
+    """Return the plain type for a column of type ``kind``, without dictionary encoding, views or extension types."""
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return plain_type(kind.value_type)
     if isinstance(kind, pa.BaseExtensionType):
@@ -29,13 +29,13 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Whether values of ``kind`` are arrays, in any memory layout."""
+    """Return whether values of ``kind`` are arrays, in any memory layout."""
     views = pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind)
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind) or views)
 
 
 def list_parts(arrays: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
-    """The offsets of ``arrays`` in their concatenated elements, from 0, and these elements. Offsets: (arrays + 1,)."""
+    """Return the n + 1 offsets of n ``arrays`` in their concatenated elements (from 0), and these elements."""
     lengths = np.asarray(pc.list_value_length(arrays).fill_null(0).to_numpy(zero_copy_only=False), np.int64)
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     if pa.types.is_fixed_size_list(arrays.type):
@@ -50,7 +50,7 @@ def list_parts(arrays: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
 
 
 def plain_array(values: pa.Array) -> pa.Array:
-    """``values`` in their :func:`plain_type`. Elements of arrays are converted too; structs are left unchanged."""
+    """Convert ``values`` to their :func:`plain_type`. Elements of arrays are converted, too. Structs are unchanged."""
     kind = plain_type(values.type)
     if isinstance(values, pa.ExtensionArray):
         return plain_array(values.storage)
@@ -67,7 +67,7 @@ def plain_array(values: pa.Array) -> pa.Array:
 
 
 def lists(kind: pa.DataType, ends: NDArray[np.int64], elements: pa.Array, like: pa.Array) -> pa.Array:
-    """Arrays of ``elements`` with the offsets ``ends``, which begin with 0, and with nulls where ``like`` has nulls."""
+    """Return arrays of ``elements`` with the offsets ``ends`` (the first is 0) and the nulls of the array ``like``."""
     wide = pa.types.is_large_list(kind)
     offsets = pa.array(ends, pa.int64() if wide else pa.int32())
     mask = like.is_null() if like.null_count else None
@@ -75,7 +75,7 @@ def lists(kind: pa.DataType, ends: NDArray[np.int64], elements: pa.Array, like: 
 
 
 def stored_type(kind: pa.DataType) -> pa.DataType:
-    """The type that other readers see in a Parquet column that Arrow reads as ``kind``."""
+    """Return the type that other readers see in a Parquet column that Arrow reads as ``kind``."""
     kind = plain_type(kind)
     if is_list(kind):
         return pa.list_(stored_type(kind.value_type))
@@ -87,7 +87,7 @@ def stored_type(kind: pa.DataType) -> pa.DataType:
 
 
 def plain(rows: pa.Table) -> pa.Table:
-    """``rows`` with every column converted to its plain type."""
+    """Convert every column of ``rows`` to its plain type."""
     schema = plain_schema(rows.schema)
     columns = [
         column if column.type == kind else pa.chunked_array(list(map(plain_array, column.chunks)), kind)
@@ -97,7 +97,7 @@ def plain(rows: pa.Table) -> pa.Table:
 
 
 def signed(rows: pa.Table) -> pa.Table:
-    """``rows`` with unsigned integers cast to signed, which Spark needs. Raises if a value exceeds signed 64 bits."""
+    """Cast unsigned integers in ``rows`` to signed, which Spark needs. Raises if a value exceeds signed 64 bits."""
     return rows.cast(pa.schema([field.with_type(_signed_type(field.type)) for field in rows.schema]))
 
 
@@ -106,10 +106,10 @@ def _signed_type(kind: pa.DataType) -> pa.DataType:
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """``schema`` with each type replaced by its :func:`plain_type`."""
+    """Return ``schema`` with each type replaced by its :func:`plain_type`."""
     return pa.schema([field.with_type(plain_type(field.type)) for field in schema])
 
 
 def stored_schema(schema: pa.Schema) -> pa.Schema:
-    """The ``schema`` of a Parquet file with each type replaced by its :func:`stored_type`."""
+    """Return the ``schema`` of a Parquet file with each type replaced by its :func:`stored_type`."""
     return pa.schema([field.with_type(stored_type(field.type)) for field in schema])

@@ -1,4 +1,4 @@
-"""Columns of the input in the form that a bucket takes: keys, items, labels and floats."""
+"""Conversion of input columns to the form that a bucket requires for keys, items, labels and numbers."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from sparkrank.inputs.role_table import Reader, Takes
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether this is a numeric type or the null type."""
+    """Return whether ``kind`` is a numeric type or the null type."""
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     return bool(number or pa.types.is_null(kind))
 
 
 def is_slice_value(kind: pa.DataType) -> bool:
-    """Whether values of this type are written as the same string by every engine."""
+    """Return whether every engine writes values of the type ``kind`` as the same string."""
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
     return bool(text or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_date32(kind))
 
 
 def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column without dictionary encoding, since two tables could not share a dictionary."""
+    """Return ``column`` without dictionary encoding, because two tables cannot share a dictionary."""
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
@@ -32,7 +32,7 @@ def key_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def item_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Items for a bucket: integers and strings unchanged, floats as doubles, all else as strings. NaN becomes null."""
+    """Convert items: floats become doubles, NaN becomes null, and all other types except integers become strings."""
     column = decoded(column)
     kind = column.type
     if pa.types.is_floating(kind):
@@ -43,7 +43,7 @@ def item_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def text_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Names as strings. Whole numbers, dates and booleans are written as in SQL."""
+    """Convert names to strings. Integers, dates and booleans are written as in SQL."""
     return column if column.type == pa.dictionary(pa.int32(), pa.string()) else decoded(column).cast(pa.string())
 
 
@@ -56,7 +56,7 @@ def label_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def float_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_floating(column.type):
         return column
-    if pa.types.is_decimal(column.type):  # through text, because Arrow's own cast makes 0.30000000000000004 of 0.3
+    if pa.types.is_decimal(column.type):  # through strings, as Arrow's cast turns 0.3 into 0.30000000000000004
         column = column.cast(pa.string())
     return pc.cast(column, pa.float64(), safe=False)
 
@@ -77,7 +77,7 @@ def _is_label(kind: pa.DataType) -> bool:
     return is_number(kind) or bool(pa.types.is_boolean(kind))
 
 
-# By their names in the table of roles.
+# Both are keyed by names in the table of roles.
 READERS: dict[Reader, Callable[[pa.ChunkedArray], pa.ChunkedArray]] = {
     "key": key_values,
     "item": item_values,

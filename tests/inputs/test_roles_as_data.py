@@ -48,7 +48,7 @@ def test_it_is_read_where_a_metric_needs_it() -> None:
     roles, plan = asked(**NAMED)
     assert needed_columns(roles, plan) == ["user", "label", "score", "topic", "chance"]
     assert {"subtopic", "propensity"} <= set(bucket_columns(plan, 1))
-    (rows,) = bucket_rows(LOG, roles, plan)
+    rows = bucket_rows(LOG, roles, plan)
     assert rows["subtopic"].to_pylist() == [7, None, 8, 9]
     assert rows["propensity"].to_pylist()[:2] == [0.5, 0.25]
     roles, plan = asked("ap", **NAMED)
@@ -139,7 +139,7 @@ def test_a_truth_has_what_is_of_both_sides() -> None:
     assert roles.truth is not None
     assert needed_columns(roles.truth, plan) == ["user", "item", "aspect"]
     given = pa.table({"user": ["a"], "item": ["x"], "aspect": [7]})
-    (rows,) = bucket_rows(given, roles.truth, plan)
+    rows = bucket_rows(given, roles.truth, plan)
     assert rows["subtopic"].to_pylist() == [7]
     assert rows["propensity"].to_pylist() == [None]  # of the lists alone
     allowed = r"\(allowed: group, item, cluster, subtopic, label\)"

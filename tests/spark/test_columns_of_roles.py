@@ -24,7 +24,7 @@ def test_spark_reads_a_role_of_the_table_as_arrow_does(spark: SparkSession, monk
     add_fake_roles(monkeypatch)
     roles, plan = asked(**NAMED)
     by_spark = bucket_rows(spark.createDataFrame(LOG), roles, plan)
-    (by_arrow,) = arrow_columns.bucket_rows(LOG, roles, plan)
+    by_arrow = arrow_columns.bucket_rows(LOG, roles, plan)
     names = ["key_0", "label", "score_0", "subtopic", "propensity"]
     assert set(by_spark.columns) == set(by_arrow.column_names) == set(names)
     found = sorted(repr(tuple(row[name] for name in names)) for row in by_spark.collect())

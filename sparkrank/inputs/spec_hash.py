@@ -1,4 +1,4 @@
-"""The hash of a request, from a spec or a call. Everything that can change a number changes it, except the rows."""
+"""The hash of a request (a spec or a call). Whatever can change a result, except the rows themselves, changes it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def hash_of_plan(
     plugins: Sequence[str] = (),
     session: Mapping[str, str] | None = None,
 ) -> str:
-    """The hash of ``plan``, both sides (see :func:`rows_asked`), the ``plugins``, and Spark ``session`` settings."""
+    """Return a hash of the arguments. ``impressions`` and ``truth`` have the form that :func:`rows_asked` returns."""
     numbers: dict[str, object] = {
         "input": _as_before(impressions),
         "truth": None if truth is None else _as_before(truth),
@@ -47,13 +47,13 @@ def hash_of_plan(
 
 
 def _as_before(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """``asked`` without recently added roles that name no column, so that older hashes stay the same."""
+    """Return ``asked`` without recently added roles that have no column, so that the hashes of older specs remain."""
     columns = {role: column for role, column in asked["columns"].items() if role not in _NEWER or column is not None}
     return {**asked, "columns": columns}
 
 
 def rows_asked(columns: Mapping[str, Any], partition_types: str) -> dict[str, Any]:
-    """A description of rows passed in a call, wherever the rows are. It has the same keys as a section of a spec."""
+    """Return a description of the rows in a call, with the keys of a spec section. Their location does not matter."""
     return {
         "path": None,
         "table": None,

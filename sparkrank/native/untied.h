@@ -96,8 +96,8 @@ class Untied {
     }
 
     // Write the sums (5, cut-offs, `count`) of a group to the place of its list, where `sums` begins. The first
-    // `others` of its `rows` are not relevant, and `room` is the padded number of rows. Returns the sum of the positions
-    // of hits. Hits at the first 64 positions become bits of `first`.
+    // `others` of its `rows` are not relevant, and `room` is the padded number of rows. Returns the sum of the
+    // positions of hits. Hits at the first 64 positions become bits of `first`.
     int64_t sum_up(
         const double* scores, const double* gains, int64_t rows, int64_t room, int64_t others, uint64_t* first,
         double* sums, int64_t count

@@ -27,7 +27,7 @@ def text_of_bytes(value: bytes) -> str:
 
 
 def bytes_of_text(text: str) -> list[bytes]:
-    """Return the bytes that ``text`` may represent: parsed as a UUID or hexadecimal digits, and encoded as UTF-8.
+    """Return all bytes that ``text`` may represent: its UUID or hexadecimal digits, if it has that form, and its UTF-8.
 
     Examples
     --------

@@ -108,7 +108,7 @@ JOINED = (
     GROUP_ONLY,
 )
 
-# Rows that are read, but neither rejected nor evaluated.
+# Checks of rows that are read but are not rejected and not evaluated.
 GONE = (ROWS_JOINED, TRUTH_LISTED, TRUTH_REPEATED, TRUTH_UNLABELLED, GROUP_ONLY, UNJUDGED_DROPPED)
 
 # For each model.
@@ -149,7 +149,7 @@ NO_LIMITS = Limits()
 
 
 def code_of(check: str) -> str | None:
-    """Return the code of ``check``; None for a check without a code, such as one of a role from outside the package.
+    """Return the code of ``check``, or None if the check has no code, as when it is defined outside of the package.
 
     Examples
     --------
@@ -166,35 +166,35 @@ def all_codes() -> tuple[str, ...]:
 
 
 def one_class_groups(level: str) -> str:
-    """Return the check that counts groups of one class: ``level`` (``label > 0``) holds for all rows or for no row."""
+    """Return the name of the check for groups whose rows all meet ``level`` (as ``label > 0``) or all fail it."""
     return f"groups of one class ({level})"
 
 
 def above_ideal(metric: object, ideal: float) -> str:
-    """Return the check that counts groups with ``metric`` above ``ideal``, because labels exceed its ideal list."""
+    """Return the name of the check for groups with ``metric`` above ``ideal``: their list is better than the ideal."""
     return f"groups with {metric} above {ideal:g}, better than its ideal list"
 
 
 def most_weight(metric: str) -> str:
-    """Return the check that reports the largest weight of any single group in the mean of ``metric``."""
+    """Return the name of the check for the largest weight of any single group in the mean of ``metric``."""
     return f"most weight of one group in {metric}"
 
 
 def relevant_truth(level: str) -> str:
-    """Return the check that counts relevant items of the truth at ``level`` (as ``label > 0``), once per group."""
+    """Return the name of the check for relevant items of the truth at ``level`` (as ``label > 0``), once per group."""
     return f"relevant truth, each item of a group once ({level})"
 
 
 def relevant_unlisted(level: str) -> str:
-    """Return the check that counts relevant items of the truth at ``level`` (as ``label > 0``) that are in no list."""
+    """Return the name of the check for relevant items of the truth at ``level`` (as ``label > 0``) in no list."""
     return f"relevant truth in no list ({level})"
 
 
 def decided_by_ties(metric: object) -> str:
-    """Return the check that counts lists whose value of ``metric`` depends on the order of rows with equal scores."""
+    """Return the name of the check for lists whose value of ``metric`` depends on the order of tied rows."""
     return f"lists in which the order of tied rows decides {metric}"
 
 
 def outside_range(metric: object, low: float, high: float) -> str:
-    """Return the check that counts groups with ``metric`` out of range, as when an item gets credit twice."""
+    """Return the name of the check for groups with ``metric`` out of range, as when an item gets credit twice."""
     return f"groups with {metric} outside of its range, {low:g} to {high:g}"

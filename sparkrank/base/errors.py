@@ -44,7 +44,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Few(reprlib.Repr):
-    """A ``repr`` that shortens nested collections. It removes secrets first, because a cut may hide what marks them."""
+    """A ``repr`` that removes secrets before it shortens values, because half a secret might not be recognized."""
 
     def repr_str(self, x: str, level: int) -> str:  # noqa: ARG002 - as the class above has it
         return repr(_cut(redact(_cut(x, _MOST_CLEANED)), self.maxstring))
@@ -190,7 +190,7 @@ class CodedSentence(str):
 
 
 def did_you_mean(value: object, known: Iterable[object]) -> str:
-    """Return the hint ``, did you mean "x"?`` for the nearest of ``known`` names; an empty string if all names differ.
+    """Return the hint ``, did you mean "x"?`` for the nearest of ``known`` names; an empty string if no name is near.
 
     Examples
     --------
@@ -208,7 +208,7 @@ def did_you_mean(value: object, known: Iterable[object]) -> str:
 
 
 def itemize(names: Iterable[object]) -> str:
-    """Return ``names`` joined for a message: ``a, b, c``. A very long list is cut and ends as in ``and 5 more``."""
+    """Return ``names`` joined for a message: ``a, b, c``. A very long list is cut and ends with ``and 5 more``."""
     texts = list(map(shorten, names))
     kept = texts[:1]
     room = MOST_LISTED - sum(map(len, kept))
@@ -334,7 +334,7 @@ def writing_errors(what: str, done: str = "written") -> Iterator[None]:
 
 
 def unreadable(what: str, error: BaseException, advice: str = "") -> SparkrankError:
-    """Return the error for a failed read. ``what`` begins its message; ``advice`` is for errors in the input only."""
+    """Return the error for a failed read: ``what``, the reason and, if the input itself is at fault, the ``advice``."""
     sentence = f"{what}: {shorten(first_line(error), MOST_LISTED)}"
     if isinstance(error, MemoryError):  # also raised by Arrow; the file may be intact
         return SparkrankError(f"{sentence} (the process lacks memory)")

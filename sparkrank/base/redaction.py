@@ -135,7 +135,7 @@ def _shown_option(name: str, value: str) -> str:
 
 
 def _hide(value: str) -> str:
-    """Return the mark ``***``, which replaces ``value``, and the punctuation at the end of ``value``."""
+    """Return the mark ``***`` in place of ``value``, followed by the punctuation at the end of ``value``."""
     if re.match(r"\*\*\*(?:\W|\Z)", value):  # hidden before
         return value
     return f"{HIDDEN}{value[len(value.rstrip(_ENDS)) :]}"
@@ -164,7 +164,7 @@ def _hide_user(scheme: str, rest: str) -> str:
 
 
 def _user(scheme: str, rest: str) -> str:
-    """Return the user and password in a URL, or an empty string for a URL without. A password may contain slashes."""
+    """Return the user and password in a URL, or an empty string if it has no user. A password may contain slashes."""
     kind, (before, at, _) = scheme.partition(":")[0].lower(), rest.rpartition("@")
     if scheme.startswith(_ORACLE) or (at and kind in _CONTAINERS and _CONTAINER.match(rest)):
         return before if scheme.startswith(_ORACLE) else ""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # this size with three models, slices or a truth needs 0.1 to 0.4 GB.
 BUCKET_ROWS = 1_000_000
 MOST_BUCKET_ROWS = 1_000_000_000_000
-# With more models a bucket has fewer rows, so that it has no more scores. Each score takes some 30 bytes while its
+# With more models, a bucket has fewer rows, so that it has as many scores. Each score takes some 30 bytes while its
 # bucket is evaluated: twenty models of a million rows took more than a gigabyte.
 MODELS_OF_A_BUCKET = 8
 # Compiled loops support no more buckets. A day of more than 65 billion rows has larger buckets instead, and above 131
@@ -36,13 +36,13 @@ TASKS_OF_A_SMALL_DAY = 8
 TASKS_BY_ROOT = 5
 
 FAN_IN = 64  # packed states that one task, and finally the driver, merges
-# The same with slices, whose states have megabytes: 64 of them would be more than the driver may collect
-# (spark.driver.maxResultSize), and tasks merge in parallel what the driver would merge one after the other.
+# The same with slices, whose states have megabytes: 64 such states would be more than the driver may collect
+# (spark.driver.maxResultSize), and tasks merge states in parallel, while the driver merges one after the other.
 FAN_IN_OF_SLICES = 8
 
 
 def bucket_count(rows: int, bucket_rows: int = BUCKET_ROWS, models: int = 1) -> int:
-    """Return the number of buckets for ``rows`` rows, so that each bucket has at most about ``bucket_rows`` rows.
+    """Return the number of buckets, up to :data:`MOST_BUCKETS`, for at most about ``bucket_rows`` rows in each bucket.
 
     Examples
     --------

@@ -116,7 +116,7 @@ def day_of(text: str) -> dt.date | None:
 
 
 def check_path(path: str) -> None:
-    """Raise a ``ValueError`` that lists all marks unless all braces in ``path`` enclose a mark or alternatives."""
+    """Check that braces in ``path`` enclose marks or alternatives (``{a,b}``). Else raise a ``ValueError``."""
     opened: list[list[int]] = []  # for each open brace, its position and the number of commas directly inside
     for brace in _BRACES.finditer(path):
         if brace[0] == "{":
@@ -136,7 +136,7 @@ def check_path(path: str) -> None:
 
 
 def check_sql(text: str) -> None:
-    """Raise a ``ValueError`` for a bad mark in an SQL condition. Braces belong to SQL unless they enclose a word."""
+    """Raise a ``ValueError`` for a bad mark in an SQL condition. Other braces, as in ``[a-z]{2}``, belong to SQL."""
     if match := _UNCLOSED.search(text):
         raise ValueError(f"{_around(text, match.start())} opens a brace that is not closed ({ALLOWED})")
     for mark in _DOUBLE.findall(text) + _IN_SQL.findall(text):
@@ -145,7 +145,7 @@ def check_sql(text: str) -> None:
 
 
 def check_name(name: str) -> None:
-    """Raise a ``ValueError`` if braces in ``name``, such as that of a table or an output folder, are not a mark."""
+    """Check that braces in ``name``, such as a table or an output folder, are marks. Else raise a ``ValueError``."""
     for mark in _IN_NAMES.findall(name):
         Mark.of(mark)
     _validate_no_range(name)
@@ -161,7 +161,7 @@ def on_day(text: str, day: str) -> str:
 
 
 def on_days(path: str, day: str) -> list[str]:
-    """Return the paths that ``path`` means on ``day``: one path, or one path per day if it has a range of days."""
+    """Return the paths that ``path`` means on ``day``: one path or, if ``path`` has a range of days, one per day."""
     days = _range_in(path)
     if days is None:
         return [on_day(path, day)]
@@ -208,7 +208,7 @@ def _validate_whole_ranges(text: str) -> None:
 
 
 def _range_in(path: str) -> tuple[str, list[Mark], str] | None:
-    """Return the text before the range of days in ``path``, a mark per day, and the text after, or None."""
+    """Split ``path`` into the text before its range of days, one mark per day, and the text after; None if no range."""
     ranges = list(_RANGE.finditer(path))
     if len(ranges) > 1:
         raise ValueError(f"{ranges[1][0]} is a second range of days: a path takes one")

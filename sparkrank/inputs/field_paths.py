@@ -60,7 +60,7 @@ class MapKey(NamedTuple):
 
 
 class VectorElement(NamedTuple):
-    """A step to the element at index ``place`` of a vector. A size other than ``only_of`` is the error ``refused``."""
+    """A step to the element at index ``place`` of a vector. ``refused`` is the error if its size is not ``only_of``."""
 
     place: int
     only_of: int | None = None
@@ -121,7 +121,7 @@ def columns_of(roles: Roles, names: Sequence[str]) -> list[str]:
 
 
 def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, Place]:
-    """Return the place of each role's values that are inside a column. Raise :class:`InputError` for a wrong name."""
+    """Return the place of each value that ``roles`` names inside a column. Raise :class:`InputError` if unclear."""
     inside: dict[str, Place] = {}
     for role, title, name in roles.played():
         whole = _found(name, columns)

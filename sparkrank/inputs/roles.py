@@ -145,9 +145,9 @@ class Roles:
         slices: Slices = (),
         models: Sequence[str] | None = None,
     ) -> Roles:
-        """Return the roles that ``columns`` names, all for single rows or all for arrays, else raise ``SpecError``.
+        """Return the roles in ``columns``. Raise :class:`SpecError` if roles of single rows and of arrays are mixed.
 
-        ``models`` has the names of models whose rows are separate, in different inputs or by the column ``model``.
+        ``models`` has the names of models with separate rows, which are told apart by input or by the column ``model``.
         """
         if models is not None:
             return _roles_of_models(columns, group, label, truth, slices, models)
@@ -219,7 +219,7 @@ class Roles:
         slices: Slices = (),
         **of_rows: str | None,
     ) -> Roles:
-        """Return the roles of single rows. Names ``score`` or ``rank``, and at most one of ``label`` and ``truth``."""
+        """Return the roles of single rows, from ``score`` or ``rank``, and at most one of ``label`` and ``truth``."""
         ordered = rank if score is None else score
         if ordered is None or (score is not None and rank is not None):
             given = "neither score nor rank names" if ordered is None else "both score and rank name"
@@ -369,7 +369,7 @@ def _roles_of_models(
     slices: Slices,
     models: Sequence[str],
 ) -> Roles:
-    """Return the roles for rows of which each has the score of one model."""
+    """Return the roles for a request in which each row has the score of only one model."""
     if not models:
         raise SpecError("the input is a mapping of models without any: name at least one")
     if len(models) > MOST_MODELS:

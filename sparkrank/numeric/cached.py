@@ -1,4 +1,4 @@
-"""A cache for methods that lives as long as their object. ``functools.cache`` would keep every bucket alive."""
+"""A cache for methods that is freed with the object, while ``functools.cache`` would keep every bucket alive."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def cached(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def drop_cached(owner: object) -> None:
-    """Drop the cached results of ``owner``, which may refer to ``owner`` and wait for Python's garbage collector."""
+    """Drop the cached results of ``owner``. If they refer to ``owner``, only the garbage collector frees the cycle."""
     owner.__dict__.pop("_cached", None)

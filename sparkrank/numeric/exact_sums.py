@@ -20,7 +20,7 @@ UNITS = (2.0**26, 2.0**4, 2.0**-18, 2.0**-40, 2.0**-62, 2.0**-84)
 UNIT_ARRAY = np.array(UNITS)  # for the compiled loops
 LIMBS = len(UNITS)
 
-# Rows that one pass takes at a time: an intermediate array of them has 256 KB and stays in the processor's cache.
+# Rows that one pass takes at a time: an intermediate array of so many rows has 256 KB and stays in the cache.
 PART_ROWS = 2**15
 
 
@@ -40,7 +40,7 @@ def whole_limbs(counts: NDArray[np.integer[Any]]) -> Floats:
 
 
 def limbs_of(values: Floats) -> Iterator[tuple[int, Floats]]:
-    """Yield the index of each limb and the limb of all values. Limbs that are 0 for all values may be skipped."""
+    """Yield the index of each limb with this limb of all values. Limbs that are 0 for all values may be skipped."""
     largest = _largest(values)
     rest, limb = values, np.empty_like(values)
     for index, unit in enumerate(UNITS):
@@ -63,13 +63,13 @@ def _largest(values: Floats) -> float:
 
 
 def first_limb(values: Floats) -> int:
-    """Return the index of the first limb that some of ``values`` need, or of the last limb if all values are 0."""
+    """Return the index of the first limb that may be nonzero for ``values``, or of the last limb if all are 0."""
     largest = _largest(values)
     return sum(largest < unit / 2 for unit in UNITS[:-1])
 
 
 def limbs_used(values: Floats) -> slice:
-    """Return the slice of limbs that ``values`` (at least one) need. It is never empty. Requires compiled loops."""
+    """Return the slice (never empty) of limbs that ``values`` (at least one) need. This requires compiled loops."""
     first = first_limb(values)
     return slice(first, native.sums.last_of(values, first, UNIT_ARRAY))
 

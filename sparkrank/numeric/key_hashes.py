@@ -44,7 +44,7 @@ def hash_keys(keys: Sequence[pa.Array]) -> Hashes:
 
 
 def buckets_of(hashes: Hashes, buckets: int) -> NDArray[np.unsignedinteger[Any]]:
-    """Return the bucket of each hash in the narrowest integer type. The upper half of the hash is scaled to buckets."""
+    """Return the bucket of each hash, which is its upper half scaled to ``buckets``, in the narrowest integer type."""
     bucket = np.empty(len(hashes), np.min_scalar_type(buckets - 1))
     for start in range(0, len(hashes), _BATCH):
         upper = hashes[start : start + _BATCH] >> _HALF

@@ -1,4 +1,4 @@
-"""Functions to keep freed memory or return it to the system. numpy allocates from glibc, but Arrow does not."""
+"""Functions to keep freed memory or return it to the system. numpy allocates from glibc, Arrow by itself."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def keep_freed_memory() -> None:
     """Keep freed memory in this process, because new pages are expensive on virtual machines.
 
     The process should have no other purpose. Arrow then allocates from glibc too, unless the environment tells Arrow's
-    own allocator to keep freed memory: that allocator is better, because it shrinks blocks in place and glibc copies.
+    own allocator to keep freed memory. That allocator is better, because it shrinks blocks without copying them.
     """
     if libc := _glibc():
         for parameter, value in _MALLOPT.items():

@@ -65,7 +65,7 @@ def bin_scores(numbers: Ints) -> Floats:
 
 
 class LeadingBits:
-    """Bins of scores with the same first ``size`` mantissa bits. If ``size`` is None, each score has its own bin."""
+    """Bins of scores with the same first ``size`` mantissa bits. If ``size`` is None, equal scores are a bin."""
 
     def __init__(self, size: int | None, scores: Range) -> None:
         self.dropped = 0 if size is None else MANTISSA_BITS - size

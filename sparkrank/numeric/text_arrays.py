@@ -56,7 +56,7 @@ def coded(values: pa.Array, null_encoding: str = "mask") -> pa.DictionaryArray:
 def encoded_column(column: pa.ChunkedArray) -> pa.DictionaryArray:
     """Return ``column`` dictionary-encoded as one array, even if its plain strings exceed the 2 GiB of one array."""
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    if not encoded.num_chunks:  # pyarrow 18 makes no array of it
+    if not encoded.num_chunks:  # pyarrow 18 cannot combine zero chunks
         return pa.array([], encoded.type.value_type).dictionary_encode()
     return encoded.chunk(0) if encoded.num_chunks == 1 else encoded.unify_dictionaries().combine_chunks()
 

@@ -66,7 +66,7 @@ class DistinctLists:
         return Segments(times=self.sizes)
 
     def in_segments(self, code: Codes, segments: Segments) -> tuple[Ints, Segments] | None:
-        """Return the lists that occur in each segment, and the segment of each; None if there are too many pairs."""
+        """Return the pairs of a list and a segment with it: the lists, and their segments. None if too many pairs."""
         if segments.code is None or segments.count * len(self.rows) > len(code) * MOST_PAIRS:
             return None
         sizes = np.bincount(segments.code * np.int64(len(self.rows)) + code)

@@ -98,7 +98,7 @@ class CompiledSums:
 def compiled_sums(
     ranking: Ranking, rel: float | None, k: int | None, gain: Gain | None = None, discount: Discount = LOG2
 ) -> CompiledSums | None:
-    """Return the sums at ``k`` and all cut-offs, with gains times ``discount``; None if no compiled loop applies."""
+    """Return the sums over hits at ``k`` and all cut-offs, with discounted gains; None if no compiled loop applies."""
     if gain is None:
         gain = Gain() if rel is None else Gain("binary", rel)
     cutoffs = ranking.cutoffs if k is None or k in ranking.cutoffs else (k,)
@@ -174,7 +174,7 @@ def _compiled_sums(
 def _sums_of_large(
     ranking: Ranking, rel: float | None, gain: Gain, cutoffs: tuple[int, ...], discount: Discount, *, whole: bool
 ) -> CompiledSums | None:
-    """Compute the sums of a few large groups from sorted scores; None if gains of tied rows would not add up exactly.
+    """Compute the sums over hits of a few large groups from sorted scores; None if gains would not add up exactly.
 
     Unless ``whole`` is set, gains beyond the last cut-off are left out.
     """
@@ -285,6 +285,6 @@ def hit_sums(ranking: Ranking, rel: float | None) -> HitSums:
 
 
 def tied_rows(ranking: Ranking, rel: float | None = None) -> int:
-    """Return the number of rows with the same score as another row of their list. ``rel`` has no effect on it."""
+    """Return the number of rows with the same score as another row of their list. ``rel`` does not matter."""
     compiled = compiled_sums(ranking, rel, None)
     return ranking.tied_rows if compiled is None else compiled.tied_rows

@@ -18,7 +18,7 @@ from sparkrank.ranking.ranking import Ranking
 
 
 class Hits:
-    """The hit rows of a ranking, which are, or may be after reordering tied rows, relevant at the threshold ``rel``.
+    """The hit rows of a ranking: rows that are relevant at the threshold ``rel`` in some order of the tied rows.
 
     The arrays have one entry for each of the h hit rows, in rank order: its index in the ranking (``row``), its
     ``group`` and ``position``, the ``probability`` of a hit, and ``through``, the expected number of hits down to and
@@ -63,7 +63,7 @@ class Hits:
 
     @cached
     def tied(self) -> tuple[Ints, Ints]:
-        """Return the tied hit rows twice: as indices of the hit rows, and as indices of the rows of tie blocks."""
+        """Return the tied hit rows as two arrays: indices of hit rows, and indices of the rows in tie blocks."""
         blocks, place = self.ranking.blocks, self._tied
         if self.ranking.ties == "expected":  # all rows of a block with a relevant row are hits
             place = np.flatnonzero((self._in_block > 0)[blocks.block])

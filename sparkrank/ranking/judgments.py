@@ -79,7 +79,7 @@ class Judgments:
 
     @cached
     def pooled(self) -> Flags:
-        """Return flags of the rows with a label. As in trec_eval, a label below 0 puts a row in the pool, unjudged."""
+        """Return flags of rows with a label. As in trec_eval, they include rows with a label below 0 (not judged)."""
         return np.ones(len(self.labels), np.bool_) if self.judged is None else self.judged
 
     @cached
@@ -90,7 +90,7 @@ class Judgments:
 
     @cached
     def counted(self) -> Ints | None:
-        """Return the rows that count in R and the ideal list, one per item and group, or None if all rows count."""
+        """Return the rows that count as relevant and in the ideal list, one per item and group; None if all count."""
         return None if self.item_row is None else np.flatnonzero(self.item_row == np.arange(len(self.item_row)))
 
     @cached
@@ -135,7 +135,7 @@ class Judgments:
 
     @cached
     def places(self, reference: str | None) -> Ints:
-        """Return the rank (from 0) of each row in its group by ``reference``, lowest first; -1 for rows outside it.
+        """Return the rank (from 0) of each row in its group by ``reference``, lowest first; -1 for unranked rows.
 
         Tied rows share a rank. :data:`LABEL` ranks judged rows by label, highest first. None ranks all rows by label,
         with the label 0 for rows that are not judged.

@@ -18,7 +18,7 @@ from sparkrank.ranking.ranking import Ranking
 
 @dataclass(frozen=True)
 class Concordance:
-    """The numbers of pairs of each type, by group. ``fewer_values`` has the distinct values of the order with fewer."""
+    """The numbers of pairs of each type, by group, and the number of distinct values of the order with fewer values."""
 
     all: Ints
     score_tied: Ints

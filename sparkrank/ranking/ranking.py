@@ -176,7 +176,7 @@ class TieBlocks:
 
 @dataclass(frozen=True)
 class ScoreOrder:
-    """The ``retrieved`` rows of ``judgments`` sorted by group and score, with ties in any order. Sorts on first use."""
+    """The ``retrieved`` rows of ``judgments``, sorted on first use by group and score. Tied rows are in any order."""
 
     judgments: Judgments
     scores: Scores
@@ -336,7 +336,7 @@ class Ranking:
 
     @cached
     def item_texts(self) -> tuple[Ints, NDArray[np.uint8], Ints]:
-        """Return offsets and bytes of the texts that order tied rows, and the rows with a score (empty if all rows)."""
+        """Return offsets and bytes of the texts that order tied rows, and the rows with a score (empty: all rows)."""
         if self.item_order is None:
             raise ValueError("tied rows do not stand by their items")
         listed = np.empty(0, np.int64) if self._retrieved is None else self._retrieved
@@ -400,7 +400,7 @@ class Ranking:
         return self.lists.place_of(rows) if self._given is None else self._given[rows]
 
     def stand_at(self, rows: Ints) -> NDArray[np.int32]:
-        """Return the positions at which ranked ``rows`` count, the last of the tie block if ``ties`` is ``block``."""
+        """Return the position of each of ``rows``, or the last position of its tie block if ``ties`` is ``block``."""
         return self.stands_at()[rows] if self.ties == "block" else self.position_of(rows)
 
     @cached

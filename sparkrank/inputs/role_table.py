@@ -29,7 +29,7 @@ NEEDED: dict[Takes, str] = {
 Reader: TypeAlias = Literal["key", "item", "label", "float", "double", "text"]
 # The kinds of bad row. The bucket has a test for each name (BAD_ROWS in rejection.py).
 BadTest: TypeAlias = Literal["nan", "no weight", "small weight"]
-# Whether both the lists and the truth joined with the lists have the role, or only the lists.
+# Whether lists and the truth joined with the lists have the role, or only lists. Only the truth has a label.
 RoleSide: TypeAlias = Literal["both", "lists"]
 
 

@@ -48,7 +48,7 @@ def buckets_of(hashes: Hashes, buckets: int) -> NDArray[np.unsignedinteger[Any]]
     bucket = np.empty(len(hashes), np.min_scalar_type(buckets - 1))
     for start in range(0, len(hashes), _BATCH):
         upper = hashes[start : start + _BATCH] >> _HALF
-        upper *= np.uint64(buckets)
+        upper *= np.uint64(buckets)  # scaling needs no division
         bucket[start : start + _BATCH] = upper >> _HALF
     return bucket
 

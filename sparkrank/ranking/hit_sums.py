@@ -1,4 +1,4 @@
-"""Sums over the hits (relevant rows) of each list up to all cut-offs, of which many binary metrics are quotients."""
+"""Sums over the hits (relevant rows) of each list up to all cut-offs, of which most binary metrics are quotients."""
 
 from __future__ import annotations
 

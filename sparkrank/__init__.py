@@ -1,6 +1,6 @@
 """sparkrank: offline evaluation of recommenders, search and ads, on Spark.
 
-Importing it imports nothing else and starts nothing: a name brings its module when it is first used (PEP 562).
+Importing the package does not start Spark. A module is imported when one of its names is first used (PEP 562).
 """
 
 from importlib import import_module
@@ -76,7 +76,7 @@ _NAMES = {
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
-if not TYPE_CHECKING:  # or a type checker would take every name for one of ours
+if not TYPE_CHECKING:  # otherwise a type checker would accept any name
 
     def __getattr__(name: str) -> object:
         if name not in _MODULES:
@@ -86,5 +86,5 @@ if not TYPE_CHECKING:  # or a type checker would take every name for one of ours
 
 
 def __dir__() -> list[str]:
-    """The public names alone: modules that the package is made of are none."""
+    """Return the public names, without the submodules of the package."""
     return __all__

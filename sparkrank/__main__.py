@@ -1,4 +1,4 @@
-"""``python -m sparkrank`` is the command ``sparkrank``."""
+"""The entry point of ``python -m sparkrank``, which is the same as the command ``sparkrank``."""
 
 from sparkrank.cli import run
 

@@ -1,1 +1,1 @@
-"""The lowest layer: errors, redaction of secrets from messages, and the names of checks."""
+"""The lowest layer of the package: errors, removal of secrets from messages, and the names of data quality checks."""

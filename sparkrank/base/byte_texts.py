@@ -1,4 +1,4 @@
-"""String forms of values that are stored as bytes, such as UUIDs, and the bytes that such a string may stand for."""
+"""Conversion of values that are stored as bytes, such as UUIDs, to strings, and of such strings back to bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE
 
 
 def text_of_bytes(value: bytes) -> str:
-    """``value`` as a string: decoded if it is printable UTF-8, else a UUID if it has 16 bytes, else hexadecimal digits.
+    """Return ``value`` as a string: decoded if printable UTF-8, else as a UUID if it has 16 bytes, else as hexadecimal.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def text_of_bytes(value: bytes) -> str:
 
 
 def bytes_of_text(text: str) -> list[bytes]:
-    """The byte values that ``text`` may stand for: parsed as a UUID or as hexadecimal digits, and encoded as UTF-8.
+    """Return all bytes that ``text`` may represent: its UUID or hexadecimal digits, if it has that form, and its UTF-8.
 
     Examples
     --------

@@ -1,4 +1,7 @@
-"""The names of all checks in the ``quality`` table. Every row read is rejected, evaluated or :data:`GONE`."""
+"""The names of all checks in the ``quality`` table.
+
+Every row that is read is rejected, evaluated, or counted by one of the checks in :data:`GONE`.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-# The code by which programs identify each check, however the check is worded. If the wording names a level, a metric or
-# an ideal, the code is found by the words before that name. A code never changes.
+# The code by which programs identify each check, whatever its name. If the name contains a level, a metric or an ideal,
+# a pattern in _CODES_OF_FORMS gives the code. A code never changes.
 CODES: dict[str, str] = {}
 _CODES_OF_FORMS = (
     (re.compile(r"groups of one class \(.*\)", re.DOTALL), "groups_of_one_class"),
@@ -30,7 +33,7 @@ ROWS_READ = _check("rows_read", "rows read")
 ROWS_EVALUATED = _check("rows_evaluated", "rows evaluated")
 ROWS_REJECTED = _check("rows_rejected", "rows rejected")
 
-# Reasons to reject a row, in the order in which they are looked for: a row counts under the first that holds.
+# Reasons to reject a row, in the order in which they are tested: a row counts under the first reason that applies.
 NO_NUMBER = _check("rejected_no_number", "rejected: text that is no number")  # in days stored by earlier releases
 NULL_KEY = _check("rejected_null_group", "rejected: null or NaN group key")
 NAN_SCORE = _check("rejected_nan_score", "rejected: NaN score")
@@ -105,7 +108,7 @@ JOINED = (
     GROUP_ONLY,
 )
 
-# Rows that are read, but neither rejected nor evaluated.
+# Checks of rows that are read but are not rejected and not evaluated.
 GONE = (ROWS_JOINED, TRUTH_LISTED, TRUTH_REPEATED, TRUTH_UNLABELLED, GROUP_ONLY, UNJUDGED_DROPPED)
 
 # For each model.
@@ -125,18 +128,18 @@ SMALL_SLICES = _check(
     "values of slices left out of metrics and comparisons: fewer groups than least_groups.tables",
 )
 
-# Above these a check is not ``ok``, which stops nothing.
+# A check above its limit here is not ``ok``, but the run continues.
 LIMITS: Mapping[str, float] = {OUTSIDE_ROWS: 0.0, LABELS_DIFFER: 0.0}
-# Lists of ten contain less than half of the truth even for many a good recommender. But if most of it is in no list,
-# and lists have no more of it than chance would give them, that must be said even if no limit was set.
+# Even the lists of ten of a good recommender may contain less than half of the truth. But if most of the truth is in no
+# list, and the lists contain no more of it than chance would give, a warning is due even if no limit was set.
 MOST_UNLISTED = 0.5
-TIMES_CHANCE = 2.0  # so many times what chance gives them is more than chance,
-OF_THE_ROOM = 0.1  # or what chance gives them and so much of what else they have room for, if that is less
+TIMES_CHANCE = 2.0  # lists with so many times the truth that chance gives contain more than chance,
+OF_THE_ROOM = 0.1  # or, if that is less, with what chance gives plus this share of the other truth that would fit
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The share of rows that may be rejected (``bad``), and the upper limit of each check, as a share or a count."""
+    """The largest share of rows that may be rejected (``bad``), and for each check its upper limit (share or count)."""
 
     bad: float = 0.0
     by_check: Mapping[str, float] = field(default_factory=dict)
@@ -146,7 +149,7 @@ NO_LIMITS = Limits()
 
 
 def code_of(check: str) -> str | None:
-    """The code of ``check``; None if the check has no code, as when its role comes from outside the package.
+    """Return the code of ``check``, or None if the check has no code, as when it is defined outside of the package.
 
     Examples
     --------
@@ -158,40 +161,40 @@ def code_of(check: str) -> str | None:
 
 
 def all_codes() -> tuple[str, ...]:
-    """The codes of all checks."""
+    """Return the codes of all checks."""
     return (*CODES.values(), *(code for _, code in _CODES_OF_FORMS))
 
 
 def one_class_groups(level: str) -> str:
-    """The check that counts evaluated groups whose list is all relevant or all irrelevant at the label ``level``."""
+    """Return the name of the check for groups whose rows all meet ``level`` (as ``label > 0``) or all fail it."""
     return f"groups of one class ({level})"
 
 
 def above_ideal(metric: object, ideal: float) -> str:
-    """The check that counts groups whose list beats the ideal named by ``metric``, as labels may exceed that ideal."""
+    """Return the name of the check for groups with ``metric`` above ``ideal``: their list is better than the ideal."""
     return f"groups with {metric} above {ideal:g}, better than its ideal list"
 
 
 def most_weight(metric: str) -> str:
-    """The check that reports the largest weight of any single group in the mean of ``metric``."""
+    """Return the name of the check for the largest weight of any single group in the mean of ``metric``."""
     return f"most weight of one group in {metric}"
 
 
 def relevant_truth(level: str) -> str:
-    """The check that counts truth that is relevant at the label ``level``, each item of a group once."""
+    """Return the name of the check for relevant items of the truth at ``level`` (as ``label > 0``), once per group."""
     return f"relevant truth, each item of a group once ({level})"
 
 
 def relevant_unlisted(level: str) -> str:
-    """The check that counts truth that is relevant at the label ``level`` but is in no list."""
+    """Return the name of the check for relevant items of the truth at ``level`` (as ``label > 0``) in no list."""
     return f"relevant truth in no list ({level})"
 
 
 def decided_by_ties(metric: object) -> str:
-    """The check that counts lists whose value of ``metric`` depends on the order of rows with equal scores."""
+    """Return the name of the check for lists whose value of ``metric`` depends on the order of tied rows."""
     return f"lists in which the order of tied rows decides {metric}"
 
 
 def outside_range(metric: object, low: float, high: float) -> str:
-    """The check that counts groups with ``metric`` out of range, as when a list gets credit twice for an item."""
+    """Return the name of the check for groups with ``metric`` out of range, as when an item gets credit twice."""
     return f"groups with {metric} outside of its range, {low:g} to {high:g}"

@@ -1,4 +1,4 @@
-"""The errors that sparkrank raises. Each message is one sentence: what is wrong, where, and what is allowed.
+"""The errors that sparkrank raises. Each message is one sentence that says what is wrong, where, and what is allowed.
 
 The command line exits with code 2 if the request is wrong (nothing was read), 4 if the input is unusable (nothing was
 written), and 1 for anything else.
@@ -19,32 +19,32 @@ from typing import Any, TypeVar
 from sparkrank.base.byte_texts import text_of_bytes
 from sparkrank.base.redaction import redact
 
-# What Arrow says if a store, S3-compatible or Google's, fails, even if only for a moment. A refusal, or a missing
-# bucket, is not a failure of the store.
+# Messages of Arrow if a file store (S3-compatible or Google's) fails, even if only for a moment. A denied request or a
+# missing bucket is not a failure of the store.
 _STORE_FAILS = re.compile(
     r"AWS Error (?:INTERNAL_FAILURE|NETWORK_CONNECTION|REQUEST_TIMEOUT|SERVICE_UNAVAILABLE|SLOW_DOWN|THROTTLING|"
     r"UNKNOWN \(HTTP status 5\d\d\))"
     r"|ExpiredToken|REQUEST_EXPIRED|TokenRefreshRequired|RequestTimeTooSkewed|curlCode: 28\b"
-    # the answer to an expired token if it has no room for words
+    # the answer to an expired token for requests whose answers have no body
     r"|HTTP status 400\) during HeadObject operation: No response body"
     r"|google::cloud::Status\((?:ABORTED|DEADLINE_EXCEEDED|INTERNAL|RESOURCE_EXHAUSTED|UNAVAILABLE)\b"
 )
 
-# What Arrow appends to the sentence of a Python exception that went through it.
+# The text that Arrow appends to the message of a Python exception that was raised inside a call of Arrow.
 _DETAIL = re.compile(r"\.? Detail: Python exception: ")
 
-# The most letters of a value in a sentence, of a list of names, and of a whole sentence.
+# The most characters of one value in a message, of a list of names, and of a whole message.
 MOST_SHOWN, MOST_LISTED, MOST_SENTENCE = 200, 600, 1500
-_MOST_CLEANED = 16_000  # letters that are searched for secrets; the middle of a longer text is never shown anyway
+_MOST_CLEANED = 16_000  # characters that are searched for secrets; the middle of a longer text is never shown anyway
 
 
-TRACEBACK = "SPARKRANK_TRACEBACK"  # 1 in the environment: errors keep the traceback of what happened inside
+TRACEBACK = "SPARKRANK_TRACEBACK"  # if this environment variable is 1, errors keep the full traceback
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Few(reprlib.Repr):
-    """String forms of nested collections. Secrets are removed before cutting: a cut may remove what marks a secret."""
+    """A ``repr`` that removes secrets before it shortens values, because half a secret might not be recognized."""
 
     def repr_str(self, x: str, level: int) -> str:  # noqa: ARG002 - as the class above has it
         return repr(_cut(redact(_cut(x, _MOST_CLEANED)), self.maxstring))
@@ -61,8 +61,8 @@ class SparkrankError(Exception):
     Parameters
     ----------
     sentence : object
-        What is wrong, where, and what is allowed. Long values are shortened, control characters are escaped, and
-        secrets are left out (:mod:`sparkrank.base.redaction`).
+        The message: what is wrong, where, and what is allowed. Long values are shortened, control characters are
+        escaped, and secrets are left out (:mod:`sparkrank.base.redaction`).
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class SparkrankError(Exception):
 
     @property
     def _render_traceback_(self) -> Callable[[], list[str]]:
-        """The line that IPython shows in place of a traceback. Without this attribute, IPython shows its own."""
+        """A function that gives IPython one line to show in place of a traceback. Absent if tracebacks are kept."""
         if os.environ.get(TRACEBACK) == "1":
             raise AttributeError
         return lambda: [f"{type(self).__name__}: {self}"]
@@ -103,7 +103,7 @@ class SpecError(SparkrankError):
 
 
 class FrameLaneNeededError(SpecError):
-    """The scan lane and the local lane cannot read the input, but the frame lane can; the message says why."""
+    """The scan lane and the local lane cannot read the input, but the frame lane can. The message says why."""
 
     code = "frame_lane_needed"
 
@@ -164,7 +164,7 @@ class UnknownResultError(SparkrankError, KeyError):
 
 
 class CodedSentence(str):
-    """A sentence with a ``code`` by which programs identify it, however the sentence is worded. A code never changes.
+    """A message with a ``code`` by which programs identify the message, whatever its wording. A code never changes.
 
     Examples
     --------
@@ -185,12 +185,12 @@ class CodedSentence(str):
         return self.code, str(self)
 
     def capitalized(self) -> CodedSentence:
-        """The sentence with a capital first letter."""
+        """Return the message with a capital first letter and the same code."""
         return CodedSentence(self.code, f"{self[0].upper()}{self[1:]}")
 
 
 def did_you_mean(value: object, known: Iterable[object]) -> str:
-    """The hint ``, did you mean "x"?`` for the nearest of the ``known`` names; an empty string if none is near.
+    """Return the hint ``, did you mean "x"?`` for the nearest of ``known`` names; an empty string if no name is near.
 
     Examples
     --------
@@ -202,13 +202,13 @@ def did_you_mean(value: object, known: Iterable[object]) -> str:
     typed = shorten(value).strip(" []()'\"").lower()
     names = {name.lower(): name for name in map(shorten, known)}
     near = difflib.get_close_matches(typed, names, 1, 0.7)  # measured on the words of tests/base/test_sentences.py
-    # Two swapped letters leave words of three letters less alike than that: "nwe" is "new".
+    # With two swapped letters, short words such as "nwe" and "new" are less alike than that.
     near += [name for name in names if set(name) == set(typed) and abs(len(name) - len(typed)) <= 1]
     return f', did you mean "{names[near[0]]}"?' if near else ""
 
 
 def itemize(names: Iterable[object]) -> str:
-    """The ``names`` joined for a message: ``a, b, c``. A very long list is cut and ends with the number left out."""
+    """Return ``names`` joined for a message: ``a, b, c``. A very long list is cut and ends with ``and 5 more``."""
     texts = list(map(shorten, names))
     kept = texts[:1]
     room = MOST_LISTED - sum(map(len, kept))
@@ -221,7 +221,7 @@ def itemize(names: Iterable[object]) -> str:
 
 
 def escape(text: str) -> str:
-    """``text`` on one line: control characters, line ends and direction marks are written as Python escapes."""
+    """Return ``text`` on one line, with control characters, line ends and direction marks as Python escapes."""
     if text.isprintable():
         return text
     return "".join(
@@ -233,14 +233,14 @@ def escape(text: str) -> str:
 
 
 def shorten(text: object, most: int = MOST_SHOWN) -> str:
-    """``text`` for use in a message: secrets removed, escaped, and cut in the middle if over ``most`` letters."""
+    """Return ``text`` for use in a message: without secrets, escaped, and cut in the middle to ``most`` characters."""
     text = text_of_bytes(text) if isinstance(text, bytes) else text
     clean = _cut(text if isinstance(text, str) else _written(text, str), _MOST_CLEANED)
     return _cut(escape(_cut(redact(clean), most)), most)
 
 
 def quote(value: object) -> str:
-    """The ``repr`` of ``value`` for use in a message, cut to :data:`MOST_SHOWN` letters."""
+    """Return the ``repr`` of ``value`` for use in a message, without secrets, cut to :data:`MOST_SHOWN` characters."""
     clean = _cut(redact(_cut(value, _MOST_CLEANED)), MOST_SHOWN) if isinstance(value, str) else value
     return shorten(_written(clean, repr))
 
@@ -253,7 +253,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def _written(value: object, how: Callable[[object], str]) -> str:
-    """``value`` as a string made by ``how``. A collection, which may be nested, is shortened instead."""
+    """Return ``how(value)``, a shortened form of a collection, or only the type of a value that has no string form."""
     try:
         return _FEW.repr(value) if isinstance(value, (list, tuple, dict, set, frozenset)) else how(value)
     except Exception:  # noqa: BLE001 - a number of thousands of digits, or an object without a text
@@ -262,7 +262,7 @@ def _written(value: object, how: Callable[[object], str]) -> str:
 
 @contextmanager
 def without_secrets() -> Iterator[None]:
-    """Context manager that removes secrets from errors raised inside and from their causes: tracebacks print both."""
+    """Remove secrets from errors raised inside this context, and from their causes, because tracebacks print both."""
     try:
         yield
     except Exception as error:
@@ -273,10 +273,10 @@ def without_secrets() -> Iterator[None]:
 
 
 def short_traceback(function: F) -> F:
-    """Let a :class:`SparkrankError` leave the public ``function`` without inner frames, causes or secrets.
+    """Decorate ``function`` so that a :class:`SparkrankError` leaves it without inner frames, causes or secrets.
 
-    The message says what was wrong, so a traceback could add only the line of the caller. The full traceback is kept if
-    the environment variable ``SPARKRANK_TRACEBACK`` is 1.
+    The message says what is wrong, so the only useful line of a traceback is that of the caller. The full traceback is
+    kept if the environment variable ``SPARKRANK_TRACEBACK`` is 1.
     """
 
     @wraps(function)
@@ -289,11 +289,11 @@ def short_traceback(function: F) -> F:
                 raise
             raise error.with_traceback(None) from None
 
-    return called  # type: ignore[return-value] # it takes and gives the same
+    return called  # type: ignore[return-value] # it has the same parameters and result
 
 
 def _clean_chain(error: BaseException, seen: set[int]) -> None:
-    """Remove secrets from ``error`` and its causes. An exception whose text cannot be changed is replaced."""
+    """Remove secrets from ``error`` and its causes. A cause whose text cannot be changed is replaced by a new error."""
     seen.add(id(error))
     if not _is_clean(error):
         error.args = tuple(redact(text) if isinstance(text, str) else text for text in error.args)
@@ -319,13 +319,13 @@ def _is_clean(error: BaseException) -> bool:
 
 
 def _stand_in(error: BaseException) -> SparkrankError:
-    """A replacement error with the message of an exception that cannot be changed, such as a Java exception."""
+    """Return a new error with the message of an exception that cannot be changed, such as a Java exception."""
     return SparkrankError(f"{type(error).__name__}: {first_line(error)}").with_traceback(error.__traceback__)
 
 
 @contextmanager
 def writing_errors(what: str, done: str = "written") -> Iterator[None]:
-    """Turn an operating-system error (a full disk, say) into one whose message says ``what`` cannot be ``done``."""
+    """Replace an ``OSError`` raised inside, as for a full disk, by one that says that ``what`` cannot be ``done``."""
     try:
         yield
     except OSError as error:
@@ -334,7 +334,7 @@ def writing_errors(what: str, done: str = "written") -> Iterator[None]:
 
 
 def unreadable(what: str, error: BaseException, advice: str = "") -> SparkrankError:
-    """The error for a failed read that ``what`` describes. ``advice`` is added unless the store or memory failed."""
+    """Return the error for a failed read: ``what``, the reason and, if the input itself is at fault, the ``advice``."""
     sentence = f"{what}: {shorten(first_line(error), MOST_LISTED)}"
     if isinstance(error, MemoryError):  # also raised by Arrow; the file may be intact
         return SparkrankError(f"{sentence} (the process lacks memory)")
@@ -342,7 +342,7 @@ def unreadable(what: str, error: BaseException, advice: str = "") -> SparkrankEr
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of the message of ``error``, or the last line if the message is a traceback."""
+    """Return the first line of the message of ``error``, or the last line if the message is a traceback."""
     text = _DETAIL.split(str(error), maxsplit=1)[0].strip()
     lines = [line for line in text.split("\n") if line.strip()]
     if lines and lines[0].startswith("Traceback (most recent call last)"):

@@ -1,7 +1,8 @@
-"""Removal of secrets from anything others may see, by a list of harmless options, a URL parser and credential names.
+"""Removal of secrets from messages and outputs, by a list of harmless options, a URL parser and names of credentials.
 
-The value of an option is hidden unless the option is known to be harmless. In any string, URLs lose their user and all
-but harmless settings, and the value after a credential's name (``password=``) is hidden. Unnamed secrets are not found.
+The value of an option is hidden unless the option is known to be harmless. In any string, URLs keep only their harmless
+settings and no user, and the value after the name of a credential (``password=``) is hidden. A secret without such a
+name is not found.
 """
 
 from __future__ import annotations
@@ -65,9 +66,9 @@ _IS_SECRET = re.compile(_NAMES, re.IGNORECASE)
 
 
 def redact(text: str) -> str:
-    """``text`` without its secrets: URL users, URL settings, and the values of named credentials.
+    """Return ``text`` without its secrets: users and settings in URLs, and values after the name of a credential.
 
-    Everything else is unchanged. Redacting a string again changes nothing.
+    The rest of the text is unchanged. The result of a second call is the same as that of the first.
 
     Examples
     --------
@@ -82,7 +83,7 @@ def redact(text: str) -> str:
 
 
 def shown_url(url: str) -> str:
-    """A path or URL as others may see it: without a user, and with none but harmless settings.
+    """Return a path or URL in a form that may be shown: without a user, and with only the settings known as harmless.
 
     Examples
     --------
@@ -95,7 +96,7 @@ def shown_url(url: str) -> str:
 
 
 def has_secret(url: str) -> bool:
-    """Whether a path or URL contains a password, or a setting named like a credential.
+    """Return whether a path or URL contains a password, or a setting with the name of a credential.
 
     Examples
     --------
@@ -109,7 +110,7 @@ def has_secret(url: str) -> bool:
 
 
 def shown_options(options: Mapping[str, str]) -> dict[str, str]:
-    """Reader options as others may see them. Harmless values are kept, URLs are cleaned, and all else is hidden.
+    """Return reader options in a form that may be shown: harmless values stay, URLs are cleaned, the rest is hidden.
 
     Examples
     --------
@@ -120,7 +121,7 @@ def shown_options(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def options_to_hash(options: Mapping[str, str]) -> dict[str, str]:
-    """Options in the form used for hashing, not for display. Secrets, which do not change the rows, are left out."""
+    """Return options for hashing, not for display. Secrets are replaced by ``***``, as they do not change the rows."""
     return {
         name: HIDDEN if _IS_SECRET.search(name) else _NAMED.sub(rf"\g<1>{HIDDEN}", _clean_urls(value, str))
         for name, value in options.items()
@@ -134,21 +135,21 @@ def _shown_option(name: str, value: str) -> str:
 
 
 def _hide(value: str) -> str:
-    """The mark that replaces ``value``, followed by any punctuation at the end of ``value``."""
+    """Return the mark ``***`` in place of ``value``, followed by the punctuation at the end of ``value``."""
     if re.match(r"\*\*\*(?:\W|\Z)", value):  # hidden before
         return value
     return f"{HIDDEN}{value[len(value.rstrip(_ENDS)) :]}"
 
 
 def _clean_urls(text: str, with_settings: Callable[[str], str] | None = None) -> str:
-    """``text`` with the user and all but harmless settings removed from every URL."""
+    """Return ``text`` without the user in each URL, and with the settings of each URL cleaned by ``with_settings``."""
     match, with_settings = _SCHEME.search(text), with_settings or _with_harmless_settings
     urls = (f"{scheme}{with_settings(_hide_user(scheme, rest))}" for scheme, rest in _urls(text))
     return "".join((text if match is None else text[: match.start()], *urls))
 
 
 def _urls(text: str) -> Iterator[tuple[str, str]]:
-    """Each URL in ``text`` as its scheme and the rest, which extends to the next URL."""
+    """Yield each URL in ``text`` as two strings: the scheme, and the rest of the text up to the next URL."""
     matches = list(_SCHEME.finditer(text))
     if len(matches) > 1 and ":" in _user(matches[0][0], text[matches[0].end() :]):
         matches = matches[:1]  # what looks like a second URL may be part of a password
@@ -163,7 +164,7 @@ def _hide_user(scheme: str, rest: str) -> str:
 
 
 def _user(scheme: str, rest: str) -> str:
-    """The user and password in a URL, or an empty string if it has none. A password may contain slashes."""
+    """Return the user and password in a URL, or an empty string if it has no user. A password may contain slashes."""
     kind, (before, at, _) = scheme.partition(":")[0].lower(), rest.rpartition("@")
     if scheme.startswith(_ORACLE) or (at and kind in _CONTAINERS and _CONTAINER.match(rest)):
         return before if scheme.startswith(_ORACLE) else ""
@@ -173,11 +174,11 @@ def _user(scheme: str, rest: str) -> str:
         return before if "@" in authority else ""
     if at:
         return before if "@" in authority or kind not in _WITH_PORTS or not port.isdigit() else ""
-    return "" if re.match(r"\d{0,5}(?:\s|\W*\Z)", port) else authority.rstrip(_ENDS)  # a password before nothing
+    return "" if re.match(r"\d{0,5}(?:\s|\W*\Z)", port) else authority.rstrip(_ENDS)  # a password without a host
 
 
 def _with_harmless_settings(url: str) -> str:
-    """``url`` with only its harmless settings. Any others are replaced with the mark ``***``."""
+    """Return ``url`` with only its harmless settings. All other settings become one mark, ``***``."""
     match = _SETTINGS.search(url)
     if match is None:
         return url

@@ -1,4 +1,4 @@
-"""The number of buckets in a day, and of tasks to evaluate them. Both affect speed and memory, never the results."""
+"""The numbers of buckets and of tasks into which a day is divided. They affect speed and memory, never the results."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 # this size with three models, slices or a truth needs 0.1 to 0.4 GB.
 BUCKET_ROWS = 1_000_000
 MOST_BUCKET_ROWS = 1_000_000_000_000
-# With more models a bucket has fewer rows, so that it has no more scores. Each score takes some 30 bytes while its
+# With more models, a bucket has fewer rows, so that it has as many scores. Each score takes some 30 bytes while its
 # bucket is evaluated: twenty models of a million rows took more than a gigabyte.
 MODELS_OF_A_BUCKET = 8
-# Compiled loops have no more. Beyond 65 billion rows a day has more rows in a bucket, and beyond 131 billion
-# its buckets are split again where they are evaluated.
+# Compiled loops support no more buckets. A day of more than 65 billion rows has larger buckets instead, and above 131
+# billion rows, each bucket is split again by the task that evaluates it.
 MOST_BUCKETS = MAX_LOOP_BUCKETS
 # A day of one or two million rows is fastest in as many buckets as there are cores, with at least this many rows each.
 BUCKETS_OF_A_SMALL_DAY = 4
@@ -30,18 +30,19 @@ LEAST_BUCKET_ROWS = 250_000
 # buckets per task send less. The few tasks of a small day get fewer buckets each, so that no core is idle.
 BUCKETS_PER_TASK = 3
 TASKS_OF_A_SMALL_DAY = 8
-# Every split sends a piece to every task. If tasks grew with the rows, as splits do, pieces would grow with the square
-# of the rows. So beyond some hundred million rows tasks grow with the root of the buckets, this many times.
+# Every split of the input sends a block of rows to every task. If the number of tasks grew with the rows, as that of
+# splits does, the number of blocks would grow with the square of the rows. So beyond some hundred million rows, the
+# number of tasks is this factor times the square root of the number of buckets.
 TASKS_BY_ROOT = 5
 
 FAN_IN = 64  # packed states that one task, and finally the driver, merges
-# The same with slices, whose states have megabytes: 64 of them would be more than the driver may collect
-# (spark.driver.maxResultSize), and tasks merge in parallel what the driver would merge one after the other.
+# The same with slices, whose states have megabytes: 64 such states would be more than the driver may collect
+# (spark.driver.maxResultSize), and tasks merge states in parallel, while the driver merges one after the other.
 FAN_IN_OF_SLICES = 8
 
 
 def bucket_count(rows: int, bucket_rows: int = BUCKET_ROWS, models: int = 1) -> int:
-    """The number of buckets for ``rows`` rows: up to :data:`MOST_BUCKETS`, of at most about ``bucket_rows`` rows each.
+    """Return the number of buckets, up to :data:`MOST_BUCKETS`, for at most about ``bucket_rows`` rows in each bucket.
 
     Examples
     --------
@@ -54,7 +55,7 @@ def bucket_count(rows: int, bucket_rows: int = BUCKET_ROWS, models: int = 1) -> 
 
 
 def validate_buckets(buckets: int | None, plan: Plan) -> None:
-    """Raise :class:`SpecError` if ``buckets`` are requested but the plan has no groups."""
+    """Raise :class:`SpecError` if a number of ``buckets`` is requested but the plan has no groups."""
     if buckets is not None and not plan.keys:
         raise SpecError(f"buckets is {buckets}, but no group column is named: rows are evaluated where they are read")
 
@@ -69,7 +70,7 @@ def fan_in(plan: Plan) -> int:
 
 
 def first_buckets(buckets: int, tasks: int) -> list[int]:
-    """The first bucket of each task, and ``buckets`` as the last element. The buckets of a task are consecutive."""
+    """Return the first bucket of each task, followed by ``buckets``. The buckets of a task are consecutive."""
     return [-(-task * buckets // tasks) for task in range(tasks + 1)]
 
 

@@ -1,9 +1,9 @@
-"""Marks in a spec that are replaced with a day, such as ``{date}``, and the parsing and formatting of days.
+"""Marks in a spec, such as ``{date}``, that are replaced with a day, and the parsing and formatting of days.
 
 A mark is ``{date}``, the day as ``2026-01-31``; ``{date_nodash}``, the day as ``20260131``; or ``{date:FORMAT}``, where
-FORMAT has parts from :data:`PARTS` and any other characters, including slashes. ``{date-1}`` and ``{date+7}`` are days
-before and after, and may also have a format after a colon. In a path, ``{date}..{date+7}`` means all days from the
-first to the last.
+FORMAT has parts from :data:`PARTS` and any other characters, including slashes. ``{date-1}`` is one day earlier,
+``{date+7}`` is seven days later, and both may have a format after a colon. In a path, ``{date}..{date+7}`` means all
+days from the first to the last.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DATE = "{date}"
 _DASHED, _UNDASHED = "%Y-%m-%d", "%Y%m%d"
 WORDS = {"date": _DASHED, "date_nodash": _UNDASHED}
 ALLOWED = "allowed: {date}, {date_nodash}, {date-1}, {date+7}, {date:%Y%m%d}, and in paths {date}..{date+7}"
-# Written here, not by strftime, whose parts differ by platform and whose words differ by language.
+# These functions replace strftime, whose parts depend on the platform and whose words depend on the language.
 PARTS: dict[str, Callable[[dt.date], str]] = {
     "%Y": lambda day: f"{day.year:04}",
     "%y": lambda day: f"{day.year % 100:02}",
@@ -35,7 +35,7 @@ PARTS: dict[str, Callable[[dt.date], str]] = {
     "%F": lambda day: day.isoformat(),
     "%%": lambda _: "%",
 }
-MOST_DAYS = 1_000  # of a range in a path; every one of them is looked up
+MOST_DAYS = 1_000  # in a range in a path; each of these days is looked up
 _WHOLE_DAYS = ({"%F"}, {"%Y", "%m", "%d"}, {"%Y", "%j"}, {"%G", "%V", "%u"})
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _PART = re.compile(r"%-?.|%$", re.DOTALL)
@@ -56,14 +56,14 @@ _END_OF_RANGE = re.compile(r"(?<![^/{}])[^/{}]*\.\.\{date[^{}]*\}|\{date[^{}]*\}
 
 @dataclass(frozen=True)
 class Mark:
-    """A mark: the day that is ``offset`` days after the evaluated day, written in the format ``form``."""
+    """A mark for the day that is ``offset`` days after the evaluated day, written in the format ``form``."""
 
     offset: int
     form: str
 
     @classmethod
     def of(cls, text: str) -> Mark:
-        """Parse a mark with its braces. If ``text`` is not a mark, the ``ValueError`` lists the allowed marks."""
+        """Parse ``text``, a mark with its braces. Raise a ``ValueError`` that lists all marks if it is not a mark."""
         match = _MARK.fullmatch(text)
         if match is None:
             raise ValueError(f"{text} stands for nothing{_near(text)} ({ALLOWED})")
@@ -81,7 +81,7 @@ class Mark:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the format identifies a day, so that no two days are written the same."""
+        """Whether the format identifies a day, so that different days are always written differently."""
         parts = {part.replace("-", "") for part in _PART.findall(self.form)}
         return any(day <= parts for day in _WHOLE_DAYS)
 
@@ -93,7 +93,7 @@ class Mark:
         return _PART.sub(lambda part: PARTS[part[0]](shifted), self.form)
 
     def pattern(self) -> str:
-        """A wildcard pattern that matches any day written in this format."""
+        """Return a wildcard pattern that matches any day written in this format."""
         longest = dt.date(2026, 12, 31)
 
         def wild(part: re.Match[str]) -> str:
@@ -108,7 +108,7 @@ def _near(text: str) -> str:
 
 
 def day_of(text: str) -> dt.date | None:
-    """The day that ``text`` names in exactly the form YYYY-MM-DD, or None if ``text`` is not such a day."""
+    """Return the day that ``text`` names in the form YYYY-MM-DD, or None if ``text`` is not a day in this form."""
     try:
         return dt.date.fromisoformat(text) if _DAY.fullmatch(text) else None
     except ValueError:
@@ -116,7 +116,7 @@ def day_of(text: str) -> dt.date | None:
 
 
 def check_path(path: str) -> None:
-    """Raise a ``ValueError`` that lists the allowed marks if braces in ``path`` are neither a mark nor alternatives."""
+    """Check that braces in ``path`` enclose marks or alternatives (``{a,b}``). Else raise a ``ValueError``."""
     opened: list[list[int]] = []  # for each open brace, its position and the number of commas directly inside
     for brace in _BRACES.finditer(path):
         if brace[0] == "{":
@@ -136,7 +136,7 @@ def check_path(path: str) -> None:
 
 
 def check_sql(text: str) -> None:
-    """Raise ``ValueError`` for a bad mark in an SQL condition. Braces around anything but a word are left to SQL."""
+    """Raise a ``ValueError`` for a bad mark in an SQL condition. Other braces, as in ``[a-z]{2}``, belong to SQL."""
     if match := _UNCLOSED.search(text):
         raise ValueError(f"{_around(text, match.start())} opens a brace that is not closed ({ALLOWED})")
     for mark in _DOUBLE.findall(text) + _IN_SQL.findall(text):
@@ -145,7 +145,7 @@ def check_sql(text: str) -> None:
 
 
 def check_name(name: str) -> None:
-    """Raise ``ValueError`` for braces that are not marks in a string such as a table name or the output folder."""
+    """Check that braces in ``name``, such as a table or an output folder, are marks. Else raise a ``ValueError``."""
     for mark in _IN_NAMES.findall(name):
         Mark.of(mark)
     _validate_no_range(name)
@@ -156,12 +156,12 @@ def _around(text: str, place: int) -> str:
 
 
 def on_day(text: str, day: str) -> str:
-    """Replace each mark in ``text`` with the day it stands for if the evaluated day is ``day``."""
+    """Replace each mark in ``text`` with the day that the mark means if the evaluated day is ``day``."""
     return _marks(text, lambda mark: mark.on(dt.date.fromisoformat(day)))
 
 
 def on_days(path: str, day: str) -> list[str]:
-    """The paths that ``path`` means on ``day``: one path, or one per day if ``path`` has a range of days."""
+    """Return the paths that ``path`` means on ``day``: one path or, if ``path`` has a range of days, one per day."""
     days = _range_in(path)
     if days is None:
         return [on_day(path, day)]
@@ -170,7 +170,7 @@ def on_days(path: str, day: str) -> list[str]:
 
 
 def as_pattern(path: str, day: str) -> str:
-    """``path`` on ``day`` as one string. The days of a range become alternatives in braces."""
+    """Return ``path`` on ``day`` as one string, in which the days of a range are alternatives in braces."""
     parts = _range_in(path)
     if parts is None or len(parts[1]) == 1:
         return on_days(path, day)[0]
@@ -208,7 +208,7 @@ def _validate_whole_ranges(text: str) -> None:
 
 
 def _range_in(path: str) -> tuple[str, list[Mark], str] | None:
-    """``path`` up to its range of days, a mark per day, and ``path`` after the range; None if there is no range."""
+    """Split ``path`` into the text before its range of days, one mark per day, and the text after; None if no range."""
     ranges = list(_RANGE.finditer(path))
     if len(ranges) > 1:
         raise ValueError(f"{ranges[1][0]} is a second range of days: a path takes one")

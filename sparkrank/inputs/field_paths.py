@@ -1,8 +1,8 @@
 """Values inside a column: struct fields, map values, and elements of arrays and of Spark ML's vectors.
 
-A role names such a value as Spark SQL does: ``m.prob``, ``scores['prob']``, ``probability[1]``,
-``recommendations.item``; indices count from 0. A column with exactly that name takes precedence. What a name means
-depends only on column types.
+The user names such a value for a role as in Spark SQL: ``m.prob``, ``scores['prob']``, ``probability[1]``,
+``recommendations.item``. Indices count from 0. A column with exactly that name takes precedence. What a name means
+depends only on the types of the columns.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _KEY = re.compile(r"""\[(?:'([^']*)'|"([^"]*)")\]|\.([^.\[]+)""")
 
 
 class Shape(NamedTuple):
-    """An Arrow or Spark type: its name (``text``), whether it is a plain value or a number, and the types inside it."""
+    """A description of an Arrow or Spark type: its name (``text``), its kind, and the types of the values inside it."""
 
     text: str
     is_plain: bool = False
@@ -37,16 +37,16 @@ class Shape(NamedTuple):
 
 
 class StructField(NamedTuple):
-    """The field ``name`` of a struct."""
+    """A step into the field ``name`` of a struct."""
 
     name: str
 
 
 class Element(NamedTuple):
-    """The element at index ``place`` of an array.
+    """A step to the element at index ``place`` of an array.
 
-    With ``to_number``, the element is read as a double. If the array is too short, the double is NaN, which makes the
-    row a bad one; null would be read as a value, such as "not retrieved" for a score.
+    If ``to_number`` is set, the element is read as a double, which is NaN if the array is too short. NaN makes the row
+    a bad row, while null would have a meaning, such as "not retrieved" for a score.
     """
 
     place: int
@@ -54,13 +54,13 @@ class Element(NamedTuple):
 
 
 class MapKey(NamedTuple):
-    """The value under the key ``name`` in a map, or null if the map has no such key."""
+    """A step to the value under the key ``name`` in a map. The value is null if the map does not have this key."""
 
     name: str
 
 
 class VectorElement(NamedTuple):
-    """The element at index ``place`` of a vector. ``refused`` is the message for any size other than ``only_of``."""
+    """A step to the element at index ``place`` of a vector. ``refused`` is the error if its size is not ``only_of``."""
 
     place: int
     only_of: int | None = None
@@ -68,13 +68,13 @@ class VectorElement(NamedTuple):
 
 
 class Each(NamedTuple):
-    """The value at the end of ``steps`` inside every element of an array."""
+    """A step to the value at the end of ``steps`` in every element of an array."""
 
     steps: tuple[PathStep, ...]
 
 
 class Recommended(NamedTuple):
-    """The ``item`` field of every struct in an array, by descending ``rating``. Items without a rating come last."""
+    """A step to the field ``item`` of every struct in an array, by descending ``rating``, with null ratings last."""
 
     item: str
     rating: str
@@ -85,9 +85,9 @@ PathStep: TypeAlias = StructField | Element | MapKey | VectorElement | Each | Re
 
 @dataclass(frozen=True)
 class Place:
-    """Where the values of a role are found: inside ``column``, at the end of ``steps``.
+    """The place of the values of a role: inside ``column``, at the end of ``steps``.
 
-    If ``few``, there are few distinct strings, so a reader may return a dictionary-encoded column.
+    If ``few`` is set, there are few distinct strings, so a reader may return a dictionary-encoded column.
     """
 
     column: str
@@ -96,7 +96,7 @@ class Place:
 
 
 def ratings_at(place: Place) -> Place | None:
-    """The place of the ratings that belong to the items at ``place``, or None if the items have no ratings."""
+    """Return the place of the ratings of the items at ``place``, or None if the items have no ratings."""
     if not place.steps or not isinstance(last := place.steps[-1], Recommended):
         return None
     return Place(place.column, (*place.steps[:-1], Each((StructField(last.rating),))))
@@ -108,7 +108,7 @@ def elements_of(roles: Roles) -> list[str]:
 
 
 def columns_of(roles: Roles, names: Sequence[str]) -> list[str]:
-    """The columns in ``names`` that have a role or contain a role's values; all of ``names`` if a role is not found."""
+    """Return the columns in ``names`` that contain values of roles, or all ``names`` if a role's column is missing."""
     read: dict[str, None] = {}
     for _, column in roles.columns():
         within = (
@@ -121,7 +121,7 @@ def columns_of(roles: Roles, names: Sequence[str]) -> list[str]:
 
 
 def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, Place]:
-    """The place of each role column that is inside one of ``columns``. An ambiguous name is refused."""
+    """Return the place of each value that ``roles`` names inside a column. Raise :class:`InputError` if unclear."""
     inside: dict[str, Place] = {}
     for role, title, name in roles.played():
         whole = _found(name, columns)
@@ -177,7 +177,7 @@ def _in_each(inner: tuple[tuple[PathStep, ...], Shape] | None) -> tuple[tuple[Pa
 
 
 def _in_map(text: str, value: Shape) -> tuple[tuple[PathStep, ...], Shape] | None:
-    """Read ``text`` as a map key and further steps. An unquoted key ends at the next step, or else at the end."""
+    """Parse ``text`` as a map key and further steps. An unquoted key is all of ``text`` if map values are plain."""
     if text.startswith(".") and value.is_plain:
         return (MapKey(text[1:]),), value
     key = _KEY.match(text)
@@ -222,12 +222,12 @@ def _parts(name: str, shape: Shape) -> Iterator[str]:
 
 
 def _again(name: str) -> str:
-    """``name`` shortened, for its second mention in a message."""
+    """Return ``name``, shortened if it is long, for its second mention in a message."""
     return f"{name[: MOST_SHOWN // 4]}…" if len(name) > MOST_SHOWN // 2 else name
 
 
 def _meant(role: Role, title: str, name: str, shape: Shape, roles: Roles) -> tuple[PathStep, ...]:
-    """If the value at ``name`` has parts, the steps to the only part that fits the role."""
+    """Return the steps from the value at ``name`` to its only part that fits the role; no steps for a plain value."""
     shown = _again(name)
     problem = f'the {title} column "{shorten(name)}" is of type {shorten(shape.text)}'
     if roles.true_items is not None and role != SLICE and not role.of_groups:

@@ -1,7 +1,7 @@
 """The roles that an input column can play, as data: one entry per role, with everything needed to read the column.
 
-A new role for rows needs an entry in :data:`ROW_ROLES`, an argument of ``sr.evaluate``, and its name in ``columns`` in
-the declaration of the metric that reads it.
+A new role for rows needs an entry in :data:`ROW_ROLES` and an argument of ``sr.evaluate``. The metric that reads the
+role names it in ``columns`` of its declaration.
 """
 
 from __future__ import annotations
@@ -29,13 +29,16 @@ NEEDED: dict[Takes, str] = {
 Reader: TypeAlias = Literal["key", "item", "label", "float", "double", "text"]
 # The kinds of bad row. The bucket has a test for each name (BAD_ROWS in rejection.py).
 BadTest: TypeAlias = Literal["nan", "no weight", "small weight"]
-# Whether lists and the truth joined with them have the role, or only lists. Only the truth has a label.
+# Whether lists and the truth joined with the lists have the role, or only lists. Only the truth has a label.
 RoleSide: TypeAlias = Literal["both", "lists"]
 
 
 @dataclass(frozen=True)
 class BadRow:
-    """Rows for which ``test`` is true are rejected as ``check``. If not ``always``, only a named column is tested."""
+    """A rule that rejects the rows for which ``test`` is true, and counts them under ``check``.
+
+    Unless ``always`` is set, the rule applies only if the user names a column for the role.
+    """
 
     check: str
     test: BadTest
@@ -44,13 +47,13 @@ class BadRow:
 
 @dataclass(frozen=True)
 class Role:
-    """A role: its ``name`` in messages, the types that it ``takes``, its reader, and when it is needed.
+    """A role of an input column: its ``name`` in messages, the types that it ``takes``, and how it is read (``reads``).
 
     ``key`` is the role's name as an argument, in ``columns`` of a spec, and as a bucket column. ``used`` says whether a
-    plan reads the column if one is named. ``asked`` says why a plan must have the column, as the beginning of a
-    sentence. Rows of a side (lists or truth) without such a column have the value ``missing``. If ``of_groups``, all
-    rows of a group have the same value, and a table of arrays has a column for it beside the arrays. If
-    ``of_lists_first``, a truth has the role only if a column is named for the truth.
+    plan reads the column if one is named. ``asked`` returns why a plan must have the column, as the beginning of an
+    error message, or None. If the lists or the truth have no such column, their rows get the value ``missing``. If
+    ``of_groups`` is set, all rows of a group have the same value, and a table of arrays has a plain column for it. If
+    ``of_lists_first`` is set, a truth has the role only if a column is named for the truth.
     """
 
     name: str
@@ -66,12 +69,12 @@ class Role:
     of_lists_first: bool = False
 
     def needed(self, plan: Plan) -> bool:
-        """Whether an evaluation of ``plan`` reads the column. Columns of roles without a ``key`` are always read."""
+        """Return whether an evaluation of ``plan`` reads the column. A role without a ``key`` is always read."""
         is_used = not self.key or (self.used is not None and self.used(plan))
         return is_used or self.needed_by(plan) is not None
 
     def needed_by(self, plan: Plan) -> str | None:
-        """Why ``plan`` must have the column, as the beginning of a sentence, or None if the column is optional."""
+        """Return why ``plan`` must have the column, as the beginning of a message; None if the column is optional."""
         if not self.key:
             return None
         metric = plan.metric_reading(self.key)
@@ -97,7 +100,8 @@ RANK = Role("rank", ("number",), "float")
 ITEMS = Role("items", ("array",), "item")
 TRUE_ITEMS = Role("true items", ("array",), "item")
 LABELS = Role("labels", ("array", "numbers"), "label")
-# What a group belongs to, as a session to a user. It is read as a group key is, so that a user has one hash as either.
+# What a group belongs to, such as the user of a session. It is read like a group key, so that a user has the same hash
+# in both roles.
 CLUSTER = Role(
     "cluster",
     ("plain",),
@@ -149,5 +153,5 @@ def row_roles(side: RoleSide | None = None) -> tuple[Role, ...]:
 
 
 def rejections() -> tuple[str, ...]:
-    """The checks that count rejected rows, in the order in which they are tested."""
+    """Return the checks that count rejected rows, in the order in which rows are tested."""
     return (*dict.fromkeys((*checks.REJECTIONS, *(bad.check for role in ROW_ROLES for bad in role.bad))),)

@@ -1,4 +1,4 @@
-"""The input column that a user names for each role. Only this module knows the users' column names."""
+"""The mapping of roles to the input columns that a user names. Only this module knows the user's column names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 
 @dataclass(frozen=True)
 class TruthColumns:
-    """The columns of a truth as a user names them. Columns that are not given have the same names as in the lists."""
+    """The columns of a truth that a user names. Any other column has the same name as the column of the lists."""
 
     group: str | Sequence[str] | None = None
     label: str | None = None
@@ -40,7 +40,7 @@ class TruthColumns:
 
     @classmethod
     def of(cls, label: str | None, named: Mapping[str, Any] | None) -> TruthColumns:
-        """The columns that ``named`` gives for the roles. ``label`` is the label column unless ``named`` gives one."""
+        """Read ``named``, which maps roles to columns. ``label`` is the label column unless ``named`` has one."""
         if named is not None and not isinstance(named, Mapping):
             raise SpecError(f"truth_columns is {quote(named)}: a mapping of roles to columns of the truth is needed")
         given = {"label": label, **(named or {})}
@@ -55,12 +55,12 @@ class TruthColumns:
 
 
 def columns_of_key(group: Any) -> tuple[str, ...]:
-    """The columns of the group key. A column that is not a string is refused later, by :meth:`Roles.validate_roles`."""
+    """Return the columns of the group key. :meth:`Roles.validate_roles` checks later that they are strings."""
     return tuple(group) if isinstance(group, Iterable) and not isinstance(group, (str, bytes)) else (group,)
 
 
 def by_model(role: str, named: Any) -> dict[str, str]:
-    """The column of each model, by model name. A single column also gives its model its name."""
+    """Return a dict of models and their columns. If ``named`` is a single column, its model has the same name."""
     if isinstance(named, str):
         return {named: named}
     if not hasattr(named, "items"):
@@ -75,11 +75,11 @@ def by_model(role: str, named: Any) -> dict[str, str]:
 
 
 def of_model(model: str, what: str, column: str) -> str:
-    """The role of a model's ``column`` for messages. The model's name is added unless it is the column's name."""
+    """Name the role ``what`` of a ``column`` for a message, after the model's name unless it is the column's name."""
     return what if model == column else f"{shorten(model)} {what}"
 
 
-MOST_MODELS = 200  # with rows of their own; a column with more names does not name models
+MOST_MODELS = 200  # that have separate rows; a column with more distinct values is not a column of models
 Relevance: TypeAlias = Literal["membership", "reciprocal_rank"]
 RELEVANCE: tuple[str, ...] = get_args(Relevance)
 # The arguments that name columns, besides group and label.
@@ -106,20 +106,20 @@ def _truth_roles(
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns of an impression log, or of lists whose ``truth`` has columns of its own.
+    """The columns of an impression log, or the columns of lists and, in ``truth``, those of the truth.
 
-    ``scores`` maps each model's name to its score column, which holds ranks if ``by_rank``. ``of_rows`` maps row roles
-    (:data:`sparkrank.inputs.role_table.ROW_ROLES`) to their columns, if named. ``label`` is None if labels come from
-    the truth, or if no metric reads labels. The roles of a truth have no scores. If they have no label either, each
-    row's label is 1.
+    ``scores`` maps each model's name to its score column, which holds ranks if ``by_rank`` is set. ``of_rows`` maps row
+    roles (:data:`sparkrank.inputs.role_table.ROW_ROLES`) to the columns that the user names. ``label`` is None if
+    labels come from the truth, or if no metric reads labels. The ``scores`` of a truth are empty. If the truth has no
+    ``label`` either, each of its rows has the label 1.
 
     If ``true_items`` names a column, each row is a group with its list: ``scores`` maps each model's name to an array
-    of items in rank order, ``true_items`` is the array of true items, and ``label`` is an array with their labels, if
-    any. Without that array, ``relevance`` says what the labels are. Columns in ``slices`` and ``group_weights``
-    (weights of groups in the mean of a metric) may have another role too.
+    of items in rank order, ``true_items`` is the array of true items, and ``label`` is an array with their labels or
+    None. If it is None, ``relevance`` says what the labels are. Columns in ``slices`` and ``group_weights`` (weights of
+    groups in the mean of a metric) may have another role too.
 
-    If ``long``, each row has the score of one model. Either each model's rows are a side (a set of rows) of their own,
-    or a column with the role ``model`` names the model of each row.
+    If ``long`` is set, each row has the score of one model. Either each model has a separate set of rows, or a column
+    with the role ``model`` names the model of each row.
     """
 
     group: tuple[str, ...]
@@ -145,9 +145,9 @@ class Roles:
         slices: Slices = (),
         models: Sequence[str] | None = None,
     ) -> Roles:
-        """The roles that ``columns`` names, either for single rows or for arrays; a mixture of the two is refused.
+        """Return the roles in ``columns``. Raise :class:`SpecError` if roles of single rows and of arrays are mixed.
 
-        ``models`` names models with separate rows, on sides of their own or told apart by the column ``model``.
+        ``models`` has the names of models with separate rows, which are told apart by input or by the column ``model``.
         """
         if models is not None:
             return _roles_of_models(columns, group, label, truth, slices, models)
@@ -182,11 +182,11 @@ class Roles:
         slices: Slices = (),
         **of_rows: str | None,
     ) -> Roles:
-        """The roles of a table with one row per group and arrays of items. ``items`` is one array, or one per model.
+        """Return the roles of a table with one row per group, in which ``items`` is an array, or one array per model.
 
         The label of a true item is 1 (``membership``), the element at the same index in the array ``label``, or 1
-        divided by its rank among the true items (``reciprocal_rank``). ``of_rows`` holds row roles with one value per
-        group.
+        divided by its rank among the true items (``reciprocal_rank``). ``of_rows`` maps row roles with one value per
+        group to their columns.
         """
         if relevance not in RELEVANCE:
             near = did_you_mean(relevance, RELEVANCE)
@@ -219,7 +219,7 @@ class Roles:
         slices: Slices = (),
         **of_rows: str | None,
     ) -> Roles:
-        """Roles as a user names them: either ``score`` or ``rank``, and at most one of ``label`` and ``truth``."""
+        """Return the roles of single rows, from ``score`` or ``rank``, and at most one of ``label`` and ``truth``."""
         ordered = rank if score is None else score
         if ordered is None or (score is not None and rank is not None):
             given = "neither score nor rank names" if ordered is None else "both score and rank name"
@@ -313,10 +313,10 @@ class Roles:
 
     @property
     def of_lists(self) -> tuple[Roles, ...]:
-        """The roles of each side that has lists: a single side, or one per model."""
+        """The roles of each input with lists: one input for all models, or a separate input per model."""
         if not self.long:
             return (self,)
-        if MODEL.key in self.of_rows:  # one side, whose score column is of all models
+        if MODEL.key in self.of_rows:  # one input, whose score column has the scores of all models
             return (replace(self, scores={column: column for column in self.scores.values()}),)
         return tuple(replace(self, scores={model: column}) for model, column in self.scores.items())
 
@@ -339,14 +339,14 @@ class Roles:
 
     @property
     def arrays(self) -> list[str]:
-        """The array columns that have one element for each row of a list or a truth."""
+        """The array columns that have one element for each row of a list or of a truth."""
         return list(dict.fromkeys(column for role, _, column in self.played() if role in (ITEMS, TRUE_ITEMS)))
 
     def columns(self) -> Iterator[tuple[str, str]]:
         yield from ((title, column) for _, title, column in self.played())
 
     def played(self) -> Iterator[tuple[Role, str, str]]:
-        """Every role in use, with its name in messages and its column."""
+        """Yield every role in use, with the role's name in messages and its column."""
         yield from ((GROUP, GROUP.name, column) for column in self.group)
         yield from ((SLICE, SLICE.name, column) for column in columns_of_slices(self.slices))
         yield from ((GROUP_WEIGHT, GROUP_WEIGHT.name, column) for column in self.group_weights)
@@ -369,7 +369,7 @@ def _roles_of_models(
     slices: Slices,
     models: Sequence[str],
 ) -> Roles:
-    """The roles for rows that each have the score of one model."""
+    """Return the roles for a request in which each row has the score of only one model."""
     if not models:
         raise SpecError("the input is a mapping of models without any: name at least one")
     if len(models) > MOST_MODELS:
@@ -408,9 +408,10 @@ def planned(
     compare: Comparison | None = None,
     ties_asked: bool = True,
 ) -> tuple[Roles, Plan]:
-    """``roles`` with its group weights, and the plan for ``metrics``. Metric strings are parsed under ``preset``.
+    """Return ``roles`` with the group weights added, and the plan for ``metrics``. Strings are parsed with ``preset``.
 
-    Without ``ties_asked``, metrics with no expectation over tied scores put tied rows in an order instead.
+    Unless ``ties_asked`` is set, metrics that have no expectation over tied rows get ``ties=item``, or ``ties=worst``
+    without an item column.
     """
     order = None if ties_asked or roles.by_rank else ORDERS[roles.item is None]
     plan = Plan.of(

@@ -1,4 +1,4 @@
-"""The hash of a request, from a spec or a call. Everything that can change a number changes it, except the rows."""
+"""The hash of a request (a spec or a call). It changes with everything that can change a result, except the rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def hash_of_plan(
     plugins: Sequence[str] = (),
     session: Mapping[str, str] | None = None,
 ) -> str:
-    """The hash of ``plan``, both sides (see :func:`rows_asked`), the ``plugins``, and Spark ``session`` settings."""
+    """Return the hash of all arguments. ``impressions`` and ``truth`` have the form that :func:`rows_asked` returns."""
     numbers: dict[str, object] = {
         "input": _as_before(impressions),
         "truth": None if truth is None else _as_before(truth),
@@ -36,9 +36,9 @@ def hash_of_plan(
         numbers["uncertainty"] = asdict(plan.uncertainty)
     if plan.compare is not None:
         numbers["compare"] = {name: value for name, value in asdict(plan.compare).items() if name not in _OF_GATES}
-    if plan.least_groups > 1:  # it leaves comparisons out of a family
+    if plan.least_groups > 1:  # the limit may remove comparisons from a family
         numbers["least_groups"] = plan.least_groups
-    if plugins:  # they define the meaning of their metrics
+    if plugins:  # plugins define the meaning of their metrics
         numbers["plugins"] = list(plugins)
     if session:
         numbers["session"] = dict(session)
@@ -47,13 +47,13 @@ def hash_of_plan(
 
 
 def _as_before(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """``asked`` without recently added roles that name no column, so that older hashes stay the same."""
+    """Remove recently added roles from ``asked`` if they have no column, so that older hashes do not change."""
     columns = {role: column for role, column in asked["columns"].items() if role not in _NEWER or column is not None}
     return {**asked, "columns": columns}
 
 
 def rows_asked(columns: Mapping[str, Any], partition_types: str) -> dict[str, Any]:
-    """A description of rows passed in a call, wherever the rows are. It has the same keys as a section of a spec."""
+    """Describe the rows passed in a call, with the keys of a section of a spec, but not where the rows are stored."""
     return {
         "path": None,
         "table": None,

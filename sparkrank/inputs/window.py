@@ -1,4 +1,4 @@
-"""A window of days. Window tables have a folder of their own, so that readers of daily tables find only days::
+"""A window of days. Tables of windows are in a separate folder, so that readers of daily tables find only days::
 
 <output>/windows/metrics/window=2026-11-13..2026-11-19
 """
@@ -30,7 +30,7 @@ class Window:
 
     @classmethod
     def of(cls, first: str, last: str) -> Window:
-        """The window between two days written as YYYY-MM-DD. Messages name the options ``--from`` and ``--to``."""
+        """Parse the first and last day (YYYY-MM-DD) of a window. Error messages call them ``--from`` and ``--to``."""
         window = cls(_day("--from", first), _day("--to", last))
         if window.last < window.first:
             raise SpecError(f"--from {first} is after --to {last}: a window begins with its earliest day")
@@ -53,7 +53,7 @@ class Window:
 
 
 def spans(days: Iterable[str]) -> str:
-    """Ascending ``days`` for use in a message, neighbours joined: ``2026-11-13, 2026-11-15..2026-11-17``."""
+    """Format ascending ``days`` for a message, with neighbours joined: ``2026-11-13, 2026-11-15..2026-11-17``."""
     numbered = enumerate(map(dt.date.fromisoformat, days))
     runs = (list(run) for _, run in itertools.groupby(numbered, lambda each: each[1] - each[0] * _ONE))
     ends = ((run[0][1], run[-1][1]) for run in runs)

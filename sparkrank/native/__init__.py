@@ -1,9 +1,9 @@
-"""The compiled loops, and the choice between compiled loops and numpy code, which give the same bits.
+"""The compiled loops, and the choice between a compiled loop and numpy code. Both give results with the same bits.
 
 The loops run without Python's global lock. They are built if a C++ compiler is present when sparkrank is installed.
-Otherwise ``COMPILED`` is false and numpy does all the work. The same holds if sparkrank is in a zip on Spark's path,
-from which Python cannot load machine code, or if the environment has ``SPARKRANK_NATIVE=0``. The Spark setting
-``spark.executorEnv.SPARKRANK_NATIVE`` sets this variable for workers.
+Otherwise ``COMPILED`` is false and numpy does all the work. ``COMPILED`` is also false if sparkrank is in a zip on
+Spark's path, from which Python cannot load machine code, or if the environment has ``SPARKRANK_NATIVE=0``. The Spark
+setting ``spark.executorEnv.SPARKRANK_NATIVE`` sets this variable for workers.
 
 Code that has both a compiled loop and a numpy version calls :func:`runs` to choose.
 """
@@ -39,7 +39,7 @@ __all__ = [
 
 
 class _Choices(threading.local):
-    """How often each version, compiled or numpy, was chosen in this thread since the last call of :func:`counted`."""
+    """The counts of compiled and numpy versions chosen in this thread since the last call of :func:`counted`."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -49,7 +49,7 @@ _choices = _Choices()
 
 
 def runs(loop: str, serves: bool = True) -> bool:
-    """Whether to run the compiled ``loop`` instead of numpy: loops must be built, and ``serves`` must be true.
+    """Return whether to run the compiled ``loop`` and not numpy: loops must be built, and ``serves`` must be true.
 
     The choice is counted as ``<loop> compiled`` or ``<loop> numpy``.
     """
@@ -59,6 +59,6 @@ def runs(loop: str, serves: bool = True) -> bool:
 
 
 def counted() -> Mapping[str, int]:
-    """How often each version was chosen in this thread since the last call. Resets the counts to 0."""
+    """Return how often each version was chosen in this thread since the last call, and reset the counts to 0."""
     counts, _choices.counts = _choices.counts, Counter()
     return counts

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Counts rows by score bin in one pass, for bins that lie close together. Array shapes are in parentheses.
+"""Compiled loops that count rows by score bin in one pass, for bins close together. Array shapes are in parentheses.
 
 The three ways to put scores into bins are those of the classes in :mod:`sparkrank.numeric.ordered_integers`.
 """
@@ -54,7 +54,7 @@ cdef struct Cut:
 
 
 def ends(const double[::1] scores):
-    """The lowest and the highest of ``scores``. There must be at least one score, and no NaN."""
+    """Return the lowest and the highest of ``scores``, which must have at least one score and no NaN."""
     cdef double lowest, highest
     with nogil:
         range_of(&scores[0], scores.shape[0], &lowest, &highest)
@@ -62,10 +62,10 @@ def ends(const double[::1] scores):
 
 
 def pages(int way, double size, const double[::1] scores, int64_t lowest, uint8_t[::1] filled):
-    """Set ``filled`` (shape: pages) for each page of 256 codes, counted from ``lowest``, that contains a score.
+    """Set ``filled`` (pages) to 1 for each page of 256 bin codes, counted from ``lowest``, that contains a score.
 
-    ``way`` and ``size`` define how scores are cut: by :data:`LEADING_BITS`, where ``size`` bits are dropped; by
-    :data:`DECIMALS`, where ``size`` bins make 1; or into ``size`` :data:`BINS`.
+    ``way`` and ``size`` define the bins. Either the lowest ``size`` bits are dropped (:data:`LEADING_BITS`), or scores
+    are rounded to multiples of 1 / ``size`` (:data:`DECIMALS`), or [0, 1] is cut into ``size`` bins (:data:`BINS`).
     """
     cdef Py_ssize_t row
     cdef Cut cut = _cut(way, size)
@@ -94,12 +94,12 @@ def count(
     int64_t[::1] counted,
     int64_t[::1] offsets,
 ):
-    """Count all rows and relevant rows in ``counted``, by bins of their scores, which are cut as in :func:`pages`.
+    """Count rows and relevant rows in ``counted``, by the score bins that ``way`` and ``size`` define (:func:`pages`).
 
-    ``counted`` (segments · span) has one place per code and segment. Codes begin at ``lowest``. ``left_out`` (pages,
+    ``counted`` (segments · span) has one place per segment and code, with codes from ``lowest``. ``left_out`` (pages,
     or empty) has the number of codes omitted before each page. ``segments`` (or empty) has the segment of each row
-    or, if ``owners`` is not empty, of each owner. ``offsets`` (segments · span, or empty) become the sums of the
-    distances of scores from the start of their bin, in 2^-32 of the bin's width.
+    or, if ``owners`` has an index for each row, of each index. ``offsets`` (segments · span, or empty) gets the sums
+    of the distances of scores from the start of their bins, in 2^-32 of a bin's width.
     """
     with nogil:
         if way == _LEADING_BITS:
@@ -164,11 +164,12 @@ def weigh(
     double[:, ::1] neg,
     double[:, ::1] offsets,
 ):
-    """Add the weights of relevant rows to ``pos``, and of other rows to ``neg``. Both have the shape (kept, limbs).
+    """Add the weights of relevant rows to ``pos``, and of other rows to ``neg``, both of the shape (kept, limbs).
 
-    Scores have places as in :func:`count`, and each place with rows has a ``number`` (segments · span). Limbs are cut
-    at ``units``. Only those from ``first`` to before ``last`` are written; all others are 0. ``offsets`` (kept, 6; or
-    none) become the weighted sums of the distances of scores from the start of their bin, in 2^-32 of its width.
+    Scores have places as in :func:`count`, and ``number`` (segments · span) has the row of ``pos`` for each place with
+    rows. Limbs are multiples of ``units``, and only limbs from ``first`` to before ``last`` may be nonzero. ``offsets``
+    (kept, 6; or empty) gets the weighted sums of the distances of scores from the start of their bins, in 2^-32 of a
+    bin's width.
     """
     cdef Anchors* anchors = new Anchors(&units[0])
     cdef Limbs limbs
@@ -232,7 +233,7 @@ cdef Cut _cut(int way, double size) noexcept nogil:
 
 
 cdef inline int64_t _code(int way, double score, const Cut& cut) noexcept nogil:
-    """The number of the bin that contains ``score``. Numbers ascend with scores."""
+    """Return the code of the bin that contains ``score``. Codes ascend with scores."""
     cdef int64_t bits
     cdef double inside, place, whole
     if way == _LEADING_BITS:
@@ -254,7 +255,7 @@ cdef inline int64_t _code(int way, double score, const Cut& cut) noexcept nogil:
 
 
 cdef inline double _step(int way, double score, int64_t code, const Cut& cut) noexcept nogil:
-    """The distance of the score from the start of its bin, in whole units of the bin's width / 2^32."""
+    """Return the distance of ``score`` from the start of its bin, in whole units of the bin's width / 2^32."""
     cdef int64_t bits
     if way == _LEADING_BITS:
         if fabs(score) < cut.narrow:
@@ -272,7 +273,7 @@ cdef inline double _inside(double score) noexcept nogil:
 
 
 def codes(int way, double size, const int64_t[::1] blocks, int64_t[::1] found):
-    """Fill in the code of each bin number in ``blocks``, for scores that are cut as in :func:`pages`."""
+    """Fill in the code of each bin number in ``blocks``, for bins that ``way`` and ``size`` define (:func:`pages`)."""
     cdef Cut cut = _cut(way, size)
     with nogil:
         if way == _LEADING_BITS:
@@ -309,7 +310,7 @@ def ascend(int64_t first, int64_t least, Whole[::1] steps, int64_t[::1] found):
 
 
 def kept(const int64_t[::1] counted, int64_t[::1] place, int64_t[::1] pos, int64_t[::1] neg):
-    """For each place that has rows, fill in its index (``place``), relevant rows (``pos``) and other rows (``neg``)."""
+    """Fill in the index (``place``), relevant rows (``pos``) and other rows (``neg``) of each place that has rows."""
     cdef Py_ssize_t each, found = 0
     with nogil:
         for each in range(counted.shape[0]):
@@ -323,9 +324,9 @@ def kept(const int64_t[::1] counted, int64_t[::1] place, int64_t[::1] pos, int64
 def add(
     int64_t[::1] sums, const int64_t[::1] codes, int64_t lowest, int64_t least, Whole[::1] amounts, int64_t times
 ):
-    """For each code and its amount, add ``times`` · (``least`` + amount) to the sum of the code.
+    """Add ``times`` · (``least`` + amount) to the sum of each code, for each pair from ``codes`` and ``amounts``.
 
-    ``sums`` begins with the sum of the code ``lowest``.
+    The first of ``sums`` is the sum of the code ``lowest``.
     """
     cdef Py_ssize_t each
     with nogil:
@@ -336,8 +337,8 @@ def add(
 def sort_rows(list runs, bint are_sorted, int64_t[::1] bins, uint8_t[::1] relevant, double[::1] weights):
     """Fill in ``bins``, ``relevant`` and ``weights``, sorted by bin. ``weights`` is empty if rows have no weights.
 
-    ``runs`` are triples of such arrays (each with at least one row, n in all), which may already be sorted by bin
-    (``are_sorted``). The order within a bin is arbitrary.
+    ``runs`` are triples of such arrays, with n rows in all and at least one in each. ``are_sorted`` says that each run
+    is already sorted by bin. The order within a bin is arbitrary.
     """
     cdef const int64_t[::1] bins_of_run
     cdef const uint8_t[::1] relevant_of_run
@@ -370,11 +371,11 @@ def sweep_rows(
     double[::1] tp,
     double[::1] fp,
 ):
-    """Fill in what each row, in a bin of its own, adds to its class (``pos``, ``neg``) and the running totals (n each).
+    """Fill in the positive or negative weight of each row (``pos``, ``neg``) and the running totals (``tp``, ``fp``).
 
-    Rows count by their ``weights`` (n), or 1 if these are empty. The totals ``tp`` and ``fp`` include the row.
-    ``taken`` (2, 6) are the limbs, cut at ``units``, of positives and negatives before the first row, and become those
-    after the last. All amounts are multiplied by ``scale``.
+    Each row is a separate bin, and all four arrays have n elements. A row has its weight in ``weights`` (n), or 1 if
+    ``weights`` is empty. The totals include the row. ``taken`` (2, 6) has the limbs, as multiples of ``units``, of the
+    positives and negatives before the first row, and gets those after the last. All results are times ``scale``.
     """
     cdef Py_ssize_t row
     cdef int limb
@@ -415,5 +416,5 @@ def sweep_rows(
 
 
 cdef inline double _rounded(const double* limbs) noexcept nogil:
-    """The sum of ``limbs`` as a float64, added from the finest limb up."""
+    """Return the sum of ``limbs`` as a float64, added from the finest limb up."""
     return ((((limbs[5] + limbs[4]) + limbs[3]) + limbs[2]) + limbs[1]) + limbs[0]

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Puts rows into buckets: finds the bucket of each row, and sorts the values of each column by bucket."""
+"""Compiled loops that find the bucket of each row, and sort the values of each column by bucket."""
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
@@ -44,9 +44,9 @@ def count_rows(const uint16_t[::1] buckets, int64_t[::1] rows):
 
 
 def place(const uint16_t[::1] buckets, int64_t[::1] next_places, uint32_t[::1] places):
-    """Fill in the position of each row: the next free one in its bucket, from ``next_places``, which is advanced.
+    """Fill in the position of each row in ``places``: the next free position of its bucket, given by ``next_places``.
 
-    All columns share these positions, because counting positions again for each column would take longer.
+    ``next_places`` is advanced. All columns use the same positions, which is faster than counting for each column.
     """
     cdef Py_ssize_t row, bucket
     with nogil:

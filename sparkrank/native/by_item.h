@@ -1,4 +1,4 @@
-// The hits of a group whose tied rows are ordered by the text of their item, descending, as bytes.
+// The hits of a group whose tied rows are ordered by the text of their item, compared as bytes, in descending order.
 
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "untied.h"
 #include "vectors.h"
 
-// The texts of the items of all judged rows, and the index of each listed row among them: null if all are listed.
+// The texts of the items of all judged rows, and the index of each listed row among the judged rows (null: all listed).
 struct Items {
     const int64_t* ends;
     const uint8_t* texts;
@@ -28,7 +28,7 @@ struct Items {
 };
 
 class ByItem {
-    // The most tied rows, per row of a group, that are compared in pairs. Groups with more are sorted.
+    // Groups with at most this many pairs of tied rows per row are compared in pairs, and all other groups are sorted.
     static constexpr int64_t MOST_IN_PAIRS = 2;
 
     Items items;
@@ -50,14 +50,14 @@ class ByItem {
     }
 
   public:
-    int64_t ranks = 0, tied_pairs = 0;  // of the last group: twice the mid-ranks of its hits; pairs of a hit and another
+    int64_t ranks = 0, tied_pairs = 0;  // of the last group: twice the sum of mid-ranks; pairs of a hit and another row
 
     void prepare(int64_t longest, const Items& all) {
         items = all;
         order.resize(longest);
     }
 
-    // Set a bit for each row behind the `others`, at its position, and write its gain there.
+    // For each row after the `others`, set the bit of its position in `places`, and write its gain to `gain_at`.
     void place_hits(
         const double* scores, const double* gains, const int32_t* numbers, int64_t others, int64_t rows,
         uint64_t* places, double* gain_at
@@ -86,7 +86,7 @@ class ByItem {
     }
 
   private:
-    // Compare each hit with all rows, unless too many rows are tied with one.
+    // Compare each hit with all rows. Returns false, without a result, if too many rows are tied with hits.
     template <class Stand>
     bool in_pairs(const Group& of, const Stand& stand) {
         int64_t left = MOST_IN_PAIRS * of.rows, above, beside;

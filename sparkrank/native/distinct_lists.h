@@ -1,4 +1,5 @@
-// Groups for which all sums over hits are equal: same number of rows, no equal scores, and hits at the same positions.
+// Groups whose sums over hits are all equal: they have the same number of rows, no equal scores, and hits at the same
+// positions.
 
 #pragma once
 

@@ -1,12 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Sums over the hits of each group up to every cut-off, in one pass and without sorting the rows.
+"""Compiled loops for sums over the hits of each group up to every cut-off, in one pass and without sorting the rows.
 
-The rows of a group are brought together, its relevant ones last. The position of a relevant row is one more than the
-number of rows of its group with a higher score; its tie block has the rows with the same score. With few relevant rows,
-these are found by comparisons, which a processor makes for several rows at once, and with many by bisection. Groups
-without equal scores (``ties.h``) take a shorter way (``untied.h``), and groups with the same list
-(``distinct_lists.h``) take it only once. Where tied rows are ordered by their items (``by_item.h``), all groups take
-it.
+The rows of a group are brought together, with relevant rows last. The position of a relevant row is one more than the
+number of rows of its group with a higher score; its tie block has the rows with the same score. These numbers are found
+by comparing rows, several at once, if few rows are relevant, and by bisection otherwise. Groups without equal scores
+(``ties.h``) are summed by a shorter loop (``untied.h``), once for all groups with the same list
+(``distinct_lists.h``). If tied rows are ordered by their items (``by_item.h``), all groups are summed by this loop.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -83,13 +82,13 @@ cdef extern from "numbers.h":
         void number(const Value* values, int64_t count, int32_t* numbers) except + nogil
 
 cdef enum:
-    FEW = 24  # up to so many relevant rows, all others are compared with each
-    INSERTED = 64  # up to so many relevant rows are sorted by insertion
-    COMPARED = 64  # rows that a vector loop compares with a score in the time in which bisection places one among many
+    FEW = 24  # with up to this many relevant rows, all other rows are compared with each of them
+    INSERTED = 64  # up to this many relevant rows are sorted by insertion
+    COMPARED = 64  # rows that a vector loop compares with one score while bisection finds the place of one row
     IN_A_WORD = 64  # positions
-    ROWS_BITS = 32  # for rows; the bits above are for unlisted relevant rows
-    UNIQUE = -1  # in place of the number of rows of a group whose list no other group has
-    TIED = -2  # the same, with tied rows
+    ROWS_BITS = 32  # bits for the number of rows; the bits above are for that of unlisted relevant rows
+    UNIQUE = -1  # replaces the number of rows if no other group can have the same list
+    TIED = -2  # replaces the number of rows if the group has tied rows
     # The indices of :class:`sparkrank.ranking.hit_sums.Sum`.
     COUNT = 0
     PRECISION = 1
@@ -136,21 +135,22 @@ def sum_hits(
 
     Returns the number of distinct lists and the number of tied rows.
 
-    ``codes`` (n) number the groups of n rows, which have ``scores`` (n) and ``relevant`` (n) flags. Relevant rows have
-    the gain ``alike``, or their own in ``gains`` (n, else empty). Groups have ``sizes``, and ``hits`` is the number of
-    relevant rows in each. In addition, groups have ``unlisted`` relevant rows without a score (groups, else empty).
-    Where gains differ, those of a group begin at ``starts`` (groups + 1) in ``unlisted_gains``. ``cutoffs`` ascend, and
-    the last is beyond every list. ``room`` is for the scores: n values and three more per group.
+    ``codes`` (n) has the group of each row, ``scores`` (n) the scores, and ``relevant`` (n) the flags of relevant rows.
+    Relevant rows have the gain ``alike``, or different ``gains`` (n, else empty). For each group, ``sizes`` has the
+    number of rows, ``hits`` the number of relevant rows, and ``unlisted`` (groups, else empty) the number of further
+    relevant rows without a score. If gains differ, ``unlisted_gains`` has the gains of the latter, and those of a group
+    begin at one of ``starts`` (groups + 1). ``cutoffs`` ascend, and the last is beyond every list. ``room`` is scratch
+    memory for the scores: n values and three more per group.
 
     Tied rows share their positions or, if ``item_ends`` is not empty, are ordered by their items, descending.
-    ``item_ends`` are the ends of texts in the bytes ``items``, one text for each judged row. ``judged`` (n, or empty if
-    all are) gives the index of each row among the judged rows.
+    ``item_ends`` are the offsets of texts in the bytes ``items``, one text for each judged row. ``judged`` (n, or empty
+    if all judged rows are listed) has the index of each row among the judged rows.
 
-    The results of each distinct list, with room for as many lists as there are groups, are the number of its rows, of
-    its hits, and of its relevant rows including unlisted ones; the ``places`` of hits among the first 64 positions as
-    bits, the first position as the highest bit, with no bit set where rows are tied or very many are relevant; the
-    ``sums`` (6, cut-offs, lists); ``mid_ranks``, the sum of the mid-ranks of relevant rows; ``tied_pairs``, the number
-    of tied pairs of a relevant and another row.
+    The results of each distinct list, with room for as many lists as groups, are the numbers of its rows, of its hits,
+    and of its relevant rows with the unlisted ones; ``places``, which marks hits among the first 64 positions as bits,
+    the first position as the highest bit (0 if rows are tied or very many are relevant); ``sums`` (6, cut-offs, lists);
+    ``mid_ranks``, the sum of the mid-ranks of relevant rows; and ``tied_pairs``, the number of tied pairs of a relevant
+    and another row.
     """
     cdef Py_ssize_t n = codes.shape[0], groups = sizes.shape[0], step, each, count
     cdef int64_t tied = 0, tied_here, others, most = 0, more
@@ -168,7 +168,7 @@ def sum_hits(
     cdef Items all_items
     cdef ByItem by_item
     cdef Numbers[Likeness] lists_apart
-    cdef vector[int32_t] first  # group of each distinct list: they are numbered as they come
+    cdef vector[int32_t] first  # the first group of each distinct list; lists are numbered by first occurrence
     with nogil:
         lists.bring(
             &sizes[0], &hits[0], groups, &codes[0], &scores[0], &relevant[0], &gains[0] if differ else NULL, are_by_item,
@@ -200,7 +200,7 @@ def sum_hits(
                     scores_here, padded(listed.rows), listed.rows - listed.hits, listed.rows, NULL,
                     &likeness[step].hits, NULL
                 )
-            else:  # no other group has its list
+            else:  # no other group can share this list
                 likeness[step].rows = TIED if tied_here else UNIQUE
                 likeness[step].hits = step
         number_at.resize(groups)
@@ -263,7 +263,7 @@ cdef struct Room:
 
 
 cdef int _prepare(Room& of, int64_t longest, double alike, const double[::1] discounts) except -1 nogil:
-    """Make room for groups of up to ``longest`` rows."""
+    """Allocate memory for groups of up to ``longest`` rows, and compute the ideal gains of equal gains."""
     cdef Py_ssize_t row
     of.alike = alike
     of.hits.resize(longest)
@@ -345,9 +345,9 @@ cdef inline void _sum_ideal(
     Room& of, const double* gains, int64_t others, int64_t rows, const double* unlisted, int64_t more,
     const double* discounts, const int64_t[::1] cutoffs, Py_ssize_t at, double[:, :, ::1] sums
 ) noexcept nogil:
-    """The discounted gain of the ideal list of one group. The first ``others`` of its ``rows`` are not relevant.
+    """Compute the discounted gain of one group's ideal list. The first ``others`` of its ``rows`` are not relevant.
 
-    There are ``more`` relevant rows, which may have gains of their own (``unlisted``).
+    The group has ``more`` relevant rows without a score, whose gains, if gains differ, are in ``unlisted``.
     """
     cdef int64_t listed = rows - others, relevant = listed + more, hit = 0
     cdef Py_ssize_t cut = 0, cuts = cutoffs.shape[0]
@@ -375,7 +375,7 @@ cdef inline void _keep(
     double[:, :, ::1] sums, Py_ssize_t cut, Py_ssize_t at, double count, double precision, double any_hit,
     double first, double got
 ) noexcept nogil:
-    """Store the sums up to a cut-off."""
+    """Store the sums up to the cut-off with the index ``cut``."""
     sums[COUNT, cut, at] = count
     sums[PRECISION, cut, at] = precision
     sums[ANY, cut, at] = any_hit
@@ -386,7 +386,7 @@ cdef inline void _keep(
 cdef void _stand(
     Room& of, const double* scores, const double* gains, int64_t others, int64_t relevant
 ) noexcept nogil:
-    """Sort a group's relevant rows, which follow the ``others``, by score, and count the rows above each and tied."""
+    """Sort relevant rows, which follow the ``others``, by score, and count the rows above and tied with each."""
     cdef int64_t row, to, low, high, middle, passed = 0
     cdef int64_t* above = &of.above[0]
     cdef int64_t* beside = &of.beside[0]
@@ -445,16 +445,16 @@ def sort_scores(double[::1] scores):
 cdef struct Block:
     int64_t before  # rows with a higher score
     int64_t tied  # rows with the same score
-    int64_t inside  # relevant rows among them
-    double amount  # the gain of each
+    int64_t inside  # relevant rows among the tied rows
+    double amount  # the expected gain of each tied row
 
 
 cdef class LargeList:
     """The sums over the hits of one group that is too large for :func:`sum_hits`, from its sorted scores.
 
-    Scores arrive in ranges, the highest first. Only tie blocks with a relevant row are stored; other rows are
-    counted. Discounts arrive in stretches of positions, because those of all positions would take as much memory as
-    the scores. The sums have the same bits as those of ``sum_hits``.
+    Scores arrive in ranges, the highest first. Only tie blocks with a relevant row are stored; other rows are only
+    counted. Discounts arrive for one range of positions at a time, because those of all positions would take as much
+    memory as the scores. The sums have the same bits as those of ``sum_hits``.
     """
 
     cdef vector[Block] blocks
@@ -469,8 +469,8 @@ cdef class LargeList:
     def add(self, const double[::1] others, const double[::1] hits, const double[::1] gains, double alike):
         """Add the scores of relevant rows (``hits``) and of all ``others`` in a range, both ascending.
 
-        All are lower than those added before. Relevant rows have their own ``gains`` (as many, else empty) or the gain
-        ``alike``.
+        All scores must be lower than those of earlier calls. The gains of relevant rows are in ``gains``, or all equal
+        ``alike`` if ``gains`` is empty.
         """
         cdef Py_ssize_t other = others.shape[0] - 1, hit = hits.shape[0] - 1
         cdef double score
@@ -506,9 +506,9 @@ cdef class LargeList:
         self, const double[::1] discounts, int64_t start, const double[::1] best, double alike,
         const int64_t[::1] cutoffs, double[:, :, ::1] sums, Py_ssize_t at,
     ):
-        """Continue with the positions from ``start`` on, one per discount. Returns whether more positions are needed.
+        """Sum over the positions from ``start`` on, one per discount, and return whether more positions are needed.
 
-        ``best`` are the gains of relevant rows in descending order, or empty where all have the gain ``alike``.
+        ``best`` has the gains of relevant rows in descending order; it is empty if all have the gain ``alike``.
         """
         cdef bint more
         with nogil:
@@ -583,7 +583,7 @@ cdef class LargeList:
 
 
 cdef void _first_chances(double* chance, int64_t inside, int64_t tied) noexcept nogil:
-    """The chance that each of ``tied`` tied rows, of which ``inside`` are relevant, is the first hit.
+    """Fill in the probability of each of ``tied`` tied rows, of which ``inside`` are relevant, to be the first hit.
 
     Products are computed in the order of :func:`sparkrank.numeric.segments.running_product`.
     """

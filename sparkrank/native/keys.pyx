@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Numbers keys from 0, counts rows by such numbers, and finds the rows of each group with the highest scores."""
+"""Compiled loops that number keys from 0, count rows by these numbers, and find the highest scores of each group."""
 
 from libc.math cimport rint
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
@@ -22,9 +22,9 @@ cdef enum:
 
 
 def number(list pieces, int32_t[::1] codes, int64_t[::1] distinct):
-    """Number the keys in ``pieces`` by first occurrence. Fills in the code of each key, and the distinct keys.
+    """Number the keys in the arrays of ``pieces`` by first occurrence, and return the number of distinct keys.
 
-    ``distinct`` needs room for all keys. Returns the number of distinct keys.
+    Fills in the code of each key in ``codes``, and the distinct keys in ``distinct``, which needs room for all keys.
     """
     cdef const int64_t[::1] keys
     cdef Py_ssize_t first = 0
@@ -45,9 +45,9 @@ cdef enum:
 
 
 def number_pairs(const int64_t[::1] one, const int64_t[::1] other, int32_t[::1] codes):
-    """Number the pairs of values from ``one`` and ``other`` by first occurrence. Fills in the code of each pair.
+    """Number the pairs of values from ``one`` and ``other`` by first occurrence, and return how many pairs differ.
 
-    Returns the number of distinct pairs.
+    Fills in the code of each pair in ``codes``.
     """
     cdef Numbers[Pair] numbers
     cdef Pair pairs[PAIRS_AT_ONCE]
@@ -76,7 +76,7 @@ def count_rows(const int32_t[::1] codes, const uint8_t[::1] flags, int64_t[::1] 
 
 
 def count_rows_and_flagged(const int32_t[::1] codes, const uint8_t[::1] flags, int64_t[::1] rows, int64_t[::1] flagged):
-    """Fill in the number of rows and the number of flagged rows in each group, given each row's code and flag."""
+    """Fill in the numbers of ``rows`` and ``flagged`` rows in each group, given the code and flag of each row."""
     cdef Py_ssize_t row, group
     with nogil:
         for group in range(rows.shape[0]):
@@ -89,7 +89,7 @@ def count_rows_and_flagged(const int32_t[::1] codes, const uint8_t[::1] flags, i
 
 
 def in_turn(const int32_t[::1] codes, Py_ssize_t count, int64_t[::1] order):
-    """Fill in the indices that sort ``codes``, which are below ``count``. The order is stable for equal codes."""
+    """Fill in ``order``, the indices that sort ``codes``, all below ``count``. Equal codes keep their order."""
     cdef Py_ssize_t item
     cdef int32_t code, rows, before = 0
     cdef vector[int32_t] place
@@ -112,7 +112,7 @@ def stand_within(
     """Fill in ``found``: ``unit`` for each row with one of the ``k`` highest scores of its group, 0 for other rows.
 
     ``codes`` has the group of each row, and ``length`` the number of rows of each group. ``k`` is at least 1, and no
-    score is NaN. Rows of equal score, only some of which would be among the ``k``, share the units that are left.
+    score is NaN. If only some of the rows with an equal score are among the ``k``, all of them get an equal share.
     """
     cdef Py_ssize_t row, group, groups = length.shape[0]
     cdef int64_t place, first, above, beside, before = 0

@@ -1,4 +1,4 @@
-// Limbs of single values added to scattered sums: those of the bin or segment of each row.
+// The addition of the limbs of single values to scattered sums, which belong to the bin or segment of each row.
 
 #pragma once
 
@@ -20,7 +20,7 @@ public:
         for (int limb = 0; limb < LIMBS; limb++) anchors[limb] = 1.5 * 4503599627370496.0 * units[limb];
     }
 
-    // Add the limbs of `value` from the `first` to before the `last` to `sums`. All other limbs are known to be 0.
+    // Add the limbs of `value` from `first` to before `last` to `sums`. All other limbs must be 0.
     inline void add(double value, int first, int last, double* sums) const {
         for (int limb = first; limb < last; limb++) {
             const double cut = (value + anchors[limb]) - anchors[limb];
@@ -30,7 +30,7 @@ public:
     }
 };
 
-// The index after the last limb that is not 0 for all of `count` values. Those before the `first` are 0.
+// The index after the last limb that is nonzero for some of `count` values. Limbs before `first` must be 0.
 static inline int last_limb(const double* values, int64_t count, int first, const double* units) {
     constexpr int64_t PART = 512, LANES = 8;
     int last = first;
@@ -44,7 +44,7 @@ static inline int last_limb(const double* values, int64_t count, int first, cons
     return last;
 }
 
-// Add the limbs of `count` values to the six of each value's code. Returns false if a value is as large as `most`; then
+// Add the limbs of `count` values to `sums`, six for each code. Returns false if a value is as large as `most`; then
 // the sums are not valid.
 static inline bool add_scattered(
     const double* values, const int32_t* codes, int64_t count, int first, double most, const double* units, double* sums

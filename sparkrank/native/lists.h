@@ -1,4 +1,4 @@
-// The rows of each group brought together, group after group, ordered so that similar groups are neighbours.
+// The rows of all groups, group after group, in an order in which similar groups are neighbours.
 
 #pragma once
 
@@ -10,20 +10,20 @@
 // Each group has room for a multiple of four scores. It is padded with NaN, which is neither higher nor equal.
 static inline int64_t padded(int64_t rows) { return (rows + 3) & ~INT64_C(3); }
 
-// A group: its number, its rows, how many of them are relevant (these come last), and where its scores begin.
+// A group: its number, the number of its rows and of its relevant rows (which come last), and where its scores begin.
 struct List {
     int32_t group, rows, hits, start;
 };
 
 class Lists {
-    // The numbers of relevant rows and of all rows by which lists are ordered. Consecutive lists then need the same
-    // steps, as far as branch prediction matters. This saves a third of the time of the pass itself.
+    // Lists are ordered by the numbers of relevant rows and of all rows, up to this limit. Consecutive lists then take
+    // the same branches, which the processor predicts. This saves a third of the time of the pass itself.
     static constexpr int64_t MOST_IN_ORDER = 127;
-    // How many rows ahead a row's place is prefetched, and how many rows ahead the entry with that place is: the scores
-    // of a bucket exceed the second-level cache, and the places of its groups fill half of it.
+    // How many rows ahead the memory for a row's score and, further ahead, the entry of `places` are prefetched: the
+    // scores of a bucket exceed the second-level cache, and the places of its groups fill half of it.
     static constexpr int64_t AHEAD = 64, FAR_AHEAD = 128;
 
-    std::vector<int32_t> places;  // the next place in each group: of a row not relevant, of one that is
+    std::vector<int32_t> places;  // two per group: the next place of a row that is not relevant, and of a relevant one
 
     static int64_t likeness(int64_t rows, int64_t hits) {
         return std::min(hits, MOST_IN_ORDER) * (MOST_IN_ORDER + 1) + std::min(rows, MOST_IN_ORDER);
@@ -62,12 +62,12 @@ class Lists {
 
   public:
     std::vector<List> lists;
-    std::vector<double> gain;  // of each row, at the place of its score, if rows have gains
-    std::vector<int32_t> number;  // of each row among all, at the place of its score, if requested
+    std::vector<double> gain;  // the gain of each row, at the place of its score, if rows have gains
+    std::vector<int32_t> number;  // the input index of each row, at the place of its score, if requested
     int64_t longest = 0;
 
-    // Bring the scores of n rows to `room`, with their `gains` if any, and with their numbers if `numbered`. The
-    // numbers of rows and of `hits` of each group are known.
+    // Copy the scores of n rows to `room`, group after group, their `gains` (if not null) to `gain`, and their indices
+    // to `number` if `numbered`. `rows` and `hits` have the numbers of rows and of relevant rows of each group.
     void bring(
         const int64_t* rows, const int64_t* hits, int64_t groups, const int32_t* codes, const double* scores,
         const uint8_t* relevant, const double* gains, bool numbered, int64_t n, double* room

@@ -1,10 +1,10 @@
-// Logarithms from sums, products and quotients alone, which have the same bits on every processor and in numpy.
+// Logarithms from only sums, products and quotients, which have the same bits on every processor and in numpy.
 
 #pragma once
 
 #include "vectors.h"
 
-// The same as sparkrank.numeric.elementary.log, whose comments give the reasons, for eight values.
+// The function sparkrank.numeric.elementary.log, whose comments give the reasons, for eight values.
 static inline __attribute__((always_inline)) void log_of_eight(const double* values, double* found) {
     typedef uint64_t EightBits __attribute__((vector_size(64)));
     const EightBits one = 0x3FF0000000000000 - (EightBits){}, root_half = 0x3FE6A09E667F3BCD - (EightBits){};

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Logarithms that have the same bits on every processor."""
+"""A compiled loop for logarithms that have the same bits on every processor."""
 
 from libc.stdint cimport int64_t
 

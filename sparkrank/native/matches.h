@@ -1,4 +1,4 @@
-// The items of a truth looked up among the items of lists, group by group, because a group fits the nearest cache.
+// A look-up of the items of a truth among the items of lists, group by group, because a group fits the nearest cache.
 
 #pragma once
 
@@ -10,8 +10,8 @@
 #include "numbers.h"
 #include "vectors.h"
 
-// The fate of a row of the truth: another row of its item counts instead (or it has no label), a list has its item, or
-// no list has it.
+// The fate of a row of the truth: another row with the same item counts instead or the row has no label (BEATEN), a
+// list has its item (LISTED), or no list has its item (UNLISTED).
 enum Fate : uint8_t { BEATEN = 0, LISTED = 1, UNLISTED = 2 };
 
 // The number of equal pairs among `rows` items, each pair counted once. There is room for three more items.
@@ -29,7 +29,7 @@ WIDEST static inline int64_t equal_pairs(const int64_t* items, int64_t rows) {
     return total(equal);
 }
 
-// The index of `item` among `rows` items, which have it at most once, or -1.
+// The index of `item` among `rows` items, in which it occurs at most once, or -1.
 WIDEST static inline int64_t place_among(const int64_t* items, int64_t rows, int64_t item) {
     const SomeWhole same = item - (SomeWhole){};
     SomeWhole found = {}, some, places;
@@ -55,15 +55,15 @@ class Matches {
     struct Slot {
         int64_t item;
         int32_t group;  // slots of other groups are free
-        int32_t listed, given;  // the index and the row on each side, or -1
-        int32_t number;         // of twins, or -1
+        int32_t listed, given;  // the index of the item in the list, and its row in the truth, or -1
+        int32_t number;         // the number shared by list rows with this item (twins), or -1
     };
     std::vector<Slot> slots;
     std::vector<int32_t> taken;  // the slots of a group
 
-    // The rows of one side, group after group.
+    // The rows of one side (the lists or the truth), group after group.
     struct Side {
-        std::vector<int32_t> start;  // of each group, and one more
+        std::vector<int32_t> start;  // the first row of each group, and the number of rows
         std::vector<int64_t> room;
         std::vector<int32_t> row;
         const int64_t* items = nullptr;
@@ -95,9 +95,10 @@ class Matches {
         }
     };
     Side lists, truth;
-    int32_t count = 0;  // of numbers of twins
+    int32_t count = 0;  // items that several list rows of a group share
 
-    // The row of the truth that counts, of two with one item: that of the higher grade, or the later one.
+    // Whether row `one` of the truth counts instead of row `other` with the same item: it has the higher grade, or is
+    // the later row.
     static bool beats(const double* grades, int32_t one, int32_t other) {
         return grades[one] > grades[other] || (grades[one] == grades[other] && one > other);
     }
@@ -210,7 +211,7 @@ class Matches {
     }
 
   public:
-    // The instance of this thread. With new memory, the operating system would fill pages with zeros in every bucket.
+    // The instance of this thread. New memory for each bucket would cost time, as the system fills it with zeros.
     static Matches& of_thread() {
         static thread_local Matches of_this;
         return of_this;
@@ -230,12 +231,12 @@ class Matches {
         overruled = joined = 0;
     }
 
-    int64_t overruled = 0;                // rows of the truth whose label is lower than another's of the same item
-    int64_t joined = 0;                   // groups with rows of both sides
-    std::vector<int32_t> twins, numbers;  // rows of lists with one item in a group, and a number for what they share
+    int64_t overruled = 0;                // rows of the truth with a lower label than another row of the same item
+    int64_t joined = 0;                   // groups with rows of both lists and truth
+    std::vector<int32_t> twins, numbers;  // list rows that share an item in a group, and a number for each such item
 
     // Fill in, for each row of the lists, the row of the truth that gives its label, or -1, and the fate of each row of
-    // the truth. Both sides give groups and items. Rows of the truth without a label have the grade NaN.
+    // the truth. Rows of the truth without a label have the grade NaN.
     void find(
         const int32_t* list_codes, const int64_t* list_items, int64_t rows, const int32_t* truth_codes,
         const int64_t* truth_items, const double* grades, int64_t true_rows, int64_t groups, int32_t* given,

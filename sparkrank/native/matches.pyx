@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Joins lists and truth by group and item, and finds the first of many items in the order of a hash."""
+"""Compiled loops that join lists and truth by group and item, and find the item with the lowest hash."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
@@ -29,12 +29,13 @@ def find(
     int32_t[::1] given,
     uint8_t[::1] fates,
 ):
-    """Fill in the fields of :class:`sparkrank.bucket.matching.Matches` for rows of lists followed by rows of a truth.
+    """Join rows of lists with rows of a truth, for :class:`sparkrank.bucket.matching.Matches`.
 
-    ``codes`` (n) number the ``groups`` of n rows with ``items`` (n). Rows of lists come first, as many as ``given``;
-    rows of the truth follow, as many as ``grades`` and ``fates``. Rows of the truth without a label have the grade NaN.
-    Returns the number of overruled labels, the number of groups with rows of both sides, the rows of lists that share
-    an item with another row of their group, and for each of these a number that identifies what it shares.
+    ``codes`` (n) and ``items`` (n) have the group and the item of each row. The rows of lists come first, as many as
+    ``given``; the rows of the truth follow, as many as ``grades`` and ``fates``. A truth row without a label has the
+    grade NaN. Fills in ``given`` and ``fates``. Returns the number of overruled labels, the number of groups with rows
+    of both lists and truth, the list rows that share an item with another row of their group, and the number of each
+    shared item.
     """
     cdef Matches* matches = &Matches.of_thread()
     cdef Py_ssize_t rows = given.shape[0], true_rows = fates.shape[0], row
@@ -56,9 +57,9 @@ def find(
 
 
 def first_place(const int64_t[::1] items, const uint8_t[::1] flags):
-    """The row with the lowest place among flagged items, and the place itself, or (-1, 0) if no item is flagged.
+    """Return the row with the lowest place among flagged items, and the place, or (-1, 0) if no item is flagged.
 
-    ``flags`` (n) belong to ``items`` (n). Places are those of :func:`sparkrank.bucket.unmatched_rows.place_of`.
+    ``flags`` (n) belong to ``items`` (n). A place is the hash in :func:`sparkrank.bucket.unmatched_rows.place_of`.
     """
     cdef Py_ssize_t row, found = -1
     cdef uint64_t place, lowest = 0

@@ -1,4 +1,4 @@
-// Values numbered from 0 in order of first occurrence, by a hash table with open addressing.
+// Numbers for values, from 0 in order of first occurrence, from a hash table with open addressing.
 
 #pragma once
 
@@ -7,27 +7,27 @@
 #include <cstdint>
 #include <vector>
 
-// Its upper bits say where a value is looked up first.
+// The upper bits of the hash give the slot in which a value is looked up first.
 static inline uint64_t hash_of(int64_t key) { return (uint64_t)key * UINT64_C(0x9E3779B97F4A7C15); }
 
 template <typename Value> class Numbers {
-    // Values that are looked up before the misplaced and new ones among them are handled, which no branch predictor can
-    // foresee. Handling key by key takes a third longer.
+    // This many values are looked up in their first slots before misplaced and new values are handled, which no branch
+    // predictor can foresee. Handling value by value takes a third longer.
     static constexpr int64_t BLOCK = 128;
     static constexpr size_t MOST_NARROW = 1 << 16;  // numbers
 
-    // A slot holds the number of a value. The number 0 is that of the first value in its own slot, and means an empty
-    // slot elsewhere, so that a comparison with the first value needs no test for emptiness. Slots have 16 bits as long
-    // as these suffice, so that the table leaves half of the second-level cache to the values: 20 million keys of a
-    // million groups take 0.045 s, with 32 bits 0.058 s.
+    // A slot holds the number of a value. The number 0 belongs to the first value in that value's slot, and means an
+    // empty slot elsewhere, so that a comparison with the first value needs no test for emptiness. Slots have 16 bits
+    // as long as these suffice, so that the table leaves half of the second-level cache to the values: 20 million keys
+    // of a million groups take 0.045 s, and 0.058 s with 32 bits.
     std::vector<uint16_t> narrow;
-    std::vector<uint32_t> wide;  // instead of these
+    std::vector<uint32_t> wide;  // replaces `narrow` for more values
     int bits = 8;                // the table has 2^bits slots
     size_t place_of_first = 0;
 
     size_t first_place(const Value& value) const { return hash_of(value) >> (64 - bits); }
 
-    // The slot in which the number of `value` is, or belongs.
+    // The slot that has the number of `value` or, for a new value, the slot for its number.
     template <typename Number> size_t place(const std::vector<Number>& table, const Value& value) const {
         size_t at = first_place(value);
         while ((table[at] || at == place_of_first) && !(distinct[table[at]] == value)) at = (at + 1) & (table.size() - 1);
@@ -75,15 +75,15 @@ template <typename Value> class Numbers {
     }
 
   public:
-    std::vector<Value> distinct;  // by their numbers
+    std::vector<Value> distinct;  // the distinct values, indexed by number
 
-    // Begin with a table for so many distinct values. It grows if there are more.
+    // Begin with a table for this many distinct `values`. The table grows if there are more.
     void expect(size_t values) {
         while ((size_t)1 << bits < 2 * values) bits++;
         distinct.reserve(values);
     }
 
-    // The `numbers` of `count` values, which continue those given before.
+    // Fill in the `numbers` of `count` values. New values continue the numbers of earlier calls.
     void number(const Value* values, int64_t count, int32_t* numbers) {
         if (distinct.empty() && count) distinct.push_back(values[0]);
         for (int64_t start = 0; start < count; start += BLOCK) {

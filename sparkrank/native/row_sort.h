@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-// A row with a weight from 0, whose sign says whether it is relevant.
+// A row with a weight of at least 0. The sign bit of the weight says whether the row is relevant.
 struct WeighedRow {
     uint64_t key;
     uint64_t weight;
@@ -19,11 +19,11 @@ static inline uint64_t key_of(uint64_t row) { return row; }
 static inline uint64_t key_of(const WeighedRow& row) { return row.key; }
 
 class RowSort {
-    // For 0.5 and for 20 million rows, digits of 8 bits take 13 and 19 ns per row, and digits of 11 bits 11 and 25 ns.
+    // Digits of 8 bits take 13 ns per row for 0.5 million rows and 19 ns for 20 million; 11 bits take 11 and 25 ns.
     static constexpr int DIGIT = 8;
     static constexpr int64_t VALUES = 1 << DIGIT;
     static constexpr uint64_t SIGN = UINT64_C(1) << 63;
-    // Sorted runs are cut at the same bins, into parts of about so many bytes, which fit the nearest cache.
+    // All sorted runs are cut at the same bins, into parts of about this many bytes, which fit the nearest cache.
     static constexpr int64_t PART_BYTES = 1 << 18;
     static constexpr int64_t SAMPLED = 4;  // bins of each run for each part
     static constexpr size_t MOST_RUNS = 1024;
@@ -38,10 +38,10 @@ class RowSort {
     std::vector<int64_t> starts, ends;  // of a part in each run
     const bool have_weights;
     int64_t room = 0, weighed_room = 0;
-    std::unique_ptr<uint64_t[]> packed;  // a row as its key and a bit for its class: most sorts move half as many bytes
+    std::unique_ptr<uint64_t[]> packed;  // the key and a relevance bit in one word, so that sorts move half the bytes
     std::unique_ptr<WeighedRow[]> weighed;
 
-    // Sort rows with keys of so many `bits`, using equally large scratch memory, and return which of the two has the
+    // Sort rows with keys of `bits` bits, using `to` as scratch memory, and return which of `from` and `to` has the
     // result.
     template <class Row>
     static const Row* sorted(Row* from, Row* to, int64_t rows, int bits) {
@@ -79,7 +79,7 @@ class RowSort {
         return memory.get();
     }
 
-    // Fill in the rows of a part by their bins, and return their number.
+    // Fill in the rows of a part, sorted by bin, and return the number of rows.
     int64_t sort_part(bool are_sorted, int64_t* bins, uint8_t* relevant, double* weights) {
         int64_t rows = 0, low = INT64_MAX, high = INT64_MIN;
         for (size_t each = 0; each < runs.size(); each++) {
@@ -102,9 +102,9 @@ class RowSort {
                     *into++ = ((uint64_t)run.bins[row] - lowest) << 1 | run.relevant[row];
                 }
             }
-            const uint64_t* found = sorted(packed.get(), (uint64_t*)bins, rows, bits + 1);  // their final place
+            const uint64_t* found = sorted(packed.get(), (uint64_t*)bins, rows, bits + 1);  // uses the output as memory
             for (int64_t row = 0; row < rows; row++) {
-                const uint64_t packed_row = found[row];  // it may be where its bin goes
+                const uint64_t packed_row = found[row];  // copied because the bin may overwrite it
                 bins[row] = (int64_t)((packed_row >> 1) + lowest);
                 relevant[row] = packed_row & 1;
             }
@@ -129,7 +129,7 @@ class RowSort {
         return rows;
     }
 
-    // The lowest bin of each part but the first, for sorted runs.
+    // The lowest bin of each part except the first, for sorted runs.
     std::vector<int64_t> bounds() const {
         std::vector<int64_t> sample, found;
         const int64_t rows = PART_BYTES / (int64_t)(have_weights ? sizeof(WeighedRow) : sizeof(uint64_t));
@@ -147,14 +147,14 @@ class RowSort {
   public:
     explicit RowSort(bool have_weights) : have_weights(have_weights) {}
 
-    // Add a run of `rows`, which must stay in memory. `weights` is null if there are none.
+    // Add a run of `rows` rows, which must stay in memory. `weights` is null if rows have no weights.
     void add(const int64_t* bins, const uint8_t* relevant, const double* weights, int64_t rows) {
         runs.push_back({bins, relevant, weights, rows});
         starts.push_back(0);
         ends.push_back(rows);
     }
 
-    // Fill in all rows by their bins. If runs `are_sorted`, they are sorted together, part by part.
+    // Fill in all rows, sorted by bin. If each run is already sorted, the runs are merged part by part.
     void sort(bool are_sorted, int64_t* bins, uint8_t* relevant, double* weights) {
         if (are_sorted && runs.size() <= MOST_RUNS) {
             for (const int64_t bound : bounds()) {

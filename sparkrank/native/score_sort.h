@@ -1,5 +1,5 @@
-// Scores in ascending order, by a radix sort of their bits: a comparison sort of distinct scores takes twice to
-// three times as long.
+// A radix sort of the bits of scores, in ascending order. A comparison sort of distinct scores takes two to three times
+// as long.
 
 #pragma once
 
@@ -13,13 +13,13 @@ class ScoreSort {
     static constexpr int DIGITS = (64 + DIGIT - 1) / DIGIT;
     static constexpr int64_t VALUES = 1 << DIGIT;
     static constexpr uint64_t SIGN = UINT64_C(1) << 63;
-    static constexpr int64_t FEW = 1 << 8;  // with so few keys it does not pay to count digits
-    // More keys are first divided by their highest bits: the keys of a part, and equal scratch memory, fit the second
-    // cache.
+    static constexpr int64_t FEW = 1 << 8;  // up to this many keys are sorted by comparisons, which is faster
+    // More keys are first divided into parts by their highest bits. The keys of a part, and scratch memory of the same
+    // size, fit the second-level cache.
     static constexpr int64_t MOST_AT_ONCE = 1 << 17;
     static constexpr int PART_BITS = 8;
 
-    // Integers in the order of the scores: negative scores with all bits inverted, others with the sign bit inverted.
+    // Integers in the order of the scores: all bits of a negative score, and the sign bit of any other, are inverted.
     static uint64_t key_of(uint64_t bits) { return bits ^ (bits & SIGN ? ~UINT64_C(0) : SIGN); }
     static uint64_t bits_of(uint64_t key) { return key ^ (key & SIGN ? SIGN : ~UINT64_C(0)); }
 
@@ -49,7 +49,7 @@ class ScoreSort {
         }
     }
 
-    // Sort digit by digit from the lowest, using so many `bits` of the amount by which keys exceed the `lowest`.
+    // Sort digit by digit from the lowest, by the lowest `bits` bits of the difference between each key and `lowest`.
     static void by_digits(uint64_t* keys, uint64_t* room, int64_t count, uint64_t lowest, int bits) {
         int64_t places[DIGITS][VALUES] = {};
         const int digits = (bits + DIGIT - 1) / DIGIT;
@@ -75,7 +75,7 @@ class ScoreSort {
     }
 
   public:
-    // Sort `count` scores, none of them NaN.
+    // Sort `count` scores, which must not contain NaN.
     static void sort(double* scores, int64_t count) {
         std::unique_ptr<uint64_t[]> keys(new uint64_t[count]), room(new uint64_t[count]);
         for (int64_t each = 0; each < count; each++) {

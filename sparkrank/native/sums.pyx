@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Exact sums of many small values, and of their squares, in one pass over the values of each metric."""
+"""Compiled loops for exact sums of many small values and of their squares, in one pass over the values of a metric."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
@@ -34,11 +34,11 @@ def add(
     double most,
     double[:, ::1] limbs,
 ):
-    """Add each segment's sum of ``values`` to ``limbs``, cut at ``units``. Shape of ``limbs``: (segments, 6).
+    """Add the sum of ``values`` over each segment to ``limbs`` (segments, 6), as multiples of the six ``units``.
 
-    No value is NaN. A value counts ``times``, or once if ``times`` is empty. Segments begin at ``starts``
-    (segments + 1) and end where the next begins. Limbs are those of :mod:`sparkrank.numeric.exact_sums`. Returns False
-    if a value reaches the limit ``most``; then ``limbs`` are not valid.
+    No value may be NaN. ``times`` (n) has how often each value counts; if it is empty, each value counts once. Each
+    segment begins at one of ``starts`` (segments + 1) and ends at the next. Limbs are described in
+    :mod:`sparkrank.numeric.exact_sums`. Returns False if a value reaches ``most``, and then ``limbs`` is not valid.
     """
     cdef double kept[PART]
     cdef double often[PART]
@@ -62,7 +62,7 @@ def add(
 
 
 def last_of(const double[::1] values, int first, const double[::1] units):
-    """The index after the last limb that is nonzero for any of ``values``. Limbs before ``first`` are 0.
+    """Return the index after the last limb that is nonzero for any of ``values``. Limbs before ``first`` must be 0.
     """
     cdef int last
     with nogil:
@@ -78,9 +78,9 @@ def add_scattered_values(
     double most,
     double[:, ::1] limbs,
 ):
-    """Add ``values`` as :func:`add` does, each to the segment that its code gives.
+    """Add ``values`` to ``limbs`` as :func:`add` does, where ``codes`` has the segment of each value.
 
-    The limbs before ``first`` are 0 for all values.
+    The limbs before ``first`` must be 0 for all values.
     """
     cdef bint fits = True
     with nogil:
@@ -102,8 +102,8 @@ def add_with_squares(
 ):
     """Add ``values`` to ``first`` and their squares to ``second``, as :func:`add` does. Shapes: (segments, 6).
 
-    NaN values are counted per segment in ``undefined`` and replaced by ``counted_as``. Returns False if a value or a
-    square is ``most`` or more.
+    A NaN is counted in ``undefined`` for its segment and added as ``counted_as``. Returns False if a value or a square
+    is ``most`` or more.
     """
     cdef double kept[PART]
     cdef double squares[PART]
@@ -135,7 +135,7 @@ cdef void _once(double* often) noexcept nogil:
 
 
 cdef Py_ssize_t _taken(double* kept, const double* values, Py_ssize_t left) noexcept nogil:
-    """Copy as many of the ``left`` values as fit, pad with zeros to a multiple of the lanes, and return the count."""
+    """Copy the next values, up to PART, pad with zeros to a multiple of LANES, and return the padded number."""
     cdef Py_ssize_t count = min(<Py_ssize_t>PART, left), filled = (count + LANES - 1) // LANES * LANES
     memcpy(kept, values, count * sizeof(double))
     memset(kept + count, 0, (filled - count) * sizeof(double))

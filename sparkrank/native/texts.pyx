@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Hashes and numbers strings, and sorts them by bucket, in the layout of Arrow arrays: all bytes, and the ends."""
+"""Compiled loops that hash, number and sort strings by bucket. Strings have Arrow's layout: all bytes, and offsets."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -22,7 +22,7 @@ ctypedef fused End:
 
 cdef enum:
     WORD = 8  # bytes
-    FEWEST_BITS = 8  # of the first table; with a slot for every four rows it seldom grows
+    FEWEST_BITS = 8  # the least size of the first table is 2^8; with a slot for every four rows it seldom grows
     ROWS_A_PLACE = 4
     AT_ONCE = 32  # texts that are hashed before any is looked up, so that their slots are in the cache by then
 
@@ -34,7 +34,7 @@ cdef struct Slot:
 def hashes(const End[::1] ends, const uint8_t[::1] data, uint64_t[::1] found):
     """Fill in each string's hash, as :func:`sparkrank.numeric.key_hashes.hash_keys` computes it before mixing.
 
-    Each string begins in ``data`` at one of ``ends`` and stops at the next. n strings have n + 1 ends.
+    ``ends`` has the n + 1 offsets of n strings in the bytes ``data``: strings begin at one offset and end at the next.
     """
     cdef Py_ssize_t row
     cdef const uint8_t* first = &data[0]
@@ -58,9 +58,9 @@ def buckets_of(const End[::1] ends, const uint8_t[::1] data, uint64_t buckets, u
 def number(
     const End[::1] ends, const uint8_t[::1] data, int32_t[::1] codes, End[::1] distinct_ends, uint8_t[::1] distinct
 ):
-    """Number strings by first occurrence. Fills in each string's code, and the distinct strings with their ends.
+    """Number strings by first occurrence, and return the number of distinct strings.
 
-    There must be room for all strings. Returns the number of distinct strings.
+    Fills in the ``codes`` of all strings and, with room for all strings, the ``distinct`` ones and ``distinct_ends``.
     """
     cdef Py_ssize_t row, part, rows = codes.shape[0], length
     cdef int32_t count = 0
@@ -108,7 +108,7 @@ def number(
 
 
 cdef inline bint _same(const uint8_t* one, const uint8_t* other, int64_t length) noexcept nogil:
-    """Whether two strings of ``length`` bytes are equal."""
+    """Return whether two strings of ``length`` bytes are equal."""
     cdef int64_t place
     cdef uint64_t word, another
     if length < WORD:
@@ -151,9 +151,9 @@ def scatter(
     End[::1] room_ends,
     uint8_t[::1] room,
 ):
-    """Copy each string to the next place of its bucket in ``room``, and write the n + 1 ``room_ends``.
+    """Copy each string to the next free place of its bucket in ``room``, and write the n + 1 offsets ``room_ends``.
 
-    ``places`` has the index of each bucket's first string. Indices ascend, count strings, and are overwritten.
+    ``places`` has, for each bucket, the number of strings in all earlier buckets. The loop overwrites ``places``.
     """
     cdef Py_ssize_t row, bucket, length
     cdef const uint8_t* first = &data[0]
@@ -176,7 +176,7 @@ def scatter(
 
 
 cdef inline void _copy(uint8_t* to, const uint8_t* text, int64_t length) noexcept nogil:
-    """Copy a string. Strings of the usual length of ids are copied in two halves, which may overlap, without a call."""
+    """Copy a string. If it has the usual length of ids, two halves, which may overlap, are copied without a call."""
     if length >= 2 * WORD and length <= 4 * WORD:
         memcpy(to, text, 16)
         memcpy(to + length - 16, text + length - 16, 16)

@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Sums integer values of many metrics by segment of groups, and compares the values between two models."""
+"""Compiled loops that sum integer values of many metrics by segment of groups, and compare the values of two models."""
 
 from libc.stdint cimport int32_t, int64_t
 
 cdef enum:
-    LOW_BITS = 22  # of a value in units of 2^-40: those below 2^-18
+    LOW_BITS = 22  # the low bits of a value in units of 2^-40, which are below 2^-18
     COUNTS = 5
 
 
@@ -39,12 +39,13 @@ def compare_rows(
     int64_t[:, :, ::1] counts,
     int64_t[:, :, ::1] sums,
 ):
-    """Add the differences of two models' values by segment, metric by metric.
+    """Add the differences between the values of two models to ``counts`` and ``sums``, by segment and metric.
 
-    ``ours`` and ``theirs`` (rows, m) are integers below 2^44, or ``undefined``. A code (n) below 0 is a group in which
-    the model is not evaluated. ``counts`` (segments, 5, m) has the number of pairs, of those with a difference above 0,
-    equal to 0 (up to ``tied``) and below 0, and of groups in which only one of the two is defined. ``sums`` (segments,
-    5, m) are of the upper and lower bits of the differences, and of the three products that make up their squares.
+    ``ours`` and ``theirs`` (rows, m) are integers below 2^44, or ``undefined``. The codes (n) give the row of each
+    group, and a code below 0 means that the model is not evaluated there. ``counts`` (segments, 5, m) counts pairs,
+    differences above 0, equal to 0 (up to ``tied``) and below 0, and groups in which only one of the two models has a
+    value. ``sums`` (segments, 5, m) adds up the upper and lower bits of the differences, and the three products that
+    make up the squares of the differences.
     """
     cdef Py_ssize_t item, metric, width = ours.shape[1]
     cdef const int64_t* a

@@ -1,4 +1,4 @@
-// The hits of a group without equal scores: each hit has one position, and there are no chances.
+// The sums over the hits of a group without equal scores, in which each hit has a certain position.
 
 #pragma once
 
@@ -11,8 +11,8 @@
 
 constexpr uint64_t FIRST_BIT = UINT64_C(1) << 63;
 
-// Set a bit for each row after the `others`, at its position, and write its gain there. The first position has the
-// highest bit of the first word.
+// For each row after the `others`, set the bit of its position in `places`, and write its gain to `gain_at`. The first
+// position has the highest bit of the first word.
 WIDEST static inline void place_hits(
     const double* scores, int64_t room, int64_t others, int64_t rows, const double* gains, uint64_t* places,
     double* gain_at
@@ -32,9 +32,9 @@ WIDEST static inline void place_hits(
     }
 }
 
-// The sums over `hits`, in the order of their `positions`, up to each of at most four cut-offs (`lanes`). The sums of
-// one cut-off are `step` after those of another, and sums of one kind `apart` from those of the next. A hit after a
-// cut-off adds zero to it, so that no branch has to predict where hits end.
+// The sums over `hits`, in the order of their `positions`, up to each of at most four cut-offs (`lanes`). In `sums`,
+// the next cut-off is `step` elements further, and the next kind of sum `apart` elements. A hit after a cut-off adds
+// zero to the sums of that cut-off, so that no branch depends on where hits end.
 WIDEST static inline void sum_hits(
     const double* positions, const double* earned, int64_t hits, const double* cutoffs, int64_t lanes, int64_t step,
     int64_t apart, double* sums
@@ -64,7 +64,7 @@ WIDEST static inline void sum_hits(
     }
 }
 
-// Data shared by the groups of a bucket, and room for the hits of one group.
+// Data shared by the groups of a bucket, and memory for the hits of one group.
 class Untied {
     static constexpr int64_t AT_ONCE = 4;         // cut-offs
     int64_t cuts = 0;
@@ -78,11 +78,11 @@ class Untied {
     std::vector<double> gain_at;
 
     // Whether comparing each relevant row with all rows takes less time than bisection, which suffers from branch
-    // mispredictions. For 20 million rows: 0.157 s with up to 64 relevant rows, 0.154 s with 128, 0.150 s with 256, by
-    // vectors of AVX2. Vectors of older processors are half as wide.
+    // mispredictions. For 20 million rows and AVX2, the limits of 64, 128 and 256 relevant rows take 0.157, 0.154 and
+    // 0.150 s. Vectors of older processors are half as wide.
     static bool serves(int64_t relevant) { return relevant <= 128; }
 
-    // Make room for groups of up to `longest` rows. Relevant rows have the gain `alike` or their own.
+    // Allocate memory for groups of up to `longest` rows. Relevant rows have the gain `same`, or different gains.
     void prepare(int64_t longest, double same, const double* of_positions, const int64_t* ends, int64_t count) {
         cuts = count;
         alike = same;
@@ -95,9 +95,9 @@ class Untied {
         earned.resize(longest);
     }
 
-    // The sums (5, cut-offs, `count`) of a group, from the place of its list in `sums`. The first `others` of its
-    // `rows` are not relevant; there is `room` for a multiple of four. Returns the sum of the positions of hits. Hits
-    // at the `first` 64 positions become bits there.
+    // Write the sums (5, cut-offs, `count`) of a group to the place of its list, where `sums` begins. The first
+    // `others` of its `rows` are not relevant, and `room` is the padded number of rows. Returns the sum of the
+    // positions of hits. Hits at the first 64 positions become bits of `first`.
     int64_t sum_up(
         const double* scores, const double* gains, int64_t rows, int64_t room, int64_t others, uint64_t* first,
         double* sums, int64_t count
@@ -107,8 +107,8 @@ class Untied {
         return sum_up_placed(rows - others, gains, sums, count);
     }
 
-    // The sums of a group whose `relevant` rows have been placed by another: as bits at `places` and, if there are
-    // `gains`, as gains at `gain_at`.
+    // Write the sums of a group whose `relevant` rows are already placed: as bits of `places` and, if `gains` is not
+    // null, with their gains in `gain_at`.
     int64_t sum_up_placed(int64_t relevant, const double* gains, double* sums, int64_t count) {
         int64_t hits = 0, ranks = 0;
         for (int64_t word = 0; hits < relevant; word++) {
@@ -119,7 +119,7 @@ class Untied {
         return ranks;
     }
 
-    // The sums of a group with hits only among the first 64 positions, where `places` has bits; their gains are alike.
+    // Write the sums of a group with hits only among the first 64 positions, at the bits of `places`, with equal gains.
     int64_t sum_up(uint64_t places, double* sums, int64_t count) {
         int64_t hits = 0;
         const int64_t ranks = take(places, 0, nullptr, hits);
@@ -128,7 +128,7 @@ class Untied {
     }
 
   private:
-    // Write the hits where `held` has a bit, for positions after `before`, and return the sum of these positions.
+    // Append a hit for each bit of `held`, at positions after `before`, and return the sum of these positions.
     int64_t take(uint64_t held, int64_t before, const double* gains, int64_t& hits) {
         int64_t ranks = 0;
         while (held) {

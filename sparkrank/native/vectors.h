@@ -1,4 +1,4 @@
-// Operations of the loops on several values at once, by the vector types of GCC and Clang.
+// Operations on several values at once, with the vector types of GCC and Clang.
 
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-// Two values in code that is inlined into a loop with only one form; four or eight where the form is chosen.
+// Two values are used in code that is compiled for one kind of processor, and four or eight where glibc chooses.
 typedef double Two __attribute__((vector_size(16)));
 typedef int64_t TwoWhole __attribute__((vector_size(16)));
 typedef double Four __attribute__((vector_size(32)));
@@ -14,9 +14,9 @@ typedef int64_t FourWhole __attribute__((vector_size(32)));
 typedef double Eight __attribute__((vector_size(64)));
 typedef int64_t EightWhole __attribute__((vector_size(64)));
 
-// Wider vectors are used where the processor has them; glibc chooses among the forms. The type for comparisons has the
-// width of most processors. If a processor has no vectors as wide, GCC compares values one by one, and ties of 20
-// million rows take 0.08 s instead of 0.03 s. So it has two values if there is only one form.
+// Functions marked WIDEST are compiled for several processors, and glibc chooses the version with the widest vectors.
+// Comparisons use vectors as wide as most processors have. On a processor with narrower vectors, GCC would compare
+// values one by one, and ties of 20 million rows take 0.08 s instead of 0.03 s. So a single version uses two values.
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #define WIDEST __attribute__((target_clones("avx512f", "avx2", "default")))
 typedef Four Some;
@@ -39,7 +39,7 @@ static inline int64_t total(const SomeWhole& numbers) {
 #define SMALLER(one, other) ((one) < (other) ? (one) : (other))
 #define SIZE(value) LARGER(value, -(value))
 
-// The numbers of `count` scores, a multiple of four, that are higher than `score` and equal to it.
+// Count the scores that are higher than `score` (`above`) and equal to it (`beside`). `count` is a multiple of four.
 static inline void compare(const double* scores, int64_t count, double score, int64_t* above, int64_t* beside) {
     const Two same = {score, score};
     Two one, two;
@@ -58,7 +58,7 @@ static inline void compare(const double* scores, int64_t count, double score, in
     *beside = equal[0] + equal[1];
 }
 
-// The lowest and the highest of `count` scores, at least one and none of them NaN.
+// The lowest and the highest of `count` scores. There must be at least one score and no NaN.
 WIDEST static inline void range_of(const double* scores, int64_t count, double* lowest, double* highest) {
     double low = scores[0], high = scores[0];
     if (count >= 8) {
@@ -103,7 +103,7 @@ WIDEST static inline double largest_of(const double* values, int64_t count) {
     return most_of((const double*)&most);
 }
 
-// Returns the number of NaN values, each counted by its `times`, and replaces them by `counted_as`. Fills in the
+// Replace NaN by `counted_as` and return the number of NaN values, each counted as often as `times` says. Fills in the
 // `squares` of all values and the `largest` absolute value.
 WIDEST static inline int64_t square(
     double* values, const double* times, int64_t count, double counted_as, double* squares, double* largest
@@ -127,8 +127,8 @@ WIDEST static inline int64_t square(
     return (int64_t)found;
 }
 
-// Add to the six `limbs` those of the values, each multiplied by its `times`. No value exceeds `largest`. The values
-// are overwritten.
+// Add the limbs of the values, each multiplied by its element of `times`, to the six `limbs`. No absolute value exceeds
+// `largest`. The values are overwritten.
 WIDEST static inline void add_limbs(
     double* values, const double* times, int64_t count, double largest, const double* units, double* limbs
 ) {
@@ -146,12 +146,12 @@ WIDEST static inline void add_limbs(
             value = SIZE(value);
             most = LARGER(value, most);
         }
-        largest = most_of((const double*)&most);  // of integers and short fractions soon nothing is left
+        largest = most_of((const double*)&most);  // soon 0 for integers and short fractions
         for (int lane = 0; lane < 8; lane++) limbs[limb] += sums[lane];
     }
 }
 
-// The number of `limbs`, cut at `units`, after which nothing is left of any value. The values are overwritten.
+// The number of limbs, as multiples of `units`, that represent all values exactly. The values are overwritten.
 WIDEST static inline int limbs_needed(double* values, int64_t count, const double* units, int limbs) {
     for (int limb = 0; limb < limbs; limb++) {
         const double anchor = 1.5 * 4503599627370496.0 * units[limb];

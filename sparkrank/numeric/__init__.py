@@ -1,1 +1,1 @@
-"""Arithmetic on arrays: exact sums, integers that keep the order of floats, and segments of rows. Pure numpy."""
+"""Arithmetic on arrays: exact sums, integers that keep the order of floats, and functions on segments of rows."""

@@ -1,4 +1,4 @@
-"""A cache for methods. Results live as long as the object, while ``functools.cache`` would keep every bucket alive."""
+"""A cache for methods that is freed with the object, while ``functools.cache`` would keep every bucket alive."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ R = TypeVar("R")
 
 
 def cached(method: Callable[P, R]) -> Callable[P, R]:
-    """Call ``method`` only once for each object and each set of (hashable, positional) arguments."""
+    """Decorate ``method`` so that each object calls it only once for the same (hashable) arguments."""
 
     @functools.wraps(method)
     def once(*args: P.args, **kwargs: P.kwargs) -> R:
         owner: Any = args[0]
         memory: dict[object, R] = owner.__dict__.setdefault("_cached", {})
-        # The function is the key because two methods may have the same name. It is the wrapped one, which pickle finds
-        # in its module.
+        # The key contains the function because two methods may have the same name, and it is the decorated function
+        # because pickle can find that in its module.
         key = (once, args[1:], tuple(kwargs.items()))
         if key not in memory:
             memory[key] = method(*args, **kwargs)
@@ -28,5 +28,5 @@ def cached(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def drop_cached(owner: object) -> None:
-    """Drop the cached results of ``owner``: they may form cycles with it, which only Python's collector frees."""
+    """Drop the cached results of ``owner``. If they refer to ``owner``, only the garbage collector frees the cycle."""
     owner.__dict__.pop("_cached", None)

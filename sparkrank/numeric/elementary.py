@@ -1,8 +1,8 @@
 """Logarithms and powers that have the same bits on every processor.
 
-numpy and the C library choose implementations by processor, and their results differ in the last bits. Here everything
-is computed from sums, products, quotients and shifts, which IEEE 754 rounds in only one way, and no compiler fuses two
-roundings (``-ffp-contract=off``).
+numpy and the C library choose implementations by processor, and their results differ in the last bits. This module uses
+only sums, products, quotients and shifts, which IEEE 754 rounds in only one way. The compiler is told never to fuse two
+operations into one with a single rounding (``-ffp-contract=off``).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _WHOLE_LN2 = (float.fromhex("0x1.62e42fefa39efp-1"), float.fromhex("0x1.abc9e3b3
 
 
 def log(values: Floats) -> Floats:
-    """The natural logarithm of positive ``values``, neither subnormal nor infinite, with an error below 1 ulp.
+    """Return the natural logarithm of positive, normal and finite ``values``, with an error below 1 ulp.
 
     The algorithm is that of Sun Microsystems' fdlibm (e_log.c).
     """
@@ -66,7 +66,7 @@ def log(values: Floats) -> Floats:
 
 
 def log1p(values: Floats) -> Floats:
-    """log(1 + v) for ``values`` v above -1, with an error below 2 ulp, however small v is."""
+    """Return log(1 + v) for ``values`` v above -1, with an error below 2 ulp, however small v is."""
     whole = 1.0 + values
     back = whole - 1.0
     lost = (1.0 - (whole - back)) + (values - back)  # the rounding error of the sum
@@ -75,7 +75,7 @@ def log1p(values: Floats) -> Floats:
 
 
 def log2(values: NDArray[Any]) -> Floats:
-    """The binary logarithm of positive ``values``, with an error below 0.55 ulp; exact for powers of two."""
+    """Return the binary logarithm of positive ``values``, with an error below 0.55 ulp. Powers of two are exact."""
     m, exponent = np.frexp(np.asarray(values, np.float64))
     below = m < 0.7071067811865476
     m = np.where(below, 2 * m, m)
@@ -96,7 +96,7 @@ def log2(values: NDArray[Any]) -> Floats:
 
 
 def exp2(values: Floats) -> Floats:
-    """2^v for ``values`` v from -1000 to 1024, with an error below 1 ulp; exact for whole numbers."""
+    """Return 2^v for ``values`` v from -1000 to 1024, with an error below 1 ulp. Results for whole v are exact."""
     whole = np.rint(values)
     if np.array_equal(whole, values):
         bits: Floats = ((whole.astype(np.int64) + 1023) << 52).view(np.float64)
@@ -110,9 +110,9 @@ def exp2(values: Floats) -> Floats:
 
 
 def powers(base: float, exponents: NDArray[np.integer]) -> Floats:
-    """``base`` (from 0 to 1) raised to whole ``exponents`` of at least 0, rounded once.
+    """Return ``base`` (from 0 to 1) raised to each of the ``exponents`` (whole, at least 0), rounded once.
 
-    Powers for usual positions come from a table that is computed once.
+    If all exponents are below :data:`TABLED_POWERS`, the powers are taken from a table that is computed once.
     """
     most = int(exponents.max(initial=0))
     if most < TABLED_POWERS:
@@ -129,7 +129,7 @@ def _table(base: float, bits: int) -> Floats:
 
 
 def _powers(base: float, exponents: NDArray[np.integer]) -> Floats:
-    """Powers by squaring ``base``. Each is a sum of two numbers, so rounding loses less than 2^-40 of a last bit."""
+    """Compute powers by squaring, as sums of two numbers, so that rounding loses less than 2^-40 of a last bit."""
     of_bit: _TwoFloats = (np.array([base]), np.zeros(1))
     power: _TwoFloats = (np.ones(exponents.shape), np.zeros(exponents.shape))
     for bit in range(int(exponents.max(initial=0)).bit_length()):
@@ -146,21 +146,21 @@ def _times(one: _TwoFloats, other: _TwoFloats) -> _TwoFloats:
 
 
 def _product(one: Floats, other: Floats) -> _TwoFloats:
-    """The product and its rounding error (Dekker: A floating-point technique, Numerische Mathematik 1971)."""
+    """Return the product and its rounding error (Dekker: A floating-point technique, Numerische Mathematik 1971)."""
     product = one * other
     (a, b), (c, d) = _halves(one), _halves(other)
     return product, ((a * c - product) + a * d + b * c) + b * d
 
 
 def _halves(values: Floats) -> _TwoFloats:
-    """Each value as the sum of two 26-bit numbers, whose products are exact."""
+    """Split each value into two numbers of 26 bits, so that products of two such numbers are exact."""
     spread = 134217729.0 * values  # 2^27 + 1
     high = spread - (spread - values)
     return high, values - high
 
 
 def _normal(high: Floats, low: Floats) -> _TwoFloats:
-    """The same sum as two numbers, the second below the last bit of the first."""
+    """Return ``high + low`` as two numbers, of which the second is below the last bit of the first."""
     total = high + low
     return total, low - (total - high)
 
@@ -174,5 +174,5 @@ def _polynomial(coefficients: tuple[float, ...], x: Floats) -> Floats:
 
 
 def squared(values: Floats) -> Floats:
-    """Squares by C's ``pow``, which the result tables use: it rounds one value in 1,000 differently from v · v."""
+    """Return squares by C's ``pow``, as in the result tables. One value in 1,000 is rounded differently from v · v."""
     return np.array([value**2 for value in values.tolist()], np.float64)

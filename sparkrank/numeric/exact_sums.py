@@ -1,6 +1,6 @@
-"""Exact sums of float64: the same bits in any order of the values and for any layout of the data.
+"""Exact sums of float64 values, which have the same bits for any order of the values and any layout of the data.
 
-Each value is split into limbs, whole multiples of fixed units, whose sums are exact.
+Each value is split into six limbs. The limbs are whole multiples of fixed units, so their sums are exact.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ UNITS = (2.0**26, 2.0**4, 2.0**-18, 2.0**-40, 2.0**-62, 2.0**-84)
 UNIT_ARRAY = np.array(UNITS)  # for the compiled loops
 LIMBS = len(UNITS)
 
-# Rows that one pass takes at a time: an intermediate array of them has 256 KB and stays in the processor's cache.
+# Rows that one pass takes at a time: an intermediate array of so many rows has 256 KB and stays in the cache.
 PART_ROWS = 2**15
 
 
@@ -28,7 +28,7 @@ Amounts: TypeAlias = NDArray[Any]  # whole numbers (n), or limbs (n, 6)
 
 
 def parts(rows: int, size: int = PART_ROWS) -> Iterator[slice]:
-    """Slices of at most ``size`` rows that cover ``rows`` rows in order."""
+    """Yield slices of at most ``size`` rows that together cover ``rows`` rows in order."""
     return (slice(start, min(start + size, rows)) for start in range(0, rows, size))
 
 
@@ -40,7 +40,7 @@ def whole_limbs(counts: NDArray[np.integer[Any]]) -> Floats:
 
 
 def limbs_of(values: Floats) -> Iterator[tuple[int, Floats]]:
-    """Yield each limb's index and its values, skipping limbs that must be 0 given the size of the largest value."""
+    """Yield the index of each limb with this limb of all values. Limbs that are 0 for all values may be skipped."""
     largest = _largest(values)
     rest, limb = values, np.empty_like(values)
     for index, unit in enumerate(UNITS):
@@ -53,7 +53,7 @@ def limbs_of(values: Floats) -> Iterator[tuple[int, Floats]]:
 
 
 def _rounded_to(values: Floats, unit: float, out: Floats) -> Floats:
-    anchor = 1.5 * 2.0**52 * unit  # which leaves no bit below the unit when it is added to a value
+    anchor = 1.5 * 2.0**52 * unit  # adding it to a value rounds the value to the unit
     np.add(values, anchor, out=out)
     return np.subtract(out, anchor, out=out)
 
@@ -63,13 +63,13 @@ def _largest(values: Floats) -> float:
 
 
 def first_limb(values: Floats) -> int:
-    """The index of the first limb that some of ``values`` need, or of the last limb if all values are 0."""
+    """Return the index of the first limb that may be nonzero for ``values``, or of the last limb if all are 0."""
     largest = _largest(values)
     return sum(largest < unit / 2 for unit in UNITS[:-1])
 
 
 def limbs_used(values: Floats) -> slice:
-    """The slice of limbs that ``values`` (at least one) need; it is never empty. Requires compiled loops."""
+    """Return the slice (never empty) of limbs that ``values`` (at least one) need. This requires compiled loops."""
     first = first_limb(values)
     return slice(first, native.sums.last_of(values, first, UNIT_ARRAY))
 
@@ -79,7 +79,7 @@ def total(limbs: NDArray[np.float64]) -> float:
 
 
 def rounded(amounts: Amounts) -> Floats:
-    """Each of ``amounts`` as a float64. Limbs are added from the finest up, so that equal limbs give equal bits."""
+    """Return each of ``amounts`` as a float64. Limbs are added from the finest up: equal limbs give equal bits."""
     if amounts.ndim == 1:
         return amounts.astype(np.float64)
     values = amounts[:, -1].copy()
@@ -89,10 +89,10 @@ def rounded(amounts: Amounts) -> Floats:
 
 
 def carried(limbs: Floats) -> Floats:
-    """The normal form of ``limbs`` (..., 6), which is the same for all limbs that have the same sum.
+    """Return the normal form of ``limbs`` (..., 6), which is the same for all limbs that have the same sum.
 
-    Every limb except the first becomes at least -1/2 and less than 1/2 of the unit of the limb before. Stored numbers
-    must not depend on the number of steps in which limbs were added.
+    Every limb except the first becomes at least -1/2 and less than 1/2 of the unit of the limb before it. Limbs are
+    stored in this form so that stored numbers do not depend on the number of steps in which limbs were added.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def carried(limbs: Floats) -> Floats:
     return form
 
 
-# Compiled loops add values below this, and their sums are exact for 2^32 values.
+# Compiled loops add only values below this limit, so that sums of up to 2^32 values are exact.
 LOOP_LIMIT = 2.0**40
 _EACH_ONCE = np.empty(0)
 
@@ -121,7 +121,7 @@ def exact_sum(values: Floats) -> Floats:
 
 
 def exact_sums(values: Floats, segments: Segments = WHOLE) -> Floats:
-    """The limbs of the sum of ``values`` (no NaN) over each segment. Shape: (segments, 6)."""
+    """Return the limbs of the sum of ``values`` (no NaN) in each segment, in an array of shape (segments, 6)."""
     added = _sums_by_loops(values, segments)
     if added is not None:
         return added
@@ -159,9 +159,9 @@ def _times(segments: Segments) -> Floats:
 def sums_with_squares(
     values: Sequence[Floats], counted_as: float, segments: Segments = WHOLE
 ) -> tuple[Ints, Floats, Floats]:
-    """For m arrays over s segments: the number of NaN, and the limbs of sums and of sums of squares.
+    """Return, by array and segment, the number of NaN, the limbs of the sum and the limbs of the sum of squares.
 
-    Shapes: (m, s), (m, s, 6) and (m, s, 6). A NaN is summed as the value ``counted_as``.
+    For m arrays and s segments, the shapes are (m, s), (m, s, 6) and (m, s, 6). A NaN is summed as ``counted_as``.
     """
     undefined = np.zeros((len(values), segments.count), np.int64)
     first, second = np.zeros((2, len(values), segments.count, LIMBS))

@@ -1,4 +1,4 @@
-"""The memory that this process may still take, checked before large arrays: a container over its limit is killed."""
+"""Checks of free memory before large arrays are made, because a container that exceeds its limit is killed."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from pathlib import Path
 CGROUPS, PROCESS, MACHINE = Path("/sys/fs/cgroup"), Path("/proc/self"), Path("/proc/meminfo")
 
 
-# Arrays of fewer bytes are made without asking: the question takes a tenth of a millisecond.
+# Arrays of fewer bytes are made without a check, which would take a tenth of a millisecond.
 LARGE_BYTES = 48 << 20
 
 
 class NotEnoughMemoryError(MemoryError):
-    """Less memory is free than one step needs. The message is a clause, to be put in a longer message."""
+    """A step needs more memory than is free. The message is a clause, which the caller puts into a longer message."""
 
 
 def ensure_free(needed: int, what: str, remedy: str = "") -> None:
-    """Raise :class:`NotEnoughMemoryError` if ``what`` needs many bytes (``needed``), and more than are free."""
+    """Raise :class:`NotEnoughMemoryError` if ``needed`` bytes are more than are free. ``what`` begins the message."""
     free = None if needed < LARGE_BYTES else free_memory()
     if free is not None and free < needed:
         raise NotEnoughMemoryError(f"{what} alone takes {needed >> 20:,} MiB and {free >> 20:,} MiB are free{remedy}")
 
 
 def free_memory() -> int | None:
-    """The bytes that this process may still take under all limits; None if the system does not report them."""
+    """Return the bytes that this process may still take under all limits; None if the system does not report them."""
     known = [left for left in (addresses_left(), *_left_in_containers(), _left_on_machine()) if left is not None]
     return max(0, min(known)) if known else None
 
 
 def addresses_left() -> int | None:
-    """The bytes of address space left under the limit of this process (``ulimit -v``), or None without a limit."""
+    """Return the bytes of address space left under the process's limit (``ulimit -v``), or None without a limit."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
         return None
@@ -73,7 +73,7 @@ def _left_on_machine() -> int | None:
 
 
 def _number(file: Path) -> int | None:
-    """The number at the start of ``file``; None if there is none (such as "max") or the file does not exist."""
+    """Return the number at the start of ``file``, or None if the file is missing or begins with a word such as max."""
     first = _text(file).split(maxsplit=1)
     return int(first[0]) if first and first[0].isdigit() else None
 

@@ -1,4 +1,4 @@
-"""A 64-bit hash of group keys, equal in every process. It determines a row's bucket and part (one of 64 subsets)."""
+"""A 64-bit hash of group keys, the same in every process, from which the bucket and the part of a row are derived."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from sparkrank.numeric.text_arrays import is_text, text_bytes, text_ends
 Hashes = NDArray[np.uint64]
 
 PART_BITS = 6
-PARTS = 1 << PART_BITS  # the number of sets of groups from which standard errors are resampled
-# Raise this when the hash of any key changes: groups would no longer be in the same part as on the days before.
+PARTS = 1 << PART_BITS  # the sets of groups from which standard errors are resampled
+# Raise this when the hash of any key changes, because groups are then in other parts than on the days before.
 HASH_VERSION = 1
 
 _WHOLE_OF = {kind.bit_width: kind for kind in (pa.int8(), pa.int16(), pa.int32(), pa.int64())}
@@ -36,7 +36,7 @@ _FIRST_BYTES = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], np.u
 
 
 def hash_keys(keys: Sequence[pa.Array]) -> Hashes:
-    """A 64-bit hash of each row's key. Equal keys have equal hashes, and a null is a value like any other."""
+    """Return a 64-bit hash of each row's key, which has the columns ``keys``. Nulls in keys are equal to each other."""
     total = _mixed(_numbers_of(keys[0]), _STEP)
     for key in keys[1:]:
         total = _mixed(total * _COLUMN + _numbers_of(key), _STEP)
@@ -44,22 +44,22 @@ def hash_keys(keys: Sequence[pa.Array]) -> Hashes:
 
 
 def buckets_of(hashes: Hashes, buckets: int) -> NDArray[np.unsignedinteger[Any]]:
-    """The bucket of each hash, in the narrowest integer type: the scaled upper half of the hash, without division."""
+    """Return the bucket of each hash, which is its upper half scaled to ``buckets``, in the narrowest integer type."""
     bucket = np.empty(len(hashes), np.min_scalar_type(buckets - 1))
     for start in range(0, len(hashes), _BATCH):
         upper = hashes[start : start + _BATCH] >> _HALF
-        upper *= np.uint64(buckets)
+        upper *= np.uint64(buckets)  # scaling needs no division
         bucket[start : start + _BATCH] = upper >> _HALF
     return bucket
 
 
 def parts_of(hashes: Hashes) -> NDArray[np.int32]:
-    """The part of each hash: the leading bits of the hash, which are the same on every day and in every kind of run."""
+    """Return the part of each hash, which is its leading bits: the same on every day and in every kind of run."""
     return (hashes >> np.uint64(64 - PART_BITS)).astype(np.int32)
 
 
 def buckets_of_keys(keys: Sequence[pa.Array], buckets: int) -> NDArray[np.unsignedinteger[Any]]:
-    """The bucket of each row, from the hash of its key. No key may be null."""
+    """Return the bucket of each row from the hash of its key, which has the columns ``keys``. No key may be null."""
     key, bucket = keys[0], np.empty(len(keys[0]), np.uint16)
     is_whole = pa.types.is_signed_integer(key.type)
     serves = len(keys) == 1 and buckets <= MAX_LOOP_BUCKETS and (is_whole or is_text(key.type))
@@ -73,7 +73,7 @@ def buckets_of_keys(keys: Sequence[pa.Array], buckets: int) -> NDArray[np.unsign
 
 
 def _numbers_of(key: pa.Array) -> Hashes:
-    """A number for each value, not yet mixed into a hash. Equal values have equal numbers."""
+    """Return a number for each value, not yet mixed into a hash. Equal values have equal numbers."""
     if pa.types.is_dictionary(key.type):
         numbers = np.append(_numbers_of(key.dictionary), _NULL_HASH)  # a null code has the number of a null
         of_codes: Hashes = numbers[key.indices.fill_null(len(numbers) - 1).to_numpy(zero_copy_only=False)]
@@ -92,7 +92,7 @@ def _numbers_of(key: pa.Array) -> Hashes:
 
 
 def _hash_texts(texts: pa.Array) -> Hashes:
-    """The hash of each string: the sum of its words, each mixed with its offset, then mixed with the length."""
+    """Return the hash of each string: the sum of its words, each mixed with its offset, is mixed with its length."""
     ends, data = text_ends(texts), text_bytes(texts)
     if native.runs("hashes"):
         hashes = np.empty(len(texts), np.uint64)
@@ -112,7 +112,7 @@ def _hash_texts(texts: pa.Array) -> Hashes:
 
 
 def _mixed(values: Hashes, added: np.uint64 = _NONE) -> Hashes:
-    """``values`` plus ``added``, mixed so that every bit of a result depends on every bit of its value."""
+    """Return ``values`` plus ``added``, mixed so that every bit of a result depends on every bit of the sum."""
     mixed = np.empty_like(values)
     for start in range(0, len(values), _BATCH):
         part = values[start : start + _BATCH] + added

@@ -1,4 +1,4 @@
-"""Settings to keep or return freed memory. numpy allocates from glibc, Arrow from an allocator of its own."""
+"""Functions to keep freed memory or return it to the system. numpy allocates from glibc, Arrow by itself."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _MALLOPT = {
 # allocator reads the variable only when it is loaded.
 _OWN, _DELAY, _LONG = "mimalloc", "MIMALLOC_PURGE_DELAY", 60_000
 
-# Workers keep less with the nightly set. Above this, requesting the pages again costs the next task little compared
-# with its own work.
+# Workers keep less than this with the usual metrics. If they keep more and return it, the next task takes little time
+# to request the pages again, compared with its other work.
 KEPT_BYTES = 512 << 20
 
 
 def keep_freed_memory() -> None:
-    """Keep freed memory in this process, which should do nothing else: new pages are expensive on virtual machines.
+    """Keep freed memory in this process, because new pages are expensive on virtual machines.
 
-    Arrow then allocates from glibc too, unless the environment tells Arrow's own allocator to keep freed memory.
-    Arrow's own allocator is better then, because it shrinks blocks in place, while glibc copies them.
+    The process should have no other purpose. Arrow then allocates from glibc too, unless the environment tells Arrow's
+    own allocator to keep freed memory. That allocator is better, because it shrinks blocks without copying them.
     """
     if libc := _glibc():
         for parameter, value in _MALLOPT.items():
@@ -43,21 +43,21 @@ def keep_freed_memory() -> None:
 
 
 def _arrow_keeps_freed_memory() -> bool:
-    """Whether Arrow's own allocator keeps freed memory for at least a minute, or for ever (a delay below 0)."""
+    """Return whether Arrow's own allocator keeps freed memory for at least a minute, or for ever (a delay below 0)."""
     delay = os.environ.get(_DELAY, "")
     is_long = delay.removeprefix("-").isdigit() and not 0 <= int(delay) < _LONG
     return is_long and pa.default_memory_pool().backend_name == _OWN
 
 
 def give_back_freed_memory() -> None:
-    """Return free memory to the system, which heaps of several threads otherwise keep between used blocks."""
+    """Return freed memory to the system, including memory between used blocks in the heaps of several threads."""
     pa.default_memory_pool().release_unused()
     if libc := _glibc():
         libc.malloc_trim(0)
 
 
 def give_back_if_large() -> None:
-    """Return free memory to the system if the process holds more than :data:`KEPT_BYTES`."""
+    """Return freed memory to the system if the process holds more than :data:`KEPT_BYTES`."""
     if resident_bytes() > KEPT_BYTES:
         give_back_freed_memory()
 
@@ -68,7 +68,7 @@ def _glibc() -> ctypes.CDLL | None:
 
 @functools.cache
 def is_limited() -> bool:
-    """Whether this process has its own memory limit. Under one, Arrow's scanner hangs when an allocation fails."""
+    """Return whether this process has a memory limit, under which Arrow's scanner hangs if an allocation fails."""
     return any(
         resource.getrlimit(limit)[0] != resource.RLIM_INFINITY for limit in (resource.RLIMIT_AS, resource.RLIMIT_DATA)
     )
@@ -78,7 +78,10 @@ LEAST_FREE = 256 << 20  # bytes; with less, the modules that compute intervals c
 
 
 def prepare_for_limit() -> None:
-    """Under a limit, load SciPy now. Loading it later would hang: OpenBLAS retries its allocation for ever."""
+    """Load SciPy now if memory is limited, because OpenBLAS would later retry a failed allocation for ever.
+
+    Raises :class:`OutOfMemoryError` if fewer than :data:`LEAST_FREE` bytes are free.
+    """
     free = free_memory()
     if free is not None and free < LEAST_FREE:
         raise OutOfMemoryError(

@@ -1,4 +1,4 @@
-"""Integers stored in few bytes, for transfer between workers."""
+"""Conversion of arrays of integers to a form of few bytes, for transfer between workers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ _WIDTHS = (np.uint8, np.uint16, np.uint32)
 
 
 class Narrow(NamedTuple):
-    """``size`` integers, stored as differences from the ``least``, in ``parts`` of 32 bits, lowest bits first.
+    """An array of ``size`` integers, stored as differences from the smallest integer (``least``).
 
-    The last part has the narrowest type that fits. If all integers are equal, there are no parts.
+    ``parts`` has 32 bits of all differences in each array, the lowest bits first. The last array has the narrowest type
+    that fits. If all integers are equal, ``parts`` is empty.
     """
 
     least: int
@@ -27,7 +28,7 @@ class Narrow(NamedTuple):
 
 
 class UsedLimbs(NamedTuple):
-    """Limbs of n sums: the indices of the limbs that some sum needs (``used``), and their ``values`` (n, used)."""
+    """The limbs of n sums: ``used`` has the indices of limbs that some sum needs, ``values`` these limbs (n, used)."""
 
     used: Ints
     values: Floats
@@ -63,7 +64,7 @@ def widen(narrow: Narrow) -> Ints:
 
 
 def narrow_ascending(values: Ints) -> tuple[int, Narrow]:
-    """The first of ``values`` (ascending), or 0 if there are none, and the differences between neighbours."""
+    """Return the first of the ascending ``values`` (0 if empty) and the differences between neighbours."""
     first = int(values[0]) if len(values) else 0
     return first, narrow(np.diff(values))
 

@@ -1,4 +1,4 @@
-"""Integers that sort score bins as their scores sort, with one coding for each way to divide scores into bins.
+"""Integers (codes) that order score bins as scores are ordered, with one coding for each way to define bins.
 
 Codes are small if possible, so that rows can be counted in an array indexed by code. The number of a bin does not
 depend on the coding.
@@ -28,7 +28,7 @@ OFFSET_UNITS = 2.0**OFFSET_BITS
 
 
 class Range(NamedTuple):
-    """The lowest and the highest of some scores."""
+    """The lowest and the highest score of an array."""
 
     lowest: float
     highest: float
@@ -44,13 +44,13 @@ class Coding(Protocol):
     """A mapping from the scores in a range to small integers (codes), and from codes to bin numbers."""
 
     def codes(self, scores: Floats) -> Ints:
-        """Integers that sort as the bins of ``scores`` do."""
+        """Return the code of each score's bin. Codes are integers that ascend with the bins."""
 
     def numbers(self, codes: Ints) -> Ints:
-        """The bin numbers of ``codes``."""
+        """Return the bin number of each of ``codes``."""
 
     def steps(self, scores: Floats, codes: Ints) -> Floats:
-        """How far inside its bin each score lies, in whole units of the bin's width / 2^32."""
+        """Return how far inside its bin each score lies, in whole units of the bin's width / 2^32."""
 
 
 def bin_numbers(snapped: Floats) -> Ints:
@@ -65,7 +65,7 @@ def bin_scores(numbers: Ints) -> Floats:
 
 
 class LeadingBits:
-    """Bins of scores that agree in their first ``size`` mantissa bits, or of equal scores if ``size`` is None."""
+    """Bins of scores with the same first ``size`` mantissa bits. If ``size`` is None, equal scores are a bin."""
 
     def __init__(self, size: int | None, scores: Range) -> None:
         self.dropped = 0 if size is None else MANTISSA_BITS - size
@@ -89,7 +89,7 @@ class LeadingBits:
             numbers |= np.where(codes < 0, filled, 0)
         return numbers
 
-    def steps(self, scores: Floats, codes: Ints) -> Floats:  # noqa: ARG002 - the bits of the scores say it
+    def steps(self, scores: Floats, codes: Ints) -> Floats:  # noqa: ARG002 - the bits of the scores suffice
         low = scores.view(np.int64) & np.int64((1 << self.dropped) - 1)
         low |= _ONE
         steps = low.view(np.float64)  # 1 plus the value of the dropped bits
@@ -177,7 +177,7 @@ class Bins:
 
 
 def _steps(scores: Floats, snapped: Floats, units: float) -> Floats:
-    """How far ``scores`` lie above the ``snapped`` scores, in multiples of 1 / ``units``."""
+    """Return how far each score lies above its ``snapped`` score, as a whole multiple of 1 / ``units``."""
     steps = scores - snapped
     steps *= units
     return np.rint(steps, out=steps)

@@ -1,4 +1,4 @@
-"""A check that sums of integers, such as units of 2^-32 of a row, fit in 64 bits: numpy and Arrow would wrap around."""
+"""A check that sums of integers fit in 64 bits, because numpy and Arrow would wrap around without an error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEAST_UPPER, _MOST_UPPER = -(2**31), 2**31 - 2**16 - 1
 
 
 def validate_no_overflow(parts: Sequence[Ints], sums_of: Callable[[Sequence[Ints]], Ints], what: str) -> None:
-    """Raise :class:`StateError`, naming ``what``, if a sum of ``parts`` by ``sums_of`` does not fit in 64 bits."""
+    """Raise :class:`StateError` about ``what`` if a sum that ``sums_of`` computes from ``parts`` exceeds 64 bits."""
     if sum(map(_size, parts)) <= INT64_MAX:
         return
     upper = sums_of([part >> HALF_BITS for part in parts])  # 2^32 of these add up without overflow
@@ -26,7 +26,7 @@ def validate_no_overflow(parts: Sequence[Ints], sums_of: Callable[[Sequence[Ints
 
 
 def validate_no_overflow_by_key(tables: Sequence[pa.Table], key: Sequence[str], name: str, what: str) -> None:
-    """Apply the same check to the column ``name`` of ``tables``, summed by ``key``."""
+    """Raise :class:`StateError` about ``what`` if sums of the column ``name`` by ``key`` over ``tables`` overflow."""
 
     def sums_of(parts: Sequence[Ints]) -> Ints:
         keys = pa.concat_tables([table.select(key) for table in tables]).unify_dictionaries()

@@ -1,4 +1,4 @@
-"""Segments of rows (per group or per slice value): order, runs of equal values, counts, sums and products."""
+"""Functions on segments of rows, such as groups or slices: order, runs of equal values, counts, sums and products."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ T = TypeVar("T", bound=np.generic)
 
 
 def taken(values: NDArray[T], rows: Ints | None) -> NDArray[T]:
-    """The ``values`` at ``rows`` (ascending; None: all), without a copy if these are the first rows."""
+    """Return the ``values`` at ``rows`` (ascending; None: all), without a copy if these are the first rows."""
     if rows is None:
         return values
     return values[: len(rows)] if len(rows) and rows[-1] == len(rows) - 1 else values[rows]
 
 
 def stable_order(codes: Codes, rows: Ints) -> Ints:
-    """``rows`` sorted by ``codes[rows]``, ascending. Rows with equal codes keep their order."""
+    """Return ``rows`` sorted by ``codes[rows]``, ascending. Rows with equal codes keep their order."""
     highest = int(codes.max(initial=0))
     for shift in range(0, max(highest.bit_length(), 1), RADIX_BITS):
         digit = (codes[rows] >> shift).astype(np.uint16)  # the cast keeps the low 16 bits
@@ -35,7 +35,7 @@ def stable_order(codes: Codes, rows: Ints) -> Ints:
 
 
 def order_by_code(codes: Codes, count: int) -> Ints:
-    """The indices that sort items by their ``codes``, all below ``count``. Equal codes keep their order."""
+    """Return the indices that sort ``codes``, which are all below ``count``. Equal codes keep their order."""
     if not native.runs("order of groups", codes.dtype == np.int32):
         return stable_order(codes, np.arange(len(codes)))
     order = np.empty(len(codes), np.int64)
@@ -44,9 +44,9 @@ def order_by_code(codes: Codes, count: int) -> Ints:
 
 
 def highest_of_each(codes: Codes | Ints, count: int, *by: NDArray[np.generic]) -> Ints:
-    """For each of ``count`` codes, the row that is highest by the last array of ``by``, then by the arrays before.
+    """Return, for each of ``count`` codes, the row that is highest by the last array in ``by``, then by earlier arrays.
 
-    Among equal rows, the last row is chosen. A code without rows has -1.
+    Among equal rows, the last row is chosen. The result for a code without rows is -1.
     """
     rows = np.arange(len(codes))
     highest = np.full(count, -1, np.int64)
@@ -62,7 +62,7 @@ def highest_of_each(codes: Codes | Ints, count: int, *by: NDArray[np.generic]) -
 
 
 def run_starts(values: NDArray[np.generic], *more: NDArray[np.generic]) -> Ints:
-    """The index of the first row of every run of adjacent rows that are equal in all arrays."""
+    """Return the index of the first row of every run of adjacent rows that are equal in all arrays."""
     if len(values) == 0:
         return np.empty(0, np.int64)
     changed = np.empty(len(values), np.bool_)
@@ -74,14 +74,14 @@ def run_starts(values: NDArray[np.generic], *more: NDArray[np.generic]) -> Ints:
 
 
 def sum_by(groups: NDArray[np.integer], amounts: NDArray[np.generic], count: int) -> NDArray[np.float64]:
-    """The sum of ``amounts`` (one per row) over each of ``count`` groups, added in row order."""
+    """Return the sum of ``amounts`` (one per row) in each of ``count`` groups, added in row order."""
     return np.bincount(groups, weights=amounts, minlength=count).astype(np.float64, copy=False)
 
 
 def running_product(factors: NDArray[np.float64], place: Ints) -> NDArray[np.float64]:
-    """The product of each run's ``factors`` up to each row, except the factor at ``place`` 1, in log2(run) passes."""
+    """Return, for each row, the product of ``factors`` from the second row of its run (``place`` 2) to itself."""
     product = np.where(place == 1, 1.0, factors)
-    step = 1
+    step = 1  # it doubles: the number of passes is the binary logarithm of the longest run
     longest = int(place.max(initial=0))
     while step < longest:
         earlier = np.flatnonzero(place > step)
@@ -91,7 +91,7 @@ def running_product(factors: NDArray[np.float64], place: Ints) -> NDArray[np.flo
 
 
 def count_by(groups: Codes, count: int, flags: Flags | None = None) -> Ints:
-    """The number of rows in each of ``count`` groups, or of flagged rows if ``flags`` are given."""
+    """Return the number of rows in each of ``count`` groups, or of flagged rows if ``flags`` are given."""
     if native.runs("rows of groups", groups.dtype == np.int32):
         counts = np.zeros(count, np.int64)
         native.keys.count_rows(groups, np.empty(0, np.uint8) if flags is None else flags.view(np.uint8), counts)
@@ -108,7 +108,7 @@ def count_both(groups: Codes, count: int, flags: Flags) -> tuple[Ints, Ints]:
 
 
 def place_in_group(groups: Codes, count: int) -> tuple[NDArray[np.int32], Ints]:
-    """The place of each row in its group, from 1, and the size of each group. Rows must be sorted by group."""
+    """Return each row's place in its group, from 1, and the size of each group. Rows must be sorted by group."""
     sizes = np.bincount(groups, minlength=count)
     first = np.cumsum(sizes) - sizes
     place = np.arange(1, len(groups) + 1, dtype=np.int32)
@@ -118,14 +118,18 @@ def place_in_group(groups: Codes, count: int) -> tuple[NDArray[np.int32], Ints]:
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """The segment of each of n items: ``code``, below ``count`` (None: only one). ``times`` repeats items in counts."""
+    """A division of n items into ``count`` segments.
+
+    ``code`` has the segment of each item (None: all items are in one segment). ``times`` has how often each item counts
+    (None: once).
+    """
 
     count: int = 1
     code: Codes | None = None
     times: Ints | None = None
 
     def of(self, items: NDArray[np.integer] | Flags | slice | None) -> Segments:
-        """The segments of the items that ``items`` selects, by index (repeats allowed), by flag or by slice."""
+        """Return the segments of the items that ``items`` selects by index (repeats allowed), by flag or by slice."""
         if items is None or self.code is self.times is None:
             return self
         code = None if self.code is None else self.code[items]
@@ -143,7 +147,7 @@ class Segments:
         return counts.astype(np.int64, copy=False)
 
     def repeated(self, items: NDArray[T]) -> NDArray[T]:
-        """The ``items``, each repeated as often as it counts."""
+        """Return an array in which each of ``items`` is repeated as often as it counts (``times``)."""
         return items if self.times is None else np.repeat(items, self.times)
 
     def each_once(self) -> Segments:
@@ -153,7 +157,7 @@ class Segments:
         return items[self._order]
 
     def starts(self, items: int) -> Ints:
-        """The start of each segment in the order of :meth:`by_segment`, and the end of the last segment."""
+        """Return where each segment starts in the order of :meth:`by_segment`, and where the last segment ends."""
         return np.array([0, items], np.int64) if self.code is None else self._starts
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Sums of parts (subsets of groups), signed by a Hadamard matrix, whose rows divide the parts into balanced halves."""
+"""Sums over parts (subsets of groups) with the signs of a Hadamard matrix, whose rows divide the parts into halves."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sparkrank.numeric.array_types import Floats, Ints
 
 
 def walsh_hadamard(parts: Floats) -> Floats:
-    """The sums of ``parts`` (2^k, ...) with the signs of each row of Sylvester's Hadamard matrix.
+    """Return the sums of ``parts`` (2^k, ...) with the signs of each row of Sylvester's Hadamard matrix.
 
     In row r, part j has the sign (-1)^(number of bits set in both r and j). The first row adds all parts; every other
     row subtracts one half of the parts from the other half.
@@ -28,11 +28,11 @@ def walsh_hadamard(parts: Floats) -> Floats:
 
 
 def mixtures(filled: Ints, ours: Floats, theirs: Floats | None = None) -> Floats:
-    """For each row of signs, the sums of two models after they exchange the parts that have a negative sign.
+    """Return, for each row of signs, the sums of two models after they exchange the parts with a negative sign.
 
-    ``ours`` and ``theirs`` are the amounts of each part. Only the ``filled`` parts contain a group. Without ``theirs``,
-    the sums are those of halves of one model. All sums of one model come first, then those of the other. The first row
-    has no exchange.
+    ``ours`` and ``theirs`` have the amount of each part for the two models, and ``filled`` the indices of parts that
+    contain a group. Without ``theirs``, the sums are over halves of one model's parts. The sums of the first model come
+    first, then those of the second. The first row exchanges no parts.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Arrow's string and binary arrays as raw bytes, and dictionary encoding of strings."""
+"""Access to the raw bytes of Arrow's string and binary arrays, and dictionary encoding of strings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def end_type(kind: pa.DataType) -> type[np.signedinteger[Any]]:
 
 
 def text_ends(texts: pa.Array) -> Ends:
-    """The start of each string in the bytes of ``texts``, and the end of the last string (n + 1 offsets)."""
+    """Return the start of each string in the bytes of ``texts``, and the end of the last string (n + 1 offsets)."""
     if len(texts) == 0:  # such an array may have no offsets buffer
         return np.zeros(1, end_type(texts.type))
     ends = np.frombuffer(texts.buffers()[1], end_type(texts.type))
@@ -32,17 +32,17 @@ def text_ends(texts: pa.Array) -> Ends:
 
 
 def text_bytes(texts: pa.Array) -> NDArray[np.uint8]:
-    """The bytes of ``texts``, possibly with other bytes around them."""
+    """Return the data buffer of ``texts``, which may have other bytes before and after those of ``texts``."""
     return np.frombuffer(texts.buffers()[2] or b"", np.uint8)
 
 
 def texts_of(kind: pa.DataType, ends: Ends, data: pa.Buffer) -> pa.Array:
-    """An array of type ``kind``, with strings in ``data`` at the offsets ``ends`` (one more than strings)."""
+    """Return an array of type ``kind`` whose n strings are in ``data``, at the n + 1 offsets ``ends``."""
     return pa.Array.from_buffers(kind, len(ends) - 1, [None, pa.py_buffer(ends), data])
 
 
 def coded(values: pa.Array, null_encoding: str = "mask") -> pa.DictionaryArray:
-    """``values``, dictionary-encoded in order of first occurrence. ``null_encoding`` says whether nulls get a code."""
+    """Return ``values`` dictionary-encoded in order of first occurrence. ``null_encoding`` is passed to Arrow."""
     if not native.runs("texts", is_text(values.type) and not values.null_count):
         return values.dictionary_encode(null_encoding=null_encoding)
     ends, codes = text_ends(values), np.empty(len(values), np.int32)
@@ -54,18 +54,18 @@ def coded(values: pa.Array, null_encoding: str = "mask") -> pa.DictionaryArray:
 
 
 def encoded_column(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    """A column dictionary-encoded as one array, even if its plain strings exceed 2 GiB and would not fit in one."""
+    """Return ``column`` dictionary-encoded as one array, even if its plain strings exceed the 2 GiB of one array."""
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    if not encoded.num_chunks:  # pyarrow 18 makes no array of it
+    if not encoded.num_chunks:  # pyarrow 18 cannot combine zero chunks
         return pa.array([], encoded.type.value_type).dictionary_encode()
     return encoded.chunk(0) if encoded.num_chunks == 1 else encoded.unify_dictionaries().combine_chunks()
 
 
-CHUNK_BYTES = 1 << 30  # of texts with offsets of 32 bits, which end at 2 GiB
+CHUNK_BYTES = 1 << 30  # strings with 32-bit offsets are limited to 2 GiB in one array
 
 
 def as_strings(texts: pa.LargeStringArray) -> pa.ChunkedArray:
-    """``texts`` (without nulls) as a column of type string, in chunks of about :data:`CHUNK_BYTES`."""
+    """Return ``texts`` (without nulls) as a column of type string, in chunks of about :data:`CHUNK_BYTES`."""
     ends, data = text_ends(texts).astype(np.int64), texts.buffers()[2] or pa.py_buffer(b"")
     cuts = np.unique([0, *np.searchsorted(ends, np.arange(ends[0] + CHUNK_BYTES, ends[-1], CHUNK_BYTES)), len(texts)])
     chunks = [

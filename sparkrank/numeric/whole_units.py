@@ -1,4 +1,4 @@
-"""Values of many metrics as whole multiples of 2^-40, which are summed by segment and compared exactly, in one pass."""
+"""Values of many metrics as whole multiples of 2^-40, which one pass sums by segment or compares without rounding."""
 
 from __future__ import annotations
 
@@ -12,20 +12,23 @@ from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.exact_sums import LIMBS, UNITS
 
 UNIT_BITS = 40
-LARGEST = 8.0  # a value below it is less than 2^43 units, and a difference of two less than 2^44
+LARGEST = 8.0  # a value below this has less than 2^43 units, and a difference of two values less than 2^44
 UNDEFINED = np.int64(-(2**62))  # in place of the units of an undefined value
-TIED = 2.0**-UNIT_BITS  # a difference that rounding may make: more than the error of a million terms of 1
+TIED = 2.0**-UNIT_BITS  # values that differ by no more are tied: the rounding of a million terms of 1 errs by less
 _TIED_UNITS = 1
 LOW_BITS = 22  # the low bits of a value: below 2^-18, the unit of the last limb used but one
 _LOW = (1 << LOW_BITS) - 1
 # Groups at a time: sums of values of 2^43, and of squares of 2^22, over so many groups are below 2^62.
 _AT_ONCE = 1 << 17
-COUNTS, SUMS = 5, 5  # per pair of models: see the compiled loop
+COUNTS, SUMS = 5, 5  # per pair of models: see compare_rows in units.pyx
 
 
 @dataclass(frozen=True)
 class UnitTable:
-    """The ``units`` of m metrics for each of n lists or groups; ``code`` has the list of each group (-1: none)."""
+    """The values of m metrics in n distinct lists or groups.
+
+    ``units`` (n, m) has the values as whole multiples of 2^-40, and ``code`` the row of each group (-1: not evaluated).
+    """
 
     units: Ints
     code: Codes
@@ -46,7 +49,7 @@ class UnitTable:
 
 
 def sums_by_segment(table: UnitTable, segment: Codes, count: int) -> tuple[Ints, Floats]:
-    """By segment and metric, the number of groups with a value (count, m), and the limbs of sums (count, m, 6)."""
+    """Return the number of defined values (segments, m) and the limbs of their sum (segments, m, 6), by segment."""
     there = table.units != UNDEFINED
     units = np.where(there, table.units, 0)
     # Metrics that are undefined in the same groups share one count.
@@ -72,7 +75,11 @@ def sums_by_segment(table: UnitTable, segment: Codes, count: int) -> tuple[Ints,
 
 
 def compared(ours: UnitTable, theirs: UnitTable, segment: Codes, count: int) -> tuple[Ints, Floats]:
-    """By segment and metric, the counts (count, m, 5) and limbs (count, m, 12) of differences of two tables."""
+    """Return counts (segments, m, 5) and limbs (segments, m, 12) of the differences of two tables, by segment.
+
+    The counts are those of pairs, of differences above, equal to and below 0, and of values without a partner. The
+    limbs are six of the sum of the differences and six of the sum of their squares.
+    """
     width = ours.units.shape[1]
     counts = np.zeros((count, COUNTS, width), np.int64)
     limbs = np.zeros((count, width, 2 * LIMBS))
@@ -112,7 +119,7 @@ def _compare(ours: UnitTable, theirs: UnitTable, segment: Codes, counts: Ints, s
 
 
 def _fold(sums: Ints, limbs: Floats) -> None:
-    """Add ``sums`` (count, 5, m) to ``limbs`` (count, m, 12), each sum to its own limb and the next finer limb."""
+    """Add the ``sums`` (segments, 5, m) of differences and of their products to ``limbs`` (segments, m, 12)."""
     high, low, high_square, product, low_square = sums.swapaxes(0, 1)
     limbs[:, :, 2] += high * UNITS[2]
     limbs[:, :, 3] += low * UNITS[3]
@@ -124,7 +131,7 @@ def _fold(sums: Ints, limbs: Floats) -> None:
 
 
 def _split(limbs: Floats, index: int, sums: Ints, bits: int, times: int) -> None:
-    """Add ``sums`` to limb ``index`` in steps of 2^``bits``; add the rest, in ``times`` the unit, to the next limb."""
+    """Add ``sums`` / 2^``bits``, rounded down, to limb ``index``, and ``times`` the remainder to the next limb."""
     upper = sums >> bits
     limbs[:, :, index] += upper * UNITS[index]
     limbs[:, :, index + 1] += (sums - (upper << bits)) * times * UNITS[index + 1]

@@ -1,1 +1,1 @@
-"""Rankings of many groups at once: judgments, order, tie blocks, hits and pairs, in numpy over segments."""
+"""Rankings of many groups at once, as numpy arrays over all groups: judgments, order, tie blocks, hits and pairs."""

@@ -16,7 +16,7 @@ TABLED_POSITIONS = 1 << 22  # a table of at most 64 MB; ranks in the input may b
 
 @dataclass(frozen=True)
 class Discount:
-    """The discount ``log2``, 1 / log2(position + 1) (Järvelin and Kekäläinen, TOIS 2002), or ``zipf``, 1 / position.
+    """A discount: 1 / log2(position + 1) for ``log2`` (Järvelin and Kekäläinen, TOIS 2002), 1 / position for ``zipf``.
 
     If ``listed`` is not empty, it has the discounts of the first positions, and all later positions have 0.
     """
@@ -29,8 +29,8 @@ class Discount:
         return self.table(furthest)[position] if furthest < TABLED_POSITIONS else self.of(position.astype(np.float64))
 
     def table(self, longest: int) -> Floats:
-        """The discounts of at least the first ``longest`` positions, indexed by position; index 0 is unused."""
-        if self.listed:  # not cached: texts may ask for any number of lists
+        """Return the discounts of at least the first ``longest`` positions, indexed by position. Index 0 is unused."""
+        if self.listed:  # not cached: metrics may name any number of different discounts
             return self.of(np.arange(max(longest, 1) + 1, dtype=np.float64))
         return _table(self, max(longest, 1).bit_length())
 

@@ -16,12 +16,12 @@ from sparkrank.ranking.hits import Hits
 
 # The sort key of a distinct list: 8 bits for relevant rows, 48 for the positions of hits, and 8 for the number of rows.
 ROW_BITS, PLACE_BITS = 8, 48
-MOST_PAIRS = 2  # the most pairs of segment and list per group for which the pairs are used
+MOST_PAIRS = 2  # pairs of segment and list are used if there are at most this many per group
 MAX_ROWS_CODED = (1 << ROW_BITS) - 1
 
 
 class Alike(NamedTuple):
-    """An ``order`` of groups in which equal lists are adjacent, and the ``distinct`` list of each, in that order."""
+    """An ``order`` of groups that makes equal lists adjacent, and the ``distinct`` list of each group in that order."""
 
     order: Ints
     distinct: Ints
@@ -31,8 +31,9 @@ class Alike(NamedTuple):
 class DistinctLists:
     """The distinct lists of a bucket. ``code`` has the number of each group's list.
 
-    For each list: the number of its ``rows``, of its ``hits`` (relevant rows in the list), and of all ``relevant`` rows
-    of the group. The bits of ``places``, from the highest down, mark hits at the first 64 positions (0 if not known).
+    The other arrays have one entry for each list. ``rows`` counts its rows, ``hits`` the relevant rows in the list, and
+    ``relevant`` all relevant rows of a group with this list. The bits of ``places``, from the highest down, mark hits
+    at the first 64 positions (0 if not known).
     """
 
     code: Codes
@@ -43,7 +44,7 @@ class DistinctLists:
 
     @classmethod
     def of_each(cls, rows: Ints, hits: Hits) -> DistinctLists:
-        """A separate list for each group, from the numbers of ``rows`` per group and the ``hits`` of all groups."""
+        """Make a separate list for each group, given the number of ``rows`` of each group and the ``hits`` of all."""
         near = hits.position <= PLACE_BITS
         # float64 adds up to 53 distinct powers of two exactly
         places = sum_by(hits.group[near], 2.0 ** (PLACE_BITS - hits.position[near]), hits.groups)
@@ -65,7 +66,7 @@ class DistinctLists:
         return Segments(times=self.sizes)
 
     def in_segments(self, code: Codes, segments: Segments) -> tuple[Ints, Segments] | None:
-        """The distinct lists in each of the ``segments``, and their segments; None if there are too many."""
+        """Return the pairs of a list and a segment with it: the lists, and their segments. None if too many pairs."""
         if segments.code is None or segments.count * len(self.rows) > len(code) * MOST_PAIRS:
             return None
         sizes = np.bincount(segments.code * np.int64(len(self.rows)) + code)
@@ -74,7 +75,7 @@ class DistinctLists:
         return lists, Segments(segments.count, segment.astype(np.int32), sizes[pairs])
 
     def alike_together(self) -> Alike:
-        """The groups sorted by relevant rows, hit positions and rows, so that Parquet stores runs of equal values."""
+        """Sort the groups by relevant rows, hit positions and rows, so that Parquet can store runs of equal values."""
         relevant, rows = (np.minimum(count, MAX_ROWS_CODED).astype(np.uint64) for count in (self.relevant, self.rows))
         places = self.places >> np.uint64(64 - PLACE_BITS)
         by_likeness = np.argsort(relevant << np.uint64(PLACE_BITS + ROW_BITS) | places << np.uint64(ROW_BITS) | rows)
@@ -86,7 +87,7 @@ class DistinctLists:
 
 @dataclass(frozen=True)
 class GroupValues:
-    """A number for every group. ``numbers`` has one entry per distinct list, or per group if ``distinct`` is None."""
+    """One number per group. ``numbers`` has an entry for each distinct list, or per group if ``distinct`` is None."""
 
     numbers: NDArray[Any]
     distinct: DistinctLists | None = None
@@ -100,7 +101,7 @@ class GroupValues:
 
 
 def in_order(values: Sequence[GroupValues], distinct: DistinctLists, alike: Alike) -> list[NDArray[Any]]:
-    """Each of ``values`` for all groups, in the order of ``alike``. Reordering several at once is faster."""
+    """Return an array over all groups for each of ``values``, in the order of ``alike``. All are reordered at once."""
     of_lists = [value.numbers for value in values if value.distinct is distinct]
     others = [value.of_groups() for value in values if value.distinct is not distinct]
     by_list, by_group = (

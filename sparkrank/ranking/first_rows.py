@@ -1,4 +1,4 @@
-"""The share that each row has in the first k positions of its list."""
+"""The share of each row that is in the first k positions of its list: 1, 0, or a fraction for tied rows."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from sparkrank.ranking.ranking import Ranking
 
 
 def first_rows(ranking: Ranking, k: int | None, unit: int) -> Ints:
-    """The amount of each judged row: ``unit`` if the row is among the first ``k`` of its list, else 0.
+    """Return an amount for each judged row: ``unit`` if the row is among the first ``k`` of its list, else 0.
 
-    Under ``ties=expected``, all rows of a tie block that the cut-off divides get the same fraction of ``unit``.
+    With ``ties=expected``, all rows of a tie block that the cut-off divides get the same fraction of ``unit``.
     """
     if native.runs("rows shown", ranking.ties == "expected" and ranking.judgments.repeats is None):
         codes = np.ascontiguousarray(ranking.of_listed(ranking.judgments.codes), np.int32)

@@ -1,4 +1,4 @@
-"""Sums over the hits of each group at all cut-offs. Most metrics of binary relevance are quotients of these sums."""
+"""Sums over the hits (relevant rows) of each list up to all cut-offs, of which most binary metrics are quotients."""
 
 from __future__ import annotations
 
@@ -52,9 +52,10 @@ _memory = _Memory()
 
 
 class Sum(IntEnum):
-    """What is summed over the hits, each at a position i with a chance p.
+    """The quantities that are summed over hits, where a row at position i is a hit with probability p.
 
-    In this order: p; p·(hits so far) / i; the chance q to be the first hit; q / i; the gain; and last, the ideal gain.
+    In this order, they are p; p·(hits so far) / i; the probability q that the row is the first hit; q / i; the gain of
+    the row; and the gain of the row at this position in the ideal list.
     """
 
     COUNT = 0
@@ -73,9 +74,9 @@ _OF_HITS = {Sum.COUNT: "count", Sum.PRECISION: "precisions", Sum.ANY: "any", Sum
 class CompiledSums:
     """The sums over hits that compiled loops computed for each of the ``distinct`` lists, at each of ``cutoffs``.
 
-    ``sums`` has shape (6, cut-offs, distinct). The last cut-off is beyond every list. ``mid_ranks`` has, for each list,
-    the sum of the mid-ranks of relevant rows, and ``tied_pairs`` the number of tied pairs of a relevant and another
-    row. If ``sums`` lack the gains of whole lists, ``whole`` computes sums that have these gains.
+    ``sums`` has the shape (6, cut-offs, lists), and the last cut-off is beyond every list. For each list, ``mid_ranks``
+    has the sum of the mid-ranks of relevant rows, and ``tied_pairs`` the number of tied pairs of a relevant and another
+    row. If ``sums`` lacks gains beyond the other cut-offs, ``whole`` computes sums that include them.
     """
 
     distinct: DistinctLists
@@ -87,7 +88,7 @@ class CompiledSums:
     whole: Callable[[], CompiledSums | None] | None = None
 
     def sum(self, quantity: Sum, k: int | None) -> Floats:
-        """The sum for each distinct list, up to ``k`` (one of the cut-offs) or over the whole list (None)."""
+        """Return the sum of ``quantity`` for each list, up to position ``k`` (a cut-off; None: over the whole list)."""
         if k is None and quantity in (Sum.GAIN, Sum.IDEAL) and self.whole and (again := self.whole()):
             return again.sum(quantity, k)
         sums: Floats = self.sums[quantity, -1 if k is None else self.cutoffs.index(k)]
@@ -97,7 +98,7 @@ class CompiledSums:
 def compiled_sums(
     ranking: Ranking, rel: float | None, k: int | None, gain: Gain | None = None, discount: Discount = LOG2
 ) -> CompiledSums | None:
-    """The sums over hits at ``k`` and the cut-offs, gains times ``discount``; None where no compiled loop applies."""
+    """Return the sums over hits at ``k`` and all cut-offs, with discounted gains; None if no compiled loop applies."""
     if gain is None:
         gain = Gain() if rel is None else Gain("binary", rel)
     cutoffs = ranking.cutoffs if k is None or k in ranking.cutoffs else (k,)
@@ -173,7 +174,10 @@ def _compiled_sums(
 def _sums_of_large(
     ranking: Ranking, rel: float | None, gain: Gain, cutoffs: tuple[int, ...], discount: Discount, *, whole: bool
 ) -> CompiledSums | None:
-    """The sums over hits of a few large groups, from sorted scores. Gains count up to the cut-offs unless ``whole``."""
+    """Compute the sums over hits of a few large groups from sorted scores; None if gains would not add up exactly.
+
+    Unless ``whole`` is set, gains beyond the last cut-off are left out.
+    """
     last = BEYOND if whole else max(cutoffs, default=0)
     undiscounted = np.zeros(DISCOUNTED_AT_ONCE)
     judgments, groups = ranking.judgments, ranking.groups
@@ -215,10 +219,10 @@ def _sums_of_large(
 
 
 class HitSums:
-    """Sums over the hits of ``ranking`` at the threshold ``rel``: exact means over every order of the tied rows.
+    """Sums over the hits of ``ranking`` at the threshold ``rel``, as exact means over every order of the tied rows.
 
-    Each sum is an array with one number per distinct list, or per group if ``distinct`` is None. R (``relevant``) and
-    ``length`` are arrays of that form, too.
+    Each sum is an array with one number per distinct list, or per group if ``distinct`` is None. ``relevant``, the
+    number R of relevant rows, and ``length``, the number of rows, have the same shape.
     """
 
     def __init__(self, ranking: Ranking, rel: float | None) -> None:
@@ -231,7 +235,7 @@ class HitSums:
 
     @cached_property
     def relevant_or_nan(self) -> Floats:
-        """R as a divisor: NaN where R = 0, so that quotients become NaN too."""
+        """The number R of relevant rows as a divisor, with NaN in place of 0, so that quotients become NaN too."""
         divisor = self.relevant.astype(np.float64)
         divisor[divisor == 0] = np.nan
         return divisor
@@ -250,14 +254,15 @@ class HitSums:
         return hits_of(self._ranking.by_score, self._rel)
 
     def _sum(self, quantity: Sum, k: int | None) -> Floats:
-        # another cut-off than the ranking's takes another pass, which finds the same lists
+        # a cut-off that the ranking does not have needs another pass, which finds the same lists
         compiled = compiled_sums(self._ranking, self._rel, k)
         if compiled is not None:
             return compiled.sum(quantity, k)
         sums: Floats = getattr(self._hits(), _OF_HITS[quantity])(k)
         return sums
 
-    # Up to k: the hits; Σ hits so far / position; the chance of a hit; and 1 / the position of the first hit, or 0.
+    # Sums up to k, as expectations: of hits; of hits so far / position; of whether there is a hit (0 or 1); and
+    # 1 / the position of the first hit, or 0 without a hit.
     count, precisions = partialmethod(_sum, Sum.COUNT), partialmethod(_sum, Sum.PRECISION)
     any, first = partialmethod(_sum, Sum.ANY), partialmethod(_sum, Sum.FIRST)
 
@@ -275,11 +280,11 @@ class HitSums:
 
 @cached
 def hit_sums(ranking: Ranking, rel: float | None) -> HitSums:
-    """The sums over the hits of ``ranking`` at the threshold ``rel``, shared by all metrics with that threshold."""
+    """Return the sums over the hits of ``ranking`` at the threshold ``rel``, shared by all metrics that use it."""
     return HitSums(ranking, rel)
 
 
 def tied_rows(ranking: Ranking, rel: float | None = None) -> int:
-    """The number of rows that have the same score as another row of their list. It does not depend on ``rel``."""
+    """Return the number of rows with the same score as another row of their list. ``rel`` does not matter."""
     compiled = compiled_sums(ranking, rel, None)
     return ranking.tied_rows if compiled is None else compiled.tied_rows

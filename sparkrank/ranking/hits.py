@@ -1,9 +1,9 @@
 """The positions of relevant rows, from which all metrics of binary relevance are computed.
 
-Under ``ties=expected``, a row of a tie block is a hit with some probability, and all values here are exact means over
+With ``ties=expected``, a row of a tie block is a hit with some probability, and all values here are exact means over
 every order of the tied rows (McSherry and Najork, "Computing information retrieval performance measures efficiently in
-the presence of tied scores", ECIR 2008). Take a block of n rows, r_b of them relevant, with c rows above the block, r
-of them relevant. The j-th row of the block is at position c + j and is a hit with probability r_b / n.
+the presence of tied scores", ECIR 2008). Let a block have n rows, of which r_b are relevant, and let c rows, of which r
+are relevant, be above it. The j-th row of the block is at position c + j and is a hit with probability r_b / n.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from sparkrank.ranking.ranking import Ranking
 
 
 class Hits:
-    """The hit rows of a ranking: the rows that are, or may be, relevant at the threshold ``rel``.
+    """The hit rows of a ranking: rows that are relevant at the threshold ``rel`` in some order of the tied rows.
 
-    For each of the h hit rows, in rank order: its index in the ranking (``row``), its ``group`` and ``position``, the
-    ``probability`` that it is a hit, and ``through``, the expected number of hits down to and including this row, given
-    that the row is a hit. ``relevant`` has R, the number of relevant rows, for each group.
+    The arrays have one entry for each of the h hit rows, in rank order: its index in the ranking (``row``), its
+    ``group`` and ``position``, the ``probability`` of a hit, and ``through``, the expected number of hits down to and
+    including this row if it is a hit. ``relevant`` has R, the number of relevant rows, for each group.
     """
 
     def __init__(self, ranking: Ranking, rel: float | None) -> None:
@@ -63,7 +63,7 @@ class Hits:
 
     @cached
     def tied(self) -> tuple[Ints, Ints]:
-        """The tied hit rows, as indices among the hit rows and as indices among the rows of the tie blocks."""
+        """Return the tied hit rows as two arrays: indices of hit rows, and indices of the rows in tie blocks."""
         blocks, place = self.ranking.blocks, self._tied
         if self.ranking.ties == "expected":  # all rows of a block with a relevant row are hits
             place = np.flatnonzero((self._in_block > 0)[blocks.block])
@@ -72,7 +72,7 @@ class Hits:
         return np.flatnonzero(is_tied[self.row]), place
 
     def _expect_ties(self, mixed: Flags) -> None:
-        """Spread the hits of each mixed tie block evenly over the rows of the block."""
+        """Spread the hits of each tie block that ``mixed`` flags evenly over the rows of the block."""
         blocks = self.ranking.blocks
         tied, place = self.tied()
         block = blocks.block[place]
@@ -95,7 +95,7 @@ class Hits:
 
     @cached
     def first_of_group(self) -> tuple[Ints, Codes]:
-        """The first hit row of each group with a hit: the row's index among the hit rows, and the group."""
+        """Return, for each group with a hit, the index of its first hit row among the hit rows, and the group."""
         first = run_starts(self.group)
         return first, self.group[first]
 
@@ -120,7 +120,7 @@ class Hits:
 
     @cached
     def first_block_end(self) -> Ints:
-        """The last position of the tie block that holds the first hit of each group; 0 for groups without a hit."""
+        """Return the last position of the tie block of each group's first hit, or 0 for a group without a hit."""
         end = np.zeros(self.groups, np.int64)
         first, group = self.first_of_group()
         end[group] = self.position[first]
@@ -138,7 +138,7 @@ class Hits:
 
     @cached
     def mid_rank_sum(self) -> Floats:
-        """The sum of the ranks of the relevant rows of each group. Tied rows have the mid-rank of their block."""
+        """Return the sum of the ranks of each group's relevant rows. Tied rows have the mid-rank of their block."""
         ranking, blocks, tied = self.ranking, self.ranking.blocks, self._tied
         row = ranking.relevant_rows(self._rel)
         as_they_stand = sum_by(ranking.relevant_groups(self._rel), ranking.lists.place_of(row), self.groups)
@@ -148,12 +148,12 @@ class Hits:
 
     @cached
     def tied_pairs(self) -> Floats:
-        """For each group, the number of pairs of a relevant and a non-relevant row that share a tie block."""
+        """Return the number of pairs of a relevant and a non-relevant row in the same tie block, for each group."""
         blocks = self.ranking.blocks
         return sum_by(blocks.group, self._in_block * (blocks.size - self._in_block), self.groups)
 
     def sum(self, amounts: Floats, k: int | None) -> Floats:
-        """For each group, the sum of ``amounts`` (one per hit row) at positions up to ``k``."""
+        """Return the sum of ``amounts`` (one per hit row) at positions up to ``k`` (None: all), for each group."""
         if k is None:
             return sum_by(self.group, amounts, self.groups)
         row, group = self._within(k)
@@ -169,11 +169,14 @@ class Hits:
         return self.sum(self.probability, k)
 
     def precisions(self, k: int | None) -> Floats:
-        """For each group, the sum over hits up to position ``k`` of (expected hits so far / position)."""
+        """Return the sum of (expected hits so far / position) over the hits up to position ``k``, for each group."""
         return self.sum(self.probability * self.through / self.position, k)
 
     def any(self, k: int | None) -> Floats:
-        """For each group, the chance of a hit within k: 1 - C(n_b - r_b, m) / C(n_b, m), m rows of the block within."""
+        """Return the probability of a hit among the first ``k`` positions, for each group.
+
+        If only m rows of the first tie block with a hit are within k, it is 1 - C(n_b - r_b, m) / C(n_b, m).
+        """
         value = self.sum(self.first_probability(), k)
         end = self.first_block_end()
         value[(end > 0) & (end <= (np.inf if k is None else k))] = 1.0  # the chances in a block add up to 1
@@ -188,5 +191,5 @@ class Hits:
 
 @cached
 def hits_of(ranking: Ranking, rel: float | None) -> Hits:
-    """The hits of ``ranking`` at the threshold ``rel``, shared by all metrics with that threshold."""
+    """Return the hits of ``ranking`` at the threshold ``rel``, shared by all metrics with that threshold."""
     return Hits(ranking, rel)

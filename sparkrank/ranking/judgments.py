@@ -13,14 +13,14 @@ from sparkrank.numeric.cached import cached
 from sparkrank.numeric.elementary import exp2
 from sparkrank.numeric.segments import count_both, count_by, place_in_group, run_starts, stable_order
 
-LABEL = "label"  # the reference order that the labels give, the highest first
-# Whole labels with fewer grades than this are used as places without ranking: four bits cost less than a sort.
+LABEL = "label"  # the name of the reference order by label, highest first
+# Whole labels within a range of fewer grades than this serve as ranks, because four more bits cost less than a sort.
 FEW_GRADES = 16
 
 
 @dataclass(frozen=True)
 class Gain:
-    """The gain of a label: the label (``linear``), ``2**label - 1`` (``exp2``), or 1 from ``rel`` on (``binary``)."""
+    """The gain of a label: the label (``linear``), ``2**label - 1`` (``exp2``), or 1 if relevant (``binary``)."""
 
     kind: str = "linear"
     rel: float | None = None
@@ -35,7 +35,7 @@ class Gain:
 
 @dataclass(frozen=True)
 class Credit:
-    """The rows with a gain, sorted by group and position: the group, position and gain (``amount``) of each row."""
+    """The ``group``, ``position`` and gain (``amount``) of each row that has a gain, sorted by group and position."""
 
     group: Codes
     position: NDArray[np.int32]
@@ -52,10 +52,10 @@ class Judgments:
     """All rows of a bucket with their groups and labels.
 
     ``codes`` are the group numbers of the n rows; ``labels`` are 0 for rows that are not ``judged`` (None: all are
-    judged). ``item_row`` is, for each row, the row that represents its item in R and in the ideal list (None: each row
-    represents itself). ``references`` are orders by name, each an array of n values, lowest first, NaN for rows outside
-    the order. ``repeats`` flags rows of a list that repeat an item without credit: such rows are not relevant, not
-    judged and in no reference, and they rank behind the rows they tie with.
+    judged). ``item_row`` has, for each row, the row that counts for its item in R (the number of relevant rows) and in
+    the ideal list (None: each row counts). ``references`` maps the name of an order to n values, lowest first, with NaN
+    for rows outside the order. ``repeats`` flags list rows that repeat an item without credit: they are not relevant,
+    not judged and in no reference, and they rank behind the rows they tie with.
     """
 
     codes: Codes
@@ -79,18 +79,18 @@ class Judgments:
 
     @cached
     def pooled(self) -> Flags:
-        """Flags the rows with a label. As in trec_eval, a row with a label below 0 is in the pool but not judged."""
+        """Return flags of rows with a label. As in trec_eval, they include rows with a label below 0 (not judged)."""
         return np.ones(len(self.labels), np.bool_) if self.judged is None else self.judged
 
     @cached
     def non_relevant(self, rel: float | None) -> Flags:
-        """Flags the rows judged not relevant: rows with a label of at least 0 that is not relevant at ``rel``."""
+        """Return flags of the rows judged not relevant: their label is at least 0 and not relevant at ``rel``."""
         at_least_0: Flags = np.greater_equal(self.labels, 0)
         return self.pooled() & at_least_0 & ~self.flags(rel)
 
     @cached
     def counted(self) -> Ints | None:
-        """The rows that count in R and in the ideal list, one per item and group; None if all rows count."""
+        """Return the rows that count as relevant and in the ideal list, one per item and group; None if all count."""
         return None if self.item_row is None else np.flatnonzero(self.item_row == np.arange(len(self.item_row)))
 
     @cached
@@ -98,7 +98,7 @@ class Judgments:
         return self._rows_and_relevant(rel)[1] if self.item_row is None else self.count(self.flags(rel))
 
     def count(self, flags: Flags) -> Ints:
-        """The number of rows with ``flags`` in each group, counting each item once."""
+        """Return the number of rows with ``flags`` in each group, counting each item once."""
         if self.item_row is None:
             return count_by(self.codes, self.groups, flags)
         return np.bincount(self.codes[self._counted(flags)], minlength=self.groups)
@@ -109,13 +109,13 @@ class Judgments:
 
     @cached
     def ideal(self, gain: Gain) -> Credit:
-        """All gains of each group, in the best order."""
+        """Return the gains of all relevant rows of each group in the best order, which is the ideal list."""
         rows = self._counted(self.flags(None))  # only labels above 0 have a gain
         return best_order(self.codes[rows], gain.of(self.labels[rows]), self.groups)
 
     @cached
     def equal_gain(self, gain: Gain) -> float | None:
-        """The gain that all relevant rows share, or None if gains differ or no row is relevant."""
+        """Return the gain that all relevant rows share, or None if gains differ or no row is relevant."""
         labels, counted = self.labels, self.counted()
         flags = self.flags(gain.rel)
         if counted is not None:
@@ -130,15 +130,15 @@ class Judgments:
 
     @cached
     def sums_need_order(self) -> bool:
-        """Whether sums of labels depend on the order of addition: whole numbers add up exactly, fractions do not."""
+        """Return whether sums of labels depend on the order of addition, as they do if some labels are fractions."""
         return self.labels.dtype.kind == "f" and bool(np.any(self.labels != np.rint(self.labels)))
 
     @cached
     def places(self, reference: str | None) -> Ints:
-        """The rank of each row in its group by ``reference``, lowest first. Tied rows share a rank; other rows have -1.
+        """Return the rank (from 0) of each row in its group by ``reference``, lowest first; -1 for unranked rows.
 
-        :data:`LABEL` ranks judged rows by label, highest first; None ranks all rows that way, with label 0 if not
-        judged.
+        Tied rows share a rank. :data:`LABEL` ranks judged rows by label, highest first. None ranks all rows by label,
+        with the label 0 for rows that are not judged.
         """
         if reference in (None, LABEL):
             value = -self.labels.astype(np.float64)
@@ -150,7 +150,7 @@ class Judgments:
 
 
 def is_relevant(labels: NDArray[np.generic], rel: float | None) -> Flags:
-    """``label > 0``, or ``label >= rel`` (compared as float64) if a metric sets ``rel``."""
+    """Return flags of the rows with a label above 0 or, if a metric sets ``rel``, of at least ``rel`` (as float64)."""
     if rel is None:
         flags: Flags = np.greater(labels, 0)
     else:  # in doubles, as numpy 1 would not compare narrower labels with one number
@@ -167,7 +167,7 @@ def best_order(codes: Codes, gains: Floats, groups: int) -> Credit:
 
 
 def places_in_group(codes: Codes, value: Floats, present: Flags) -> Ints:
-    """Whole numbers from 0 that sort within each group as ``value`` does; -1 for rows that are not ``present``."""
+    """Return whole numbers from 0 that sort like ``value`` in each group, and -1 for rows that are not ``present``."""
     place = np.full(len(value), -1, np.int64)
     rows = np.flatnonzero(present)
     value = value[rows]

@@ -1,4 +1,4 @@
-"""Pairs of rows in two orders, by score and by a reference, and how many of the pairs agree.
+"""Counts of pairs of rows on which two orders, by score and by a reference, agree or disagree.
 
 Inversions are counted for all groups at once, bit by bit from the highest. At the first bit where the places of two
 rows differ, the pair is inverted if the row with the bit set comes first. Each bit takes one pass.
@@ -18,7 +18,7 @@ from sparkrank.ranking.ranking import Ranking
 
 @dataclass(frozen=True)
 class Concordance:
-    """The number of pairs of each type in each group, and the smaller number of distinct values of the two orders."""
+    """The numbers of pairs of each type, by group, and the number of distinct values of the order with fewer values."""
 
     all: Ints
     score_tied: Ints
@@ -40,8 +40,8 @@ class Concordance:
 class PairedRows:
     """The rows of a ranking that are also in the reference, sorted by group, descending score, and reference.
 
-    For each of these m rows: its index in the judgments (``row``), its ``group``, its ``place`` in the reference, and
-    whether it ``opens`` a new score or group. ``rows`` has the number of these rows in each group.
+    Four arrays have one entry for each of these m rows: its index in the judgments (``row``), its ``group``, its
+    ``place`` in the reference, and whether it ``opens`` a new score or group. ``rows`` counts these rows by group.
     """
 
     def __init__(self, ranking: Ranking, reference: str | None) -> None:
@@ -66,7 +66,7 @@ class PairedRows:
 
     @cached
     def key(self) -> Ints:
-        """A number for each row (m) that sorts rows by group, then by reference."""
+        """Return a number for each row (m) that sorts rows by group, then by reference."""
         return (self.group.astype(np.int64) << self._bits) | self.place
 
     @cached
@@ -97,7 +97,7 @@ class PairedRows:
 
     @cached
     def score_ranks(self) -> Ints:
-        """Twice the mid-rank of each row by score, minus (rows of the group + 1): a whole number, centred on 0."""
+        """Return twice the mid-rank of each row by score, minus (rows of the group + 1): whole numbers with mean 0."""
         return self._centred(np.flatnonzero(self.opens))
 
     @cached
@@ -108,7 +108,7 @@ class PairedRows:
         return ranks
 
     def _centred(self, first: Ints) -> Ints:
-        """For each row, the number of rows above minus the number below. Runs of tied rows start at ``first``."""
+        """Return the number of rows above each row minus the number below it. Runs of tied rows start at ``first``."""
         size = np.diff(first, append=len(self.group))
         end_of_group = np.cumsum(self.rows)[self.group[first]]
         above = first - (end_of_group - self.rows[self.group[first]])
@@ -116,10 +116,10 @@ class PairedRows:
 
 
 def inversions(key: Ints, bits: int) -> tuple[Ints, Ints]:
-    """For each row, how many earlier rows of its segment have a greater ``key``; and the sorted keys.
+    """Return numbers of inversions (pairs in which the earlier row has a greater ``key``), and the sorted keys.
 
-    Segments are rows with equal keys above the lowest ``bits``, in ascending order. Only sums over segments are
-    meaningful.
+    Rows whose keys agree above the lowest ``bits`` form a segment, and segments must ascend. Rows move while they are
+    counted, so only the sum of the numbers over a segment is meaningful.
     """
     inverted = np.zeros(len(key), np.int64)
     place = np.arange(len(key))
@@ -142,5 +142,5 @@ def inversions(key: Ints, bits: int) -> tuple[Ints, Ints]:
 
 @cached
 def paired_rows(ranking: Ranking, reference: str | None) -> PairedRows:
-    """The rows of ``ranking`` that ``reference`` orders, shared by all metrics that compare the two."""
+    """Return the rows of ``ranking`` that are in ``reference``, shared by all metrics that compare the two orders."""
     return PairedRows(ranking.by_score, reference)

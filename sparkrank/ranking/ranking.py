@@ -1,4 +1,4 @@
-"""The rankings of all groups in a bucket: the retrieved rows in rank order, from one sort of one integer per row."""
+"""The rankings of all groups in a bucket. One sort, of one integer per row, puts the retrieved rows in rank order."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ T = TypeVar("T", bound=np.generic)
 Scores: TypeAlias = NDArray[np.floating[Any]]  # of the input's float type
 Keys: TypeAlias = NDArray[np.uint64]
 WORD = 64  # bits
-# Bytes of an order for each row: the key, the score from which it is made, and the row. Memory for what metrics derive
-# from the order is not included.
+# Bytes that sorting takes per row: the key, the score from which the key is made, and the row. Arrays that metrics
+# derive from the order are not included.
 ORDER_BYTES = 24
 _WITHOUT_ORDER = (
     ", which metrics of hits need not under ties=expected, where no score is null and no item is twice in a list"
@@ -32,7 +32,7 @@ _WITHOUT_ORDER = (
 
 
 class KeyLayout(NamedTuple):
-    """How many bits of a sort key hold the row (the lowest) and the score (above the row). The rest hold the group."""
+    """The numbers of bits in a sort key for the row (lowest bits) and the score. The highest bits hold the group."""
 
     row: int
     score: int
@@ -44,7 +44,7 @@ class KeyLayout(NamedTuple):
 
 
 class RankedLists:
-    """Concatenated lists of ranked rows. ``length`` has the rows per group. Arrays are computed on first use."""
+    """The concatenated lists of all groups. ``length`` has the rows per group. Other arrays are made on first use."""
 
     def __init__(self, length: Ints, keys: Keys, group_from: int) -> None:
         self.length = length
@@ -75,10 +75,10 @@ class RankedLists:
 
 
 class Ranked(NamedTuple):
-    """Rows sorted by group and descending score: ``row`` has their input indices; ``lists`` are the lists they form.
+    """Rows sorted by group and descending score. ``row`` has their input indices, and ``lists`` the lists of groups.
 
-    ``tied`` are the indices, in this order, of rows with the same score as a neighbour; ``opens`` flags the tied rows
-    that come first in their tie block.
+    ``tied`` has the indices, in the sorted order, of rows with the same score as a neighbour. ``opens`` flags those
+    tied rows that come first in their tie block.
     """
 
     row: Ints
@@ -90,7 +90,7 @@ class Ranked(NamedTuple):
 def rank_rows(codes: Codes, scores: Scores, length: Ints) -> Ranked:
     """Sort rows by group (``codes``) and descending score (no NaN). ``length`` has the number of rows per group.
 
-    Raises :class:`NotEnoughMemoryError` if free memory cannot hold the order of many rows.
+    Raises :class:`NotEnoughMemoryError` if the arrays for sorting do not fit in free memory.
     """
     ensure_free(len(codes) * ORDER_BYTES, "the order of all rows", _WITHOUT_ORDER)
     layout = KeyLayout.of(len(codes), len(length))
@@ -111,7 +111,7 @@ def rank_rows(codes: Codes, scores: Scores, length: Ints) -> Ranked:
 
 
 def _alike(keys: Keys, row_bits: int) -> Ints:
-    """The indices of sorted ``keys`` that equal a neighbour in all but the row bits. Only these rows can be tied."""
+    """Return the indices of sorted ``keys`` that equal a neighbour above the row bits. Only these rows can be tied."""
     joined = np.zeros(len(keys) + 1, np.bool_)
     for part in parts(len(keys) - 1):
         np.less(keys[1:][part] ^ keys[:-1][part], np.uint64(1 << row_bits), out=joined[1:-1][part])
@@ -119,7 +119,7 @@ def _alike(keys: Keys, row_bits: int) -> Ints:
 
 
 def sort_keys(codes: Codes, scores: Scores, row_bits: int, score_bits: int) -> Keys:
-    """A sort key for each row, ordering by group, then descending score (as far as ``score_bits`` reach), then row."""
+    """Return keys that sort rows by group, then descending score (to the precision of ``score_bits``), then row."""
     falling = bin_numbers(0.0 - scores.astype(np.float64, copy=False))  # 0 - s is 0.0 for both zeros
     if len(falling) == 0:
         return np.empty(0, np.uint64)
@@ -139,7 +139,7 @@ class ItemOrder(Protocol):
     """The ascending order of the items of judged rows, comparing their text byte by byte."""
 
     def __call__(self, rows: Ints, /) -> Ints:
-        """The sort ranks of the items of ``rows``, either among these items or among all items."""
+        """Return the sort ranks of the items of ``rows``, either among these items or among all items."""
 
     @property
     def has_nulls(self) -> bool:
@@ -147,7 +147,7 @@ class ItemOrder(Protocol):
 
     @property
     def texts(self) -> tuple[Ints, NDArray[np.uint8]]:
-        """The start of each item's text and the end of the last (n + 1), and the bytes. No item may be null."""
+        """The n + 1 offsets of the texts of all items in an array of bytes, and the bytes. No item may be null."""
 
 
 Ties: TypeAlias = Literal["expected", "item", "worst", "best", "block"]
@@ -156,10 +156,11 @@ Positions: TypeAlias = Literal["dense", "given", "given_from_0"]
 
 @dataclass(frozen=True)
 class TieBlocks:
-    """The tie blocks: two or more rows of one group with equal scores.
+    """The tie blocks of a ranking. Each block is two or more rows of one group with equal scores.
 
-    For each tied row, in rank order: its index in the ranking (``row``), its ``block``, and its 1-based ``place`` in
-    the block. For each block: its ``group``, its ``size``, and the number of rows ``before`` the block in the group.
+    Three arrays have an entry for each tied row, in rank order: its index in the ranking (``row``), its ``block``, and
+    its 1-based ``place`` in the block. The others have an entry for each block: its ``group``, its ``size``, and the
+    number of rows ``before`` it in the group.
     """
 
     row: Ints
@@ -175,7 +176,7 @@ class TieBlocks:
 
 @dataclass(frozen=True)
 class ScoreOrder:
-    """The ``retrieved`` rows of ``judgments``, sorted on first use by group and score, with ties in any order."""
+    """The ``retrieved`` rows of ``judgments``, sorted on first use by group and score. Tied rows are in any order."""
 
     judgments: Judgments
     scores: Scores
@@ -203,9 +204,9 @@ class ScoreOrder:
 class Ranking:
     """The rows of one model that have a score, sorted by group and descending score.
 
-    ``retrieved`` are the rows of ``judgments`` with a score (None: all). ``item_order`` orders tied rows under
-    ``item``, and those with equal labels under ``worst`` and ``best``. If ``positions`` is not ``dense``, scores are
-    negated positions, counted from 1 or 0: there may be gaps, and rows at the same position enter as one step.
+    ``retrieved`` are the rows of ``judgments`` with a score (None: all). ``item_order`` orders tied rows if ``ties`` is
+    ``item``, and tied rows with equal labels if it is ``worst`` or ``best``. Unless ``positions`` is ``dense``, scores
+    are negated positions, counted from 1 or 0. These may have gaps, and rows at the same position count together.
     ``cutoffs`` are the cut-offs of most metrics. ``sorted_rows`` are the same rows, already sorted. ``columns`` are
     values of the judged rows that metrics read, with -1 or NaN for a null.
     """
@@ -235,7 +236,7 @@ class Ranking:
 
     @cached
     def under(self, ties: Ties) -> Ranking:
-        """The ranking of the same rows with other ``ties``. The two rankings share one sort."""
+        """Return the ranking of the same rows with another treatment of ``ties``. Both rankings share one sort."""
         if self._positions != "dense" or ties == self.ties:
             return self
         rows = (self.judgments, self._scores, self._retrieved)
@@ -251,7 +252,7 @@ class Ranking:
 
     @cached_property
     def _ranked(self) -> Ranked:
-        """The sorted rows. Except under ``item`` and ``block``, repeated items come after the rows they tie with."""
+        """The sorted rows. Unless ``ties`` is ``item`` or ``block``, repeated items follow the rows they tie with."""
         repeats, ranked = self.judgments.repeats, self._sorted.ranked
         if repeats is None or self.ties in ("item", "block"):
             return ranked
@@ -267,7 +268,7 @@ class Ranking:
     @property
     @cached
     def by_score(self) -> Ranking:
-        """The ranking for metrics that always treat ties as ties. Repeated items come after the rows they tie with."""
+        """The ranking for metrics that never break ties. Repeated items come after the rows they tie with."""
         if self.judgments.repeats is None or self.ties not in ("item", "block"):
             return self
         return Ranking(self.judgments, self._scores, self._retrieved, sorted_rows=self._sorted)
@@ -297,10 +298,10 @@ class Ranking:
         return self._with_ties_ordered(self._judged(self._ranked.row))
 
     def _with_ties_ordered(self, row: Ints) -> Ints:
-        """``row`` with tie blocks ordered as ``ties`` says, or in a fixed order if the order affects sums.
+        """Return ``row`` with tie blocks ordered as ``ties`` says, or in a fixed order if the order affects sums.
 
-        If an item is twice in a block under ``item``, the credited row comes first, or else the row with the lower
-        label.
+        If ``ties`` is ``item`` and an item is twice in a block, the row that gets credit comes first; if both rows may
+        get credit, the row with the lower label comes first.
         """
         if len(self.blocks.row) == 0:
             return row
@@ -335,7 +336,7 @@ class Ranking:
 
     @cached
     def item_texts(self) -> tuple[Ints, NDArray[np.uint8], Ints]:
-        """The texts that order tied rows (:attr:`orders_by_texts`), and the listed rows, empty if all are listed."""
+        """Return offsets and bytes of the texts that order tied rows, and the rows with a score (empty: all rows)."""
         if self.item_order is None:
             raise ValueError("tied rows do not stand by their items")
         listed = np.empty(0, np.int64) if self._retrieved is None else self._retrieved
@@ -357,7 +358,7 @@ class Ranking:
         return of_all
 
     def unlisted(self, flags: Flags) -> Ints:
-        """The rows of ``judgments`` that are flagged by ``flags`` and have no score."""
+        """Return the rows of ``judgments`` that are flagged by ``flags`` and have no score."""
         if self._retrieved is None:
             return np.empty(0, np.int64)
         if len(self._retrieved) and self._retrieved[-1] == len(self._retrieved) - 1:
@@ -399,7 +400,7 @@ class Ranking:
         return self.lists.place_of(rows) if self._given is None else self._given[rows]
 
     def stand_at(self, rows: Ints) -> NDArray[np.int32]:
-        """The position at which each of the ranked ``rows`` counts: its own, or the last position of its tie block."""
+        """Return the position of each of ``rows``, or the last position of its tie block if ``ties`` is ``block``."""
         return self.stands_at()[rows] if self.ties == "block" else self.position_of(rows)
 
     @cached
@@ -414,7 +415,7 @@ class Ranking:
 
     @cached
     def retrieved_ideal(self, gain: Gain) -> Credit:
-        """The gains of the retrieved rows of each group, in the best order."""
+        """Return the gains of the retrieved rows of each group, in the best order."""
         rows = self.relevant_rows(None)
         return best_order(self.lists.group_of(rows), gain.of(self.judgments.labels[self.row[rows]]), self.groups)
 

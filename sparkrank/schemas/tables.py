@@ -1,7 +1,7 @@
 # ruff: noqa: E501 - a row of a Markdown table is one line
-"""The schemas of all tables that a run writes, and the numbers of states, which are stored as rows of such tables.
+"""The schemas of all tables that a run writes, and the columns of the numbers that states store in such tables.
 
-:mod:`sparkrank.tables.rows.outputs` says how rows are made, and in which order ``docs/tables.md`` prints them.
+:mod:`sparkrank.tables.rows.outputs` makes the rows, and lists the tables in the order used in ``docs/tables.md``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TIME = pa.timestamp("us", tz="UTC")
 
 @dataclass(frozen=True)
 class TableColumn:
-    """A column by its ``name`` and ``type``, and what it means, in Markdown; ``limbs`` stands for one column a limb."""
+    """A column: its ``name``, ``type`` and ``meaning`` (in Markdown). If ``limbs``, it is stored as one column per limb."""
 
     name: str
     type: pa.DataType
@@ -29,7 +29,7 @@ class TableColumn:
 
     @property
     def fields(self) -> list[pa.Field]:
-        """The columns that it stands for: itself, or ``name_0`` to ``name_5``."""
+        """The Arrow fields of this column: one field, or the six fields ``name_0`` to ``name_5`` if ``limbs``."""
         names = [f"{self.name}_{limb}" for limb in range(LIMBS)] if self.limbs else [self.name]
         return [pa.field(name, self.type) for name in names]
 
@@ -46,9 +46,10 @@ _TYPES = {
 
 
 def columns(text: str) -> tuple[TableColumn, ...]:
-    """The columns that ``text`` lists: ``names type: meaning``, whose further lines begin with four spaces.
+    """Parse ``text``, in which each line describes columns as ``names type: meaning``.
 
-    ``limbs`` are those of an exact sum (:mod:`sparkrank.numeric.exact_sums`).
+    A line that begins with four spaces continues the line before it. The type ``limbs`` means the limbs of an exact sum
+    (:mod:`sparkrank.numeric.exact_sums`).
     """
     listed = []
     for line in text.replace("\n    ", " ").splitlines():
@@ -59,15 +60,16 @@ def columns(text: str) -> tuple[TableColumn, ...]:
 
 
 def schema_of(columns: Iterable[TableColumn]) -> pa.Schema:
-    """The Arrow schema of ``columns``."""
+    """Return the Arrow schema of ``columns``."""
     return pa.schema([field for column in columns for field in column.fields])
 
 
 @dataclass(frozen=True)
 class TableSchema:
-    """A table: what a row is, its ``columns``, and those that some runs alone have, with when; texts are Markdown.
+    """A table: its ``name``, what its rows are (``about``), its ``columns``, and ``notes``. Texts are Markdown.
 
-    A table without columns has those of its input.
+    ``more`` has a text and further columns: the text says which runs write these columns. If ``columns`` is empty, the
+    columns depend on the input.
     """
 
     name: str
@@ -78,12 +80,12 @@ class TableSchema:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The types of its columns, without those of ``more``."""
+        """The Arrow schema of the table, without the columns of ``more``."""
         return schema_of(self.columns)
 
     @cached_property
     def whole_schema(self) -> pa.Schema:
-        """The types of all of its columns."""
+        """The Arrow schema of the table, including the columns of ``more``."""
         return schema_of((*self.columns, *(() if self.more is None else self.more[1])))
 
 
@@ -432,7 +434,7 @@ from_now_on flag: whether a person has let the history of this row of `metrics` 
 spec_hash text: as in `metrics`
 run_id text: the run in `runs`"""),
 )
-# The numbers of each type of small state; names are unique among all of them.
+# The columns of the numbers in each type of small state. Their names are unique among all types.
 MEAN_NUMBERS = columns("""\
 n_groups whole: of a mean: groups evaluated
 n_undefined whole: of a mean: those where the metric is undefined

@@ -71,9 +71,9 @@ def test_memory_is_bounded_without_a_group(monkeypatch: pytest.MonkeyPatch) -> N
     seen = []
     from sparkrank.engines import local
 
-    evaluate = local.evaluate_bucket
+    evaluate = local.evaluate_table
     monkeypatch.setattr(local, "LOCAL_SPLIT_ROWS", 100)
-    monkeypatch.setattr(local, "evaluate_bucket", lambda rows, plan: seen.append(len(rows)) or evaluate(rows, plan))
+    monkeypatch.setattr(local, "evaluate_table", lambda rows, plan: seen.append(len(rows)) or evaluate(rows, plan))
     same = pa.table({"score": [0.5] * 950, "label": [1] * 950})
     sr.evaluate(same, ["brier"], score="score", label="label")
     assert sorted(seen) == [50, *[100] * 9]

@@ -147,7 +147,7 @@ def validate_model(known: Sequence[str], option: str, name: str | None) -> None:
 
 
 def session_for_far(*, is_far: bool) -> AbstractContextManager[SparkSession | None]:
-    """Context manager for the Spark session that reads remote tables, or for None if it is not needed or possible."""
+    """Context manager that yields the Spark session for remote tables, or None if none is needed or available."""
     return command_session("compare", is_needed=is_far and has_pyspark())
 
 

@@ -94,7 +94,7 @@ def _counts_and_sums(metric: PairedMetric, part: PairValues) -> tuple[list[int],
 
 
 def _of_equal(sums: Sequence[Fraction], n: int) -> tuple[float, float, float]:
-    """Return the left mean, the mean difference and its standard error, each computed exactly and rounded once."""
+    """Return the mean of the left values, the mean difference and its standard error, each exact and rounded once."""
     first, second, left = sums
     squares = second - first**2 / n
     squares = squares if squares >= _ROUNDING * second else Fraction()

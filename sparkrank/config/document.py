@@ -131,7 +131,7 @@ class Spec(Section):
 
     @model_validator(mode="after")
     def _zone_of_spark(self) -> Spec:
-        """Refuse a time zone in a lane that ignores it. Only Spark's SQL uses it; Arrow reads instants as they are."""
+        """Refuse a time zone in a lane that ignores it. Only Spark's SQL reads timestamps by a time zone."""
         if self.input.time_zone is not None and self.engine.lane not in (allowed := time_zone_lanes()):
             raise ValueError(
                 f"has input.time_zone {self.input.time_zone}, but lane {self.engine.lane}: Spark's SQL alone "

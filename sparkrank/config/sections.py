@@ -115,10 +115,10 @@ class Columns(_OfRows):
     """The columns of the input, by their role. ``score`` is a column, or a mapping from model names to columns.
 
     ``group`` is the key of a list, for example a user or a query. Without ``group``, all rows belong together, and
-    metrics of groups are not available. ``rank`` replaces ``score`` if lower is better. ``label`` is not needed with a
-    truth, or if no metric reads labels. ``weight`` is the weight of a row in pooled metrics. ``cluster`` says which
-    groups depend on each other, for example the user of a session. With ``items`` and ``true_items``, each row is a
-    whole group, with arrays of items.
+    metrics of groups are not available. ``rank`` replaces ``score`` if lower is better. ``label`` is not needed if
+    there is a separate truth, or if no metric reads labels. ``weight`` is the weight of a row in pooled metrics.
+    ``cluster`` says which groups depend on each other, for example the user of a session. With ``items`` and
+    ``true_items``, each row is a whole group, with arrays of items.
     """
 
     items: _ByModel | None = None
@@ -157,7 +157,7 @@ class Expect(Section):
 
 
 class InputRows(Section):
-    """The place of the rows, which is files at ``path`` or a ``table`` of the catalog, and how the rows are read.
+    """Where the rows are stored (files at ``path``, or a ``table`` of the catalog) and how to read the rows.
 
     ``where`` is an SQL condition on the rows. Placeholders such as ``{date}`` stand for days
     (:mod:`sparkrank.inputs.day_marks`). ``format`` is a known format or the class of a data source. ``options`` are

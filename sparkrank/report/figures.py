@@ -47,7 +47,7 @@ class Line:
 
 @dataclass(frozen=True)
 class IntervalMark:
-    """A value and the ends of its interval, which may be None. ``key`` is an index into the keys of the chart."""
+    """A value and the two ends of its interval; either end may be None. ``key`` is an index into the keys of the chart."""
 
     key: int
     value: float
@@ -57,7 +57,7 @@ class IntervalMark:
 
 @dataclass(frozen=True)
 class IntervalRow:
-    """A label, and the intervals that are drawn next to the label, below each other."""
+    """A label and the intervals that are drawn beside it, one below another."""
 
     label: str
     intervals: tuple[IntervalMark, ...]

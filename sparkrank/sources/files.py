@@ -237,7 +237,7 @@ class Listing:
         return cls(tuple(roots), tuple(roots.values()), base, tables, tuple(lost), tuple(dict.fromkeys(shortly)))
 
     def validate_complete(self) -> None:
-        """Raise :class:`InputError` if a file is incomplete or missing, because its day would seem to be empty."""
+        """Raise :class:`InputError` if a file is incomplete or missing, because the day would look empty."""
         for file, reason in self.lost:
             raise InputError(f"{file} is {reason}: write it anew, or give it another name or place")
 

@@ -194,7 +194,7 @@ class Sides:
         return partial(_bucket_rows, [roles for _, roles in self.pairs], plan, self.schema(plan))
 
     def narrowed(self, holds: Callable[[Roles, pa.Schema], Sequence[pa.compute.Expression]]) -> Sides:
-        """Return all sides, each narrowed with :meth:`Selection.narrowed`."""
+        """Return all inputs, each of which may skip rows for which ``holds`` is false (:meth:`Selection.narrowed`)."""
         narrowed = [(part.narrowed(partial(holds, roles)), roles) for part, roles in self.pairs]
         return replace(self, pairs=narrowed)
 

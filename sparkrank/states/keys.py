@@ -80,7 +80,7 @@ class KeyedRows:
         return len(self.numbers)
 
     def merge(self, others: Sequence[KeyedRows]) -> KeyedRows:
-        """Add the numbers of equal keys. If the values of a slice differ, the result has all values in sorted order."""
+        """Add up the numbers of rows with the same key. The result has the slice values of all inputs, in sorted order."""
         if all(other.keys == self.keys for other in others):
             sums = self.numbers + 0.0  # a copy, in which zeros have no sign
             for part in others:

@@ -37,7 +37,7 @@ _FAR = 25  # ratio of extents above which rows do not share an axis
 
 
 def _comparisons(tables: ReportTables) -> Made:
-    """Return the comparisons. By slice, these cover only the shown metrics, with at most :data:`MOST_CELLS` rows."""
+    """Return the comparisons. Those by slice cover the shown metrics only, in up to :data:`MOST_CELLS` rows."""
     table = tables.comparisons
     if table is None or not table.num_rows:
         return None, ONE_MODEL if len(tables.models) == 1 else None

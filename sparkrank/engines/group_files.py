@@ -164,7 +164,7 @@ class GroupFiles:
             )
 
     def _take_over(self) -> None:
-        """Move the tasks' files to the folder :attr:`kept`, in one step if the file system can, otherwise one by one."""
+        """Move the tasks' files to the folder :attr:`kept`, in one step if possible, otherwise one by one."""
         if _renames_folders(self.store):
             self.store.move(self.unseen, self.kept)
             return

@@ -48,7 +48,7 @@ class ScoredRows:
     relevant: Callable[[float | None], Flags] | None = None  # computes flags if the caller caches them
 
     def sums(self, quantity: RowSum, segments: Segments = WHOLE) -> Floats:
-        """Return the exact sum of ``quantity`` over each segment, as six floats that add up to the sum. Shape: (segments, 6)."""
+        """Return the exact sum of ``quantity`` over each segment, split into floats. Shape: (segments, 6)."""
         return _QUANTITIES[quantity.name](self, quantity, segments)
 
     @cached

@@ -177,7 +177,7 @@ class _Pair:
 
 
 def _resolved(text: str, preset: Preset, side: Definitions, plan: Plan) -> Metric:
-    """Return the metric that ``text`` means under ``preset``, with the preset's rule for ties, if any, as a parameter."""
+    """Return the metric that ``text`` means under ``preset``, with the preset's rule for ties, if any."""
     metric = Metric.parse(text, preset)
     takes_ties = any(parameter.name == TIES.name for parameter in metric.declaration.all_parameters)
     if side.positions != "dense" or not takes_ties:
@@ -187,7 +187,7 @@ def _resolved(text: str, preset: Preset, side: Definitions, plan: Plan) -> Metri
 
 
 def _changed(asked: _Asked, name: str, value: Any) -> _Asked:
-    """Return ``asked`` with the definition ``name`` set to ``value``. If positions are given, the rule for ties is removed."""
+    """Return ``asked`` with the definition ``name`` set to ``value``. Positions remove the rule for ties."""
     metric = asked.metric.with_ties(None) if name == "positions" and value != "dense" else asked.metric
     return _Asked(replace(asked.definitions, **{name: value}), metric)
 

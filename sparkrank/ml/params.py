@@ -39,7 +39,7 @@ _NOT_IN_GROUPS = {"duplicates": "keep", "population": "all", "unretrieved": "zer
 
 
 def _read(text: str, preset: Preset | None) -> Metric:
-    """Return the metric that ``text`` names. Raise :class:`MetricError` if the metric cannot be used to choose a model."""
+    """Return the metric that ``text`` names. Raise :class:`MetricError` if it cannot be used to choose a model."""
     try:
         metric = Metric.parse(text, preset)
     except MetricError as error:

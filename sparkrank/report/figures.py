@@ -47,7 +47,7 @@ class Line:
 
 @dataclass(frozen=True)
 class IntervalMark:
-    """A value and the two ends of its interval; either end may be None. ``key`` is an index into the keys of the chart."""
+    """A value and the two ends of its interval; either may be None. ``key`` is an index into the chart's keys."""
 
     key: int
     value: float

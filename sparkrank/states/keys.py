@@ -80,7 +80,7 @@ class KeyedRows:
         return len(self.numbers)
 
     def merge(self, others: Sequence[KeyedRows]) -> KeyedRows:
-        """Add up the numbers of rows with the same key. The result has the slice values of all inputs, in sorted order."""
+        """Add up the numbers of rows with the same key. The result has all slice values in sorted order."""
         if all(other.keys == self.keys for other in others):
             sums = self.numbers + 0.0  # a copy, in which zeros have no sign
             for part in others:

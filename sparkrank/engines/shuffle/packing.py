@@ -175,7 +175,7 @@ def pack_pieces(pieces: Iterable[pa.RecordBatch]) -> pa.Array:
 
 
 def join_pieces(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    """Join ``pieces`` into a table with ``schema``, rows of the lists before rows of the truth. Keys may be dictionary-encoded."""
+    """Join ``pieces`` into a table with ``schema``, lists first. Keys may be dictionary-encoded."""
     agreed = _with_narrow_labels(solved_schema(schema, pieces), pieces)
     return pa.concat_tables([_joined(side, agreed) for side in by_side(pieces)] or [agreed.empty_table()])
 

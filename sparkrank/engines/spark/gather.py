@@ -159,7 +159,7 @@ def group_schema(keys: Mapping[str, T.DataType], plan: Plan) -> T.StructType | N
 
 
 def _reduced(results: DataFrame, parts: int, at_a_time: int) -> tuple[Partials, set[str]]:
-    """Merge the states and file names of ``results``. Each task merges ``at_a_time`` rows; the driver merges the results."""
+    """Merge the states and file names of ``results``. Tasks merge ``at_a_time`` rows each, the driver their results."""
     while parts > at_a_time:
         parts = math.ceil(parts / at_a_time)
         # keyed by the task that made the states, so that states that Spark computes again go to the same task

@@ -184,7 +184,7 @@ class StoreFolder:
         return sorted((info for info in files if info.base_name[:1] not in "._"), key=lambda info: info.path)
 
     def remove(self, folder: str) -> None:
-        """Remove ``folder``, a path relative to the root, and everything below it. It is not an error if the folder does not exist."""
+        """Remove ``folder``, a path relative to the root, and everything below it. The folder need not exist."""
         if not self._below(folder):
             return
         try:

@@ -144,7 +144,7 @@ def validate_workers() -> None:
 
 
 def has_arrow_functions() -> bool:
-    """Whether Spark supports user-defined functions on Arrow arrays (from 4.1 on). Otherwise pandas is used, which is slower."""
+    """Whether Spark supports user-defined functions on Arrow arrays (from 4.1 on). Pandas is slower."""
     return hasattr(_spark_functions(), "arrow_udf")
 
 

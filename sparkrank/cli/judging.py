@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@spec_options
+@partial(spec_options, for_stored=True)
 @stored_options
 @click.option("--replay", metavar="90d", help="On which of so many nights, up to --date, a gate would have stopped.")
 @VERBOSE
@@ -58,7 +59,7 @@ def _answer_verdicts(judgment: Judgment, spec: Spec, is_whole: bool) -> None:
 
 
 @click.command()
-@spec_options
+@partial(spec_options, for_stored=True)
 @stored_options
 @click.option("--reason", required=True, metavar="TEXT", help="Why; it stands in the tables.")
 @click.option("--gate", metavar="PATTERN", help="Only the verdicts of the gates with this name.")

@@ -54,7 +54,7 @@ def form_options() -> list[click.Option]:
 def spec_options(command: Callable[..., None], *, for_stored: bool = False) -> Callable[..., Any]:
     """Add ``--conf``, ``--set`` and ``--debug`` to ``command``, which gets the loaded spec as its argument ``spec``.
 
-    With ``for_stored``, which is for commands that only use stored tables, the plugins of the spec may be missing.
+    With ``for_stored``, which is for commands that do not evaluate, the plugins of the spec may be missing.
     """
 
     @wraps(command)

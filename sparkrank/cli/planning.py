@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
+from functools import partial
 
 import click
 
@@ -31,7 +32,7 @@ def _row_count(context: click.Context, option: click.Parameter, text: str | None
 
 
 @click.command()
-@spec_options
+@partial(spec_options, for_stored=True)
 @day_option("--date", "day", "The day to plan; without it, the spec's day.")
 @click.option("--rows", callback=_row_count, metavar="N", help="Its rows, as 1e9; without it, they are counted.")
 def plan(spec: Spec, day: str | None, rows: int | None) -> None:

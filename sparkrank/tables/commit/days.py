@@ -117,7 +117,7 @@ class _ReplacedRun:
             writer.option("partitionOverwriteMode", "dynamic").parquet(f"{self.output.rstrip('/')}/{name}")
 
     def _remove_rows(self, folder: str | None) -> None:
-        """Replace the table in ``folder`` by an empty one, if there is a table. Spark has no public call to remove it."""
+        """Replace the table in ``folder``, if there is one, by an empty one. Spark has no public call to remove it."""
         from pyspark.errors import AnalysisException
 
         if folder is None or self.spark is None:

@@ -33,12 +33,14 @@ def path(spec: Spec, named: NamedDays, table: str | None) -> None:
 def export(invocation: Invocation, spec: Spec, named: NamedDays, folder: str) -> None:
     """Show stored days in real folders below FOLDER, for programs that follow no links; without a day, all of them."""
     signals = invocation.interrupts
-    done = export_stored(spec, folder, named.targets(spec), before_day=signals.release, before_commit=signals.hold)
+    done, warnings = export_stored(
+        spec, folder, named.targets(spec), before_day=signals.release, before_commit=signals.hold
+    )
     lines = [f"{name}: {'exported' if is_new else 'there'}" for name, is_new in done]
     with after_commit():
         answer(
-            lambda: "\n".join([*lines, f"Exported: {sum(is_new for _, is_new in done)}"]),
-            lambda: {"days": [{"name": name, "is_new": is_new} for name, is_new in done]},
+            lambda: "\n".join([*lines, f"Exported: {sum(is_new for _, is_new in done)}", *map(escape, warnings)]),
+            lambda: {"days": [{"name": name, "is_new": is_new} for name, is_new in done], "warnings": warnings},
         )
 
 

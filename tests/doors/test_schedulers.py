@@ -87,7 +87,7 @@ COMMANDS: dict[str, tuple[list[str], bool, int, set[str]]] = {
     "report": (["--date", DAYS[1], "--format", "md"], True, 0, {"name", "format", "report", "missing"}),
     "plan": (["--date", DAYS[1]], True, 0, OF_PLAN),
     "path": (["--date", DAYS[1]], True, 0, {"path"}),
-    "export": (["{folder}/exported", "--date", DAYS[1]], True, 0, {"days"}),
+    "export": (["{folder}/exported", "--date", DAYS[1]], True, 0, {"days", "warnings"}),
     "clean": ([], True, 0, {"removed"}),
     "unlock": (["--date", DAYS[1]], True, 0, {"unlocked"}),
     "init": (["{folder}/new.yaml"], False, 0, {"path"}),

@@ -117,8 +117,9 @@ def export_stored(
 
     ``before_day`` is called before each day, and ``before_commit`` right before an exported day becomes visible. If a
     day has a report, the index of the exported reports is written, because their pages have links to it. Return the
-    name of each day with True if it was exported now, or False if it was exported before, and warnings. Raise :class:`SpecError`
-    if a folder is not local or ``folder`` is in the output, and :class:`InputError` if a day lacks tables of its run.
+    name of each day with True if it was exported now, or False if it was exported before, and warnings. Raise
+    :class:`SpecError` if a folder is not local or ``folder`` is in the output, and :class:`InputError` if a day lacks
+    tables of its run.
     """
     goal = _local(folder, "export")
     done, warnings = [], []

@@ -24,7 +24,11 @@ REMOVED_OPTIONS = {
 }
 DEBUG = click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
 SET = click.option(
-    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key: --set definitions.ties=item"
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Override a key: --set definitions.ties=item",
 )
 PLUGIN = click.option("--plugin", "plugins", multiple=True, metavar="MODULE", help="Import a module with metrics.")
 

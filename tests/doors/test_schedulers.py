@@ -83,7 +83,10 @@ COMMANDS: dict[str, tuple[list[str], bool, int, set[str]]] = {
     "tables": (["quality"], False, 0, {"tables"}),
     "compare": (["--date", DAYS[1]], True, 0, {"window", "missing", "told", "comparisons"}),
     "movers": (["--date", DAYS[1], "--metric", "rr"], True, 0, set()),
-    "explain": (["--date", DAYS[1], "--group", "user=a", "rr"], True, 0, {"lane", "lane_reason", "groups"}),
+    "explain": (
+        ["--date", DAYS[1], "--group", "user=a", "rr"], True, 0,
+        {"day", "spec", "models", "lane", "lane_reason", "groups"},
+    ),
     "report": (["--date", DAYS[1], "--format", "md"], True, 0, {"name", "format", "report", "missing"}),
     "plan": (["--date", DAYS[1]], True, 0, OF_PLAN),
     "path": (["--date", DAYS[1]], True, 0, {"path"}),

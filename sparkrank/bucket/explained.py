@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.bucket.evaluate import ranked_rows
-from sparkrank.bucket.impressions import ITEM, LIST, score_column
+from sparkrank.bucket.impressions import ITEM, LIST, TITLE, score_column
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.row_order import row_order
 from sparkrank.inputs.role_table import rejections
@@ -176,7 +176,7 @@ def _list(
         block[place] = number + 1
     named = _named(row, model, ranking)
     columns: dict[str, tuple[Any, ...]] = {"position": tuple(ranking.stands_at().tolist())}
-    columns |= {name: values for name, values in named.items() if name == ITEM}
+    columns |= {name: values for name, values in named.items() if name in (ITEM, TITLE)}
     shown = pc.negate(scores) if model.plan.by_rank else scores
     score = "rank" if model.plan.by_rank else "score"
     columns[score] = tuple(shown.take(pa.array(row)).to_pylist())
@@ -190,10 +190,11 @@ def _list(
 
 
 def _named(rows: Ints, model: RankedModel, ranking: Ranking) -> dict[str, tuple[Any, ...]]:
-    """Return the label of each row in ``rows`` (None if not judged), and the item if there is an item column."""
+    """Return the label of each row in ``rows`` (None if not judged), and the item and its title if there are any."""
     columns: dict[str, tuple[Any, ...]] = {}
-    if ITEM in model.rows:
-        columns[ITEM] = tuple(model.rows.table[ITEM].take(pa.array(rows)).to_pylist())
+    for name in (ITEM, TITLE):
+        if name in model.rows and model.rows.table[name].null_count < len(model.rows):
+            columns[name] = tuple(model.rows.table[name].take(pa.array(rows)).to_pylist())
     judgments = ranking.judgments
     labels, judged = judgments.labels[rows].tolist(), judgments.pooled()[rows].tolist()
     columns["label"] = tuple(label if there else None for label, there in zip(labels, judged, strict=True))

@@ -11,6 +11,7 @@ LIST = "list"  # for input rows with arrays: the number of the input row, unique
 REFERENCE_RANK = "reference_rank"
 WEIGHT = "weight"
 CLUSTER = "cluster"
+TITLE = "title"  # for explanations: what the item is called
 MODEL = "model"  # for rows that have the score of one model: the number of the model, null in truth rows
 _KEY = "key_"
 _SCORE = "score_"

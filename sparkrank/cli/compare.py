@@ -53,15 +53,17 @@ LEVEL = 0.95
 @all_of(
     DEBUG,
     PLUGIN,
-    click.option("--groups", type=click.Choice(["all", "common"]), help="Of two runs: all groups, or the common ones."),
+    click.option(
+        "--groups", type=click.Choice(["all", "common"]), help="For two runs: compare all groups, or the common ones."
+    ),
     click.option("--decompose", metavar="SLICE", help="Split the difference of means over the values of a slice."),
     click.option("--other-definitions", is_flag=True, help="Compare metrics that the two runs define otherwise, too."),
     click.option("--correction", type=click.Choice(list(METHODS)), help="How p is adjusted for many comparisons."),
-    click.option("--family", type=click.Choice(FAMILIES), help="Which p are adjusted together, of --conf."),
-    click.option("--metric", "metrics", multiple=True, metavar="TEXT", help="A metric to compare; all without it."),
-    click.option("--allow-missing", is_flag=True, help="Compare over the days that are there."),
-    day_option("--to", "last", "The last day of a window of --conf."),
-    day_option("--from", "first", "The first day of a window of --conf."),
+    click.option("--family", type=click.Choice(FAMILIES), help="With --conf: which p-values are adjusted together."),
+    click.option("--metric", "metrics", multiple=True, metavar="TEXT", help="A metric to compare; by default, all."),
+    click.option("--allow-missing", is_flag=True, help="Compare over the stored days, without missing ones."),
+    day_option("--to", "last", "With --conf: the last day of a window."),
+    day_option("--from", "first", "With --conf: the first day of a window."),
 )
 @SIDE_OPTIONS
 def compare(
@@ -77,11 +79,11 @@ def compare(
     plugins: tuple[str, ...],
     **sides: Any,
 ) -> None:
-    """Compare the models of stored days (--conf), or two runs (--left, --right), as they are or over common groups.
+    """Compare the models of stored days (--conf), or two runs (--left, --right), over all or over common groups.
 
-    Of --conf, every model is compared with the baseline, by slice and metric, from the stored states of a day or of a
+    With --conf, every model is compared with the baseline, by slice and metric, from the stored states of a day or of a
     window: with --metric on every value of a slice, else of slices where it is sure. With --decompose, split the
-    difference of two means over the values of a slice: of two models or days of --conf, or of two runs.
+    difference of two means over the values of a slice: between two models or days of --conf, or between two runs.
     """
     asked = SidesAsked(**sides)
     import_plugins(plugins, "--plugin")

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 @spec_options
 @day_option("--date", "day", "The day to evaluate; without it, the spec's day.")
 @day_option("--from", "first", "The first of many days to evaluate, in order.")
-@day_option("--to", "last", "The last of them.")
-@click.option("--again", is_flag=True, help="Of many days, evaluate also those that are there by the same spec.")
-@click.option("--allow-missing", is_flag=True, help="Of many days, pass over those without input, and list them.")
+@day_option("--to", "last", "The last of many days to evaluate.")
+@click.option("--again", is_flag=True, help="With --from: also evaluate days again that the same spec has evaluated.")
+@click.option("--allow-missing", is_flag=True, help="With --from: skip days without input, and list them.")
 @VERBOSE
 @click.pass_obj
 def evaluate(
@@ -114,7 +114,7 @@ def _backfill(
 @spec_options
 @day_option("--from", "first", "The first day of the window.", required=True)
 @day_option("--to", "last", "The last day of the window.", required=True)
-@click.option("--allow-missing", is_flag=True, help="Merge the days that are there, and list the others in runs.")
+@click.option("--allow-missing", is_flag=True, help="Merge the stored days, and list the missing ones in runs.")
 @VERBOSE
 @click.pass_obj
 def merge(invocation: Invocation, spec: Spec, first: str, last: str, allow_missing: bool, is_whole: bool) -> None:

@@ -33,9 +33,9 @@ MOST_CHOSEN = 1_000  # groups that are explained at once
 @all_of(
     click.option("--rows", type=click.IntRange(1), default=MOST_ROWS, help="The most rows of a table in the terminal."),
     click.option("--models", nargs=2, metavar="A B", help="With --moved: the baseline and the model."),
-    click.option("--moved", type=click.IntRange(1, MOST_CHOSEN), help="The groups that changed most, so many."),
-    click.option("--worst", type=click.IntRange(1, MOST_CHOSEN), help="The groups with the worst values, so many."),
-    click.option("--model", "model_names", multiple=True, metavar="NAME", help="A model to show; all without it."),
+    click.option("--moved", type=click.IntRange(1, MOST_CHOSEN), help="Explain so many groups that changed most."),
+    click.option("--worst", type=click.IntRange(1, MOST_CHOSEN), help="Explain so many groups with the worst values."),
+    click.option("--model", "model_names", multiple=True, metavar="NAME", help="A model to show; by default, all."),
     click.option("--metric", "texts", multiple=True, metavar="TEXT", help="A metric to explain: ndcg@10."),
     click.option("--group", multiple=True, metavar="COLUMN=VALUE", help="The group; once for each key column."),
     click.option("--to", "other", metavar="PRESET", help="The preset of the second library."),

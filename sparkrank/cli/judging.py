@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@spec_options
+@partial(spec_options, for_stored=True)
 @stored_options
-@click.option("--replay", metavar="90d", help="On which of so many nights, up to --date, a gate would have stopped.")
+@click.option("--replay", metavar="90d", help="Show which nights of the last 90, up to --date, each gate would stop.")
 @VERBOSE
 def gate(spec: Spec, named: NamedDays, replay: str | None, is_whole: bool) -> None:
     """Judge a stored day, or a stored window, by the gates of the spec, without Spark; nothing is written."""
@@ -58,14 +59,14 @@ def _answer_verdicts(judgment: Judgment, spec: Spec, is_whole: bool) -> None:
 
 
 @click.command()
-@spec_options
+@partial(spec_options, for_stored=True)
 @stored_options
-@click.option("--reason", required=True, metavar="TEXT", help="Why; it stands in the tables.")
+@click.option("--reason", required=True, metavar="TEXT", help="The reason, which is stored in the tables.")
 @click.option("--gate", metavar="PATTERN", help="Only the verdicts of the gates with this name.")
-@click.option("--metric", metavar="PATTERN", help="Only those about this metric.")
-@click.option("--model", metavar="PATTERN", help="Only those about this model.")
-@click.option("--slice", metavar="COLUMN=VALUE", help="Only those about this slice value, or all.")
-@click.option("--from-now-on", is_flag=True, help="A change that is wanted: histories begin anew with the day.")
+@click.option("--metric", metavar="PATTERN", help="Only the verdicts about this metric.")
+@click.option("--model", metavar="PATTERN", help="Only the verdicts about this model.")
+@click.option("--slice", metavar="COLUMN=VALUE", help="Only the verdicts about this slice value, or about all.")
+@click.option("--from-now-on", is_flag=True, help="For an intended change: histories start again with this day.")
 @VERBOSE
 @click.pass_obj
 def accept(
@@ -78,7 +79,7 @@ def accept(
     is_whole: bool,
     **patterns: str | None,
 ) -> None:
-    """Let a stored day in although a gate stops it: it may be a standard for the days after it."""
+    """Accept a stored day although a gate stops it, so that later days may be compared with it."""
     target = named.target(spec)
     with command_session("accept", is_needed=needs_spark(spec.output.path)) as spark:
         invocation.interrupts.spark = spark

@@ -19,7 +19,7 @@ from sparkrank.text.comparison_text import movers_text
     DEBUG,
     PLUGIN,
     click.option("--other-definitions", is_flag=True, help="Compare a metric that the two runs define otherwise, too."),
-    click.option("--top", type=click.IntRange(1, MOST_TOP), default=TOP, help="How many gains, and how many losses."),
+    click.option("--top", type=click.IntRange(1, MOST_TOP), default=TOP, help="The number of gains, and of losses."),
     click.option("--metric", required=True, metavar="TEXT", help="The metric: ndcg@10."),
 )
 @SIDE_OPTIONS

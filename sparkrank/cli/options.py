@@ -24,7 +24,11 @@ REMOVED_OPTIONS = {
 }
 DEBUG = click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
 SET = click.option(
-    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key: --set definitions.ties=item"
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Override a key: --set definitions.ties=item",
 )
 PLUGIN = click.option("--plugin", "plugins", multiple=True, metavar="MODULE", help="Import a module with metrics.")
 
@@ -54,7 +58,7 @@ def form_options() -> list[click.Option]:
 def spec_options(command: Callable[..., None], *, for_stored: bool = False) -> Callable[..., Any]:
     """Add ``--conf``, ``--set`` and ``--debug`` to ``command``, which gets the loaded spec as its argument ``spec``.
 
-    With ``for_stored``, which is for commands that only use stored tables, the plugins of the spec may be missing.
+    With ``for_stored``, which is for commands that do not evaluate, the plugins of the spec may be missing.
     """
 
     @wraps(command)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
+from functools import partial
 
 import click
 
@@ -31,10 +32,10 @@ def _row_count(context: click.Context, option: click.Parameter, text: str | None
 
 
 @click.command()
-@spec_options
+@partial(spec_options, for_stored=True)
 @day_option("--date", "day", "The day to plan; without it, the spec's day.")
-@click.option("--rows", callback=_row_count, metavar="N", help="Its rows, as 1e9; without it, they are counted.")
+@click.option("--rows", callback=_row_count, metavar="N", help="The number of rows, as 1e9; counted by default.")
 def plan(spec: Spec, day: str | None, rows: int | None) -> None:
-    """Count the splits, buckets, tasks and pieces of a day, beside what stored days of the spec took."""
+    """Count the splits, buckets, tasks and pieces of a day, and show how long stored days of the spec took."""
     counts = plan_day(spec, resolve_day(spec, day), rows)
     answer(lambda: plan_text(counts), lambda: asdict(counts))

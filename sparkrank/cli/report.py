@@ -33,7 +33,7 @@ MOST_SUBJECT = 40  # characters of the subject in the name of a file
     metavar="FILE",
     help="The file; without it, html goes to report-DAY.html here (or NAME-DAY.html), other forms to stdout.",
 )
-@click.option("--plots", metavar="DIR", help="Write the charts alone into this folder, as SVG.")
+@click.option("--plots", metavar="DIR", help="Write only the charts into this folder, as SVG.")
 @click.option(
     "--format",
     "asked",

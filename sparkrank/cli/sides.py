@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 _SIDES = ("left", "right")
 SIDE_OPTIONS = all_of(
-    click.option("--model", "--right-model", "model", metavar="NAME", help="The model that is compared (right)."),
-    click.option("--baseline", "--left-model", "baseline", metavar="NAME", help="Its baseline (left)."),
-    day_option("--right-date", "right_date", "The day of the right side, or its window: DAY..DAY."),
-    day_option("--left-date", "left_date", "The day of the left side, or its window: DAY..DAY."),
+    click.option("--model", "--right-model", "model", metavar="NAME", help="The compared model (right)."),
+    click.option("--baseline", "--left-model", "baseline", metavar="NAME", help="The baseline model (left)."),
+    day_option("--right-date", "right_date", "The day of the right side, or a window: DAY..DAY."),
+    day_option("--left-date", "left_date", "The day of the left side, or a window: DAY..DAY."),
     day_option("--date", "day", "The day of both sides."),
-    click.option("--right", metavar="DIR", help="The run that is compared: as --left."),
-    click.option("--left", metavar="DIR", help="Its baseline: .../groups/day=2026-01-31, or an output path."),
+    click.option("--right", metavar="DIR", help="The compared run, named as for --left."),
+    click.option("--left", metavar="DIR", help="The baseline run: .../groups/day=2026-01-31, or an output path."),
     SET,
-    click.option("--conf", metavar="FILE", help="The spec, for two models or days of its own tables."),
+    click.option("--conf", metavar="FILE", help="The spec, to compare models or days of its tables."),
 )
 
 

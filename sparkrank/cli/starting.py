@@ -23,7 +23,7 @@ STARTER = "starter.yaml"  # in the package sparkrank.config
 @DEBUG
 @click.argument("file", default="sparkrank.yaml")
 def init(file: str) -> None:
-    """Write a commented spec to FILE (sparkrank.yaml), to be filled in; a file that is there stays as it is."""
+    """Write a commented spec to FILE (sparkrank.yaml), to be filled in; an existing file is not changed."""
     if not file.strip():
         raise SpecError("FILE is empty: name the file that the spec is written to")
     named = escape(shlex.quote(file))

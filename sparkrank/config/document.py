@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -43,10 +42,11 @@ from sparkrank.config.validators import as_day, as_keys, as_list
 from sparkrank.engines.lanes import time_zone_lanes
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.register import KINDS
-from sparkrank.inputs.role_table import CLUSTER, GROUP_WEIGHT, ITEMS, MODEL, RANK, SCORE, SLICE
+from sparkrank.gates.rules import is_pattern
+from sparkrank.inputs.role_table import CLUSTER, GROUP_WEIGHT, ITEMS, MODEL, RANK, SCORE, SLICE, TITLE
 from sparkrank.inputs.roles import Roles, TruthColumns, planned
 from sparkrank.inputs.spec_hash import hash_of_plan
-from sparkrank.metrics import Plan, find_preset
+from sparkrank.metrics import Metric, Plan, find_preset
 from sparkrank.metrics.definitions import default_duplicates
 from sparkrank.metrics.registry import import_plugins
 from sparkrank.metrics.uncertainty import Comparison
@@ -83,18 +83,27 @@ class Spec(Section):
     least_groups: Annotated[LeastGroups, BeforeValidator(as_keys), BeforeValidator(as_least_groups)] = LeastGroups()
 
     _file: str = PrivateAttr("sparkrank.yaml")
+    _plugin_error: SpecError | None = PrivateAttr(None)
 
     @property
     def file(self) -> str:
         """The path from which the spec was loaded, as it was passed to the command."""
         return self._file
 
+    @property
+    def lacks_plugin(self) -> bool:
+        """Whether a module in ``plugins`` cannot be imported. The plan then has only the metrics that are known."""
+        return self._plugin_error is not None
+
     @model_validator(mode="after")
     def _plugins_imported(self, info: ValidationInfo) -> Spec:
         """Import the modules that register metrics, before those metrics are looked up."""
-        is_optional = info.context is not None and info.context[PLUGINS_OPTIONAL]
-        with suppress(*([SpecError] if is_optional else [])):
+        try:
             import_plugins(self.plugins, "plugins[{}]")
+        except SpecError as error:
+            if info.context is None or not info.context[PLUGINS_OPTIONAL]:
+                raise
+            self._plugin_error = error
         return self
 
     @model_validator(mode="before")
@@ -170,7 +179,7 @@ class Spec(Section):
         named = columns.model_dump(exclude={"group", "label", "relevance"})
         roles, plan = planned(
             Roles.named(named, columns.group, columns.label, truth, columns.relevance, self.slices, models),
-            self.metrics,
+            self._known_metrics(),
             self.definitions.definitions,
             find_preset(self.definitions.preset),
             group_table=self.output.groups,
@@ -189,6 +198,22 @@ class Spec(Section):
             raise SpecError(f"least_groups.tables is {least}, but the spec has no slices that it could be about")
         return roles, replace(plan, least_groups=least)
 
+    def _known_metrics(self) -> list[str]:
+        """Return the metrics without those that a missing plugin may define; raises its error if none is left."""
+        if self._plugin_error is None:
+            return self.metrics
+        known = [text for text in self.metrics if self._is_known(text)]
+        if not known:
+            raise self._plugin_error
+        return known
+
+    def _is_known(self, metric: str) -> bool:
+        try:
+            Metric.parse(metric, find_preset(self.definitions.preset))
+        except SpecError:
+            return False
+        return True
+
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Spec:
         """Return a copy with the values in ``update``. Roles and plan of the copy are computed again."""
         copied = super().model_copy(update=update, deep=deep)
@@ -202,8 +227,13 @@ class Spec(Section):
     def judge(self, plan: Plan) -> Judge | None:
         """Return the judge that applies the gates to a day, or None if the spec has no gates.
 
-        Raises :class:`sparkrank.base.errors.SpecError` for a gate on a metric, model or slice that ``plan`` lacks.
+        Raises :class:`sparkrank.base.errors.SpecError` for a gate on a metric, model or slice that ``plan`` lacks, and
+        for a gate that may be about a metric of a missing plugin.
         """
+        if self._plugin_error is not None and not all(
+            self._is_known(gate.metric) and not is_pattern(gate.metric) for gate in self.gates
+        ):
+            raise self._plugin_error
         history = self.history.history
         without_gates, least = "but the spec has no gates that it could be about", self.least_groups
         if not self.gates and self.undecided is not None:
@@ -300,6 +330,7 @@ def _columns_of_source(roles: Roles, by_item: bool) -> list[str]:
         ITEMS,
         CLUSTER,
         MODEL,
+        TITLE,
     }  # the cluster only matters for parts, and the states of parts name the cluster
     kept = [
         f"{title}={column}"

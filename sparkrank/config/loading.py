@@ -26,8 +26,8 @@ MOST_DIGITS = 400  # of a whole number: it must fit a float, and Python refuses 
 def load_spec(path: str | Path, overrides: Sequence[str] = (), *, for_stored: bool = False) -> Spec:
     """Read the spec at ``path``, and apply each override ``a.b=value``, whose value is read as YAML.
 
-    ``for_stored`` is for commands that only read or move stored tables. If the spec has plugins, these need not be
-    installed, and the metrics are not checked.
+    ``for_stored`` is for commands that do not evaluate. If a plugin of the spec is not installed, the metrics are not
+    checked, and metrics that only the plugin may define are left out of the plan.
 
     Raises :class:`SpecError` for a missing file, invalid YAML, a repeated key, an unknown key (with its path and the
     nearest known key), a missing key, or a wrong value. Metrics and roles are checked too, so that errors in them are
@@ -45,7 +45,7 @@ def spec_of(document: Mapping[str, Any], place: str, *, for_stored: bool = False
     """Validate ``document`` as a spec, which error messages call ``place``; raises the errors of :func:`load_spec`."""
     try:
         spec = Spec.model_validate(document, context={PLUGINS_OPTIONAL: for_stored})
-        if for_stored and spec.plugins:
+        if spec.lacks_plugin:
             return spec
         plan = spec.plan()
         spec.limits(plan)

@@ -117,8 +117,8 @@ class Columns(_OfRows):
     ``group`` is the key of a list, for example a user or a query. Without ``group``, all rows belong together, and
     metrics of groups are not available. ``rank`` replaces ``score`` if lower is better. ``label`` is not needed if
     there is a separate truth, or if no metric reads labels. ``weight`` is the weight of a row in pooled metrics.
-    ``cluster`` says which groups depend on each other, for example the user of a session. With ``items`` and
-    ``true_items``, each row is a whole group, with arrays of items.
+    ``cluster`` says which groups depend on each other, for example the user of a session. ``title`` is the name of an
+    item, which explanations show. With ``items`` and ``true_items``, each row is a whole group, with arrays of items.
     """
 
     items: _ByModel | None = None

@@ -59,6 +59,7 @@ def compare_runs(
     left : Evaluation, pyarrow Table or Dataset, Spark DataFrame, or path
         The baseline, as results, a group table, or a path. A path is the folder of a day's group table
         (``.../groups/day=2026-01-31``), an ``output.path`` with ``left_day``, or a folder of only Parquet files.
+        Only the files of a day are checked against the list that its run has stored in ``runs``.
     right : Evaluation, pyarrow Table or Dataset, Spark DataFrame, or path
         The run that is compared with the baseline. Differences are right minus left.
     left_model, right_model : str, optional

@@ -47,8 +47,9 @@ def explain(
         a value of any type.
     models : sequence of str
         The models to show. By default, all models are shown.
-    score, rank, label, item, reference_rank, weight, model : str, or mapping of str to str
-        The columns of the rows, as for :func:`sparkrank.evaluate`. Items are shown if ``item`` is given.
+    score, rank, label, item, reference_rank, weight, model, title : str, or mapping of str to str
+        The columns of the rows, as for :func:`sparkrank.evaluate`. Items are shown if ``item`` is given, and their
+        titles if ``title`` is given.
     truth, truth_columns, items, true_items, relevance : optional
         The truth, or arrays of items, as for :func:`sparkrank.evaluate`.
     preset, ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional

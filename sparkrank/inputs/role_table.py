@@ -26,7 +26,7 @@ NEEDED: dict[Takes, str] = {
     "numbers": "an array of numbers",
 }
 # How a column is read. Both engines have a function for each name (READERS in values.py).
-Reader: TypeAlias = Literal["key", "item", "label", "float", "double", "text"]
+Reader: TypeAlias = Literal["key", "item", "label", "float", "double", "text", "name"]
 # The kinds of bad row. The bucket has a test for each name (BAD_ROWS in rejection.py).
 BadTest: TypeAlias = Literal["nan", "no weight", "small weight"]
 # Whether lists and the truth joined with the lists have the role, or only lists. Only the truth has a label.
@@ -112,7 +112,9 @@ CLUSTER = Role(
     of_lists_first=True,
 )
 # The name of the model that a row's score belongs to, in a long table.
-MODEL = Role("model", ("slice",), "text", "model", used=lambda plan: plan.long, side="lists")
+MODEL = Role("model", ("slice",), "name", "model", used=lambda plan: plan.long, side="lists")
+# The name of an item for people. Only explanations read it.
+TITLE = Role("title", ("slice",), "text", "title", used=lambda plan: plan.shows_items, of_lists_first=True)
 
 # The roles with one column for each row, besides its label and scores.
 ROW_ROLES: tuple[Role, ...] = (
@@ -145,6 +147,7 @@ ROW_ROLES: tuple[Role, ...] = (
     ),
     CLUSTER,
     MODEL,
+    TITLE,
 )
 
 

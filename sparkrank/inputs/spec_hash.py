@@ -13,6 +13,7 @@ from sparkrank.metrics.uncertainty import DEFAULT
 
 DIGITS = 12
 _NEWER = ("cluster", "model")
+_SHOWN = ("title",)  # roles that no result depends on
 _OF_GATES = ("most_unpaired",)  # fields of a comparison that change verdicts and no numbers
 
 
@@ -47,8 +48,12 @@ def hash_of_plan(
 
 
 def _as_before(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Remove recently added roles from ``asked`` if they have no column, so that older hashes do not change."""
-    columns = {role: column for role, column in asked["columns"].items() if role not in _NEWER or column is not None}
+    """Remove roles that change no result from ``asked``, and newer roles without a column, to keep older hashes."""
+    columns = {
+        role: column
+        for role, column in asked["columns"].items()
+        if role not in _SHOWN and (role not in _NEWER or column is not None)
+    }
     return {**asked, "columns": columns}
 
 

@@ -52,7 +52,7 @@ def explain_request(
                 groups.append(ExplainedKey(dict(zip(keys.columns, key, strict=True)), tuple(explained)))
         if not rows.num_rows:
             raise_no_rows(keys, lane.picked(plan, None, keys.near(schema)), schema)
-    return Explanation(tuple(groups), lane.name, lane.reason)
+    return Explanation(tuple(groups), lane.name, lane.reason, models=tuple(models))
 
 
 def asked_models(plan: Plan, asked: Sequence[str], what: str) -> list[str]:
@@ -85,5 +85,4 @@ def explain_day(
         request = request_of(spec, day, spark)
         request = replace(request, plan=replace(request.plan, shows_items=True))
         explanation = explain_request(request, keys, metrics, models, stages)
-    named = f"{'Models' if len(models) > 1 else 'Model'}: {itemize(models)}"
-    return replace(explanation, about=f"{day}, by {shorten(spec.file)}. {named}")
+    return replace(explanation, day=day, spec=spec.file)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from sparkrank.base.errors import InputError, SparkrankError, SpecError, did_you_mean, itemize, shorten, unreadable
 from sparkrank.config import Spec
 from sparkrank.inputs.window import WINDOW, WINDOWS
-from sparkrank.jobs.report_index import REPORT
+from sparkrank.jobs.report_index import REPORT, index_of
 from sparkrank.jobs.target import Target
 from sparkrank.tables.commit.days import local_path, run_folders, shown_run
 from sparkrank.tables.commit.links import export_day, is_exported, settle
@@ -112,15 +112,17 @@ def export_stored(
     *,
     before_day: Callable[[], None] = lambda: None,
     before_commit: Callable[[], None] = lambda: None,
-) -> list[tuple[str, bool]]:
+) -> tuple[list[tuple[str, bool]], list[str]]:
     """Export stored days to real folders below another ``folder``, for programs that do not follow links.
 
-    ``before_day`` is called before each day, and ``before_commit`` right before an exported day becomes visible. Return
-    the name of each day with True if it was exported now, or False if it was exported before. Raise :class:`SpecError`
-    if a folder is not local or ``folder`` is in the output, and :class:`InputError` if a day lacks tables of its run.
+    ``before_day`` is called before each day, and ``before_commit`` right before an exported day becomes visible. If a
+    day has a report, the index of the exported reports is written, because their pages have links to it. Return the
+    name of each day with True if it was exported now, or False if it was exported before, and warnings. Raise
+    :class:`SpecError` if a folder is not local or ``folder`` is in the output, and :class:`InputError` if a day lacks
+    tables of its run.
     """
     goal = _local(folder, "export")
-    done = []
+    done, warnings = [], []
     for place, names in _places(spec, list(targets), "export"):
         root = goal / WINDOWS if place.column == WINDOW else goal
         output = (place.root.parent if place.column == WINDOW else place.root).resolve()
@@ -138,7 +140,9 @@ def export_stored(
                 whole_day(str(place.root), name, column=place.column, tables=tables)
                 export_day(place, name, root, before_commit)
             done.append((name, is_new))
-    return done
+        if done and (root / REPORT).is_dir():
+            warnings += index_of(str(root), place.column, done[-1][0], spec.name)
+    return done, warnings
 
 
 def _not_there(name: str, place: OutputFolder) -> InputError:

@@ -1,4 +1,4 @@
-"""Write the index page of all reports, which each run writes again after its commit."""
+"""Write the index page of all reports, which each run and each export writes again after its commit."""
 
 from __future__ import annotations
 
@@ -31,29 +31,32 @@ def write_index(spec: Spec, target: Target) -> list[str]:
 
     Readers already see the day, so an error is returned as a warning. Otherwise, the returned list is empty.
     """
-    if not has_index(spec):
-        return []
+    return index_of(target.folder, target.column, target.name, spec.name) if has_index(spec) else []
+
+
+def index_of(output: str, column: str, name: str, subject: str | None) -> list[str]:
+    """Write the index of all days (or windows) under ``output`` for the run of the day ``name``; returns warnings."""
     try:
-        store, folder = file_system(f"{target.folder.rstrip('/')}/{REPORT}")
+        store, folder = file_system(f"{output.rstrip('/')}/{REPORT}")
         written: Mapping[str, str | None] | None = None
         for _ in range(_LOOKS):
-            titles = _titles(store, folder, target)
+            titles = _titles(store, folder, output, column)
             if titles == written:
                 break
-            page, written = index_page(spec.name, target.column, titles), titles
-            beside = f"{folder}/.{INDEX_FILE}.{target.name}"
+            page, written = index_page(subject, column, titles), titles
+            beside = f"{folder}/.{INDEX_FILE}.{name}"
             with store.open_output_stream(beside) as opened:
                 opened.write(page.encode())
             store.move(beside, f"{folder}/{INDEX_FILE}")
-    except (SparkrankError, pa.ArrowException, OSError) as error:
-        sentence = f"the index of reports in {shorten(target.folder)} is not new: {shorten(first_line(error))}"
+    except (SparkrankError, pa.ArrowException, OSError, ImportError) as error:
+        sentence = f"the index of reports in {shorten(output)} is not new: {shorten(first_line(error))}"
         return [CodedSentence("report_index", sentence).capitalized()]
     return []
 
 
-def _titles(store: fs.FileSystem, folder: str, target: Target) -> dict[str, str | None]:
+def _titles(store: fs.FileSystem, folder: str, output: str, column: str) -> dict[str, str | None]:
     """Return the title of the report of each day by name, or None for a day that has tables but no report."""
-    beginning = f"{target.column}="
+    beginning = f"{column}="
     names = [name.removeprefix(beginning) for name in folders_in(store, folder) if name.startswith(beginning)]
 
     def title(name: str) -> str | None:
@@ -65,4 +68,4 @@ def _titles(store: fs.FileSystem, folder: str, target: Target) -> dict[str, str 
 
     with ThreadPoolExecutor(READING_THREADS) as pool:
         titles = dict(zip(names, pool.map(title, names), strict=True))
-    return {**dict.fromkeys(stored_names(target.folder, target.column) or ()), **titles}
+    return {**dict.fromkeys(stored_names(output, column) or ()), **titles}

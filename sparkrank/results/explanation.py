@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from sparkrank.base.errors import itemize, shorten
 from sparkrank.bucket.explained import ExplainedKey, ExplainedMetric
 from sparkrank.text.explanation_html import explanation_html
 from sparkrank.text.explanation_text import MOST_ROWS, explanation_document, explanation_text
@@ -14,6 +15,8 @@ from sparkrank.text.explanation_text import MOST_ROWS, explanation_document, exp
 @dataclass(frozen=True, repr=False)
 class Explanation:
     """The explained groups in the order of the request, as returned by :func:`sparkrank.explain`.
+
+    If the command explains a stored day, ``day`` is that day, and ``spec`` is the path of the spec.
 
     Examples
     --------
@@ -30,7 +33,9 @@ class Explanation:
     keys: tuple[ExplainedKey, ...]
     lane: str
     lane_reason: str
-    about: str = ""
+    day: str | None = None
+    spec: str | None = None
+    models: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[ExplainedMetric]:
         """Iterate over every metric of every model and group."""
@@ -44,11 +49,15 @@ class Explanation:
     def text(self, rows: int = MOST_ROWS, width: int | None = None) -> str:
         """Return the explanation as text, with up to ``rows`` rows per table and models side by side if they fit."""
         text = explanation_text(self.keys, rows, width)
-        return f"{self.about}\n\n{text}" if self.about else text
+        if self.day is None or self.spec is None:
+            return text
+        models = f"{'Models' if len(self.models) > 1 else 'Model'}: {itemize(self.models)}"
+        return f"{self.day}, by {shorten(self.spec)}. {models}\n\n{text}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole explanation as nested dicts and lists that can be written as JSON."""
-        return explanation_document(self.keys, self.lane, self.lane_reason)
+        about = {"day": self.day, "spec": self.spec, "models": list(self.models)}
+        return {**about, **explanation_document(self.keys, self.lane, self.lane_reason)}
 
     def __repr__(self) -> str:
         return self.text()

@@ -336,15 +336,19 @@ code text: the check for programs, as `truth_in_no_list`: the same for each leve
     names. It never changes; tables of older runs have no such column"""),
     notes="""\
 `quality.limits` of the spec, or `limits=` of `sr.evaluate`, bounds any check by its name, as `truth in no list:
-0.8`: over the limit a run ends with exit code 4 and writes nothing. A limit is a share of the whole from 0 to 1. Of
-`rows read`, `groups` and `rows of the largest group`, which have no whole, it is a count, and of `rows per block` the least. A limit for `rows
-rejected` stands in place of `max_bad_fraction`. A name that is no check, or one that the run does not count, is
-refused before anything is read. The limits that are there without asking stop nothing: 0 for scores that are no
-probability and for values outside of their range, 20 rows per block, and one for `truth in no list` and, where some of
-the truth is not relevant, for `relevant truth in no list`: more than half, where lists have no more of the truth than
-chance would give them. Chance gives a list of 10 rows 10 T / N of its T true items, where lists and truth have N items;
-the lists must have less than twice as much, or less than that and a tenth of what else they have room for. Of merged
-days, whose items are not counted, this limit is 1. Checks, which keep their names:
+0.8`: over the limit a run ends with exit code 4 and writes nothing. A limit is a share of the whole from 0 to 1. For
+`rows read`, `groups` and `rows of the largest group`, which have no whole, it is a count, and for `rows per block` the
+least count. A limit for `rows rejected` replaces `max_bad_fraction`. A name that is no check, or one that the run does
+not count, is refused before anything is read.
+
+Default limits stop nothing, but a run warns above them: 0 for scores that are no probability and for values outside
+their range, 20 rows per block, and one for `truth in no list` and, where some of the truth is not relevant, for
+`relevant truth in no list`. The last two are exceeded if more than half of the truth is in no list, and the lists have
+hardly more of it than chance would give them. Chance gives a list of 10 rows 10 T / N of its T true items, where lists
+and truth have N items; the lists must have less than twice as much, or less than that and a tenth of what else they
+have room for. Merged days have no count of items: their limit is 1, and a window warns only if nothing matches. The
+day before is not asked: if lists suddenly have less of the truth, recall falls too, and a gate with `not_worse_than:
+history` judges that fall with its error. Checks, which keep their names:
 
 | check | of | counted |
 |---|---|---|

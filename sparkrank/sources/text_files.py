@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyarrow import csv as pa_csv
 from pyarrow import json as pa_json
@@ -29,6 +30,7 @@ from sparkrank.sources.protocol import Split
 from sparkrank.sources.scanning import filtered, gathered, in_splits
 from sparkrank.sources.stored_files import StoredFiles
 from sparkrank.sources.text_schema import DdlField, arrow_type, is_set, option, typed_columns
+from sparkrank.sources.values import is_array
 
 if TYPE_CHECKING:
     from sparkrank.sources.side_rows import SideRows
@@ -46,6 +48,9 @@ _OPTIONS = {
 # Words that Arrow puts before its reason, and the number of a record within a block of JSON, which says little.
 _NOISE = re.compile(r"Could not open \w+ input source '.*?': (?:Invalid|IOError): | in row \d+", re.DOTALL)
 _CSV_COLUMN = re.compile(r"In CSV column #(?P<column>\d+): Row #(?P<row>\d+): (?P<rest>.*)", re.DOTALL)
+EXACT = 2.0**53  # up to here, doubles have all whole numbers
+_BEYOND = re.compile(r"Failed to convert JSON to int64, couldn't parse:(-?\d+)\Z")
+_AS_TEXTS = ": write its numbers as texts, in quotes, or lane: frame reads them with Spark"
 _REMEDY = ", so write null where there is no value, or name the types of all columns in {}.schema"
 
 
@@ -55,11 +60,15 @@ class TextContentError(InputError):
 
 @dataclass(frozen=True)
 class TextSplit:
-    """The files that one task reads, with the stamps (size and time) that they had when they were listed."""
+    """The files that one task reads, with the stamps (size and time) that they had when they were listed.
+
+    ``names`` are the columns of keys, items and other names whose types Arrow has inferred.
+    """
 
     fragments: tuple[ds.FileFragment, ...]
     stamps: tuple[Stamp | None, ...]
     options: ds.FragmentScanOptions  # fragments lose these when they are sent to a task
+    names: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -76,6 +85,7 @@ class TextInput:
     options: ds.FragmentScanOptions
     rows_per_byte: float
     remedy: str = ""
+    names: frozenset[str] = frozenset()
 
     @classmethod
     def open(cls, side: SideRows, roles: Roles) -> TextInput:
@@ -128,7 +138,10 @@ class TextInput:
         with _reading_errors(fragments[0].path, kind, what):
             rows_per_byte = _rows_per_byte(fragments[0], b"," if roles.arrays else b"\n")
         remedy = _REMEDY.format(what) if kind == "json" else ""
-        return cls(schema, fragments, lacking, stored, reader.default_fragment_scan_options, rows_per_byte, remedy)
+        inferred = roles.played() if kind == "json" and fields is None else ()
+        names_of = frozenset(column for role, _, column in inferred if role.is_name or role.is_array)
+        options = reader.default_fragment_scan_options
+        return cls(schema, fragments, lacking, stored, options, rows_per_byte, remedy, names_of)
 
     @property
     def warnings(self) -> list[str]:
@@ -165,7 +178,7 @@ class TextInput:
         stamps = self.stored.listing.stamps
         sized = ((file, self._rows_of(file.path)) for file in self.fragments)
         return [
-            TextSplit(tuple(files), tuple(stamps.get(file.path) for file in files), self.options)
+            TextSplit(tuple(files), tuple(stamps.get(file.path) for file in files), self.options, self.names)
             for files in in_splits(sized, split_rows, MOST_SHARED)
         ]
 
@@ -179,22 +192,35 @@ def read_texts(
 ) -> Iterator[pa.Table]:
     """Read the columns at ``places`` for the rows where ``where`` is true, in tables of about ``batch_rows`` rows."""
     columns = list(dict.fromkeys(place.column for place in places.values()))
+    names = {name: place for name, place in places.items() if name in split.names}
 
     def batches() -> Iterator[pa.RecordBatch]:
         settings = {"schema": schema, "fragment_scan_options": split.options, "batch_readahead": 2}
         for file, stamp in zip(split.fragments, split.stamps, strict=True):
             with (
                 _reading_errors(file.path),
-                _named_columns(file, split.options),
+                _named_columns(file, split.options, schema),
                 unchanged(file.filesystem, file.path, stamp),
             ):
                 for batch in filtered(functools.partial(file.to_batches, **settings), columns, where):
                     if isinstance(file.format, ds.JsonFileFormat):  # Arrow's JSON reader accepts invalid UTF-8
                         batch.validate(full=True)
+                        if names:
+                            _validate_exact(batch, names)
                     yield batch
 
     for table in gathered(batches(), batch_rows):
         yield columns_at(table, places)
+
+
+def _validate_exact(batch: pa.RecordBatch, names: Mapping[str, Place]) -> None:
+    """Raise an error if a column of ``names`` has doubles too large to tell neighbouring whole numbers apart."""
+    columns = columns_at(pa.Table.from_batches([batch]), names)
+    for name in columns.column_names:
+        values = pc.list_flatten(columns[name]) if is_array(columns[name].type) else columns[name]
+        if pa.types.is_floating(values.type) and (largest := pc.max(pc.abs(values)).as_py() or 0.0) >= EXACT:
+            digits = f"near {largest:.0f}, of which doubles keep the first digits alone"
+            raise pa.ArrowInvalid(f'the column "{shorten(name)}" has whole numbers {digits}{_AS_TEXTS}')
 
 
 def _validate_options(options: Mapping[str, str], kind: str, what: str) -> None:
@@ -291,11 +317,14 @@ def _rows_per_byte(fragment: ds.FileFragment, mark: bytes) -> float:
 
 
 @contextmanager
-def _named_columns(file: ds.FileFragment, options: ds.FragmentScanOptions) -> Iterator[None]:
-    """Context manager that replaces the column number with the column name in Arrow's errors about CSV values."""
+def _named_columns(file: ds.FileFragment, options: ds.FragmentScanOptions, schema: pa.Schema) -> Iterator[None]:
+    """Context manager that names the column in Arrow's errors about CSV values and large numbers of JSON."""
     try:
         yield
     except pa.ArrowInvalid as error:
+        if beyond := _BEYOND.search(str(error)):
+            whole = itemize(column.name for column in schema if column.type == pa.int64())
+            raise pa.ArrowInvalid(f"a column among {whole} has {beyond[1]}, beyond 64 bits{_AS_TEXTS}") from error
         numbered = _CSV_COLUMN.search(str(error))
         if numbered is None:
             raise

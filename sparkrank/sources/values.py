@@ -43,8 +43,13 @@ def item_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def text_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Convert names to strings. Integers, dates and booleans are written as in SQL."""
-    return column if column.type == pa.dictionary(pa.int32(), pa.string()) else decoded(column).cast(pa.string())
+    """Convert texts, integers, dates and booleans to strings. All but texts are written as in SQL."""
+    return decoded(column).cast(pa.string())
+
+
+def name_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Convert names to strings, in a dictionary if ``column`` has one, because few names repeat in many rows."""
+    return column if column.type == pa.dictionary(pa.int32(), pa.string()) else text_values(column)
 
 
 def label_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -85,6 +90,7 @@ READERS: dict[Reader, Callable[[pa.ChunkedArray], pa.ChunkedArray]] = {
     "float": float_values,
     "double": double_values,
     "text": text_values,
+    "name": name_values,
 }
 FITS: dict[Takes, Callable[[pa.DataType], bool]] = {
     "plain": _is_plain,

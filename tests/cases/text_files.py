@@ -186,6 +186,12 @@ REFUSED = [
         for key, role, where in (("s", "score", None), ("y", "label", None), ("u", "group", None),
                                  ("c", "input.where", "c IS NULL"), ("c", "input.where", "s > 0 AND c <= 3"))
     ),
+    json("whole numbers that doubles do not hold", *[NUMBERED.replace("7", str(2**63 + user)) for user in range(2)],
+         told='json0.json cannot be read: the column "u" has whole numbers near 9223372036854775808, of which doubles '
+         "keep the first digits alone: write its numbers as texts"),
+    json("a whole number beyond 64 bits in the schema", NUMBERED.replace("7", str(2**63)),
+         schema=SCHEMA.replace("u STRING", "u BIGINT"),
+         told="json0.json cannot be read: a column among u has 9223372036854775808, beyond 64 bits: write its numbers"),
     json("JSON without a label of the schema", *[without(ROW, "y")] * 2, schema=SCHEMA,
          told='the column "y" of input.schema is not in the input (u, i, s, c)'),
 ]  # fmt: skip

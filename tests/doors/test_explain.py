@@ -21,11 +21,13 @@ import sparkrank as sr
 from sparkrank.base.errors import escape
 from sparkrank.doors.keywords import INPUT_DEFAULTS
 from sparkrank.engines.one_group import GroupKeys
+from sparkrank.inputs.roles import Roles, planned
 from sparkrank.jobs.explain_job import explain_request
-from sparkrank.metrics import CATALOG, Arithmetic, TermTable
+from sparkrank.metrics import CATALOG, Arithmetic, Definitions, TermTable
 from sparkrank.metrics.arithmetic import LIST, total
 from sparkrank.run import called
 from sparkrank.run.stages import Stages
+from sparkrank.sources.columns import needed_columns
 from sparkrank.sources.selection import Sides
 from tests.support.commands import exit_code, write_spec
 
@@ -209,6 +211,32 @@ def test_a_truth_and_arrays_and_the_order_of_rows() -> None:
     assert shuffled == [plain, plain]
 
 
+def test_titles_stand_beside_the_items_and_only_an_explanation_reads_them() -> None:
+    """Of lists, of models apart, of a truth that names its column; a title of the input is in no hash."""
+    titles = pa.array(["Tea", "Mug", None, "Tin", "Tea"])
+    titled = ROWS.append_column("name", titles.dictionary_encode())
+    asked: dict[str, Any] = {"group": {"user": "a"}, **COLUMNS}
+    lists, ideal, unlisted = sr.explain(titled, "ndcg@3", **asked, title="name").metric.tables
+    assert (lists.columns["item"], lists.columns["title"]) == (("x", "y", "z"), ("Tea", "Mug", None))
+    assert (ideal.columns["title"], unlisted.columns["title"]) == (("Mug", "Tin"), ("Tin",))
+    assert re.search(r"\n1 +x +Tea ", str(sr.explain(titled, "ndcg@3", **asked, title="name")))
+    truth = pa.table({"user": ["a", "a"], "item": ["y", "q"], "of": ["Mug", "Pot"]})
+    joined = {**asked, "label": None, "title": "name"}
+    for columns, pot in (({"title": "of"}, "Pot"), ({}, None)):
+        found = sr.explain(titled, "r@2", truth=truth, truth_columns=columns, **joined).metric.tables
+        assert (found[0].columns["title"][:2], found[-1].columns["title"]) == (("Tea", "Mug"), (pot,))
+    apart = {"old": titled, "new": titled.set_column(4, "name", pa.array([1, 2, 3, 4, 1]))}
+    found = sr.explain(apart, "rr", models=["new"], **asked, title="name").metric.tables
+    assert found[0].columns["title"] == ("Tea", "Mug", "3")  # of the first model that has one
+    evaluated = [
+        sr.evaluate(titled, ["rr"], group="user", **COLUMNS, **more).metrics["spec_hash"][0].as_py()
+        for more in ({}, {"title": "name"})
+    ]
+    assert evaluated[0] == evaluated[1]
+    roles, plan = planned(Roles.of("user", "click", "score", "item", title="name"), ["rr"], Definitions())
+    assert "name" not in needed_columns(roles, plan)
+
+
 def _length(ranking: Any, metric: Any) -> Any:
     return ranking.length.astype(np.float64)
 
@@ -357,6 +385,9 @@ def _document(conf: str, capsys: pytest.CaptureFixture[str], *words: str) -> dic
 def test_both_doors_explain_alike(conf: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The command reads the day of the spec, the call the rows; ndcg@7 is no metric of the spec."""
     found = _document(conf, capsys, "--group", "user=42", "ndcg@5", "--metric", "ndcg@7", "--metric", "auc")
+    assert {name: found[name] for name in ("day", "spec", "models")} == {
+        "day": DAY, "spec": conf, "models": ["new", "old"],
+    }  # fmt: skip
     rows = pq.read_table(Path(conf).parent / f"{DAY}.parquet")
     columns = {"score": {"new": "new", "old": "old"}, "label": "click", "item": "item"}
     by_call = sr.explain(rows, ["ndcg@5", "ndcg@7", "auc"], group={"user": 42}, **columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import json
 import math
@@ -27,7 +28,7 @@ from sparkrank.report.data import GateRow, MetricValue, QualityRow, ReportData
 from sparkrank.report.page import page
 from sparkrank.report.report_tables import ReportTables
 from sparkrank.report.section_register import sections
-from sparkrank.report.sections import model_comparisons, roc_and_pr, slice_values
+from sparkrank.report.sections import model_comparisons, roc_and_pr, slice_values, trend
 from sparkrank.report.sections.metric_definitions import link_of
 from sparkrank.report.sections.trend import band_of_gate
 from sparkrank.schemas import tables
@@ -520,6 +521,22 @@ def test_days_that_are_missing_or_cannot_be_read_are_said_in_the_trend(tmp_path:
     # nothing is said of a change where the definition is another
     assert data.previous == "2026-01-30"
     assert [line.before for line in data.headline.rows] == [None, 0.6]
+
+
+def test_a_window_of_ninety_days_has_all_of_them_in_its_trend(tmp_path: Path) -> None:
+    """Also in the chart; the report of a day has its last 28."""
+    conf = nights.conf_of(tmp_path, [])
+    days = [str(dt.date(2026, 1, 1) + dt.timedelta(number)) for number in range(90)]
+    for number, day in enumerate(days):
+        nights.store(tmp_path, day, [nights.metric(number / 100), nights.metric(0.5, model="candidate")])
+    data = stored(conf, days[0], days[-1])
+    assert data.trend.days == tuple(days)
+    values = {series.model: [point.value for point in series.points] for series in data.trend.series}
+    assert values["production"] == [number / 100 for number in range(90)]
+    (figure,) = trend.TREND.figures(data)
+    assert len(figure.chart.frame.days) == 90
+    assert {len(line.points) for line in figure.chart.lines} == {90}
+    assert stored(conf, days[-1]).trend.days == tuple(days[-28:])
 
 
 def test_a_new_beginning_of_a_history_is_marked_in_the_trend(tmp_path: Path) -> None:

@@ -71,6 +71,9 @@ def test_runs_write_it_and_a_day_is_shown_even_if_it_fails(
     (page,) = (tmp_path / "out/report/day=2026-01-29").iterdir()
     assert page.name == "report.html"
     assert "<title>✕ Fail, and accepted - home - 2026-01-29</title>" in page.read_text(encoding="utf-8")
+    for words, exported in ((("--date", "2026-01-29"), lines[2:]), ((), lines)):  # pages link to the index beside them
+        assert exit_code("export", "--quiet", "--conf", conf, *words, f"{tmp_path}/goal") == 0
+        assert rows((tmp_path / "goal/report/index.html").read_text(encoding="utf-8")) == exported
     monkeypatch.chdir(tmp_path)
     assert exit_code("report", "--quiet", "--conf", conf, "--date", "2026-01-29") == 0
     assert Path("home-2026-01-29.html").exists()

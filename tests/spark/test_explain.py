@@ -20,6 +20,7 @@ ROWS = pa.table(
         "item": [f"i{number * 5 % 23}" for number in range(120)],
         "score": [None if number % 11 == 0 else (number * 37 % 8) / 8 for number in range(120)],
         "other": [(number * 29 % 16) / 16 for number in range(120)],
+        "title": [f"Item {number * 5 % 23}" for number in range(120)],
         "click": [None if number % 13 == 0 else number * 7 % 3 for number in range(120)],
     }
 )
@@ -35,8 +36,9 @@ def _written(folder: Path, name: str, rows: pa.Table, spark: SparkSession) -> st
 
 
 def test_every_lane_gives_the_same_explanation(spark: SparkSession, tmp_path: Path) -> None:
-    asked = {"group": {"user": "u3", "day_of": "2026-01-02"}, "label": "click", **COLUMNS}
+    asked = {"group": {"user": "u3", "day_of": "2026-01-02"}, "label": "click", "title": "title", **COLUMNS}
     local = sr.explain(ROWS, TEXTS, **asked)
+    assert all(map(str.startswith, local.metric.tables[0].columns["title"], ["Item "] * 99))
     assert local.lane == "local"
     frame = spark.createDataFrame(ROWS).repartition(5)
     for rows, lane in ((frame, "frame"), (_written(tmp_path, "log", ROWS, spark), "scan")):

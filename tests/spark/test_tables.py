@@ -30,17 +30,26 @@ if TYPE_CHECKING:
 def test_other_file_systems_replace_the_partition(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also by a table without rows, as of a day without a curve: Spark's overwrite knows the days that have rows."""
+    """Also by a table without rows, as of a day without a curve: Spark's overwrite knows the days that have rows.
+
+    While a table is replaced, ``runs`` has no row of the day.
+    """
     monkeypatch.setattr(days, "local_path", lambda output: None)
-    written = []
+    written: list[tuple[str, int]] = []
     parquet = DataFrameWriter.parquet
-    monkeypatch.setattr(
-        DataFrameWriter, "parquet", lambda writer, path: (written.append(Path(path).name), parquet(writer, path))
-    )
+
+    def seen(writer: DataFrameWriter, path: str) -> None:
+        files = (tmp_path / "runs/day=2026-11-19").glob("*.parquet")
+        written.append((str(Path(path).relative_to(tmp_path)), sum(pq.read_metadata(file).num_rows for file in files)))
+        parquet(writer, path)
+
+    monkeypatch.setattr(DataFrameWriter, "parquet", seen)
     for day, value in (("2026-11-18", 1), ("2026-11-19", 2), ("2026-11-19", 0)):
         tables = {"runs": pa.table({"value": [value]}), "curves": pa.table({"x": [0.0] * value})}
         write_day(str(tmp_path), day, {**tables, "groups": spark.range(value + 1).select("id")}, spark)
-    assert written[:3] == ["curves", "groups", "runs"]  # last: a day is whole when its row names the run of its tables
+    in_order = [("curves", 0), ("groups", 0), ("runs", 0)]
+    last = [("runs/day=2026-11-19", 1), ("curves/day=2026-11-19", 0), *in_order[1:]]
+    assert written == [*in_order, *in_order, *last]
     runs = spark.read.parquet(str(tmp_path / "runs")).orderBy("day").collect()
     assert [(str(row["day"]), row["value"]) for row in runs] == [("2026-11-18", 1), ("2026-11-19", 0)]
     assert spark.read.parquet(str(tmp_path / "groups")).count() == 2 + 1

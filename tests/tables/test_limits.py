@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import sparkrank as sr
@@ -114,3 +115,14 @@ def test_a_window_is_held_to_its_limits(tmp_path, capsys) -> None:
     assert '"truth in no list" is 66.6667% (2) of' in capsys.readouterr().err
     assert not (tmp_path / "out/windows").exists()
     assert exit_code(*merge, "quality.limits.truth in no list=0.7") == 0
+    assert "no list" not in capsys.readouterr().out
+
+
+def test_a_window_warns_of_truth_in_no_list_only_where_nothing_matches(tmp_path, capsys) -> None:
+    """Of three true items one is listed, which is no warning, then none is."""
+    of_day = ["--conf", f"{tmp_path}/spec.yaml", "--from", "2026-01-31", "--to", "2026-01-31"]
+    for truth, told in ((TRUTH, False), (TRUTH.filter(pc.not_equal(TRUTH["i"], "a")), True)):
+        assert job(tmp_path, LISTS, truth) == 0
+        capsys.readouterr()
+        assert exit_code("merge", *of_day) == 0
+        assert ("No truth is found in any list" in capsys.readouterr().out) == told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -108,23 +109,41 @@ def test_a_day_that_is_written_is_unlocked_by_force_alone(
         assert not place.lock(DAY).exists()
 
 
-def test_commands_that_read_or_move_stored_tables_alone_need_no_plugin(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Nor the metrics that its module would register, as on a machine that only shows what others have evaluated."""
+def test_commands_that_do_not_evaluate_need_no_plugin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nor the metrics that its module would register, unless a gate may be about them."""
     write_logs(tmp_path, DAY)
-    assert exit_code("evaluate", "--conf", spec_of(tmp_path, metrics=["ap"]), "--date", DAY) == 0
-    of_day = ("--conf", spec_of(tmp_path, metrics=["ap", "nowhere@3"], plugins=["no_such_module"]), "--date", DAY)
-    for words in (
-        ("path", *of_day),
-        ("export", *of_day, f"{tmp_path}/goal"),
-        ("report", *of_day, "--format", "md"),
-        ("clean", *of_day),
-        ("unlock", *of_day),
+    gates = [{"metric": "ap", "min": 2}]
+    assert exit_code("evaluate", "--conf", spec_of(tmp_path, metrics=["ap"], gates=gates), "--date", DAY) == 3
+
+    def words(**changes: Any) -> tuple[str, ...]:
+        return (
+            "--conf",
+            spec_of(tmp_path, **{"metrics": ["ap", "nowhere@3"], "gates": gates, **changes}),
+            "--date",
+            DAY,
+        )
+
+    of_day = words(plugins=["no_such_module"])
+    for code, *command in (
+        (0, "path", *of_day),
+        (0, "export", *of_day, f"{tmp_path}/goal"),
+        (0, "report", *of_day, "--format", "md"),
+        (0, "plan", *of_day),
+        (3, "gate", *of_day),
+        (0, "accept", *of_day, "--reason", "known"),
+        (0, "gate", *of_day),
+        (0, "clean", *of_day),
+        (0, "unlock", *of_day),
     ):
-        assert exit_code(*words) == 0, words
+        assert exit_code(*command) == code, command
     assert (tmp_path / f"goal/metrics/day={DAY}").is_dir()
     assert "| ap |" in capsys.readouterr().out
-    for command in ("evaluate", "gate", "plan", "validate"):
-        assert exit_code(command, *of_day) == 2
-        assert "there is no module no_such_module" in capsys.readouterr().err
+    for changes, commands in (
+        ({}, ("evaluate", "validate")),
+        ({"metrics": ["nowhere@3"]}, ("gate", "plan")),
+        ({"gates": [{"metric": "nowhere@3", "min": 0}]}, ("gate",)),
+        ({"gates": [{"metric": "*", "min": 0}]}, ("gate",)),
+    ):
+        for command in commands:
+            assert exit_code(command, *words(plugins=["no_such_module"], **changes)) == 2
+            assert "there is no module no_such_module" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -209,3 +210,26 @@ def test_a_window_says_which_of_its_days_were_evaluated_after_the_merge(tmp_path
     assert warned() == [False] * 3
     shutil.rmtree(tmp_path / f"tables/_runs/{(tmp_path / 'tables/_days' / DAYS[1]).readlink().name}")  # kept no longer
     assert exit_code("gate", *window) == 3
+
+
+def test_a_comparison_of_a_window_reads_its_days_as_they_are_now(tmp_path: Path, capsys) -> None:
+    """Whatever was merged before: as in an output that has had no other days."""
+    window, compared = f"{DAYS[0]}..{DAYS[1]}", []
+    for folder, sizes in ((tmp_path / "again", (120, 120)), (tmp_path / "once", (120, 60))):
+        folder.mkdir()
+        conf = spec_of(folder, metrics=["ap"])
+        for day, size in zip(DAYS[:2], sizes, strict=True):
+            write_log(folder, impressions_of(day, size), day)
+            assert exit_code("evaluate", "--conf", conf, "--date", day) == 0
+        if folder.name == "again":
+            assert exit_code("merge", "--conf", conf, "--from", DAYS[0], "--to", DAYS[1]) == 0
+            write_log(folder, impressions_of(DAYS[1], 60), DAYS[1])
+            assert exit_code("evaluate", "--conf", conf, "--date", DAYS[1]) == 0
+        capsys.readouterr()
+        models = ("--baseline", "production", "--model", "candidate")
+        sides = ("--left-date", window, "--right-date", window)
+        assert exit_code("compare", "--conf", conf, *sides, *models, "--json") == 0
+        found = json.loads(capsys.readouterr().out)["comparisons"]
+        own = {"run_id", "spec_hash"}  # the folder of the rows is in the hash
+        compared.append([{name: value for name, value in row.items() if name not in own} for row in found])
+    assert compared[0] == compared[1]

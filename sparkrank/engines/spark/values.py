@@ -102,6 +102,7 @@ READERS: dict[Reader, Callable[[Column, T.DataType], Column]] = {
     "float": float_of,
     "double": double_of,
     "text": text_of,
+    "name": text_of,
 }
 FITS: dict[Takes, Callable[[T.DataType], bool]] = {
     "plain": is_plain,

@@ -2,8 +2,8 @@
 
 On a local file system, a link names the run that readers of a day see (:mod:`sparkrank.tables.commit.links`). In an
 object store that Arrow can open, a small object names the run (:mod:`sparkrank.tables.commit.store_run`). Elsewhere,
-Spark's dynamic partition overwrite replaces the day in one table after another, with ``runs`` last. There, a day is
-complete when its row in ``runs`` names the run that wrote its tables.
+Spark replaces the day in one table after another, by its dynamic partition overwrite. The row of ``runs`` is removed
+first and written last: while the day has a row in ``runs``, all of its tables belong to the run that the row names.
 """
 
 from __future__ import annotations
@@ -104,6 +104,7 @@ class _ReplacedRun:
         if self.spark is None:
             raise SparkrankError(f"{shorten(self.output)} is not a local path: writing there needs a Spark session")
         folders = table_folders(self.output, self.day, tables, self.column)
+        self._remove_rows(folders.get("runs"))
         for name in sorted(tables, key=lambda name: name == "runs"):
             given = tables[name]
             table = given(files=None, attempt_id=self.attempt) if callable(given) else given
@@ -114,6 +115,18 @@ class _ReplacedRun:
                 continue
             writer = frame.withColumn(self.column, F.lit(self.day)).write.mode("overwrite").partitionBy(self.column)
             writer.option("partitionOverwriteMode", "dynamic").parquet(f"{self.output.rstrip('/')}/{name}")
+
+    def _remove_rows(self, folder: str | None) -> None:
+        """Replace the table in ``folder``, if there is one, by an empty one. Spark has no public call to remove it."""
+        from pyspark.errors import AnalysisException
+
+        if folder is None or self.spark is None:
+            return
+        try:
+            schema = self.spark.read.parquet(folder).schema
+        except AnalysisException:  # the day has no run yet
+            return
+        self.spark.createDataFrame([], schema).write.mode("overwrite").parquet(folder)
 
 
 def local_path(output: str) -> Path | None:

@@ -67,6 +67,8 @@ def states_table(
     parts += [(kind, _sizes(sizes)) for kind, sizes in large.items()]
     tables = []
     for kind, unordered in parts:
+        if not unordered.num_rows:
+            continue
         key = (*STATE_KEY, PART.name) if PART.name in unordered.column_names else STATE_KEY
         rows = unordered.take(_order(unordered, key))
         names = encoded_column(rows["name"])
@@ -87,6 +89,8 @@ def _order(rows: pa.Table, key: Sequence[str]) -> pa.Array:
     code = np.zeros(rows.num_rows, np.int64)
     for name in key:
         encoded = rows[name].combine_chunks().dictionary_encode()
+        if len(encoded.dictionary) + bool(encoded.null_count) < 2:
+            continue  # the value is the same in all rows
         place = np.empty(len(encoded.dictionary) + 1, np.int64)
         place[pc.sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(encoded.dictionary))
         place[-1] = len(encoded.dictionary)  # nulls are last

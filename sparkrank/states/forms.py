@@ -101,7 +101,7 @@ def _carried(table: pa.Table, numbers: Iterable[TableColumn]) -> pa.Table:
     for names in ([field.name for field in column.fields] for column in numbers if column.limbs):
         limbs = carried(np.column_stack([columns[name].to_numpy() for name in names]))
         columns |= {name: pa.array(np.ascontiguousarray(limb)) for name, limb in zip(names, limbs.T, strict=True)}
-    return pa.table(columns, schema=table.schema)
+    return pa.Table.from_arrays([*columns.values()], schema=table.schema)
 
 
 def _counts_table(partials: Partials) -> pa.Table:

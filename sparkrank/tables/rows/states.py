@@ -34,6 +34,8 @@ from sparkrank.states.forms import (
 )
 from sparkrank.states.keys import StateKey
 
+_NO_ROWS = STATES.schema.empty_table()  # made once, because Arrow takes a millisecond for its columns
+
 
 def needed_states(plan: Plan) -> Iterator[Needed]:
     """Yield the states that are needed to compute the metrics of ``plan``, metric by metric, possibly repeated."""
@@ -80,8 +82,9 @@ def states_table(
             "source": pa.repeat(pa.scalar(source), rows.num_rows),
             RUN_ID: pa.repeat(pa.scalar(run_id, pa.string()), rows.num_rows),
         }
-        tables.append(pa.table({**columns, **dict(zip(rows.column_names, rows.columns, strict=True))}))
-    return pa.concat_tables([STATES.schema.empty_table(), *tables], promote_options="default")
+        names_of_columns = [*columns, *rows.column_names]
+        tables.append(pa.Table.from_arrays([*columns.values(), *rows.columns], names_of_columns))
+    return pa.concat_tables([_NO_ROWS, *tables], promote_options="default")
 
 
 def _order(rows: pa.Table, key: Sequence[str]) -> pa.Array:

@@ -37,7 +37,7 @@ def make_folder(path: Path, made: list[Path] | None = None) -> None:
             with suppress(OSError):  # only a member of the group may assign it
                 os.chown(folder, -1, above.st_gid)
         if not path.is_dir():
-            path.mkdir()  # raises an error if something other than a folder is there
+            path.mkdir(exist_ok=True)  # raises an error if something other than a folder is there
 
 
 def sync_all(paths: Iterable[Path]) -> None:

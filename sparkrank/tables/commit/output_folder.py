@@ -48,6 +48,7 @@ _RUN = re.compile(rf"\.?{_NAME}\.[0-9a-f]{{12}}")
 _NAMED_RUN = re.compile(rf"{_NAME}\.([0-9a-f]{{12}}|[a-z0-9_]{{8}})")
 _TEMPORARY = re.compile(r"(\.[0-9a-f]{12})?")  # what follows a dot and the name of a link in its temporary name
 _TABLE = re.compile(r"[a-z][a-z_]*")
+_NOTHING_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 _MOST_BYTES = 16 << 20  # a larger file is not read as a list
 DAY = "day"  # the column by which the tables of days are partitioned
 
@@ -185,7 +186,8 @@ class OutputFolder:
         days = {day for day, _ in self._entries()}
         for folder, ending in ((self.days, ""), (self.runs, ".lock")):
             if _is_real(folder):
-                names = (entry.removesuffix(ending) for entry in os.listdir(folder) if entry.endswith(ending))
+                entries = os.listdir(folder)  # noqa: PTH208 - names alone: each run lists all stored days
+                names = (entry.removesuffix(ending) for entry in entries if entry.endswith(ending))
                 days.update(name for name in names if self.is_name(name))
         return sorted(days)
 
@@ -260,8 +262,8 @@ def _unfinished(link: Path) -> list[Path]:
     folder, name = link.parent, f".{link.name}"
     if not _is_real(folder):
         return []
-    entries = (entry for entry in os.listdir(folder) if entry.startswith(name))
-    return [folder / entry for entry in sorted(entries) if _TEMPORARY.fullmatch(entry, len(name))]
+    entries = sorted(entry for entry in os.listdir(folder) if entry.startswith(name))  # noqa: PTH208 - of all days
+    return [folder / entry for entry in entries if _TEMPORARY.fullmatch(entry, len(name))]
 
 
 def _run_in(link: Path, name: str) -> str | None:
@@ -274,9 +276,9 @@ def _run_in(link: Path, name: str) -> str | None:
 def _target(link: Path | str) -> str | None:
     """Return the path to which ``link`` points, or None if ``link`` is missing or is not a link."""
     try:
-        return os.readlink(link)
+        return os.readlink(link)  # noqa: PTH115 - without making a path for each stored day
     except OSError as error:
-        if error.errno in (errno.EINVAL, errno.ENOENT, errno.ENOTDIR):
+        if error.errno in (errno.EINVAL, *_NOTHING_THERE):
             return None
         raise
 
@@ -305,8 +307,10 @@ def _status(path: Path) -> os.stat_result | None:
     """Return the status of ``path``, which may be a link, or None if nothing is there."""
     try:
         return os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+    except OSError as error:
+        if error.errno in _NOTHING_THERE:
+            return None
+        raise
 
 
 def _foreign(path: Path) -> SparkrankError:

@@ -34,7 +34,7 @@ from sparkrank.states.forms import (
 )
 from sparkrank.states.keys import StateKey
 
-_NO_ROWS = STATES.schema.empty_table()  # made once, because Arrow takes a millisecond for its columns
+_NO_ROWS = STATES.schema.empty_table()  # made once, because Arrow makes an array for each column
 
 
 def needed_states(plan: Plan) -> Iterator[Needed]:

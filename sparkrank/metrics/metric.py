@@ -358,6 +358,10 @@ class Metric:
         return f"{name}({text})"
 
     def __str__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         return self._written(self.settings, ",")
 
     @property
@@ -367,11 +371,13 @@ class Metric:
 
     def __getitem__(self, parameter: str) -> Value:
         """Return the value of ``parameter``, given or default, or None if a parameter that excludes it is given."""
-        given = dict(self.settings)
-        exclusive = self.declaration.exclusive
-        if parameter in exclusive and parameter not in given and any(name in given for name in exclusive):
-            return None
-        return given.get(parameter, self.declaration.defaults[parameter])
+        return self._values[parameter]
+
+    @cached_property
+    def _values(self) -> dict[str, Value]:
+        given, exclusive = dict(self.settings), self.declaration.exclusive
+        excluded = exclusive if any(name in given for name in exclusive) else ()
+        return {**self.declaration.defaults, **dict.fromkeys(excluded), **given}
 
     def word(self, parameter: str) -> str:
         return str(self[parameter])
@@ -388,7 +394,7 @@ class Metric:
         """The lowest relevant label, or None if any label above 0 is relevant."""
         return None if self["rel"] is None else self.number("rel")
 
-    @property
+    @cached_property
     def definition(self) -> str:
         """The metric's string with default parameters included, such as ``ndcg(gain=linear, ideal=judged)@10``."""
         said = []

@@ -13,6 +13,7 @@ CGROUPS, PROCESS, MACHINE = Path("/sys/fs/cgroup"), Path("/proc/self"), Path("/p
 
 # Arrays of fewer bytes are made without a check, which would take a tenth of a millisecond.
 LARGE_BYTES = 48 << 20
+_UNLIMITED = 1 << 62  # bytes: a group of version 1 without a limit has about 2^63
 
 
 class NotEnoughMemoryError(MemoryError):
@@ -61,8 +62,11 @@ def _left_in_containers() -> Iterator[int | None]:
         for folder in (here, *here.parents):
             if not folder.is_relative_to(root):
                 break
-            limit, used = _number(folder / names[0]), _number(folder / names[1])
-            if limit is not None and used is not None:
+            limit = _number(folder / names[0])
+            if limit is None or limit >= _UNLIMITED:
+                continue
+            used = _number(folder / names[1])
+            if used is not None:
                 files = re.search(rf"^{names[2]} (\d+)$", _text(folder / "memory.stat"), re.MULTILINE)
                 yield limit - used + (int(files[1]) if files else 0)
 

@@ -97,12 +97,11 @@ class StateForm:
 
 def _carried(table: pa.Table, numbers: Iterable[TableColumn]) -> pa.Table:
     """Return ``table`` with limbs in canonical form, which does not depend on the number of added buckets."""
+    columns = dict(zip(table.column_names, table.columns, strict=True))
     for names in ([field.name for field in column.fields] for column in numbers if column.limbs):
-        limbs = carried(np.column_stack([table[name].to_numpy() for name in names]))
-        for name, limb in zip(names, limbs.T, strict=True):
-            field = table.schema.field(name)
-            table = table.set_column(table.schema.get_field_index(name), field, pa.array(np.ascontiguousarray(limb)))
-    return table
+        limbs = carried(np.column_stack([columns[name].to_numpy() for name in names]))
+        columns |= {name: pa.array(np.ascontiguousarray(limb)) for name, limb in zip(names, limbs.T, strict=True)}
+    return pa.Table.from_arrays([*columns.values()], schema=table.schema)
 
 
 def _counts_table(partials: Partials) -> pa.Table:

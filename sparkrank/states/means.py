@@ -134,6 +134,8 @@ class MeanColumns(NamedTuple):
 
     def at(self, rows: Ints) -> MeanColumns:
         """Return the means at the indices ``rows``, with :data:`NO_GROUPS` for the index -1."""
+        if rows.min(initial=0) >= 0:
+            return MeanColumns._make(own[rows] for own in self)
         missing = (getattr(NO_GROUPS, name) for name in self._fields)
         return MeanColumns(*(np.append(own, none)[rows] for own, none in zip(self, missing, strict=True)))
 

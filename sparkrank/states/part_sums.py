@@ -214,7 +214,7 @@ class PartSums:
     def rows(self, numbers: pa.Schema) -> pa.Table:
         """Return a row per name, slice value and part with numbers. A value without numbers gets zeros for one part."""
         schema = pa.schema([*((name, pa.string()) for name in StateKey._fields), ("part", pa.int64()), *numbers])
-        tables = [schema.empty_table()]
+        tables = []
         for name, sliced in sorted(self.by_slice.items()):
             values = pa.array(sliced.values, pa.string())
             for model, sums in sliced.by_model.items():
@@ -231,7 +231,7 @@ class PartSums:
                     *(pa.array(column).cast(field.type) for column, field in zip(dense.T.copy(), numbers, strict=True)),
                 ]
                 tables.append(pa.Table.from_arrays(columns, schema=schema))
-        return pa.concat_tables(tables)
+        return pa.concat_tables(tables) if tables else schema.empty_table()
 
     @classmethod
     def of_rows(cls, rows: pa.Table, columns: Sequence[str]) -> PartSums:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import stat
 from collections.abc import Iterable
@@ -24,7 +25,8 @@ def make_folder(path: Path, made: list[Path] | None = None) -> None:
     """
     made = [] if made is None else made
     with writing_errors(f"the folder {path}"):
-        missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+        folders = itertools.chain((path,), path.parents)
+        missing = list(itertools.takewhile(lambda folder: not folder.exists(), folders))
         for folder in reversed(missing):
             above = folder.parent.stat()
             try:
@@ -34,7 +36,8 @@ def make_folder(path: Path, made: list[Path] | None = None) -> None:
             made.append(folder)
             with suppress(OSError):  # only a member of the group may assign it
                 os.chown(folder, -1, above.st_gid)
-        path.mkdir(exist_ok=True)  # raises an error if something other than a folder is there
+        if not path.is_dir():
+            path.mkdir(exist_ok=True)  # raises an error if something other than a folder is there
 
 
 def sync_all(paths: Iterable[Path]) -> None:
@@ -59,8 +62,9 @@ def files_and_folders(root: Path) -> list[Path]:
     """Return all files and folders below ``root``, innermost first, and ``root`` last. Links are left out."""
     paths: list[Path] = []
     for folder, _, files in os.walk(root, topdown=False):
-        paths += [Path(folder, name) for name in files if not Path(folder, name).is_symlink()]
-        paths.append(Path(folder))
+        here = Path(folder)
+        paths += [file for file in map(here.joinpath, files) if not file.is_symlink()]
+        paths.append(here)
     return paths
 
 

@@ -258,7 +258,7 @@ def settle(place: OutputFolder, day: str) -> list[Path]:
     The caller must hold the lock of the day. Returns the removed paths.
     """
     publish(place, day)
-    removed = leftovers(place, day, place.runs_of(day))
+    removed = leftovers(place, place.shown(day), place.runs_of(day))
     for run in removed:
         place.remove_run(run)
     dangling = [link for link in place.links_of(day) if not link.exists() or link.name.startswith(".")]
@@ -269,10 +269,11 @@ def settle(place: OutputFolder, day: str) -> list[Path]:
     return removed
 
 
-def leftovers(place: OutputFolder, day: str, runs: Collection[Path]) -> list[Path]:
-    """Return those of ``runs`` that are obsolete, because ``day`` has a newer run and no longer keeps the old one."""
-    shown = place.shown(day)
-    return [run for run in runs if run not in (shown, *place.replaced(shown))] if runs else []
+def leftovers(place: OutputFolder, shown: Path | None, runs: Collection[Path]) -> list[Path]:
+    """Return those of ``runs``, all of one day, that are obsolete: neither its current run ``shown`` nor kept by it."""
+    others = [run for run in runs if run != shown]
+    kept = place.replaced(shown) if others else []
+    return [run for run in others if run not in kept]
 
 
 def checksum(file: Path) -> str:
@@ -286,10 +287,9 @@ def checksum(file: Path) -> str:
 
 def _tidy_others(place: OutputFolder, own: str) -> None:
     """Clean up what killed runs left behind for days other than ``own``. Days that are locked are skipped."""
-    runs = place.runs_by_name()
-    for day in place.names():
+    for day, runs in place.unsettled().items():
         shown = place.shown(day) if day != own else None
-        if day != own and (shown is None or unpublished(place, shown) or leftovers(place, day, runs.get(day, []))):
+        if day != own and (shown is None or unpublished(place, shown) or leftovers(place, shown, runs)):
             with suppress(SparkrankError, OSError), only_writer(place.lock(day), day, place.root, []):
                 settle(place, day)
                 if place.shown(day) is None:

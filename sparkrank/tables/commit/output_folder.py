@@ -19,14 +19,17 @@ only paths that it owns. If a run has to write to a path that sparkrank does not
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import shutil
+import stat
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +46,9 @@ _RUN = re.compile(rf"\.?{_NAME}\.[0-9a-f]{{12}}")
 # Earlier releases used eight letters, digits or underscores, and people may name copies in the same way. A folder with
 # such a name therefore counts as a run only if a link or a list names the folder.
 _NAMED_RUN = re.compile(rf"{_NAME}\.([0-9a-f]{{12}}|[a-z0-9_]{{8}})")
+_TEMPORARY = re.compile(r"(\.[0-9a-f]{12})?")  # what follows a dot and the name of a link in its temporary name
 _TABLE = re.compile(r"[a-z][a-z_]*")
+_NOTHING_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 _MOST_BYTES = 16 << 20  # a larger file is not read as a list
 DAY = "day"  # the column by which the tables of days are partitioned
 
@@ -64,11 +69,11 @@ class OutputFolder:
         """Return whether ``name`` is a valid partition name: a day or a window, depending on ``self.column``."""
         return bool((_DAY_NAME if self.column == DAY else _WINDOW_NAME).fullmatch(name))
 
-    @property
+    @cached_property
     def runs(self) -> Path:
         return self.root / RUNS_FOLDER
 
-    @property
+    @cached_property
     def days(self) -> Path:
         return self.root / DAYS_FOLDER
 
@@ -84,11 +89,11 @@ class OutputFolder:
 
     def table_link(self, table: str, name: str) -> Path:
         """Return the path, a link or a folder, under which readers find the rows of the day ``name`` in ``table``."""
-        return self.root / table / f"{self.column}={name}"
+        return self.root.joinpath(table, f"{self.column}={name}")
 
     def table_target(self, table: str, name: str) -> Path:
         """Return the relative path to which the link at :meth:`table_link` points."""
-        return Path("..") / DAYS_FOLDER / name / table
+        return Path(f"../{DAYS_FOLDER}/{name}/{table}")
 
     def validate(self, name: str, tables: Iterable[str] = ()) -> None:
         """Raise :class:`SparkrankError` if a path needed for the day ``name`` exists but does not belong to sparkrank.
@@ -113,7 +118,7 @@ class OutputFolder:
 
     def owns_table_link(self, link: Path, table: str, name: str) -> bool:
         """Return whether a run made ``link``, through which readers find the day ``name`` of ``table``."""
-        return link.is_symlink() and link.readlink() == self.table_target(table, name)
+        return _target(link) == f"../{DAYS_FOLDER}/{name}/{table}"
 
     def owns_plain_folder(self, folder: Path, table: str, name: str) -> bool:
         """Return whether ``folder`` is a real folder with only files that one run of the day ``name`` lists."""
@@ -151,15 +156,14 @@ class OutputFolder:
 
     def shown(self, name: str) -> Path | None:
         """Return the folder of the current run of the day ``name``, which readers see; None if there is no such run."""
-        link = self.day_link(name)
-        if self.days.is_symlink() or not _names_run(link, name):
-            return None
-        run = self.runs / link.readlink().name
-        return run if self.run_of(run) == name else None
+        entry = None if self.days.is_symlink() else _run_in(self.day_link(name), name)
+        run = None if entry is None else self.runs / entry
+        return run if run is not None and self.run_of(run) == name else None
 
     def run_of(self, folder: Path) -> str | None:
         """Return the day in the name of ``folder``; None if ``folder`` is not the folder of a run."""
-        match = _RUN.fullmatch(folder.name) or _NAMED_RUN.fullmatch(folder.name)
+        name = folder.name
+        match = _RUN.fullmatch(name) or _NAMED_RUN.fullmatch(name)
         if match is None or not self.is_name(match["name"]):
             return None
         return match["name"] if _is_real(folder) and not self.runs.is_symlink() else None
@@ -167,13 +171,6 @@ class OutputFolder:
     def runs_of(self, name: str | None = None) -> list[Path]:
         """Return the folders of all runs of the day ``name``, sorted by name. If ``name`` is None, use all days."""
         return [self.runs / entry for day, entry in self._entries() if name in (None, day)]
-
-    def runs_by_name(self) -> dict[str, list[Path]]:
-        """Return a mapping from each day to the folders of its runs, sorted by name. Lists the folder of runs once."""
-        runs: dict[str, list[Path]] = {}
-        for day, entry in self._entries():
-            runs.setdefault(day, []).append(self.runs / entry)
-        return runs
 
     def _entries(self) -> list[tuple[str, str]]:
         """Return the pair of day and folder name for each run, sorted by folder name; lists the folder of runs once."""
@@ -189,9 +186,32 @@ class OutputFolder:
         days = {day for day, _ in self._entries()}
         for folder, ending in ((self.days, ""), (self.runs, ".lock")):
             if _is_real(folder):
-                names = (entry.name.removesuffix(ending) for entry in folder.iterdir() if entry.name.endswith(ending))
+                entries = os.listdir(folder)  # noqa: PTH208 - names alone: each run lists all stored days
+                names = (entry.removesuffix(ending) for entry in entries if entry.endswith(ending))
                 days.update(name for name in names if self.is_name(name))
         return sorted(days)
+
+    def unsettled(self) -> dict[str, list[Path]]:
+        """Return the days that may have leftovers, sorted, and the folders of their runs, sorted by name.
+
+        Left out are days with one run, whose tables are all linked. Each run of a backfill asks for all stored days, so
+        this takes three system calls for such a day, and makes no paths.
+        """
+        runs: dict[str, list[str]] = {name: [] for name in self.names()}
+        for name, entry in self._entries():
+            runs.setdefault(name, []).append(entry)
+        return {
+            name: [self.runs / entry for entry in own] for name, own in runs.items() if not self._is_settled(name, own)
+        }
+
+    def _is_settled(self, name: str, runs: Sequence[str]) -> bool:
+        """Return whether the only one of ``runs`` is the current run of ``name``, and the link made last is there."""
+        return (
+            len(runs) == 1
+            and _target(f"{self.days}/{name}") == f"../{RUNS_FOLDER}/{runs[0]}"
+            and _target(f"{self.root}/runs/{self.column}={name}") == f"../{DAYS_FOLDER}/{name}/runs"
+            and not os.path.lexists(f"{self.runs}/{runs[0]}/{PLAIN}")
+        )
 
     def links_of(self, name: str) -> Iterator[Path]:
         """Yield the links through which readers find tables of the day ``name``, and links under temporary names."""
@@ -205,7 +225,7 @@ class OutputFolder:
         """Return the links of the day ``name`` that a killed run left behind under temporary names."""
         if self.days.is_symlink():
             return []
-        return [link for link in _unfinished(self.day_link(name)) if _names_run(link, name)]
+        return [link for link in _unfinished(self.day_link(name)) if _run_in(link, name) is not None]
 
     def tables(self) -> list[str]:
         """Return the names of the folders that may be tables. Folders that sparkrank did not make can be among them."""
@@ -229,7 +249,7 @@ class OutputFolder:
 
 def replace_link(link: Path, target: Path) -> None:
     """Point ``link`` to ``target`` in one atomic step. ``link`` must be missing or be a link that sparkrank made."""
-    if link.is_symlink() and link.readlink() == target:
+    if _target(link) == str(target):
         return
     new = link.with_name(f".{link.name}.{new_attempt()}")
     with writing_errors(f"the link {link}"):
@@ -239,22 +259,34 @@ def replace_link(link: Path, target: Path) -> None:
 
 def _unfinished(link: Path) -> list[Path]:
     """Return the existing paths whose names are temporary names for ``link``, including the name of old releases."""
-    if not _is_real(link.parent):
+    folder, name = link.parent, f".{link.name}"
+    if not _is_real(folder):
         return []
-    name = re.compile(re.escape(f".{link.name}") + r"(\.[0-9a-f]{12})?")
-    return sorted(entry for entry in link.parent.iterdir() if name.fullmatch(entry.name))
+    entries = sorted(entry for entry in os.listdir(folder) if entry.startswith(name))  # noqa: PTH208 - of all days
+    return [folder / entry for entry in entries if _TEMPORARY.fullmatch(entry, len(name))]
 
 
-def _names_run(link: Path, name: str) -> bool:
-    """Return whether ``link`` points to the path of a run of the day ``name``, even if that run no longer exists."""
-    target = link.readlink() if link.is_symlink() else Path()
-    match = _NAMED_RUN.fullmatch(target.name)
-    return match is not None and match["name"] == name and target == Path("..") / RUNS_FOLDER / target.name
+def _run_in(link: Path, name: str) -> str | None:
+    """Return the name of the run of the day ``name`` to whose path ``link`` points, even if the run does not exist."""
+    above, _, run = (_target(link) or "").rpartition("/")
+    match = _NAMED_RUN.fullmatch(run)
+    return run if match is not None and match["name"] == name and above == f"../{RUNS_FOLDER}" else None
+
+
+def _target(link: Path | str) -> str | None:
+    """Return the path to which ``link`` points, or None if ``link`` is missing or is not a link."""
+    try:
+        return os.readlink(link)  # noqa: PTH115 - without making a path for each stored day
+    except OSError as error:
+        if error.errno in (errno.EINVAL, *_NOTHING_THERE):
+            return None
+        raise
 
 
 def _listed(file: Path) -> Any:
     """Read the JSON list or mapping that a run wrote to ``file``; empty if the file is missing or not valid JSON."""
-    if file.is_symlink() or not file.is_file() or file.stat().st_size > _MOST_BYTES:
+    status = _status(file)
+    if status is None or not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
         return {}
     try:
         return json.loads(file.read_bytes())
@@ -263,11 +295,22 @@ def _listed(file: Path) -> Any:
 
 
 def _is_real(folder: Path) -> bool:
-    return folder.is_dir() and not folder.is_symlink()
+    status = _status(folder)
+    return status is not None and stat.S_ISDIR(status.st_mode)
 
 
 def _is_there(path: Path) -> bool:
-    return path.is_symlink() or path.exists()
+    return _status(path) is not None
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """Return the status of ``path``, which may be a link, or None if nothing is there."""
+    try:
+        return os.lstat(path)
+    except OSError as error:
+        if error.errno in _NOTHING_THERE:
+            return None
+        raise
 
 
 def _foreign(path: Path) -> SparkrankError:

@@ -26,8 +26,8 @@ def unpublished(place: OutputFolder, run: Path | None) -> list[str]:
     """Return the names of the tables of ``run``, the day's current run, that readers of the day cannot find yet."""
     if run is None:
         return []
-    files, link = place.plain_files(run), place.table_link(_LAST, str(place.run_of(run)))
-    if not files and place.owns_table_link(link, _LAST, str(place.run_of(run))):  # the link of ``runs`` is made last
+    files, name = place.plain_files(run), str(place.run_of(run))
+    if not files and place.owns_table_link(place.table_link(_LAST, name), _LAST, name):  # that link is made last
         return []
     own = [entry.name for entry in run.iterdir() if entry.is_dir() and not entry.is_symlink() and any(entry.iterdir())]
     return [name for name in own if name in files] if files else own * (_LAST in own)

@@ -34,6 +34,8 @@ from sparkrank.states.forms import (
 )
 from sparkrank.states.keys import StateKey
 
+_NO_ROWS = STATES.schema.empty_table()  # made once, because Arrow makes an array for each column
+
 
 def needed_states(plan: Plan) -> Iterator[Needed]:
     """Yield the states that are needed to compute the metrics of ``plan``, metric by metric, possibly repeated."""
@@ -67,6 +69,8 @@ def states_table(
     parts += [(kind, _sizes(sizes)) for kind, sizes in large.items()]
     tables = []
     for kind, unordered in parts:
+        if not unordered.num_rows:
+            continue
         key = (*STATE_KEY, PART.name) if PART.name in unordered.column_names else STATE_KEY
         rows = unordered.take(_order(unordered, key))
         names = encoded_column(rows["name"])
@@ -78,8 +82,9 @@ def states_table(
             "source": pa.repeat(pa.scalar(source), rows.num_rows),
             RUN_ID: pa.repeat(pa.scalar(run_id, pa.string()), rows.num_rows),
         }
-        tables.append(pa.table({**columns, **dict(zip(rows.column_names, rows.columns, strict=True))}))
-    return pa.concat_tables([STATES.schema.empty_table(), *tables], promote_options="default")
+        names_of_columns = [*columns, *rows.column_names]
+        tables.append(pa.Table.from_arrays([*columns.values(), *rows.columns], names_of_columns))
+    return pa.concat_tables([_NO_ROWS, *tables], promote_options="default")
 
 
 def _order(rows: pa.Table, key: Sequence[str]) -> pa.Array:
@@ -87,6 +92,8 @@ def _order(rows: pa.Table, key: Sequence[str]) -> pa.Array:
     code = np.zeros(rows.num_rows, np.int64)
     for name in key:
         encoded = rows[name].combine_chunks().dictionary_encode()
+        if len(encoded.dictionary) + bool(encoded.null_count) < 2:
+            continue  # the value is the same in all rows
         place = np.empty(len(encoded.dictionary) + 1, np.int64)
         place[pc.sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(encoded.dictionary))
         place[-1] = len(encoded.dictionary)  # nulls are last

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sparkrank.engines.local_lane import SidesLane
 from sparkrank.engines.spark.failures import task_errors
-from sparkrank.sources.selection import Sides
+from sparkrank.sources.selection import Selection, Sides
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from sparkrank.engines.one_group import GroupKeys, Pick
     from sparkrank.engines.request import Request
     from sparkrank.engines.result import Solved
+    from sparkrank.engines.spark.file_scans import FileScan
     from sparkrank.metrics import Plan
     from sparkrank.sources.protocol import Source
+    from sparkrank.sources.side_rows import SideRows
 
 _NAMES = {"parquet": "Parquet", "csv": "CSV", "json": "JSON"}
 
@@ -35,21 +37,29 @@ class ScanLane(SidesLane):
 
     @classmethod
     def why_not(cls, request: Request) -> str | None:
-        if (what := request.frame_side) is not None:
-            return f"the {what} is a Spark DataFrame"
+        frames = [side for side, _ in request.sides if side.is_frame]
         what = request.memory_side
+        if frames and (what is not None or None in map(_scan_of, frames)):
+            return f"the {request.frame_side} is a Spark DataFrame"
         if request.is_in_memory:
             return f"the {what} is a table in memory"
-        if request.spark is None:
+        if request.session is None:
             return "there is no Spark session"
         return None if what is None else f"the {what} is a table in memory, and what is beside it is not"
 
     @classmethod
     def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> ScanLane:  # noqa: ARG003
-        assert request.spark is not None  # noqa: S101 - see why_not
-        sides = Sides.open(request.sides, request.roles, request.plan, opened)
-        kind = request.impressions[0].format
-        return cls(sides, f"the input is {_NAMES.get(kind, kind)} named by path", request.spark)
+        assert request.session is not None  # noqa: S101 - see why_not
+        plan, kind = request.plan, request.impressions[0].format
+        pairs = []
+        for side, roles in request.sides:
+            scan = _scan_of(side)
+            opens = Selection.open if scan is None else scan.open
+            pairs.append((opens(side, roles, plan, opened), roles))
+        reason = f"the input is {_NAMES.get(kind, kind)} named by path"
+        if (what := request.frame_side) is not None:
+            reason = f"the {what} is a DataFrame that only reads Parquet files"
+        return cls(Sides(pairs, request.roles), reason, request.session)
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         from sparkrank.engines.spark.scan import evaluate_scan
@@ -62,3 +72,12 @@ class ScanLane(SidesLane):
 
         with task_errors(self.spark):
             return pick_scanned(self.spark, self.narrowed(keys), plan, pick)
+
+
+def _scan_of(side: SideRows) -> FileScan | None:
+    """Return the scan of files that the DataFrame of ``side`` is, or None."""
+    if not side.is_frame:
+        return None
+    from sparkrank.engines.spark.file_scans import FileScan
+
+    return FileScan.of(side.given)

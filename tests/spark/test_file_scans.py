@@ -31,8 +31,14 @@ if TYPE_CHECKING:
 
 ROLES = Roles.of("user", "label", "score")
 PLAN = Plan.of(["ap"], ["score"], ["user"])
-ASKED = {"metrics": ["ap", "ndcg@2", "auc"], "group": ["user", "week"], "score": "score", "label": "label", "buckets": 3}
-DAYS = pa.array([dt.date(2026, 11, 19)] * 4)
+ASKED = {
+    "metrics": ["ap", "ndcg@2", "auc"],
+    "group": ["user", "week"],
+    "score": "score",
+    "label": "label",
+    "buckets": 3,
+}
+BIRTHS = pa.array([dt.date(2026, 11, 19)] * 4)
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +47,12 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("logs")
     for number in range(3):
         rows = pa.table(
-            {"user": [1, 1, 2, 3], "score": [0.5, 0.25 * number, 0.1, 0.3], "label": [number % 2, 1, 1, 0], "day": DAYS}
+            {
+                "user": [1, 1, 2, 3],
+                "score": [0.5, 0.25 * number, 0.1, 0.3],
+                "label": [number % 2, 1, 1, 0],
+                "born": BIRTHS,
+            }
         )
         kinds = {
             "log": rows,
@@ -67,13 +78,13 @@ TAKEN: dict[str, Make] = {
     "a folder by another name": lambda spark, logs: spark.read.format("parquet").load(f"file://{logs}/narrow/../log/"),
     "one file": lambda spark, logs: spark.read.parquet(f"{logs}/narrow/1.parquet"),
     "columns": lambda spark, logs: _log(spark, logs).select("label", "score", "user", "week"),
-    "without columns": lambda spark, logs: _log(spark, logs).drop("day").alias("log"),
+    "without columns": lambda spark, logs: _log(spark, logs).drop("born").alias("log"),
     "its own schema": lambda spark, logs: spark.read.schema(_log(spark, logs).schema).parquet(f"{logs}/log"),
 }
 
 
 def _cached(spark: SparkSession, logs: str) -> DataFrame:
-    return spark.read.parquet(f"{logs}/log").where("true").drop("day").cache()
+    return spark.read.parquet(f"{logs}/log").where("true").drop("born").cache()
 
 
 def _with_option(name: str, value: str) -> Make:
@@ -97,14 +108,16 @@ LEFT: dict[str, Make] = {
     "a limit": lambda spark, logs: _log(spark, logs).limit(5),
     "a union": lambda spark, logs: _log(spark, logs).union(_log(spark, logs)),
     "another value": lambda spark, logs: _log(spark, logs).withColumn("score", 1 - F.col("score")),
-    "two columns swapped": lambda spark, logs: _log(spark, logs).toDF("label", "score", "user", "day", "week"),
+    "two columns swapped": lambda spark, logs: _log(spark, logs).toDF("label", "score", "user", "born", "week"),
     "another name": lambda spark, logs: _log(spark, logs).withColumnRenamed("user", "who").withColumn("user", F.lit(1)),
     "elements": lambda spark, logs: _log(spark, logs).withColumn("user", F.explode(F.array("user", "label"))),
     "a path twice": lambda spark, logs: spark.read.parquet(f"{logs}/log", f"{logs}/log"),
     "two paths": lambda spark, logs: spark.read.parquet(f"{logs}/narrow/1.parquet", f"{logs}/narrow/2.parquet"),
     "a view": lambda spark, logs: (_log(spark, logs).createOrReplaceTempView("log"), spark.table("log"))[1],
     "rows in memory": lambda spark, logs: spark.createDataFrame(_log(spark, logs).toArrow()),
-    "rows of Python": lambda spark, logs: _log(spark, logs).mapInArrow(lambda batches: batches, _log(spark, logs).schema),
+    "rows of Python": lambda spark, logs: _log(spark, logs).mapInArrow(
+        lambda batches: batches, _log(spark, logs).schema
+    ),
     "cached rows": _cached,
     "a pattern of files": _with_option("pathGlobFilter", "[01].parquet"),
     "files of a time": _with_option("modifiedAfter", "2020-01-01T00:00:00"),
@@ -118,8 +131,10 @@ LEFT: dict[str, Make] = {
     "a column that files lack": _in("lacking", "user long, score double, label long"),
     "decimals": _in("decimals"),
     "unsigned numbers": _in("unsigned"),
-    "other formats": lambda spark, logs: spark.read.format("binaryFile").load(f"{logs}/log").select(
-        F.col("length").alias("user"), F.lit(0.5).alias("score"), F.lit(1).alias("label")
+    "other formats": lambda spark, logs: (
+        spark.read.format("binaryFile")
+        .load(f"{logs}/log")
+        .select(F.col("length").alias("user"), F.lit(0.5).alias("score"), F.lit(1).alias("label"))
     ),
 }
 SETTINGS = {
@@ -160,7 +175,7 @@ def test_spark_reads_every_other_dataframe(
     spark: SparkSession, logs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lanes = {name: _lane(make(spark, logs)).name for name, make in LEFT.items()}
-    lanes["a date"] = _lane(_log(spark, logs), "user", "day").name
+    lanes["a date"] = _lane(_log(spark, logs), "user", "born").name
     for name, value in SETTINGS.items():
         with _setting(spark, name, value):
             lanes[name] = _lane(_log(spark, logs)).name
@@ -174,7 +189,7 @@ def test_spark_reads_every_other_dataframe(
         frame = spark.read.parquet(str(tmp_path))
         pq.write_table(pa.concat_tables([rows, rows]), tmp_path / f"{place}.parquet")
         lanes[name] = _lane(frame).name
-    table = spark.read.parquet(f"{logs}/log").drop("day")
+    table = spark.read.parquet(f"{logs}/log").drop("born")
     table.write.mode("overwrite").saveAsTable("scanned")
     lanes["a table"] = _lane(spark.table("scanned")).name
     spark.sql("drop table scanned")
@@ -193,7 +208,7 @@ def test_arrow_and_spark_give_the_same_bits_of_a_dataframe(spark: SparkSession, 
     joined = {**ASKED, "metrics": ["ap", "r@2"], "item": "score"}
     evaluations = [
         sr.evaluate(frame.drop("label"), truth=truth, spark=spark, lane=lane, **joined)
-        for truth, lane in ((frame.drop("day"), "scan"), (f"{logs}/log", "auto"), (frame, "frame"))
+        for truth, lane in ((frame.drop("born"), "scan"), (f"{logs}/log", "auto"), (frame, "frame"))
     ]
     assert [each.lane for each in evaluations] == ["scan", "scan", "frame"]
     one, *others = map(bits_of, evaluations)

@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sparkrank.base.errors import FrameLaneNeededError, SparkrankError
+from sparkrank.base.errors import FrameLaneNeededError
 from sparkrank.engines.spark.files import path_of
 from sparkrank.engines.spark.session_features import is_connect, setting
 from sparkrank.sources.files import escaped
@@ -88,10 +88,7 @@ class FileScan:
         and the types of the columns must be those of Arrow.
         """
         of_files = SideRows(side.what, path=escaped(self.root), paths=(escaped(self.root),))
-        try:
-            selection = Selection.open(of_files, roles, plan, opened)
-        except SparkrankError as error:
-            raise FrameLaneNeededError(f"Arrow does not read the {side.what}: {error}") from None
+        selection = Selection.open(of_files, roles, plan, opened)
         source = selection.source
         assert isinstance(source, ParquetInput)  # noqa: S101 - the default format
         listing = source.stored.listing

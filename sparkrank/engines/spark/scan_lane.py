@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from sparkrank.base.errors import FrameLaneNeededError, SparkrankError
 from sparkrank.engines.local_lane import SidesLane
 from sparkrank.engines.spark.failures import task_errors
 from sparkrank.sources.selection import Selection, Sides
@@ -50,16 +51,12 @@ class ScanLane(SidesLane):
     @classmethod
     def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> ScanLane:  # noqa: ARG003
         assert request.session is not None  # noqa: S101 - see why_not
-        plan, kind = request.plan, request.impressions[0].format
-        pairs = []
-        for side, roles in request.sides:
-            scan = _scan_of(side)
-            opens = Selection.open if scan is None else scan.open
-            pairs.append((opens(side, roles, plan, opened), roles))
-        reason = f"the input is {_NAMES.get(kind, kind)} named by path"
         if (what := request.frame_side) is not None:
-            reason = f"the {what} is a DataFrame that only reads Parquet files"
-        return cls(Sides(pairs, request.roles), reason, request.session)
+            sides = _opened_scans(request, opened)
+            return cls(sides, f"the {what} is a DataFrame that only reads Parquet files", request.session)
+        sides = Sides.open(request.sides, request.roles, request.plan, opened)
+        kind = request.impressions[0].format
+        return cls(sides, f"the input is {_NAMES.get(kind, kind)} named by path", request.session)
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         from sparkrank.engines.spark.scan import evaluate_scan
@@ -72,6 +69,21 @@ class ScanLane(SidesLane):
 
         with task_errors(self.spark):
             return pick_scanned(self.spark, self.narrowed(keys), plan, pick)
+
+
+def _opened_scans(request: Request, opened: dict[str, Source]) -> Sides:
+    """Open the files of DataFrames, and of paths beside them. What is wrong with these, the frame lane says."""
+    scans = [(side, roles, _scan_of(side)) for side, roles in request.sides]
+    try:
+        pairs = [
+            ((Selection.open if scan is None else scan.open)(side, roles, request.plan, opened), roles)
+            for side, roles, scan in scans
+        ]
+        sides = Sides(pairs, request.roles)
+        sides.check(request.plan)
+    except SparkrankError as error:
+        raise FrameLaneNeededError(str(error)) from None
+    return sides
 
 
 def _scan_of(side: SideRows) -> FileScan | None:

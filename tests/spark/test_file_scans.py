@@ -142,7 +142,6 @@ SETTINGS = {
     "spark.sql.files.ignoreMissingFiles": "true",
     "spark.sql.parquet.fieldId.read.enabled": "true",
     "parquet.crypto.factory.class": "org.example.Keys",
-    "spark.sql.sources.useV1SourceList": "",
 }
 
 
@@ -176,9 +175,12 @@ def test_spark_reads_every_other_dataframe(
 ) -> None:
     lanes = {name: _lane(make(spark, logs)).name for name, make in LEFT.items()}
     lanes["a date"] = _lane(_log(spark, logs), "user", "born").name
+    frame = _log(spark, logs)
     for name, value in SETTINGS.items():
         with _setting(spark, name, value):
-            lanes[name] = _lane(_log(spark, logs)).name
+            lanes[name] = _lane(frame).name
+    with _setting(spark, "spark.sql.sources.useV1SourceList", ""):
+        lanes["the second interface of sources"] = _lane(_log(spark, logs)).name
     with _setting(spark, "spark.sql.caseSensitive", "true"):
         lanes["names that differ by case"] = _lane(spark.read.parquet(f"{logs}/cases")).name
     with _setting(spark, "spark.sql.sources.partitionColumnTypeInference.enabled", "false"):

@@ -29,15 +29,14 @@ if TYPE_CHECKING:
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical."
 _FILES = "org.apache.spark.sql.execution.datasources."
 _COLUMN = "org.apache.spark.sql.catalyst.expressions.AttributeReference"
-# Settings under which Spark leaves rows out, finds columns by number, filters rows for some users, or decrypts.
+# Settings under which Spark leaves rows out, finds columns by number, or filters rows for some users.
 _OF_SPARK_ALONE = (
     "spark.sql.files.ignoreCorruptFiles",
     "spark.sql.files.ignoreMissingFiles",
     "spark.sql.parquet.fieldId.read.enabled",
     "spark.sql.extensions",
-    "parquet.crypto.factory.class",
-    "spark.hadoop.parquet.crypto.factory.class",
 )
+_DECRYPTION = "parquet.crypto.factory.class"
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,9 @@ class FileScan:
         if any(setting(spark, name, "false") not in ("false", "") for name in _OF_SPARK_ALONE):
             return None
         try:
-            return cls._of_plan(frame._jdf.queryExecution().analyzed())  # noqa: SLF001 - the module's text says why
+            planned = frame._jdf.queryExecution()  # noqa: SLF001 - the module's text says why
+            is_encrypted = planned.sparkSession().sessionState().newHadoopConf().get(_DECRYPTION) is not None
+            return None if is_encrypted else cls._of_plan(planned.analyzed())
         except Exception:  # noqa: BLE001 - the private interface differs by version and platform
             return None
 

@@ -127,7 +127,6 @@ LEFT: dict[str, Make] = {
     "old calendars": _with_option("datetimeRebaseMode", "LEGACY"),
     "another type": _in("log", "user long, score double, label double, week int"),
     "another type of folders": _in("log", "user long, score double, label long, week string"),
-    "files of two types": _in("narrow", "user long, score double, label long"),
     "a column that files lack": _in("lacking", "user long, score double, label long"),
     "decimals": _in("decimals"),
     "unsigned numbers": _in("unsigned"),

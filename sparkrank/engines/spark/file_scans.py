@@ -10,6 +10,10 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+from pyspark.errors import PySparkTypeError
+from pyspark.sql.pandas.types import from_arrow_type
+
 from sparkrank.base.errors import FrameLaneNeededError
 from sparkrank.engines.spark.files import path_of
 from sparkrank.engines.spark.session_features import is_connect, setting
@@ -19,7 +23,6 @@ from sparkrank.sources.selection import Selection
 from sparkrank.sources.side_rows import SideRows
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from sparkrank.inputs.roles import Roles
@@ -28,7 +31,6 @@ if TYPE_CHECKING:
 
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical."
 _FILES = "org.apache.spark.sql.execution.datasources."
-_COLUMN = "org.apache.spark.sql.catalyst.expressions.AttributeReference"
 # Settings under which Spark leaves rows out, finds columns by number, or filters rows for some users.
 _OF_SPARK_ALONE = (
     "spark.sql.files.ignoreCorruptFiles",
@@ -64,9 +66,10 @@ class FileScan:
     @classmethod
     def _of_plan(cls, plan: Any) -> FileScan | None:
         while (kind := _name(plan)) in (f"{_LOGICAL}Project", f"{_LOGICAL}SubqueryAlias"):
-            if kind.endswith("Project") and any(_name(column) != _COLUMN for column in _each(plan.projectList())):
+            child = plan.child()
+            if not plan.outputSet().subsetOf(child.outputSet()):  # a value that the child does not have, or a new name
                 return None
-            plan = plan.child()
+            plan = child
         if kind != f"{_FILES}LogicalRelation" or plan.isStreaming() or plan.catalogTable().isDefined():
             return None
         relation = plan.relation()
@@ -77,10 +80,11 @@ class FileScan:
             or relation.options().keySet().mkString(",") not in ("", "path")
         ):
             return None
-        roots = [path.toUri() for path in _each(relation.location().rootPaths())]
-        if [root.getScheme() for root in roots] != ["file"]:  # a path that is given twice is read twice
+        roots = relation.location().rootPaths()
+        root = roots.head().toUri()
+        if roots.size() > 1 or root.getScheme() != "file":  # a path that is given twice is read twice
             return None
-        return cls(roots[0].getPath(), relation.location().sizeInBytes())
+        return cls(root.getPath(), relation.location().sizeInBytes())
 
     def open(self, side: SideRows, roles: Roles, plan: Plan, opened: dict[str, Source]) -> Selection:
         """Open the files of the DataFrame that ``side`` has. Raises :class:`FrameLaneNeededError` if Spark has to.
@@ -103,10 +107,6 @@ class FileScan:
 
 def _validate_columns(selection: Selection, frame: DataFrame, roles: Roles) -> None:
     """Raise :class:`FrameLaneNeededError` for a column that ``frame`` may have otherwise than Arrow."""
-    import pyarrow as pa
-    from pyspark.errors import PySparkTypeError
-    from pyspark.sql.pandas.types import from_arrow_type
-
     stored, shown = selection.source.schema, frame.schema
     if len({name.lower() for name in stored.names}) < len(stored.names):
         raise FrameLaneNeededError(f"the {selection.what} has columns whose names differ by case alone")
@@ -123,8 +123,3 @@ def _validate_columns(selection: Selection, frame: DataFrame, roles: Roles) -> N
 
 def _name(of: Any) -> str:
     return str(of.getClass().getName())
-
-
-def _each(values: Any) -> list[Any]:
-    """Return the values of a sequence of Scala."""
-    return [values.apply(index) for index in range(values.size())]

@@ -15,6 +15,7 @@ class Lane:
     """What the lanes share: one call of :func:`sparkrank.evaluate`, and the metrics it gave."""
 
     name: str
+    lane = "auto"
 
     def __init__(self, work: Work, spark: SparkSession | None = None) -> None:
         self.table = work.table_of(self.name)
@@ -34,6 +35,7 @@ class Lane:
             **self._work.asked,
             truth=self._truth,
             spark=self._spark,
+            lane=self.lane,
             group_table=False if self.table is None else str(self.table),
         )
         self._metrics = evaluation.to_pandas()
@@ -80,6 +82,7 @@ class FrameLane(Lane):
     """A Spark DataFrame in, Spark DataFrames out."""
 
     name = "sparkrank-frame"
+    lane = "frame"  # auto reads the files of such a DataFrame by Arrow
 
     def prepare(self) -> None:
         super().prepare()

@@ -77,7 +77,7 @@ def ways_of(case: Case, folder: Path, spark: SparkSession | None) -> dict[str, C
     }
     if spark is not None:
         ways["scan"] = of_files(lane="scan", spark=spark)
-        ways["frame"] = of_files(spark.read.parquet, buckets=case.buckets)
+        ways["frame"] = of_files(spark.read.parquet, buckets=case.buckets, lane="frame")
     return ways
 
 

@@ -56,6 +56,6 @@ def test_an_order_without_a_label_a_column_with_two_roles_and_columns_with_none(
 
 def test_ranks_that_are_shared_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     pq.write_table(ranked(tied=2), path := str(tmp_path / "tied.parquet"))
-    for given in (path, spark.read.parquet(path)):
+    for given in (path, spark.read.parquet(path).coalesce(1)):
         with pytest.raises(sr.InputError, match="4 rows of rank share their rank with another"):
             sr.evaluate(given, ["err"], spark=spark, group="user", rank="rank", label="label")

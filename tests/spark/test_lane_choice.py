@@ -76,7 +76,7 @@ def test_auto_leaves_to_spark_what_only_spark_reads(
 
 def test_only_the_local_lane_takes_memory_for_rows(spark: SparkSession, log: Path) -> None:
     asked = {"metrics": ["ap"], "group": "user_id", **ROLES, "row_memory": 4096}
-    for impressions, lane in ((str(log), "scan"), (spark.read.parquet(str(log)), "frame")):
+    for impressions, lane in ((str(log), "scan"), (spark.read.parquet(str(log)).coalesce(1), "frame")):
         with pytest.raises(sr.SpecError, match=f"row_memory is 4096, but the lane is {lane} .*: only the lane local"):
             sr.evaluate(impressions, spark=spark, **asked)
     assert sr.evaluate(str(log), lane="local", spark=spark, **asked).lane == "local"

@@ -86,7 +86,9 @@ def test_files_that_are_written_anew_are_read_anew(spark: SparkSession, tmp_path
         rows = {"user": [1, 1, 2, 2], "score": [0.9, 0.1, 0.8, 0.2], "label": labels}
         pq.write_table(pa.table(rows), path)
         log = spark.read.parquet(path) if lane == "frame" else path
-        held.append(sr.evaluate(log, ["p@1", metric], group="user", score="score", label="label", spark=spark))
+        held.append(
+            sr.evaluate(log, ["p@1", metric], group="user", score="score", label="label", spark=spark, lane=lane)
+        )
     for evaluation, value in zip(held, expected.values(), strict=True):
         with evaluation:
             assert evaluation.to_pandas()["value"].tolist() == [value, value]

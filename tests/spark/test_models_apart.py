@@ -42,7 +42,7 @@ def test_every_lane_and_form_gives_the_same_bits(spark: SparkSession, tmp_path: 
     scores = {"score": {name: name for name in models}}
     expected = bits(forms["joined"], forms["truth"], **scores)
     files = {name: str(tmp_path / f"{name}.parquet") for name in forms}
-    frames = {name: spark.read.parquet(path) for name, path in files.items()}
+    frames = {name: spark.read.parquet(path).coalesce(2) for name, path in files.items()}
     inputs: list[tuple[str, Mapping[str, Any], SparkSession | None]] = [("local", forms, None), ("local", files, None)]
     inputs += [("scan", files, spark), ("frame", frames, None)]
     for lane, given, session in inputs:

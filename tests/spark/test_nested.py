@@ -49,7 +49,12 @@ def test_vectors_of_spark_ml(spark: SparkSession, vectors: tuple, tmp_path: Path
     expected = _values(sr.evaluate(path, ["ap", "logloss"], score={"a": "plain", "b": "plain", "c": "zeroed"}, **roles))
     pq.write_table(log(three=NESTED["v"]), foreign := str(tmp_path / "rows.parquet"))
     sentence = r'^the m score column "three" has a vector of another size than 2: name the element .*, as three\[2\]$'
-    for rows, session in ((path, None), (path, spark), (frame, spark), (spark.read.parquet(foreign), spark)):
+    for rows, session in (
+        (path, None),
+        (path, spark),
+        (frame, spark),
+        (spark.read.parquet(foreign).coalesce(1), spark),
+    ):
         if rows is path or rows is frame:
             assert _values(sr.evaluate(rows, ["ap", "logloss"], score=inside, spark=session, **roles)) == expected
         with pytest.raises(sr.InputError, match=sentence):
@@ -61,7 +66,7 @@ def test_what_is_beyond_the_end_is_told_in_every_lane(spark: SparkSession, tmp_p
     columns = {re.split(r"[.\[]", name)[0]: column for name, column in BEYOND.items()}
     pq.write_table(log(**columns), path := str(tmp_path / "rows.parquet"))
     told = re.escape("(2 NaN score): max_bad_fraction allows 0.0000%, and a null score means not retrieved, and an")
-    for given in (spark.read.parquet(path), path):
+    for given in (spark.read.parquet(path).coalesce(1), path):
         with sr.evaluate(
             given, ["rr"], group="u", label="y", score={n: n for n in BEYOND}, spark=spark, max_bad_fraction=1.0
         ) as found:

@@ -55,7 +55,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=["scan", "frame"])
 def impressions(request: pytest.FixtureRequest, spark: SparkSession, log: Path) -> str | DataFrame:
-    return str(log) if request.param == "scan" else spark.read.parquet(str(log))
+    return str(log) if request.param == "scan" else spark.read.parquet(str(log)).coalesce(4)
 
 
 @pytest.fixture

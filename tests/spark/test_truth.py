@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 def test_lists_and_truth_of_different_kinds(spark: SparkSession, tmp_path: Path) -> None:
     log = LOGS["truth"]()
     lists, truth = log.written(tmp_path)
-    table, frame = pq.read_table(truth), spark.read.parquet(truth)
+    table, frame = pq.read_table(truth), spark.read.parquet(truth).coalesce(1)
     expected = log.bits(lists, truth, buckets=2)
     for impressions, beside, session, lane in [
         (pq.read_table(lists), table, spark, "local"),
         (lists, frame, None, "frame"),
         (lists, table, spark, "frame"),
-        (spark.read.parquet(lists), truth, None, "frame"),
+        (spark.read.parquet(lists).coalesce(1), truth, None, "frame"),
     ]:
         tables = log.bits(impressions, beside, buckets=2, spark=session)
         assert tables["lane"] == [{"lane": lane}]
@@ -88,7 +88,7 @@ def test_nan_is_no_item_in_any_lane(spark: SparkSession, tmp_path: Path) -> None
     settings = {"group": "user", "item": "item", "score": "score", "label": "label", "duplicates": "first"}
     for of, table in (("rows", rows), ("arrays", arrays)):
         pq.write_table(table, path := str(tmp_path / f"{of}.parquet"))
-        for source in (path, spark.read.parquet(path)):
+        for source in (path, spark.read.parquet(path).coalesce(1)):
             if table is rows:
                 with pytest.raises(sr.InputError, match=r"\(1 null item\)"):
                     sr.evaluate(source, ["rr"], spark=spark, **settings)

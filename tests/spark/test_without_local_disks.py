@@ -71,7 +71,7 @@ except PermissionError:
     pass
 else:
     raise AssertionError("the driver may write")
-for rows, lane in ((path, "scan"), (spark.read.parquet(path), "frame")):
+for rows, lane in ((path, "scan"), (spark.read.parquet(path).coalesce(2), "frame")):
     with sr.evaluate(rows, metrics, spark=spark, buckets=3, **roles) as evaluation:
         assert evaluation.lane == lane
         assert evaluation.table.column("value").equals(expected.table.column("value")), lane

@@ -38,7 +38,7 @@ def told(impressions, **given):
     raise AssertionError("a bare Python has worked")
 
 
-lanes = [(path, {"spark": session}), (session.read.parquet(path), {})]
+lanes = [(path, {"spark": session}), (session.read.parquet(path).coalesce(1), {})]
 for impressions, given in lanes:
     found = told(impressions, **given)
     assert found.startswith(f"Spark's workers run {bare}, which has no numpy, pyarrow"), found

@@ -80,7 +80,7 @@ def frame_of_files(
         if partition_types == "text":
             raise SpecError(f"{what}.partition_types is text, but the folders of {place[0]} are found by Spark alone")
         if stored is not None:
-            read = {_path_of(uri, stored.prefix or "") for uri in frame.inputFiles()}
+            read = {path_of(uri, stored.prefix or "") for uri in frame.inputFiles()}
             files = tuple(file for file in stored.listing.files if file in read)
             stored = replace(stored, listing=Listing(files, files))
             if files:
@@ -136,7 +136,7 @@ def _loaded(reader: Callable[[], DataFrameReader], stored: StoredFiles, as_texts
     paths, base = [f"{prefix}{escaped(path)}" for path in listing.shortly], dict[str, str]()
     try:
         frame = reader().load(paths)
-        is_whole = sorted(_path_of(uri, prefix) for uri in frame.inputFiles()) == list(listing.files)
+        is_whole = sorted(path_of(uri, prefix) for uri in frame.inputFiles()) == list(listing.files)
     except Exception as error:  # noqa: BLE001 - for names that Spark cannot list, hidden folders and others
         logging.getLogger(__name__).info("Spark gets the names of all files: %s", shorten(error, MOST_SENTENCE))
         is_whole = False
@@ -152,7 +152,7 @@ def _loaded(reader: Callable[[], DataFrameReader], stored: StoredFiles, as_texts
     return reader().options(**base).schema(T.StructType(kinds)).load(paths)
 
 
-def _path_of(uri: str, prefix: str) -> str:
+def path_of(uri: str, prefix: str = "file:") -> str:
     """Return the path in the file system for Spark's ``uri``, which is percent-encoded (``file:///`` if local)."""
     path = unquote(uri)
     return path[len("file://") :] if path.startswith("file:///") else path.removeprefix(prefix)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from sparkrank.base.errors import FrameLaneNeededError, SparkrankError
 from sparkrank.engines.local_lane import SidesLane
 from sparkrank.engines.spark.failures import task_errors
-from sparkrank.sources.selection import Sides
+from sparkrank.sources.selection import Selection, Sides
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
     from sparkrank.engines.one_group import GroupKeys, Pick
     from sparkrank.engines.request import Request
     from sparkrank.engines.result import Solved
+    from sparkrank.engines.spark.file_scans import FileScan
     from sparkrank.metrics import Plan
     from sparkrank.sources.protocol import Source
+    from sparkrank.sources.side_rows import SideRows
 
 _NAMES = {"parquet": "Parquet", "csv": "CSV", "json": "JSON"}
 
@@ -35,21 +38,25 @@ class ScanLane(SidesLane):
 
     @classmethod
     def why_not(cls, request: Request) -> str | None:
-        if (what := request.frame_side) is not None:
-            return f"the {what} is a Spark DataFrame"
+        frames = [side for side, _ in request.sides if side.is_frame]
         what = request.memory_side
+        if frames and (what is not None or None in map(_scan_of, frames)):
+            return f"the {request.frame_side} is a Spark DataFrame"
         if request.is_in_memory:
             return f"the {what} is a table in memory"
-        if request.spark is None:
+        if request.session is None:
             return "there is no Spark session"
         return None if what is None else f"the {what} is a table in memory, and what is beside it is not"
 
     @classmethod
     def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> ScanLane:  # noqa: ARG003
-        assert request.spark is not None  # noqa: S101 - see why_not
+        assert request.session is not None  # noqa: S101 - see why_not
+        if (what := request.frame_side) is not None:
+            sides = _opened_scans(request, opened)
+            return cls(sides, f"the {what} is a DataFrame that only reads Parquet files", request.session)
         sides = Sides.open(request.sides, request.roles, request.plan, opened)
         kind = request.impressions[0].format
-        return cls(sides, f"the input is {_NAMES.get(kind, kind)} named by path", request.spark)
+        return cls(sides, f"the input is {_NAMES.get(kind, kind)} named by path", request.session)
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         from sparkrank.engines.spark.scan import evaluate_scan
@@ -62,3 +69,27 @@ class ScanLane(SidesLane):
 
         with task_errors(self.spark):
             return pick_scanned(self.spark, self.narrowed(keys), plan, pick)
+
+
+def _opened_scans(request: Request, opened: dict[str, Source]) -> Sides:
+    """Open the files of DataFrames, and of paths beside them. What is wrong with these, the frame lane says."""
+    scans = [(side, roles, _scan_of(side)) for side, roles in request.sides]
+    try:
+        pairs = [
+            ((Selection.open if scan is None else scan.open)(side, roles, request.plan, opened), roles)
+            for side, roles, scan in scans
+        ]
+        sides = Sides(pairs, request.roles)
+        sides.check(request.plan)
+    except SparkrankError as error:
+        raise FrameLaneNeededError(str(error)) from None
+    return sides
+
+
+def _scan_of(side: SideRows) -> FileScan | None:
+    """Return the scan of files that the DataFrame of ``side`` is, or None."""
+    if not side.is_frame:
+        return None
+    from sparkrank.engines.spark.file_scans import FileScan
+
+    return FileScan.of(side.given)

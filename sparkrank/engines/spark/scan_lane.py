@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sparkrank.engines.local_lane import SidesLane
 from sparkrank.engines.spark.failures import task_errors
+from sparkrank.engines.spark.session_features import core_count
 from sparkrank.sources.selection import Sides
 
 if TYPE_CHECKING:
@@ -49,13 +50,14 @@ class ScanLane(SidesLane):
         assert request.spark is not None  # noqa: S101 - see why_not
         sides = Sides.open(request.sides, request.roles, request.plan, opened)
         kind = request.impressions[0].format
-        return cls(sides, f"the input is {_NAMES.get(kind, kind)} named by path", request.spark)
+        reason = f"the input is {_NAMES.get(kind, kind)} named by path"
+        return cls.of(request, sides, reason, core_count(request.spark), spark=request.spark)
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         from sparkrank.engines.spark.scan import evaluate_scan
 
         with task_errors(self.spark):
-            return evaluate_scan(self.spark, self.sides, plan, buckets, files)
+            return evaluate_scan(self.spark, self.sides, plan, buckets, files, self.colocation)
 
     def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
         from sparkrank.engines.spark.scan import pick_scanned

@@ -30,7 +30,7 @@ FILE_BATCH_ROWS = 1_000_000
 
 @dataclass(frozen=True)
 class FileEvaluation:
-    """How a task evaluates sets of files for ``plan``, with up to ``row_memory`` bytes of rows beside those of a run."""
+    """How a task evaluates sets of files for ``plan``, with up to ``row_memory`` bytes of rows beside a run."""
 
     plan: Plan
     schema: pa.Schema

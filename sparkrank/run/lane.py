@@ -42,7 +42,7 @@ def open_lane(request: Request) -> Lane:
     logging.getLogger(__name__).info("lane %s: %s", lane.name, shorten(lane.reason, MOST_SENTENCE))
     if request.grouped not in BY_ITSELF and not lane.takes_grouped:
         raise SpecError(
-            f"grouped is {request.grouped}, but the lane is {lane.name} ({lane.reason}), where Spark reads the rows: the "
+            f"grouped is {request.grouped}, but the lane is {lane.name} ({lane.reason}), in which Spark reads: the "
             f"lanes {itemize(grouped_lanes())} evaluate files where they read them; leave it out"
         )
     if request.row_memory is not None and not lane.takes_row_memory:

@@ -23,8 +23,8 @@ _BUCKET = re.compile(r"_(\d{5})(?=\.|$)")  # part-00003-<uuid>_00007.c000.snappy
 _TASK = re.compile(r"part-(\d+)(?!\d)|(\d{6})_\d+")  # part-00007-<uuid>-c000.snappy.parquet, 000007_0
 
 
-# What ``auto`` asks of folders: on average as many rows as keep the fixed cost of an evaluation small, and no folder with
-# more than half of what each core has to do, so that no core waits for another for long.
+# What ``auto`` asks of folders: on average as many rows as keep the fixed cost of an evaluation small, and no folder
+# with more than half of what each core has to do, so that no core waits for another for long.
 LEAST_FOLDER_ROWS = 1 << 17
 MOST_OF_A_CORE = 1 / 2
 

@@ -86,7 +86,7 @@ def written_whole(log: WideLog, folder: Path, grouped: str) -> tuple[str, str | 
             continue
         keys = [column_at(rows, name) for name in names]
         keys = [key.cast(key.type.value_type) if pa.types.is_dictionary(key.type) else key for key in keys]
-        file = [hash(key) % 5 for key in zip(*(key.to_pylist() for key in keys), strict=True)]
+        file = [hash(key) % 3 for key in zip(*(key.to_pylist() for key in keys), strict=True)]
         if grouped == "sorted":
             order = pc.sort_indices(
                 pa.table({name: key.cast(pa.string()) for name, key in zip(names, keys)}),

@@ -36,7 +36,9 @@ def validate_colocation(
     for hash_, numbers in repeated.examples:
         paths = _paths_by_key(hash_, {number: sets[number] for number in numbers}, read)
         if len(numbers) > len(paths):  # otherwise several keys have this hash, and each of them stands in one place
-            raise InputError(f"{_where(paths, plan)}: grouped: {colocation.by} does not hold; leave it out")
+            raise InputError(
+                f"{_where(paths, plan, len(sides.pairs))}: grouped: {colocation.by} does not hold; leave it out"
+            )
     if repeated.count > len(repeated.examples):
         raise InputError(
             f"{repeated.count:,} hashes of group keys occur in several places, more than are compared by their keys: "
@@ -60,19 +62,19 @@ def _paths_by_key(
     return dict(paths)
 
 
-def _where(paths: dict[Key, dict[int, str]], plan: Plan) -> str:
+def _where(paths: dict[Key, dict[int, str]], plan: Plan, sides: int) -> str:
     """Say where a group of ``paths`` stands. The key is hidden unless the plan asks for the group table."""
     key, places = max(paths.items(), key=lambda item: len(item[1]))
     named = "a group"
     if plan.group_table:
         named = ", ".join(f"{shorten(name)} {shorten(value)}" for name, value in zip(plan.keys, key, strict=True))
-    files = _short(list(places.values()))
+    files = _shown(list(places.values()), sides)
     if len(files) == 1:
         return f"{named} stands in two places of {files[0]}"
     return f"{named} is in {files[0]} and {files[1]}"
 
 
-def _short(paths: Sequence[str]) -> list[str]:
-    """Return ``paths`` as messages show them: their names or, if two names are equal, the whole paths."""
+def _shown(paths: Sequence[str], sides: int) -> list[str]:
+    """Return ``paths`` as messages show them: the names of files, or whole paths if the names may be the same."""
     names = [posixpath.basename(path) for path in paths]
-    return list(map(without_password, names if len(set(names)) == len(names) else paths))
+    return list(map(without_password, names if sides == 1 and len(set(names)) == len(names) else paths))

@@ -53,14 +53,11 @@ def test_whole_files_give_the_bits_of_the_shuffle(tmp_path: Path, monkeypatch: p
     wrong = {}
     for grouped, run_rows, memory in (
         ("files", 1 << 21, None),
-        ("files unchecked", 1 << 21, None),
-        ("files", 20, None),  # each file is cut into buckets, some of which are cut again
-        ("files", 20, 1),  # the same on disk
-        ("folders", 1 << 21, None),
+        ("folders", 20, 1),  # the files of a folder are cut into buckets on disk, and some of these are cut again
         ("sorted", 1 << 21, None),
     ):
         folder = tmp_path / grouped
-        path, truth = written_whole(log, folder, grouped.split()[0]) if not folder.exists() else _places(folder, log)
+        path, truth = written_whole(log, folder, grouped)
         monkeypatch.setattr(file_evaluation, "RUN_ROWS", run_rows)
         monkeypatch.setattr(file_evaluation, "bucket_count", lambda rows: 1 + rows // 60)
         monkeypatch.setattr(file_evaluation, "FILE_BATCH_ROWS", 50)
@@ -69,10 +66,6 @@ def test_whole_files_give_the_bits_of_the_shuffle(tmp_path: Path, monkeypatch: p
         if names := differences(expected, tables):
             wrong[grouped, run_rows, memory] = names
     assert wrong == {}
-
-
-def _places(folder: Path, log: Any) -> tuple[str, str | None]:
-    return str(folder / "input"), str(folder / "truth") if log.truth else None
 
 
 def test_a_group_in_two_files_is_refused_by_name(tmp_path: Path) -> None:
@@ -99,7 +92,7 @@ def test_a_refusal_leaves_no_group_table(tmp_path: Path) -> None:
 def test_a_group_that_stands_apart_in_a_sorted_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sparkrank.engines.local.FILE_BATCH_ROWS", 2)
     path = written(tmp_path, a=[*lists(3, 5), (3, 0.5, 1)])
-    with pytest.raises(InputError, match="^user_id 3 stands in two places of a.parquet: grouped: sorted does not hold"):
+    with pytest.raises(InputError, match=r"^user_id 3 stands in two places of a.parquet: grouped: sorted does not"):
         evaluated(path, "sorted")
     assert evaluated(path, "files")["rr"] == (1 / 2 + 1 / 2) / 2
 
@@ -179,10 +172,9 @@ def test_lists_and_truth_are_joined_by_the_values_of_their_folders(tmp_path: Pat
 
 
 def test_text_files_are_evaluated_as_whole_files(tmp_path: Path) -> None:
-    from tests.support.commands import local_spec  # needs pydantic
-
     from sparkrank.jobs import evaluate_day
     from sparkrank.run.stages import Stages
+    from tests.support.commands import local_spec  # needs pydantic
 
     (tmp_path / "in").mkdir()
     for number, users in enumerate(([1, 2], [3])):
@@ -193,7 +185,7 @@ def test_text_files_are_evaluated_as_whole_files(tmp_path: Path) -> None:
     result = evaluate_day(local_spec(tmp_path, source, engine={"lane": "local"}), "2026-01-01", None, Stages())
     assert result.lane_reason.endswith("; grouped is files")
     groups = pq.read_table(f"{tmp_path}/out/groups/day=2026-01-01").to_pylist()
-    assert {row["u"]: row["rr"] for row in groups} == {1: 1 / 2, 2: 1.0, 3: 1 / 2}
+    assert {row["u"]: row["rr"] for row in groups} == {"1": 1 / 2, "2": 1.0, "3": 1 / 2}
 
 
 def test_auto_takes_folders_of_the_group_that_keep_all_cores_busy(

@@ -64,7 +64,8 @@ def evaluate_scan(
     kinds = (from_arrow_type(schema.field(key_column(index)).type) for index in range(len(sides.roles.group)))
     groups = group_schema(dict(zip(sides.roles.group, kinds, strict=True)), plan)
     if colocation is not None:
-        return _evaluated_by_files(spark, sides, WhereRead(plan, 0, buckets, groups, files), colocation)
+        how = WhereRead(plan, 0, buckets, groups, files)
+        return _evaluated_by_files(spark, features.context, sides, how, colocation).noting(*features.refusals)
     if plan.arrays or not plan.keys:
         plan = replace(plan, hashes_keys=plan.arrays)
         numbers, read, tasks = _numbered(spark, sides, plan)
@@ -80,20 +81,21 @@ def evaluate_scan(
         return solve_rows(numbers.mapInArrow(cut, PIECES_TYPE), work).noting(*features.refusals, refusal)
 
 
-def _evaluated_by_files(spark: SparkSession, sides: Sides, how: WhereRead, colocation: Colocation) -> Solved:
+def _evaluated_by_files(
+    spark: SparkSession, context: SparkContext | None, sides: Sides, how: WhereRead, colocation: Colocation
+) -> Solved:
     """Evaluate sets of files that hold whole groups in the tasks that read the files."""
     sets = sides.file_sets(how.plan, colocation, FILE_BATCH_ROWS)
-    tasks = in_splits(((number, files.rows) for number, files in enumerate(sets)), LEAST_TASK_ROWS)
+    tasks = in_splits(((number, files.rows) for number, files in enumerate(sets)), LEAST_TASK_ROWS) or [[]]
     evaluation = FileEvaluation.of(sides, how.plan, colocation, ROW_MEMORY_BYTES)
 
-    def results(batches: Batches) -> Iterator[tuple[int, BucketResult]]:
+    def results(numbers: Iterable[int]) -> Iterator[tuple[int, BucketResult]]:
         give_back_if_large()
-        for task in itertools.chain.from_iterable(batch.column(0).to_pylist() for batch in batches):
-            for number in tasks[task]:
-                yield from ((number, result) for result in evaluation.results(sets[number]))
+        for number in itertools.chain.from_iterable(tasks[task] for task in numbers):
+            yield from ((number, result) for result in evaluation.results(sets[number]))
 
-    how = replace(how, plan=evaluation.plan, tasks=max(1, len(tasks)))
-    solved = how.solve_rows(spark.range(0, len(tasks), 1, how.tasks), results)
+    how = replace(how, plan=evaluation.plan, tasks=len(tasks))
+    solved = how.solve_tasks(spark, context, results)
     try:
         validate_colocation(solved.partials.repeated, sets, sides, how.plan, colocation)
     except BaseException:

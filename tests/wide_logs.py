@@ -78,25 +78,21 @@ def shuffled(files: list[pa.Table]) -> pa.Table:
 
 
 def written_whole(log: WideLog, folder: Path, grouped: str) -> tuple[str, str | None]:
-    """Files of whole groups of the rows of ``log``, as ``grouped`` says, in the folders of the input and of the truth."""
+    """Write the rows of ``log`` in files of whole groups, as ``grouped`` says, for the input and the truth."""
     of_key = log.arguments["group"]
     names = [of_key] if isinstance(of_key, str) else list(of_key)
     for side, rows in zip(("input", "truth"), log.in_memory(), strict=True):
         if rows is None:
             continue
-        keys = [column_at(rows, name) for name in names]
-        keys = [key.cast(key.type.value_type) if pa.types.is_dictionary(key.type) else key for key in keys]
-        file = [hash(key) % 3 for key in zip(*(key.to_pylist() for key in keys), strict=True)]
-        if grouped == "sorted":
-            order = pc.sort_indices(
-                pa.table({name: key.cast(pa.string()) for name, key in zip(names, keys)}),
-                sort_keys=[(name, "ascending") for name in names],
-            )
-            rows, file = rows.take(order), [file[row] for row in order.to_pylist()]
-        for number in sorted(set(file)):
-            place = folder / side / (f"bucket={number}" if grouped == "folders" else "") / f"part-0000{number}.parquet"
+        keys = [column_at(rows, name).to_pylist() for name in names]
+        order = sorted(range(len(rows)), key=lambda row: [str(key[row]) for key in keys])
+        placed = rows.take(order) if grouped == "sorted" else rows
+        number = [hash(key) % 3 for key in zip(*keys, strict=True)]
+        number = [number[row] for row in order] if grouped == "sorted" else number
+        for file in set(number):
+            place = folder / side / (f"bucket={file}" if grouped == "folders" else "") / f"part-0000{file}.parquet"
             place.parent.mkdir(parents=True, exist_ok=True)
-            pq.write_table(rows.filter(pa.array([own == number for own in file])), place, row_group_size=70)
+            pq.write_table(placed.filter(pa.array([own == file for own in number])), place, row_group_size=70)
     return str(folder / "input"), str(folder / "truth") if log.truth else None
 
 

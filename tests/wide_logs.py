@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import sparkrank as sr
@@ -49,10 +50,10 @@ class WideLog:
         return str(folder / "input"), str(folder / "truth") if self.truth else None
 
     def bits(
-        self, impressions: object, truth: object = None, *, buckets: int, spark: Any = None
+        self, impressions: object, truth: object = None, *, buckets: int, spark: Any = None, **how: Any
     ) -> dict[str, list[dict[str, str]]]:
         """Every table of the result by name, its floats as their exact texts, and the lane."""
-        settings: dict[str, Any] = {} if truth is None else {"truth": truth}
+        settings: dict[str, Any] = how if truth is None else {"truth": truth, **how}
         settings |= {"buckets": buckets} if "group" in self.arguments else {}
         with sr.evaluate(impressions, self.metrics, spark=spark, **settings, **self.arguments) as evaluation:
             tables = {name: getattr(evaluation, name) for name in ("metrics", "table", "quality", "blocks", "groups")}
@@ -74,6 +75,31 @@ class WideLog:
 def shuffled(files: list[pa.Table]) -> pa.Table:
     rows = pa.concat_tables(files, promote_options="permissive")
     return rows.take(np.random.default_rng(1).permutation(len(rows)))
+
+
+def written_whole(log: WideLog, folder: Path, grouped: str) -> tuple[str, str | None]:
+    """Write the rows of ``log`` in files of whole groups, as ``grouped`` says, for the input and the truth."""
+    of_key = log.arguments["group"]
+    names = [of_key] if isinstance(of_key, str) else list(of_key)
+    for side, rows in zip(("input", "truth"), log.in_memory(), strict=True):
+        if rows is None:
+            continue
+        keys = [column_at(rows, name).to_pylist() for name in names]
+        order = sorted(range(len(rows)), key=lambda row: [str(key[row]) for key in keys])
+        placed = rows.take(order) if grouped == "sorted" else rows
+        number = [hash(key) % 3 for key in zip(*keys, strict=True)]
+        number = [number[row] for row in order] if grouped == "sorted" else number
+        for file in set(number):
+            place = folder / side / (f"bucket={file}" if grouped == "folders" else "") / f"part-0000{file}.parquet"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            pq.write_table(placed.filter(pa.array([own == file for own in number])), place, row_group_size=70)
+    return str(folder / "input"), str(folder / "truth") if log.truth else None
+
+
+def column_at(rows: pa.Table, name: str) -> pa.ChunkedArray:
+    """A column, or a field of a struct."""
+    outer, _, field = name.partition(".")
+    return pc.struct_field(rows[outer], field) if field else rows[outer]
 
 
 def differences(expected: dict[str, list], tables: dict[str, list]) -> list[str]:

@@ -305,7 +305,7 @@ def _asked(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
     if isinstance(rows, Input) and rows.by_model:
         of_models = rows.by_model.items()  # in the order of models, which decides whose label counts
         asked["models"] = [(name, _asked(asked["models"][name], own)) for name, own in of_models]
-    left_out = ("expect", "models") if asked.get("models") is None else ("expect",)
+    left_out = ["expect", "grouped", *(["models"] if asked.get("models") is None else [])]
     return {key: value for key, value in asked.items() if key not in left_out}
 
 

@@ -57,6 +57,7 @@ from sparkrank.inputs.role_table import RoleSide, row_roles
 from sparkrank.metrics import Definitions, find_preset
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
 from sparkrank.metrics.uncertainty import LEAST_LEVEL, MOST_LEVEL, MOST_NIGHTS, Comparison, Family, Uncertainty
+from sparkrank.sources.colocation import BY_ITSELF, GroupedWord
 from sparkrank.sources.folders import PartitionTypes
 from sparkrank.sources.reader_options import validate_options
 from sparkrank.sources.text_schema import TEXT_FORMATS, DdlField, fields_of
@@ -224,12 +225,16 @@ class Input(InputRows):
     If the lists of each model are in separate places, ``models`` maps the name of each model to a ``path`` or
     ``table``, with the settings for reading it. Rows of several models are joined by group and item. If instead a
     column of one long table (``columns.model``) names the model of each row, ``models`` lists the names. Spark reads
-    all rows in the time zone ``time_zone``, whatever the setting of the Spark session.
+    all rows in the time zone ``time_zone``, whatever the setting of the Spark session. ``grouped`` says where all rows
+    of a group stand: in one of the ``files``, in one of the ``folders`` named ``key=value``, or next to one another in
+    one file (``sorted``), with ``unchecked`` after the word to leave out the check. Rows are shuffled with ``shuffle``,
+    and with ``auto`` unless folders give a column of the group.
     """
 
     columns: Columns
     models: _ModelRows | None = None
     time_zone: Annotated[str | None, AfterValidator(as_zone)] = None
+    grouped: GroupedWord = "auto"
 
     @property
     def by_model(self) -> dict[str, InputRows]:
@@ -237,6 +242,10 @@ class Input(InputRows):
         return self.models if isinstance(self.models, dict) else {}
 
     def _validate_source(self) -> None:
+        if self.grouped not in BY_ITSELF and self.table is not None:
+            raise ValueError(
+                f"has grouped {self.grouped}, but a table, which Spark reads: files named by path are needed"
+            )
         column = self.columns.model_dump()["model"]
         if self.models is not None and not self.models:
             raise ValueError("has models, but names none")

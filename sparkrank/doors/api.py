@@ -33,6 +33,7 @@ from sparkrank.tables.rows.results import Origin, with_origin
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from sparkrank.sources.colocation import GroupedWord
     from sparkrank.sources.in_memory import Rows
 
 
@@ -52,6 +53,7 @@ def evaluate(
     limits: Mapping[str, float] | None = None,
     buckets: int | None = None,
     row_memory: int | None = None,
+    grouped: GroupedWord = "auto",
     uncertainty: Mapping[str, Any] | bool = True,
     compare: str | None = None,
     **options: Unpack[InputOptions],
@@ -126,6 +128,10 @@ def evaluate(
         The number of buckets that groups are divided into. By default, it is chosen from the number of rows.
     row_memory : int, optional
         How many bytes of rows the local lane holds before it writes rows to disk. Results do not depend on it.
+    grouped : {"auto", "files", "folders", "sorted", "shuffle"}
+        Where all rows of a group stand: in one of the files, in one of the folders named ``key=value``, or next to one
+        another in one file. Files are then evaluated where they are read. Rows are shuffled with ``"shuffle"``, and
+        with ``"auto"`` unless folders give a column of the group. The word is checked; ``"files unchecked"`` is not.
     uncertainty : mapping or bool
         Which values get an interval: with True, every value that can have a valid one; with False, which is faster,
         only means over groups. A mapping sets the ``level`` (0.95), or ``slices`` to False.
@@ -202,6 +208,7 @@ def evaluate(
         "compare": None if compare is None else Comparison(compare),
     }
     of_request: Any = {"bad": max_bad_fraction, "limits": limits, "buckets": buckets, "row_memory": row_memory}
+    of_request["grouped"] = grouped
     request, beside = request_called(
         impressions, metrics, {**arguments, "cluster": cluster}, group, slices, **of_request, **planned
     )

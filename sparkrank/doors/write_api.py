@@ -78,9 +78,10 @@ def document_of_call(
 def _input(request: Request, lists: Mapping[str, Any]) -> dict[str, Any]:
     """Return the ``input`` section of the spec, with one path or table for all rows or one for each model."""
     sides, models, columns = request.impressions, request.plan.models, _columns(lists)
+    of_all = {"columns": columns, "grouped": request.grouped}
     if len(sides) > 1 or (request.plan.long and MODEL.key not in columns):
-        return {"models": dict(zip(models, map(_place, sides), strict=True)), "columns": columns}
-    return {**_place(sides[0]), "columns": columns, **({"models": list(models)} if request.plan.long else {})}
+        return {"models": dict(zip(models, map(_place, sides), strict=True)), **of_all}
+    return {**_place(sides[0]), **of_all, **({"models": list(models)} if request.plan.long else {})}
 
 
 def _place(side: SideRows) -> dict[str, Any]:

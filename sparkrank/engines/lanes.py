@@ -25,12 +25,14 @@ class Lane(Protocol):
     """A way to evaluate a request, from opening the impressions and any truth to the states of a day.
 
     ``takes_row_memory`` is true if the lane itself holds rows, and ``takes_time_zone`` if Spark SQL reads the rows.
+    ``takes_grouped`` is true if the lane can evaluate files, which hold whole groups, where it reads them.
     """
 
     name: ClassVar[str]
     needs_session: ClassVar[bool]
     takes_row_memory: ClassVar[bool]
     takes_time_zone: ClassVar[bool]
+    takes_grouped: ClassVar[bool]
 
     @property
     def reason(self) -> str:
@@ -87,6 +89,11 @@ def needs_session(word: str) -> bool:
 def time_zone_lanes() -> list[str]:
     """Return ``auto`` and the names of the lanes in which the time zone of a session may change the result."""
     return [AUTO, *(name for name, lane in LANES.items() if lane.takes_time_zone)]
+
+
+def grouped_lanes() -> list[str]:
+    """Return the names of the lanes that can evaluate files where they read them."""
+    return [name for name, lane in LANES.items() if lane.takes_grouped]
 
 
 def row_memory_lanes() -> list[str]:

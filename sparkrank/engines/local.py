@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
@@ -14,7 +15,9 @@ from sparkrank.base import checks
 from sparkrank.bucket import BucketResult
 from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engines.bucket_evaluation import evaluate_buckets, evaluate_table
+from sparkrank.engines.colocation_check import validate_colocation
 from sparkrank.engines.crew import Crew
+from sparkrank.engines.file_evaluation import FILE_BATCH_ROWS, FileEvaluation
 from sparkrank.engines.group_files import GroupFiles, Part
 from sparkrank.engines.progress import Progress, watched
 from sparkrank.engines.repeated_groups import by_range, range_count, repeated_keys, with_repeated_keys
@@ -25,6 +28,7 @@ from sparkrank.metrics import Plan
 from sparkrank.numeric.free_memory import free_memory
 from sparkrank.numeric.key_hashes import Hashes
 from sparkrank.numeric.memory import give_back_freed_memory, prepare_for_limit
+from sparkrank.sources.colocation import Colocation
 from sparkrank.sources.selection import Sides, SideSplit
 from sparkrank.sources.sizes import long_text_errors, may_be_wide
 from sparkrank.states import Partials
@@ -60,16 +64,31 @@ def _readers(threads: int, schema: pa.Schema) -> int:
 
 
 def evaluate_local(
-    sides: Sides, plan: Plan, buckets: int, files: GroupFiles | None = None, row_memory: int = ROW_MEMORY_BYTES
+    sides: Sides,
+    plan: Plan,
+    buckets: int,
+    files: GroupFiles | None = None,
+    row_memory: int = ROW_MEMORY_BYTES,
+    colocation: Colocation | None = None,
 ) -> Solved:
     """Evaluate the inputs ``sides``, which must have been checked, in ``buckets`` buckets on all cores.
 
-    ``taskset`` or ``pyarrow.set_cpu_count`` can limit the cores. Rows beyond ``row_memory`` bytes are kept on disk.
+    If ``colocation`` is given, files are evaluated where they are read. ``taskset`` or ``pyarrow.set_cpu_count`` can
+    limit the cores. Rows beyond ``row_memory`` bytes are kept on disk.
     """
     prepare_for_limit()
     threads, progress = pa.cpu_count(), watched.get() or Progress()
+    if colocation is not None:
+        sets = sides.file_sets(plan, colocation, FILE_BATCH_ROWS)
+        evaluation = FileEvaluation.of(sides, plan, colocation, row_memory // threads)
+        solved = _solved_where_read(sets, evaluation.results, threads, buckets, files)
+        validate_colocation(solved.partials.repeated, sets, sides, plan, colocation)
+        return solved
     if plan.arrays or not plan.keys:
-        return _solved_where_read(sides, replace(plan, hashes_keys=plan.arrays), threads, buckets, files)
+        plan = replace(plan, hashes_keys=plan.arrays)
+        results = partial(_results_of_split, sides.reader(plan), plan)
+        solved = _solved_where_read(sides.splits(plan, LOCAL_SPLIT_ROWS), results, threads, buckets, files)
+        return replace(solved, partials=with_repeated_keys(solved.partials, plan))
     crew, file = Crew(), unnamed_file()
     pieces, read_split = PieceStore(sides.schema(plan), file, row_memory), sides.reader(plan)
 
@@ -98,27 +117,37 @@ def evaluate_local(
     return _solved(parts, files)
 
 
-def _solved_where_read(sides: Sides, plan: Plan, threads: int, buckets: int, files: GroupFiles | None) -> Solved:
-    """Evaluate ``sides`` whose splits hold whole groups. Each table read is one bucket, so no rows are stored."""
-    read_split, splits, crew = sides.reader(plan), sides.splits(plan, LOCAL_SPLIT_ROWS), Crew()
-    progress, ranges = watched.get() or Progress(), range_count(buckets)
+def _results_of_split(
+    read: Callable[[SideSplit], Iterator[pa.Table]], plan: Plan, split: SideSplit
+) -> Iterator[BucketResult]:
+    return (evaluate_table(rows, plan) for rows in read(split))
+
+
+def _solved_where_read(
+    splits: Sequence[T],
+    results: Callable[[T], Iterator[BucketResult]],
+    threads: int,
+    buckets: int,
+    files: GroupFiles | None,
+) -> Solved:
+    """Evaluate ``splits``, which hold whole groups, by ``results``. No rows are kept for other threads."""
+    crew, progress, ranges = Crew(), watched.get() or Progress(), range_count(buckets)
     hashes: list[list[tuple[int, Hashes]]] = [[] for _ in range(ranges)]
 
     def solve(share: range) -> tuple[Partials, set[str], list[pa.Table]]:
-        def results() -> Iterator[tuple[int, BucketResult]]:
+        def of_share() -> Iterator[tuple[int, BucketResult]]:
             for number in share:
-                for rows in _until_failed(read_split(splits[number]), crew):
-                    result = evaluate_table(rows, plan)
+                for result in _until_failed(results(splits[number]), crew):
                     for hash_range, own in by_range([] if result.hashes is None else [result.hashes], ranges):
                         hashes[hash_range].append((number, own))
                     yield number, replace(result, hashes=None)
 
-        return _gathered(_counted(results(), progress, read=True), files)
+        return _gathered(_counted(of_share(), progress, read=True), files)
 
     shares = RUNS_PER_THREAD * threads
     solved = _solved(crew.all(threads, solve, [range(len(splits))[share::shares] for share in range(shares)]), files)
     repeated = RepeatedKeys.merged(map(repeated_keys, hashes))
-    return replace(solved, partials=with_repeated_keys(replace(solved.partials, repeated=repeated), plan))
+    return replace(solved, partials=replace(solved.partials, repeated=repeated))
 
 
 def _solved(parts: Iterable[tuple[Partials, set[str], list[pa.Table]]], files: GroupFiles | None) -> Solved:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import pyarrow as pa
+
+from sparkrank.base.errors import itemize, shorten
+from sparkrank.engines.file_evaluation import FILE_BATCH_ROWS
 from sparkrank.engines.local import ROW_MEMORY_BYTES, evaluate_local, fitting_row_memory, pick_local
 from sparkrank.engines.request import AUTO
 from sparkrank.engines.spark.session_features import has_pyspark
+from sparkrank.sources.colocation import Colocation, why_not_by_folders
 from sparkrank.sources.selection import Sides
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from typing_extensions import Self
 
     from sparkrank.engines.group_files import GroupFiles
     from sparkrank.engines.one_group import GroupKeys, Pick
@@ -26,9 +31,21 @@ class SidesLane:
     """The base class of lanes that read ``sides`` (all inputs) with Arrow, so that no session settings matter."""
 
     takes_time_zone: ClassVar[bool] = False
+    takes_grouped: ClassVar[bool] = True
 
     sides: Sides
     reason: str
+    colocation: Colocation | None
+
+    @classmethod
+    def of(cls, request: Request, sides: Sides, reason: str, cores: int | None, **own: Any) -> Self:
+        """Return the lane for ``sides``. Its ``reason`` also says why rows are not shuffled, if they are not."""
+        colocation = Colocation.asked(request.grouped)
+        reasons = [reason] if colocation is None else [reason, colocation.reason]
+        if request.grouped == AUTO and not request.plan.arrays and (folders := sides.group_folders):
+            colocation, because = _by_folders(sides, request.plan, folders, cores)
+            reasons.append(because)
+        return cls(sides, "; ".join(reasons), colocation, **own)
 
     @property
     def warnings(self) -> list[str]:
@@ -49,6 +66,16 @@ class SidesLane:
     def narrowed(self, keys: GroupKeys | None) -> Sides:
         """Return ``sides`` with readers that, if ``keys`` are given, may skip the rows of all other groups."""
         return self.sides if keys is None else self.sides.narrowed(keys.condition)
+
+
+def _by_folders(sides: Sides, plan: Plan, folders: tuple[str, ...], cores: int | None) -> tuple[Colocation | None, str]:
+    """Return how ``auto`` reads ``sides`` whose ``folders`` give columns of the group, and the reason."""
+    colocation = Colocation("folders", columns=folders)
+    rows = [files.rows for files in sides.file_sets(plan, colocation, FILE_BATCH_ROWS)]
+    named = itemize(map(shorten, folders))
+    if (because := why_not_by_folders(rows, cores)) is not None:
+        return None, f"folders give {named} of the group, but {because}"
+    return colocation, f"folders give {named} of the group, so that no rows are shuffled"
 
 
 @dataclass(frozen=True)
@@ -77,10 +104,11 @@ class LocalLane(SidesLane):
             reason = "there is no Spark session" if has_pyspark() else "pyspark is not installed"
         if (what := request.memory_side) is not None:
             reason = f"the {what} is a table in memory"
-        return cls(sides, reason, fitting_row_memory() if request.row_memory is None else request.row_memory)
+        row_memory = fitting_row_memory() if request.row_memory is None else request.row_memory
+        return cls.of(request, sides, reason, pa.cpu_count(), row_memory=row_memory)
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
-        return evaluate_local(self.sides, plan, buckets, files, self.row_memory)
+        return evaluate_local(self.sides, plan, buckets, files, self.row_memory, self.colocation)
 
     def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
         return pick_local(self.narrowed(keys), plan, pick)

@@ -16,7 +16,7 @@ from sparkrank.base import checks
 from sparkrank.metrics import Plan
 from sparkrank.numeric.key_hashes import Hashes, buckets_of
 from sparkrank.states import Partials
-from sparkrank.states.repeated_keys import MOST_EXAMPLES, RepeatedKeys
+from sparkrank.states.repeated_keys import MOST_EXAMPLES, MOST_SPLITS, RepeatedKeys
 
 # A bucket has at most a million groups. The hashes of a range take 32 MB, and the copy that is sorted as much.
 BUCKETS_OF_RANGE = 4
@@ -46,7 +46,8 @@ def repeated_keys(hashes: Sequence[tuple[int, Hashes]]) -> RepeatedKeys:
     for split, own in hashes:
         for hash_ in own[np.isin(own, repeated[:MOST_EXAMPLES])].tolist():
             splits[hash_].append(split)
-    return RepeatedKeys(len(repeated), tuple((hash_, min(own), max(own)) for hash_, own in splits.items()))
+    examples = ((hash_, tuple(sorted(own)[:MOST_SPLITS])) for hash_, own in splits.items())
+    return RepeatedKeys(len(repeated), tuple(examples))
 
 
 def with_repeated_keys(partials: Partials, plan: Plan) -> Partials:

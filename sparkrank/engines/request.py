@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sparkrank.base.checks import Limits
 from sparkrank.inputs.buckets import BUCKET_ROWS
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
+from sparkrank.sources.colocation import GroupedWord
 from sparkrank.sources.side_rows import SideRows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-AUTO = "auto"  # the word with which a request leaves the choice of a lane to sparkrank
+AUTO: Final = "auto"  # the word with which a request leaves the choice of a lane to sparkrank
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,8 @@ class Request:
 
     ``impressions`` has one element, or one per model if models have separate rows, in the order of the plan's models.
 
-    If ``buckets`` is None, rows are counted, and buckets get about ``bucket_rows`` rows. ``counts`` describe the input.
+    If ``buckets`` is None, rows are counted, and buckets get about ``bucket_rows`` rows. ``grouped`` says
+    which files hold whole groups. ``counts`` describe the input.
     """
 
     impressions: tuple[SideRows, ...]
@@ -38,6 +40,7 @@ class Request:
     buckets: int | None = None
     bucket_rows: int = BUCKET_ROWS
     row_memory: int | None = None
+    grouped: GroupedWord = AUTO
     counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     @property

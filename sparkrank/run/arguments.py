@@ -10,6 +10,7 @@ from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, short
 from sparkrank.engines.lanes import lane_words
 from sparkrank.inputs.buckets import MOST_BUCKETS
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
+from sparkrank.sources.colocation import GroupedWord
 from sparkrank.sources.folders import PartitionTypes
 
 
@@ -42,11 +43,12 @@ def validate_other_arguments(group_table: Any, spark: Any) -> None:
         raise SpecError(f"spark is {quote(spark)}: a SparkSession is needed")
 
 
-def validate_argument_words(lane: Any, partition_types: Any, paths: bool) -> None:
+def validate_argument_words(lane: Any, partition_types: Any, grouped: Any, paths: bool) -> None:
     """Raise :class:`SpecError` if a word is unknown, or ``partition_types`` is "text" although no input is a path."""
     for name, word, known in (
         ("lane", lane, lane_words()),
         ("partition_types", partition_types, get_args(PartitionTypes)),
+        ("grouped", grouped, get_args(GroupedWord)),
     ):
         if word not in known:
             raise SpecError(f'{name} is "{shorten(word)}"{did_you_mean(word, known)} (allowed: {itemize(known)})')

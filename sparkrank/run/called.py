@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sparkrank.base.errors import SpecError, quote, shorten
-from sparkrank.engines.request import Request
+from sparkrank.engines.request import AUTO, Request
 from sparkrank.inputs.role_table import MODEL
 from sparkrank.inputs.roles import COLUMN_ROLES, Roles, TruthColumns, planned
 from sparkrank.metrics import Definitions, Metric, Plan, find_preset
@@ -15,6 +15,7 @@ from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.metrics.slices import Slices
 from sparkrank.run.arguments import validate_argument_words
 from sparkrank.run.model_names import model_names, roles_of_names
+from sparkrank.sources.colocation import GroupedWord
 from sparkrank.sources.in_memory import accepted, is_path
 from sparkrank.sources.pandas_rows import out_of_pandas
 from sparkrank.sources.side_rows import SideRows
@@ -32,6 +33,7 @@ def request_called(
     limits: Mapping[str, float] | None = None,
     buckets: int | None = None,
     row_memory: int | None = None,
+    grouped: GroupedWord = AUTO,
     **asked: Any,
 ) -> tuple[Request, TruthColumns | None]:
     """Return the request for ``impressions``, and the columns of the truth as the caller named them (None without one).
@@ -46,7 +48,7 @@ def request_called(
     library = find_preset(options.get("preset"))
     apart = dict(impressions) if isinstance(impressions, Mapping) else None  # the rows of each model
     sides = [impressions] if apart is None else list(apart.values())
-    validate_argument_words(lane, partition_types, any(map(is_path, (*sides, truth))))
+    validate_argument_words(lane, partition_types, grouped, any(map(is_path, (*sides, truth))))
     beside = None if truth is None else TruthColumns.of(label, truth_columns)
     if truth_columns is not None and truth is None:
         raise SpecError("truth_columns names columns of a truth, but there is no truth")
@@ -85,6 +87,7 @@ def request_called(
         spark,
         buckets,
         row_memory=row_memory,
+        grouped=grouped,
         counts=counts,
     )
     return request, beside

@@ -23,7 +23,7 @@ def request_of(spec: Spec, day: str, spark: SparkSession | None) -> Request:
     how = (engine.lane, spark, engine.buckets, engine.bucket_rows, engine.row_memory)
     truth = None if spec.truth is None else side_of("truth", spec.truth, day)
     lists = tuple(side_of(what, rows, day) for what, rows in spec.lists)
-    return Request(lists, truth, spec.roles, plan, spec.limits(plan), *how)
+    return Request(lists, truth, spec.roles, plan, spec.limits(plan), *how, spec.input.grouped)
 
 
 def side_of(what: str, rows: InputRows, day: str) -> SideRows:

@@ -15,11 +15,12 @@ from sparkrank.base.errors import (
     itemize,
     shorten,
 )
-from sparkrank.engines.lanes import LANES, Lane, row_memory_lanes
+from sparkrank.engines.lanes import LANES, Lane, grouped_lanes, row_memory_lanes
 from sparkrank.engines.request import AUTO, Request
 from sparkrank.engines.spark.frame_lane import FrameLane
 from sparkrank.engines.spark.session_features import has_pyspark
 from sparkrank.engines.spark.worker_python import validate_session
+from sparkrank.sources.colocation import BY_ITSELF
 from sparkrank.sources.text_files import TextContentError
 from sparkrank.tables.commit.days import local_path
 
@@ -33,16 +34,38 @@ def open_lane(request: Request) -> Lane:
     Spark reads both lists and truth if either is a DataFrame, or if one is a path for Spark and the other is in memory.
     Spark also reads files that Arrow cannot open or reads differently. The choice is logged. Raise :class:`InputError`
     if there is no input, and :class:`SpecError` if the named lane cannot take the input or lacks a session, or if
-    ``row_memory`` is set for a lane that holds no rows.
+    ``grouped`` or ``row_memory`` is set where it could do nothing.
     """
+    if (reason := _why_not_grouped(request)) is not None:
+        raise SpecError(f"grouped is {request.grouped}, but {reason}")
     lane = _first_that_takes(request) if request.lane == AUTO else _asked(request)
     logging.getLogger(__name__).info("lane %s: %s", lane.name, shorten(lane.reason, MOST_SENTENCE))
+    if request.grouped not in BY_ITSELF and not lane.takes_grouped:
+        raise SpecError(
+            f"grouped is {request.grouped}, but the lane is {lane.name} ({lane.reason}), in which Spark reads: the "
+            f"lanes {itemize(grouped_lanes())} evaluate files where they read them; leave it out"
+        )
     if request.row_memory is not None and not lane.takes_row_memory:
         raise SpecError(
             f"row_memory is {request.row_memory}, but the lane is {lane.name} ({lane.reason}): only the lane "
             f"{itemize(row_memory_lanes())} holds rows"
         )
     return lane
+
+
+def _why_not_grouped(request: Request) -> str | None:
+    """Return why the word of ``request.grouped`` could do nothing, or None if it says nothing or may do something."""
+    if request.grouped in BY_ITSELF:
+        return None
+    if not request.plan.keys:
+        return "no group column is named: rows are evaluated where they are read"
+    if request.plan.arrays:
+        return "each row is a list, and so a group by itself: rows are evaluated where they are read"
+    if (what := request.memory_side) is not None:
+        return f"the {what} is a table in memory: files named by path are needed"
+    if (what := request.frame_side) is not None:
+        return f"the {what} is a Spark DataFrame: files named by path are needed"
+    return None
 
 
 def _first_that_takes(request: Request) -> Lane:

@@ -50,7 +50,13 @@ def is_same_question(spec: Spec, stored: str | None) -> bool:
 def _question(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a spec's ``document`` without how it runs, and with ``ties``, which earlier releases wrote, filled in."""
     definitions = dict(document.get("definitions") or {})
-    return {**document, **_HOW_IT_RUNS, "definitions": {**definitions, "ties": definitions.get("ties") or "expected"}}
+    rows = {**document["input"], "grouped": None}
+    return {
+        **document,
+        **_HOW_IT_RUNS,
+        "input": rows,
+        "definitions": {**definitions, "ties": definitions.get("ties") or "expected"},
+    }
 
 
 def runs_table(

@@ -48,7 +48,8 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.
     if roles.true_items is not None:
         return array_rows(rows, roles, plan, first)
     nothing = pa.chunked_array([pa.nulls(rows.num_rows)])
-    columns = {key_column(index): _read(rows, GROUP, column) for index, column in enumerate(roles.group)}
+    keys = key_rows(rows, roles)
+    columns = dict(zip(keys.column_names, keys.columns, strict=True))
     for index, column in enumerate(plan.slice_columns):
         columns[slice_column(index)] = _read(rows, SLICE, column)
     for index, column in enumerate(plan.group_weights):  # a truth has none: the weight of a group comes from its list
@@ -73,6 +74,11 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.
         if is_truth and roles.label is None:
             columns[LABEL] = pc.if_else(pc.is_valid(columns[ITEM]), pa.scalar(1, pa.int8()), None)
     return pa.table(columns)
+
+
+def key_rows(rows: pa.Table, roles: Roles) -> pa.Table:
+    """Return the key columns of the bucket rows that ``rows`` become."""
+    return pa.table({key_column(index): _read(rows, GROUP, column) for index, column in enumerate(roles.group)})
 
 
 def _model_numbers(names: pa.ChunkedArray, roles: Roles, plan: Plan) -> pa.ChunkedArray:

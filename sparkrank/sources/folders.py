@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 
 from sparkrank.base.errors import InputError, shorten
 
@@ -48,6 +49,11 @@ def folder_columns(what: str, files: Sequence[str], base: str, partition_types: 
                     "partition_types), or rename one"
                 )
     return schema
+
+
+def folder_values(file: ds.Fragment) -> dict[str, str]:
+    """Return the values of the columns that the folder names of ``file`` give, as text."""
+    return {name: str(value) for name, value in ds.get_partition_keys(file.partition_expression).items()}
 
 
 def _folders(file: str, base: str) -> list[str]:

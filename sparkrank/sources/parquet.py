@@ -17,11 +17,11 @@ from sparkrank.inputs.field_paths import Place, places
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.conditions import Condition
 from sparkrank.sources.files import without_password
-from sparkrank.sources.folders import PartitionTypes
+from sparkrank.sources.folders import PartitionTypes, folder_values
 from sparkrank.sources.integrity import Stamp, unchanged
 from sparkrank.sources.missing_columns import READING_THREADS, lacking_column, lacking_columns, validate_columns
 from sparkrank.sources.nested import lacks, leaf_batches, shape_of
-from sparkrank.sources.protocol import Split
+from sparkrank.sources.protocol import FileSplit, Split
 from sparkrank.sources.scanning import gathered, in_splits
 from sparkrank.sources.sizes import as_rows, rows_of_elements, stored_bytes
 from sparkrank.sources.stored_files import StoredFiles
@@ -103,6 +103,11 @@ class ParquetInput:
         return cls(schema, fragments, sum(rows), lacking, folders, stored)
 
     @property
+    def folder_columns(self) -> list[str]:
+        names: list[str] = self.folders.names
+        return names
+
+    @property
     def warnings(self) -> list[str]:
         return []
 
@@ -143,6 +148,18 @@ class ParquetInput:
         of_groups = None if where is None else where.of_groups
         parts = (part for file in self.fragments for part in file.split_by_row_group(of_groups, self.schema))
         return list(map(self._split, in_splits(((part, rows_of_elements(part, arrays)) for part in parts), split_rows)))
+
+    def files(self, places: Mapping[str, Place], batch_rows: int, where: Condition | None) -> list[FileSplit]:
+        of_groups = None if where is None else where.of_groups
+        columns = list(dict.fromkeys(place.column for place in places.values()))
+        files = []
+        for file in self.fragments:
+            split = self._split(file.split_by_row_group(of_groups, self.schema))
+            if split.rows:
+                rows = as_rows(split.rows, stored_bytes([file], columns) * split.rows // file.metadata.num_rows)
+                read = functools.partial(read_split, split, self.schema, places, where, batch_rows)
+                files.append(FileSplit(file.path, rows, folder_values(file), read))
+        return files
 
     def _split(self, fragments: Sequence[ds.ParquetFileFragment]) -> ParquetSplit:
         rows = sum(group.num_rows for fragment in fragments for group in fragment.row_groups)

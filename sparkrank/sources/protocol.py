@@ -25,6 +25,15 @@ class Split(NamedTuple):
     read: Callable[[], Iterator[pa.Table]]
 
 
+class FileSplit(NamedTuple):
+    """The rows of the file ``path``, about ``rows`` of them. ``folders`` has the values that folder names give."""
+
+    path: str
+    rows: int
+    folders: Mapping[str, str]
+    read: Callable[[], Iterator[pa.Table]]
+
+
 class Source(Protocol):
     """The rows of an input or a truth.
 
@@ -54,6 +63,10 @@ class Source(Protocol):
         """The schema of all columns, including columns that folder names give."""
 
     @property
+    def folder_columns(self) -> Sequence[str]:
+        """The names of the columns that folder names give."""
+
+    @property
     def warnings(self) -> list[str]:
         """Warnings about anything that makes reading slow."""
 
@@ -76,4 +89,10 @@ class Source(Protocol):
 
         Each split reads the columns at ``places``, converts them to plain types, and names them by the keys of
         ``places``. Each element of the columns in ``arrays`` becomes a bucket row.
+        """
+
+    def files(self, places: Mapping[str, Place], batch_rows: int, where: Condition | None) -> list[FileSplit]:
+        """Return a split for each file that may have rows where ``where`` is true. Such a split has no array columns.
+
+        Tables have about ``batch_rows`` rows. A file with long strings has more ``rows``, as in :meth:`rows`.
         """

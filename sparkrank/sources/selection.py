@@ -16,12 +16,13 @@ from sparkrank.inputs.role_table import MODEL
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.sources.arrays import whole_lists
-from sparkrank.sources.columns import bucket_rows, bucket_schema, check_arrow_schema, needed_columns
+from sparkrank.sources.colocation import Colocation, FileSet
+from sparkrank.sources.columns import bucket_rows, bucket_schema, check_arrow_schema, key_rows, needed_columns
 from sparkrank.sources.conditions import Condition, UntranslatableError, pushed_down
 from sparkrank.sources.formats import source_kind
 from sparkrank.sources.joined_types import check_arrow_joined
 from sparkrank.sources.nested import shape_of, taken_type
-from sparkrank.sources.protocol import Source, Split
+from sparkrank.sources.protocol import FileSplit, Source, Split
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.sources.sizes import in_parts
 from sparkrank.sources.stored_files import validate_present
@@ -89,8 +90,11 @@ class Selection:
 
         The column ``few`` has few distinct strings, so a split may return it dictionary-encoded.
         """
-        places = {name: replace(place, few=name == few) for name, place in self._at(columns).items()}
-        return self.source.splits(places, split_rows, self.where, self._at(arrays))
+        return self.source.splits(self._places(columns, few), split_rows, self.where, self._at(arrays))
+
+    def files(self, columns: Sequence[str], batch_rows: int, few: str | None = None) -> list[FileSplit]:
+        """Return splits of one file each that read ``columns``, in tables of about ``batch_rows`` rows."""
+        return self.source.files(self._places(columns, few), batch_rows, self.where)
 
     def read(self, columns: Sequence[str]) -> pa.Table:
         """Read all rows of ``columns`` as one table, for callers that hold all rows in memory anyway."""
@@ -107,6 +111,9 @@ class Selection:
             both = expression if where.of_groups is None else where.of_groups & expression
             where = replace(where, of_groups=both)
         return replace(self, where=where)
+
+    def _places(self, columns: Sequence[str], few: str | None) -> dict[str, Place]:
+        return {name: replace(place, few=name == few) for name, place in self._at(columns).items()}
 
     def _at(self, columns: Sequence[str]) -> dict[str, Place]:
         return {name: self.nested.get(name, Place(name, ())) for name in columns}
@@ -188,6 +195,43 @@ class Sides:
                 needed_columns(roles, plan), split_rows, roles.arrays, roles.of_rows.get(MODEL.key)
             )
         ]
+
+    @property
+    def group_folders(self) -> tuple[str, ...]:
+        """The columns of the group key that folder names give on every side, by one name and in one type."""
+        return tuple(
+            names[0]
+            for names in zip(*(roles.group for _, roles in self.pairs), strict=True)
+            if len(set(names)) == 1
+            and all(names[0] in selection.source.folder_columns for selection, _ in self.pairs)
+            and len({selection.schema.field(names[0]).type for selection, _ in self.pairs}) == 1
+        )
+
+    def file_sets(self, plan: Plan, colocation: Colocation, batch_rows: int) -> list[FileSet]:
+        """Return the files of all sides in sets that hold whole groups, as ``colocation`` says."""
+        return colocation.file_sets(
+            [
+                selection.files(needed_columns(roles, plan), batch_rows, roles.of_rows.get(MODEL.key))
+                for selection, roles in self.pairs
+            ]
+        )
+
+    def key_reader(self, plan: Plan, batch_rows: int) -> Callable[[int, str], Iterator[pa.Table]]:
+        """Return a function that reads only the group keys of a file, given the number of its side and its path."""
+        schema = self.schema(plan)
+        files = {
+            (side, file.path): (roles, file)
+            for side, (selection, roles) in enumerate(self.pairs)
+            for file in selection.files(list(dict.fromkeys(roles.group)), batch_rows)
+        }
+
+        def read(side: int, path: str) -> Iterator[pa.Table]:
+            roles, file = files[side, path]
+            for rows in file.read():
+                keys = key_rows(rows, roles)
+                yield keys.cast(pa.schema(map(schema.field, keys.column_names)))
+
+        return read
 
     def reader(self, plan: Plan) -> Callable[[SideSplit], Iterator[pa.Table]]:
         """Return a function, which is sent to all tasks, that reads a split from :meth:`splits` as bucket rows."""

@@ -14,7 +14,7 @@ from sparkrank.inputs.roles import Roles
 from sparkrank.sources.conditions import Condition
 from sparkrank.sources.in_memory import validated
 from sparkrank.sources.nested import columns_at
-from sparkrank.sources.protocol import Split
+from sparkrank.sources.protocol import FileSplit, Split
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.sources.sizes import as_rows, elements_in, in_parts, plain_bytes
 from sparkrank.sources.types import plain_schema
@@ -38,6 +38,10 @@ class TableInput:
         return plain_schema(self.table.schema)
 
     @property
+    def folder_columns(self) -> list[str]:
+        return []
+
+    @property
     def warnings(self) -> list[str]:
         return []
 
@@ -58,6 +62,10 @@ class TableInput:
         step = max(1, split_rows * table.num_rows // max(1, self._elements(arrays)))
         starts = range(0, table.num_rows, step)
         return [Split(start, functools.partial(_slice, table, start, step, places)) for start in starts]
+
+    def files(self, places: Mapping[str, Place], batch_rows: int, where: Condition | None) -> list[FileSplit]:  # noqa: ARG002
+        """Return no files, because a table in memory is in none."""
+        return []
 
     def _elements(self, arrays: Mapping[str, Place]) -> int:
         """Return the number of elements in ``arrays``, or the number of rows if that number is larger."""

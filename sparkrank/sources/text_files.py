@@ -22,11 +22,12 @@ from sparkrank.inputs.field_paths import Place
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.conditions import Condition
 from sparkrank.sources.files import without_password
+from sparkrank.sources.folders import folder_values
 from sparkrank.sources.integrity import Stamp, unchanged
 from sparkrank.sources.joined_types import HEADER_REMEDY
 from sparkrank.sources.missing_columns import READING_THREADS, lacking_columns, outer_column, validate_columns
 from sparkrank.sources.nested import columns_at
-from sparkrank.sources.protocol import Split
+from sparkrank.sources.protocol import FileSplit, Split
 from sparkrank.sources.scanning import filtered, gathered, in_splits
 from sparkrank.sources.stored_files import StoredFiles
 from sparkrank.sources.text_schema import DdlField, arrow_type, is_set, option, typed_columns
@@ -144,6 +145,10 @@ class TextInput:
         return cls(schema, fragments, lacking, stored, options, rows_per_byte, remedy, names_of)
 
     @property
+    def folder_columns(self) -> list[str]:
+        return list(folder_values(self.fragments[0]))
+
+    @property
     def warnings(self) -> list[str]:
         return [
             CodedSentence(
@@ -172,6 +177,14 @@ class TextInput:
             Split(index * MOST_ROWS, functools.partial(read_texts, split, self.schema, places, where, split_rows))
             for index, split in enumerate(self.file_splits(split_rows))
         ]
+
+    def files(self, places: Mapping[str, Place], batch_rows: int, where: Condition | None) -> list[FileSplit]:
+        stamps, files = self.stored.listing.stamps, []
+        for file in self.fragments:
+            split = TextSplit((file,), (stamps.get(file.path),), self.options)
+            read = functools.partial(read_texts, split, self.schema, places, where, batch_rows)
+            files.append(FileSplit(file.path, self._rows_of(file.path), folder_values(file), read))
+        return files
 
     def file_splits(self, split_rows: int) -> list[TextSplit]:
         """Return one split of files per task, largest first. Small files are combined."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyarrow import feather
 
 from sparkrank.sources.nested import columns_at
-from sparkrank.sources.protocol import Split
+from sparkrank.sources.protocol import FileSplit, Split
 from sparkrank.sources.stored_files import StoredFiles
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class FeatherInput:
     pushes_conditions: ClassVar[bool] = False
     leaves_to_spark: ClassVar[bool] = False
 
-    files: tuple[str, ...]
+    paths: tuple[str, ...]
     schema: pa.Schema
     lengths: tuple[int, ...]
 
@@ -37,6 +37,10 @@ class FeatherInput:
         files = StoredFiles.at(str(side.path), side.what, side.format).listing.files
         tables = [feather.read_table(file) for file in files]
         return cls(files, tables[0].schema, tuple(table.num_rows for table in tables))
+
+    @property
+    def folder_columns(self) -> list[str]:
+        return []
 
     @property
     def warnings(self) -> list[str]:
@@ -53,7 +57,13 @@ class FeatherInput:
     ) -> list[Split]:
         return [
             Split(index * max(self.lengths), functools.partial(read_feather, file, places, where))
-            for index, file in enumerate(self.files)
+            for index, file in enumerate(self.paths)
+        ]
+
+    def files(self, places: Mapping[str, Place], batch_rows: int, where: Condition | None) -> list[FileSplit]:
+        return [
+            FileSplit(file, length, {}, functools.partial(read_feather, file, places, where))
+            for file, length in zip(self.paths, self.lengths, strict=True)
         ]
 
 

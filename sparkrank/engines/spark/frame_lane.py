@@ -36,6 +36,7 @@ class FrameLane:
     needs_session: ClassVar[bool] = True
     takes_row_memory: ClassVar[bool] = False
     takes_time_zone: ClassVar[bool] = True
+    takes_grouped: ClassVar[bool] = False
 
     frames: Sequence[tuple[DataFrame, SideRows, Roles]]
     roles: Roles

@@ -12,8 +12,11 @@ from pyspark import RDD, SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
+from sparkrank.bucket import BucketResult
 from sparkrank.bucket.impressions import key_column
 from sparkrank.engines.bucket_evaluation import evaluate_table
+from sparkrank.engines.colocation_check import validate_colocation
+from sparkrank.engines.file_evaluation import FILE_BATCH_ROWS, FileEvaluation
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.result import Solved
 from sparkrank.engines.spark.batches import BYTES_OF_PIECES, batches_of
@@ -29,23 +32,40 @@ from sparkrank.engines.spark.shuffle import (
     solve_pairs,
     solve_rows,
 )
-from sparkrank.engines.spark.tasks import tune_worker
+from sparkrank.engines.spark.tasks import ROW_MEMORY_BYTES, tune_worker
 from sparkrank.engines.spark.where_read import WhereRead
 from sparkrank.metrics import Plan
+from sparkrank.numeric.memory import give_back_if_large
+from sparkrank.sources.colocation import Colocation
 from sparkrank.sources.parquet import SPLIT_ROWS
+from sparkrank.sources.scanning import in_splits
 from sparkrank.sources.selection import Sides, SideSplit
 
 if TYPE_CHECKING:
     from sparkrank.engines.one_group import Pick
 
+# The rows of small files that share a task. Starting a task costs 15 ms.
+LEAST_TASK_ROWS = 1 << 18
+
 
 def evaluate_scan(
-    spark: SparkSession, sides: Sides, plan: Plan, buckets: int, files: GroupFiles | None = None
+    spark: SparkSession,
+    sides: Sides,
+    plan: Plan,
+    buckets: int,
+    files: GroupFiles | None = None,
+    colocation: Colocation | None = None,
 ) -> Solved:
-    """Evaluate the inputs ``sides``, which must have been checked. If ``files`` is given, tasks write groups there."""
+    """Evaluate the inputs ``sides``, which must have been checked. If ``files`` is given, tasks write groups there.
+
+    If ``colocation`` is given, each task evaluates the files that it reads.
+    """
     schema, features = sides.schema(plan), SessionFeatures.of(spark, plan)
     kinds = (from_arrow_type(schema.field(key_column(index)).type) for index in range(len(sides.roles.group)))
     groups = group_schema(dict(zip(sides.roles.group, kinds, strict=True)), plan)
+    if colocation is not None:
+        how = WhereRead(plan, 0, buckets, groups, files)
+        return _evaluated_by_files(spark, features.context, sides, how, colocation).noting(*features.refusals)
     if plan.arrays or not plan.keys:
         plan = replace(plan, hashes_keys=plan.arrays)
         numbers, read, tasks = _numbered(spark, sides, plan)
@@ -59,6 +79,29 @@ def evaluate_scan(
     with batches_of(spark, BYTES_OF_PIECES) as refusal:
         cut = packed_once(lambda batches: partition_to_rows((rows for _, rows in read(batches)), buckets))
         return solve_rows(numbers.mapInArrow(cut, PIECES_TYPE), work).noting(*features.refusals, refusal)
+
+
+def _evaluated_by_files(
+    spark: SparkSession, context: SparkContext | None, sides: Sides, how: WhereRead, colocation: Colocation
+) -> Solved:
+    """Evaluate sets of files that hold whole groups in the tasks that read the files."""
+    sets = sides.file_sets(how.plan, colocation, FILE_BATCH_ROWS)
+    tasks = in_splits(((number, files.rows) for number, files in enumerate(sets)), LEAST_TASK_ROWS) or [[]]
+    evaluation = FileEvaluation.of(sides, how.plan, colocation, ROW_MEMORY_BYTES)
+
+    def results(numbers: Iterable[int]) -> Iterator[tuple[int, BucketResult]]:
+        give_back_if_large()
+        for number in itertools.chain.from_iterable(tasks[task] for task in numbers):
+            yield from ((number, result) for result in evaluation.results(sets[number]))
+
+    how = replace(how, plan=evaluation.plan, tasks=len(tasks))
+    solved = how.solve_tasks(spark, context, results)
+    try:
+        validate_colocation(solved.partials.repeated, sets, sides, how.plan, colocation)
+    except BaseException:
+        solved.release()
+        raise
+    return solved
 
 
 def pairs_of(context: SparkContext, sides: Sides, plan: Plan, buckets: int) -> RDD[Pair]:

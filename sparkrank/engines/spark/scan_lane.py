@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from sparkrank.base.errors import FrameLaneNeededError, SparkrankError
 from sparkrank.engines.local_lane import SidesLane
 from sparkrank.engines.spark.failures import task_errors
+from sparkrank.engines.spark.session_features import core_count
 from sparkrank.sources.selection import Selection, Sides
 
 if TYPE_CHECKING:
@@ -53,16 +54,18 @@ class ScanLane(SidesLane):
         assert request.session is not None  # noqa: S101 - see why_not
         if (what := request.frame_side) is not None:
             sides = _opened_scans(request, opened)
-            return cls(sides, f"the {what} is a DataFrame that only reads Parquet files", request.session)
-        sides = Sides.open(request.sides, request.roles, request.plan, opened)
-        kind = request.impressions[0].format
-        return cls(sides, f"the input is {_NAMES.get(kind, kind)} named by path", request.session)
+            reason = f"the {what} is a DataFrame that only reads Parquet files"
+        else:
+            sides = Sides.open(request.sides, request.roles, request.plan, opened)
+            kind = request.impressions[0].format
+            reason = f"the input is {_NAMES.get(kind, kind)} named by path"
+        return cls.of(request, sides, reason, core_count(request.session), spark=request.session)
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         from sparkrank.engines.spark.scan import evaluate_scan
 
         with task_errors(self.spark):
-            return evaluate_scan(self.spark, self.sides, plan, buckets, files)
+            return evaluate_scan(self.spark, self.sides, plan, buckets, files, self.colocation)
 
     def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
         from sparkrank.engines.spark.scan import pick_scanned

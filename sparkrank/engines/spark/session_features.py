@@ -80,6 +80,11 @@ def _asked(ask: Callable[[], T]) -> tuple[T | None, str | None]:
         return None, reason_of(error).rstrip(".")
 
 
+def core_count(spark: SparkSession) -> int | None:
+    """Return the number of cores that the session's executors have now, or None if the session does not reveal it."""
+    return _asked(lambda: int(spark.sparkContext.defaultParallelism))[0]
+
+
 def setting(spark: SparkSession, name: str, *default: str | None) -> str | None:
     """Return the value of setting ``name``, or ``default`` if unset, or None if the session hides its settings."""
     return _asked(lambda: spark.conf.get(name, *default))[0]

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-from pyspark import RDD
+from pyspark import RDD, SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -21,12 +22,21 @@ from sparkrank.bucket import BucketResult
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.repeated_groups import range_count, repeated_keys, with_repeated_keys
 from sparkrank.engines.result import Solved
-from sparkrank.engines.spark.gather import RESULT_SCHEMA, RESULT_TYPE, gather, merged_states
+from sparkrank.engines.spark.gather import (
+    RESULT_SCHEMA,
+    RESULT_TYPE,
+    gather,
+    gather_states,
+    merged_states,
+    read_at_once,
+)
 from sparkrank.engines.spark.session_features import Batches, packed_once
+from sparkrank.engines.spark.shuffle import remove_shuffled
 from sparkrank.engines.spark.tasks import (
     HASH_RANGE,
     HASH_SPLIT,
     HASHES,
+    RESULT_COLUMNS,
     Result,
     joined_names,
     packed_result,
@@ -79,6 +89,37 @@ class WhereRead:
         )
         return self._gathered(spark.createDataFrame(results, self._type, verifySchema=False))
 
+    def solve_tasks(
+        self, spark: SparkSession, context: SparkContext | None, evaluate: Callable[[Iterable[int]], Results]
+    ) -> Solved:
+        """Evaluate the tasks with numbers from 0, with ``evaluate``. With ``context``, results are sent by RDDs."""
+        parts = self._merging_tasks if self.plan.hashes_keys else self.tasks
+        if context is None or not read_at_once(parts, self.plan, self.files):
+            numbers = spark.range(0, self.tasks, 1, self.tasks)
+            return self.solve_rows(
+                numbers, lambda batches: evaluate(number for batch in batches for number in batch.column(0).to_pylist())
+            )
+        solve = self._solve
+
+        def solved(numbers: Iterable[int]) -> Iterator[tuple[int, Result]]:
+            first, *others = numbers
+            for result in solve(evaluate([first, *others])):
+                number = result.get(HASH_RANGE)
+                yield number if isinstance(number, int) else first, result
+
+        results = context.parallelize(range(self.tasks), self.tasks).mapPartitions(solved)
+        if self.plan.hashes_keys:
+            sent = results.partitionBy(parts, int)
+            results = sent.mapPartitions(lambda pairs: ((0, result) for result in _merged(own for _, own in pairs)))
+        with ExitStack() as stack:
+            stack.callback(remove_shuffled, results)
+            return gather_states(results.map(_packed_states).collect(), self.files)
+
+    @property
+    def _merging_tasks(self) -> int:
+        """The number of tasks that merge states and check ranges of hashes."""
+        return max(range_count(self.buckets), math.ceil(self.tasks / fan_in(self.plan)))
+
     @property
     def _solve(self) -> Callable[[Results], Iterator[Result]]:
         return partial(solve_splits, files=self.files, ranges=range_count(self.buckets))
@@ -94,7 +135,7 @@ class WhereRead:
     def _gathered(self, results: DataFrame) -> Solved:
         tasks, plan = self.tasks, self.plan
         if plan.hashes_keys:
-            tasks = max(range_count(self.buckets), math.ceil(tasks / fan_in(plan)))
+            tasks = self._merging_tasks
             # the results of a task go where one of its ranges of hashes may go
             results = results.withColumn(_TASK, F.coalesce(HASH_RANGE, F.spark_partition_id())).repartition(
                 tasks, _TASK
@@ -104,21 +145,30 @@ class WhereRead:
         return replace(solved, partials=with_repeated_keys(solved.partials, plan))
 
 
+def _packed_states(result: tuple[int, Any]) -> tuple[bytes | None, bytes | None]:
+    return result[1]["states"], result[1]["groups"]
+
+
 def _checked(batches: Batches) -> Batches:
+    """Merge results like :func:`_merged`, in batches of rows."""
+    for result in _merged(row for batch in batches for row in batch.to_pylist()):
+        yield pa.RecordBatch.from_pylist([result], RESULT_SCHEMA)
+
+
+def _merged(results: Iterable[Result]) -> Iterator[Result]:
     """Merge the states of some tasks, count the repeated hashes of some ranges, and pass on all other results."""
     states: list[tuple[bytes, bytes | None]] = []
     hashes: dict[int, list[tuple[int, Hashes]]] = {}
-    for batch in batches:
-        for row in batch.to_pylist():
-            if row[HASHES] is not None:
-                own = np.frombuffer(row[HASHES], np.uint64)
-                hashes.setdefault(row[HASH_RANGE], []).append((row[HASH_SPLIT], own))
-            elif row["states"] is not None:
-                states.append((row["states"], row["groups"]))
-            else:
-                yield pa.RecordBatch.from_pylist([row], RESULT_SCHEMA)
+    for row in results:
+        packed: Any = row
+        if packed.get(HASHES) is not None:
+            own = np.frombuffer(packed[HASHES], np.uint64)
+            hashes.setdefault(packed[HASH_RANGE], []).append((packed[HASH_SPLIT], own))
+        elif packed["states"] is not None:
+            states.append((packed["states"], packed["groups"]))
+        else:
+            yield {name: row[name] for name in RESULT_COLUMNS}
     partials, names = merged_states(states)
     repeated = [repeated_keys(hashes.pop(number)) for number in sorted(hashes)]
     partials = replace(partials, repeated=type(partials.repeated).merged([partials.repeated, *repeated]))
-    result = packed_result(states=partials.pack(), groups=joined_names(names) or None)
-    yield pa.RecordBatch.from_pylist([result], RESULT_SCHEMA)
+    yield packed_result(states=partials.pack(), groups=joined_names(names) or None)

@@ -1,0 +1,80 @@
+"""Checks that every group stands in one place, by the 64-bit hashes of group keys that occur several times.
+
+Two keys may have one hash by chance, so the keys themselves decide. Only the key columns of the files concerned are
+read again.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from sparkrank.base.errors import InputError, shorten
+from sparkrank.bucket.impressions import one_array
+from sparkrank.engines.file_evaluation import FILE_BATCH_ROWS
+from sparkrank.metrics import Plan
+from sparkrank.numeric.key_hashes import hash_keys
+from sparkrank.sources.colocation import Colocation, FileSet
+from sparkrank.sources.files import without_password
+from sparkrank.sources.selection import Sides
+from sparkrank.states.repeated_keys import RepeatedKeys
+
+Key: TypeAlias = tuple[Any, ...]
+
+
+def validate_colocation(
+    repeated: RepeatedKeys, sets: Sequence[FileSet], sides: Sides, plan: Plan, colocation: Colocation
+) -> None:
+    """Raise :class:`InputError` if a group has rows in several of ``sets`` or, in a sorted file, in several places."""
+    if not repeated.count:
+        return
+    read = sides.key_reader(plan, FILE_BATCH_ROWS)
+    for hash_, numbers in repeated.examples:
+        paths = _paths_by_key(hash_, {number: sets[number] for number in numbers}, read)
+        if len(numbers) > len(paths):  # otherwise several keys have this hash, and each of them stands in one place
+            raise InputError(
+                f"{_where(paths, plan, len(sides.pairs))}: grouped: {colocation.by} does not hold; leave it out"
+            )
+    if repeated.count > len(repeated.examples):
+        raise InputError(
+            f"{repeated.count:,} hashes of group keys occur in several places, more than are compared by their keys: "
+            f"grouped: {colocation.by} cannot be checked; leave it out"
+        )
+
+
+def _paths_by_key(
+    hash_: int, sets: dict[int, FileSet], read: Callable[[int, str], Iterator[pa.Table]]
+) -> dict[Key, dict[int, str]]:
+    """Return the keys in ``sets`` that have the hash ``hash_``, each with the first file that has it in each set."""
+    paths: defaultdict[Key, dict[int, str]] = defaultdict(dict)
+    for number, files in sets.items():
+        for side, file in files.files:
+            for rows in read(side, file.path):
+                hashes = hash_keys([one_array(column) for column in rows.columns])
+                chosen = rows.filter(pa.array(hashes == hash_)).group_by(rows.column_names).aggregate([])
+                for key in zip(*(column.to_pylist() for column in chosen.columns), strict=True):
+                    if None not in key:  # rows without a key belong to no group
+                        paths[key].setdefault(number, file.path)
+    return dict(paths)
+
+
+def _where(paths: dict[Key, dict[int, str]], plan: Plan, sides: int) -> str:
+    """Say where a group of ``paths`` stands. The key is hidden unless the plan asks for the group table."""
+    key, places = max(paths.items(), key=lambda item: len(item[1]))
+    named = "a group"
+    if plan.group_table:
+        named = ", ".join(f"{shorten(name)} {shorten(value)}" for name, value in zip(plan.keys, key, strict=True))
+    files = _shown(list(places.values()), sides)
+    if len(files) == 1:
+        return f"{named} stands in two places of {files[0]}"
+    return f"{named} is in {files[0]} and {files[1]}"
+
+
+def _shown(paths: Sequence[str], sides: int) -> list[str]:
+    """Return ``paths`` as messages show them: the names of files, or whole paths if the names may be the same."""
+    names = [posixpath.basename(path) for path in paths]
+    return list(map(without_password, names if sides == 1 and len(set(names)) == len(names) else paths))

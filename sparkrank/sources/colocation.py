@@ -1,0 +1,125 @@
+"""Files in which whole groups stand together, so that a task can evaluate a file as it reads it, without a shuffle."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+from sparkrank.base.errors import SpecError
+from sparkrank.sources.protocol import FileSplit
+
+# The words of ``grouped``. A word that ends in "unchecked" leaves out the check by the hashes of group keys.
+GroupedWord: TypeAlias = Literal[
+    "auto", "files", "folders", "sorted", "files unchecked", "folders unchecked", "sorted unchecked", "shuffle"
+]
+BY_ITSELF: tuple[GroupedWord, ...] = ("auto", "shuffle")  # words that say nothing about the files
+_UNCHECKED = " unchecked"
+# The number of a file in the names that Spark and Hive write. The number of a bucket precedes that of a task.
+_BUCKET = re.compile(r"_(\d{5})(?=\.|$)")  # part-00003-<uuid>_00007.c000.snappy.parquet
+_TASK = re.compile(r"part-(\d+)(?!\d)|(\d{6})_\d+")  # part-00007-<uuid>-c000.snappy.parquet, 000007_0
+
+
+# What ``auto`` asks of folders: on average as many rows as keep the fixed cost of an evaluation small, and no folder
+# with more than half of what each core has to do, so that no core waits for another for long.
+LEAST_FOLDER_ROWS = 1 << 17
+MOST_OF_A_CORE = 1 / 2
+
+
+class FileSet(NamedTuple):
+    """Files that one task reads as a whole: each with the number of its side, and the rows of all of them together."""
+
+    files: tuple[tuple[int, FileSplit], ...]
+    rows: int
+
+
+@dataclass(frozen=True)
+class Colocation:
+    """Where all rows of a group stand: in one of the ``files``, in one of the ``folders``, or ``sorted`` in one file.
+
+    Files of several sides are read together if they have the same number, or the same values of ``columns``, which
+    folder names give. If ``columns`` is None, these are all columns that the folders of every side give.
+    """
+
+    by: Literal["files", "folders", "sorted"]
+    is_checked: bool = True
+    columns: tuple[str, ...] | None = None
+
+    @classmethod
+    def asked(cls, word: GroupedWord) -> Colocation | None:
+        """Return what ``word`` says about the files, or None for a word that says nothing."""
+        if word in BY_ITSELF:
+            return None
+        return cls(word.removesuffix(_UNCHECKED), not word.endswith(_UNCHECKED))  # type: ignore[arg-type]
+
+    @property
+    def reason(self) -> str:
+        """The clause of ``lane_reason`` that says why no rows are shuffled."""
+        return f"grouped is {self.by}" + (", which is not checked" if not self.is_checked else "")
+
+    def file_sets(self, sides: Sequence[Sequence[FileSplit]]) -> list[FileSet]:
+        """Return the files of all ``sides`` in sets, each of which one task reads, the largest set first.
+
+        Raises :class:`SpecError` if groups are to stand in folders, and the files of a side are in none.
+        """
+        columns = self._columns(sides)
+        if self.by == "folders" and not columns:
+            raise SpecError("grouped is folders, but no folder names (key=value) give a column that all sides have")
+        sets: defaultdict[tuple[object, ...], list[tuple[int, FileSplit]]] = defaultdict(list)
+        for side, files in enumerate(sides):
+            for file in files:
+                sets[self._place(file, columns, len(sides))].append((side, file))
+        whole = (FileSet(tuple(files), sum(file.rows for _, file in files)) for files in sets.values())
+        return sorted(whole, key=lambda files: -files.rows)
+
+    def _columns(self, sides: Sequence[Sequence[FileSplit]]) -> tuple[str, ...]:
+        if self.columns is not None:
+            return self.columns
+        every = [file.folders for files in sides for file in files]
+        return tuple(name for name in (every[0] if every else ()) if all(name in folders for folders in every))
+
+    def _place(self, file: FileSplit, columns: Sequence[str], sides: int) -> tuple[object, ...]:
+        """Return a value that is equal for the files of a set."""
+        folders = tuple(file.folders[name] for name in columns)
+        if self.by == "folders":
+            return folders
+        if sides == 1:
+            return (file.path,)
+        # The folders of a partitioned table have files of any task, so there a number is that of a bucket.
+        number = bucket_number(file.path) if columns else file_number(file.path)
+        return (*folders, number) if columns or number is not None else (file.path,)
+
+
+def file_number(path: str) -> int | None:
+    """Return the number that Spark or Hive has written into the name of a file, or None for another name.
+
+    Examples
+    --------
+    >>> file_number("lists/part-00003-5a1f_00007.c000.snappy.parquet"), file_number("lists/000012_0")
+    (7, 12)
+    """
+    number = bucket_number(path)
+    if number is None and (mark := _TASK.match(posixpath.basename(path))) is not None:
+        return int(mark[1] or mark[2])
+    return number
+
+
+def bucket_number(path: str) -> int | None:
+    """Return the number of a bucket in the name of a file, or None if the name has no such number."""
+    mark = _BUCKET.search(posixpath.basename(path))
+    return None if mark is None else int(mark[1])
+
+
+def why_not_by_folders(rows: Sequence[int], cores: int | None) -> str | None:
+    """Return why ``auto`` shuffles the rows of folders that have ``rows`` rows, or None if it evaluates each folder."""
+    if cores is None:
+        return "the session does not say how many cores it has"
+    total, largest = sum(rows), max(rows, default=0)
+    if total < LEAST_FOLDER_ROWS * len(rows):
+        return f"the folders have few rows: {total:,} in {len(rows):,}"
+    if largest > MOST_OF_A_CORE * total / cores:
+        return f"a folder has {largest:,} of {total:,} rows, and would leave some of {cores} cores idle"
+    return None

@@ -1,0 +1,50 @@
+"""The scan lane evaluates files of whole groups in the tasks that read them, with the bits of the shuffle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sparkrank.base.errors import InputError, SpecError
+from sparkrank.engines.spark import scan
+from tests.engines.test_colocation import evaluated, lists, written
+from tests.wide_logs import LOGS, differences, written_whole
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.mark.parametrize(("name", "grouped"), [("slices", "files"), ("truth", "folders"), ("exact", "sorted")])
+def test_tasks_give_the_bits_of_the_shuffle(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, grouped: str
+) -> None:
+    """Of small files several share a task, and of large ones each has its own."""
+    log = LOGS[name]()
+    path, truth = written_whole(log, tmp_path, grouped)
+    expected = log.bits(*log.in_memory(), buckets=9)
+    for rows in (1, 1 << 20):
+        monkeypatch.setattr(scan, "LEAST_TASK_ROWS", rows)
+        tables = log.bits(path, truth, buckets=9, spark=spark, grouped=grouped)
+        assert tables["lane"] == [{"lane": "scan"}]
+        assert differences(expected, tables) == []
+
+
+def test_a_group_in_two_files_is_refused_by_name(spark: SparkSession, tmp_path: Path) -> None:
+    path = written(tmp_path, a=lists(7, 1842), b=[*lists(8), (1842, 0.5, 1)])
+    with pytest.raises(InputError, match=r"^user_id 1842 is in a.parquet and b.parquet: grouped: files does not hold"):
+        evaluated(path, "files", spark=spark)
+    with pytest.raises(InputError, match=r"^a group is in a.parquet and b.parquet: grouped: files does not hold"):
+        evaluated(path, "files", spark=spark, group_table=False)  # results are sent by RDDs
+    unchecked = evaluated(path, "files unchecked", spark=spark, group_table=False)
+    assert unchecked["rr"] == (1 / 2 + 1 + 1 + 1) / 4
+    assert evaluated(written(tmp_path / "whole", a=lists(7), b=lists(8)), "files", spark=spark)["rr"] == 3 / 4
+
+
+def test_frames_have_no_files_that_hold_groups(spark: SparkSession, tmp_path: Path) -> None:
+    path = written(tmp_path, a=lists(7))
+    with pytest.raises(SpecError, match="^grouped is files, but the input is a Spark DataFrame: files named by path"):
+        evaluated(spark.read.parquet(path), "files")  # type: ignore[arg-type]
+    with pytest.raises(SpecError, match=r"^grouped is files, but the lane is frame \(lane is frame\), in which Spark"):
+        evaluated(path, "files", spark=spark, lane="frame")

@@ -15,10 +15,11 @@ from sparkrank.bucket.encoding import encode, has_key_loops, paired
 from sparkrank.bucket.impressions import LIST, one_array
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Codes, Ints
+from sparkrank.numeric.cached import cached
 from sparkrank.numeric.key_hashes import Hashes, hash_keys
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Groups:
     """The groups of n rows, numbered from 0 to ``count`` - 1.
 
@@ -75,6 +76,7 @@ def hashes_of_keys(rows: BucketRows, groups: Groups) -> Hashes:
     return hash_keys([one_array(column) for column in keys_of(rows, groups).columns])
 
 
+@cached
 def keys_of(rows: BucketRows, groups: Groups) -> pa.Table:
     """Return a table of the groups' keys. Keys are not dictionary-encoded, as buckets do not share dictionaries."""
     keys = rows.keys

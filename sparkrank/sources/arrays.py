@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from sparkrank.bucket.impressions import (
     CLUSTER,
@@ -77,24 +78,21 @@ def exploded(rows: pa.Table, plan: Plan, *, by_rank: bool) -> pa.Table:
     lists = [_Elements.of(rows[listed_column(index)]) for index in range(len(plan.models))]
     truth = _Elements.of(rows[TRUE_ITEMS])
     labels = _Elements.of(rows[TRUE_LABELS]) if TRUE_LABELS in rows.column_names else None
-    shared = [name for name in rows.column_names if not name.startswith(_LISTED)]
-    keys = {name: one_array(rows[name]) for name in shared if name not in (TRUE_ITEMS, TRUE_LABELS)}
-    listed = [
-        _part(keys, of_list.lengths, of_list.items(), {score_column(index): -1.0 - of_list.places()}, plan)
-        for index, of_list in enumerate(lists)
-    ]
+    scores = ({score_column(index): pa.array(-1.0 - own.places())} for index, own in enumerate(lists))
+    parts = [_Part(own.lengths, own.items(), filled) for own, filled in zip(lists, scores, strict=True)]
     items = truth.items()
     of_items = _labels(labels, truth, by_rank=by_rank)
-    of_items = pc.if_else(pc.is_valid(items), of_items, pa.scalar(None, of_items.type))
-    true = [_part(keys, truth.lengths, items, {LABEL: of_items, TRUTH: True}, plan)]
-    said = [elements.lengths for elements in (*lists, truth)]
+    if items.null_count:
+        of_items = pc.if_else(pc.is_valid(items), of_items, pa.scalar(None, of_items.type))
+    true = [_Part(truth.lengths, items, {LABEL: of_items})]
+    lengths = [own.lengths for own in (*lists, truth)]
     if labels is not None:
         counts, beyond = _labels_beyond(labels, truth.lengths)
-        true.append(_part(keys, counts, pa.nulls(len(beyond)), {LABEL: beyond, TRUTH: True}, plan))
-        said.append(counts)
-    empty = np.logical_and.reduce([lengths == 0 for lengths in said]).astype(np.int64)
-    listed.append(_part(keys, empty, pa.nulls(int(empty.sum())), {}, plan))
-    return _joined([*listed, *true])
+        true.append(_Part(counts, pa.nulls(len(beyond)), {LABEL: beyond}))
+        lengths.append(counts)
+    empty = np.logical_and.reduce([of_column == 0 for of_column in lengths]).astype(np.int64)
+    parts.append(_Part(empty, pa.nulls(int(empty.sum())), {}))
+    return _joined(rows, parts, true, plan)
 
 
 class _Elements(NamedTuple):
@@ -125,29 +123,51 @@ class _Elements(NamedTuple):
         return np.arange(int(self.lengths.sum())) - np.repeat(self.starts(), self.lengths)
 
 
-def _part(
-    keys: Mapping[str, pa.Array], counts: Ints, items: pa.Array, values: Mapping[str, object], plan: Plan
-) -> pa.Table:
-    """Return a table with ``counts`` rows per group. It has the repeated ``keys``, the ``items`` and the ``values``."""
-    columns: dict[str, object] = {name: _repeated(key, counts) for name, key in keys.items()}
-    columns[LABEL] = values.get(LABEL, pa.nulls(len(items)))
-    for index in range(len(plan.models)):
-        columns[score_column(index)] = values.get(score_column(index), pa.nulls(len(items), pa.float64()))
-    columns[ITEM] = items
-    columns[TRUTH] = pa.repeat(TRUTH in values, len(items))
+class _Part(NamedTuple):
+    """Bucket rows of one kind: ``counts`` rows per group, their ``items``, and the columns of ``filled``."""
+
+    counts: Ints
+    items: pa.Array
+    filled: Mapping[str, pa.Array]
+
+
+def _joined(rows: pa.Table, lists: Sequence[_Part], true: Sequence[_Part], plan: Plan) -> pa.Table:
+    """Return the bucket rows of the parts ``lists`` and ``true``, with the values that ``rows`` has for each group."""
+    parts = [*lists, *true]
+    group = np.arange(rows.num_rows, dtype=np.int32)
+    row = np.concatenate([np.repeat(group, part.counts) for part in parts])
+    columns = {
+        name: _of_rows(one_array(rows[name]), row)
+        for name in rows.column_names
+        if not name.startswith(_LISTED) and name not in (LIST, TRUE_ITEMS, TRUE_LABELS)
+    }
+    # the numbers are distinct, so that a bucket need not look them up to number its groups
+    columns[LIST] = pa.DictionaryArray.from_arrays(pa.array(row), one_array(rows[LIST]))
+    for name in (LABEL, *map(score_column, range(len(plan.models)))):
+        columns[name] = _filled(name, parts)
+    columns[ITEM] = one_array(_concatenated([part.items for part in parts]))
+    is_true = [pa.repeat(side is true, sum(len(part.items) for part in side)) for side in (lists, true)]
+    columns[TRUTH] = pa.concat_arrays(is_true)
     return pa.table(columns)
 
 
-def _repeated(key: pa.Array, counts: Ints) -> pa.Array:
-    """Repeat each value of ``key`` the number of times given in ``counts``."""
-    if (pa.types.is_integer(key.type) or pa.types.is_floating(key.type)) and not key.null_count:
-        return pa.array(np.repeat(key.to_numpy(), counts))
-    return key.take(pa.array(np.repeat(np.arange(len(key)), counts)))
+def _of_rows(values: pa.Array, row: NDArray[np.int32]) -> pa.Array:
+    """Return the value of each ``row``. ``values`` has one value per group."""
+    if (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)) and not values.null_count:
+        return pa.array(values.to_numpy()[row])
+    return values.take(pa.array(row))
 
 
-def _joined(parts: Sequence[pa.Table]) -> pa.Table:
-    with_rows = [part for part in parts if part.num_rows]
-    return with_rows[0] if len(with_rows) == 1 else pa.concat_tables(parts, promote_options="permissive")
+def _filled(name: str, parts: Sequence[_Part]) -> pa.ChunkedArray:
+    """Return the column ``name``, which is null in all ``parts`` that do not fill the column."""
+    return _concatenated([part.filled.get(name, pa.nulls(len(part.items))) for part in parts])
+
+
+def _concatenated(parts: Sequence[pa.Array]) -> pa.ChunkedArray:
+    """Return ``parts`` that are not empty as chunks of one column, in the narrowest type that fits all parts."""
+    kinds = [pa.schema([("", part.type)]) for part in parts]
+    kind = pa.unify_schemas(kinds, promote_options="permissive").field(0).type
+    return pa.chunked_array([part.cast(kind) for part in parts if len(part)], kind)
 
 
 def _labels(labels: _Elements | None, truth: _Elements, *, by_rank: bool) -> pa.Array:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparkrank.numeric.array_types import Ints
 
@@ -20,11 +21,17 @@ _FIRST = 1 << 15  # items whose lowest hashes give an upper bound for the hashes
 def lowest_hashes(numbers: Ints) -> tuple[int, ...]:
     """Return the lowest distinct hashes of the item ``numbers`` in ascending order, at most :data:`LOWEST` of them."""
     hashes = numbers.view(np.uint64) * SCATTERED
-    first = np.unique(hashes[:_FIRST])[:LOWEST]
+    first = _distinct(hashes[:_FIRST])[:LOWEST]
     if len(hashes) > _FIRST:
         others = hashes[_FIRST:]
-        first = np.unique(np.concatenate([first, others[others <= first[-1]] if len(first) == LOWEST else others]))
+        first = _distinct(np.concatenate([first, others[others <= first[-1]] if len(first) == LOWEST else others]))
     return tuple(first[:LOWEST].tolist())
+
+
+def _distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the distinct ``hashes`` in ascending order. ``np.unique`` looks each up in a hash table, which is slower."""
+    ordered = np.sort(hashes)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
 def merged_hashes(parts: Iterable[tuple[int, ...]]) -> tuple[int, ...]:

@@ -29,7 +29,7 @@ def lowest_hashes(numbers: Ints) -> tuple[int, ...]:
 
 
 def _distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the distinct ``hashes`` in ascending order. ``np.unique`` looks each up in a hash table, which is slower."""
+    """Return the distinct ``hashes`` in ascending order. ``np.unique`` hashes each again, which is slower."""
     ordered = np.sort(hashes)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 

@@ -23,8 +23,8 @@ from sparkrank.numeric.key_hashes import Hashes, hash_keys
 class Groups:
     """The groups of n rows, numbered from 0 to ``count`` - 1.
 
-    ``codes`` has the number of each row's group. ``values`` has the key of each group, or None if a key has several
-    columns or no column.
+    ``codes`` has the number of each row's group, and ``row`` the last row of each group. ``values`` has the key of each
+    group, or None if a key has several columns or no column.
     """
 
     codes: Codes
@@ -33,7 +33,7 @@ class Groups:
 
     @cached_property
     def row(self) -> Ints:
-        row = np.empty(self.count, np.int64)
+        row = np.full(self.count, -1)
         row[self.codes] = np.arange(len(self.codes))
         return row
 
@@ -66,9 +66,13 @@ def _first_pairs(one: pa.ChunkedArray, other: pa.ChunkedArray) -> Codes:
 
 def groups_of_rows(rows: BucketRows, plan: Plan) -> Groups:
     """Return the groups of ``rows``. If the input has arrays, each input row is a group, even if two keys are equal."""
-    if plan.arrays:
+    if not plan.arrays:
+        return groups_of(rows.keys.columns, len(rows))
+    lists = one_array(rows.table[LIST])
+    groups = Groups(lists.indices.to_numpy(), len(lists.dictionary))
+    if (groups.row < 0).any():  # all rows of a list were rejected
         return Groups.numbered(encode(rows.table[LIST])[0])
-    return groups_of(rows.keys.columns, len(rows))
+    return groups
 
 
 def hashes_of_keys(rows: BucketRows, groups: Groups) -> Hashes:

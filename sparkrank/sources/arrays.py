@@ -78,7 +78,7 @@ def exploded(rows: pa.Table, plan: Plan, *, by_rank: bool) -> pa.Table:
     lists = [_Elements.of(rows[listed_column(index)]) for index in range(len(plan.models))]
     truth = _Elements.of(rows[TRUE_ITEMS])
     labels = _Elements.of(rows[TRUE_LABELS]) if TRUE_LABELS in rows.column_names else None
-    scores = ({score_column(index): pa.array(-1.0 - own.places())} for index, own in enumerate(lists))
+    scores = ({score_column(index): pa.chunked_array([-1.0 - own.places()])} for index, own in enumerate(lists))
     parts = [_Part(own.lengths, own.items(), filled) for own, filled in zip(lists, scores, strict=True)]
     items = truth.items()
     of_items = _labels(labels, truth, by_rank=by_rank)
@@ -88,31 +88,33 @@ def exploded(rows: pa.Table, plan: Plan, *, by_rank: bool) -> pa.Table:
     lengths = [own.lengths for own in (*lists, truth)]
     if labels is not None:
         counts, beyond = _labels_beyond(labels, truth.lengths)
-        true.append(_Part(counts, pa.nulls(len(beyond)), {LABEL: beyond}))
+        true.append(_Part(counts, _nulls(len(beyond)), {LABEL: beyond}))
         lengths.append(counts)
     empty = np.logical_and.reduce([of_column == 0 for of_column in lengths]).astype(np.int64)
-    parts.append(_Part(empty, pa.nulls(int(empty.sum())), {}))
+    parts.append(_Part(empty, _nulls(int(empty.sum())), {}))
     return _joined(rows, parts, true, plan)
 
 
 class _Elements(NamedTuple):
-    """The elements of all arrays, concatenated (``values``), and the number of elements in each array (``lengths``)."""
+    """The elements of all arrays, in the chunks that have them (``values``), and the number of elements of each array.
+
+    The chunks are not combined, because the items of lists and truth are combined anyway.
+    """
 
     lengths: Ints
-    values: pa.Array
+    values: pa.ChunkedArray
 
     @classmethod
     def of(cls, arrays: pa.ChunkedArray) -> _Elements:
         if pa.types.is_null(arrays.type):
-            return cls(np.zeros(len(arrays), np.int64), pa.nulls(0))
-        ends, values = list_parts(one_array(arrays))
-        return cls(np.diff(ends), values)
+            return cls(np.zeros(len(arrays), np.int64), pa.chunked_array([pa.nulls(0)]))
+        parts = [list_parts(chunk) for chunk in arrays.chunks]
+        lengths = [np.empty(0, np.int64), *(np.diff(ends) for ends, _ in parts)]
+        return cls(np.concatenate(lengths), pa.chunked_array([own for _, own in parts], arrays.type.value_type))
 
-    def items(self) -> pa.Array:
+    def items(self) -> pa.ChunkedArray:
         """Return the elements in the form that items have in a bucket."""
-        if pa.types.is_null(self.values.type):
-            return self.values
-        return one_array(item_values(pa.chunked_array([self.values])))
+        return self.values if pa.types.is_null(self.values.type) else item_values(self.values)
 
     def starts(self) -> Ints:
         """Return the index of each array's first element among all elements, with the shape (groups,)."""
@@ -127,8 +129,8 @@ class _Part(NamedTuple):
     """Bucket rows of one kind: ``counts`` rows per group, their ``items``, and the columns of ``filled``."""
 
     counts: Ints
-    items: pa.Array
-    filled: Mapping[str, pa.Array]
+    items: pa.ChunkedArray
+    filled: Mapping[str, pa.ChunkedArray]
 
 
 def _joined(rows: pa.Table, lists: Sequence[_Part], true: Sequence[_Part], plan: Plan) -> pa.Table:
@@ -160,29 +162,33 @@ def _of_rows(values: pa.Array, row: NDArray[np.int32]) -> pa.Array:
 
 def _filled(name: str, parts: Sequence[_Part]) -> pa.ChunkedArray:
     """Return the column ``name``, which is null in all ``parts`` that do not fill the column."""
-    return _concatenated([part.filled.get(name, pa.nulls(len(part.items))) for part in parts])
+    return _concatenated([part.filled.get(name, _nulls(len(part.items))) for part in parts])
 
 
-def _concatenated(parts: Sequence[pa.Array]) -> pa.ChunkedArray:
-    """Return ``parts`` that are not empty as chunks of one column, in the narrowest type that fits all parts."""
+def _concatenated(parts: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
+    """Return all chunks of ``parts`` as one column, in the narrowest type that fits all parts."""
     kinds = [pa.schema([("", part.type)]) for part in parts]
     kind = pa.unify_schemas(kinds, promote_options="permissive").field(0).type
-    return pa.chunked_array([part.cast(kind) for part in parts if len(part)], kind)
+    return pa.chunked_array([chunk for part in parts for chunk in part.cast(kind).chunks if len(chunk)], kind)
 
 
-def _labels(labels: _Elements | None, truth: _Elements, *, by_rank: bool) -> pa.Array:
+def _nulls(count: int) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.nulls(count)])
+
+
+def _labels(labels: _Elements | None, truth: _Elements, *, by_rank: bool) -> pa.ChunkedArray:
     """Return the label of each true item, or null if the array of labels is too short."""
     if by_rank:
-        return pa.array(1 / (truth.places() + 1.0))
+        return pa.chunked_array([1 / (truth.places() + 1.0)])
     if labels is None:
-        return pa.repeat(pa.scalar(1, pa.int8()), len(truth.values))
+        return pa.chunked_array([pa.repeat(pa.scalar(1, pa.int8()), len(truth.values))])
     places = truth.places()
     index = np.repeat(labels.starts(), truth.lengths) + places
     missing = places >= np.repeat(labels.lengths, truth.lengths)
     return label_values(labels.values.take(pa.array(index, mask=missing)))
 
 
-def _labels_beyond(labels: _Elements, true_items: Ints) -> tuple[Ints, pa.Array]:
+def _labels_beyond(labels: _Elements, true_items: Ints) -> tuple[Ints, pa.ChunkedArray]:
     """Return how many labels each row has beyond its last true item, and these labels. Null labels are ignored."""
     values = label_values(labels.values)
     is_beyond = labels.places() >= np.repeat(true_items, labels.lengths)

@@ -24,17 +24,23 @@ class Groups:
     """The groups of n rows, numbered from 0 to ``count`` - 1.
 
     ``codes`` has the number of each row's group, and ``row`` the last row of each group. ``values`` has the key of each
-    group, or None if a key has several columns or no column.
+    group, or None if a key has several columns or no column. ``in_runs`` says that most rows stand behind one another
+    by group, so that it pays to look at the last row of each run only.
     """
 
     codes: Codes
     count: int
     values: pa.Array | None = None
+    in_runs: bool = False
 
     @cached_property
     def row(self) -> Ints:
         row = np.full(self.count, -1)
-        row[self.codes] = np.arange(len(self.codes))
+        if self.in_runs:
+            ends = np.flatnonzero(np.append(self.codes[1:] != self.codes[:-1], len(self.codes) > 0))
+            row[self.codes[ends]] = ends
+        else:
+            row[self.codes] = np.arange(len(self.codes))
         return row
 
     @classmethod
@@ -69,7 +75,7 @@ def groups_of_rows(rows: BucketRows, plan: Plan) -> Groups:
     if not plan.arrays:
         return groups_of(rows.keys.columns, len(rows))
     lists = one_array(rows.table[LIST])
-    groups = Groups(lists.indices.to_numpy(), len(lists.dictionary))
+    groups = Groups(lists.indices.to_numpy(), len(lists.dictionary), in_runs=True)
     if (groups.row < 0).any():  # all rows of a list were rejected
         return Groups.numbered(encode(rows.table[LIST])[0])
     return groups

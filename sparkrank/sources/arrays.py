@@ -26,7 +26,7 @@ from sparkrank.bucket.impressions import (
 from sparkrank.inputs.buckets import BUCKET_ROWS
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
-from sparkrank.numeric.array_types import Ints
+from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.sources.sizes import bytes_of_elements, elements_in, in_parts
 from sparkrank.sources.types import list_parts
 from sparkrank.sources.values import float_values, item_values, key_values, label_values
@@ -78,7 +78,7 @@ def exploded(rows: pa.Table, plan: Plan, *, by_rank: bool) -> pa.Table:
     lists = [_Elements.of(rows[listed_column(index)]) for index in range(len(plan.models))]
     truth = _Elements.of(rows[TRUE_ITEMS])
     labels = _Elements.of(rows[TRUE_LABELS]) if TRUE_LABELS in rows.column_names else None
-    scores = ({score_column(index): pa.chunked_array([-1.0 - own.places()])} for index, own in enumerate(lists))
+    scores = ({score_column(index): pa.chunked_array([own.scores()])} for index, own in enumerate(lists))
     parts = [_Part(own.lengths, own.items(), filled) for own, filled in zip(lists, scores, strict=True)]
     items = truth.items()
     of_items = _labels(labels, truth, by_rank=by_rank)
@@ -123,6 +123,12 @@ class _Elements(NamedTuple):
     def places(self) -> Ints:
         """Return the index of each element within the array to which it belongs, from 0."""
         return np.arange(int(self.lengths.sum())) - np.repeat(self.starts(), self.lengths)
+
+    def scores(self) -> Floats:
+        """Return a score for each element: -1 for the first of each array, -2 for the second, and so on."""
+        scores = np.repeat(self.starts().astype(np.float64), self.lengths)
+        scores -= np.arange(1, len(scores) + 1, dtype=np.float64)
+        return scores
 
 
 class _Part(NamedTuple):

@@ -81,7 +81,8 @@ def explain_rows(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: 
     """Explain ``metrics`` of ``models`` for the rows of one key. If the input has arrays, each list is one group."""
     if not plan.arrays:
         return [_explained(_in_one_order(rows), plan, metrics, models)]
-    lists = [_in_one_order(rows.filter(pc.equal(rows[LIST], number))) for number in pc.unique(rows[LIST])]
+    numbers = rows[LIST].cast(rows[LIST].type.value_type)  # the tables of several splits have several dictionaries
+    lists = [_in_one_order(rows.filter(pc.equal(numbers, number))) for number in pc.unique(numbers)]
     lists.sort(key=lambda own: repr(own.drop_columns([LIST]).to_pydict()))
     return [_explained(own, plan, metrics, models) for own in lists]
 

@@ -15,25 +15,32 @@ from sparkrank.bucket.encoding import encode, has_key_loops, paired
 from sparkrank.bucket.impressions import LIST, one_array
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Codes, Ints
+from sparkrank.numeric.cached import cached
 from sparkrank.numeric.key_hashes import Hashes, hash_keys
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Groups:
     """The groups of n rows, numbered from 0 to ``count`` - 1.
 
-    ``codes`` has the number of each row's group. ``values`` has the key of each group, or None if a key has several
-    columns or no column.
+    ``codes`` has the number of each row's group, and ``row`` the last row of each group. ``values`` has the key of each
+    group, or None if a key has several columns or no column. ``in_runs`` says that most rows stand behind one another
+    by group, so that it pays to look at the last row of each run only.
     """
 
     codes: Codes
     count: int
     values: pa.Array | None = None
+    in_runs: bool = False
 
     @cached_property
     def row(self) -> Ints:
-        row = np.empty(self.count, np.int64)
-        row[self.codes] = np.arange(len(self.codes))
+        row = np.full(self.count, -1)
+        if self.in_runs:
+            ends = np.flatnonzero(np.append(self.codes[1:] != self.codes[:-1], len(self.codes) > 0))
+            row[self.codes[ends]] = ends
+        else:
+            row[self.codes] = np.arange(len(self.codes))
         return row
 
     @classmethod
@@ -65,9 +72,13 @@ def _first_pairs(one: pa.ChunkedArray, other: pa.ChunkedArray) -> Codes:
 
 def groups_of_rows(rows: BucketRows, plan: Plan) -> Groups:
     """Return the groups of ``rows``. If the input has arrays, each input row is a group, even if two keys are equal."""
-    if plan.arrays:
+    if not plan.arrays:
+        return groups_of(rows.keys.columns, len(rows))
+    lists = one_array(rows.table[LIST])
+    groups = Groups(lists.indices.to_numpy(), len(lists.dictionary), in_runs=True)
+    if (groups.row < 0).any():  # all rows of a list were rejected
         return Groups.numbered(encode(rows.table[LIST])[0])
-    return groups_of(rows.keys.columns, len(rows))
+    return groups
 
 
 def hashes_of_keys(rows: BucketRows, groups: Groups) -> Hashes:
@@ -75,6 +86,7 @@ def hashes_of_keys(rows: BucketRows, groups: Groups) -> Hashes:
     return hash_keys([one_array(column) for column in keys_of(rows, groups).columns])
 
 
+@cached
 def keys_of(rows: BucketRows, groups: Groups) -> pa.Table:
     """Return a table of the groups' keys. Keys are not dictionary-encoded, as buckets do not share dictionaries."""
     keys = rows.keys

@@ -24,7 +24,7 @@ from sparkrank.bucket.unmatched_rows import place_of, unmatched_rows
 from sparkrank.metrics import Plan
 from sparkrank.metrics.plan import level_text
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
-from sparkrank.numeric.segments import highest_of_each, taken
+from sparkrank.numeric.segments import count_by, highest_of_each, taken
 from sparkrank.ranking.judgments import Judgments, is_relevant
 from sparkrank.states.distinct_items import lowest_hashes
 from sparkrank.states.unmatched import IRRELEVANT, LISTS, UnmatchedRow
@@ -191,8 +191,7 @@ def _count_matches(matches: Matches, unlisted: int, counts: Counts, levels: Sequ
 
 def _count_room(codes: Codes, lists: int, matches: Matches, groups: int, counts: Counts) -> None:
     """Count the (list row, true item) pairs within groups, and the true items that fit into their groups' lists."""
-    listed = np.bincount(codes[:lists], minlength=groups)
-    true = np.bincount(codes[lists:][matches.fates != BEATEN], minlength=groups)
+    listed, true = count_by(codes[:lists], groups), count_by(codes[lists:], groups, matches.fates != BEATEN)
     counts[checks.TRUTH_PAIRS, ""] = int(np.dot(listed, true))
     counts[checks.TRUTH_ROOM, ""] = int(np.minimum(listed, true).sum())
 

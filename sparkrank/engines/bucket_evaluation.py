@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from sparkrank.base.errors import OutOfMemoryError, itemize, shorten
 from sparkrank.bucket import BucketResult, evaluate_bucket
-from sparkrank.bucket.grouping import groups_of
+from sparkrank.bucket.bucket_rows import BucketRows
+from sparkrank.bucket.grouping import groups_of_rows
 from sparkrank.bucket.impressions import key_columns
 from sparkrank.bucket.largest_groups import keys_of_groups
 from sparkrank.engines.shuffle.arriving import ArrivingPieces
@@ -133,7 +134,7 @@ def _sentence(rows: int, sample: pa.Table, plan: Plan, lacking: str = "") -> str
     """Return the error message for ``rows`` rows that do not fit into memory, with the largest group in ``sample``."""
     if not sample.num_rows:
         return f"the rows of a bucket take more memory than this process may use{lacking}: give executors more memory"
-    groups = groups_of(sample.select(key_columns(sample)).columns)
+    groups = groups_of_rows(BucketRows(sample), plan)
     sizes = np.bincount(groups.codes, minlength=1)
     place = int(sizes.argmax())
     of_group = f"{sizes[place]:,}" if sample.num_rows == rows else f"about {rows * int(sizes[place]) // len(sample):,}"
@@ -143,11 +144,12 @@ def _sentence(rows: int, sample: pa.Table, plan: Plan, lacking: str = "") -> str
         texts = (f'{shorten(name)} "{shorten(value)}"' for name, value in zip(plan.keys, key, strict=True))
         named = f"the group {', '.join(texts)}"
     width = max(1, sample.nbytes // max(sample.num_rows, 1))
-    is_most = 2 * int(sizes[place]) > len(sample)
-    ways = [
-        "give executors more memory (spark.executor.pyspark.memory)",
-        "take this group out of the input" if is_most else "ask for more buckets (engine.buckets)",
-    ]
+    is_most = bool(plan.keys) and 2 * int(sizes[place]) > len(sample)
+    ways = ["give executors more memory (spark.executor.pyspark.memory)"]
+    if is_most:
+        ways.append("take this group out of the input")
+    elif plan.keys and not plan.arrays:  # otherwise rows are evaluated where they are read
+        ways.append("ask for more buckets (engine.buckets)")
     if not is_most:
         named, of_group = "a bucket", f"{rows:,}"
     return (

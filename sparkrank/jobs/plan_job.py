@@ -35,7 +35,7 @@ def plan_day(spec: Spec, day: str, rows: int | None) -> DayPlan:
         rows, splits, rows_from = _counted(spec, day)
     else:
         splits, rows_from = math.ceil(rows / SPLIT_ROWS), "given by --rows"
-    if plan.keys:
+    if plan.keys and not plan.arrays:
         buckets = engine.buckets or bucket_count(rows, engine.bucket_rows, len(plan.models))
         tasks = task_count(buckets)
         pieces = splits * tasks

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from sparkrank.bucket.impressions import (
     CLUSTER,
@@ -25,7 +26,7 @@ from sparkrank.bucket.impressions import (
 from sparkrank.inputs.buckets import BUCKET_ROWS
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
-from sparkrank.numeric.array_types import Ints
+from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.sources.sizes import bytes_of_elements, elements_in, in_parts
 from sparkrank.sources.types import list_parts
 from sparkrank.sources.values import float_values, item_values, key_values, label_values
@@ -77,44 +78,43 @@ def exploded(rows: pa.Table, plan: Plan, *, by_rank: bool) -> pa.Table:
     lists = [_Elements.of(rows[listed_column(index)]) for index in range(len(plan.models))]
     truth = _Elements.of(rows[TRUE_ITEMS])
     labels = _Elements.of(rows[TRUE_LABELS]) if TRUE_LABELS in rows.column_names else None
-    shared = [name for name in rows.column_names if not name.startswith(_LISTED)]
-    keys = {name: one_array(rows[name]) for name in shared if name not in (TRUE_ITEMS, TRUE_LABELS)}
-    listed = [
-        _part(keys, of_list.lengths, of_list.items(), {score_column(index): -1.0 - of_list.places()}, plan)
-        for index, of_list in enumerate(lists)
-    ]
+    scores = ({score_column(index): pa.chunked_array([own.scores()])} for index, own in enumerate(lists))
+    parts = [_Part(own.lengths, own.items(), filled) for own, filled in zip(lists, scores, strict=True)]
     items = truth.items()
     of_items = _labels(labels, truth, by_rank=by_rank)
-    of_items = pc.if_else(pc.is_valid(items), of_items, pa.scalar(None, of_items.type))
-    true = [_part(keys, truth.lengths, items, {LABEL: of_items, TRUTH: True}, plan)]
-    said = [elements.lengths for elements in (*lists, truth)]
+    if items.null_count:
+        of_items = pc.if_else(pc.is_valid(items), of_items, pa.scalar(None, of_items.type))
+    true = [_Part(truth.lengths, items, {LABEL: of_items})]
+    lengths = [own.lengths for own in (*lists, truth)]
     if labels is not None:
         counts, beyond = _labels_beyond(labels, truth.lengths)
-        true.append(_part(keys, counts, pa.nulls(len(beyond)), {LABEL: beyond, TRUTH: True}, plan))
-        said.append(counts)
-    empty = np.logical_and.reduce([lengths == 0 for lengths in said]).astype(np.int64)
-    listed.append(_part(keys, empty, pa.nulls(int(empty.sum())), {}, plan))
-    return _joined([*listed, *true])
+        true.append(_Part(counts, _nulls(len(beyond)), {LABEL: beyond}))
+        lengths.append(counts)
+    empty = np.logical_and.reduce([of_column == 0 for of_column in lengths]).astype(np.int64)
+    parts.append(_Part(empty, _nulls(int(empty.sum())), {}))
+    return _joined(rows, parts, true, plan)
 
 
 class _Elements(NamedTuple):
-    """The elements of all arrays, concatenated (``values``), and the number of elements in each array (``lengths``)."""
+    """The elements of all arrays, in the chunks that have them (``values``), and the number of elements of each array.
+
+    The chunks are not combined, because the items of lists and truth are combined anyway.
+    """
 
     lengths: Ints
-    values: pa.Array
+    values: pa.ChunkedArray
 
     @classmethod
     def of(cls, arrays: pa.ChunkedArray) -> _Elements:
         if pa.types.is_null(arrays.type):
-            return cls(np.zeros(len(arrays), np.int64), pa.nulls(0))
-        ends, values = list_parts(one_array(arrays))
-        return cls(np.diff(ends), values)
+            return cls(np.zeros(len(arrays), np.int64), pa.chunked_array([pa.nulls(0)]))
+        parts = [list_parts(chunk) for chunk in arrays.chunks]
+        lengths = [np.empty(0, np.int64), *(np.diff(ends) for ends, _ in parts)]
+        return cls(np.concatenate(lengths), pa.chunked_array([own for _, own in parts], arrays.type.value_type))
 
-    def items(self) -> pa.Array:
+    def items(self) -> pa.ChunkedArray:
         """Return the elements in the form that items have in a bucket."""
-        if pa.types.is_null(self.values.type):
-            return self.values
-        return one_array(item_values(pa.chunked_array([self.values])))
+        return self.values if pa.types.is_null(self.values.type) else item_values(self.values)
 
     def starts(self) -> Ints:
         """Return the index of each array's first element among all elements, with the shape (groups,)."""
@@ -124,45 +124,77 @@ class _Elements(NamedTuple):
         """Return the index of each element within the array to which it belongs, from 0."""
         return np.arange(int(self.lengths.sum())) - np.repeat(self.starts(), self.lengths)
 
+    def scores(self) -> Floats:
+        """Return a score for each element: -1 for the first of each array, -2 for the second, and so on."""
+        scores = np.repeat(self.starts().astype(np.float64), self.lengths)
+        scores -= np.arange(1, len(scores) + 1, dtype=np.float64)
+        return scores
 
-def _part(
-    keys: Mapping[str, pa.Array], counts: Ints, items: pa.Array, values: Mapping[str, object], plan: Plan
-) -> pa.Table:
-    """Return a table with ``counts`` rows per group. It has the repeated ``keys``, the ``items`` and the ``values``."""
-    columns: dict[str, object] = {name: _repeated(key, counts) for name, key in keys.items()}
-    columns[LABEL] = values.get(LABEL, pa.nulls(len(items)))
-    for index in range(len(plan.models)):
-        columns[score_column(index)] = values.get(score_column(index), pa.nulls(len(items), pa.float64()))
-    columns[ITEM] = items
-    columns[TRUTH] = pa.repeat(TRUTH in values, len(items))
+
+class _Part(NamedTuple):
+    """Bucket rows of one kind: ``counts`` rows per group, their ``items``, and the columns of ``filled``."""
+
+    counts: Ints
+    items: pa.ChunkedArray
+    filled: Mapping[str, pa.ChunkedArray]
+
+
+def _joined(rows: pa.Table, lists: Sequence[_Part], true: Sequence[_Part], plan: Plan) -> pa.Table:
+    """Return the bucket rows of the parts ``lists`` and ``true``, with the values that ``rows`` has for each group."""
+    parts = [*lists, *true]
+    group = np.arange(rows.num_rows, dtype=np.int32)
+    row = np.concatenate([np.repeat(group, part.counts) for part in parts])
+    columns = {
+        name: _of_rows(one_array(rows[name]), row)
+        for name in rows.column_names
+        if not name.startswith(_LISTED) and name not in (LIST, TRUE_ITEMS, TRUE_LABELS)
+    }
+    # the numbers are distinct, so that a bucket need not look them up to number its groups
+    columns[LIST] = pa.DictionaryArray.from_arrays(pa.array(row), one_array(rows[LIST]))
+    for name in (LABEL, *map(score_column, range(len(plan.models)))):
+        columns[name] = _filled(name, parts)
+    columns[ITEM] = one_array(_concatenated([part.items for part in parts]))
+    is_true = [pa.repeat(side is true, sum(len(part.items) for part in side)) for side in (lists, true)]
+    columns[TRUTH] = pa.concat_arrays(is_true)
     return pa.table(columns)
 
 
-def _repeated(key: pa.Array, counts: Ints) -> pa.Array:
-    """Repeat each value of ``key`` the number of times given in ``counts``."""
-    if (pa.types.is_integer(key.type) or pa.types.is_floating(key.type)) and not key.null_count:
-        return pa.array(np.repeat(key.to_numpy(), counts))
-    return key.take(pa.array(np.repeat(np.arange(len(key)), counts)))
+def _of_rows(values: pa.Array, row: NDArray[np.int32]) -> pa.Array:
+    """Return the value of each ``row``. ``values`` has one value per group."""
+    if (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)) and not values.null_count:
+        return pa.array(values.to_numpy()[row])
+    return values.take(pa.array(row))
 
 
-def _joined(parts: Sequence[pa.Table]) -> pa.Table:
-    with_rows = [part for part in parts if part.num_rows]
-    return with_rows[0] if len(with_rows) == 1 else pa.concat_tables(parts, promote_options="permissive")
+def _filled(name: str, parts: Sequence[_Part]) -> pa.ChunkedArray:
+    """Return the column ``name``, which is null in all ``parts`` that do not fill the column."""
+    return _concatenated([part.filled.get(name, _nulls(len(part.items))) for part in parts])
 
 
-def _labels(labels: _Elements | None, truth: _Elements, *, by_rank: bool) -> pa.Array:
+def _concatenated(parts: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
+    """Return all chunks of ``parts`` as one column, in the narrowest type that fits all parts."""
+    kinds = [pa.schema([("", part.type)]) for part in parts]
+    kind = pa.unify_schemas(kinds, promote_options="permissive").field(0).type
+    return pa.chunked_array([chunk for part in parts for chunk in part.cast(kind).chunks if len(chunk)], kind)
+
+
+def _nulls(count: int) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.nulls(count)])
+
+
+def _labels(labels: _Elements | None, truth: _Elements, *, by_rank: bool) -> pa.ChunkedArray:
     """Return the label of each true item, or null if the array of labels is too short."""
     if by_rank:
-        return pa.array(1 / (truth.places() + 1.0))
+        return pa.chunked_array([1 / (truth.places() + 1.0)])
     if labels is None:
-        return pa.repeat(pa.scalar(1, pa.int8()), len(truth.values))
+        return pa.chunked_array([pa.repeat(pa.scalar(1, pa.int8()), len(truth.values))])
     places = truth.places()
     index = np.repeat(labels.starts(), truth.lengths) + places
     missing = places >= np.repeat(labels.lengths, truth.lengths)
     return label_values(labels.values.take(pa.array(index, mask=missing)))
 
 
-def _labels_beyond(labels: _Elements, true_items: Ints) -> tuple[Ints, pa.Array]:
+def _labels_beyond(labels: _Elements, true_items: Ints) -> tuple[Ints, pa.ChunkedArray]:
     """Return how many labels each row has beyond its last true item, and these labels. Null labels are ignored."""
     values = label_values(labels.values)
     is_beyond = labels.places() >= np.repeat(true_items, labels.lengths)

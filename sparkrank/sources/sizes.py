@@ -23,6 +23,7 @@ from sparkrank.sources.types import is_list, plain_type
 MOST_BYTES = 64 << 20
 # Rows that Arrow reads at once by default, and rows that are read to estimate the length of strings.
 BATCH_ROWS, PROBED_ROWS = 1 << 17, 64
+BYTES_OF_A_NUMBER = 8  # at most, in memory, but for rare timestamps of 96 bits
 PROBE_BYTES = 1 << 16  # bytes of a file fetched at once for that estimate
 BYTES_OF_A_ROW = 1 << 10  # so a bucket of a million rows is 1 GiB; a longer row counts as several
 _TOO_LARGE = (
@@ -105,23 +106,36 @@ def _lengths_of(texts: pa.Array) -> pa.Array:
 
 
 def batch_rows(fragment: ds.ParquetFileFragment, leaves: Sequence[int]) -> int:
-    """Estimate, from the footer and a few rows, how many rows of the Parquet columns ``leaves`` can be read at once."""
+    """Estimate how many rows of the Parquet columns ``leaves`` can be read at once.
+
+    The footer tells the size of numbers, and a few rows that of strings.
+    """
     stored = fragment.metadata.schema
-    wide = [stored.column(leaf) for leaf in leaves]
-    wide = [leaf for leaf in wide if leaf.physical_type.endswith("BYTE_ARRAY") or leaf.max_repetition_level]
-    if not wide or not fragment.row_groups:
+    texts = [leaf for leaf in leaves if stored.column(leaf).physical_type.endswith("BYTE_ARRAY")]
+    may_repeat = any(stored.column(leaf).max_repetition_level for leaf in leaves)
+    if not (texts or may_repeat) or not fragment.row_groups:
         return BATCH_ROWS
     first = fragment.row_groups[0].id
     group = fragment.metadata.row_group(first)
-    of_row = sum(group.column(leaf).total_uncompressed_size for leaf in leaves) / max(1, group.num_rows)
+    sizes = (
+        max(leaf.total_uncompressed_size, leaf.num_values * BYTES_OF_A_NUMBER) for leaf in map(group.column, leaves)
+    )
+    of_row = sum(sizes) / max(1, group.num_rows)
+    if not texts:
+        return _rows_at_once(of_row)
     with fragment.open() as file:
         few = pq.ParquetFile(
             file, metadata=fragment.metadata, buffer_size=PROBE_BYTES, pre_buffer=not is_limited(), **CHECKED
         )
-        for batch in few.iter_batches(PROBED_ROWS, [first], [leaf.path for leaf in wide], use_threads=False):
+        paths = [stored.column(leaf).path for leaf in texts]
+        for batch in few.iter_batches(PROBED_ROWS, [first], paths, use_threads=False):
             of_row = max(of_row, batch.nbytes / max(1, batch.num_rows))
             break
-    return max(1, min(BATCH_ROWS, int(MOST_BYTES / max(1.0, of_row))))
+    return _rows_at_once(of_row)
+
+
+def _rows_at_once(bytes_of_row: float) -> int:
+    return max(1, min(BATCH_ROWS, int(MOST_BYTES / max(1.0, bytes_of_row))))
 
 
 def leaves_of(fragment: ds.ParquetFileFragment, columns: Sequence[str]) -> list[int]:

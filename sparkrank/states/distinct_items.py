@@ -9,22 +9,31 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparkrank.numeric.array_types import Ints
 
 LOWEST = 256  # hashes: the estimate is within 6 % of the number in two of three cases, and exact for fewer items
 SCATTERED = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio, by which neighbouring numbers are far apart
-_FIRST = 1 << 15  # items whose lowest hashes give an upper bound for the hashes of all others
+_AT_ONCE = 1 << 15  # items hashed at once: their hashes stay in the cache
 
 
 def lowest_hashes(numbers: Ints) -> tuple[int, ...]:
     """Return the lowest distinct hashes of the item ``numbers`` in ascending order, at most :data:`LOWEST` of them."""
-    hashes = numbers.view(np.uint64) * SCATTERED
-    first = np.unique(hashes[:_FIRST])[:LOWEST]
-    if len(hashes) > _FIRST:
-        others = hashes[_FIRST:]
-        first = np.unique(np.concatenate([first, others[others <= first[-1]] if len(first) == LOWEST else others]))
-    return tuple(first[:LOWEST].tolist())
+    lowest = np.empty(0, np.uint64)
+    for start in range(0, len(numbers), _AT_ONCE):
+        hashes = numbers[start : start + _AT_ONCE].view(np.uint64) * SCATTERED
+        if len(lowest) == LOWEST:
+            hashes = hashes[hashes < lowest[-1]]
+        if len(hashes):
+            lowest = _distinct(np.concatenate([lowest, hashes]))[:LOWEST]
+    return tuple(lowest.tolist())
+
+
+def _distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the distinct ``hashes`` in ascending order. ``np.unique`` hashes each again, which is slower."""
+    ordered = np.sort(hashes)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
 def merged_hashes(parts: Iterable[tuple[int, ...]]) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from tests.support.commands import exit_code, write_spec
 
 DAY, BEFORE = "2026-01-31", "2026-01-30"
 WITHOUT_GROUPS = {"path": "log", "columns": {"label": "click", "score": "old"}}
+OF_ARRAYS = {"path": "log", "columns": {"group": "user", "items": "shown", "true_items": "liked"}}
 ROW = np.arange(ROWS := 600)
 LOG = pa.table({"user": ROW // 6, "click": ROW % 6 // 2, "old": ROW / 600, "new": ROW / 700, "country": ROW // 6 % 3})
 
@@ -73,8 +74,9 @@ def test_counts_are_those_of_the_lanes(tmp_path: Path, capsys: pytest.CaptureFix
         # 10,000 buckets: 5 * sqrt(10,000) = 500 tasks, and 5,000 splits
         ("1e10", {}, [5_000, 10_000, 500, 2_500_000]),
         ("1e8", {"engine": {"lane": "scan", "buckets": 9}}, [50, 9, 8, 400]),
-        # without groups rows are evaluated where they are read
+        # without groups, and where a row has a whole list, rows are evaluated where they are read
         ("1e8", {"metrics": ["auc"], "slices": [], "input": WITHOUT_GROUPS}, [50, 1, 50, 0]),
+        ("1e8", {"metrics": ["rr"], "input": OF_ARRAYS}, [50, 1, 50, 0]),
     ):
         plan = _planned(capsys, "--conf", _conf(tmp_path, **more), "--rows", rows)
         assert [plan[name] for name in ("splits", "buckets", "tasks", "pieces")] == counts

@@ -179,6 +179,24 @@ def test_memory_that_ends_is_told_with_the_group_and_its_rows(
     assert caught.value.exit_code == 1
 
 
+@pytest.mark.parametrize(
+    ("lists", "sentence"),
+    [
+        ([3000, 1], r'^the group user "a" has 3,001 rows, .*: give executors more memory .*, take this group out'),
+        ([5, 4, 5], r"^a bucket has 17 rows, .*: give executors more memory \(spark\.executor\.pyspark\.memory\)$"),
+    ],
+)
+def test_memory_that_ends_in_lists_given_as_arrays(
+    monkeypatch: pytest.MonkeyPatch, lists: list[int], sentence: str
+) -> None:
+    """Each list is a group, whoever has it, and other buckets would change nothing where it is read."""
+    monkeypatch.setattr(evaluation, "evaluate_bucket", ended)
+    columns = {"items": [list(range(length)) for length in lists], "actual": [[1]] * len(lists)}
+    rows = pa.table({"user": ["a"] * len(lists), **columns})
+    with pytest.raises(OutOfMemoryError, match=sentence):
+        sr.evaluate(rows, ["ap"], group="user", items="items", true_items="actual")
+
+
 def test_a_failure_outlives_merges() -> None:
     failed = Partials(failure="no memory", largest=(LargeGroup(5),))
     assert Partials.merged([Partials(), failed, Partials()]).failure == "no memory"

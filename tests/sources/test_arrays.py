@@ -14,8 +14,10 @@ import pytest
 import sparkrank as sr
 from sparkrank.base import checks
 from sparkrank.bucket.impressions import LIST
+from sparkrank.engines.spark.sent_batches import SentBatches
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
+from sparkrank.sources.arrays import exploded
 from sparkrank.sources.parquet import ParquetInput
 from sparkrank.sources.protocol import Split
 from sparkrank.sources.selection import Selection, Sides
@@ -207,6 +209,25 @@ def test_splits_and_buckets_are_as_many_as_elements_want(tmp_path: Path) -> None
         assert sides.rows == 40 * 50 + true
         assert [len(sides.splits(PLAN, split_rows)) for split_rows in (600, 10_000)] == [4, 1]
     assert [split.rows for split in stored.file_splits(1_100, arrays=["predicted"])] == [20, 20]
+
+
+def test_no_table_has_more_elements_than_a_bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for a list that alone has more. In Spark's batches too, whose rows hold any number of elements."""
+    monkeypatch.setattr("sparkrank.sources.arrays.BUCKET_ROWS", 100)
+    lengths = [20] * 30 + [500] + [20] * 9
+    rows = pa.table({"user": [0] * 40, "predicted": [list(range(each)) for each in lengths], "actual": [[7, 8]] * 40})
+    pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=15)
+    tables = []
+    for source in (TableInput(rows), ParquetInput.at(str(tmp_path))):
+        sides = Sides([(Selection.of(source, OF_ARRAYS, "input"), OF_ARRAYS)], OF_ARRAYS)
+        read = sides.reader(PLAN)
+        tables.append([table for split in sides.splits(PLAN, 1_000_000) for table in read(split)])
+    sent = rows.rename_columns(["key_0", "listed_0", "true_items"]).append_column(LIST, pa.array(range(40)))
+    batches = SentBatches(sent.schema, exploded(sent.schema.empty_table(), PLAN, by_rank=False).schema, PLAN)
+    tables.append(list(batches.tables(sent.to_batches(max_chunksize=10))))
+    for of_source in tables:
+        assert sum(table.num_rows for table in of_source) == sum(lengths) + 2 * 40
+        assert max(table.num_rows for table in of_source if len(table[LIST].unique()) > 1) <= 100
 
 
 def test_rows_are_numbered_through_the_tables_of_a_split() -> None:

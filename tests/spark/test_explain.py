@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -47,7 +48,9 @@ def test_every_lane_gives_the_same_explanation(spark: SparkSession, tmp_path: Pa
         assert repr(there.to_dict()["groups"]) == repr(local.to_dict()["groups"])  # NaN is NaN there
 
 
-def test_lists_joined_with_a_truth_and_arrays(spark: SparkSession, tmp_path: Path) -> None:
+def test_lists_joined_with_a_truth_and_arrays(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lists = ROWS.select(["user", "item", "score", "other"])
     asked = {"group": {"user": "u1"}, **COLUMNS}
     local = sr.explain(lists, ["r@5", "ndcg"], truth=TRUTH, **asked)
@@ -59,8 +62,13 @@ def test_lists_joined_with_a_truth_and_arrays(spark: SparkSession, tmp_path: Pat
         assert (there.lane, there.to_dict()["groups"]) == (lane, local.to_dict()["groups"])
     arrays = pa.table({"user": ["a", "a"], "found": [["x", "y", "z"], ["y"]], "liked": [["y", "q"], ["y"]]})
     of_arrays = {"group": {"user": "a"}, "items": "found", "true_items": "liked"}
-    here, there = (sr.explain(rows, "r@2", **of_arrays) for rows in (arrays, spark.createDataFrame(arrays)))
-    assert there.to_dict()["groups"] == here.to_dict()["groups"]
+    here = sr.explain(arrays, "r@2", **of_arrays)
+    assert [metric.value for metric in here] == [1 / 2, 1.0]
+    monkeypatch.setattr("sparkrank.engines.spark.scan.SPLIT_ROWS", 1)  # two tasks have a list of the user each
+    pq.write_table(arrays, path := str(tmp_path / "arrays.parquet"), row_group_size=1)
+    for rows, lane in ((spark.createDataFrame(arrays), "frame"), (path, "scan")):
+        there = sr.explain(rows, "r@2", spark=spark, **of_arrays)
+        assert (there.lane, there.to_dict()["groups"]) == (lane, here.to_dict()["groups"])
 
 
 def test_spark_is_asked_for_one_group(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,11 @@ IN_RANGES: dict[str, tuple[str, Patch]] = {
     "scan in ranges": ("scan", _in_ranges),
     "frame in ranges": ("frame", _in_ranges),
 }
-MORE = {"slices": IN_TASKS, "exact": IN_RANGES, "text_keys": IN_RANGES, "no_groups": IN_RANGES}
+MORE = {
+    "slices": IN_TASKS,
+    "arrays": IN_TASKS | IN_RANGES,
+    **dict.fromkeys(("exact", "text_keys", "no_groups"), IN_RANGES),
+}
 
 
 @pytest.mark.parametrize("name", LOGS)

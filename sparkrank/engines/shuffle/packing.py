@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.bucket.impressions import LABEL, LIST, TRUTH, in_one_piece, key_columns, score_columns
+from sparkrank.bucket.impressions import LABEL, TRUTH, in_one_piece, key_columns, score_columns
 from sparkrank.engines.shuffle.partition import Unsigned, partition_rows, rows_by_bucket
 from sparkrank.engines.shuffle.texts import (
     decoded,
@@ -130,7 +130,7 @@ def _buckets_of(rows: pa.RecordBatch, buckets: int) -> Unsigned:
     for key in keys:
         missing = pc.indices_nonzero(pc.is_null(key))
         # by other columns and not by the row index, because a task that Spark runs again may get another order
-        others = rows.select([name for name in rows.schema.names if name not in (*names, LIST)])
+        others = rows.select([name for name in rows.schema.names if name not in names])
         hashes[missing.to_numpy()] = hash_keys(others.take(missing).columns)
     return buckets_of(hashes, buckets)
 

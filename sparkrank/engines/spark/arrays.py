@@ -18,7 +18,7 @@ _ALIKE = (T.IntegralType, T.FloatType, T.DoubleType, T.StringType, T.NullType)
 
 def rows_of_arrays(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     """Return the arrays of ``frame`` and the values all rows of a group share, for tasks to unpack (``exploded``)."""
-    # a task that runs again may number rows differently, but a bucket gets all rows of a key from one attempt
+    # a task that runs again may number rows differently, but the numbers only tell the lists of one table apart
     kinds = {column: frame.schema[column].dataType for _, column in roles.columns()}
     columns = {key_column(index): key_of(named(column), kinds[column]) for index, column in enumerate(roles.group)}
     for index, column in enumerate(plan.slice_columns):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from sparkrank.base.errors import SparkrankError
 from sparkrank.engines.spark.session_features import set_where_permitted, setting
 from sparkrank.engines.spark.worker_python import validate_version
+from sparkrank.run.session_defaults import session_defaults
 from sparkrank.text.terminal import STARTED_BY_JAVA
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def spark_session(name: str) -> SparkSession:
     """Return the active session, or a new session ``name``. Raise :class:`SparkrankError` if pyspark is missing."""
     try:
         import pyspark
+        from pyspark import SparkContext
         from pyspark.sql import SparkSession
     except ImportError:
         raise SparkrankError(
@@ -65,6 +67,9 @@ def spark_session(name: str) -> SparkSession:
             builder = builder.config(_BAR, "false")
         if not _logging_is_configured():
             builder = builder.config(_LOG_LEVEL, QUIET_LOCAL if _is_local() else QUIET)
+        # spark-submit passes settings to the driver as system properties, and this process makes the context
+        for key, value in session_defaults(SparkContext.getSystemProperty).items():
+            builder = builder.config(key, value)
     spark = builder.getOrCreate()
     if setting(spark, _BATCH_ROWS) == SPARK_BATCH_ROWS:
         set_where_permitted(spark, _BATCH_ROWS, BATCH_ROWS)

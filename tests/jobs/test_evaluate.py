@@ -26,8 +26,15 @@ def test_a_day_twice_and_in_every_lane(
     """Through spark-submit by the scan lane, twice, and by the frame lane, and in this process without Spark."""
     conf = spec()
     day = ("evaluate", "--conf", conf, "--date", DAY)
-    first = submit("evaluate.py", *day[1:])
+    theirs = {"spark.shuffle.checksum.algorithm": "CRC32", "spark.eventLog.enabled": "true"}
+    theirs |= {"spark.eventLog.dir": str(tmp_path / "events"), "spark.eventLog.rolling.enabled": "false"}
+    theirs |= {"spark.eventLog.compress": "false", "spark.master": "local[2]"}
+    (tmp_path / "events").mkdir()
+    first = submit("evaluate.py", *day[1:], spark=settings_of(theirs))
     assert first.returncode == 0, first.stdout
+    own = {"spark.shuffle.compress": "false", "spark.python.unix.domain.socket.enabled": "true"}
+    had = settings_logged(tmp_path / "events")
+    assert {name: had.get(name) for name in own | theirs} == own | theirs
     before = stored()
     in_frame = ("--set", "engine.lane=frame", "--set", f"output.path={tmp_path}/frame")
     for code, printed in submit_in_turn(day, [*day, *in_frame], stops=True):
@@ -67,6 +74,17 @@ def test_a_day_twice_and_in_every_lane(
         assert differing(stored(lane), after) == []
     assert not list((tmp_path / "tables/groups").iterdir())  # which the last run was not asked for
     assert (tmp_path / "tables/metrics" / f"day={DAY}").is_symlink()
+
+
+def settings_of(values: dict[str, str]) -> tuple[str, ...]:
+    return tuple(word for name, value in values.items() for word in ("--conf", f"{name}={value}"))
+
+
+def settings_logged(folder: Path) -> dict[str, str]:
+    """The settings of the only context that logs its events in ``folder``."""
+    (log,) = folder.iterdir()
+    events = map(json.loads, log.read_text().splitlines())
+    return next(event["Spark Properties"] for event in events if event["Event"] == "SparkListenerEnvironmentUpdate")
 
 
 UNUSABLE = {

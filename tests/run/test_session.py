@@ -1,4 +1,4 @@
-"""Which sessions are told to log errors alone: those of whom nobody has said what they shall log."""
+"""What a session is started with: what nobody has set, of its log, its workers and what makes it fast."""
 
 from __future__ import annotations
 
@@ -16,6 +16,16 @@ OVER_CONNECT = {
     "SPARK_REMOTE": "sc://host", "SPARK_API_MODE": "Connect", "SPARK_CONNECT_MODE_ENABLED": "1",
     "SPARK_CONNECT_MODE": "1",
 }  # fmt: skip
+
+SOCKETS, FOLDER = "spark.python.unix.domain.socket.enabled", "spark.python.unix.domain.socket.dir"
+COMPRESS, DELAY = "spark.shuffle.compress", "spark.executorEnv.MIMALLOC_PURGE_DELAY"
+RECOMMENDED = (
+    SOCKETS, COMPRESS, DELAY, "spark.shuffle.sort.bypassMergeThreshold", "spark.shuffle.checksum.algorithm",
+)  # fmt: skip
+
+
+def recommended(started: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in started.items() if name in (*RECOMMENDED, FOLDER)}
 
 
 @pytest.fixture
@@ -42,7 +52,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     import pyspark.sql
 
     monkeypatch.setattr(pyspark.sql, "SparkSession", Session)
-    for name in ("MASTER", "LOG4J_CONFIGURATION_FILE", *OVER_CONNECT):
+    for name in ("MASTER", "LOG4J_CONFIGURATION_FILE", "MIMALLOC_PURGE_DELAY", "PYSPARK_UDS_MODE", *OVER_CONNECT):
         monkeypatch.delenv(name, raising=False)
     properties(monkeypatch, {})
     return given
@@ -119,3 +129,64 @@ def test_over_connect_no_jvm_is_asked(started: dict[str, str], monkeypatch: pyte
         with monkeypatch.context() as alone:
             alone.setenv(name, value)
             assert level(started) is None, name
+            assert not recommended(started), name
+
+
+def test_a_session_gets_the_recommended_settings_that_nobody_has_set(
+    started: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the values of the file that recommends them; the user's value stays, whatever it is."""
+    lines = (Path(__file__).parents[2] / "conf" / "spark-defaults.conf").read_text().splitlines()
+    file = dict(line.split() for line in lines if line.startswith("spark."))
+    session.spark_session("test")
+    assert recommended(started) == {name: file[name] for name in RECOMMENDED}
+    for name in RECOMMENDED:
+        started.clear()
+        properties(monkeypatch, {name: "theirs"})
+        session.spark_session("test")
+        assert recommended(started) == {other: file[other] for other in RECOMMENDED if other != name}
+    started.clear()
+    properties(monkeypatch, {"spark.io.compression.codec": "zstd"})  # who chooses how to compress wants it compressed
+    monkeypatch.setenv("MIMALLOC_PURGE_DELAY", "0")
+    session.spark_session("test")
+    assert set(RECOMMENDED) - set(recommended(started)) == {COMPRESS, DELAY}
+
+
+def test_nothing_is_given_to_a_session_that_exists(started: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    import pyspark.sql
+
+    monkeypatch.setattr(pyspark.sql.SparkSession, "getActiveSession", lambda: "a session")
+    session.spark_session("test")
+    assert not recommended(started)
+
+
+def test_unix_sockets_only_where_a_socket_fits_into_its_folder(
+    started: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """61 characters at most, Spark's own limit: of 104 (of macOS) a name such as ``/.UUID.sock`` takes 43."""
+    long, short = {"java.io.tmpdir": "/" + "x" * 61}, "/tmp"  # noqa: S108 - it is only named
+    for given, on, folder in (
+        ({"spark.master": "local[2]", "java.io.tmpdir": "/" + "x" * 60}, True, None),
+        (long, False, None),
+        (long | {FOLDER: "/theirs"}, True, None),
+        ({"spark.master": "yarn"}, True, short),  # its containers have long folders
+        (long | {"spark.master": "yarn"}, True, short),  # the driver too is in one
+        ({"spark.master": "yarn", FOLDER: "/theirs"}, True, None),
+        ({"spark.executor.extraJavaOptions": "-Xss4m -Djava.io.tmpdir=/far"}, False, None),
+        ({"spark.executor.extraJavaOptions": "-Xss4m"}, True, None),
+        ({"spark.python.daemon.module": "rapids.daemon"}, False, None),  # knows TCP alone
+        ({"spark.python.worker.module": "theirs"}, False, None),
+    ):
+        started.clear()
+        properties(monkeypatch, given)
+        session.spark_session("test")
+        assert (started.get(SOCKETS), started.get(FOLDER)) == ("true" if on else None, folder), given
+    started.clear()
+    properties(monkeypatch, {"spark.master": "yarn"})
+    with monkeypatch.context() as patch:
+        patch.setenv("PYSPARK_UDS_MODE", "false")
+        session.spark_session("test")
+    with monkeypatch.context() as patch:
+        patch.delattr("socket.AF_UNIX")  # as on Windows
+        session.spark_session("test")
+    assert not {SOCKETS, FOLDER} & set(started)

@@ -21,6 +21,7 @@ from sparkrank.engines.repeated_groups import by_range
 from sparkrank.engines.score_ranges import sample_bins, split_exact
 from sparkrank.engines.shuffle.packing import unpack_piece
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
+from sparkrank.engines.spark.worker_sockets import send_at_once
 from sparkrank.metrics import Plan
 from sparkrank.numeric.key_hashes import Hashes
 from sparkrank.numeric.memory import give_back_if_large, keep_freed_memory
@@ -32,12 +33,13 @@ from sparkrank.states.pickling import stream_of
 
 @functools.cache
 def tune_worker() -> None:
-    """Make this Spark worker process keep freed memory and exclude loaded modules from garbage collection."""
+    """Make this Spark worker process keep freed memory, exclude modules from garbage collection and send at once."""
     # Spark's daemon collects garbage after every task, which takes a large share of a worker's processor time.
     if os.environ.get("SPARKRANK_WORKER_TUNING") == "0":
         return
     gc.freeze()
     keep_freed_memory()
+    send_at_once()
 
 
 RESULT_COLUMNS = ("states", "groups", "blocks", "sample")

@@ -202,7 +202,7 @@ class _Drawn:
 
 def _axis(frame: Frame) -> alt.Axis:
     if not frame.days:
-        return alt.Axis(tickCount=4, labelOverlap=True, labelSeparation=6)
+        return alt.Axis(tickCount=4, labelOverlap=True, labelSeparation=14)
     last = len(frame.days) - 1
     shown = sorted({round(last * at / 4) for at in range(5)}) if last > 4 else range(last + 1)
     midnights = [dt.datetime.fromisoformat(frame.days[at]).replace(tzinfo=dt.timezone.utc) for at in shown]

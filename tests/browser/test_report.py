@@ -292,3 +292,17 @@ def test_charts_have_the_colours_of_the_scheme(opened: Open) -> None:
         assert ink == view.eval("getComputedStyle(document.body).color")
         colours.append((ink, view.eval("getComputedStyle(document.querySelector('figure .sc0')).stroke")))
     assert all(light != dark for light, dark in zip(*colours, strict=True))
+
+
+def test_a_reason_for_doubt_leaves_the_values_of_slices_on_a_phone(opened: Open) -> None:
+    from sparkrank.report.page import page
+
+    data = report(("old", "new"), FEW, ("de", "fr"))
+    reason = "clear by itself; not after correction for 42 comparisons"
+    rows = tuple(dataclasses.replace(row, doubt=reason) for row in data.comparisons.rows)
+    view = opened(page(dataclasses.replace(data, comparisons=dataclasses.replace(data.comparisons, rows=rows))), PHONE)
+    widths = view.eval(
+        "[...document.querySelectorAll('#slices tbody tr')].slice(0, 2).map(r => r.cells[2].offsetWidth)"
+    )
+    assert len(widths) == 2
+    assert max(widths) < PHONE[0] / 2

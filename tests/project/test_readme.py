@@ -59,3 +59,14 @@ def test_the_page_of_explanations_prints_what_it_shows(
             assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == shown
     finally:
         CATALOG.remove("share_judged")
+
+
+def test_the_lists_of_two_models_have_the_values_of_the_comment() -> None:
+    """Recall by hand: als lists both wanted items, popular one of two."""
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile("\n".join(blocks), "README.md", "exec"), names)  # noqa: S102 - our own page
+    values = {
+        (model, text): names["lists"].value(text, model=model) for model in ("als", "popular") for text in ("rr", "r@2")
+    }
+    assert values == {("als", "rr"): 0.75, ("als", "r@2"): 1.0, ("popular", "rr"): 0.5, ("popular", "r@2"): 0.5}

@@ -102,3 +102,11 @@ def test_a_run_explains_as_many_as_the_spec_says(tmp_path: Path) -> None:
     assert all("rr = contributions" in text or "step" in text for text in texts)
     hidden = conf_of(tmp_path, output=output, metrics=["rr"], gates=[], history={}, report={"keys": False})
     assert "user=" not in repr(stored(hidden, DAYS[0]).closer)
+
+
+def test_a_day_without_clicks_has_no_group_to_look_at() -> None:
+    rows = pa.table({"user": ["a", "a", "b"], "old": [2.0, 1.0, 1.0], "click": [0, 0, 0]})
+    ev = sr.evaluate(rows, ["rr"], group="user", score="old", label="click", group_table=True)
+    table = GroupTable.of_evaluation("report", ev.groups, ev.plan)
+    made = CLOSER_LOOK.make(ReportTables("day", "2026-01-31", ev.metrics, None, groups=table, conf="spec.yaml"))
+    assert made == (None, "No group has a value of rr.")

@@ -20,6 +20,7 @@ from sparkrank.report.figures import ChartKey, Figure, Line, LineChart
 from sparkrank.report.report_tables import ReportTables
 from sparkrank.report.section import Made, ReportSection
 from sparkrank.report.section_register import register, sections, unregister
+from sparkrank.report.sections.slice_values import slice_figures
 from sparkrank.report.sections.verdict import stopped_gates
 from sparkrank.report.written_forms import report_document
 from sparkrank.schemas.tables import METRICS
@@ -228,3 +229,23 @@ def test_values_come_before_counts_and_a_gate_with_its_reason() -> None:
     assert 'data-size="3"' in slices
     (gates,) = re.findall(r'<section id="gates".*?</section>', text, re.DOTALL)
     assert "<th scope=row class=sentence><bdi>gate b</bdi><small><bdi>b is fail</bdi></small>" in gates
+
+
+def test_what_is_undefined_has_no_chart_and_no_difference() -> None:
+    """No line of a slice value without a value, no chart without lines, and no "no clear difference" of nothing."""
+    data = report(("old", "new"), SMALL, ("de", "fr"))
+    kept = [replace(row, difference=None) if row.metric == "ap" else row for row in data.comparisons.rows]
+    rows = [
+        replace(row, cells=tuple(replace(cell, value=None) for cell in row.cells))
+        if row.metric == "ap" or row.slice_value == "de"
+        else row
+        for row in data.slices.rows
+    ]
+    data = replace(
+        data, comparisons=replace(data.comparisons, rows=tuple(kept)), slices=replace(data.slices, rows=tuple(rows))
+    )
+    figures = list(slice_figures(data))
+    assert [(figure.metric, len(figure.chart.rows)) for figure in figures] == [("ndcg@10", 1)]
+    verdict = page(data).split("<section id=verdict")[1].split("</section>")[0]
+    assert "ndcg@10" in verdict
+    assert "<bdi>ap</bdi>" not in verdict

@@ -35,6 +35,8 @@ def _look(tables: ReportTables) -> Made:
         moved = worst[:0] if left is right else largest_of_all(left, right, metric, SHOWN)
     except InputError as error:
         return None, f"Groups are not compared: {error}."
+    if not len(worst) and not len(moved):
+        return None, f"No group has a value of {metric}."
     keys = [tuple(row[name] for name in table.keys) for rows in (worst, moved) for row in rows.to_pylist()]
     explained, why = _explained(tables, table.keys, keys, metric, [left.model, model])
     asked = _command(tables, metric)

@@ -102,14 +102,21 @@ def _badness(tables: ReportTables, metrics: Sequence[str]) -> Callable[[SliceRow
 
 
 def slice_figures(data: ReportData, metrics: Sequence[str] | None = None) -> Iterator[Figure]:
-    """Yield a chart for each slice and each metric (by default, the first :data:`SLICED_METRICS` metrics)."""
+    """Yield a chart for each slice and each metric (by default, the first :data:`SLICED_METRICS` metrics).
+
+    A slice value has no line if the metric is undefined for all models, and a chart without lines is left out.
+    """
     if data.slices is None:
         return
     for name in dict.fromkeys(row.slice for row in data.slices.rows):
         for metric in data.slices.metrics[:SLICED_METRICS] if metrics is None else metrics:
-            rows = [row for row in data.slices.rows if row.slice == name and row.metric == metric]
+            rows = [row for row in data.slices.rows if row.slice == name and row.metric == metric and _is_defined(row)]
             if rows:
                 yield _figure(data, data.slices.models, name, metric, rows)
+
+
+def _is_defined(row: SliceRow) -> bool:
+    return any(cell is not None and cell.value is not None for cell in row.cells)
 
 
 def _figure(data: ReportData, models: Sequence[str], name: str, metric: str, rows: Sequence[SliceRow]) -> Figure:

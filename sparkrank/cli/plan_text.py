@@ -8,9 +8,11 @@ from sparkrank.results.run_results import DayPlan, StoredRun
 
 def plan_text(plan: DayPlan) -> str:
     """Return the counts of ``plan``, and below them how long stored days took, as lines of text."""
+    cut = f"{plan.buckets:,} buckets, {plan.tasks:,} tasks, {plan.pieces:,} pieces"
+    where_read = "evaluated by the tasks that read them: no rows are shuffled"
     lines = [
         f"Plan of {plan.day}: {plan.rows:,} rows, {plan.rows_from}",
-        f"  {plan.splits:,} splits, {plan.buckets:,} buckets, {plan.tasks:,} tasks, {plan.pieces:,} pieces",
+        f"  {plan.splits:,} splits, {cut if plan.pieces else where_read}",
     ]
     stored = [_stored_text(run) for run in plan.stored] or ["  no stored day of the same spec"]
     return "\n".join([*lines, "", "What days took", *stored])

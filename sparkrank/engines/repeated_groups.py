@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from sparkrank.base import checks
+from sparkrank.inputs.buckets import task_count
 from sparkrank.metrics import Plan
 from sparkrank.numeric.key_hashes import Hashes, buckets_of
 from sparkrank.states import Partials
@@ -23,17 +24,20 @@ BUCKETS_OF_RANGE = 4
 
 
 def range_count(buckets: int) -> int:
-    """The number of ranges for the hashes of as many groups as ``buckets`` buckets may have."""
-    return math.ceil(buckets / BUCKETS_OF_RANGE)
+    """Return the number of ranges for the hashes of as many groups as ``buckets`` buckets may have."""
+    # every split sends hashes of every range, so ranges, like the tasks of a shuffle, grow with the root of the rows
+    return min(math.ceil(buckets / BUCKETS_OF_RANGE), task_count(buckets))
 
 
 def by_range(hashes: Sequence[Hashes], ranges: int) -> Iterator[tuple[int, Hashes]]:
-    """Sort the ``hashes`` of a split, and yield the number of each range that has hashes, with these hashes."""
-    ordered = np.sort(np.concatenate(hashes)) if hashes else np.empty(0, np.uint64)
-    ends = np.searchsorted(buckets_of(ordered, ranges), np.arange(ranges + 1)).tolist()
+    """Divide the ``hashes`` of a split by range. Yields the number of each range that has hashes, and its hashes."""
+    joined = np.concatenate(hashes) if hashes else np.empty(0, np.uint64)
+    if ranges > 1:
+        joined.sort()
+    ends = np.searchsorted(buckets_of(joined, ranges), np.arange(ranges + 1)).tolist()
     for number in range(ranges):
         if ends[number] < ends[number + 1]:
-            yield number, ordered[ends[number] : ends[number + 1]]
+            yield number, joined[ends[number] : ends[number + 1]]
 
 
 def repeated_keys(hashes: Sequence[tuple[int, Hashes]]) -> RepeatedKeys:

@@ -11,12 +11,14 @@ import pyarrow.compute as pc
 from sparkrank.base import checks
 from sparkrank.base.errors import FrameLaneNeededError, SparkrankError, SpecError
 from sparkrank.config import Spec
+from sparkrank.engines.file_evaluation import FILE_BATCH_ROWS
 from sparkrank.inputs.buckets import bucket_count, task_count
 from sparkrank.inputs.day_marks import day_of, on_day
 from sparkrank.results.run_results import DayPlan, StoredRun
 from sparkrank.run.day_request import request_of
 from sparkrank.run.provenance import is_same_question
 from sparkrank.schemas.tables import QUALITY, RUNS
+from sparkrank.sources.colocation import Colocation
 from sparkrank.sources.parquet import SPLIT_ROWS
 from sparkrank.sources.selection import Sides
 from sparkrank.tables.commit.days import stored_names
@@ -30,21 +32,21 @@ def plan_day(spec: Spec, day: str, rows: int | None) -> DayPlan:
 
     Raise :class:`SpecError` if only Spark can count the rows, and :class:`InputError` if the input is unusable.
     """
-    plan, engine = spec.plan(), spec.engine
+    plan, engine, colocation = spec.plan(), spec.engine, Colocation.asked(spec.input.grouped)
     if rows is None:
-        rows, splits, rows_from = _counted(spec, day)
+        rows, splits, rows_from = _counted(spec, day, colocation)
     else:
         splits, rows_from = math.ceil(rows / SPLIT_ROWS), "given by --rows"
-    if plan.keys and not plan.arrays:
+    if plan.keys and not plan.arrays and colocation is None:
         buckets = engine.buckets or bucket_count(rows, engine.bucket_rows, len(plan.models))
         tasks = task_count(buckets)
         pieces = splits * tasks
-    else:  # rows are evaluated where they are read
+    else:  # the tasks that read the rows evaluate them
         buckets, tasks, pieces = 1, splits, 0
     return DayPlan(day, rows, rows_from, splits, buckets, tasks, pieces, tuple(stored_runs(spec, day)))
 
 
-def _counted(spec: Spec, day: str) -> tuple[int, int, str]:
+def _counted(spec: Spec, day: str, colocation: Colocation | None) -> tuple[int, int, str]:
     """Return the number of rows, the number of splits, and a text that says where the rows were counted."""
     request = request_of(spec, day, None)
     try:
@@ -55,7 +57,11 @@ def _counted(spec: Spec, day: str) -> tuple[int, int, str]:
     places = [side for side, _ in request.sides]
     where = ", before any where" if any(side.where is not None for side in places) else ""
     counted_in = "the footers" if all(side.format == "parquet" for side in places) else "the files"
-    return sides.rows, len(sides.splits(request.plan, SPLIT_ROWS)), f"counted in {counted_in}{where}"
+    if colocation is None:
+        splits = len(sides.splits(request.plan, SPLIT_ROWS))
+    else:
+        splits = len(sides.file_sets(request.plan, colocation, FILE_BATCH_ROWS))
+    return sides.rows, splits, f"counted in {counted_in}{where}"
 
 
 def stored_runs(spec: Spec, day: str) -> list[StoredRun]:

@@ -62,6 +62,10 @@ def test_a_spec_end_to_end(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     printed = capsys.readouterr().out
     assert f"Plan of {DAY}: 600 rows, counted in the footers\n  1 splits, 1 buckets, 1 tasks, 1 pieces" in printed
     assert f"{BEFORE}  600 rows, 100 groups, 1 buckets, lane local" in printed
+    # files that hold whole groups are splits
+    pq.write_table(LOG.slice(0, 6), folder / f"log/dt={DAY}/1.parquet")
+    assert exit_code("plan", "--conf", conf, "--date", DAY, "--set", "input.grouped=files") == 0
+    assert "2 splits, evaluated by the tasks that read them: no rows are shuffled" in capsys.readouterr().out
     # how it runs is no other question, another metric is one
     assert len(_planned(capsys, "--conf", conf, "--set", "engine.buckets=3")["stored"]) == 1
     assert _planned(capsys, "--conf", conf, "--set", "metrics=[rr]")["stored"] == []
@@ -77,6 +81,7 @@ def test_counts_are_those_of_the_lanes(tmp_path: Path, capsys: pytest.CaptureFix
         # without groups, and where a row has a whole list, rows are evaluated where they are read
         ("1e8", {"metrics": ["auc"], "slices": [], "input": WITHOUT_GROUPS}, [50, 1, 50, 0]),
         ("1e8", {"metrics": ["rr"], "input": OF_ARRAYS}, [50, 1, 50, 0]),
+        ("1e8", {"input": {**_document(tmp_path)["input"], "grouped": "files"}}, [50, 1, 50, 0]),
     ):
         plan = _planned(capsys, "--conf", _conf(tmp_path, **more), "--rows", rows)
         assert [plan[name] for name in ("splits", "buckets", "tasks", "pieces")] == counts

@@ -66,6 +66,7 @@ def test_examples_are_few() -> None:
 
 def test_a_range_has_the_groups_of_a_few_buckets() -> None:
     assert [range_count(buckets) for buckets in (1, BUCKETS_OF_RANGE, BUCKETS_OF_RANGE + 1)] == [1, 1, 2]
+    assert range_count(10_000) == 500  # 5 * sqrt(10,000): each split has a row for each range
 
 
 def solved(*splits: dict[int, list[int]]) -> Partials:

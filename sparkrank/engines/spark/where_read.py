@@ -74,8 +74,14 @@ class WhereRead:
         solve, schema = self._solve, self._schema
 
         def solved(batches: Batches) -> Batches:
+            hashed = []
             for result in solve(evaluate(batches)):
-                yield pa.RecordBatch.from_pylist([result], schema)
+                if result.get(HASHES) is not None:
+                    hashed.append(result)
+                else:
+                    yield pa.RecordBatch.from_pylist([result], schema)
+            if hashed:
+                yield pa.RecordBatch.from_pylist(hashed, schema)
 
         return self._gathered(rows.mapInArrow(packed_once(solved), self._type))
 

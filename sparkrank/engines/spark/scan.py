@@ -44,8 +44,8 @@ from sparkrank.sources.selection import Sides, SideSplit
 if TYPE_CHECKING:
     from sparkrank.engines.one_group import Pick
 
-# The rows of small files that share a task. Starting a task costs 15 ms.
-LEAST_TASK_ROWS = 1 << 18
+# Files of up to as many rows as a bucket share a task. Starting a task costs 15 ms.
+LEAST_TASK_ROWS = 1 << 20
 
 
 def evaluate_scan(

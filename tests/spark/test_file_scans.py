@@ -126,7 +126,6 @@ LEFT: dict[str, Make] = {
     "schemas merged": _with_option("mergeSchema", "true"),
     "old calendars": _with_option("datetimeRebaseMode", "LEGACY"),
     "another type": _in("log", "user long, score double, label double, week int"),
-    "another type of folders": _in("log", "user long, score double, label long, week string"),
     "a column that files lack": _in("lacking", "user long, score double, label long"),
     "decimals": _in("decimals"),
     "unsigned numbers": _in("unsigned"),
@@ -173,6 +172,8 @@ def test_spark_reads_every_other_dataframe(
     spark: SparkSession, logs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lanes = {name: _lane(make(spark, logs)).name for name, make in LEFT.items()}
+    of_texts = _in("log", "user long, score double, label long, week string")(spark, logs)
+    lanes["another type of folders"] = _lane(of_texts, "user", "week").name
     lanes["a date"] = _lane(_log(spark, logs), "user", "born").name
     frame = _log(spark, logs)
     for name, value in SETTINGS.items():
@@ -188,7 +189,7 @@ def test_spark_reads_every_other_dataframe(
     for name, place in (("a larger file", "a"), ("a new file", "b")):
         pq.write_table(rows, tmp_path / "a.parquet")
         frame = spark.read.parquet(str(tmp_path))
-        pq.write_table(pa.concat_tables([rows, rows]), tmp_path / f"{place}.parquet")
+        pq.write_table(pa.concat_tables([rows] * 50), tmp_path / f"{place}.parquet")
         lanes[name] = _lane(frame).name
     table = spark.read.parquet(f"{logs}/log").drop("born")
     table.write.mode("overwrite").saveAsTable("scanned")

@@ -14,7 +14,7 @@ RANGES = st.lists(st.integers(0, 90), min_size=2, max_size=6)  # how many keys a
 def of_ranges(counts: list[int]) -> list[RepeatedKeys]:
     """In each range, from a million times its number, hashes that splits 1 and 2 have."""
     return [
-        RepeatedKeys(count, tuple((10**6 * number + hash_, 1, 2) for hash_ in range(count)))
+        RepeatedKeys(count, tuple((10**6 * number + hash_, (1, 2)) for hash_ in range(count)))
         for number, count in enumerate(counts)
     ]
 
@@ -32,4 +32,4 @@ def test_ranges_merge_in_any_order_and_in_steps(counts: list[int], data: st.Data
 
 def test_they_travel_with_the_states() -> None:
     packed = [Partials(repeated=part).pack() for part in of_ranges([2, 1])]
-    assert Partials.unpack(packed).repeated == RepeatedKeys(3, ((0, 1, 2), (1, 1, 2), (10**6, 1, 2)))
+    assert Partials.unpack(packed).repeated == RepeatedKeys(3, ((0, (1, 2)), (1, (1, 2)), (10**6, (1, 2))))

@@ -154,12 +154,12 @@ def _print_version(context: click.Context, option: click.Parameter, is_given: bo
 
 # The module and the summary of each command. A module is imported when its command is called: most are slow to import.
 COMMANDS = {
-    "accept": ("sparkrank.cli.judging", "Let a stored day in although a gate stops it."),
-    "clean": ("sparkrank.cli.output", "Remove earlier runs of days, and what killed runs have left."),
+    "accept": ("sparkrank.cli.judging", "Accept a stored day although a gate stops it."),
+    "clean": ("sparkrank.cli.output", "Remove earlier runs of days, and files left by killed runs."),
     "compare": ("sparkrank.cli.compare", "Compare the models of stored days (--conf), or two runs."),
     "evaluate": ("sparkrank.cli.evaluating", "Evaluate a day of impressions, or many in one session."),
     "explain": ("sparkrank.cli.explain", "Explain how METRICS are computed from one group's rows."),
-    "export": ("sparkrank.cli.output", "Show stored days in real folders below FOLDER."),
+    "export": ("sparkrank.cli.output", "Copy stored days (by default, all) to real folders below FOLDER."),
     "gate": ("sparkrank.cli.judging", "Judge a stored day, or a stored window, by the gates of the spec."),
     "init": ("sparkrank.cli.starting", "Write a commented spec to FILE (sparkrank.yaml)."),
     "merge": ("sparkrank.cli.evaluating", "Evaluate a window of days from their stored states."),

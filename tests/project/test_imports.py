@@ -33,7 +33,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "bucket": ("numpy", "pyarrow"),
     "gates": ("numpy", "pyarrow", "scipy"),
     "sources": ("numpy", "pyarrow", "pandas", "polars", *SPARK),
-    "engines": ("numpy", "pyarrow", *SPARK),
+    "engines": ("numpy", "pyarrow", "typing_extensions", *SPARK),
     "uncertainty": ("numpy", "pyarrow", "scipy"),
     "tables": ("numpy", "pyarrow", "obstore", *SPARK),
     "config": ("pydantic", "pydantic_core", "yaml"),

@@ -21,6 +21,7 @@ from sparkrank.engines.result import Solved
 from sparkrank.engines.spark.arrays import rows_of_arrays
 from sparkrank.engines.spark.batches import (
     NO_LIMIT,
+    ROWS_OF_ARRAYS,
     arrow_batches,
     batches_of,
     settings_in_tasks,
@@ -63,7 +64,9 @@ def evaluate_frame(
     rows, sent = _sent_rows(sides, roles, plan)
     keys = {column: rows.schema[key_column(index)].dataType for index, column in enumerate(roles.group)}
     shortened: AbstractContextManager[None] = nullcontext()
-    if any(map(may_be_wide, sent.sent.types)):  # values of any length
+    if sent.arrays is not None:
+        shortened = short_batches(rows.sparkSession, ROWS_OF_ARRAYS)
+    elif any(map(may_be_wide, sent.sent.types)):  # values of any length
         shortened = short_batches(rows.sparkSession)
     with shortened:
         return _evaluated(rows, sent, Work(sent.schema, plan, buckets, group_schema(keys, plan), files))

@@ -44,7 +44,7 @@ def test_a_group_in_two_files_is_refused_by_name(spark: SparkSession, tmp_path: 
 
 def test_frames_have_no_files_that_hold_groups(spark: SparkSession, tmp_path: Path) -> None:
     path = written(tmp_path, a=lists(7))
-    with pytest.raises(SpecError, match="^grouped is files, but the input is a Spark DataFrame: files named by path"):
+    with pytest.raises(SpecError, match=r"^grouped is files, but the input is a Spark DataFrame: files named by path"):
         evaluated(spark.read.parquet(path), "files")  # type: ignore[arg-type]
     with pytest.raises(SpecError, match=r"^grouped is files, but the lane is frame \(lane is frame\), in which Spark"):
         evaluated(path, "files", spark=spark, lane="frame")

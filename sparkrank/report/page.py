@@ -166,14 +166,14 @@ class View:
         """For each candidate, a dict of the comparisons in which it is better, worse or not clearly different."""
         sides = {"better": "better", "worse": "worse", "unsure": ""}
         defined = [
-            (*names, known)
-            for *names, rows in self.whole
-            if (known := [row for row in rows if row.difference is not None])
+            (candidate, baseline, [row for row in rows if row.difference is not None])
+            for candidate, baseline, rows in self.whole
         ]
         return [
             {"candidate": candidate, "baseline": baseline}
             | {name: [row for row in rows if self.side(row) == side] for name, side in sides.items()}
             for candidate, baseline, rows in defined
+            if rows
         ]
 
     def side(self, row: ComparisonRow | None) -> str:

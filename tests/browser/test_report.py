@@ -298,6 +298,7 @@ def test_a_reason_for_doubt_leaves_the_values_of_slices_on_a_phone(opened: Open)
     from sparkrank.report.page import page
 
     data = report(("old", "new"), FEW, ("de", "fr"))
+    assert data.comparisons is not None
     reason = "clear by itself; not after correction for 42 comparisons"
     rows = tuple(dataclasses.replace(row, doubt=reason) for row in data.comparisons.rows)
     view = opened(page(dataclasses.replace(data, comparisons=dataclasses.replace(data.comparisons, rows=rows))), PHONE)

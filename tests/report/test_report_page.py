@@ -16,7 +16,7 @@ import pytest
 from sparkrank.base.errors import SpecError
 from sparkrank.report.collect import report_data
 from sparkrank.report.data import Comparisons, GateRow, ReportData
-from sparkrank.report.figures import ChartKey, Figure, Line, LineChart
+from sparkrank.report.figures import ChartKey, Figure, IntervalChart, Line, LineChart
 from sparkrank.report.report_tables import ReportTables
 from sparkrank.report.section import Made, ReportSection
 from sparkrank.report.section_register import register, sections, unregister
@@ -157,7 +157,7 @@ def test_a_doubt_stands_beside_the_difference_and_in_the_verdict() -> None:
     (verdict,) = re.findall(r"<section id=verdict.*?</section>", text, re.DOTALL)
     (compared,) = re.findall(r'<section id="comparisons".*?</section>', text, re.DOTALL)
     assert f"({doubt})" in verdict
-    assert f"<small>{doubt}</small>" in compared
+    assert f"<small class=why>{doubt}</small>" in compared
 
 
 def test_days_that_failed_or_were_not_evaluated_are_marked() -> None:
@@ -234,18 +234,20 @@ def test_values_come_before_counts_and_a_gate_with_its_reason() -> None:
 def test_what_is_undefined_has_no_chart_and_no_difference() -> None:
     """No line of a slice value without a value, no chart without lines, and no "no clear difference" of nothing."""
     data = report(("old", "new"), SMALL, ("de", "fr"))
-    kept = [replace(row, difference=None) if row.metric == "ap" else row for row in data.comparisons.rows]
-    rows = [
-        replace(row, cells=tuple(replace(cell, value=None) for cell in row.cells))
-        if row.metric == "ap" or row.slice_value == "de"
-        else row
+    assert data.comparisons is not None
+    assert data.slices is not None
+    pairs = tuple(replace(row, difference=None) if row.metric == "ap" else row for row in data.comparisons.rows)
+    rows = tuple(
+        replace(row, cells=tuple(replace(cell, value=None) for cell in row.cells if cell is not None))
+        if row.metric == "ap" or row.slice_value == "de" else row
         for row in data.slices.rows
+    )  # fmt: skip
+    comparisons, slices = replace(data.comparisons, rows=pairs), replace(data.slices, rows=rows)
+    data = replace(data, comparisons=comparisons, slices=slices)
+    charts = [(figure.metric, figure.chart) for figure in slice_figures(data)]
+    assert [(metric, isinstance(chart, IntervalChart) and len(chart.rows)) for metric, chart in charts] == [
+        ("ndcg@10", 1)
     ]
-    data = replace(
-        data, comparisons=replace(data.comparisons, rows=tuple(kept)), slices=replace(data.slices, rows=tuple(rows))
-    )
-    figures = list(slice_figures(data))
-    assert [(figure.metric, len(figure.chart.rows)) for figure in figures] == [("ndcg@10", 1)]
     verdict = page(data).split("<section id=verdict")[1].split("</section>")[0]
     assert "ndcg@10" in verdict
     assert "<bdi>ap</bdi>" not in verdict

@@ -23,7 +23,7 @@ from sparkrank.sources.files import without_password
 from sparkrank.sources.selection import Sides
 from sparkrank.states.repeated_keys import RepeatedKeys
 
-Key: TypeAlias = tuple[Any, ...]
+KeyValues: TypeAlias = tuple[Any, ...]
 
 
 def validate_colocation(
@@ -48,9 +48,9 @@ def validate_colocation(
 
 def _paths_by_key(
     hash_: int, sets: dict[int, FileSet], read: Callable[[int, str], Iterator[pa.Table]]
-) -> dict[Key, dict[int, str]]:
+) -> dict[KeyValues, dict[int, str]]:
     """Return the keys in ``sets`` that have the hash ``hash_``, each with the first file that has it in each set."""
-    paths: defaultdict[Key, dict[int, str]] = defaultdict(dict)
+    paths: defaultdict[KeyValues, dict[int, str]] = defaultdict(dict)
     for number, files in sets.items():
         for side, file in files.files:
             for rows in read(side, file.path):
@@ -62,7 +62,7 @@ def _paths_by_key(
     return dict(paths)
 
 
-def _where(paths: dict[Key, dict[int, str]], plan: Plan, sides: int) -> str:
+def _where(paths: dict[KeyValues, dict[int, str]], plan: Plan, sides: int) -> str:
     """Say where a group of ``paths`` stands. The key is hidden unless the plan asks for the group table."""
     key, places = max(paths.items(), key=lambda item: len(item[1]))
     named = "a group"

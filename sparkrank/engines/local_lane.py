@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import pyarrow as pa
 
@@ -16,14 +16,14 @@ from sparkrank.sources.colocation import Colocation, why_not_by_folders
 from sparkrank.sources.selection import Sides
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     from sparkrank.engines.group_files import GroupFiles
     from sparkrank.engines.one_group import GroupKeys, Pick
     from sparkrank.engines.request import Request
     from sparkrank.engines.result import Solved
     from sparkrank.metrics import Plan
     from sparkrank.sources.protocol import Source
+
+L = TypeVar("L", bound="SidesLane")
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class SidesLane:
     colocation: Colocation | None
 
     @classmethod
-    def of(cls, request: Request, sides: Sides, reason: str, cores: int | None, **own: Any) -> Self:
+    def of(cls: type[L], request: Request, sides: Sides, reason: str, cores: int | None, **own: Any) -> L:  # noqa: PYI019
         """Return the lane for ``sides``. Its ``reason`` also says why rows are not shuffled, if they are not."""
         colocation = Colocation.asked(request.grouped)
         reasons = [reason] if colocation is None else [reason, colocation.reason]

@@ -78,7 +78,7 @@ def _evaluated(rows: DataFrame, sent: SentBatches, work: Work) -> Solved:
         plan = replace(plan, hashes_keys=plan.arrays)
         # Spark evaluates the rows where it makes them, in an unknown number of tasks. One step merges the states of so
         # many before the driver gets them.
-        where_read = WhereRead(plan, fan_in(plan) ** 2, work.buckets, work.groups, work.files)
+        where_read = WhereRead(plan, work.buckets, fan_in(plan) ** 2, work.groups, work.files)
 
     def evaluated(tables: Iterable[pa.Table]) -> Iterator[tuple[int, BucketResult]]:
         return ((0, evaluate_table(table, plan)) for table in tables)

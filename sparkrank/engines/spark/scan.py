@@ -36,7 +36,7 @@ from sparkrank.engines.spark.tasks import ROW_MEMORY_BYTES, tune_worker
 from sparkrank.engines.spark.where_read import WhereRead
 from sparkrank.metrics import Plan
 from sparkrank.numeric.memory import give_back_if_large
-from sparkrank.sources.colocation import Colocation
+from sparkrank.sources.colocation import Colocation, FileSet
 from sparkrank.sources.parquet import SPLIT_ROWS
 from sparkrank.sources.scanning import in_splits
 from sparkrank.sources.selection import Sides, SideSplit
@@ -64,21 +64,28 @@ def evaluate_scan(
     kinds = (from_arrow_type(schema.field(key_column(index)).type) for index in range(len(sides.roles.group)))
     groups = group_schema(dict(zip(sides.roles.group, kinds, strict=True)), plan)
     if colocation is not None:
-        how = WhereRead(plan, 0, buckets, groups, files)
+        how = WhereRead(plan, buckets, groups=groups, files=files)
         return _evaluated_by_files(spark, features.context, sides, how, colocation).noting(*features.refusals)
     if plan.arrays or not plan.keys:
-        plan = replace(plan, hashes_keys=plan.arrays)
-        numbers, read, tasks = _numbered(spark, sides, plan)
-        return WhereRead(plan, tasks, buckets, groups, files).solve_rows(
-            numbers, lambda batches: ((split, evaluate_table(rows, plan)) for split, rows in read(batches))
-        )
+        how = WhereRead(replace(plan, hashes_keys=plan.arrays), buckets, groups=groups, files=files)
+        return _evaluated_by_splits(spark, features.context, sides, how).noting(*features.refusals)
     work = Work(schema, plan, buckets, groups, files)
     if features.context is not None:
         return solve_pairs(pairs_of(features.context, sides, plan, buckets), spark, work)
-    numbers, read, _ = _numbered(spark, sides, plan)
+    numbers, read = _numbered(spark, sides, plan)
     with batches_of(spark, BYTES_OF_PIECES) as refusal:
-        cut = packed_once(lambda batches: partition_to_rows((rows for _, rows in read(batches)), buckets))
+        cut = packed_once(lambda batches: partition_to_rows(read(batches), buckets))
         return solve_rows(numbers.mapInArrow(cut, PIECES_TYPE), work).noting(*features.refusals, refusal)
+
+
+def _evaluated_by_splits(spark: SparkSession, context: SparkContext | None, sides: Sides, how: WhereRead) -> Solved:
+    """Evaluate each table of a split where a task reads it. Rows have no groups, or each row is a group."""
+    plan, read = how.plan, sides.reader(how.plan)
+
+    def results(splits: Iterable[tuple[int, SideSplit]]) -> Iterator[tuple[int, BucketResult]]:
+        return ((number, evaluate_table(rows, plan)) for number, split in splits for rows in read(split))
+
+    return how.solve_tasks(spark, context, list(enumerate(sides.splits(plan, SPLIT_ROWS))), results)
 
 
 def _evaluated_by_files(
@@ -86,16 +93,16 @@ def _evaluated_by_files(
 ) -> Solved:
     """Evaluate sets of files that hold whole groups in the tasks that read the files."""
     sets = sides.file_sets(how.plan, colocation, FILE_BATCH_ROWS)
-    tasks = in_splits(((number, files.rows) for number, files in enumerate(sets)), LEAST_TASK_ROWS) or [[]]
+    tasks = in_splits(((numbered, numbered[1].rows) for numbered in enumerate(sets)), LEAST_TASK_ROWS)
     evaluation = FileEvaluation.of(sides, how.plan, colocation, ROW_MEMORY_BYTES)
 
-    def results(numbers: Iterable[int]) -> Iterator[tuple[int, BucketResult]]:
+    def results(of_task: Iterable[list[tuple[int, FileSet]]]) -> Iterator[tuple[int, BucketResult]]:
         give_back_if_large()
-        for number in itertools.chain.from_iterable(tasks[task] for task in numbers):
-            yield from ((number, result) for result in evaluation.results(sets[number]))
+        for number, files in itertools.chain.from_iterable(of_task):
+            yield from ((number, result) for result in evaluation.results(files))
 
-    how = replace(how, plan=evaluation.plan, tasks=len(tasks))
-    solved = how.solve_tasks(spark, context, results)
+    how = replace(how, plan=evaluation.plan)
+    solved = how.solve_tasks(spark, context, tasks, results)
     try:
         validate_colocation(solved.partials.repeated, sets, sides, how.plan, colocation)
     except BaseException:
@@ -117,22 +124,20 @@ def pairs_of(context: SparkContext, sides: Sides, plan: Plan, buckets: int) -> R
 
 def pick_scanned(spark: SparkSession, sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
     """Apply ``pick`` in the tasks that read the rows of ``sides``, and return the non-empty tables."""
-    numbers, read, _ = _numbered(spark, sides, plan)
-    picked = packed_once(lambda batches: streams_of(pick(rows) for _, rows in read(batches)))
+    numbers, read = _numbered(spark, sides, plan)
+    picked = packed_once(lambda batches: streams_of(map(pick, read(batches))))
     return tables_of_streams(numbers.mapInArrow(picked, STREAMS_TYPE))
 
 
 def _numbered(
     spark: SparkSession, sides: Sides, plan: Plan
-) -> tuple[DataFrame, Callable[[Batches], Iterator[tuple[int, pa.Table]]], int]:
-    """Return a DataFrame of split numbers, the function with which tasks read the splits, and the number of tasks."""
+) -> tuple[DataFrame, Callable[[Batches], Iterator[pa.Table]]]:
+    """Return a DataFrame of split numbers, and the function with which tasks read the splits."""
     read, splits = sides.reader(plan), sides.splits(plan, SPLIT_ROWS)
 
-    def tables(batches: Batches) -> Iterator[tuple[int, pa.Table]]:
+    def tables(batches: Batches) -> Iterator[pa.Table]:
         tune_worker()
-        for number in itertools.chain.from_iterable(batch.column(0).to_pylist() for batch in batches):
-            for rows in read(splits[number]):
-                yield number, rows
+        numbers = itertools.chain.from_iterable(batch.column(0).to_pylist() for batch in batches)
+        return itertools.chain.from_iterable(read(splits[number]) for number in numbers)
 
-    tasks = max(1, len(splits))
-    return spark.range(0, len(splits), 1, tasks), tables, tasks
+    return spark.range(0, len(splits), 1, max(1, len(splits))), tables

@@ -5,18 +5,17 @@ Only results travel: states, and the hashes of group keys, by which Spark finds 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from pyspark import RDD, SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
+from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 
 from sparkrank.bucket import BucketResult
 from sparkrank.engines.group_files import GroupFiles
@@ -31,7 +30,6 @@ from sparkrank.engines.spark.gather import (
     read_at_once,
 )
 from sparkrank.engines.spark.session_features import Batches, packed_once
-from sparkrank.engines.spark.shuffle import remove_shuffled
 from sparkrank.engines.spark.tasks import (
     HASH_RANGE,
     HASH_SPLIT,
@@ -46,10 +44,15 @@ from sparkrank.inputs.buckets import fan_in
 from sparkrank.metrics import Plan
 from sparkrank.numeric.key_hashes import Hashes
 
+T = TypeVar("T")
 Results: TypeAlias = Iterable[tuple[int, BucketResult]]  # with the number of the split
 _NUMBERS = (HASH_RANGE, HASH_SPLIT)
-_HASHED_TYPE = T.StructType(
-    [*RESULT_TYPE, T.StructField(HASHES, T.BinaryType()), *(T.StructField(name, T.IntegerType()) for name in _NUMBERS)]
+_HASHED_TYPE = StructType(
+    [
+        *RESULT_TYPE,
+        StructField(HASHES, BinaryType()),
+        *(StructField(name, IntegerType()) for name in _NUMBERS),
+    ]
 )
 _HASHED_SCHEMA = pa.schema([*RESULT_SCHEMA, (HASHES, pa.binary()), *((name, pa.int32()) for name in _NUMBERS)])
 _TASK = "task"
@@ -64,9 +67,9 @@ class WhereRead:
     """
 
     plan: Plan
-    tasks: int
-    buckets: int = 1
-    groups: T.StructType | None = None
+    buckets: int
+    tasks: int = 1
+    groups: StructType | None = None
     files: GroupFiles | None = None
 
     def solve_rows(self, rows: DataFrame, evaluate: Callable[[Batches], Results]) -> Solved:
@@ -83,43 +86,47 @@ class WhereRead:
             if hashed:
                 yield pa.RecordBatch.from_pylist(hashed, schema)
 
-        return self._gathered(rows.mapInArrow(packed_once(solved), self._type))
+        results = rows.mapInArrow(packed_once(solved), self._type)
+        return self._collected(results.toArrow().to_pylist()) if self._is_small else self._gathered(results)
 
     def solve_partitions(
         self, rows: RDD[Any], spark: SparkSession, evaluate: Callable[[Iterable[Any]], Results]
     ) -> Solved:
         """Evaluate the partitions of ``rows`` with ``evaluate``."""
         solve, names = self._solve, self._type.names
-        results = rows.mapPartitions(
-            lambda of_task: (tuple(map(result.get, names)) for result in solve(evaluate(of_task)))
-        )
-        return self._gathered(spark.createDataFrame(results, self._type, verifySchema=False))
+        results = rows.mapPartitions(lambda of_task: solve(evaluate(of_task)))
+        if self._is_small:
+            return self._collected(results.collect())
+        packed = results.map(lambda result: tuple(map(result.get, names)))
+        return self._gathered(spark.createDataFrame(packed, self._type, verifySchema=False))
 
     def solve_tasks(
-        self, spark: SparkSession, context: SparkContext | None, evaluate: Callable[[Iterable[int]], Results]
+        self,
+        spark: SparkSession,
+        context: SparkContext | None,
+        work: Sequence[T],
+        evaluate: Callable[[Iterable[T]], Results],
     ) -> Solved:
-        """Evaluate the tasks with numbers from 0, with ``evaluate``. With ``context``, results are sent by RDDs."""
-        parts = self._merging_tasks if self.plan.hashes_keys else self.tasks
-        if context is None or not read_at_once(parts, self.plan, self.files):
-            numbers = spark.range(0, self.tasks, 1, self.tasks)
-            return self.solve_rows(
-                numbers, lambda batches: evaluate(number for batch in batches for number in batch.column(0).to_pylist())
-            )
-        solve = self._solve
+        """Evaluate each element of ``work`` in a separate task. ``context`` sends it to that task alone, as an RDD."""
+        how = replace(self, tasks=max(1, len(work)))
+        if context is not None:
+            return how.solve_partitions(context.parallelize(work, how.tasks), spark, evaluate)
+        numbers = spark.range(0, len(work), 1, how.tasks)
+        return how.solve_rows(
+            numbers,
+            lambda batches: evaluate(work[number] for batch in batches for number in batch.column(0).to_pylist()),
+        )
 
-        def solved(numbers: Iterable[int]) -> Iterator[tuple[int, Result]]:
-            first, *others = numbers
-            for result in solve(evaluate([first, *others])):
-                number = result.get(HASH_RANGE)
-                yield number if isinstance(number, int) else first, result
+    @property
+    def _is_small(self) -> bool:
+        """Whether the driver can merge the results of all tasks, with the hashes of one range."""
+        return read_at_once(self.tasks, self.plan, self.files) and range_count(self.buckets) == 1
 
-        results = context.parallelize(range(self.tasks), self.tasks).mapPartitions(solved)
-        if self.plan.hashes_keys:
-            sent = results.partitionBy(parts, int)
-            results = sent.mapPartitions(lambda pairs: ((0, result) for result in _merged(own for _, own in pairs)))
-        with ExitStack() as stack:
-            stack.callback(remove_shuffled, results)
-            return gather_states(results.map(_packed_states).collect(), self.files)
+    def _collected(self, results: Iterable[Result]) -> Solved:
+        """Merge the results of all tasks in the driver."""
+        merged: Iterable[Any] = _merged(results)
+        solved = gather_states(((result["states"], result["groups"]) for result in merged), self.files)
+        return replace(solved, partials=with_repeated_keys(solved.partials, self.plan))
 
     @property
     def _merging_tasks(self) -> int:
@@ -131,7 +138,7 @@ class WhereRead:
         return partial(solve_splits, files=self.files, ranges=range_count(self.buckets))
 
     @property
-    def _type(self) -> T.StructType:
+    def _type(self) -> StructType:
         return _HASHED_TYPE if self.plan.hashes_keys else RESULT_TYPE
 
     @property
@@ -149,10 +156,6 @@ class WhereRead:
             results = results.mapInArrow(packed_once(_checked), RESULT_TYPE)
         solved = gather(results, tasks, plan, self.groups, self.files)
         return replace(solved, partials=with_repeated_keys(solved.partials, plan))
-
-
-def _packed_states(result: tuple[int, Any]) -> tuple[bytes | None, bytes | None]:
-    return result[1]["states"], result[1]["groups"]
 
 
 def _checked(batches: Batches) -> Batches:

@@ -116,9 +116,10 @@ def _evaluated(run: Run | _TableRun, plan: Plan) -> BucketResult:
     try:
         ensure_free(run.bytes - run.bytes_in_memory, "the table of the rows")
         rows = run.table()
-        keys = sum(rows[name].nbytes for name in key_columns(rows) if not pa.types.is_primitive(rows[name].type))
-        # key texts are joined, and the distinct texts are copied and numbered
-        ensure_free(rows.num_rows * BESIDE_BYTES + 3 * keys, "what an evaluation has beside its rows")
+        if plan.keys:
+            keys = sum(rows[name].nbytes for name in key_columns(rows) if not pa.types.is_primitive(rows[name].type))
+            # key texts are joined, and the distinct texts are copied and numbered
+            ensure_free(rows.num_rows * BESIDE_BYTES + 3 * keys, "what an evaluation has beside its rows")
         return evaluate_bucket(rows, plan)
     except NotEnoughMemoryError as error:
         lacking = f"; {error}"

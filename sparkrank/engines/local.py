@@ -138,8 +138,9 @@ def _solved_where_read(
         def of_share() -> Iterator[tuple[int, BucketResult]]:
             for number in share:
                 for result in _until_failed(results(splits[number]), crew):
-                    for hash_range, own in by_range([] if result.hashes is None else [result.hashes], ranges):
-                        hashes[hash_range].append((number, own))
+                    if result.hashes is not None:
+                        for hash_range, own in by_range([result.hashes], ranges):
+                            hashes[hash_range].append((number, own))
                     yield number, replace(result, hashes=None)
 
         return _gathered(_counted(of_share(), progress, read=True), files)

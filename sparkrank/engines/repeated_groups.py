@@ -55,7 +55,7 @@ def repeated_keys(hashes: Sequence[tuple[int, Hashes]]) -> RepeatedKeys:
 
 
 def with_repeated_keys(partials: Partials, plan: Plan) -> Partials:
-    """``partials`` with the number of repeated keys as a count of the table ``quality``, if each row was a list."""
+    """Return ``partials`` with repeated keys counted for the table ``quality``, if each row of the input was a list."""
     if not plan.arrays:
         return partials
     return replace(partials, counts={**partials.counts, (checks.SEVERAL_LISTS, ""): partials.repeated.count})

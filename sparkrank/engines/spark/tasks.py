@@ -71,9 +71,9 @@ def solve_pieces(
 def solve_splits(
     results: Iterable[tuple[int, BucketResult]], files: GroupFiles | None, ranges: int
 ) -> Iterator[Result]:
-    """The results of splits that a task evaluates where it reads them, each with the number of its split.
+    """Turn the ``results`` of a task's splits, each with the number of its split, into rows of a result.
 
-    Each range of hashes has a row of its own, with the hashes of the group keys in that range.
+    The hashes of group keys are in separate rows, one for each split and range of hashes.
     """
     tune_worker()
     hashes: defaultdict[int, list[Hashes]] = defaultdict(list)
@@ -120,7 +120,7 @@ def packed_results(results: Iterable[tuple[int, BucketResult]], files: GroupFile
 
 
 def packed_result(**values: bytes | None) -> Result:
-    """A row of :data:`RESULT_COLUMNS`, with None for all columns but ``values``."""
+    """Return a row of :data:`RESULT_COLUMNS`, in which all columns except ``values`` are None."""
     return {name: values.get(name) for name in RESULT_COLUMNS}
 
 

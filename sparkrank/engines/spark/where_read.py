@@ -1,6 +1,7 @@
 """Evaluates splits of whole groups in the Spark tasks that read the splits, so that no rows are shuffled.
 
-Only results travel: states, and the hashes of group keys, by which Spark finds keys that several groups share."""
+Only results travel: states, and the hashes of group keys, which show the keys that several groups share. The driver
+compares the hashes of a small day, and tasks those of a large one."""
 
 from __future__ import annotations
 
@@ -43,6 +44,7 @@ from sparkrank.engines.spark.tasks import (
 from sparkrank.inputs.buckets import fan_in
 from sparkrank.metrics import Plan
 from sparkrank.numeric.key_hashes import Hashes
+from sparkrank.states.repeated_keys import RepeatedKeys
 
 T = TypeVar("T")
 Results: TypeAlias = Iterable[tuple[int, BucketResult]]  # with the number of the split
@@ -149,7 +151,7 @@ class WhereRead:
         tasks, plan = self.tasks, self.plan
         if plan.hashes_keys:
             tasks = self._merging_tasks
-            # the results of a task go where one of its ranges of hashes may go
+            # each range of hashes goes to one task, and the states of a task to any, in even shares
             results = results.withColumn(_TASK, F.coalesce(HASH_RANGE, F.spark_partition_id())).repartition(
                 tasks, _TASK
             )
@@ -179,5 +181,5 @@ def _merged(results: Iterable[Result]) -> Iterator[Result]:
             yield {name: row[name] for name in RESULT_COLUMNS}
     partials, names = merged_states(states)
     repeated = [repeated_keys(hashes.pop(number)) for number in sorted(hashes)]
-    partials = replace(partials, repeated=type(partials.repeated).merged([partials.repeated, *repeated]))
+    partials = replace(partials, repeated=RepeatedKeys.merged(repeated))
     yield packed_result(states=partials.pack(), groups=joined_names(names) or None)

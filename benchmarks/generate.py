@@ -57,7 +57,8 @@ class LogShape:
 
     ``items`` are numbers that many impressions share, or a text for each impression (``text``). Where rows are
     ``weighted``, each has a weight from 0.5 to 2. ``heavy`` is the share of rows that are of one user. ``format`` is
-    that of the files: ``parquet`` or ``csv``.
+    that of the files: ``parquet`` or ``csv``. Where impressions are ``bucketed``, all those of a user are in one file, as
+    lists and their truth always are.
     """
 
     rows: int = 1_000_000
@@ -77,6 +78,7 @@ class LogShape:
     weighted: bool = False
     heavy: float = 0.0
     format: str = "parquet"
+    bucketed: bool = False
 
     @property
     def graded(self) -> bool:
@@ -109,10 +111,12 @@ class LogShape:
         return "_".join((f"log-v{VERSION}", *spelled))
 
 
-def impressions(shape: LogShape, rows: int, chunk: int) -> pa.Table:
-    """The rows of one chunk of the log."""
+def impressions(shape: LogShape, rows: int, chunk: int, file: int) -> pa.Table:
+    """The rows of one chunk of the log, which stands in ``file``."""
     random = np.random.default_rng([shape.seed, chunk])
     group = (random.random(rows) ** 2 * shape.groups).astype(np.int64)
+    if shape.bucketed:
+        group += file - group % shape.files
     if shape.heavy:
         group[np.random.default_rng([shape.seed, chunk, 1]).random(rows) < shape.heavy] = 0
     user = (group * _ODD) & (2**62 - 1)
@@ -231,7 +235,7 @@ def write(shape: LogShape, root: Path = DEFAULT_ROOT) -> Path:
 
 def _write_files(shape: LogShape, folder: Path) -> None:
     if shape.layout == "log":
-        _write_tables(shape, ((file, impressions(shape, rows, chunk)) for file, chunk, rows in chunks(shape)), folder)
+        _write_tables(shape, ((file, impressions(shape, rows, chunk, file)) for file, chunk, rows in chunks(shape)), folder)
         return
     if shape.layout == "arrays":
         made = ((file, arrays_of(*lists_and_truth(shape, rows, chunk))) for file, chunk, rows in chunks(shape))
@@ -254,7 +258,7 @@ def _write_days(shape: LogShape, folder: Path) -> None:
         (folder / f"day={day}").mkdir()
         made = []
         for _, number, rows in chunks(of_day):
-            made.append((0, impressions(shape, rows, chunk + number)))
+            made.append((0, impressions(shape, rows, chunk + number, 0)))
         chunk += len(made)
         _write_tables(shape, made, folder / f"day={day}")
 
@@ -299,6 +303,7 @@ def add_arguments(parser: argparse.ArgumentParser, several: bool = False) -> Non
     parser.add_argument("--weighted", action="store_true", help="with a weight for each row")
     parser.add_argument("--heavy", type=float, default=default.heavy, help="share of rows that are of one user")
     parser.add_argument("--format", choices=("parquet", "csv"), default=default.format)
+    parser.add_argument("--bucketed", action="store_true", help="with all impressions of a user in one file")
     parser.add_argument("--slices", action="store_true", help="with a country and a device")
     parser.add_argument("--data", type=Path, default=DEFAULT_ROOT, help="where logs are kept (default: %(default)s)")
 

@@ -30,7 +30,7 @@ SCORES = ("float64", "float32", "tied")  # tied: float64, all rounded to two dec
 def bucket(rows: int, groups: int, labels: str, scores: str, keys: str) -> pa.Table:
     """A bucket as a lane hands it over: group key, label, scores of one model."""
     shape = LogShape(rows=rows, groups=groups, labels=labels, keys=keys, ties=1.0 if scores == "tied" else 0.0)
-    log = impressions(shape, rows, chunk=0)
+    log = impressions(shape, rows, chunk=0, file=0)
     score = log["score"].cast(pa.float32()) if scores == "float32" else log["score"]
     return pa.table([log["user_id"], log[shape.label], score], names=bucket_columns(plan_of("small"), keys=1))
 

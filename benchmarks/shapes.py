@@ -31,6 +31,7 @@ LIBRARIES = ("rectools", "replay", "ranx", "recommenders", "recommenders-spark")
 LIBRARY_LIMIT = 0.05  # of the time of a library that has the shape
 NIGHTLY = SETS["nightly"]
 LIMITS = {"sparkrank-scan": 0.5, "sparkrank-local": 0.25, "sparkrank-frame": 1.0}  # of the yardstick's time
+GROUPED = {"asked": {"grouped": "files"}, "plain": {"asked": {}}}
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,31 @@ SHAPES: Mapping[str, Shape] = {
         rows=1_000_000,
     ),
     "arrays": Shape("arrays of a list and its truth", log={"layout": "arrays"}, contenders=(*LANES, YARDSTICK)),
+    "bucketed": Shape(
+        "all rows of a user in one file",
+        NIGHTLY,
+        log={"bucketed": True},
+        asked=GROUPED,
+        contenders=("sparkrank-scan", "sparkrank-local", YARDSTICK, "plain-scan", "plain-local"),
+        limits={"sparkrank-scan": 0.25},
+        plain_limit=0.7,
+        rows=20_000_000,
+    ),
+    "bucketed-lists": Shape(
+        "lists and truth of a user in files of one number",
+        log={"layout": "lists"},
+        asked=GROUPED,
+        contenders=("sparkrank-scan", "sparkrank-local", YARDSTICK, "plain-scan", "plain-local"),
+        limits={"sparkrank-scan": 0.4},
+    ),
+    "bucketed-check": Shape(
+        "the check that groups stand together",
+        NIGHTLY,
+        log={"bucketed": True},
+        asked={"asked": {"grouped": "files"}, "plain": {"asked": {"grouped": "files unchecked"}}},
+        contenders=("sparkrank-scan", "sparkrank-local", "plain-scan", "plain-local"),
+        plain_limit=1.05,
+    ),
     "slices": Shape(
         "two slice columns and their combination",
         log={"slices": True},

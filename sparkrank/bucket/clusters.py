@@ -41,7 +41,7 @@ def clustered_groups(
 
 def clusters_of(
     rows: BucketRows, groups: Groups, models: Sequence[RankedModel], counts: Counter[tuple[str, str]]
-) -> pa.Table:
+) -> pa.ChunkedArray:
     """Return the cluster of each group. Adds each model's number of groups without a cluster to ``counts``."""
     row, lacks_one, having = groups.row.copy(), np.ones(groups.count, np.bool_), _rows_with_cluster(rows)
     row[groups.codes[having]] = having
@@ -49,7 +49,7 @@ def clusters_of(
     for model in models if TRUTH in rows else ():
         evaluated = lacks_one if model.chosen is None else lacks_one & model.chosen
         counts[checks.CLUSTERLESS_GROUPS, model.name] = int(np.count_nonzero(evaluated))
-    return rows.table.select([CLUSTER]).take(pa.array(row))
+    return rows.table[CLUSTER].take(pa.array(row))
 
 
 def _rows_with_cluster(rows: BucketRows) -> Ints:

@@ -16,7 +16,7 @@ from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.clusters import clustered_groups, clusters_of
 from sparkrank.bucket.encoding import TextOrder, paired
-from sparkrank.bucket.group_parts import group_parts, part_states
+from sparkrank.bucket.group_parts import part_states
 from sparkrank.bucket.group_rows import group_rows
 from sparkrank.bucket.grouping import Groups, groups_of_rows, hashes_of_keys, keys_of
 from sparkrank.bucket.impressions import (
@@ -28,6 +28,7 @@ from sparkrank.bucket.impressions import (
     group_weight_column,
     in_one_piece,
     key_column,
+    one_array,
     score_column,
     slice_column,
 )
@@ -42,7 +43,7 @@ from sparkrank.bucket.wide_rows import count_rows_of_models, wide_rows
 from sparkrank.inputs.role_table import row_roles
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Codes, Floats
-from sparkrank.numeric.key_hashes import Hashes
+from sparkrank.numeric.key_hashes import Hashes, hash_keys, parts_of
 from sparkrank.ranking.ranking import Ranking
 from sparkrank.states import ItemCounts, MeanStates, Partials, RowSums
 from sparkrank.states.unmatched import UnmatchedRow
@@ -84,8 +85,10 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     for model in models:
         counts.update(model.counts())
     keys = keys_of(accepted, groups) if plan.has_parts or plan.group_table else None
-    clusters = keys if plan.cluster is None else clusters_of(accepted, groups, models, counts)
-    part = np.zeros(groups.count, np.int32) if clusters is None or not plan.has_parts else group_parts(clusters)
+    clusters = None if plan.cluster is None else clusters_of(accepted, groups, models, counts)
+    part = np.zeros(groups.count, np.int32)
+    if plan.has_parts:
+        part = parts_of(hashes_of_keys(accepted, groups) if clusters is None else hash_keys([one_array(clusters)]))
     slices = (sliced_rows(accepted, plan, columns) for columns in plan.slices)
     parts = [(WHOLE_DAY, part, models), *(_by_value(rows_of, accepted, groups, part, models) for rows_of in slices)]
     sliced = [(model, values) for values, _, models in parts for model in models]

@@ -7,26 +7,19 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
-import pyarrow as pa
 
-from sparkrank.bucket.impressions import one_array
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.slicing import GroupSlice
 from sparkrank.metrics import Plan
 from sparkrank.metrics.needs import GROUPS
 from sparkrank.numeric.array_types import Codes, Floats
 from sparkrank.numeric.exact_sums import LIMBS, sums_with_squares
-from sparkrank.numeric.key_hashes import PARTS, hash_keys, parts_of
+from sparkrank.numeric.key_hashes import PARTS
 from sparkrank.numeric.segments import Segments, codes_of
 from sparkrank.numeric.whole_units import TIED, UnitTable, compared
 from sparkrank.states.part_bins import VALUES, PartBins, PartHistograms, PartSeries
 from sparkrank.states.part_states import PAIR_COUNTS, PartStates
 from sparkrank.states.part_sums import FilledSums, PartSums, SlicedSums, parts_of_slice
-
-
-def group_parts(keys: pa.Table) -> Codes:
-    """Return the part of each group, which is determined by a hash of the group's key or cluster in ``keys``."""
-    return parts_of(hash_keys([one_array(column) for column in keys.columns]))
 
 
 def part_states(sliced: Sequence[tuple[GroupSlice, Codes, Sequence[RankedModel]]], plan: Plan) -> PartStates:

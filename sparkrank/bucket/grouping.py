@@ -81,6 +81,7 @@ def groups_of_rows(rows: BucketRows, plan: Plan) -> Groups:
     return groups
 
 
+@cached
 def hashes_of_keys(rows: BucketRows, groups: Groups) -> Hashes:
     """Return the hash of each group's key. Shape: (groups,)."""
     return hash_keys([one_array(column) for column in keys_of(rows, groups).columns])

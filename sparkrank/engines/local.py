@@ -20,7 +20,7 @@ from sparkrank.engines.crew import Crew
 from sparkrank.engines.file_evaluation import FILE_BATCH_ROWS, FileEvaluation
 from sparkrank.engines.group_files import GroupFiles, Part
 from sparkrank.engines.progress import Progress, watched
-from sparkrank.engines.repeated_groups import by_range, range_count, repeated_keys, with_repeated_keys
+from sparkrank.engines.repeated_groups import repeated_keys_of_all, with_repeated_keys
 from sparkrank.engines.result import Solved
 from sparkrank.engines.shuffle.packing import pieces_by_bucket
 from sparkrank.engines.shuffle.spill import PieceStore, unnamed_file
@@ -33,7 +33,6 @@ from sparkrank.sources.selection import Sides, SideSplit
 from sparkrank.sources.sizes import long_text_errors, may_be_wide
 from sparkrank.states import Partials
 from sparkrank.states.partials import add_partials
-from sparkrank.states.repeated_keys import RepeatedKeys
 
 if TYPE_CHECKING:
     from sparkrank.engines.one_group import Pick
@@ -81,13 +80,13 @@ def evaluate_local(
     if colocation is not None:
         sets = sides.file_sets(plan, colocation, FILE_BATCH_ROWS)
         evaluation = FileEvaluation.of(sides, plan, colocation, row_memory // threads)
-        solved = _solved_where_read(sets, evaluation.results, threads, buckets, files)
+        solved = _solved_where_read(sets, evaluation.results, threads, files)
         validate_colocation(solved.partials.repeated, sets, sides, plan, colocation)
         return solved
     if plan.arrays or not plan.keys:
         plan = replace(plan, hashes_keys=plan.arrays)
         results = partial(_results_of_split, sides.reader(plan), plan)
-        solved = _solved_where_read(sides.splits(plan, LOCAL_SPLIT_ROWS), results, threads, buckets, files)
+        solved = _solved_where_read(sides.splits(plan, LOCAL_SPLIT_ROWS), results, threads, files)
         return replace(solved, partials=with_repeated_keys(solved.partials, plan))
     crew, file = Crew(), unnamed_file()
     pieces, read_split = PieceStore(sides.schema(plan), file, row_memory), sides.reader(plan)
@@ -127,28 +126,25 @@ def _solved_where_read(
     splits: Sequence[T],
     results: Callable[[T], Iterator[BucketResult]],
     threads: int,
-    buckets: int,
     files: GroupFiles | None,
 ) -> Solved:
     """Evaluate ``splits``, which hold whole groups, by ``results``. No rows are kept for other threads."""
-    crew, progress, ranges = Crew(), watched.get() or Progress(), range_count(buckets)
-    hashes: list[list[tuple[int, Hashes]]] = [[] for _ in range(ranges)]
+    crew, progress = Crew(), watched.get() or Progress()
+    hashes: list[tuple[int, Hashes]] = []
 
     def solve(share: range) -> tuple[Partials, set[str], list[pa.Table]]:
         def of_share() -> Iterator[tuple[int, BucketResult]]:
             for number in share:
                 for result in _until_failed(results(splits[number]), crew):
                     if result.hashes is not None:
-                        for hash_range, own in by_range([result.hashes], ranges):
-                            hashes[hash_range].append((number, own))
+                        hashes.append((number, result.hashes))
                     yield number, replace(result, hashes=None)
 
         return _gathered(_counted(of_share(), progress, read=True), files)
 
     shares = RUNS_PER_THREAD * threads
     solved = _solved(crew.all(threads, solve, [range(len(splits))[share::shares] for share in range(shares)]), files)
-    repeated = RepeatedKeys.merged(map(repeated_keys, hashes))
-    return replace(solved, partials=replace(solved.partials, repeated=repeated))
+    return replace(solved, partials=replace(solved.partials, repeated=repeated_keys_of_all(hashes)))
 
 
 def _solved(parts: Iterable[tuple[Partials, set[str], list[pa.Table]]], files: GroupFiles | None) -> Solved:

@@ -19,8 +19,9 @@ from sparkrank.numeric.key_hashes import Hashes, buckets_of
 from sparkrank.states import Partials
 from sparkrank.states.repeated_keys import MOST_EXAMPLES, MOST_SPLITS, RepeatedKeys
 
-# A bucket has at most a million groups. The hashes of a range take 32 MB, and the copy that is sorted as much.
-BUCKETS_OF_RANGE = 4
+# A bucket has at most a million groups. The hashes of a range take at most 128 MB, and the copy that is sorted as much.
+BUCKETS_OF_RANGE = 16
+RANGE_HASHES = BUCKETS_OF_RANGE << 20
 
 
 def range_count(buckets: int) -> int:
@@ -32,8 +33,10 @@ def range_count(buckets: int) -> int:
 def by_range(hashes: Sequence[Hashes], ranges: int) -> Iterator[tuple[int, Hashes]]:
     """Divide the ``hashes`` of a split by range. Yields the number of each range that has hashes, and its hashes."""
     joined = np.concatenate(hashes) if hashes else np.empty(0, np.uint64)
-    if ranges > 1:
-        joined.sort()
+    if ranges == 1 and len(joined):
+        yield 0, joined
+        return
+    joined.sort()
     ends = np.searchsorted(buckets_of(joined, ranges), np.arange(ranges + 1)).tolist()
     for number in range(ranges):
         if ends[number] < ends[number + 1]:
@@ -52,6 +55,16 @@ def repeated_keys(hashes: Sequence[tuple[int, Hashes]]) -> RepeatedKeys:
             splits[hash_].append(split)
     examples = ((hash_, tuple(sorted(own)[:MOST_SPLITS])) for hash_, own in splits.items())
     return RepeatedKeys(len(repeated), tuple(examples))
+
+
+def repeated_keys_of_all(hashes: Sequence[tuple[int, Hashes]], most: int = RANGE_HASHES) -> RepeatedKeys:
+    """Find the hashes that occur more than once, in ranges of about ``most`` hashes. ``hashes`` are those of a day."""
+    ranges = max(1, math.ceil(sum(len(own) for _, own in hashes) / most))
+    of_range: list[list[tuple[int, Hashes]]] = [[] for _ in range(ranges)]
+    for split, own in hashes:
+        for number, part in by_range([own], ranges):
+            of_range[number].append((split, part))
+    return RepeatedKeys.merged(map(repeated_keys, of_range))
 
 
 def with_repeated_keys(partials: Partials, plan: Plan) -> Partials:

@@ -15,7 +15,12 @@ from hypothesis import strategies as st
 from sparkrank.base import checks
 from sparkrank.base.errors import OutOfMemoryError
 from sparkrank.bucket import BucketResult
-from sparkrank.engines.repeated_groups import BUCKETS_OF_RANGE, by_range, range_count, repeated_keys, with_repeated_keys
+from sparkrank.engines.repeated_groups import (
+    BUCKETS_OF_RANGE,
+    range_count,
+    repeated_keys_of_all,
+    with_repeated_keys,
+)
 from sparkrank.engines.spark import where_read
 from sparkrank.engines.spark.gather import gather_states
 from sparkrank.engines.spark.tasks import solve_splits
@@ -35,12 +40,8 @@ def hashes(*values: int) -> np.ndarray:
 
 
 def repeated_of(splits: dict[int, list[int]], ranges: int) -> RepeatedKeys:
-    """As the lanes do: each split is cut into ranges, and each range is looked at for itself."""
-    met: dict[int, list[tuple[int, np.ndarray]]] = {number: [] for number in range(ranges)}
-    for split, values in splits.items():
-        for number, own in by_range([hashes(*values)], ranges):
-            met[number].append((split, own))
-    return RepeatedKeys.merged(map(repeated_keys, met.values()))
+    total = sum(map(len, splits.values()))
+    return repeated_keys_of_all([(split, hashes(*values)) for split, values in splits.items()], max(1, total // ranges))
 
 
 @pytest.mark.parametrize("ranges", [1, 2, 3, 1000])

@@ -49,6 +49,8 @@ OF_A_GROUP = {
     "iprec": "recall=0 recall=0.5",
     "arhr@5": "",
     "rbo": "p=0.9 p=0.5",
+    "filled@3": "",
+    "list_length": "",
 }
 OF_GROUPS = {name for name, declared in CATALOG.items() if isinstance(declared, GroupMetric)}
 GROUPS = 6

@@ -59,6 +59,8 @@ ORACLES: dict[str, Callable[..., Value]] = {
     "iprec": lists.interpolated_precision,
     "infap": lists.inferred_average_precision,
     "fitness": orders.fitness,
+    "filled": lists.filled,
+    "list_length": lambda ranked, judged: float(len(ranked)),
     "cg": lists.cumulated_gain,
     "dcg": lists.discounted_gain,
     "ndcg": lists.normalised_gain,

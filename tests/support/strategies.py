@@ -79,10 +79,9 @@ def asked(
 ) -> Asked:
     """A metric that the grammar allows."""
     declaration = draw(st.sampled_from(declarations))
-    given = {
-        parameter.name: draw(values_of(parameter, thresholds))
-        for parameter in draw(st.lists(st.sampled_from(declaration.parameters), unique_by=lambda each: each.name))
-    }
+    own = declaration.parameters
+    some = st.lists(st.sampled_from(own), unique_by=lambda each: each.name) if own else st.just([])
+    given = {parameter.name: draw(values_of(parameter, thresholds)) for parameter in draw(some)}
     for extra in [name for name in given if name in declaration.exclusive][1:]:
         del given[extra]
     if "gain" in declaration.defaults and given.get("gain") != "binary":

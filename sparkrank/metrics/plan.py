@@ -260,7 +260,13 @@ class Plan:
     @cached_property
     def exposures(self) -> tuple[Exposure, ...]:
         """The settings of the counts per item that the catalogue metrics need, each once."""
-        return tuple(dict.fromkeys(Exposure.of(metric) for metric, _ in self.catalogue_metrics))
+        return tuple(dict.fromkeys(declared.exposure_of(metric) for metric, declared in self.catalogue_metrics))
+
+    @cached_property
+    def full_lengths(self) -> tuple[int, ...]:
+        """The cut-offs of metrics that are about lists with a row at each position up to the cut-off, each once."""
+        cut = (metric.k for metric, declared in self.catalogue_metrics if declared.counts_lists)
+        return tuple(dict.fromkeys(k for k in cut if k is not None))
 
     @cached_property
     def histogram_metrics(self) -> tuple[tuple[Metric, HistogramMetric], ...]:

@@ -88,6 +88,8 @@ def asked(
         given.pop("rel", None)
     if given.get("gain") == "exp2" and isinstance(ideal := given.get("ideal"), tuple):
         given["ideal"] = tuple(min(grade, MOST_EXPONENT) for grade in ideal)
+    if "scale" in declaration.defaults and given.get("scale") != "unit":
+        given.pop("items", None)
     if isinstance(discount := given.get("discount"), tuple):
         given["discount"] = tuple(min(each, MOST_DISCOUNT) for each in discount)
     if declaration.cutoff == "none":

@@ -21,7 +21,7 @@ from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.histogram_metric import HistogramMetric
 from sparkrank.metrics.metric import Metric, PlanPart, asked_metrics
 from sparkrank.metrics.needs import ROWS_AND_WEIGHT, Exposure
-from sparkrank.metrics.parameters import NEED_AN_ORDER, format_number
+from sparkrank.metrics.parameters import NEED_AN_ORDER, Name, format_number
 from sparkrank.metrics.pooled_metric import PooledMetric
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.rank_comparison import REF, REFERENCE_RANK
@@ -331,7 +331,8 @@ class Plan:
         if self.definitions.population in ("truth", "both"):
             return f"population={self.definitions.population} chooses groups with labels"
         for metric in (metric.of_groups for metric in self.metrics):
-            other_order = REF.name in metric.declaration.defaults and metric.word(REF.name) != LABEL
+            defaults = metric.declaration.defaults
+            other_order = REF.name in defaults and metric.word(REF.name) != LABEL and "rel" not in defaults
             if metric.declaration.reads_labels and not other_order:
                 return f"{metric} reads labels"
         return None
@@ -440,7 +441,8 @@ def _validate_groups(plan: Plan) -> None:
 
 def _validate_references(plan: Plan) -> None:
     for reference, metric in plan.asked_references:
-        known = [*REF.choices, *plan.models]
+        orders = metric.declaration.parameter(REF.name, str(metric))
+        known = [*(orders.choices if isinstance(orders, Name) else ()), *plan.models]
         if reference not in known:
             problem = f"ref={shorten(reference)} of {shorten(metric)} names no order{did_you_mean(reference, known)}"
             raise MetricError(f"{problem} (allowed: {itemize(known)})")

@@ -155,7 +155,8 @@ def test_arrays_may_be_their_own_truth() -> None:
 
 
 WITHOUT_LABELS = {"coverage", "gini", "entropy", "personalization", "filled", "list_length"}
-OF_TWO_MODELS = ["kendall_tau(ref=b)", "kendall_distance(ref=b)", "spearman(ref=b)", "rbo(ref=b)"]
+BESIDE_A_RANK = {"overlap", "unexpected", "serendipity"}
+OF_TWO_MODELS = ["kendall_tau(ref=b)", "kendall_distance(ref=b)", "spearman(ref=b)", "rbo(ref=b)", "overlap(ref=b)@2"]
 
 
 def test_two_orders_are_compared_without_a_label(caplog: pytest.LogCaptureFixture) -> None:
@@ -170,7 +171,11 @@ def test_two_orders_are_compared_without_a_label(caplog: pytest.LogCaptureFixtur
 
 def test_a_label_is_asked_for_by_every_other_metric_and_some_definitions() -> None:
     asked: dict[str, Any] = {"group": "user", "score": {"a": "score", "b": "other"}}
-    for text in {*CATALOG, "kendall_tau(ref=label)", "median(ap)", "novelty@3"} - WITHOUT_LABELS:
+    for text in (
+        {*CATALOG, "serendipity(ref=b)", "kendall_tau(ref=label)", "median(ap)", "novelty@3"}
+        - WITHOUT_LABELS
+        - BESIDE_A_RANK
+    ):
         with pytest.raises(sr.SpecError, match=r"reads labels, but label names no column, and there is no truth"):
             sr.evaluate(log(), [text], **asked, item="item", ties="block")
     for name, word in (("unjudged", "drop"), ("population", "both")):

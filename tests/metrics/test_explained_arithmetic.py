@@ -50,6 +50,10 @@ OF_A_GROUP = {
     "arhr@5": "",
     "rbo": "p=0.9 p=0.5",
     "filled@3": "",
+    **dict.fromkeys(("overlap@3", "unexpected@3"), "ref=reference_rank ref=model over=k over=union"),
+    **dict.fromkeys(("overlap", "unexpected"), "over=k over=union"),
+    "serendipity@3": "ref=reference_rank ref=model",
+    "serendipity": "",
     "list_length": "",
 }
 OF_GROUPS = {name for name, declared in CATALOG.items() if isinstance(declared, GroupMetric)}

@@ -105,8 +105,13 @@ def group_metrics(tied: bool) -> st.SearchStrategy[Asked]:
         st.sampled_from([0.5, 1.0, 1.5, 2.0, 3.0]),
         st.integers(1, 7),
     )
-    evaluated = small.filter(lambda parts: parts[1].get("ref", "label") == "label" and weighs_by_a_word(parts))
+    evaluated = small.filter(lambda parts: refers_to_labels(parts) and weighs_by_a_word(parts))
     return evaluated.filter(has_expectation) if tied else evaluated
+
+
+def refers_to_labels(parts: Asked) -> bool:
+    """Whether the metric compares with no order, or with that of the labels, which all rows have."""
+    return parts[1].get("ref", CATALOG[parts[0]].defaults.get("ref", "label")) == "label"
 
 
 def weighs_by_a_word(parts: Asked) -> bool:
@@ -116,7 +121,7 @@ def weighs_by_a_word(parts: Asked) -> bool:
 def has_expectation(parts: Asked) -> bool:
     """Whether the metric's value under ties=expected is the mean over all orders of the tied rows."""
     metric = Metric.parse(text(parts))
-    has_its_own = metric.name in OWN_TIES or parts[1].get("tied") == "zero"
+    has_its_own = metric.name in OWN_TIES or parts[1].get("tied") == "zero" or not refers_to_labels(parts)
     declared = metric.declaration
     return not has_its_own and isinstance(declared, GroupMetric) and declared.unexpected(metric) is None
 

@@ -151,7 +151,7 @@ DECLARATIONS = (
         "average; scale=unit: over log2 of the items of the catalogue",
         undefined=f"{NOTHING}; scale=unit: or the catalogue has one item",
         reference="Shannon: Bell System Technical Journal 1948",
-        aliases=("shannon_entropy", "shannonentropy"),
+        aliases=("shannon_entropy",),
         parameters=(SCALE, ITEMS),
         unbounded=Unbounded("scale=bits", lambda metric: metric["scale"] == "bits"),
         check=lambda metric: ITEMS_OF_UNIT if metric["items"] is not None and metric["scale"] == "bits" else None,
@@ -167,7 +167,7 @@ DECLARATIONS = (
         undefined="fewer than two groups; without @k: or no row is listed",
         reference="sparkrank's own form of the mean over pairs of lists; of full lists that of evidently, and jurity's "
         "inter-list diversity",
-        aliases=("personalisation", "interlistdiversity", "inter_list_diversity"),
+        aliases=("personalisation",),
         counts_lists=True,
         needs_order=NeedsOrder(
             "the chance that two lists both show an item is a product", "@k", lambda metric: metric.k is not None

@@ -28,7 +28,7 @@ def overlap(lists: TwoLists, k: int | None, over: str) -> Floats:
     shared = lists.shared()
     if over == "union":
         return ratio(shared, lists.sum(lists.own) + lists.sum(lists.other) - shared)
-    return _share(shared, lists, k)
+    return _share(shared, lists, k, over)
 
 
 def serendipity(lists: TwoLists, k: int | None, rel: float | None) -> Floats:
@@ -36,9 +36,12 @@ def serendipity(lists: TwoLists, k: int | None, rel: float | None) -> Floats:
     return _share(lists.own_alone(lists.ranking.judgments.flags(rel)), lists, k)
 
 
-def _share(amounts: Floats, lists: TwoLists, k: int | None) -> Floats:
-    """Return ``amounts`` divided by ``k`` or, without ``k``, by the length of the list; 0 for an empty list."""
-    return amounts / k if k is not None else np.nan_to_num(ratio(amounts, lists.ranking.length))
+def _share(amounts: Floats, lists: TwoLists, k: int | None, over: str = "k") -> Floats:
+    """Return ``amounts`` divided by ``k``, or by the number of retrieved rows within ``k``; 0 for an empty list."""
+    if k is not None and over == "k":
+        return amounts / k
+    length = lists.ranking.length
+    return np.nan_to_num(ratio(amounts, length if k is None else np.minimum(k, length)))
 
 
 def _both(ranking: Ranking, metric: Metric) -> TwoLists:
@@ -46,8 +49,11 @@ def _both(ranking: Ranking, metric: Metric) -> TwoLists:
     return two_lists(ranking, reference, "dense" if reference == REFERENCE_RANK else ranking.positions, metric.k)
 
 
-def _divisor(ranking: Ranking, k: int | None) -> Step:
-    return given("length of the list", int(ranking.length[0])) if k is None else given("k", k)
+def _divisor(ranking: Ranking, k: int | None, over: str = "k") -> list[Step]:
+    length = given("length of the list", int(ranking.length[0]))
+    if k is None:
+        return [length]
+    return [given("k", k)] if over == "k" else [length, step("min(k, length)", "min", float(k), length.name)]
 
 
 def _overlap_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
@@ -65,15 +71,15 @@ def _overlap_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
             quotient(name, "shared rows", "rows of either"),
         ]
     else:
-        divisor = _divisor(ranking, metric.k)
-        steps += [divisor, step(name, "share", "shared rows", divisor.name)]
+        below = _divisor(ranking, metric.k, metric.word("over"))
+        steps += [*below, step(name, "share", "shared rows", below[-1].name)]
     if is_less:
         steps.append(step(str(metric), "minus", 1.0, name))
     return Arithmetic.of([list_table(ranking, columns)], steps)
 
 
 def _serendipity_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
-    lists, row, divisor = _both(ranking, metric), ranking.row, _divisor(ranking, metric.k)
+    lists, row, (divisor,) = _both(ranking, metric), ranking.row, _divisor(ranking, metric.k)
     flags = ranking.judgments.flags(metric.rel)
     columns = {
         "hit": (flags * lists.own)[row],
@@ -88,14 +94,15 @@ OTHER_LIST = replace(
     REF,
     default=REFERENCE_RANK,
     doc="the other list, M: the rows with a reference_rank, the lowest rank first; or that of another model. Its tied "
-    "rows stand as those of the list do",
+    "rows stand as those of the list do; rows that stay tied (under worst and best those of equal label) share places",
     choices=(REFERENCE_RANK,),
 )
 OVER = Choice(
     "over",
     "k",
-    "what the common rows are divided by: k, or the rows of the list without @k; or the rows of either list (Jaccard)",
-    choices=("k", "union"),
+    "what the common rows are divided by: k, or the rows of the list without @k; retrieved = the rows of the list "
+    "within k; union = the rows of either list (Jaccard)",
+    choices=("k", "retrieved", "union"),
 )
 _of_two_lists = partial(
     GroupMetric,
@@ -114,10 +121,10 @@ DECLARATIONS = (
     _of_two_lists(
         name="overlap",
         title="share of the list that another list has too",
-        formula="rows in the first k of both lists / k, or, without @k, / rows of the list; over=union: / rows in the "
-        "first k of either",
+        formula="rows in the first k of both lists / k, or, without @k, / rows of the list; over=retrieved: / rows of "
+        "the list within k; over=union: / rows in the first k of either",
         undefined=EMPTY,
-        reference="Jaccard 1901 (over=union); RecTools: Intersection",
+        reference="Jaccard 1901 (over=union); RecTools: Intersection (over=retrieved)",
         higher_is_better=None,
         values=lambda ranking, metric: overlap(_both(ranking, metric), metric.k, metric.word("over")),
     ),
@@ -127,7 +134,6 @@ DECLARATIONS = (
         formula="1 - overlap",
         undefined=EMPTY,
         reference="Adamopoulos, Tuzhilin: TIST 2014; RePlay: Unexpectedness",
-        aliases=("unexpectedness",),
         higher_is_better=None,
         values=lambda ranking, metric: 1 - overlap(_both(ranking, metric), metric.k, metric.word("over")),
     ),

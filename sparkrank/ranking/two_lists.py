@@ -45,15 +45,38 @@ class TwoLists:
 
 
 @cached
+def _shares(ranking: Ranking, k: int | None) -> Floats:
+    """Return the share of each judged row that the first ``k`` positions show.
+
+    Rows that are still tied after ``ties`` has ordered them (under ``worst`` those of equal label, under ``item`` those
+    of one item) have equal shares, because these rows may differ in the other list, and their order is that of the
+    input.
+    """
+    share: Floats = first_rows(ranking, k, WHOLE) / WHOLE
+    blocks, judgments = ranking.blocks, ranking.judgments
+    if k is None or not len(blocks.row) or ranking.ties not in ("item", "worst", "best"):
+        return share
+    row = ranking.row[blocks.row]
+    keys = [blocks.block, judgments.labels[row]]
+    keys += [] if judgments.repeats is None else [judgments.repeats[row]]
+    keys += [ranking.item_order(row)] if ranking.ties == "item" and ranking.item_order is not None else []
+    opens = np.ones(len(row), np.bool_)
+    opens[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
+    run = np.cumsum(opens) - 1
+    share[row] = (np.bincount(run, weights=share[row]) / np.bincount(run))[run]
+    return share
+
+
+@cached
 def two_lists(ranking: Ranking, reference: str, positions: Positions, k: int | None) -> TwoLists:
     """Return the first ``k`` rows of the list of ``ranking`` and of the list that ``reference`` orders.
 
-    Tied rows of the other list stand as those of ``ranking`` do, and ``positions`` says what its order is.
+    Tied rows of the other list stand as those of ``ranking`` do. ``positions`` says what the reference's ranks are.
     """
     judgments = ranking.judgments
     order, counted = judgments.references[reference], judgments.counted()
     listed = ~np.isnan(order)
     rows = np.flatnonzero(listed) if counted is None else counted[listed[counted]]
     other = Ranking(judgments, -order[rows], rows, ranking.ties, ranking.item_order, positions)
-    own, shown = (first_rows(each, k, WHOLE) / WHOLE for each in (ranking, other))
+    own, shown = (_shares(each, k) for each in (ranking, other))
     return TwoLists(ranking, own, shown, shown if judgments.item_row is None else shown[judgments.item_row])

@@ -41,10 +41,12 @@ COMPARISONS = (
             "overlap@2": 1 / 2,
             "overlap@3": 2 / 3,
             "overlap(over=k)@6": 3 / 6,
+            "overlap(over=retrieved)@6": 3 / 4,
             "overlap(ref=reference_rank)": 3 / 4,
             "overlap(over=union)": 3 / 5,
             "unexpected@2": 1 - 1 / 2,
             "unexpected": 1 - 3 / 4,
+            "unexpected(over=retrieved)@6": 1 - 3 / 4,
             "unexpected(over=union)": 1 - 3 / 5,
             # a is relevant and first, where the other list has b; to depth 3 that has a, and c never
             "serendipity@1": 1 / 1,

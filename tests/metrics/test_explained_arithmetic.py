@@ -50,7 +50,7 @@ OF_A_GROUP = {
     "arhr@5": "",
     "rbo": "p=0.9 p=0.5",
     "filled@3": "",
-    **dict.fromkeys(("overlap@3", "unexpected@3"), "ref=reference_rank ref=model over=k over=union"),
+    **dict.fromkeys(("overlap@3", "unexpected@3"), "ref=reference_rank ref=model over=k over=retrieved over=union"),
     **dict.fromkeys(("overlap", "unexpected"), "over=k over=union"),
     "serendipity@3": "ref=reference_rank ref=model",
     "serendipity": "",

@@ -104,7 +104,7 @@ def overlap(listed: Sequence[str], other: Sequence[str], relevant: Sequence[str]
     one, two = {*listed[:k]}, {*other[:k]}
     if over == "union":
         return len([item for item in one if item in two]) / len({*one, *two}) if one or two else None
-    whole = k or len(listed)
+    whole = len(one) if over == "retrieved" else k or len(listed)
     return sum(item in two for item in listed[:k]) / whole if whole else 0.0
 
 
@@ -113,7 +113,7 @@ def unexpected(listed: Sequence[str], other: Sequence[str], relevant: Sequence[s
     if over == "union":
         both = {*listed[:k], *other[:k]}
         return sum((item in listed[:k]) != (item in other[:k]) for item in both) / len(both) if both else None
-    whole = k or len(listed)
+    whole = len(listed[:k]) if over == "retrieved" else k or len(listed)
     return (whole - len({*listed[:k]}.intersection(other[:k]))) / whole if whole else 1.0
 
 

@@ -42,6 +42,7 @@ def test_the_mean_over_the_orders_of_both_lists(drawn: list[tuple], k: int | Non
     other = [(item, rank) for _, item, _, _, rank in rows]
     relevant = [item for _, item, _, label, _ in rows if label]
     texts = {f"{name}{cut}": (name, {}) for name in NAMES}
+    texts |= {f"{name}(over=retrieved){cut}": (name, {"over": "retrieved"}) for name in NAMES[:2]}
     by_item = {**texts, **{f"{name}(over=union){cut}": (name, {"over": "union"}) for name in NAMES[:2]}}
     for ties, asked in (("expected", texts), ("item", by_item)):
         if all(rank is None for _, rank in other):

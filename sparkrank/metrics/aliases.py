@@ -49,6 +49,7 @@ _NAMES: Mapping[str, str] = {
     "unexpected": "unexpectedness",
     "overlap(over=retrieved)": "intersection",
     "list_length": "listlength",
+    "entropy": "distributional_coverage",
     "gini": "listgini",
 }
 ALIASES: Mapping[str, str] = {name: here for here, names in _NAMES.items() for name in names.split()}

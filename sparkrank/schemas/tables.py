@@ -104,7 +104,8 @@ ci_high float: the other end
 stderr float: the standard error; null where there is none, and of a percentile
 interval text: how it was made: `t`, `wilson`, `logit`, `jackknife`, `order statistics`, `woodruff`, `upper bound`
     (one end alone is estimated) or `confidence sequence`; `too few` where the data cannot give one, `off` where the
-    spec turned off the parts that it needs; null for what has none by nature (`auc_up`, `coverage`, `gini`, `novelty`)
+    spec turned off the parts that it needs; null for what has none by nature (`auc_up`, `coverage`, `gini`,
+    `novelty`, `entropy`, `personalization`)
 degrees float: the degrees of freedom of the standard error; null where it has none
 noise_floor float: of `ece`, about what a calibrated model would have on as many rows; of `ks`, about what scores
     without information would have; null of the others

@@ -20,7 +20,8 @@ PRINTED = """
                   RPrecision@5 p(over=min_k_relevant)@5, F1Beta@5 f@5,
                   Intersection@5 overlap(over=retrieved)@5
     Recommenders  ndcg_at_k@10 ndcg(gain=binary)@10, map_at_k@10 ap(over=min_k_relevant)@10, precision_at_k@10 p@10,
-                  recall_at_k@10 r@10, map@10 ap@10, auc auc, logloss logloss
+                  recall_at_k@10 r@10, map@10 ap@10, auc auc, logloss logloss,
+                  distributional_coverage entropy
     ranx          hit_rate@3 hit@3, precision@3 p@3, recall@3 r@3, f1@3 f@3, r-precision rprec, mrr rr, mrr@3 rr@3,
                   map ap, ndcg ndcg, ndcg_burges@3 ndcg(gain=exp2)@3, dcg_burges dcg(gain=exp2), bpref bpref,
                   rbp.80 rbp, rbp.95 rbp(p=0.95), rbp.5@9 rbp(p=0.5)@9
@@ -116,3 +117,7 @@ def test_a_preset_reads_the_names_of_its_library(preset: str, typed: str, here: 
 def test_a_name_of_ours_that_the_library_means_otherwise_is_refused_under_its_preset() -> None:
     with pytest.raises(MetricError, match=r"novelty of RePlay is the share .* novelty\(rel=1\)"):
         Metric.parse("novelty@10", PRESETS["replay"])
+    for preset in ("rectools", "recommenders"):
+        with pytest.raises(MetricError, match=r"serendipity of Rec.*: serendipity\(ref=<model>\)@k counts hits"):
+            Metric.parse("serendipity@10", PRESETS[preset])
+        assert Metric.parse("serendipity(ref=old)@10", PRESETS[preset]).k == 10

@@ -70,8 +70,14 @@ Counting:
   together. Two of the n groups of a day fall together with probability n² / 2^97: 10^-11 for a billion groups. With a
   group table the keys themselves are sent.
 - The catalogue of `coverage` and `gini` is the set of distinct items of the rows evaluated, listed or not, or `items=`
-  where that is more. `unjudged=drop` takes unjudged rows out of it. `gini` and `novelty` take expected exposures where
-  k cuts tied rows; `coverage@k` refuses `ties=expected`.
+  where that is more. `unjudged=drop` takes unjudged rows out of it. `gini`, `entropy` and `novelty` take expected
+  exposures where k cuts tied rows; `coverage@k` and `personalization@k` refuse `ties=expected`.
+- `personalization` is over all groups that are evaluated, and a list counts an item once. An empty list shares nothing
+  with others, and the places that a short list leaves empty count as what no other list has: a warning says how many
+  lists are shorter than k. Of full lists it is one less the mean cosine of two lists, as evidently and jurity have it,
+  from counts of items instead of pairs of lists. Of lists of different lengths these divide by √(|A|·|B|) instead.
+- `entropy` is in bits. RecBole takes natural logarithms and divides by the number of items shown, so that its value
+  falls where more items are shown: of two items shown equally often it is ln(2) / 2, and of four ln(4) / 4, the same.
 
 Scores and labels:
 
@@ -93,6 +99,10 @@ Ties and two orders:
   `ties` does not touch them. In `kendall_distance` and `pair_auc` a pair that the score ties counts 1/2, which is also
   its mean over all orders. A pair that the reference ties is never in the wrong order: so a perfect ranking of clicks
   has distance 0.
+- `overlap`, `unexpected` and `serendipity` take both lists whole, each cut at k. Under `ties=expected` each is its mean
+  over the orders of the tied rows of both lists, one independent of the other, so a list with tied rows at k does not
+  wholly overlap with itself. `over=union` is a quotient of counts and needs an order. Rows that an order leaves tied, as
+  those of equal label under `ties=worst`, share the places that are left.
 - `fitness` is Σ w / (alpha·(|p-q| + 1) + (1-alpha)·p) over its value for p = q, where p is a row's position by score
   and q by reference. Where the reference ties, q follows the score, so that a perfect ranking has 1. Under
   `ties=expected` a row that the reference ties with no other of its tie block stands at each position of the block

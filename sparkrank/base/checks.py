@@ -20,6 +20,7 @@ _CODES_OF_FORMS = (
     (re.compile(r"groups with .* outside of its range, .*", re.DOTALL), "values_outside_range"),
     (re.compile(r"rows per block of .*", re.DOTALL), "rows_per_block"),
     (re.compile(r"most weight of one group in .*", re.DOTALL), "most_weight_of_one_group"),
+    (re.compile(r"lists of fewer than \d+ rows"), "lists_shorter"),
     (re.compile(r"lists in which the order of tied rows decides .*", re.DOTALL), "lists_decided_by_ties"),
 )
 
@@ -188,6 +189,11 @@ def relevant_truth(level: str) -> str:
 def relevant_unlisted(level: str) -> str:
     """Return the name of the check for relevant items of the truth at ``level`` (as ``label > 0``) in no list."""
     return f"relevant truth in no list ({level})"
+
+
+def short_lists(k: int) -> str:
+    """Return the name of the check for lists that have no row at position ``k``."""
+    return f"lists of fewer than {k} rows"
 
 
 def decided_by_ties(metric: object) -> str:

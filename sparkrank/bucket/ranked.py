@@ -83,6 +83,7 @@ class RankedModel:
                 checks.above_ideal(*bound): self._outside(bound[0], -math.inf, bound[1]) for bound in self.plan.beatable
             },
         }
+        counted |= {checks.short_lists(k): self._shorter_than(k) for k in self.plan.full_lengths}
         counted |= {checks.decided_by_ties(metric): self._decided_by_ties(metric) for metric in self.plan.ordered}
         if self.weights:
             lacking = np.any([np.isnan(self._chosen(weights)) for weights in self.weights.values()], axis=0)
@@ -94,6 +95,9 @@ class RankedModel:
         hits = hit_sums(self.ranking, level)
         positives, negatives = class_counts(hits)
         return self._count_groups(GroupValues((hits.length > 0) & ((positives == 0) | (negatives == 0)), hits.distinct))
+
+    def _shorter_than(self, k: int) -> int:
+        return self._count_groups(GroupValues(self.ranking.length < k))
 
     def _outside(self, metric: Metric, low: float, high: float) -> int:
         """Count the evaluated groups whose value of ``metric`` is outside [``low``, ``high``]. NaN is not counted."""
@@ -345,7 +349,9 @@ class RankedModel:
         judgments, chosen = self.ranking.judgments, self.chosen
         for exposure in self.plan.exposures:
             relevant = self._relevant_once(exposure.rel)
-            exposed = first_rows(self.ranked(exposure.ties), exposure.k, UNIT)
+            exposed = first_rows(self.ranked(exposure.ties), exposure.k, UNIT, exposure.discount)
+            if exposure.once:
+                exposed[~self._one_of_each(np.flatnonzero(exposed))] = 0
             if chosen is not None:  # items of other groups are part of the catalogue, too
                 evaluated = chosen[judgments.codes]
                 exposed, relevant = np.where(evaluated, exposed, 0), relevant & evaluated
@@ -356,8 +362,11 @@ class RankedModel:
     @cached
     def _relevant_once(self, rel: float | None) -> Flags:
         """Flag one relevant row per item and group, because a log may repeat a relevant item."""
+        return self._one_of_each(np.flatnonzero(self.ranking.judgments.flags(rel)))
+
+    def _one_of_each(self, rows: Ints) -> Flags:
+        """Flag one of ``rows`` for each item and group that they have."""
         judgments = self.ranking.judgments
-        rows = np.flatnonzero(judgments.flags(rel))
         pair = paired(judgments.codes[rows], self.rows.items()[0][rows])
         of_pair = np.empty(int(pair.max(initial=-1)) + 1, np.int64)
         of_pair[pair] = rows

@@ -45,6 +45,12 @@ _NAMES: Mapping[str, str] = {
     "ece": "binarycalibrationerror",
     "p(over=retrieved)": "precisiontopk@ precisiontopkmetric@",
     "f(over=retrieved)": "fbetatopk@ fbetatopkmetric@",
+    "personalization": "personalizationmetric@ interlistdiversity inter_list_diversity",
+    "unexpected": "unexpectedness",
+    "overlap(over=retrieved)": "intersection",
+    "list_length": "listlength",
+    "entropy": "distributional_coverage",
+    "gini": "listgini",
 }
 ALIASES: Mapping[str, str] = {name: here for here, names in _NAMES.items() for name in names.split()}
 _ABOVE = "of torchmetrics predicts no for a score equal to the threshold: write {}, which predicts yes from it on"
@@ -64,6 +70,9 @@ ELSEWHERE: Mapping[str, str] = {
     "meaninvuserfreq": "of RecTools uses the popularity in earlier interactions: write novelty@k for that in the input",
     "surprisal": "of RePlay is scaled to 1 and uses the popularity in a training log: write novelty@k for that in the "
     "input, in bits",
+    "shannonentropy": "of RecBole is in nats, and divided by the number of items shown: write entropy@k, in bits",
+    "exposuregini": "of LensKit has a geometric discount: write gini(discount=[1,0.85])@k, with one number for each "
+    "position, or gini(discount=log2)@k",
     "retrievalfallout": "is a share of the rows that are not relevant, which sparkrank has for no group: write p@k, or "
     "fpr for all rows at a threshold",
     "retrievalprecisionrecallcurve": "is a curve: write p@k and r@k for each of its points",

@@ -37,6 +37,9 @@ class CatalogueMetric(MetricKind):
         item, in units of :data:`sparkrank.states.items.UNIT` (a row that is certainly shown adds one unit); the number
         of groups in which each item is relevant; the number of groups; and the metric. The second argument has a
         meaning only if the metric has the parameter ``rel``, which makes the metric read labels.
+    counts_lists : bool
+        Whether the exposure of an item counts the lists that show it, so that an item that a list repeats counts once.
+        Such a metric is about lists of k rows, and a warning says how many lists are shorter.
     common : tuple of Parameter
         The parameters that all metrics of this class have, which is only ``ties``.
 
@@ -61,6 +64,7 @@ class CatalogueMetric(MetricKind):
     heading: ClassVar[str] = "Metrics over lists"
     about: ClassVar[str] = "Properties of all lists together."
     computed_by: ClassVar[tuple[str, ...]] = ("value",)
+    counts_lists: bool = False
     common: tuple[Parameter, ...] = (TIES,)
     interval: Scale = "none"
     refused: tuple[tuple[str, str], ...] = (("weight", "in what all lists show no group has a weight of its own"),)
@@ -70,15 +74,19 @@ class CatalogueMetric(MetricKind):
     def reads_labels(self) -> bool:
         return "rel" in self.defaults
 
+    def exposure_of(self, metric: Metric) -> Exposure:
+        """Return the settings of the counts of items from which ``metric`` is computed."""
+        return Exposure.of(metric, once=self.counts_lists)
+
     def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
-        exposure = str(Exposure.of(metric))
+        exposure = str(self.exposure_of(metric))
         items = "" if plan.item is None else f" of {plan.item}"  # with arrays, the items are always those of the lists
         yield Needed(ITEM_FORM.kind, exposure, str(metric), f"{exposure}{items}; {plan.settings}")
         yield Needed(SUM_FORM.kind, GROUPS, str(metric), f"{GROUPS}; {plan.settings}")
         yield from sums_needed(metric, plan, ROWS_AND_WEIGHT)
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
-        shown_rows, relevant = merged.partials.items.amounts(subject.state(Exposure.of(metric)))
+        shown_rows, relevant = merged.partials.items.amounts(subject.state(self.exposure_of(metric)))
         sums = merged.partials.sums.results()
         groups = int(sums.get(subject.state(GROUPS), 0))
         rows = int(sums.get(subject.state(ROWS_AND_WEIGHT[0]), 0))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from sparkrank.metrics.catalogue_metric import CatalogueMetric
-from sparkrank.metrics.metric import Metric, NeedsOrder
-from sparkrank.metrics.parameters import Count
+from sparkrank.metrics.gain import DISCOUNT, why_no_discounts
+from sparkrank.metrics.metric import Metric, NeedsOrder, Unbounded
+from sparkrank.metrics.parameters import Choice, Count
 from sparkrank.metrics.precision import REL
 from sparkrank.numeric.array_types import Ints
 from sparkrank.numeric.elementary import log2
+from sparkrank.states.items import UNIT
 
 
 def coverage(exposure: Ints, items: int) -> float:
@@ -47,6 +50,38 @@ def novelty(exposure: Ints, relevant: Ints, groups: int) -> float:
     return float(np.sum(weight * information)) / total
 
 
+def entropy(exposure: Ints, items: int | None) -> float:
+    """Return the entropy -Σ p log2 p of the shares p that items have of all exposure; NaN if all exposures are 0.
+
+    With ``items``, the number of items of the catalogue, the entropy is divided by its maximum, log2(items). The result
+    is then NaN for fewer than two items.
+    """
+    some = np.sort(exposure[exposure > 0]).astype(np.float64)  # the order of items has no effect on the sum
+    if len(some) == 0:
+        return math.nan
+    share = some / np.sum(some)
+    bits = max(-float(np.sum(share * log2(share))), 0.0)
+    if items is None:
+        return bits
+    return min(bits / float(log2(np.array([items], np.float64))[0]), 1.0) if items > 1 else math.nan
+
+
+HALF = 32  # bits of half a product of counts: the halves are added up separately, so that 64 bits hold each sum
+
+
+def personalization(exposure: Ints, groups: int, k: int | None) -> float:
+    """Return the share of a list that another list lacks, as the mean over all pairs of lists; NaN if there is no pair.
+
+    The share is 1 - Σ c(c-1) / (places · (groups - 1)), where c is how many lists show an item, and the places are k
+    for each list. Without ``k``, the places are the rows of all lists. All sums are exact.
+    """
+    lists = exposure // UNIT
+    pairs = lists * (lists - 1)
+    shared = (int(np.sum(pairs >> HALF)) << HALF) + int(np.sum(pairs & ((1 << HALF) - 1)))
+    places = (int(np.sum(lists)) if k is None else k * groups) * (groups - 1)
+    return (places - shared) / places if places > 0 else math.nan
+
+
 MOST_ITEMS = 10**12
 ITEMS = Count(
     "items",
@@ -56,6 +91,17 @@ ITEMS = Count(
     most=MOST_ITEMS,
 )
 NOTHING = "no row is listed"
+ITEMS_OF_UNIT = "gives items with scale=bits: only scale=unit is relative to the items of the catalogue"
+ATTENTION = replace(
+    DISCOUNT,
+    default="none",
+    doc="of position i, by which a row counts less than the first: none; log2 = 1/log2(i+1); zipf (or inverse) = 1/i; "
+    "or one for each of the first positions, which do not grow, 0 beyond",
+    choices=("none", *DISCOUNT.choices),
+)
+SCALE = Choice(
+    "scale", "bits", "bits, or unit = divided by log2 of the items of the catalogue", choices=("bits", "unit")
+)
 
 
 def _catalogue(exposure: Ints, metric: Metric) -> int:
@@ -80,11 +126,12 @@ DECLARATIONS = (
         name="gini",
         title="Gini coefficient of the exposure of items: 0 = all shown equally often",
         formula="Σ (2j-n-1)·x_j / (n·Σ x), x_j = how often an item is in the first k, ascending, over the n items of "
-        "the catalogue; for tied rows that k cuts, how often on average",
+        "the catalogue; with a discount, x_j = Σ of the discounts of its positions; for tied rows, on average",
         undefined=NOTHING,
-        reference="Gini 1912; Fleder, Hosanagar: Management Science 2009",
+        reference="Gini 1912; Fleder, Hosanagar: Management Science 2009; discount: Raj, Ekstrand: SIGIR 2022",
         higher_is_better=False,
-        parameters=(ITEMS,),
+        parameters=(ITEMS, ATTENTION),
+        check=why_no_discounts,
         value=lambda exposure, relevant, groups, metric: gini(exposure, _catalogue(exposure, metric)),
     ),
     CatalogueMetric(
@@ -96,5 +143,35 @@ DECLARATIONS = (
         parameters=(REL,),
         highest=math.inf,
         value=lambda exposure, relevant, groups, metric: novelty(exposure, relevant, groups),
+    ),
+    CatalogueMetric(
+        name="entropy",
+        title="entropy of the exposure of items: the higher, the more evenly items are shown",
+        formula="-Σ p·log2 p, p = x / Σ x, x = how often an item is in the first k, for tied rows that k cuts on "
+        "average; scale=unit: over log2 of the items of the catalogue",
+        undefined=f"{NOTHING}; scale=unit: or the catalogue has one item",
+        reference="Shannon: Bell System Technical Journal 1948",
+        aliases=("shannon_entropy",),
+        parameters=(SCALE, ITEMS),
+        unbounded=Unbounded("scale=bits", lambda metric: metric["scale"] == "bits"),
+        check=lambda metric: ITEMS_OF_UNIT if metric["items"] is not None and metric["scale"] == "bits" else None,
+        value=lambda exposure, relevant, groups, metric: entropy(
+            exposure, _catalogue(exposure, metric) if metric["scale"] == "unit" else None
+        ),
+    ),
+    CatalogueMetric(
+        name="personalization",
+        title="share of a list that another list does not have",
+        formula="1 - Σ c(c-1) / (k·G(G-1)), c = how many of the G lists show an item in their first k; without @k: "
+        "1 - Σ c(c-1) / ((G-1)·Σ c)",
+        undefined="fewer than two groups; without @k: or no row is listed",
+        reference="sparkrank's own form of the mean over pairs of lists; of full lists that of evidently, and jurity's "
+        "inter-list diversity",
+        aliases=("personalisation",),
+        counts_lists=True,
+        needs_order=NeedsOrder(
+            "the chance that two lists both show an item is a product", "@k", lambda metric: metric.k is not None
+        ),
+        value=lambda exposure, relevant, groups, metric: personalization(exposure, groups, metric.k),
     ),
 )

@@ -14,7 +14,7 @@ from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable, at_k, list
 from sparkrank.metrics.arithmetic import ratio as quotient
 from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.metric import Metric, Unbounded
-from sparkrank.metrics.parameters import Choice
+from sparkrank.metrics.parameters import Choice, discount_of
 from sparkrank.metrics.precision import REL, needs_cutoff, ratio
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.cached import cached
@@ -168,11 +168,10 @@ def _sums(ranking: Ranking, metric: Metric) -> GainSums:
 
 
 def _discount(metric: Metric) -> Discount:
-    given = metric["discount"]
-    return Discount("listed", given) if isinstance(given, tuple) else Discount(str(given))
+    return discount_of(metric["discount"])
 
 
-def _why_no_discounts(metric: Metric) -> str | None:
+def why_no_discounts(metric: Metric) -> str | None:
     """Return why the listed discounts of ``metric`` are refused (first 0, or some below 0 or growing), or None."""
     discounts = () if metric.name == "cg" else _discount(metric).listed
     if not discounts:
@@ -191,7 +190,7 @@ def _why_no_discounts(metric: Metric) -> str | None:
 def _check(metric: Metric) -> str | None:
     if metric.rel is not None and metric["gain"] != "binary":
         return f"gives rel with gain={metric['gain']}: only gain=binary asks which labels are relevant"
-    if (refused := _why_no_discounts(metric)) is not None or metric.name != "ndcg":
+    if (refused := why_no_discounts(metric)) is not None or metric.name != "ndcg":
         return refused
     ideal = _ideal(metric)
     if metric["gain"] == "exp2" and isinstance(ideal, tuple) and max(ideal) > MOST_EXPONENT:

@@ -64,24 +64,26 @@ class GroupMetric(MetricKind):
     arithmetic : callable (Ranking, Metric) -> Arithmetic, optional
         Returns the terms and steps that lead to the value, for a ranking of one group; ``sparkrank explain`` prints
         them. Without ``arithmetic``, it prints the list and the value only.
+    reads_labels : bool
+        Whether the metric reads the labels of rows. An evaluation without such a metric needs no labels.
     common : tuple of Parameter
         The parameters that all metrics of this class have: ``ties`` and ``weight``.
 
     Examples
     --------
     >>> import numpy as np, pyarrow as pa, sparkrank as sr
-    >>> length = sr.register(sr.GroupMetric(
-    ...     name="list_length",
-    ...     title="rows of a list",
-    ...     formula="rows with a score",
+    >>> half = sr.register(sr.GroupMetric(
+    ...     name="half_length",
+    ...     title="half of the rows of a list",
+    ...     formula="rows with a score / 2",
     ...     undefined="never",
     ...     reference="ours",
     ...     highest=np.inf,
-    ...     values=lambda ranking, metric: ranking.length.astype(np.float64),
+    ...     values=lambda ranking, metric: ranking.length / 2,
     ... ))
     >>> rows = pa.table({"user": ["a", "a", "b"], "score": [3.0, 2.0, 1.0], "clicked": [1, 0, 1]})
-    >>> sr.evaluate(rows, ["list_length"], group="user", score="score", label="clicked")["list_length"]
-    1.5
+    >>> sr.evaluate(rows, ["half_length"], group="user", score="score", label="clicked")["half_length"]
+    0.75
     """
 
     parts: ClassVar[tuple[PlanPart, ...]] = ("groups",)
@@ -90,6 +92,7 @@ class GroupMetric(MetricKind):
     about: ClassVar[str] = "A value for each group; the number is their mean over groups."
     computed_by: ClassVar[tuple[str, ...]] = ("values",)
     common: tuple[Parameter, ...] = (TIES, WEIGHT)
+    reads_labels: bool = True
     values: Callable[[Any, Metric], Floats] = lambda ranking, metric: np.empty(0)
     weights: Callable[[Any, Metric], Floats | None] | None = None
     sums: Callable[[Ranking, Metric], ListSums] | None = None

@@ -8,9 +8,10 @@ from typing import NamedTuple, Protocol
 
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics.metric import Metric
-from sparkrank.metrics.parameters import format_number
+from sparkrank.metrics.parameters import discount_of, format_number
 from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.numeric.key_hashes import HASH_VERSION, PARTS
+from sparkrank.ranking.discounts import Discount
 from sparkrank.ranking.ranking import Ties
 from sparkrank.states.forms import SUM_FORM
 
@@ -90,19 +91,33 @@ class Exposure(NamedTuple):
     """The settings of two counts per item: how often the item is in the first ``k`` rows, and where it is relevant.
 
     The second count is the number of groups in which the item has a relevant label, and ``rel`` is the lowest relevant
-    label. ``ties`` is the metric's rule for tied rows, or None if the rule of the evaluation applies.
+    label. ``ties`` is the metric's rule for tied rows, or None if the rule of the evaluation applies. With
+    ``discount``, a row counts less, the lower its position is. If ``once`` is true, a list counts an item once, however
+    often the item is among its first rows.
     """
 
     k: int | None
     rel: float | None
     ties: Ties | None = None
+    discount: Discount | None = None
+    once: bool = False
 
     @classmethod
-    def of(cls, metric: Metric) -> Exposure:
-        rel = metric.rel if "rel" in metric.declaration.defaults else None
-        return cls(metric.k, rel, None if metric.k is None else metric.ties)  # whole lists show all rows, tied or not
+    def of(cls, metric: Metric, *, once: bool = False) -> Exposure:
+        defaults = metric.declaration.defaults
+        rel = metric.rel if "rel" in defaults else None
+        has_discount = "discount" in defaults and metric["discount"] != "none"
+        discount = discount_of(metric["discount"]) if has_discount else None
+        shows_all = metric.k is None and discount is None  # whole lists show all rows, tied or not
+        return cls(metric.k, rel, None if shows_all else metric.ties, discount, once)
 
     def __str__(self) -> str:
         rel = "" if self.rel is None else f",rel={format_number(self.rel)}"
         ties = "" if self.ties is None else f",ties={self.ties}"
-        return f"k={'all' if self.k is None else self.k}{rel}{ties}"
+        discount = "" if self.discount is None else f",discount={self._discount_text(self.discount)}"
+        once = ",once" if self.once else ""
+        return f"k={'all' if self.k is None else self.k}{rel}{ties}{discount}{once}"
+
+    @staticmethod
+    def _discount_text(discount: Discount) -> str:
+        return f"[{','.join(map(format_number, discount.listed))}]" if discount.listed else discount.kind

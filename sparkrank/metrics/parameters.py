@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TypeAlias, get_args
 
+from sparkrank.ranking.discounts import Discount
 from sparkrank.ranking.ranking import Ties
 
 Value: TypeAlias = float | int | str | bool | tuple[float, ...] | None
@@ -154,6 +155,11 @@ class Flag(Parameter):
 
     def read(self, text: str) -> Value:
         raise ValueError(text)
+
+
+def discount_of(value: Value) -> Discount:
+    """Return the discount that the ``value`` of a parameter stands for: a word, or a number for each first position."""
+    return Discount("listed", value) if isinstance(value, tuple) else Discount(str(value))
 
 
 def format_number(value: float) -> str:

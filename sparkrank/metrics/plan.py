@@ -21,7 +21,7 @@ from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.histogram_metric import HistogramMetric
 from sparkrank.metrics.metric import Metric, PlanPart, asked_metrics
 from sparkrank.metrics.needs import ROWS_AND_WEIGHT, Exposure
-from sparkrank.metrics.parameters import NEED_AN_ORDER, format_number
+from sparkrank.metrics.parameters import NEED_AN_ORDER, Name, format_number
 from sparkrank.metrics.pooled_metric import PooledMetric
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.rank_comparison import REF, REFERENCE_RANK
@@ -260,7 +260,13 @@ class Plan:
     @cached_property
     def exposures(self) -> tuple[Exposure, ...]:
         """The settings of the counts per item that the catalogue metrics need, each once."""
-        return tuple(dict.fromkeys(Exposure.of(metric) for metric, _ in self.catalogue_metrics))
+        return tuple(dict.fromkeys(declared.exposure_of(metric) for metric, declared in self.catalogue_metrics))
+
+    @cached_property
+    def full_lengths(self) -> tuple[int, ...]:
+        """The cut-offs of metrics that are about lists with a row at each position up to the cut-off, each once."""
+        cut = (metric.k for metric, declared in self.catalogue_metrics if declared.counts_lists)
+        return tuple(dict.fromkeys(k for k in cut if k is not None))
 
     @cached_property
     def histogram_metrics(self) -> tuple[tuple[Metric, HistogramMetric], ...]:
@@ -325,7 +331,8 @@ class Plan:
         if self.definitions.population in ("truth", "both"):
             return f"population={self.definitions.population} chooses groups with labels"
         for metric in (metric.of_groups for metric in self.metrics):
-            other_order = REF.name in metric.declaration.defaults and metric.word(REF.name) != LABEL
+            defaults = metric.declaration.defaults
+            other_order = REF.name in defaults and metric.word(REF.name) != LABEL and "rel" not in defaults
             if metric.declaration.reads_labels and not other_order:
                 return f"{metric} reads labels"
         return None
@@ -434,7 +441,8 @@ def _validate_groups(plan: Plan) -> None:
 
 def _validate_references(plan: Plan) -> None:
     for reference, metric in plan.asked_references:
-        known = [*REF.choices, *plan.models]
+        orders = metric.declaration.parameter(REF.name, str(metric))
+        known = [*(orders.choices if isinstance(orders, Name) else ()), *plan.models]
         if reference not in known:
             problem = f"ref={shorten(reference)} of {shorten(metric)} names no order{did_you_mean(reference, known)}"
             raise MetricError(f"{problem} (allowed: {itemize(known)})")

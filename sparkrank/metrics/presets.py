@@ -137,6 +137,7 @@ _ALL = (
         (
             "MAP and NDCG credit an item that is twice in a list at both places: add duplicates=keep",
             "novelty is the share of shown items that are new to the user there",
+            "Unexpectedness is unexpected(ref=<model>)@k, where the base recommendations are the list of that model",
             NO_TIE_RULE,
         ),
         elsewhere={
@@ -154,7 +155,13 @@ _ALL = (
             "an item twice in a list is credited at both places, here too; there R also counts it twice",
             "divide_by_k=True is ap(over=k)@k, divide_by_achievable=True is ndcg(ideal=judged)@k",
             "r_precision=True is p(over=min_k_relevant)@k",
+            "Intersection is overlap(ref=<model>,over=retrieved)@k; its ref_k has no other value than k here",
+            "serendipity weighs hits by how much less popular they are than by chance there",
         ),
+        elsewhere={
+            "serendipity": "of RecTools weighs hits by popularity in earlier interactions, which no metric here does: "
+            "serendipity(ref=<model>)@k counts hits that another model, for example by popularity, does not have",
+        },
     ),
     Preset(
         "recommenders",
@@ -166,8 +173,13 @@ _ALL = (
             "ap@k is its map_at_k; its map is ap(over=relevant)@k",
             "r_precision_at_k is averaged only over users with a hit",
             "ndcg_at_k of its Python evaluation (1.2) counts a user without a list as 0: add population=truth",
+            "serendipity is by the similarity of items to those of the user's history there",
             NO_TIE_RULE,
         ),
+        elsewhere={
+            "serendipity": "of Recommenders is by the similarity of items to the user's history, which no metric here "
+            "is: serendipity(ref=<model>)@k counts hits that another model does not have",
+        },
     ),
     Preset(
         "torchmetrics",

@@ -1,4 +1,4 @@
-"""The share of each row that is in the first k positions of its list: 1, 0, or a fraction for tied rows."""
+"""How much of each row the first k positions of its list show: all, nothing, or a fraction for tied rows."""
 
 from __future__ import annotations
 
@@ -6,27 +6,32 @@ import numpy as np
 
 from sparkrank import native
 from sparkrank.numeric.array_types import Ints
+from sparkrank.ranking.discounts import Discount
 from sparkrank.ranking.ranking import Ranking
 
 
-def first_rows(ranking: Ranking, k: int | None, unit: int) -> Ints:
+def first_rows(ranking: Ranking, k: int | None, unit: int, discount: Discount | None = None) -> Ints:
     """Return an amount for each judged row: ``unit`` if the row is among the first ``k`` of its list, else 0.
 
-    With ``ties=expected``, all rows of a tie block that the cut-off divides get the same fraction of ``unit``.
+    With ``discount``, the amount is multiplied by the discount of the row's position over that of the first position.
+    With ``ties=expected``, all rows of a tie block get the same amount, which is the mean over the block's positions.
     """
-    if native.runs("rows shown", ranking.ties == "expected" and ranking.judgments.repeats is None):
+    is_plain = ranking.ties == "expected" and ranking.judgments.repeats is None
+    if native.runs("rows shown", discount is None and is_plain):
         codes = np.ascontiguousarray(ranking.of_listed(ranking.judgments.codes), np.int32)
         shown = np.full(len(codes), unit, np.int64)
         if k is not None:
             native.keys.stand_within(codes, ranking.wide_scores(), ranking.length, k, float(unit), shown)
         return ranking.of_judged(shown)
-    of_rank = np.full(len(ranking.row), unit, np.int64)
+    position = ranking.stands_at()
+    share = np.ones(len(position))
+    if discount is not None:
+        share = discount.at(position) / discount.at(np.ones(1, np.int32))
     if k is not None:
-        of_rank[ranking.stands_at() > k] = 0
-        blocks = ranking.blocks
-        if ranking.ties == "expected" and len(blocks.row):
-            within = np.clip(k - blocks.before, 0, blocks.size) / blocks.size
-            of_rank[blocks.row] = np.rint(within * unit).astype(np.int64)[blocks.block]
+        share[position > k] = 0.0
+    blocks = ranking.blocks
+    if ranking.ties == "expected" and len(blocks.row):
+        share[blocks.row] = (blocks.sum(share[blocks.row]) / blocks.size)[blocks.block]
     of_row = np.zeros(len(ranking.judgments.codes), np.int64)
-    of_row[ranking.row] = of_rank
+    of_row[ranking.row] = np.rint(share * unit).astype(np.int64)
     return of_row

@@ -247,6 +247,10 @@ class Ranking:
         return self._sorted.length
 
     @property
+    def positions(self) -> Positions:
+        return self._positions
+
+    @property
     def tied_rows(self) -> int:
         return len(self._sorted.ranked.tied)
 

@@ -104,7 +104,8 @@ ci_high float: the other end
 stderr float: the standard error; null where there is none, and of a percentile
 interval text: how it was made: `t`, `wilson`, `logit`, `jackknife`, `order statistics`, `woodruff`, `upper bound`
     (one end alone is estimated) or `confidence sequence`; `too few` where the data cannot give one, `off` where the
-    spec turned off the parts that it needs; null for what has none by nature (`auc_up`, `coverage`, `gini`, `novelty`)
+    spec turned off the parts that it needs; null for what has none by nature (`auc_up`, `coverage`, `gini`,
+    `novelty`, `entropy`, `personalization`)
 degrees float: the degrees of freedom of the standard error; null where it has none
 noise_floor float: of `ece`, about what a calibrated model would have on as many rows; of `ks`, about what scores
     without information would have; null of the others
@@ -276,11 +277,12 @@ groups whole: groups with that value"""),
 ITEMS = TableSchema(
     "items",
     """\
-A row per model, slice value, what is counted, and item, where `coverage`, `gini` or `novelty` is asked for.""",
+A row per model, slice value, what is counted, and item, where a metric of all lists together is asked for.""",
     (
         *SUBJECT,
         *columns("""\
-exposure text: the first positions that count, and the least relevant label if it matters: `k=10`, `k=all,rel=3`
+exposure text: the first positions that count, and what else matters: the least relevant label, the order of ties, a
+    discount, or that a list counts an item once: `k=10`, `k=all,rel=3`, `k=10,discount=log2`, `k=10,once`
 item text: as text
 shown whole: how often it stands there, in 2^-32: a tie block that `k` cuts shows each of its rows in part
 relevant whole: groups in which it is relevant"""),
@@ -399,6 +401,7 @@ history` judges that fall with its error. Checks, which keep their names:
 | `most weight of one group in gauc` | `weight` | of each model and mean in which groups weigh differently; not of days that are merged |
 | `groups with r@2 outside of its range, 0 to 1` | `groups` | of each model and metric of groups that has such a range |
 | `lists in which the order of tied rows decides err(ties=item)@10` | `groups` | of each model and metric that takes an order of tied rows because nobody asked for any |
+| `lists of fewer than 10 rows` | `groups` | of each model, for each cut-off of `personalization` |
 | `values of slices left out of metrics and comparisons: fewer groups than least_groups.tables` | | where `least_groups.tables` is above 1 |
 | `groups left out by population or unretrieved` | `groups` | of each model, where these leave some out |
 | `scored rows whose score is no probability: logloss, ne, brier, ece and copc are undefined` | `rows with a score, of the groups evaluated` | of each model, with one of these metrics |

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-Row = tuple[str, str | None, float | None, float | None]  # group, item, score, label
+Listed = tuple[str, str | None, float | None, float | None]  # group, item, score, label
+Row = Listed | tuple[str, str | None, float | None, float | None, float | None]  # and a reference rank
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,65 @@ AGREEING_USERS = (
 )
 BOTH_FIRST = 0.1 * (2 * 1 / (1 + 2) + 0.9 * 1) + 0.9**2 * 1
 
+# By score a b c d, by reference b d a e; of the latter e is in no list.
+TWO_LISTS = (
+    ("u", "a", 4.0, 1.0, 3.0),
+    ("u", "b", 3.0, 0.0, 1.0),
+    ("u", "c", 2.0, 2.0, None),
+    ("u", "d", 1.0, 0.0, 2.0),
+    ("u", "e", None, 1.0, 4.0),
+)
+# By score a and b, of which b is not relevant, then c; by reference c, then a and b. As text descending b is before a.
+TIED_LISTS = (("u", "a", 2.0, 1.0, 2.0), ("u", "b", 2.0, 0.0, 2.0), ("u", "c", 1.0, 1.0, 1.0))
+NO_LISTS = (("u", "a", None, 1.0, None),)
+
 COMPARISONS = (
+    *one_group(
+        "a b c d beside b d a e",
+        TWO_LISTS,
+        {
+            "overlap@1": 0,
+            "overlap@2": 1 / 2,
+            "overlap@3": 2 / 3,
+            "overlap(over=k)@6": 3 / 6,
+            "overlap(over=retrieved)@6": 3 / 4,
+            "overlap(ref=reference_rank)": 3 / 4,
+            "overlap(over=union)": 3 / 5,
+            "unexpected@2": 1 - 1 / 2,
+            "unexpected": 1 - 3 / 4,
+            "unexpected(over=retrieved)@6": 1 - 3 / 4,
+            "unexpected(over=union)": 1 - 3 / 5,
+            # a is relevant and first, where the other list has b; to depth 3 that has a, and c never
+            "serendipity@1": 1 / 1,
+            "serendipity@2": 1 / 2,
+            "serendipity@3": 1 / 3,
+            "serendipity": 1 / 4,
+            "serendipity(rel=2)@2": 0,
+            "serendipity(rel=2)@3": 1 / 3,
+        },
+    ),
+    *(
+        one
+        for name, sign in (("overlap", 1), ("unexpected", -1))
+        for one in one_group(
+            "to depth 2 and 3 one of three rows, and two of four, are in both",
+            TWO_LISTS,
+            {f"{name}(over=union)@{k}": (1 - sign) / 2 + sign * share for k, share in ((2, 1 / 3), (3, 2 / 4))},
+            ties="item",
+        )
+    ),
+    *under_ties(
+        "a and b tie first, and last beside c",
+        TIED_LISTS,
+        # of two rows the list shows a and b, the other list c and, as likely, a or b
+        expected={"overlap@2": (1 * 1 / 2 + 1 * 1 / 2) / 2, "serendipity@1": 1 / 2, "serendipity@2": 1 * 1 / 2 / 2},
+        item={"overlap@2": 1 / 2, "overlap(over=union)@2": 1 / 3, "serendipity@2": 1 / 2},  # c and b
+        worst={"overlap@2": 1 / 2, "serendipity@1": 0, "serendipity@2": 1 / 2},  # b and then a, c and then b
+        best={"overlap@2": 1 / 2, "serendipity@1": 1, "serendipity@2": 0},  # a and then b, c and then a
+        block={"overlap@2": 0, "overlap(over=union)@2": 0 / 3, "unexpected(over=union)@1": 1},  # a and b, c alone
+    ),
+    *one_group("no row is in a list", NO_LISTS, {"overlap": 0, "unexpected": 1, "serendipity": 0, "overlap@3": 0}),
+    *one_group("no row is in a list", NO_LISTS, {"overlap(over=union)": None, "unexpected(over=union)": None}),
     *one_group(
         "labels 3,2,1,0,1: of 10 pairs 8 agree, 1 is reversed, the labels tie 1",
         GRADED,

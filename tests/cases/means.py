@@ -17,6 +17,11 @@ AUC_OF_USERS = {"a": 1 / 4, "b": 1 / 1, "c": 3 / 4, "d": None}
 ONE_WITHOUT_TRUTH = (*ranking("a", 0, 1), *ranking("b", 0, 0), *ranking("c", unlisted=(1,)))
 
 MEANS = (
+    many_groups("lengths", FOUR_USERS, "list_length", {"a": 4, "b": 2, "c": 5, "d": 2}, (4 + 2 + 5 + 2) / 4),
+    many_groups(
+        "lengths", FOUR_USERS, "filled@4", {"a": 1, "b": 2 / 4, "c": 1, "d": 2 / 4}, (1 + 2 / 4 + 1 + 2 / 4) / 4
+    ),
+    many_groups("no list", ONE_WITHOUT_TRUTH, "filled", {"a": 1, "b": 1, "c": 0}, 2 / 3),
     *(
         many_groups("weights", FOUR_USERS, metric, AUC_OF_USERS, mean)
         for metric, mean in (

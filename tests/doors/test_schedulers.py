@@ -215,12 +215,12 @@ CODES_OF_CHECKS = [
     "repeated_rows", "groups_without_scored_row", "scores_no_probability", "groups_without_weight", "groups_left_out",
     "slice_values_left_out", "groups_of_one_class", "relevant_truth", "relevant_truth_in_no_list",
     "values_above_ideal", "values_outside_range", "rows_per_block", "most_weight_of_one_group",
-    "truth_with_room_in_lists", "pairs_of_list_and_truth", "lists_decided_by_ties",
+    "truth_with_room_in_lists", "pairs_of_list_and_truth", "lists_decided_by_ties", "lists_shorter",
 ]  # fmt: skip
 CODES_OF_WARNINGS = [
     "nan_of_pandas", "truth_in_no_list", "model_hardly_in_truth", "no_labels", "no_scores", "undefined_everywhere",
     "few_groups", "large_group", "expectation_not_checked", "large_text_file", "acceptance_dropped",
-    "candidate_lacks_days", "ties_decide", "defined_for_few", "report_index",
+    "candidate_lacks_days", "ties_decide", "defined_for_few", "report_index", "lists_shorter",
 ]  # fmt: skip
 CODES_OF_ERRORS = {
     "SparkrankError": "failed", "SpecError": "spec", "FrameLaneNeededError": "frame_lane_needed",

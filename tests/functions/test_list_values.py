@@ -27,6 +27,7 @@ OF_GROUPS = [name for name, declared in CATALOG.items() if isinstance(declared, 
 METRICS = [
     f"{name}{'(ties=item)' if CATALOG[name].needs_order else ''}{cut}"
     for name in OF_GROUPS
+    if CATALOG[name].defaults.get("ref", "label") == "label"  # the others compare with a column
     for cut in (("", "@2") if CATALOG[name].cutoff == "optional" else ("",))
 ]
 POOLED = [name for name, declared in CATALOG.items() if isinstance(declared, PooledMetric)]

@@ -154,12 +154,14 @@ def test_arrays_may_be_their_own_truth() -> None:
     assert found.table["value"].to_pylist() == [1.0] * 4
 
 
-OF_TWO_MODELS = ["kendall_tau(ref=b)", "kendall_distance(ref=b)", "spearman(ref=b)", "rbo(ref=b)"]
+WITHOUT_LABELS = {"coverage", "gini", "entropy", "personalization", "filled", "list_length"}
+BESIDE_A_RANK = {"overlap", "unexpected", "serendipity"}
+OF_TWO_MODELS = ["kendall_tau(ref=b)", "kendall_distance(ref=b)", "spearman(ref=b)", "rbo(ref=b)", "overlap(ref=b)@2"]
 
 
 def test_two_orders_are_compared_without_a_label(caplog: pytest.LogCaptureFixture) -> None:
     rows, roles = log(), {"group": "user", "score": {"a": "score", "b": "other"}, "item": "item"}
-    metrics = [*OF_TWO_MODELS, "coverage", "gini@3"]
+    metrics = [*OF_TWO_MODELS, "coverage", "gini@3", "filled@3", "list_length"]
     caplog.clear()
     found = sr.evaluate(rows.drop_columns(["label"]), metrics, **roles)
     assert "has a label" not in caplog.text  # nobody asked for one
@@ -169,7 +171,11 @@ def test_two_orders_are_compared_without_a_label(caplog: pytest.LogCaptureFixtur
 
 def test_a_label_is_asked_for_by_every_other_metric_and_some_definitions() -> None:
     asked: dict[str, Any] = {"group": "user", "score": {"a": "score", "b": "other"}}
-    for text in {*CATALOG, "kendall_tau(ref=label)", "median(ap)", "novelty@3"} - {"coverage", "gini"}:
+    for text in (
+        {*CATALOG, "serendipity(ref=b)", "kendall_tau(ref=label)", "median(ap)", "novelty@3"}
+        - WITHOUT_LABELS
+        - BESIDE_A_RANK
+    ):
         with pytest.raises(sr.SpecError, match=r"reads labels, but label names no column, and there is no truth"):
             sr.evaluate(log(), [text], **asked, item="item", ties="block")
     for name, word in (("unjudged", "drop"), ("population", "both")):

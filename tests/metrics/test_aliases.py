@@ -15,11 +15,13 @@ PRINTED = """
     papers        HitRate@10 hit@10, hitrate hit, uAUC group_auc, wuAUC gauc, PRAUC pr_auc, AUC_ROC auc, roc_auc auc,
                   average_precision ap, logloss logloss, log_loss logloss, success@1 hit@1, hit-rate@5 hit@5
     RePlay        NDCG@10 ndcg@10, MAP@10 ap@10, MRR@10 rr@10, HitRate@10 hit@10, Precision@10 p@10, Recall@10 r@10,
-                  Coverage@10 coverage@10
+                  Coverage@10 coverage@10, Unexpectedness@10 unexpected@10
     RecTools      NDCG@5 ndcg@5, MAP@5 ap@5, MRR@5 rr@5, HitRate@5 hit@5, Precision@5 p@5, Recall@5 r@5,
-                  RPrecision@5 p(over=min_k_relevant)@5, F1Beta@5 f@5
+                  RPrecision@5 p(over=min_k_relevant)@5, F1Beta@5 f@5,
+                  Intersection@5 overlap(over=retrieved)@5
     Recommenders  ndcg_at_k@10 ndcg(gain=binary)@10, map_at_k@10 ap(over=min_k_relevant)@10, precision_at_k@10 p@10,
-                  recall_at_k@10 r@10, map@10 ap@10, auc auc, logloss logloss
+                  recall_at_k@10 r@10, map@10 ap@10, auc auc, logloss logloss,
+                  distributional_coverage entropy
     ranx          hit_rate@3 hit@3, precision@3 p@3, recall@3 r@3, f1@3 f@3, r-precision rprec, mrr rr, mrr@3 rr@3,
                   map ap, ndcg ndcg, ndcg_burges@3 ndcg(gain=exp2)@3, dcg_burges dcg(gain=exp2), bpref bpref,
                   rbp.80 rbp, rbp.95 rbp(p=0.95), rbp.5@9 rbp(p=0.5)@9
@@ -32,7 +34,10 @@ PRINTED = """
                   retrieval_hit_rate@3 hit@3, retrieval_normalized_dcg@3 ndcg@3, retrieval_normalized_dcg ndcg,
                   retrieval_r_precision rprec, retrieval_auroc group_auc, binary_auroc auc(exact),
                   binary_average_precision pr_auc(exact), binary_calibration_error ece, retrieval_recall_at_3 r@3
-    Evidently     MAPKMetric@5 ap@5, MRRKMetric@5 rr@5, HitRateKMetric@5 hit@5, RecallTopKMetric@5 r@5,
+    Jurity        InterListDiversity@5 personalization@5, inter_list_diversity personalization
+    LensKit       ListLength list_length, ListGini@5 gini@5
+    Evidently     PersonalizationMetric@5 personalization@5, personalisation personalization,
+                  MAPKMetric@5 ap@5, MRRKMetric@5 rr@5, HitRateKMetric@5 hit@5, RecallTopKMetric@5 r@5,
                   PrecisionTopKMetric@5 p(over=retrieved)@5, FBetaTopKMetric@5 f(over=retrieved)@5
     trec_eval     map ap, P_10 p@10, recall_100 r@100, ndcg_cut_10 ndcg@10, map_cut_5 ap@5, success_1 hit@1,
                   recip_rank rr, Rprec rprec, iprec_at_recall_0.10 iprec(recall=0.1), infAP infap, set_P p,
@@ -112,3 +117,7 @@ def test_a_preset_reads_the_names_of_its_library(preset: str, typed: str, here: 
 def test_a_name_of_ours_that_the_library_means_otherwise_is_refused_under_its_preset() -> None:
     with pytest.raises(MetricError, match=r"novelty of RePlay is the share .* novelty\(rel=1\)"):
         Metric.parse("novelty@10", PRESETS["replay"])
+    for preset in ("rectools", "recommenders"):
+        with pytest.raises(MetricError, match=r"serendipity of Rec.*: serendipity\(ref=<model>\)@k counts hits"):
+            Metric.parse("serendipity@10", PRESETS[preset])
+        assert Metric.parse("serendipity(ref=old)@10", PRESETS[preset]).k == 10

@@ -1,10 +1,12 @@
-"""Properties of all lists together: coverage, Gini's coefficient, novelty; by loops, by law, and what they ask for."""
+"""Properties of all lists together, as coverage and Gini's coefficient: by loops, by law, and what they ask for."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections import Counter, defaultdict
+from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -15,15 +17,18 @@ from hypothesis import strategies as st
 import sparkrank as sr
 from sparkrank.base.errors import SpecError, StateError
 from sparkrank.metrics import Metric, Plan
+from sparkrank.metrics.exposure import personalization
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
 from sparkrank.states.forms import ITEM_FORM
+from sparkrank.states.items import UNIT
 from sparkrank.states.keys import Subject
 from tests.cases import Row
 from tests.extent import examples
 from tests.oracles import Label
 from tests.support.buckets import MODEL, bucket, day, evaluate
+from tests.support.logged import warnings_about_input
 from tests.support.strategies import PATIENT
 
 ROLES = {"group": "key_0", "score": "score_0", "label": "label"}
@@ -40,8 +45,14 @@ some_rows = st.lists(
 )
 
 
+def gini_of_pairs(amounts: Sequence[float]) -> float:
+    total = sum(amounts)
+    differences = sum(abs(one - other) for one, other in itertools.product(amounts, repeat=2))
+    return differences / (2 * len(amounts) * total) if total else math.nan
+
+
 def by_loops(lists: dict[str, list[str]], rows: list[Row], k: int | None, items: int) -> dict[str, float]:
-    """The three properties of strict lists, item by item; Gini as half the relative mean difference of all pairs."""
+    """The properties of strict lists, item by item; Gini as half the relative mean difference of all pairs."""
     relevant: Counter[str] = Counter(item for _, item, _, label in rows if label is not None and label > 0)
     groups = len({group for group, *_ in rows})
     shown = Counter(item for listed in lists.values() for item in listed[:k])
@@ -49,11 +60,24 @@ def by_loops(lists: dict[str, list[str]], rows: list[Row], k: int | None, items:
     size = max(items, len(known))
     exposures = [shown[item] for item in sorted(known)] + [0] * (size - len(known))
     total = sum(exposures)
-    differences = sum(abs(one - other) for one, other in itertools.product(exposures, repeat=2))
+    attention: dict[str, float] = defaultdict(float)
+    for listed in lists.values():
+        for position, item in enumerate(listed[:k], start=1):
+            attention[item] += 1 / math.log2(position + 1)
+    attentions = [attention[item] for item in sorted(known)] + [0.0] * (size - len(known))
+    bits = math.log2(total) - sum(times * math.log2(times) for times in exposures if times) / total if total else 0.0
+    sets = [{*lists.get(group, [])[:k]} for group in {group for group, *_ in rows}]
+    lacking = [len(one - other) for one, other in itertools.permutations(sets, 2)]
+    empty = sum(k - len(one) for one in sets) * (len(sets) - 1) if k else 0  # places without a row
+    places = (k * len(lacking)) if k else sum(map(len, sets)) * (len(sets) - 1)
     information = sum(times * -math.log2(max(relevant[item], 1) / groups) for item, times in shown.items())
     return {
         "coverage": sum(times > 0 for times in exposures) / size,
-        "gini": differences / (2 * size * total) if total else math.nan,
+        "gini": gini_of_pairs(exposures),
+        "attention": gini_of_pairs(attentions),
+        "entropy": bits if total else math.nan,
+        "unit": bits / math.log2(size) if total and size > 1 else math.nan,
+        "personalization": (sum(lacking) + empty) / places if places else math.nan,
         "novelty": information / total if total else math.nan,
     }
 
@@ -73,12 +97,15 @@ def lists_of(rows: list[Row]) -> dict[str, list[str]]:
 def test_by_loops(rows: list[Row], k: int | None, items: int) -> None:
     cut = "" if k is None else f"@{k}"
     names = {f"{name}(items={items}){cut}": name for name in ("coverage", "gini")}
-    texts = {**names, f"novelty{cut}": "novelty"}
+    texts = {**names, f"novelty{cut}": "novelty", f"entropy{cut}": "entropy"}
+    texts |= {f"gini(items={items},discount=log2){cut}": "attention", f"personalization{cut}": "personalization"}
+    texts |= {f"entropy(scale=unit,items={items}){cut}": "unit"}
     expected = by_loops(lists_of(rows), rows, k, items)
     partials = evaluate(rows, list(texts), ties="item").partials
     for text, name in texts.items():
         found, _ = day(partials, Metric.parse(text))
-        assert found == pytest.approx(expected[name], abs=1e-12, nan_ok=True), text
+        rounding = 1e-9 if name == "attention" else 1e-12  # a discount is kept to 2^-33
+        assert found == pytest.approx(expected[name], abs=rounding, nan_ok=True), text
 
 
 @settings(PATIENT, max_examples=examples(60))
@@ -144,3 +171,36 @@ def test_exposures_are_stored_in_units_of_two_to_the_minus_32() -> None:
     ev = sr.evaluate(pa.table(log), ["gini@1"], group="user", item="item", score="score", label="label")
     assert ev.partials.items.table["shown"].to_pylist() == [2**31 + 2**32, 2**31]  # 7 or 8 is first for u, 7 is for v
     assert ev["gini@1"] == pytest.approx((-1 * 1 / 2 + 1 * 3 / 2) / (2 * 2))
+
+
+def test_the_personalization_of_full_lists_is_one_less_the_mean_cosine_of_two() -> None:
+    """As evidently and jurity compute it: from the matrix of groups and items, all pairs of rows."""
+    draw = np.random.default_rng(6)
+    listed = np.array([draw.permutation(12)[:4] for _ in range(9)])
+    rows = [
+        (f"u{user}", f"i{item}", -float(at), 0.0) for user, items in enumerate(listed) for at, item in enumerate(items)
+    ]
+    shown = np.zeros((9, 12))
+    np.put_along_axis(shown, listed, 1.0, axis=1)
+    cosines = (shown @ shown.T / 4)[np.triu_indices(9, 1)]
+    found, _ = day(evaluate(rows, ["personalization@4"], "item").partials, Metric.parse("personalization@4"))
+    assert found == pytest.approx(1 - cosines.mean(), rel=1e-14)
+
+
+def test_counts_of_lists_whose_products_exceed_64_bits_are_exact() -> None:
+    """Nothing is personal where all lists have the same two items; one list with another makes it 1 / groups."""
+    g = 2**30
+    assert personalization(np.array([g * UNIT, g * UNIT]), g, 2) == 0
+    expected = 1 - Fraction(g * (g - 1) + (g - 1) * (g - 2), 2 * g * (g - 1))
+    assert personalization(np.array([g * UNIT, (g - 1) * UNIT]), g, 2) == float(expected) == 1 / g
+
+
+def test_short_lists_are_counted_and_told(caplog: pytest.LogCaptureFixture) -> None:
+    """Of three lists one has two rows, one has one and one has none."""
+    rows = bucket([("u", "x", 2.0, 1.0), ("u", "y", 1.0, 0.0), ("v", "x", 1.0, 0.0), ("w", "x", None, 1.0)])
+    ev = sr.evaluate(rows, ["personalization@2", "personalization"], **ROLES, item="item")
+    counts = {row["check"]: (row["count"], row["fraction"]) for row in ev.quality.to_pylist()}
+    assert counts["lists of fewer than 2 rows"] == (2, pytest.approx(2 / 3))
+    assert ev["personalization@2"] == 1 - 2 * 1 / (2 * 3 * 2)
+    (told,) = warnings_about_input(caplog)
+    assert told.startswith("2 of 3 lists have fewer than 2 rows: personalization(ties=item)@2 takes the rows")

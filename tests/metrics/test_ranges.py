@@ -26,6 +26,7 @@ POOLED = [
     *("auc(exact)", "auc", "auc_up(exact)", "auc_up(digits=1)", "pr_auc(exact)", "pr_auc(bits=1)", "bep(exact)"),
     *("ks(bits=1)", "accuracy", "precision", "recall", "specificity", "fpr", "tpr", "f1", "fbeta(beta=2)", "brier"),
     *("ece", "ece(bins=2)", "logloss", "ne", "copc", "coverage", "gini", "gini(items=9)", "novelty"),
+    *("gini(discount=log2)@2", "entropy(scale=unit)", "personalization"),
 ]
 MODELS = {"a": "first", "b": "second"}
 ROUNDING = 1e-9  # of a test: far more than rounding, far less than any value of so few rows

@@ -43,7 +43,13 @@ def of_strict_order(name: str) -> Callable[..., Value]:
     return value
 
 
-# By the name of the metric. Each takes (ranked, judged, k=..., and the metric's parameters by name).
+# Metrics of two lists take sequences of items (listed, other, relevant), and the metric's parameters by name.
+TWO_LISTS: dict[str, Callable[..., Value]] = {
+    "overlap": orders.overlap,
+    "unexpected": orders.unexpected,
+    "serendipity": orders.serendipity,
+}
+# By the name of the metric. Each of the others takes (ranked, judged, k=..., and the metric's parameters by name).
 ORACLES: dict[str, Callable[..., Value]] = {
     "p": lists.precision,
     "r": lists.recall,
@@ -59,8 +65,11 @@ ORACLES: dict[str, Callable[..., Value]] = {
     "iprec": lists.interpolated_precision,
     "infap": lists.inferred_average_precision,
     "fitness": orders.fitness,
+    "filled": lists.filled,
+    "list_length": lambda ranked, judged: float(len(ranked)),
     "cg": lists.cumulated_gain,
     "dcg": lists.discounted_gain,
     "ndcg": lists.normalised_gain,
     **{name: of_strict_order(name) for name in PAIRED},
+    **TWO_LISTS,
 }

@@ -134,6 +134,11 @@ def inferred_average_precision(ranked: Ranked, judged: Sequence[Label], rel=None
     return total / relevant if relevant else None
 
 
+def filled(ranked: Ranked, judged: Sequence[Label], k=None) -> Value:
+    """The positions from 1 to k that exist in the list, counted one by one."""
+    return sum(place < len(ranked) for place in range(k or 1)) / (k or 1)
+
+
 def gain_of(label: Label, gain: str, rel: float | None = None) -> float:
     if gain == "binary":
         return 1.0 if is_relevant(label, rel) else 0.0

@@ -100,6 +100,28 @@ def fitness(ranked: Ranked, judged: Sequence[Label], alpha=0.5, discount="none",
     return got / best if best else None
 
 
+def overlap(listed: Sequence[str], other: Sequence[str], relevant: Sequence[str], k=None, over="k") -> Value:
+    one, two = {*listed[:k]}, {*other[:k]}
+    if over == "union":
+        return len([item for item in one if item in two]) / len({*one, *two}) if one or two else None
+    whole = len(one) if over == "retrieved" else k or len(listed)
+    return sum(item in two for item in listed[:k]) / whole if whole else 0.0
+
+
+def unexpected(listed: Sequence[str], other: Sequence[str], relevant: Sequence[str], k=None, over="k") -> Value:
+    """As RePlay has it: what is left of k, or of all, once common items are taken away."""
+    if over == "union":
+        both = {*listed[:k], *other[:k]}
+        return sum((item in listed[:k]) != (item in other[:k]) for item in both) / len(both) if both else None
+    whole = len(listed[:k]) if over == "retrieved" else k or len(listed)
+    return (whole - len({*listed[:k]}.intersection(other[:k]))) / whole if whole else 1.0
+
+
+def serendipity(listed: Sequence[str], other: Sequence[str], relevant: Sequence[str], k=None) -> Value:
+    whole = k or len(listed)
+    return len([item for item in listed[:k] if item in relevant and item not in other[:k]]) / whole if whole else 0.0
+
+
 def pair_count_auc(rows: Iterable[tuple[float, bool]], tied: str = "half") -> Value:
     """Of all pairs of a relevant and a non-relevant (score, flag), the share in order; a tied pair counts 1/2, or 0."""
     rows = list(rows)

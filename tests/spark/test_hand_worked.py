@@ -12,7 +12,7 @@ from tests.cases import CASES, Case, Row
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SCHEMA = "of string, group string, item string, score double, label double"
+SCHEMA = "of string, group string, item string, score double, label double, rank double"
 
 
 # All cases of the usual definitions are evaluated in one pass, and each has its rows in a slice of its own. What other
@@ -25,9 +25,10 @@ for _case in CASES:
 
 def test_hand_worked_through_spark(spark: SparkSession) -> None:
     cases_of = {str(place): cases for place, cases in enumerate(USUAL.values())}
-    rows = [(of, *row) for of, cases in cases_of.items() for row in cases[0].rows]
+    rows = [(of, *row, *[None] * (5 - len(row))) for of, cases in cases_of.items() for row in cases[0].rows]
     metrics = list(dict.fromkeys(case.metric for cases in cases_of.values() for case in cases))
     roles = {"group": ["of", "group"], "item": "item", "score": "score", "label": "label", "slices": ["of"]}
+    roles |= {"reference_rank": "rank"}
     with sr.evaluate(spark.createDataFrame(rows, SCHEMA), metrics, **roles, buckets=3) as evaluation:
         means = {(row["slice_value"], row["metric"]): row["value"] for row in evaluation.metrics.collect()}
         groups = {(row["of"], row["group"]): row.asDict() for row in evaluation.groups.collect()}

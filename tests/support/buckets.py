@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
-from sparkrank.bucket.impressions import ITEM, LABEL, key_column, score_column
+from sparkrank.bucket.impressions import ITEM, LABEL, REFERENCE_RANK, key_column, score_column
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL
@@ -23,9 +23,11 @@ KEY = "user"
 
 
 def bucket(rows: Iterable[Row], score_type: pa.DataType | None = None) -> pa.Table:
-    """The bucket of rows of (group, item, score, label), as :mod:`tests.cases` writes them."""
-    group, item, score, label = zip(*rows, strict=True) if rows else ((), (), (), ())
-    return pa.table(
+    """The bucket of rows of (group, item, score, label and perhaps reference rank), as :mod:`tests.cases` has them."""
+    rows = [*rows]
+    ranks = pa.array([row[4] if len(row) > 4 else None for row in rows], pa.float64())
+    group, item, score, label = zip(*(row[:4] for row in rows), strict=True) if rows else ((), (), (), ())
+    table = pa.table(
         {
             key_column(0): pa.array(group, pa.string()),
             LABEL: pa.array(label, pa.float64()),
@@ -33,6 +35,7 @@ def bucket(rows: Iterable[Row], score_type: pa.DataType | None = None) -> pa.Tab
             ITEM: pa.array(item, pa.string()),
         }
     )
+    return table.append_column(REFERENCE_RANK, ranks) if any(len(row) > 4 for row in rows) else table
 
 
 def evaluate(

@@ -79,16 +79,17 @@ def asked(
 ) -> Asked:
     """A metric that the grammar allows."""
     declaration = draw(st.sampled_from(declarations))
-    given = {
-        parameter.name: draw(values_of(parameter, thresholds))
-        for parameter in draw(st.lists(st.sampled_from(declaration.parameters), unique_by=lambda each: each.name))
-    }
+    own = declaration.parameters
+    some = st.lists(st.sampled_from(own), unique_by=lambda each: each.name) if own else st.just([])
+    given = {parameter.name: draw(values_of(parameter, thresholds)) for parameter in draw(some)}
     for extra in [name for name in given if name in declaration.exclusive][1:]:
         del given[extra]
     if "gain" in declaration.defaults and given.get("gain") != "binary":
         given.pop("rel", None)
     if given.get("gain") == "exp2" and isinstance(ideal := given.get("ideal"), tuple):
         given["ideal"] = tuple(min(grade, MOST_EXPONENT) for grade in ideal)
+    if "scale" in declaration.defaults and given.get("scale") != "unit":
+        given.pop("items", None)
     if isinstance(discount := given.get("discount"), tuple):
         given["discount"] = tuple(min(each, MOST_DISCOUNT) for each in discount)
     if declaration.cutoff == "none":
@@ -104,8 +105,13 @@ def group_metrics(tied: bool) -> st.SearchStrategy[Asked]:
         st.sampled_from([0.5, 1.0, 1.5, 2.0, 3.0]),
         st.integers(1, 7),
     )
-    evaluated = small.filter(lambda parts: parts[1].get("ref", "label") == "label" and weighs_by_a_word(parts))
+    evaluated = small.filter(lambda parts: refers_to_labels(parts) and weighs_by_a_word(parts))
     return evaluated.filter(has_expectation) if tied else evaluated
+
+
+def refers_to_labels(parts: Asked) -> bool:
+    """Whether the metric compares with no order, or with that of the labels, which all rows have."""
+    return parts[1].get("ref", CATALOG[parts[0]].defaults.get("ref", "label")) == "label"
 
 
 def weighs_by_a_word(parts: Asked) -> bool:
@@ -115,7 +121,7 @@ def weighs_by_a_word(parts: Asked) -> bool:
 def has_expectation(parts: Asked) -> bool:
     """Whether the metric's value under ties=expected is the mean over all orders of the tied rows."""
     metric = Metric.parse(text(parts))
-    has_its_own = metric.name in OWN_TIES or parts[1].get("tied") == "zero"
+    has_its_own = metric.name in OWN_TIES or parts[1].get("tied") == "zero" or not refers_to_labels(parts)
     declared = metric.declaration
     return not has_its_own and isinstance(declared, GroupMetric) and declared.unexpected(metric) is None
 

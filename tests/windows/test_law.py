@@ -151,7 +151,15 @@ def test_more_days_than_are_read_at_once(tables: Path, monkeypatch: pytest.Monke
 
 
 def test_counts_of_items_merge_over_days(tmp_path: Path) -> None:
-    metrics = ["coverage", "gini(items=60)@2", "novelty@2", "ap"]
+    metrics = [
+        "coverage",
+        "gini(items=60)@2",
+        "novelty@2",
+        "gini(discount=zipf)@2",
+        "personalization@2",
+        "entropy",
+        "ap",
+    ]
     spec = spec_of(tmp_path, metrics=metrics, input__columns__item="item_id")
     days = []
     for day in DAYS[:3]:

@@ -81,6 +81,7 @@ def quality_table(
         rows += _looked_for(of_groups, counts, checks.GROUPS, groups, model)
         rows += _impossible(partials, plan, model, groups)
         rows += _looked_for(map(checks.decided_by_ties, plan.ordered), counts, checks.GROUPS, groups, model)
+        rows += _looked_for(map(checks.short_lists, plan.full_lengths), counts, checks.GROUPS, groups, model)
         rows += _heaviest(partials, model)
         rows += _outside(partials, plan, model)
         rows += _fine_blocks(partials, plan, model, measured or {})

@@ -35,6 +35,7 @@ def warnings_of(partials: Partials, plan: Plan, metrics: pa.Table, limits: check
         *_strangers(partials, plan),
         *_missing(partials, plan),
         *_ordered(partials, plan),
+        *_short(partials, plan),
         *_undefined(metrics, plan),
         *(_large_group(partials) if plan.has_parts else ()),
         *(_few_groups(metrics) if plan.has_parts else ()),
@@ -191,6 +192,22 @@ def _ordered(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
             "ties_decide",
             f"no order of tied rows was asked for: they are ordered {how}, which decides {_first(decided)}",
         )
+
+
+def _short(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
+    """Warn of lists shorter than the cut-off of a metric that is about full lists, for the model with most of them."""
+    groups = _count(partials.counts, checks.GROUPS)
+    for metric, declared in plan.catalogue_metrics:
+        if not declared.counts_lists or metric.k is None:
+            continue
+        check = checks.short_lists(metric.k)
+        lists, model = max((_count(partials.counts, check, model), model) for model in plan.models)
+        if lists:
+            yield CodedSentence(
+                "lists_shorter",
+                f"{lists:,} of {groups:,} lists{_of(model, plan)} have fewer than {metric.k} rows: {metric} takes the "
+                "rows that they lack for rows that no other list has",
+            )
 
 
 def _of(model: str, plan: Plan) -> str:

@@ -1,0 +1,60 @@
+"""Declarations of metrics of how long lists are, which read neither labels nor the order of the rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sparkrank.metrics.arithmetic import Arithmetic, given, list_table, ratio, step
+from sparkrank.metrics.group_metric import GroupMetric
+from sparkrank.metrics.metric import Metric
+from sparkrank.numeric.array_types import Floats
+from sparkrank.ranking.ranking import Ranking
+
+
+def filled(ranking: Ranking, k: int | None) -> Floats:
+    """Return the share of the first ``k`` positions that a row takes; without ``k``, 1 for a list with rows, else 0."""
+    whole = 1 if k is None else k
+    return np.minimum(ranking.length, whole) / whole
+
+
+def _filled_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    whole = 1 if metric.k is None else metric.k
+    steps = [
+        given("length of the list", int(ranking.length[0])),
+        step("n", "min", float(whole), "length of the list"),
+        ratio(str(metric), "n", float(whole)),
+    ]
+    return Arithmetic.of([list_table(ranking, {})], steps)
+
+
+def _length_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    return Arithmetic.of([list_table(ranking, {})], [given(str(metric), int(ranking.length[0]))])
+
+
+DECLARATIONS = (
+    GroupMetric(
+        name="filled",
+        title="share of the first k positions that a row takes",
+        formula="min(k, rows of the list) / k; without @k: 1 if the list has a row, else 0",
+        undefined="never",
+        reference="sparkrank's own; without @k, user coverage: Herlocker et al., TOIS 2004",
+        reads_labels=False,
+        values=lambda ranking, metric: filled(ranking, metric.k),
+        arithmetic=_filled_terms,
+    ),
+    GroupMetric(
+        name="list_length",
+        title="rows of a list",
+        formula="rows with a score",
+        undefined="never",
+        reference="sparkrank's own",
+        cutoff="none",
+        higher_is_better=None,
+        highest=math.inf,
+        reads_labels=False,
+        values=lambda ranking, metric: ranking.length.astype(np.float64),
+        arithmetic=_length_terms,
+    ),
+)

@@ -43,7 +43,7 @@ from sparkrank.engines.lanes import time_zone_lanes
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.register import KINDS
 from sparkrank.gates.rules import is_pattern
-from sparkrank.inputs.role_table import CLUSTER, GROUP_WEIGHT, ITEMS, MODEL, RANK, SCORE, SLICE, TITLE
+from sparkrank.inputs.role_table import CLUSTER, GROUP_WEIGHT, ITEMS, MODEL, RANK, SCORE, SLICE, TITLE, VALUES
 from sparkrank.inputs.roles import Roles, TruthColumns, planned
 from sparkrank.inputs.spec_hash import hash_of_plan
 from sparkrank.metrics import Metric, Plan, find_preset
@@ -331,6 +331,7 @@ def _columns_of_source(roles: Roles, by_item: bool) -> list[str]:
         CLUSTER,
         MODEL,
         TITLE,
+        *VALUES.values(),
     }  # the cluster only matters for parts, and the states of parts name the cluster
     kept = [
         f"{title}={column}"

@@ -20,6 +20,7 @@ from sparkrank.inputs.role_table import (
     SCORE,
     SLICE,
     TRUE_ITEMS,
+    VALUES,
     Role,
     row_roles,
 )
@@ -28,6 +29,7 @@ from sparkrank.metrics.parameters import ORDERS
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.slices import Slices, columns_of_slices, named_slices
 from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
+from sparkrank.ranking.value_columns import ValueColumn
 
 
 @dataclass(frozen=True)
@@ -115,8 +117,8 @@ class Roles:
 
     If ``true_items`` names a column, each row is a group with its list: ``scores`` maps each model's name to an array
     of items in rank order, ``true_items`` is the array of true items, and ``label`` is an array with their labels or
-    None. If it is None, ``relevance`` says what the labels are. Columns in ``slices`` and ``group_weights`` (weights of
-    groups in the mean of a metric) may have another role too.
+    None. If it is None, ``relevance`` says what the labels are. Columns in ``slices``, ``group_weights`` (weights of
+    groups in the mean of a metric) and ``values`` (which metrics read as they are) may have another role too.
 
     If ``long`` is set, each row has the score of one model. Either each model has a separate set of rows, or a column
     with the role ``model`` names the model of each row.
@@ -132,6 +134,7 @@ class Roles:
     relevance: str = "membership"
     slices: tuple[tuple[str, ...], ...] = ()
     group_weights: tuple[str, ...] = ()
+    values: tuple[ValueColumn, ...] = ()
     long: bool = False
 
     @classmethod
@@ -256,7 +259,7 @@ class Roles:
                     f"such names by rows.columns = rows.columns.map(str))"
                 )
             first, first_title = role_of.setdefault(column, (role, title))
-            shares = role in (SLICE, GROUP_WEIGHT, CLUSTER)
+            shares = role in (SLICE, GROUP_WEIGHT, CLUSTER, *VALUES.values())
             if shares or title == first_title or (first != GROUP and role != LABELS):
                 continue
             side, why = " of the truth" if is_truth else "", "labels are numbers beside the items"
@@ -350,6 +353,7 @@ class Roles:
         yield from ((GROUP, GROUP.name, column) for column in self.group)
         yield from ((SLICE, SLICE.name, column) for column in columns_of_slices(self.slices))
         yield from ((GROUP_WEIGHT, GROUP_WEIGHT.name, column) for column in self.group_weights)
+        yield from ((VALUES[value.kind], VALUES[value.kind].name, value.name) for value in self.values)
         of_arrays = self.true_items is not None
         if self.label is not None and not of_arrays:
             yield LABEL, LABEL.name, self.label
@@ -435,7 +439,7 @@ def planned(
         compare=compare,
         cluster=roles.cluster,
     )
-    roles = replace(roles, group_weights=plan.group_weights)
+    roles = replace(roles, group_weights=plan.group_weights, values=plan.value_columns)
     roles.validate_positions(definitions.positions)
     roles.validate_weight_is_read(bool(plan.pooled_metrics) or plan.metric_reading("weight") is not None)
     roles.validate_required_roles(plan)

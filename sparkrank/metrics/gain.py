@@ -164,17 +164,17 @@ def _gain(ranking: Ranking, metric: Metric) -> Gain:
 
 
 def _sums(ranking: Ranking, metric: Metric) -> GainSums:
-    return gain_sums(ranking, _gain(ranking, metric), _discount(metric))
+    return gain_sums(ranking, _gain(ranking, metric), discount_of(metric))
 
 
-def _discount(metric: Metric) -> Discount:
+def discount_of(metric: Metric) -> Discount:
     given = metric["discount"]
     return Discount("listed", given) if isinstance(given, tuple) else Discount(str(given))
 
 
-def _why_no_discounts(metric: Metric) -> str | None:
+def why_no_discounts(metric: Metric) -> str | None:
     """Return why the listed discounts of ``metric`` are refused (first 0, or some below 0 or growing), or None."""
-    discounts = () if metric.name == "cg" else _discount(metric).listed
+    discounts = () if metric.name == "cg" else discount_of(metric).listed
     if not discounts:
         return None
     if not 0 < discounts[0] <= MOST_DISCOUNT:
@@ -191,7 +191,7 @@ def _why_no_discounts(metric: Metric) -> str | None:
 def _check(metric: Metric) -> str | None:
     if metric.rel is not None and metric["gain"] != "binary":
         return f"gives rel with gain={metric['gain']}: only gain=binary asks which labels are relevant"
-    if (refused := _why_no_discounts(metric)) is not None or metric.name != "ndcg":
+    if (refused := why_no_discounts(metric)) is not None or metric.name != "ndcg":
         return refused
     ideal = _ideal(metric)
     if metric["gain"] == "exp2" and isinstance(ideal, tuple) and max(ideal) > MOST_EXPONENT:
@@ -249,11 +249,11 @@ def _gain_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
 
 
 def _discounted_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
-    return Arithmetic.of([_list_terms(ranking, metric, _discount(metric))], [total(str(metric), "contribution")])
+    return Arithmetic.of([_list_terms(ranking, metric, discount_of(metric))], [total(str(metric), "contribution")])
 
 
 def _normalised_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
-    discount, dcg = _discount(metric), at_k("dcg", metric.k)
+    discount, dcg = discount_of(metric), at_k("dcg", metric.k)
     tables = [_list_terms(ranking, metric, discount), _ideal_terms(ranking, metric, discount)]
     steps: list[Step] = [total(dcg, "contribution"), total(f"ideal {dcg}", "contribution", IDEAL_LIST)]
     return Arithmetic.of(tables, [*steps, quotient(str(metric), dcg, f"ideal {dcg}")])

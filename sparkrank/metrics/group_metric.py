@@ -64,6 +64,8 @@ class GroupMetric(MetricKind):
     arithmetic : callable (Ranking, Metric) -> Arithmetic, optional
         Returns the terms and steps that lead to the value, for a ranking of one group; ``sparkrank explain`` prints
         them. Without ``arithmetic``, it prints the list and the value only.
+    of_labels : bool
+        Whether the metric reads labels. If no metric does, the input needs none.
     common : tuple of Parameter
         The parameters that all metrics of this class have: ``ties`` and ``weight``.
 
@@ -90,10 +92,15 @@ class GroupMetric(MetricKind):
     about: ClassVar[str] = "A value for each group; the number is their mean over groups."
     computed_by: ClassVar[tuple[str, ...]] = ("values",)
     common: tuple[Parameter, ...] = (TIES, WEIGHT)
+    of_labels: bool = True
     values: Callable[[Any, Metric], Floats] = lambda ranking, metric: np.empty(0)
     weights: Callable[[Any, Metric], Floats | None] | None = None
     sums: Callable[[Ranking, Metric], ListSums] | None = None
     arithmetic: Callable[[Ranking, Metric], Arithmetic] | None = None
+
+    @property
+    def reads_labels(self) -> bool:
+        return self.of_labels
 
     def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
         of_groups = metric.of_groups

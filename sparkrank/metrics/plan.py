@@ -30,6 +30,7 @@ from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 from sparkrank.numeric.whole_units import LARGEST
 from sparkrank.ranking.judgments import LABEL
 from sparkrank.ranking.ranking import Ties
+from sparkrank.ranking.value_columns import ValueColumn
 from sparkrank.states.part_bins import VALUES, coarse, rule_name
 
 MOST_CURVE_POINTS = 1_000_000_000
@@ -296,6 +297,16 @@ class Plan:
         """The names of the columns that some metric uses as weights of groups in its mean, each once."""
         columns = (metric.of_groups.weight_column for metric in self.metrics)
         return tuple(dict.fromkeys(filter(None, columns)))
+
+    @cached_property
+    def values(self) -> tuple[ValueColumn, ...]:
+        """The columns of values as metrics read them, each once."""
+        return tuple(dict.fromkeys(column for metric in self.metrics for column in metric.of_groups.value_columns))
+
+    @cached_property
+    def value_columns(self) -> tuple[ValueColumn, ...]:
+        """The columns of values as a bucket holds them, each once."""
+        return tuple(dict.fromkeys(column.stored for column in self.values))
 
     @cached_property
     def slice_columns(self) -> tuple[str, ...]:

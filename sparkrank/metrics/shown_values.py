@@ -70,16 +70,16 @@ def shown(ranking: Ranking, metric: Metric) -> Floats:
     valued = sum_by(group, has_value, ranking.groups)
     value = ratio(summed, sum_by(group, weight * has_value, ranking.groups) if is_mean else np.minimum(valued, 1.0))
     if ranking.ties == "expected" and len((cut := _cut_blocks(ranking, metric)).group):
-        amount = placed.amount[ranking.blocks.row[ranking.blocks.place == 1][cut.block]]
-        above = valued[cut.group] - np.minimum(cut.shown, cut.valued)
+        above, expected = valued[cut.group] - np.minimum(cut.shown, cut.valued), summed[cut.group]
         block, number, probability = cut.draws()
-        shows = above[block] + number > 0
-        terms = summed[cut.group][block]
+        counted = above[block] + number
+        probability[counted == 0] = 0.0
         if is_mean:
-            terms = terms + amount[block] * (number * (cut.size / cut.valued)[block] - cut.shown[block])
-            terms /= np.maximum(above[block] + number, 1)
-        sums = (sum_by(block, probability * shows * factor, len(cut.group)) for factor in (terms, 1.0))
-        value[cut.group] = next(sums) / next(sums)
+            amount = placed.amount[ranking.blocks.row[ranking.blocks.place == 1][cut.block]]  # of each tied row
+            others, each = expected - cut.shown * amount, amount * cut.size / cut.valued
+            terms = probability * (others[block] + number * each[block]) / np.maximum(counted, 1.0)
+            expected = sum_by(block, terms, len(expected))
+        value[cut.group] = expected / sum_by(block, probability, len(expected))
     return value
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparkrank.numeric.array_types import Flags, Floats, Ints
+from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.segments import running_product, sum_by
 from sparkrank.ranking.ranking import Ranking
 
@@ -20,7 +20,7 @@ class CutBlocks:
     """
 
     block: Ints
-    group: Ints
+    group: Codes
     size: Ints
     shown: Ints
     valued: Ints
@@ -37,7 +37,7 @@ class CutBlocks:
     def of_some(self) -> CutBlocks:
         """Return the blocks in which some rows, but not all, have a value."""
         some = (self.valued > 0) & (self.valued < self.size)
-        return CutBlocks(*(values[some] for values in (self.block, self.group, self.size, self.shown, self.valued)))
+        return CutBlocks(self.block[some], self.group[some], self.size[some], self.shown[some], self.valued[some])
 
     def draws(self) -> tuple[Ints, Ints, Floats]:
         """Return, for each block and possible number of values within the cut-off: place, number and probability.

@@ -70,6 +70,9 @@ MODEL_ROWS = _check("rows_read_of_model", "rows read of the model")
 ROWS_JOINED = _check("rows_of_other_models", "rows joined with that of another model for the same group and item")
 LABELS_DIFFER = _check("labels_of_models_differ", "rows with another label than that of the row they are joined with")
 
+# Of rows of lists: an item counts once for each row.
+LACKING_ITEMS = _check("items_not_in_catalog", "items that the catalog lacks")
+
 UNJUDGED_ROWS = _check("rows_without_label", "rows without a label, counted as not relevant")
 UNJUDGED_DROPPED = _check("rows_without_label_dropped", "rows without a label, dropped")
 GROUPS = _check("groups", "groups")

@@ -32,6 +32,7 @@ from sparkrank.bucket.impressions import (
     slice_column,
     value_column,
 )
+from sparkrank.bucket.item_columns import item_columns, with_items
 from sparkrank.bucket.joining import Counts, JudgedRows, judge
 from sparkrank.bucket.largest_groups import largest_groups
 from sparkrank.bucket.lists import chosen_groups, listed_rows
@@ -63,13 +64,15 @@ class BucketResult:
 
 
 def bucket_columns(plan: Plan, keys: int) -> list[str]:
-    """Return the names of the columns that a bucket has for ``plan`` and a group key of ``keys`` columns."""
+    """Return the names of the columns of the rows that a bucket gets for ``plan`` and a key of ``keys`` columns."""
     columns = [*map(key_column, range(keys)), LABEL, *map(score_column, range(plan.scores_of_row))]
     columns += map(slice_column, range(len(plan.slice_columns)))
     columns += map(group_weight_column, range(len(plan.group_weights)))
     columns += map(value_column, range(len(plan.value_columns)))
     read = {role.key: role.needed(plan) for role in row_roles()}
     read |= {TRUTH: plan.joins, LIST: plan.arrays}
+    looked_up = item_columns(plan)
+    columns = [name for name in columns if name not in looked_up]
     return [*columns, *(name for name, is_read in read.items() if is_read)]
 
 
@@ -132,7 +135,7 @@ def ranked_rows(
     """Rank the rows of ``table`` for each model. Adds to ``counts``, and adds unmatched rows to ``unmatched``."""
     if plan.joins:
         counts[checks.TRUTH_ROWS, ""] = pc.sum(table[TRUTH]).as_py() or 0
-    rows = BucketRows(in_one_piece(table))
+    rows = with_items(BucketRows(in_one_piece(table)), plan, counts)
     if plan.long:
         count_rows_of_models(rows, plan, counts)
     rows = reject(rows, plan, counts)

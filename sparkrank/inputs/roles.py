@@ -29,7 +29,7 @@ from sparkrank.metrics.parameters import ORDERS
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.slices import Slices, columns_of_slices, named_slices
 from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
-from sparkrank.ranking.value_columns import ValueColumn
+from sparkrank.ranking.value_columns import ValueColumn, catalog_column
 
 
 @dataclass(frozen=True)
@@ -324,6 +324,11 @@ class Roles:
         return tuple(replace(self, scores={model: column}) for model, column in self.scores.items())
 
     @property
+    def slice_columns(self) -> tuple[str, ...]:
+        """The columns of slices that the rows have themselves."""
+        return tuple(column for column in columns_of_slices(self.slices) if catalog_column(column) is None)
+
+    @property
     def joins(self) -> bool:
         """Whether labels come from a truth that is joined with the lists."""
         return self.truth is not None or self.true_items is not None
@@ -351,7 +356,7 @@ class Roles:
     def played(self) -> Iterator[tuple[Role, str, str]]:
         """Yield every role in use, with the role's name in messages and its column."""
         yield from ((GROUP, GROUP.name, column) for column in self.group)
-        yield from ((SLICE, SLICE.name, column) for column in columns_of_slices(self.slices))
+        yield from ((SLICE, SLICE.name, column) for column in self.slice_columns)
         yield from ((GROUP_WEIGHT, GROUP_WEIGHT.name, column) for column in self.group_weights)
         yield from ((VALUES[value.kind], VALUES[value.kind].name, value.name) for value in self.values)
         of_arrays = self.true_items is not None
@@ -411,11 +416,12 @@ def planned(
     uncertainty: Uncertainty = DEFAULT,
     compare: Comparison | None = None,
     ties_asked: bool = True,
+    has_catalog: bool = False,
 ) -> tuple[Roles, Plan]:
     """Return ``roles`` with the group weights added, and the plan for ``metrics``. Strings are parsed with ``preset``.
 
     Unless ``ties_asked`` is set, metrics that have no expectation over tied rows get ``ties=item``, or ``ties=worst``
-    without an item column.
+    without an item column. ``has_catalog`` says whether there is a catalog, of which columns may be named.
     """
     order = None if ties_asked or roles.by_rank else ORDERS[roles.item is None]
     plan = Plan.of(
@@ -439,9 +445,49 @@ def planned(
         compare=compare,
         cluster=roles.cluster,
     )
-    roles = replace(roles, group_weights=plan.group_weights, values=plan.value_columns)
+    roles = replace(
+        roles,
+        group_weights=plan.group_weights,
+        values=tuple(value for _, value in plan.row_values),
+    )
+    _validate_values(plan, has_catalog=has_catalog)
     roles.validate_positions(definitions.positions)
     roles.validate_weight_is_read(bool(plan.pooled_metrics) or plan.metric_reading("weight") is not None)
     roles.validate_required_roles(plan)
     validate_buckets(buckets, plan)
     return roles, plan
+
+
+def item_of_catalog(named: Any, roles: Roles) -> str:
+    """Return the item column of a catalog from ``named``, which maps roles to columns; by default that of the lists."""
+    if named is not None and (not isinstance(named, Mapping) or [*named] != ["item"]):
+        raise SpecError(f"catalog_columns is {quote(named)}: a mapping of item to a column of the catalog is needed")
+    item = roles.item if named is None else named["item"]
+    if item is None:
+        raise SpecError("the lists name no item column: catalog_columns={'item': ...} names that of the catalog")
+    if not isinstance(item, str):
+        raise SpecError(f"the item column of the catalog is {quote(item)}: a name, which is a text, is needed")
+    return item
+
+
+def _validate_values(plan: Plan, *, has_catalog: bool) -> None:
+    """Raise :class:`SpecError` if ``plan`` reads values that are not there."""
+    for column, what in plan.item_columns.items():
+        if not has_catalog:
+            raise SpecError(
+                f"{shorten(what)} reads the column {shorten(catalog_column(column))} of a catalog, but there is none"
+            )
+    if has_catalog and not plan.item_columns:
+        raise SpecError("there is a catalog, but no metric and no slice names a column of it, as catalog.price")
+    for column in plan.group_weights:
+        if catalog_column(column) is not None:
+            raise SpecError(
+                f"weight={shorten(column)} is of an item, but a group is weighed: name a column of the rows"
+            )
+    for metric in plan.metrics if plan.arrays else ():
+        for value in metric.value_columns:
+            if not value.is_of_item:
+                raise SpecError(
+                    f"{shorten(metric)} reads the column {shorten(value.name)} of rows, but the rows are arrays: a "
+                    f"column of the catalog is needed"
+                )

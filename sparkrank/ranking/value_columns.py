@@ -9,6 +9,15 @@ from typing import Literal, TypeAlias
 ValueKind: TypeAlias = Literal["number", "text"]
 
 
+CATALOG = "catalog"
+
+
+def catalog_column(name: str) -> str | None:
+    """Return the column of the catalog that ``name`` stands for, or None if it stands for a column of the rows."""
+    table, dot, column = name.partition(".")
+    return column if table == CATALOG and dot and column else None
+
+
 @dataclass(frozen=True)
 class ValueColumn:
     """A column ``name`` whose values a metric reads as numbers (NaN for a null) or as texts (codes, -1 for a null).
@@ -19,6 +28,11 @@ class ValueColumn:
     name: str
     kind: ValueKind = "number"
     equals: str | None = None
+
+    @property
+    def is_of_item(self) -> bool:
+        """Whether the column is looked up by item, in contrast to a column of the rows."""
+        return catalog_column(self.name) is not None
 
     @property
     def stored(self) -> ValueColumn:

@@ -75,12 +75,13 @@ def bucket_rows(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     schema = frame.schema
     nothing = F.lit(None)
     columns = {key_column(index): _read(schema, GROUP, column) for index, column in enumerate(roles.group)}
-    for index, column in enumerate(plan.slice_columns):
+    for index, column in plan.row_slices:
         columns[slice_column(index)] = _read(schema, SLICE, column)
     for index, column in enumerate(plan.group_weights):  # weights of groups come from the lists, not from a truth
         columns[group_weight_column(index)] = nothing if not roles.scores else _read(schema, GROUP_WEIGHT, column)
-    for index, value in enumerate(plan.value_columns):
-        columns[value_column(index)] = nothing if not roles.scores else _read(schema, VALUES[value.kind], value.name)
+    for index, value in plan.row_values:
+        is_read = value in roles.values  # a truth has none
+        columns[value_column(index)] = _read(schema, VALUES[value.kind], value.name) if is_read else nothing
     no_label = nothing if plan.joins else nothing.cast("tinyint")
     columns[LABEL] = no_label if roles.label is None else _read(schema, OF_LABEL, roles.label)
     scores = [_read(schema, SCORE, column) for column in roles.scores.values()]

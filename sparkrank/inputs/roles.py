@@ -458,18 +458,6 @@ def planned(
     return roles, plan
 
 
-def item_of_catalog(named: Any, roles: Roles) -> str:
-    """Return the item column of a catalog from ``named``, which maps roles to columns; by default that of the lists."""
-    if named is not None and (not isinstance(named, Mapping) or [*named] != ["item"]):
-        raise SpecError(f"catalog_columns is {quote(named)}: a mapping of item to a column of the catalog is needed")
-    item = roles.item if named is None else named["item"]
-    if item is None:
-        raise SpecError("the lists name no item column: catalog_columns={'item': ...} names that of the catalog")
-    if not isinstance(item, str):
-        raise SpecError(f"the item column of the catalog is {quote(item)}: a name, which is a text, is needed")
-    return item
-
-
 def _validate_values(plan: Plan, *, has_catalog: bool) -> None:
     """Raise :class:`SpecError` if ``plan`` reads values that are not there."""
     for column, what in plan.item_columns.items():

@@ -8,13 +8,13 @@ from typing import Any
 
 from sparkrank.base.errors import SpecError, quote, shorten
 from sparkrank.engines.request import AUTO, CatalogRows, Request
+from sparkrank.inputs.catalog import CatalogPlan, item_of_catalog
 from sparkrank.inputs.role_table import MODEL
-from sparkrank.inputs.roles import COLUMN_ROLES, Roles, TruthColumns, item_of_catalog, planned
+from sparkrank.inputs.roles import COLUMN_ROLES, Roles, TruthColumns, planned
 from sparkrank.metrics import Definitions, Metric, Plan, find_preset
 from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.metrics.slices import Slices
 from sparkrank.run.arguments import validate_argument_words
-from sparkrank.run.catalog_items import CatalogPlan
 from sparkrank.run.model_names import model_names, roles_of_names
 from sparkrank.sources.colocation import GroupedWord
 from sparkrank.sources.in_memory import accepted, is_path

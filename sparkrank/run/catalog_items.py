@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -14,40 +14,14 @@ from sparkrank.base.errors import InputError, MissingColumnError, NoInputError, 
 from sparkrank.bucket.impressions import ITEM, one_array, slice_column, value_column
 from sparkrank.bucket.item_columns import item_columns
 from sparkrank.engines.request import CatalogRows, Request
-from sparkrank.inputs.roles import Roles
-from sparkrank.metrics import Plan
+from sparkrank.inputs.catalog import CatalogPlan
 from sparkrank.numeric.text_arrays import encoded_column
-from sparkrank.ranking.value_columns import ValueColumn, catalog_column
 from sparkrank.run.lane import open_lane
 from sparkrank.sources.joined_types import fit
 from sparkrank.states.item_table import ItemTable, repeated_items
 
 if TYPE_CHECKING:
     from sparkrank.engines.lanes import Lane
-
-
-@dataclass(frozen=True)
-class CatalogPlan(Plan):
-    """The plan of a pass over a catalog, which reads items, ``columns`` of values, and the columns of ``slices``."""
-
-    columns: tuple[ValueColumn, ...] = ()
-
-    @classmethod
-    def of_items(cls, plan: Plan, item: str) -> CatalogPlan:
-        """Return the plan that reads what ``plan`` needs of a catalog whose items are in the column ``item``."""
-        slices = ((inner,) for column in plan.slice_columns if (inner := catalog_column(column)) is not None)
-        named = ((value, catalog_column(value.name)) for value in plan.value_columns)
-        values = tuple(replace(value, name=inner) for value, inner in named if inner is not None)
-        return cls((), (), (), slices=tuple(slices), item=item, shows_items=True, columns=values)
-
-    @property
-    def roles(self) -> Roles:
-        of_rows = {} if self.item is None else {"item": self.item}
-        return Roles((), None, {}, of_rows, slices=self.slices, values=self.columns)
-
-    @cached_property
-    def value_columns(self) -> tuple[ValueColumn, ...]:
-        return self.columns
 
 
 def with_catalog(request: Request, lane: Lane) -> Request:

@@ -18,6 +18,7 @@ _CODES_OF_FORMS = (
     (re.compile(r"relevant truth in no list \(.*\)", re.DOTALL), "relevant_truth_in_no_list"),
     (re.compile(r"groups with .* above [^ ]+, better than its ideal list", re.DOTALL), "values_above_ideal"),
     (re.compile(r"groups with .* outside of its range, .*", re.DOTALL), "values_outside_range"),
+    (re.compile(r"rows with a score that have no .*", re.DOTALL), "rows_without_value"),
     (re.compile(r"rows per block of .*", re.DOTALL), "rows_per_block"),
     (re.compile(r"most weight of one group in .*", re.DOTALL), "most_weight_of_one_group"),
     (re.compile(r"lists of fewer than \d+ rows"), "lists_shorter"),
@@ -51,6 +52,7 @@ BAD_GROUP_WEIGHT = _check(
     "rejected: group weight that is null, NaN, negative or above 1e9, or not the same in all rows of its group",
 )
 SMALL_GROUP_WEIGHT = _check("rejected_small_group_weight", "rejected: group weight above 0 and below 1e-6")
+BAD_VALUE = _check("rejected_bad_value", "rejected: value that is NaN, infinite or beyond 1e100")
 SEVERAL_CLUSTERS = _check(
     "rejected_several_clusters", "rejected: cluster that is not the same in all rows of its group"
 )
@@ -68,6 +70,9 @@ NAN_RATINGS = _check("nan_ratings_of_pandas", "ratings that are NaN in pandas, w
 MODEL_ROWS = _check("rows_read_of_model", "rows read of the model")
 ROWS_JOINED = _check("rows_of_other_models", "rows joined with that of another model for the same group and item")
 LABELS_DIFFER = _check("labels_of_models_differ", "rows with another label than that of the row they are joined with")
+
+# Of rows of lists: an item counts once for each row.
+LACKING_ITEMS = _check("items_not_in_catalog", "items that the catalog lacks")
 
 UNJUDGED_ROWS = _check("rows_without_label", "rows without a label, counted as not relevant")
 UNJUDGED_DROPPED = _check("rows_without_label_dropped", "rows without a label, dropped")
@@ -169,6 +174,11 @@ def all_codes() -> tuple[str, ...]:
 def one_class_groups(level: str) -> str:
     """Return the name of the check for groups whose rows all meet ``level`` (as ``label > 0``) or all fail it."""
     return f"groups of one class ({level})"
+
+
+def without_value(column: str) -> str:
+    """Return the name of the check for rows with a score whose value in ``column``, which a metric reads, is null."""
+    return f"rows with a score that have no {column}"
 
 
 def above_ideal(metric: object, ideal: float) -> str:

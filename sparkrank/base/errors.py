@@ -127,6 +127,12 @@ class InputError(SparkrankError):
     code = "input"
 
 
+class MissingColumnError(InputError):
+    """A column that the request names is not in the input."""
+
+    code = "missing_column"
+
+
 class NoInputError(InputError):
     """The input or the truth is missing or has no rows, as on a day without a log."""
 

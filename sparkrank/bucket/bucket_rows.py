@@ -107,6 +107,10 @@ class BucketRows:
         filled = [part for part in parts if len(part)]
         return filled[0] if len(filled) == 1 else np.concatenate(filled or parts)
 
+    def equal(self, name: str, text: str) -> Floats:
+        """Return 1 where a column of texts has ``text``, 0 where it has another, and NaN for nulls."""
+        return np.asarray(as_numpy(pc.equal(self.table[name], text).cast(pa.float64())), np.float64)
+
     @cached
     def names(self, column: str) -> Codes:
         """Return the index of each row's value among the distinct values of ``column``, or -1 for a null."""

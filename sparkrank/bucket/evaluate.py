@@ -31,7 +31,9 @@ from sparkrank.bucket.impressions import (
     one_array,
     score_column,
     slice_column,
+    value_column,
 )
+from sparkrank.bucket.item_columns import item_columns, with_items
 from sparkrank.bucket.joining import Counts, JudgedRows, judge
 from sparkrank.bucket.largest_groups import largest_groups
 from sparkrank.bucket.lists import chosen_groups, listed_rows
@@ -45,6 +47,7 @@ from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Codes, Floats
 from sparkrank.numeric.key_hashes import Hashes, hash_keys, parts_of
 from sparkrank.ranking.ranking import Ranking
+from sparkrank.ranking.value_columns import ValueColumn
 from sparkrank.states import ItemCounts, MeanStates, Partials, RowSums
 from sparkrank.states.unmatched import UnmatchedRow
 
@@ -62,12 +65,15 @@ class BucketResult:
 
 
 def bucket_columns(plan: Plan, keys: int) -> list[str]:
-    """Return the names of the columns that a bucket has for ``plan`` and a group key of ``keys`` columns."""
+    """Return the names of the columns of the rows that a bucket gets for ``plan`` and a key of ``keys`` columns."""
     columns = [*map(key_column, range(keys)), LABEL, *map(score_column, range(plan.scores_of_row))]
     columns += map(slice_column, range(len(plan.slice_columns)))
     columns += map(group_weight_column, range(len(plan.group_weights)))
+    columns += map(value_column, range(len(plan.value_columns)))
     read = {role.key: role.needed(plan) for role in row_roles()}
     read |= {TRUTH: plan.joins, LIST: plan.arrays}
+    looked_up = item_columns(plan)
+    columns = [name for name in columns if name not in looked_up]
     return [*columns, *(name for name, is_read in read.items() if is_read)]
 
 
@@ -132,7 +138,7 @@ def ranked_rows(
     """Rank the rows of ``table`` for each model. Adds to ``counts``, and adds unmatched rows to ``unmatched``."""
     if plan.joins:
         counts[checks.TRUTH_ROWS, ""] = pc.sum(table[TRUTH]).as_py() or 0
-    rows = BucketRows(in_one_piece(table))
+    rows = with_items(BucketRows(in_one_piece(table)), plan, counts)
     if plan.long:
         count_rows_of_models(rows, plan, counts)
     rows = reject(rows, plan, counts)
@@ -169,7 +175,8 @@ def ranked_models(
     references = _references(judged, plan)
     judgments = judged.judgments(references)
     columns = _columns(judged, plan)
-    ordered = plan.orders_by_item or plan.exposures  # the item decides which of the tied rows is shown
+    # the item decides which of the tied rows is shown
+    ordered = plan.orders_by_item or plan.exposures or (plan.values and ITEM in judged.rows)
     item_order = TextOrder(judged.rows.table[ITEM]) if ordered else None
     models = []
     for index, name in enumerate(plan.models):
@@ -194,10 +201,20 @@ def ranked_models(
     return models
 
 
-def _columns(judged: JudgedRows, plan: Plan) -> dict[str, Codes | Floats]:
+def _columns(judged: JudgedRows, plan: Plan) -> dict[str | ValueColumn, Codes | Floats]:
     read = [role for role in row_roles() if plan.metric_reading(role.key) is not None]
     rows = judged.rows
-    return {role.key: rows.names(role.key) if role.is_name else rows.floats(role.key) for role in read}
+    columns: dict[str | ValueColumn, Codes | Floats] = {
+        role.key: rows.names(role.key) if role.is_name else rows.floats(role.key) for role in read
+    }
+    return columns | {value: _values(rows, value, plan) for value in plan.values}
+
+
+def _values(rows: BucketRows, value: ValueColumn, plan: Plan) -> Codes | Floats:
+    name = value_column(plan.value_columns.index(value.stored))
+    if value.equals is not None:
+        return rows.equal(name, value.equals)
+    return rows.floats(name) if value.kind == "number" else rows.names(name)
 
 
 def _references(judged: JudgedRows, plan: Plan) -> dict[str, Floats]:

@@ -18,9 +18,10 @@ _SCORE = "score_"
 _SLICE = "slice_"
 
 
-# The names of the columns of the group key, of scores of models, of slices and of weights of groups, by number.
+# The names of numbered columns: of the group key, scores of models, slices, weights of groups, and values.
 key_column, score_column, slice_column = f"{_KEY}{{}}".format, f"{_SCORE}{{}}".format, f"{_SLICE}{{}}".format
 group_weight_column = "group_weight_{}".format
+value_column = "value_{}".format
 
 
 def key_columns(rows: pa.Table | pa.RecordBatch) -> list[str]:

@@ -35,6 +35,7 @@ from sparkrank.ranking.distinct_lists import DistinctLists, GroupValues
 from sparkrank.ranking.first_rows import first_rows
 from sparkrank.ranking.hit_sums import hit_sums, tied_rows
 from sparkrank.ranking.ranking import Ranking, Ties
+from sparkrank.ranking.value_columns import ValueColumn
 from sparkrank.states import Distribution, ItemCounts, ScoreHistogram, ScoreSeries
 from sparkrank.states.items import UNIT
 from sparkrank.states.keys import SliceKey, StateKey
@@ -84,11 +85,18 @@ class RankedModel:
             },
         }
         counted |= {checks.short_lists(k): self._shorter_than(k) for k in self.plan.full_lengths}
+        counted |= {checks.without_value(column.name): self._without(column) for column in self.plan.value_columns}
         counted |= {checks.decided_by_ties(metric): self._decided_by_ties(metric) for metric in self.plan.ordered}
         if self.weights:
             lacking = np.any([np.isnan(self._chosen(weights)) for weights in self.weights.values()], axis=0)
             counted[checks.WEIGHTLESS_GROUPS] = int(np.count_nonzero(lacking))
         return {(check, self.name): count for check, count in counted.items()}
+
+    def _without(self, column: ValueColumn) -> int:
+        """Count the rows with a score that have no value in ``column``."""
+        values = next(own for read, own in self.ranking.columns.items() if getattr(read, "stored", None) == column)
+        missing = np.isnan(values) if values.dtype.kind == "f" else values < 0
+        return int(np.count_nonzero(self.ranking.of_listed(missing)))
 
     def _of_one_class(self, level: float | None) -> int:
         """Count the evaluated groups whose list has only relevant or only irrelevant rows, but at least one row."""

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows, flags_of
-from sparkrank.bucket.impressions import ITEM, LABEL, key_columns, score_column
+from sparkrank.bucket.impressions import ITEM, LABEL, key_columns, score_column, value_column
 from sparkrank.inputs.role_table import BadTest, rejections, row_roles
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Flags
@@ -20,6 +20,7 @@ MOST_WEIGHT = 1e288  # so that products with a row's offset in its bin (up to 2^
 # Exact sums ignore amounts below 2^-85, which is at most 3e-11 of a weight of this size.
 LEAST_WEIGHT = 1e-15
 LEAST_LABEL = 1e-6  # for averaged gains: sums ignore amounts below 2^-85, which is 3e-14 of its square
+MOST_VALUE = 1e100  # so that squares of sums stay below float64's 2^1024
 MOST_POSITION = 2**31 - 2
 
 
@@ -37,6 +38,8 @@ def reject(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -> Bu
         for bad in role.bad:
             if bad.always or role.key in rows:
                 reasons[bad.check] = BAD_ROWS[bad.test](rows, role.key) if role.key in rows else None
+    if numbers := [index for index, value in enumerate(plan.value_columns) if value.kind == "number"]:
+        reasons[checks.BAD_VALUE] = _any([_no_value(rows, value_column(index)) for index in numbers])
     if plan.arrays:
         reasons[checks.BEYOND_TRUE_ITEMS] = _without_item(rows, [LABEL])
     if plan.needs_pairs or plan.long:
@@ -105,6 +108,13 @@ def _no_weight(rows: BucketRows, name: str) -> Flags:
 def _small_weight(rows: BucketRows, name: str) -> Flags | None:
     weights = rows.floats(name)
     return _flags((weights > 0) & (weights < LEAST_WEIGHT))
+
+
+def _no_value(rows: BucketRows, name: str) -> Flags | None:
+    """Flag values that are NaN or too large, in contrast to nulls."""
+    values, valid = rows.floats(name), rows.valid(name)
+    bad = ~(np.abs(values) <= MOST_VALUE)
+    return _flags(bad if valid is None else bad & valid)
 
 
 def _flags(flags: Flags) -> Flags | None:

@@ -25,6 +25,7 @@ from sparkrank.config.gate_sections import (
 )
 from sparkrank.config.places import among, in_place_of
 from sparkrank.config.sections import (
+    Catalog,
     CompareSettings,
     DefinitionSettings,
     Engine,
@@ -43,7 +44,8 @@ from sparkrank.engines.lanes import time_zone_lanes
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.register import KINDS
 from sparkrank.gates.rules import is_pattern
-from sparkrank.inputs.role_table import CLUSTER, GROUP_WEIGHT, ITEMS, MODEL, RANK, SCORE, SLICE, TITLE
+from sparkrank.inputs.catalog import CatalogPlan, item_of_catalog
+from sparkrank.inputs.role_table import CLUSTER, GROUP_WEIGHT, ITEMS, MODEL, RANK, SCORE, SLICE, TITLE, VALUES
 from sparkrank.inputs.roles import Roles, TruthColumns, planned
 from sparkrank.inputs.spec_hash import hash_of_plan
 from sparkrank.metrics import Metric, Plan, find_preset
@@ -67,6 +69,7 @@ class Spec(Section):
     output: Output
     slices: list[Annotated[list[str], BeforeValidator(as_list)]] = Field(default_factory=list)
     truth: Truth | None = None
+    catalog: Catalog | None = None
     day: Annotated[dt.date | None, BeforeValidator(as_day)] = None
     name: Label | None = None
     owner: Label | None = None
@@ -156,8 +159,9 @@ class Spec(Section):
 
     @property
     def places(self) -> list[tuple[str, InputRows]]:
-        """The pairs of document key and rows for all rows that are read: the impressions, and the truth last."""
-        return self.lists if self.truth is None else [*self.lists, ("truth", self.truth)]
+        """The pairs of document key and rows for all rows that are read: the impressions, the truth, the catalog."""
+        beside = {"truth": self.truth, "catalog": self.catalog}
+        return [*self.lists, *((name, rows) for name, rows in beside.items() if rows is not None)]
 
     @property
     def roles(self) -> Roles:
@@ -189,14 +193,21 @@ class Spec(Section):
             uncertainty=self.uncertainty.uncertainty,
             compare=None if self.compare is None else self.compare.comparison,
             ties_asked=self.definitions.ties is not None,
+            has_catalog=self.catalog is not None,
         )
-        of_sides = (*roles.of_lists, *([] if roles.truth is None else [roles.truth]))
+        of_catalog = None if self.catalog is None else CatalogPlan.of_items(plan, self.item_of_catalog(roles)).roles
+        of_sides = (*roles.of_lists, *(own for own in (roles.truth, of_catalog) if own is not None))
         for (what, rows), own in zip(self.places, of_sides, strict=True):
             _validate_schema_columns(what, rows, own)
         least = self.least_groups.tables
         if least > 1 and not plan.slices:
             raise SpecError(f"least_groups.tables is {least}, but the spec has no slices that it could be about")
         return roles, replace(plan, least_groups=least)
+
+    def item_of_catalog(self, roles: Roles) -> str:
+        """Return the item column of the catalog, by default that of the lists."""
+        item = None if self.catalog is None else self.catalog.columns.item
+        return item_of_catalog(None if item is None else {"item": item}, roles)
 
     def _known_metrics(self) -> list[str]:
         """Return the metrics without those that a missing plugin may define; raises its error if none is left."""
@@ -273,6 +284,9 @@ class Spec(Section):
         if roles.truth is not None and self.truth is not None:
             of_truth = [*_columns_of_source(roles.truth, by_item), *_reading_of_source(self.truth)]
             parts += [f"truth {part}" for part in of_truth]
+        if self.catalog is not None:
+            of_catalog = [f"item={self.item_of_catalog(roles)}", *_reading_of_source(self.catalog)]
+            parts += [f"catalog {part}" for part in of_catalog]
         if roles.true_items is not None:
             parts += [f"relevance={roles.relevance}", "each row a list"]  # earlier releases joined rows of one key
         if self.input.time_zone is not None:
@@ -296,7 +310,8 @@ class Spec(Section):
         resolved = self.resolved()
         truth = None if self.truth is None else _asked(resolved["truth"], self.truth)
         asked = _asked(resolved["input"], self.input)
-        return hash_of_plan(self.plan(), asked, truth, plugins=resolved["plugins"], session=session)
+        catalog = None if self.catalog is None else _asked(resolved["catalog"], self.catalog)
+        return hash_of_plan(self.plan(), asked, truth, catalog, plugins=resolved["plugins"], session=session)
 
 
 def _asked(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
@@ -305,7 +320,7 @@ def _asked(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
     if isinstance(rows, Input) and rows.by_model:
         of_models = rows.by_model.items()  # in the order of models, which decides whose label counts
         asked["models"] = [(name, _asked(asked["models"][name], own)) for name, own in of_models]
-    left_out = ["expect", "grouped", *(["models"] if asked.get("models") is None else [])]
+    left_out = ["expect", "grouped", "most_bytes", *(["models"] if asked.get("models") is None else [])]
     return {key: value for key, value in asked.items() if key not in left_out}
 
 
@@ -331,6 +346,7 @@ def _columns_of_source(roles: Roles, by_item: bool) -> list[str]:
         CLUSTER,
         MODEL,
         TITLE,
+        *VALUES.values(),
     }  # the cluster only matters for parts, and the states of parts name the cluster
     kept = [
         f"{title}={column}"

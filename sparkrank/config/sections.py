@@ -49,7 +49,7 @@ from sparkrank.config.validators import (
     validate_no_password,
 )
 from sparkrank.engines.lanes import row_memory_lanes
-from sparkrank.engines.request import AUTO
+from sparkrank.engines.request import AUTO, CATALOG_BYTES
 from sparkrank.engines.spark.files import FILE_FORMATS
 from sparkrank.inputs.buckets import BUCKET_ROWS, MOST_BUCKET_ROWS, MOST_BUCKETS
 from sparkrank.inputs.day_marks import check_name
@@ -268,6 +268,28 @@ class Truth(InputRows):
     """The truth: what users really did, or how items were judged. It is joined to the lists by group and item."""
 
     columns: Annotated[TruthNames, BeforeValidator(as_keys)] = TruthNames()
+
+
+class CatalogNames(Section):
+    """The column of the items, if the lists name it differently."""
+
+    item: str | None = None
+
+
+class Catalog(InputRows):
+    """The items: one row for each, whose columns metrics and slices name as ``catalog.price``.
+
+    The items and the columns in use are sent to every worker. They may take ``most_bytes``, for example ``1GB``.
+    """
+
+    columns: Annotated[CatalogNames, BeforeValidator(as_keys)] = CatalogNames()
+    most_bytes: Annotated[int, BeforeValidator(as_size)] = CATALOG_BYTES
+
+    @model_validator(mode="after")
+    def _no_expectation(self) -> Catalog:
+        if self.expect is not None:
+            raise ValueError("has expect, but a catalog is not the rows of a day")
+        return self
 
 
 class DefinitionSettings(Section):

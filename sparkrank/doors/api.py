@@ -12,7 +12,7 @@ from sparkrank.base.errors import MOST_SENTENCE, SpecError, short_traceback, sho
 from sparkrank.doors.keywords import INPUT_DEFAULTS, InputOptions, with_options
 from sparkrank.doors.write_api import EvaluationWriter, document_of_call
 from sparkrank.engines.group_files import GroupFiles
-from sparkrank.engines.request import Request
+from sparkrank.engines.request import CatalogRows, Request
 from sparkrank.inputs.role_table import row_roles
 from sparkrank.inputs.roles import COLUMN_ROLES, columns_of_key
 from sparkrank.inputs.spec_hash import hash_of_plan, rows_asked
@@ -96,6 +96,12 @@ def evaluate(
         has the lists. An item that is in no list still counts in the ideal list and in R, the number of relevant items.
     truth_columns : mapping of str to str or sequence of str, optional
         The truth's columns for ``group``, ``item``, ``label`` or ``cluster``, if their names differ from the lists'.
+    catalog : as impressions, optional
+        The items, one row for each. Metrics and slices name its columns as ``catalog.price``, as in
+        ``"shown(of=catalog.price)@10"``; the items and the columns in use are sent to every worker. The catalogue of
+        ``coverage`` and ``gini`` is then this table.
+    catalog_columns : mapping of str to str, optional
+        The column of the catalog for ``item``, if its name differs from the lists'.
     items : str or mapping of str to str, optional
         An array column with the items in the order of a model, the best first. Each row is then a separate group.
     true_items : str, optional
@@ -249,4 +255,9 @@ def _hash_of(request: Request, lists: Mapping[str, Any], truth: Mapping[str, Any
         return rows_asked({**columns, "group": group}, side.partition_types)
 
     true = None if truth is None or request.truth is None else asked(request.truth, truth)
-    return hash_of_plan(request.plan, {**asked(request.impressions[0], lists), "time_zone": None}, true)
+    catalog = None if request.catalog is None else _catalog_asked(request.catalog)
+    return hash_of_plan(request.plan, {**asked(request.impressions[0], lists), "time_zone": None}, true, catalog)
+
+
+def _catalog_asked(catalog: CatalogRows) -> dict[str, Any]:
+    return rows_asked({"item": catalog.item}, catalog.rows.partition_types)

@@ -50,8 +50,8 @@ def explain(
     score, rank, label, item, reference_rank, weight, model, title : str, or mapping of str to str
         The columns of the rows, as for :func:`sparkrank.evaluate`. Items are shown if ``item`` is given, and their
         titles if ``title`` is given.
-    truth, truth_columns, items, true_items, relevance : optional
-        The truth, or arrays of items, as for :func:`sparkrank.evaluate`.
+    truth, truth_columns, catalog, catalog_columns, items, true_items, relevance : optional
+        The truth, the catalog, or arrays of items, as for :func:`sparkrank.evaluate`.
     preset, ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
         The definitions, as for :func:`sparkrank.evaluate`.
     spark, lane, partition_types : optional

@@ -33,6 +33,8 @@ class _ColumnOptions(TypedDict, total=False):
     title: str | None
     truth: Rows | None
     truth_columns: Mapping[str, str | Sequence[str]] | None
+    catalog: Rows | None
+    catalog_columns: Mapping[str, str] | None
     items: str | Mapping[str, str] | None
     true_items: str | None
     relevance: Relevance

@@ -70,6 +70,8 @@ def document_of_call(
     }
     if request.truth is not None and truth is not None:
         document["truth"] = {**_place(request.truth), "columns": _columns(truth)}
+    if request.catalog is not None:
+        document["catalog"] = {**_place(request.catalog.rows), "columns": {"item": request.catalog.item}}
     if plan.compare is not None:
         document["compare"] = asdict(plan.compare)
     return document

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sparkrank.engines.result import Solved
     from sparkrank.metrics import Plan
     from sparkrank.sources.protocol import Source
+    from sparkrank.states.item_table import ItemTable, ItemValues
 
 
 class Lane(Protocol):
@@ -59,6 +60,9 @@ class Lane(Protocol):
 
     def rows(self) -> int:
         """Return an upper bound on the number of rows, from which the number of buckets is chosen."""
+
+    def shared(self, items: ItemTable) -> ItemValues:
+        """Send ``items`` to where buckets are evaluated, and return the reference by which a plan names them."""
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         """Evaluate all rows in one pass. If ``files`` is given, the tasks write the group table to these files."""

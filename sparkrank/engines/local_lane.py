@@ -14,6 +14,7 @@ from sparkrank.engines.request import AUTO
 from sparkrank.engines.spark.session_features import has_pyspark
 from sparkrank.sources.colocation import Colocation, why_not_by_folders
 from sparkrank.sources.selection import Sides
+from sparkrank.states.item_table import HeldItems
 
 if TYPE_CHECKING:
     from sparkrank.engines.group_files import GroupFiles
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from sparkrank.engines.result import Solved
     from sparkrank.metrics import Plan
     from sparkrank.sources.protocol import Source
+    from sparkrank.states.item_table import ItemTable, ItemValues
 
 L = TypeVar("L", bound="SidesLane")
 
@@ -106,6 +108,9 @@ class LocalLane(SidesLane):
             reason = f"the {what} is a table in memory"
         row_memory = fitting_row_memory() if request.row_memory is None else request.row_memory
         return cls.of(request, sides, reason, pa.cpu_count(), row_memory=row_memory)
+
+    def shared(self, items: ItemTable) -> ItemValues:
+        return HeldItems(items)
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         return evaluate_local(self.sides, plan, buckets, files, self.row_memory, self.colocation)

@@ -20,6 +20,18 @@ if TYPE_CHECKING:
 AUTO: Final = "auto"  # the word with which a request leaves the choice of a lane to sparkrank
 
 
+CATALOG_BYTES = 256 << 20  # the default of ``catalog.most_bytes``, which each Python worker holds
+
+
+@dataclass(frozen=True)
+class CatalogRows:
+    """The rows of a catalog, one for each item in the column ``item``. Up to ``most_bytes`` are sent to workers."""
+
+    rows: SideRows
+    item: str
+    most_bytes: int = CATALOG_BYTES
+
+
 @dataclass(frozen=True)
 class Request:
     """A requested evaluation: the ``impressions``, any separate ``truth``, the ``roles`` of columns, and the ``plan``.
@@ -27,7 +39,7 @@ class Request:
     ``impressions`` has one element, or one per model if models have separate rows, in the order of the plan's models.
 
     If ``buckets`` is None, rows are counted, and buckets get about ``bucket_rows`` rows. ``grouped`` says
-    which files hold whole groups. ``counts`` describe the input.
+    which files hold whole groups. ``counts`` describe the input. ``catalog`` has what the plan reads of items.
     """
 
     impressions: tuple[SideRows, ...]
@@ -42,6 +54,7 @@ class Request:
     row_memory: int | None = None
     grouped: GroupedWord = AUTO
     counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    catalog: CatalogRows | None = None
 
     @property
     def sides(self) -> tuple[tuple[SideRows, Roles], ...]:

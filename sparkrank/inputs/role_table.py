@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from sparkrank.base import checks
+from sparkrank.ranking.value_columns import ValueKind
 
 if TYPE_CHECKING:
     from sparkrank.metrics import Plan
@@ -100,6 +101,11 @@ RANK = Role("rank", ("number",), "float")
 ITEMS = Role("items", ("array",), "item")
 TRUE_ITEMS = Role("true items", ("array",), "item")
 LABELS = Role("labels", ("array", "numbers"), "label")
+# The columns of values that metrics read besides labels and scores, by how they are read.
+VALUES: dict[ValueKind, Role] = {
+    "number": Role("value", ("label",), "double"),
+    "text": Role("value", ("slice",), "text"),
+}
 # What a group belongs to, such as the user of a session. It is read like a group key, so that a user has the same hash
 # in both roles.
 CLUSTER = Role(

@@ -20,6 +20,7 @@ from sparkrank.inputs.role_table import (
     SCORE,
     SLICE,
     TRUE_ITEMS,
+    VALUES,
     Role,
     row_roles,
 )
@@ -28,6 +29,7 @@ from sparkrank.metrics.parameters import ORDERS
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.slices import Slices, columns_of_slices, named_slices
 from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
+from sparkrank.ranking.value_columns import ValueColumn, catalog_column
 
 
 @dataclass(frozen=True)
@@ -115,8 +117,8 @@ class Roles:
 
     If ``true_items`` names a column, each row is a group with its list: ``scores`` maps each model's name to an array
     of items in rank order, ``true_items`` is the array of true items, and ``label`` is an array with their labels or
-    None. If it is None, ``relevance`` says what the labels are. Columns in ``slices`` and ``group_weights`` (weights of
-    groups in the mean of a metric) may have another role too.
+    None. If it is None, ``relevance`` says what the labels are. Columns in ``slices``, ``group_weights`` (weights of
+    groups in the mean of a metric) and ``values`` (which metrics read as they are) may have another role too.
 
     If ``long`` is set, each row has the score of one model. Either each model has a separate set of rows, or a column
     with the role ``model`` names the model of each row.
@@ -132,6 +134,7 @@ class Roles:
     relevance: str = "membership"
     slices: tuple[tuple[str, ...], ...] = ()
     group_weights: tuple[str, ...] = ()
+    values: tuple[ValueColumn, ...] = ()
     long: bool = False
 
     @classmethod
@@ -256,7 +259,7 @@ class Roles:
                     f"such names by rows.columns = rows.columns.map(str))"
                 )
             first, first_title = role_of.setdefault(column, (role, title))
-            shares = role in (SLICE, GROUP_WEIGHT, CLUSTER)
+            shares = role in (SLICE, GROUP_WEIGHT, CLUSTER, *VALUES.values())
             if shares or title == first_title or (first != GROUP and role != LABELS):
                 continue
             side, why = " of the truth" if is_truth else "", "labels are numbers beside the items"
@@ -321,6 +324,11 @@ class Roles:
         return tuple(replace(self, scores={model: column}) for model, column in self.scores.items())
 
     @property
+    def slice_columns(self) -> tuple[str, ...]:
+        """The columns of slices that the rows have themselves."""
+        return tuple(column for column in columns_of_slices(self.slices) if catalog_column(column) is None)
+
+    @property
     def joins(self) -> bool:
         """Whether labels come from a truth that is joined with the lists."""
         return self.truth is not None or self.true_items is not None
@@ -348,8 +356,9 @@ class Roles:
     def played(self) -> Iterator[tuple[Role, str, str]]:
         """Yield every role in use, with the role's name in messages and its column."""
         yield from ((GROUP, GROUP.name, column) for column in self.group)
-        yield from ((SLICE, SLICE.name, column) for column in columns_of_slices(self.slices))
+        yield from ((SLICE, SLICE.name, column) for column in self.slice_columns)
         yield from ((GROUP_WEIGHT, GROUP_WEIGHT.name, column) for column in self.group_weights)
+        yield from ((VALUES[value.kind], VALUES[value.kind].name, value.name) for value in self.values)
         of_arrays = self.true_items is not None
         if self.label is not None and not of_arrays:
             yield LABEL, LABEL.name, self.label
@@ -407,11 +416,12 @@ def planned(
     uncertainty: Uncertainty = DEFAULT,
     compare: Comparison | None = None,
     ties_asked: bool = True,
+    has_catalog: bool = False,
 ) -> tuple[Roles, Plan]:
     """Return ``roles`` with the group weights added, and the plan for ``metrics``. Strings are parsed with ``preset``.
 
     Unless ``ties_asked`` is set, metrics that have no expectation over tied rows get ``ties=item``, or ``ties=worst``
-    without an item column.
+    without an item column. ``has_catalog`` says whether there is a catalog, of which columns may be named.
     """
     order = None if ties_asked or roles.by_rank else ORDERS[roles.item is None]
     plan = Plan.of(
@@ -435,9 +445,37 @@ def planned(
         compare=compare,
         cluster=roles.cluster,
     )
-    roles = replace(roles, group_weights=plan.group_weights)
+    roles = replace(
+        roles,
+        group_weights=plan.group_weights,
+        values=tuple(value for _, value in plan.row_values),
+    )
+    _validate_values(plan, has_catalog=has_catalog)
     roles.validate_positions(definitions.positions)
     roles.validate_weight_is_read(bool(plan.pooled_metrics) or plan.metric_reading("weight") is not None)
     roles.validate_required_roles(plan)
     validate_buckets(buckets, plan)
     return roles, plan
+
+
+def _validate_values(plan: Plan, *, has_catalog: bool) -> None:
+    """Raise :class:`SpecError` if ``plan`` reads values that are not there."""
+    for column, what in plan.item_columns.items():
+        if not has_catalog:
+            raise SpecError(
+                f"{shorten(what)} reads the column {shorten(catalog_column(column))} of a catalog, but there is none"
+            )
+    if has_catalog and not plan.item_columns:
+        raise SpecError("there is a catalog, but no metric and no slice names a column of it, as catalog.price")
+    for column in plan.group_weights:
+        if catalog_column(column) is not None:
+            raise SpecError(
+                f"weight={shorten(column)} is of an item, but a group is weighed: name a column of the rows"
+            )
+    for metric in plan.metrics if plan.arrays else ():
+        for value in metric.value_columns:
+            if not value.is_of_item:
+                raise SpecError(
+                    f"{shorten(metric)} reads the column {shorten(value.name)} of rows, but the rows are arrays: a "
+                    f"column of the catalog is needed"
+                )

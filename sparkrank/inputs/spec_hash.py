@@ -21,11 +21,12 @@ def hash_of_plan(
     plan: Plan,
     impressions: Mapping[str, Any],
     truth: Mapping[str, Any] | None,
+    catalog: Mapping[str, Any] | None = None,
     *,
     plugins: Sequence[str] = (),
     session: Mapping[str, str] | None = None,
 ) -> str:
-    """Return the hash of all arguments. ``impressions`` and ``truth`` have the form that :func:`rows_asked` returns."""
+    """Return the hash of all arguments. The rows of each side have the form that :func:`rows_asked` returns."""
     numbers: dict[str, object] = {
         "input": _as_before(impressions),
         "truth": None if truth is None else _as_before(truth),
@@ -39,6 +40,8 @@ def hash_of_plan(
         numbers["compare"] = {name: value for name, value in asdict(plan.compare).items() if name not in _OF_GATES}
     if plan.least_groups > 1:  # the limit may remove comparisons from a family
         numbers["least_groups"] = plan.least_groups
+    if catalog is not None:
+        numbers["catalog"] = dict(catalog)
     if plugins:  # plugins define the meaning of their metrics
         numbers["plugins"] = list(plugins)
     if session:

@@ -14,6 +14,7 @@ from sparkrank.metrics import (
     precision,
     rank_comparison,
     retrieval,
+    shown_values,
 )
 from sparkrank.metrics.metric import CATALOG
 
@@ -30,6 +31,7 @@ for family in (
     discrimination,
     classification,
     calibration,
+    shown_values,
     exposure,
 ):
     CATALOG.fill(*family.DECLARATIONS)

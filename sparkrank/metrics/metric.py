@@ -29,9 +29,10 @@ from sparkrank.base.errors import (
 )
 from sparkrank.metrics.aliases import cut_off, looked_up
 from sparkrank.metrics.catalog import Catalog
-from sparkrank.metrics.parameters import ORDERS, TIES, WEIGHT, Name, Parameter, Value, format_number
+from sparkrank.metrics.parameters import ORDERS, TIES, WEIGHT, Column, Name, Parameter, Value, format_number
 from sparkrank.metrics.presets import Preset
 from sparkrank.ranking.ranking import Ties
+from sparkrank.ranking.value_columns import ValueColumn
 
 # Each blank can match in one place of the pattern only, because matching a long run of blanks would be slow otherwise.
 _TEXT = re.compile(r"(?P<name>[A-Za-z_][\w.-]*)(?:\s*\((?P<parameters>.*)\))?(?:\s*@\s*(?P<k>[^@()\s]+))?", re.DOTALL)
@@ -316,6 +317,28 @@ class Metric:
             return None
         word, parameter = self.word(WEIGHT.name), self.declaration.parameter(WEIGHT.name, self.name)
         return None if isinstance(parameter, Name) and word in parameter.choices else word
+
+    @cached_property
+    def value_columns(self) -> tuple[ValueColumn, ...]:
+        """The columns of values that the parameters of the metric name, in the order of the declaration."""
+        return tuple(self._column_of(own) for own in self.declaration.all_parameters if self._names_column(own))
+
+    def value_column(self, parameter: str) -> ValueColumn:
+        """Return the column of values that ``parameter`` names."""
+        own = self.declaration.parameter(parameter, self.name)
+        if not self._names_column(own):
+            raise TypeError(f"{parameter} of {self} is no column")
+        return self._column_of(own)
+
+    def _names_column(self, parameter: Parameter) -> bool:
+        value = self[parameter.name]
+        return isinstance(parameter, Column) and isinstance(value, str) and value not in parameter.choices
+
+    def _column_of(self, parameter: Parameter) -> ValueColumn:
+        assert isinstance(parameter, Column)  # noqa: S101 - see _names_column
+        equals = None if parameter.equals is None else self[parameter.equals]
+        name = self.word(parameter.name)
+        return ValueColumn(name, parameter.kind) if equals is None else ValueColumn(name, "text", str(equals))
 
     def with_ties(self, ties: Ties | None) -> Metric:
         """Return the same metric with the rule ``ties`` for tied rows, or without a rule in its string if None."""

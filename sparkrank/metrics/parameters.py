@@ -13,6 +13,7 @@ from typing import TypeAlias, get_args
 
 from sparkrank.ranking.discounts import Discount
 from sparkrank.ranking.ranking import Ties
+from sparkrank.ranking.value_columns import ValueKind
 
 Value: TypeAlias = float | int | str | bool | tuple[float, ...] | None
 
@@ -141,6 +142,19 @@ class Name(Parameter):
             raise ValueError(text)
         word = dict(self.synonyms).get(text.lower(), text.lower())
         return word if word in self.choices else text
+
+
+@dataclass(frozen=True)
+class Column(Name):
+    """A parameter whose value is the name of a column of values, which the metric reads as ``kind``.
+
+    If the parameter that ``equals`` names is given too, its value is a text, and the column's values are 1 where they
+    are this text, and 0 where they are another.
+    """
+
+    named: str = "<column>"
+    kind: ValueKind = "number"
+    equals: str | None = None
 
 
 @dataclass(frozen=True)

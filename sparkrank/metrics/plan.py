@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,11 +25,13 @@ from sparkrank.metrics.parameters import NEED_AN_ORDER, Name, format_number
 from sparkrank.metrics.pooled_metric import PooledMetric
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.rank_comparison import REF, REFERENCE_RANK
-from sparkrank.metrics.slices import ALL, columns_of_slices
+from sparkrank.metrics.slices import ALL, columns_of_slices, slice_name
 from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 from sparkrank.numeric.whole_units import LARGEST
 from sparkrank.ranking.judgments import LABEL
 from sparkrank.ranking.ranking import Ties
+from sparkrank.ranking.value_columns import ValueColumn, catalog_column
+from sparkrank.states.item_table import ItemValues
 from sparkrank.states.part_bins import VALUES, coarse, rule_name
 
 MOST_CURVE_POINTS = 1_000_000_000
@@ -53,7 +55,8 @@ class Plan:
     bucket has the score of one model only, and that rows with the same group and item are joined. Slice values with
     fewer than ``least_groups`` groups have no rows in the tables. ``order`` is the rule for tied rows for metrics that
     ``ties=expected`` rules out; without ``order``, these metrics are refused. ``ordered`` lists the metrics to which
-    ``order`` was applied. ``hashes_keys`` asks each bucket for the hashes of its group keys.
+    ``order`` was applied. ``hashes_keys`` asks each bucket for the hashes of its group keys. ``items``
+    are the tables in which buckets look up values of items, sent to workers once and not with each copy of the plan.
     """
 
     metrics: tuple[Metric, ...]
@@ -78,6 +81,7 @@ class Plan:
     order: Ties | None = None
     ordered: tuple[Metric, ...] = ()
     hashes_keys: bool = False
+    items: tuple[ItemValues, ...] = field(default=(), compare=False, repr=False)
 
     @classmethod
     def of(
@@ -304,24 +308,58 @@ class Plan:
         return tuple(dict.fromkeys(filter(None, columns)))
 
     @cached_property
+    def values(self) -> tuple[ValueColumn, ...]:
+        """The columns of values as metrics read them, each once."""
+        return tuple(dict.fromkeys(column for metric in self.metrics for column in metric.of_groups.value_columns))
+
+    @cached_property
+    def value_columns(self) -> tuple[ValueColumn, ...]:
+        """The columns of values as a bucket holds them, each once."""
+        return tuple(dict.fromkeys(column.stored for column in self.values))
+
+    @cached_property
     def slice_columns(self) -> tuple[str, ...]:
         return columns_of_slices(self.slices)
+
+    @property
+    def row_values(self) -> list[tuple[int, ValueColumn]]:
+        """The columns of values that the rows have themselves, each with its place in :attr:`value_columns`."""
+        return [(index, value) for index, value in enumerate(self.value_columns) if not value.is_of_item]
+
+    @property
+    def row_slices(self) -> list[tuple[int, str]]:
+        """The columns of slices that the rows have themselves, each with its place in :attr:`slice_columns`."""
+        columns = enumerate(self.slice_columns)
+        return [(index, column) for index, column in columns if catalog_column(column) is None]
+
+    @cached_property
+    def item_columns(self) -> Mapping[str, str]:
+        """A map from each column that is one of an item, not of the rows, to what reads it, as messages name that."""
+        read = {f"the slice {slice_name(columns)}": columns for columns in self.slices}
+        read |= {str(metric): tuple(column.name for column in metric.value_columns) for metric in self.metrics}
+        named = [(column, what) for what, columns in read.items() for column in columns]
+        return {column: what for column, what in reversed(named) if catalog_column(column) is not None}
 
     @cached_property
     def item_is_for(self) -> str | None:
         """The reason why the item column is needed, or None if no metric or setting needs it."""
+        return next(self._uses_of_item(), None)
+
+    def _uses_of_item(self) -> Iterator[str]:
+        """Yield the reasons why the item column is needed, each as the beginning of a message."""
         if self.definitions.ties == "item":
-            return "ties=item orders tied rows by item"
-        for metric in self.metrics:
-            if metric.ties == "item":
-                return f"ties=item of {metric} orders tied rows by item"
+            yield "ties=item orders tied rows by item"
+        yield from (
+            f"ties=item of {metric} orders tied rows by item" for metric in self.metrics if metric.ties == "item"
+        )
         if self.joins:
-            return "lists and truth are joined by item"
+            yield "lists and truth are joined by item"
         if self.long and self.models:
-            return "rows of several models are joined by item"
+            yield "rows of several models are joined by item"
         if self.definitions.duplicates != "keep":
-            return "duplicates are found by item"
-        return f"{self.catalogue_metrics[0][0].with_ties(None)} counts items" if self.catalogue_metrics else None
+            yield "duplicates are found by item"
+        yield from (f"{what} looks up {column} by item" for column, what in self.item_columns.items())
+        yield from (f"{metric.with_ties(None)} counts items" for metric, _ in self.catalogue_metrics)
 
     @cached_property
     def label_is_for(self) -> str | None:

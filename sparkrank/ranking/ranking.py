@@ -18,6 +18,7 @@ from sparkrank.numeric.free_memory import ensure_free
 from sparkrank.numeric.ordered_integers import bin_numbers
 from sparkrank.numeric.segments import count_by, sum_by, taken
 from sparkrank.ranking.judgments import Credit, Gain, Judgments, best_order
+from sparkrank.ranking.value_columns import ValueColumn
 
 T = TypeVar("T", bound=np.generic)
 Scores: TypeAlias = NDArray[np.floating[Any]]  # of the input's float type
@@ -221,7 +222,7 @@ class Ranking:
         positions: Positions = "dense",
         cutoffs: tuple[int, ...] = (),
         sorted_rows: ScoreOrder | None = None,
-        columns: Mapping[str, Codes | Floats] | None = None,
+        columns: Mapping[str | ValueColumn, Codes | Floats] | None = None,
     ) -> None:
         self.judgments = judgments
         self.columns = columns or {}

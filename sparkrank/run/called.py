@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sparkrank.base.errors import SpecError, quote, shorten
-from sparkrank.engines.request import AUTO, Request
+from sparkrank.engines.request import AUTO, CatalogRows, Request
+from sparkrank.inputs.catalog import CatalogPlan, item_of_catalog
 from sparkrank.inputs.role_table import MODEL
 from sparkrank.inputs.roles import COLUMN_ROLES, Roles, TruthColumns, planned
 from sparkrank.metrics import Definitions, Metric, Plan, find_preset
@@ -64,6 +65,7 @@ def request_called(
     named = Roles.named(columns, group, label if truth is None else None, beside, options["relevance"], slices, models)
     definitions = Definitions.of(library, settings, joins=named.joins)
     asked = {**asked, "buckets": buckets, "ties_asked": settings["ties"] is not None}
+    asked["has_catalog"] = options.get("catalog") is not None
     roles, plan = planned(named, metrics, definitions, library, **asked)
     counts: Counter[tuple[str, str]] = Counter()
 
@@ -89,5 +91,19 @@ def request_called(
         row_memory=row_memory,
         grouped=grouped,
         counts=counts,
+        catalog=_catalog_called(options, roles, plan, partition_types),
     )
     return request, beside
+
+
+def _catalog_called(options: Mapping[str, Any], roles: Roles, plan: Plan, partition_types: Any) -> CatalogRows | None:
+    """Return the catalog in ``options``, or None without one."""
+    given, columns = options.get("catalog"), options.get("catalog_columns")
+    if given is None:
+        if columns is not None:
+            raise SpecError("catalog_columns names columns of a catalog, but there is no catalog")
+        return None
+    item = item_of_catalog(columns, roles)
+    own = CatalogPlan.of_items(plan, item)
+    rows = out_of_pandas(accepted("the catalog is", given, own.roles), own.roles, own, "catalog", Counter())
+    return CatalogRows(SideRows.of("catalog", rows, partition_types), item)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sparkrank.base.errors import SpecError, escape, shorten
 from sparkrank.base.redaction import redact, shown_url
-from sparkrank.engines.request import Request
+from sparkrank.engines.request import CatalogRows, Request
 from sparkrank.inputs.day_marks import as_pattern, day_of, on_day, on_days
 from sparkrank.sources.side_rows import SideRows
 
@@ -23,7 +23,11 @@ def request_of(spec: Spec, day: str, spark: SparkSession | None) -> Request:
     how = (engine.lane, spark, engine.buckets, engine.bucket_rows, engine.row_memory)
     truth = None if spec.truth is None else side_of("truth", spec.truth, day)
     lists = tuple(side_of(what, rows, day) for what, rows in spec.lists)
-    return Request(lists, truth, spec.roles, plan, spec.limits(plan), *how, spec.input.grouped)
+    catalog = None
+    if spec.catalog is not None:
+        item = spec.item_of_catalog(spec.roles)
+        catalog = CatalogRows(side_of("catalog", spec.catalog, day), item, spec.catalog.most_bytes)
+    return Request(lists, truth, spec.roles, plan, spec.limits(plan), *how, spec.input.grouped, catalog=catalog)
 
 
 def side_of(what: str, rows: InputRows, day: str) -> SideRows:

@@ -17,6 +17,7 @@ from sparkrank.engines.result import Solved
 from sparkrank.inputs.buckets import bucket_count
 from sparkrank.inputs.field_paths import elements_of
 from sparkrank.metrics.uncertainty import Comparison
+from sparkrank.run.catalog_items import with_catalog
 from sparkrank.run.completeness import NOTHING_EXPECTED, Completeness
 from sparkrank.run.lane import open_lane
 from sparkrank.run.stages import Stages
@@ -121,6 +122,7 @@ def open_request(request: Request, stages: Stages) -> Opened:
     with stages.stage("open"):
         lane = open_lane(request)
         lane.check(request.plan)
+        request = with_catalog(request, lane)
     with stages.stage("count"):
         if not request.plan.keys:
             return Opened(request, lane, 1)

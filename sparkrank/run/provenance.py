@@ -48,11 +48,14 @@ def is_same_question(spec: Spec, stored: str | None) -> bool:
 
 
 def _question(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a spec's ``document`` without how it runs, and with ``ties``, which earlier releases wrote, filled in."""
+    """Return a spec's ``document`` without how it runs and without keys that are null, which earlier releases lack.
+
+    ``ties``, which earlier releases wrote, are filled in.
+    """
     definitions = dict(document.get("definitions") or {})
     rows = {**document["input"], "grouped": None}
     return {
-        **document,
+        **{key: value for key, value in document.items() if value is not None},
         **_HOW_IT_RUNS,
         "input": rows,
         "definitions": {**definitions, "ties": definitions.get("ties") or "expected"},

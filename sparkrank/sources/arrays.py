@@ -54,7 +54,7 @@ def array_columns(names: Sequence[str]) -> list[str]:
 def array_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int) -> pa.Table:
     """Convert ``rows`` with arrays to bucket rows of lists and truth. Lists are numbered from ``first``."""
     columns = {key_column(index): key_values(rows[column]) for index, column in enumerate(roles.group)}
-    columns |= {slice_column(index): item_values(rows[column]) for index, column in enumerate(plan.slice_columns)}
+    columns |= {slice_column(index): item_values(rows[column]) for index, column in plan.row_slices}
     for index, column in enumerate(plan.group_weights):
         columns[group_weight_column(index)] = float_values(rows[column]).cast(pa.float64())
     if plan.cluster is not None:

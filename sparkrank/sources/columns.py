@@ -16,8 +16,9 @@ from sparkrank.bucket.impressions import (
     key_column,
     score_column,
     slice_column,
+    value_column,
 )
-from sparkrank.inputs.role_table import GROUP, GROUP_WEIGHT, SCORE, SLICE, Role, row_roles
+from sparkrank.inputs.role_table import GROUP, GROUP_WEIGHT, SCORE, SLICE, VALUES, Role, row_roles
 from sparkrank.inputs.role_table import LABEL as OF_LABEL
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
@@ -50,10 +51,13 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.
     nothing = pa.chunked_array([pa.nulls(rows.num_rows)])
     keys = key_rows(rows, roles)
     columns = dict(zip(keys.column_names, keys.columns, strict=True))
-    for index, column in enumerate(plan.slice_columns):
+    for index, column in plan.row_slices:
         columns[slice_column(index)] = _read(rows, SLICE, column)
     for index, column in enumerate(plan.group_weights):  # a truth has none: the weight of a group comes from its list
         columns[group_weight_column(index)] = nothing if not roles.scores else _read(rows, GROUP_WEIGHT, column)
+    for index, value in plan.row_values:
+        is_read = value in roles.values  # a truth has none
+        columns[value_column(index)] = _read(rows, VALUES[value.kind], value.name) if is_read else nothing
     no_label = nothing if plan.joins else nothing.cast(pa.int8())
     columns[LABEL] = no_label if roles.label is None else _read(rows, OF_LABEL, roles.label)
     for index, column in enumerate(roles.scores.values()):

@@ -7,10 +7,9 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from sparkrank.base.errors import InputError, did_you_mean, itemize, shorten
+from sparkrank.base.errors import InputError, MissingColumnError, did_you_mean, itemize, shorten
 from sparkrank.inputs.role_table import ITEMS, NEEDED, SLICE, Takes
 from sparkrank.inputs.roles import Roles, of_model
-from sparkrank.metrics.slices import columns_of_slices
 from sparkrank.sources.types import plain_type
 from sparkrank.sources.values import is_array
 
@@ -46,7 +45,7 @@ def check_joined(
     """
     joined = [(*columns, fit) for columns in joined_columns(roles, beside)]
     alike = lambda kind, other: is_integer(kind) == is_integer(other)  # noqa: E731 - a rule like the other
-    joined += [(SLICE.name, column, column, alike) for column in columns_of_slices(roles.slices)]
+    joined += [(SLICE.name, column, column, alike) for column in roles.slice_columns]
     for role, column, other_column, fits in joined:
         kind, other = kind_of(column), kind_beside(other_column)
         if not fits(kind, other):
@@ -65,7 +64,7 @@ def check_arrow_joined(
         lambda column: other.field(column).type,
         roles,
         beside,
-        _fit,
+        fit,
         lambda kind: bool(pa.types.is_integer(plain_type(kind))),
         str,
         sides,
@@ -81,7 +80,7 @@ def validate_column(role: str, column: str, names: Sequence[str], what: str) -> 
     if column not in names:
         near = did_you_mean(column, names)
         lacks = f'the {role} column "{shorten(column)}" is not in the {what}{near} ({itemize(names)})'
-        raise InputError(f"{lacks}{HEADER_REMEDY if '_c0' in names else ''}")
+        raise MissingColumnError(f"{lacks}{HEADER_REMEDY if '_c0' in names else ''}")
     alike = [name for name in names if name.lower() == column.lower()]
     if len(alike) > 1:
         raise InputError(
@@ -108,10 +107,10 @@ def check_roles(
                 raise InputError(f"{problem}: {NEEDED[rule]} is needed")
 
 
-def _fit(kind: pa.DataType, other: pa.DataType) -> bool:
+def fit(kind: pa.DataType, other: pa.DataType) -> bool:
     """Return whether values of the two types can be equal. The null type fits every other type."""
     if is_array(kind) and is_array(other):
-        return _fit(kind.value_type, other.value_type)
+        return fit(kind.value_type, other.value_type)
     return pa.types.is_null(kind) or pa.types.is_null(other) or _family(kind) == _family(other)
 
 

@@ -21,7 +21,7 @@ def rows_of_arrays(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     # a task that runs again may number rows differently, but the numbers only tell the lists of one table apart
     kinds = {column: frame.schema[column].dataType for _, column in roles.columns()}
     columns = {key_column(index): key_of(named(column), kinds[column]) for index, column in enumerate(roles.group)}
-    for index, column in enumerate(plan.slice_columns):
+    for index, column in plan.row_slices:
         columns[slice_column(index)] = item_of(named(column), kinds[column])
     for index, column in enumerate(plan.group_weights):
         columns[group_weight_column(index)] = named(column).cast("double")

@@ -15,9 +15,10 @@ from sparkrank.bucket.impressions import (
     key_column,
     score_column,
     slice_column,
+    value_column,
 )
 from sparkrank.engines.spark.values import FITS, READERS, TEXTS, named
-from sparkrank.inputs.role_table import GROUP, GROUP_WEIGHT, SCORE, SLICE, Role, row_roles
+from sparkrank.inputs.role_table import GROUP, GROUP_WEIGHT, SCORE, SLICE, VALUES, Role, row_roles
 from sparkrank.inputs.role_table import LABEL as OF_LABEL
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
@@ -74,10 +75,13 @@ def bucket_rows(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     schema = frame.schema
     nothing = F.lit(None)
     columns = {key_column(index): _read(schema, GROUP, column) for index, column in enumerate(roles.group)}
-    for index, column in enumerate(plan.slice_columns):
+    for index, column in plan.row_slices:
         columns[slice_column(index)] = _read(schema, SLICE, column)
     for index, column in enumerate(plan.group_weights):  # weights of groups come from the lists, not from a truth
         columns[group_weight_column(index)] = nothing if not roles.scores else _read(schema, GROUP_WEIGHT, column)
+    for index, value in plan.row_values:
+        is_read = value in roles.values  # a truth has none
+        columns[value_column(index)] = _read(schema, VALUES[value.kind], value.name) if is_read else nothing
     no_label = nothing if plan.joins else nothing.cast("tinyint")
     columns[LABEL] = no_label if roles.label is None else _read(schema, OF_LABEL, roles.label)
     scores = [_read(schema, SCORE, column) for column in roles.scores.values()]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sparkrank.metrics import Plan
     from sparkrank.sources.protocol import Source
     from sparkrank.sources.side_rows import SideRows
+    from sparkrank.states.item_table import ItemTable, ItemValues
 
 SAMPLED_ROWS = 1000
 
@@ -89,6 +90,12 @@ class FrameLane:
             if self.roles.arrays:
                 return int(self.frames[0][0].count()) * _elements_of_row(self._sides[0][0], self.roles.arrays)
             return sum(frame.count() for frame, *_ in self.frames)
+
+    def shared(self, items: ItemTable) -> ItemValues:
+        from sparkrank.engines.spark.shared_items import shared_items
+
+        with task_errors(self._session):
+            return shared_items(self._session, items)
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         from sparkrank.engines.spark.frame import evaluate_frame

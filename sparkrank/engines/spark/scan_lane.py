@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sparkrank.metrics import Plan
     from sparkrank.sources.protocol import Source
     from sparkrank.sources.side_rows import SideRows
+    from sparkrank.states.item_table import ItemTable, ItemValues
 
 _NAMES = {"parquet": "Parquet", "csv": "CSV", "json": "JSON"}
 
@@ -60,6 +61,12 @@ class ScanLane(SidesLane):
             kind = request.impressions[0].format
             reason = f"the input is {_NAMES.get(kind, kind)} named by path"
         return cls.of(request, sides, reason, core_count(request.session), spark=request.session)
+
+    def shared(self, items: ItemTable) -> ItemValues:
+        from sparkrank.engines.spark.shared_items import shared_items
+
+        with task_errors(self.spark):
+            return shared_items(self.spark, items)
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         from sparkrank.engines.spark.scan import evaluate_scan

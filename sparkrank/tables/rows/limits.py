@@ -14,6 +14,7 @@ from sparkrank.base import checks
 from sparkrank.base.errors import InputError, SpecError, did_you_mean, itemize, quote, shorten
 from sparkrank.bucket import bucket_columns, evaluate_bucket
 from sparkrank.bucket.impressions import TRUTH, slice_column
+from sparkrank.bucket.item_columns import item_columns
 from sparkrank.inputs.role_table import row_roles
 from sparkrank.metrics import Plan
 from sparkrank.tables.rows.quality import few_rows, is_least, quality_table
@@ -60,7 +61,7 @@ def checks_of(plan: Plan) -> dict[str, bool]:
     kinds = {TRUTH: pa.bool_()}
     kinds |= {role.key: pa.string() for role in row_roles() if role.reads == "item"}
     kinds |= {slice_column(index): pa.string() for index in range(len(plan.slice_columns))}
-    columns = bucket_columns(plan, len(plan.keys))
+    columns = [*bucket_columns(plan, len(plan.keys)), *item_columns(plan)]
     rows = pa.table({name: pa.array([], kinds.get(name, pa.float64())) for name in columns})
     partials = evaluate_bucket(rows, replace(plan, group_table=False)).partials
     counted = {

@@ -54,6 +54,7 @@ def quality_table(
         checks.NAN_REFERENCE_OF_PANDAS,
     )
     rows += _looked_for((checks.ROWS_JOINED, checks.LABELS_DIFFER), counts, checks.ROWS_READ, read)
+    rows += _looked_for((checks.LACKING_ITEMS,), counts, checks.ROWS_READ, read)
     rows += _looked_for((*of_rows, checks.NULL_CLUSTER), counts, checks.ROWS_READ, read)
     rows += _looked_for((checks.ITEMLESS_ROWS,), counts, checks.ROWS_EVALUATED, evaluated)
     rows += [*_truth(partials, read), *_relevant_truth(partials, plan)] if plan.joins else []
@@ -74,6 +75,8 @@ def quality_table(
         tied = _check(checks.TIED_ROWS, model, count(checks.TIED_ROWS, model), checks.SCORED_ROWS, scored)
         rows += [tied] if plan.keys else []
         rows += _repeated(partials, plan, model)
+        valueless = (checks.without_value(column.name) for column in plan.value_columns)
+        rows += _looked_for(valueless, counts, checks.SCORED_ROWS, scored, model)
         one_class = (checks.one_class_groups(level_text(level)) for level in plan.levels)
         for name in (checks.UNRETRIEVED_GROUPS, *one_class) if plan.keys else ():
             rows.append(_check(name, model, count(name, model), checks.GROUPS, groups))

@@ -1,0 +1,39 @@
+"""The columns of a bucket that are looked up by item, in tables that the plan takes to every worker."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+
+from sparkrank.base import checks
+from sparkrank.bucket.bucket_rows import BucketRows
+from sparkrank.bucket.encoding import encode
+from sparkrank.bucket.impressions import ITEM, slice_column, value_column
+from sparkrank.metrics import Plan
+
+
+def item_columns(plan: Plan) -> dict[str, str]:
+    """Return the names of the bucket columns that are looked up by item, with the column that each is."""
+    slices = {slice_column(index): name for index, name in enumerate(plan.slice_columns)}
+    values = {value_column(index): value.name for index, value in enumerate(plan.value_columns)}
+    return {name: column for name, column in (slices | values).items() if column in plan.item_columns}
+
+
+def with_items(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -> BucketRows:
+    """Return ``rows`` with the columns of their items, null where a table lacks the item. Counts such rows of lists."""
+    if not plan.items:
+        return rows
+    codes, distinct = encode(rows.table[ITEM])
+    table = rows.table
+    for items in plan.items:
+        place = items.table.find(distinct)[codes]
+        is_lacking = (place < 0) & ~rows.truth
+        if (named := rows.valid(ITEM)) is not None:
+            is_lacking &= named
+        counts[checks.LACKING_ITEMS, ""] += int(np.count_nonzero(is_lacking))
+        index = pa.array(place, mask=place < 0)
+        for name, values in items.table.columns.items():
+            table = table.append_column(name, values.take(index))
+    return BucketRows(table)

@@ -1,0 +1,66 @@
+"""The tie blocks that a cut-off divides, and how many of their rows with a value it may leave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
+from sparkrank.numeric.segments import running_product, sum_by
+from sparkrank.ranking.ranking import Ranking
+
+
+@dataclass(frozen=True, eq=False)
+class CutBlocks:
+    """Tie blocks of which a cut-off leaves some rows, in any order of the tied rows. A group has one at most.
+
+    The arrays have one entry for each block: its index in the ranking (``block``), its ``group`` and ``size``, the
+    number of rows within the cut-off (``shown``), and the number of its rows with a value (``valued``).
+    """
+
+    block: Ints
+    group: Codes
+    size: Ints
+    shown: Ints
+    valued: Ints
+
+    @classmethod
+    def of(cls, ranking: Ranking, k: int | None, has_value: Flags) -> CutBlocks:
+        """Return the blocks that ``k`` divides. ``has_value`` has a flag for each ranked row."""
+        blocks = ranking.blocks
+        shown = np.zeros(len(blocks.size), np.int64) if k is None else k - blocks.before
+        cut = np.flatnonzero((shown > 0) & (shown < blocks.size))
+        valued = blocks.sum(has_value[blocks.row]).astype(np.int64)
+        return cls(cut, blocks.group[cut], blocks.size[cut], shown[cut], valued[cut])
+
+    def of_some(self) -> CutBlocks:
+        """Return the blocks in which some rows, but not all, have a value."""
+        some = (self.valued > 0) & (self.valued < self.size)
+        return CutBlocks(self.block[some], self.group[some], self.size[some], self.shown[some], self.valued[some])
+
+    def draws(self) -> tuple[Ints, Ints, Floats]:
+        """Return, for each block and possible number of values within the cut-off: place, number and probability.
+
+        The number has the hypergeometric distribution. Probabilities are products of ratios of neighbours, from the
+        most likely number up and down, so that no product overflows.
+        """
+        low = np.maximum(0, self.shown - (self.size - self.valued))
+        counts = np.minimum(self.shown, self.valued) - low + 1
+        place = np.repeat(np.arange(len(low)), counts)
+        number = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts - low, counts)
+        mode = np.clip((self.shown + 1) * (self.valued + 1) // (self.size + 2), low, low + counts - 1)[place]
+        shown, valued = (values[place].astype(np.float64) for values in (self.shown, self.valued))
+        others = self.size[place] - valued - shown
+
+        def to_previous(count: Ints) -> Floats:
+            with np.errstate(divide="ignore", invalid="ignore"):  # only at the ends, where no ratio is used
+                quotient: Floats = (valued - count + 1) * (shown - count + 1) / (count * (others + count))
+            return quotient
+
+        weight = np.empty(len(place))
+        up, down = np.flatnonzero(number >= mode), np.flatnonzero(number <= mode)[::-1]
+        weight[up] = running_product(to_previous(number)[up], (number - mode + 1)[up])
+        with np.errstate(divide="ignore"):
+            weight[down] = running_product((1 / to_previous(number + 1))[down], (mode - number + 1)[down])
+        return place, number, weight / sum_by(place, weight, len(low))[place]

@@ -1,0 +1,81 @@
+"""Read the catalog before the evaluation: items and the columns in use, as a table in which buckets look items up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.base.checks import NO_LIMITS
+from sparkrank.base.errors import InputError, MissingColumnError, NoInputError, SpecError, itemize, shorten
+from sparkrank.bucket.impressions import ITEM, one_array, slice_column, value_column
+from sparkrank.bucket.item_columns import item_columns
+from sparkrank.engines.request import CatalogRows, Request
+from sparkrank.inputs.catalog import CatalogPlan
+from sparkrank.numeric.text_arrays import encoded_column
+from sparkrank.run.lane import open_lane
+from sparkrank.sources.joined_types import fit
+from sparkrank.states.item_table import ItemTable, repeated_items
+
+if TYPE_CHECKING:
+    from sparkrank.engines.lanes import Lane
+
+
+def with_catalog(request: Request, lane: Lane) -> Request:
+    """Return ``request`` with its catalog in the plan, sent once to where ``lane`` evaluates buckets.
+
+    Raise :class:`InputError` if the catalog has no rows, an item twice, items of another type than the lists, or more
+    than its ``most_bytes``, and :class:`SpecError` if it lacks a column.
+    """
+    if request.catalog is None:
+        return request
+    table = _read(request.catalog, request)
+    kind, other = lane.bucket_schema(request.plan).field(ITEM).type, table.items.type
+    if not fit(kind, other):
+        raise InputError(
+            f"the item column is of type {shorten(kind)} in the lists and of type "
+            f"{str(other).removeprefix('large_')} in the catalog "
+            f'("{shorten(request.catalog.item)}"): one type is needed'
+        )
+    return replace(request, plan=replace(request.plan, items=(*request.plan.items, lane.shared(table))))
+
+
+def _read(catalog: CatalogRows, request: Request) -> ItemTable:
+    plan, own = request.plan, CatalogPlan.of_items(request.plan, catalog.item)
+    roles = own.roles
+    names = [*map(slice_column, range(len(own.slices))), *map(value_column, range(len(own.columns)))]
+    try:
+        lane = open_lane(Request((catalog.rows,), None, roles, own, NO_LIMITS, spark=request.spark or request.session))
+        lane.check(own)
+    except MissingColumnError as error:
+        raise SpecError(str(error)) from None
+    tables = lane.picked(own, None, partial(_columns_of_items, names=[ITEM, *names]))
+    if not tables:
+        raise NoInputError("the catalog has no rows")
+    rows = pa.concat_tables(tables, promote_options="permissive")
+    items = one_array(rows[ITEM])
+    if repeated := repeated_items(items):
+        count = f"{len(repeated):,} items" if len(repeated) > 1 else "1 item"
+        raise InputError(f'catalog names {count} twice, the first is "{shorten(repeated[0])}"')
+    table = ItemTable.of(items, {name: _held(rows[read]) for name, read in zip(item_columns(plan), names, strict=True)})
+    if table.nbytes > catalog.most_bytes:
+        used = itemize(dict.fromkeys(plan.item_columns))
+        raise InputError(
+            f"the catalog takes {table.nbytes / 2**20:,.1f} MiB of items and the columns {used}, but "
+            f"catalog.most_bytes allows {catalog.most_bytes / 2**20:,.1f} MiB: have these columns in the rows"
+        )
+    return table
+
+
+def _columns_of_items(rows: pa.Table, names: list[str]) -> pa.Table:
+    """Return the columns ``names`` of the rows with an item."""
+    return rows.select(names).filter(pc.is_valid(rows[ITEM]))
+
+
+def _held(column: pa.ChunkedArray) -> pa.Array:
+    """Return ``column`` as one array. Texts are encoded, as few are distinct."""
+    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    return encoded_column(column) if is_text else one_array(column)

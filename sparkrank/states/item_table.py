@@ -1,0 +1,92 @@
+"""A table of items, from which buckets look up the values of the items of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.numeric.array_types import Ints
+from sparkrank.numeric.key_hashes import Hashes, hash_keys
+
+TEXT = pa.large_string()  # the items of a large catalog may have more than 2 GiB
+
+
+@dataclass(frozen=True, eq=False)
+class ItemTable:
+    """The values of items, sorted by the hash of the item. No item may be null or twice in ``items``.
+
+    ``columns`` maps the name of a bucket column to its values, one for each of ``items``.
+    """
+
+    items: pa.Array
+    columns: Mapping[str, pa.Array]
+
+    @classmethod
+    def of(cls, items: pa.Array, columns: Mapping[str, pa.Array]) -> ItemTable:
+        keys = _plain(items)
+        order = pa.array(np.argsort(hash_keys([keys]), kind="stable"))
+        return cls(keys.take(order), {name: values.take(order) for name, values in columns.items()})
+
+    @property
+    def nbytes(self) -> int:
+        return sum(int(values.nbytes) for values in (self.items, *self.columns.values()))
+
+    @cached_property
+    def _hashes(self) -> Hashes:
+        return hash_keys([self.items])
+
+    def find(self, items: pa.Array) -> Ints:
+        """Return the place of each of ``items`` in the table, or -1 for an item that is null or not in the table."""
+        found = np.full(len(items), -1, np.int64)
+        if not len(self.items) or not _alike(items.type, self.items.type):
+            return found
+        items = _plain(items)
+        hashes, open_ = hash_keys([items]), np.flatnonzero(items.is_valid().to_numpy(zero_copy_only=False))
+        place = np.searchsorted(self._hashes, hashes[open_])
+        while len(open_):  # a second time only where two items have the same hash
+            inside = np.flatnonzero(place < len(self.items))
+            inside = inside[self._hashes[place[inside]] == hashes[open_[inside]]]
+            open_, place = open_[inside], place[inside]
+            same = pc.equal(items.take(pa.array(open_)), self.items.take(pa.array(place)))
+            is_same = same.to_numpy(zero_copy_only=False)
+            found[open_[is_same]] = place[is_same]
+            open_, place = open_[~is_same], place[~is_same] + 1
+        return found
+
+
+def _alike(kind: pa.DataType, other: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) == pa.types.is_integer(other))
+
+
+def _plain(items: pa.Array) -> pa.Array:
+    """Return ``items`` as 64-bit integers, as doubles, or as texts."""
+    if pa.types.is_floating(items.type):
+        return items.cast(pa.float64())
+    return items.cast(pa.int64() if pa.types.is_integer(items.type) else TEXT, safe=False)
+
+
+class ItemValues(Protocol):
+    """A reference to a table of items that a plan takes to workers, where :attr:`table` is the table itself."""
+
+    @property
+    def table(self) -> ItemTable: ...
+
+
+@dataclass(frozen=True, eq=False)
+class HeldItems:
+    """A table of items in the memory of this process."""
+
+    table: ItemTable
+
+
+def repeated_items(items: pa.Array) -> list[str]:
+    """Return the texts of the items that are more than once in ``items``, sorted."""
+    counted = pc.value_counts(items)
+    several = counted.field("values").filter(pc.greater(counted.field("counts"), 1))
+    return sorted(several.cast(pa.string()).to_pylist())

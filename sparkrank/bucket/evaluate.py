@@ -63,7 +63,7 @@ class BucketResult:
 def bucket_columns(plan: Plan, keys: int) -> list[str]:
     """Return the names of the columns that a bucket has for ``plan`` and a group key of ``keys`` columns."""
     columns = [*map(key_column, range(keys)), LABEL, *map(score_column, range(plan.scores_of_row))]
-    columns += map(slice_column, range(len(plan.slice_columns)))
+    columns += map(slice_column, range(len(plan.slice_sources)))
     columns += map(group_weight_column, range(len(plan.group_weights)))
     read = {role.key: role.needed(plan) for role in row_roles()}
     read |= {TRUTH: plan.joins, LIST: plan.arrays}

@@ -15,8 +15,8 @@ from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.grouping import Groups, groups_of
 from sparkrank.bucket.impressions import slice_column
 from sparkrank.metrics import Plan
-from sparkrank.metrics.slices import ALL, NO_PART, slice_name
-from sparkrank.numeric.array_types import Codes
+from sparkrank.metrics.slices import ALL, NO_PART, Slice, SliceColumn, slice_name, source_of
+from sparkrank.numeric.array_types import Codes, Floats
 from sparkrank.numeric.segments import WHOLE, Segments
 
 # The largest number of values of a slice in a day. Each value has a state for every metric, model and bucket: 1,000
@@ -51,10 +51,10 @@ class SlicedRows:
         return not np.array_equal(self.code[groups.row][groups.codes], self.code)
 
 
-def sliced_rows(rows: BucketRows, plan: Plan, columns: Sequence[str]) -> SlicedRows:
+def sliced_rows(rows: BucketRows, plan: Plan, columns: Slice) -> SlicedRows:
     """Slice rows by the values in ``columns``. More than :data:`MOST_SLICE_VALUES` distinct values are an error."""
     name = slice_name(columns)
-    parts = [rows.table[slice_column(plan.slice_columns.index(column))] for column in columns]
+    parts = [_values(rows, plan, part) for part in columns]
     groups = groups_of(parts)
     if groups.count > MOST_SLICE_VALUES:
         raise_many_values(name, groups.count, " in one bucket alone")
@@ -63,6 +63,18 @@ def sliced_rows(rows: BucketRows, plan: Plan, columns: Sequence[str]) -> SlicedR
     except UnicodeDecodeError as error:
         raise InputError(f'the slice "{name}" has a value that is not UTF-8 text: {error.object!r}') from None
     return SlicedRows(name, tuple(values), groups.codes)
+
+
+def _values(rows: BucketRows, plan: Plan, part: SliceColumn) -> pa.ChunkedArray:
+    name = slice_column(plan.slice_sources.index(source_of(part)))
+    return _intervals(rows.floats(name), part) if part.edges else rows.table[name]
+
+
+def _intervals(values: Floats, part: SliceColumn) -> pa.ChunkedArray:
+    """Return the interval of each value, of those that ``part`` has. NaN has none."""
+    places = np.searchsorted(np.array(part.edges), values, side="right").astype(np.int32)
+    codes = pa.array(places, mask=np.isnan(values))
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(codes, pa.array(part.intervals))])
 
 
 def raise_many_values(name: str, count: int, where: str = "") -> None:

@@ -26,6 +26,7 @@ from sparkrank.config.validators import (
     NIGHTS,
     NOTHING,
     POINTS,
+    SETTINGS,
     SWITCH,
     as_condition,
     as_filled,
@@ -46,6 +47,7 @@ from sparkrank.config.validators import (
     as_zone,
     kind_of,
     looks_of,
+    slice_kind_of,
     validate_no_password,
 )
 from sparkrank.engines.lanes import row_memory_lanes
@@ -326,6 +328,24 @@ class UncertaintySettings(Section):
     @property
     def uncertainty(self) -> Uncertainty:
         return Uncertainty.of(self.model_dump())
+
+
+class SliceSettings(Section):
+    """A ``column`` of a slice, divided into the intervals between ``edges``: ``[18, 25]`` gives ``[18, 25)``."""
+
+    column: str
+    edges: list[Annotated[float, BeforeValidator(as_number)]] | None = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The settings that the spec has."""
+        return self.model_dump(exclude_none=True)
+
+
+SlicedColumn = Annotated[
+    Annotated[str, Tag(COLUMN)] | Annotated[SliceSettings, Tag(SETTINGS)],
+    Discriminator(slice_kind_of, "column_or_settings", "a column, or a mapping with the key column, is needed"),
+]
 
 
 class CompareSettings(Section):

@@ -19,14 +19,16 @@ from sparkrank.inputs.role_table import (
     RANK,
     SCORE,
     SLICE,
+    SLICE_NUMBER,
     TRUE_ITEMS,
     Role,
     row_roles,
+    slice_role,
 )
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.metrics.parameters import ORDERS
 from sparkrank.metrics.presets import Preset
-from sparkrank.metrics.slices import Slices, columns_of_slices, named_slices
+from sparkrank.metrics.slices import Slice, Slices, named_slices, sources_of
 from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 
 
@@ -89,7 +91,7 @@ RESERVED = ("day", "model", "n_rows", "n_retrieved", "n_relevant")
 
 
 def _truth_roles(
-    truth: TruthColumns, group: tuple[str, ...], of_rows: Mapping[str, str], slices: tuple[tuple[str, ...], ...]
+    truth: TruthColumns, group: tuple[str, ...], of_rows: Mapping[str, str], slices: tuple[Slice, ...]
 ) -> Roles:
     if "item" not in of_rows:
         raise SpecError("lists and truth are joined by item, but no item column is named")
@@ -130,7 +132,7 @@ class Roles:
     truth: Roles | None = None
     true_items: str | None = None
     relevance: str = "membership"
-    slices: tuple[tuple[str, ...], ...] = ()
+    slices: tuple[Slice, ...] = ()
     group_weights: tuple[str, ...] = ()
     long: bool = False
 
@@ -256,7 +258,7 @@ class Roles:
                     f"such names by rows.columns = rows.columns.map(str))"
                 )
             first, first_title = role_of.setdefault(column, (role, title))
-            shares = role in (SLICE, GROUP_WEIGHT, CLUSTER)
+            shares = role in (SLICE, SLICE_NUMBER, GROUP_WEIGHT, CLUSTER)
             if shares or title == first_title or (first != GROUP and role != LABELS):
                 continue
             side, why = " of the truth" if is_truth else "", "labels are numbers beside the items"
@@ -348,7 +350,7 @@ class Roles:
     def played(self) -> Iterator[tuple[Role, str, str]]:
         """Yield every role in use, with the role's name in messages and its column."""
         yield from ((GROUP, GROUP.name, column) for column in self.group)
-        yield from ((SLICE, SLICE.name, column) for column in columns_of_slices(self.slices))
+        yield from ((role := slice_role(source), role.name, source.column) for source in sources_of(self.slices))
         yield from ((GROUP_WEIGHT, GROUP_WEIGHT.name, column) for column in self.group_weights)
         of_arrays = self.true_items is not None
         if self.label is not None and not of_arrays:

@@ -25,7 +25,7 @@ from sparkrank.metrics.parameters import NEED_AN_ORDER, format_number
 from sparkrank.metrics.pooled_metric import PooledMetric
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.rank_comparison import REF, REFERENCE_RANK
-from sparkrank.metrics.slices import ALL, columns_of_slices
+from sparkrank.metrics.slices import ALL, Slice, Slices, SliceSource, named_slices, rules_of, sources_of
 from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 from sparkrank.numeric.whole_units import LARGEST
 from sparkrank.ranking.judgments import LABEL
@@ -65,7 +65,7 @@ class Plan:
     weighted: bool = False
     joins: bool = False
     curve_points: int = 0
-    slices: tuple[tuple[str, ...], ...] = ()
+    slices: tuple[Slice, ...] = ()
     item: str | None = None
     arrays: bool = False
     by_rank: bool = False
@@ -90,7 +90,7 @@ class Plan:
         preset: Preset | None = None,
         order: Ties | None = None,
         group_table: bool = True,
-        slices: Sequence[Sequence[str]] = (),
+        slices: Slices | Sequence[Slice] = (),
         **settings: Any,
     ) -> Plan:
         """Return the plan for ``metrics``, parsed with the defaults of ``preset``; ``settings`` are other fields.
@@ -108,7 +108,7 @@ class Plan:
             tuple(keys),
             definitions,
             group_table and bool(keys),
-            slices=tuple(map(tuple, slices)),
+            slices=named_slices(slices),
             order=order,
             ordered=tuple(named for metric, named in asked.items() if metric.ties is None and named.ties is not None),
             **settings,
@@ -298,8 +298,13 @@ class Plan:
         return tuple(dict.fromkeys(filter(None, columns)))
 
     @cached_property
-    def slice_columns(self) -> tuple[str, ...]:
-        return columns_of_slices(self.slices)
+    def slice_sources(self) -> tuple[SliceSource, ...]:
+        return sources_of(self.slices)
+
+    @cached_property
+    def slice_rules(self) -> dict[str, str]:
+        """What the values of a slice mean, by the slice's name, if they are not those of its columns."""
+        return rules_of(self.slices)
 
     @cached_property
     def item_is_for(self) -> str | None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from sparkrank.base.errors import InputError, did_you_mean, itemize, shorten
 from sparkrank.inputs.role_table import ITEMS, NEEDED, SLICE, Takes
 from sparkrank.inputs.roles import Roles, of_model
-from sparkrank.metrics.slices import columns_of_slices
+from sparkrank.metrics.slices import sources_of
 from sparkrank.sources.types import plain_type
 from sparkrank.sources.values import is_array
 
@@ -46,7 +46,8 @@ def check_joined(
     """
     joined = [(*columns, fit) for columns in joined_columns(roles, beside)]
     alike = lambda kind, other: is_integer(kind) == is_integer(other)  # noqa: E731 - a rule like the other
-    joined += [(SLICE.name, column, column, alike) for column in columns_of_slices(roles.slices)]
+    of_slices = (source.column for source in sources_of(roles.slices) if not source.is_number)
+    joined += [(SLICE.name, column, column, alike) for column in of_slices]
     for role, column, other_column, fits in joined:
         kind, other = kind_of(column), kind_beside(other_column)
         if not fits(kind, other):

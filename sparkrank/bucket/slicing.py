@@ -22,6 +22,9 @@ from sparkrank.numeric.segments import WHOLE, Segments
 # The largest number of values of a slice in a day. Each value has a state for every metric, model and bucket: 1,000
 # values of 40 metrics are 12 MB.
 MOST_SLICE_VALUES = 1_000
+# The same of a slice with ``top``, whose values are pooled after the merge, and the largest number of its states: for
+# each value, model and metric about 300 bytes.
+MOST_POOLED_VALUES, MOST_POOLED_STATES = 100_000, 1_000_000
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,7 @@ def sliced_rows(rows: BucketRows, plan: Plan, columns: Slice) -> SlicedRows:
     name = slice_name(columns)
     parts = [_values(rows, plan, part) for part in columns]
     groups = groups_of(parts)
-    if groups.count > MOST_SLICE_VALUES:
-        raise_many_values(name, groups.count, " in one bucket alone")
+    validate_count(columns, groups.count, plan, " in one bucket alone")
     try:
         values = _texts([part.take(pa.array(groups.row)) for part in parts]).to_pylist()
     except UnicodeDecodeError as error:
@@ -77,8 +79,18 @@ def _intervals(values: Floats, part: SliceColumn) -> pa.ChunkedArray:
     return pa.chunked_array([pa.DictionaryArray.from_arrays(codes, pa.array(part.intervals))])
 
 
-def raise_many_values(name: str, count: int, where: str = "") -> None:
-    raise InputError(f'the slice "{shorten(name)}" has {count} values{where}: at most {MOST_SLICE_VALUES} are allowed')
+def validate_count(columns: Slice, count: int, plan: Plan, where: str = "") -> None:
+    """Raise :class:`InputError` if the slice of ``columns`` has more values than states can be kept of."""
+    pools = columns[0].top is not None
+    most, named = MOST_POOLED_VALUES if pools else MOST_SLICE_VALUES, f'the slice "{shorten(slice_name(columns))}" has'
+    if count > most:
+        raise InputError(f"{named} {count} values{where}: at most {most} are allowed")
+    states = count * len(plan.models) * len(plan.metrics)
+    if pools and states > MOST_POOLED_STATES:
+        raise InputError(
+            f"{named} {count} values{where}, with {states:,} states of {len(plan.metrics)} metrics and "
+            f"{len(plan.models)} models: at most {MOST_POOLED_STATES:,} are allowed"
+        )
 
 
 def _texts(columns: Sequence[pa.ChunkedArray]) -> pa.Array:

@@ -331,10 +331,14 @@ class UncertaintySettings(Section):
 
 
 class SliceSettings(Section):
-    """A ``column`` of a slice, divided into the intervals between ``edges``: ``[18, 25]`` gives ``[18, 25)``."""
+    """A ``column`` of a slice, divided into the intervals between ``edges``: ``[18, 25]`` gives ``[18, 25)``.
+
+    With ``top``, only so many values have rows of their own: those of most groups. The others are ``(other)`` together.
+    """
 
     column: str
     edges: list[Annotated[float, BeforeValidator(as_number)]] | None = None
+    top: Annotated[int | None, BeforeValidator(as_whole)] = None
 
     @property
     def given(self) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from sparkrank.metrics.parameters import NEED_AN_ORDER, format_number
 from sparkrank.metrics.pooled_metric import PooledMetric
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.rank_comparison import REF, REFERENCE_RANK
-from sparkrank.metrics.slices import ALL, Slice, Slices, SliceSource, named_slices, rules_of, sources_of
+from sparkrank.metrics.slices import ALL, Slice, Slices, SliceSource, named_slices, rules_of, slice_name, sources_of
 from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 from sparkrank.numeric.whole_units import LARGEST
 from sparkrank.ranking.judgments import LABEL
@@ -392,6 +392,7 @@ def validate_plan(plan: Plan) -> None:
     _validate_expectations(plan)
     _validate_groups(plan)
     _validate_references(plan)
+    _validate_top(plan)
     texts = {str(metric).lower() for metric, _ in plan.group_metrics} if plan.group_table else ()
     for key in plan.keys:
         if key.lower() in texts:  # Spark ignores the case of column names
@@ -435,6 +436,19 @@ def _validate_groups(plan: Plan) -> None:
     for name in ("duplicates", "population", "unretrieved", "positions"):
         if (word := getattr(plan.definitions, name)) != getattr(DEFAULTS, name):
             raise SpecError(f"{name}={word} is a setting of groups, but no group column is named")
+
+
+def _validate_top(plan: Plan) -> None:
+    name = next((slice_name(columns) for columns in plan.slices if columns[0].top is not None), None)
+    if name is None:
+        return
+    if not plan.group_metrics and not plan.exposures and not (plan.has_parts and plan.uncertainty.slices):
+        needed = "ask for a metric of groups, or leave uncertainty on" if plan.keys else "name a group column"
+        raise SpecError(f"top of the slice {shorten(name)} counts groups, and no state of this run does: {needed}")
+    for metric, declared in plan.histogram_metrics:
+        if declared.rule_of(metric).kind == "exact":
+            own = f"{metric} keeps each score of each value of {shorten(name)}"
+            raise SpecError(f"{own}, which top cannot bound: ask for it without exact, or for the slice without top")
 
 
 def _validate_references(plan: Plan) -> None:

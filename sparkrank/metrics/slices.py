@@ -22,12 +22,21 @@ NO_PART = r"\N"
 Slices: TypeAlias = "Sequence[str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]]]"
 
 
+OTHER = "(other)"  # the value that pools all values of a slice but the top ones
+MOST_TOP = 1_000  # the largest number of top values, as of the values of any slice
+
+
 @dataclass(frozen=True)
 class SliceColumn:
-    """A column that divides rows by its values, or by the intervals between ``edges``, which are ascending numbers."""
+    """A column that divides rows by its values, or by the intervals between ``edges``, which are ascending numbers.
+
+    With ``top``, only so many values have rows of their own, those of most groups. The others are pooled
+    (:data:`OTHER`).
+    """
 
     column: str
     edges: tuple[float, ...] = ()
+    top: int | None = None
 
     @property
     def name(self) -> str:
@@ -55,7 +64,9 @@ class SliceColumn:
     @property
     def written(self) -> str | dict[str, Any]:
         """The column as a spec has it."""
-        return {"column": self.column, "edges": list(self.edges)} if self.edges else self.column
+        settings: dict[str, Any] = {"edges": list(self.edges)} if self.edges else {}
+        settings |= {} if self.top is None else {"top": self.top}
+        return {"column": self.column, **settings} if settings else self.column
 
 
 Slice: TypeAlias = "tuple[SliceColumn, ...]"
@@ -86,6 +97,8 @@ def named_slices(slices: Any) -> tuple[Slice, ...]:
         columns = tuple(_slice_column(part, where) for part in several)
         if len({part.column for part in columns}) < len(columns):
             raise SpecError(f"{where} is {quote(given)}: a column or several different ones are needed")
+        if len(columns) > 1 and any(part.top is not None for part in columns):
+            raise SpecError(f"{where} has top beside other columns: it is for a slice of one column")
         name = slice_name(columns)
         if name == ALL:
             raise SpecError(f'{where} is "{ALL}", which names the whole day: rename the column')
@@ -108,7 +121,12 @@ def _slice_column(given: str | Mapping[str, Any] | SliceColumn, where: str) -> S
     column = given.get("column")
     if not isinstance(column, str):
         raise SpecError(f"{where}.column is {quote(column)}: the name of a column is needed")
-    return SliceColumn(column, _edges(given.get("edges"), where))
+    edges, top = _edges(given.get("edges"), where), given.get("top")
+    if top is not None and (isinstance(top, bool) or not isinstance(top, int) or not 1 <= top <= MOST_TOP):
+        raise SpecError(f"{where}.top is {quote(top)}: a whole number from 1 to {MOST_TOP:,} is needed")
+    if top is not None and edges:
+        raise SpecError(f"{where} has edges and top: the intervals between edges all have rows")
+    return SliceColumn(column, edges, top)
 
 
 def _edges(given: Any, where: str) -> tuple[float, ...]:

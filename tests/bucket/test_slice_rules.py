@@ -1,4 +1,4 @@
-"""Slices by a rule: by the intervals between edges."""
+"""Slices by a rule: the intervals between edges, and the values of most groups."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
+from sparkrank.bucket import slicing
 from sparkrank.config import load_spec
 from tests.support.commands import exit_code
 from tests.windows.week import DAYS, spec_of
@@ -57,6 +58,89 @@ def test_an_interval_has_its_lower_edge_and_lacks_its_upper_one() -> None:
     assert evaluation.value("mrr", slice={"country": "de", "age": "[18, 25)"}) == 0.75
 
 
+ADS = {"column": "ad", "top": 2}
+
+
+def shown_ads(sizes: dict[str | None, int], start: int = 0) -> pa.Table:
+    """Lists of one ad each, as many of an ad as ``sizes`` has; in the first of each the second row is relevant."""
+    ads = [ad for ad, groups in sizes.items() for _ in range(groups)]
+    is_first = [number == 0 for groups in sizes.values() for number in range(groups)]
+    return pa.table(
+        {
+            "user": [start + user for user in range(len(ads)) for _ in range(2)],
+            "ad": pa.array([ad for ad in ads for _ in range(2)], pa.string()),
+            "score": [0.9, 0.4] * len(ads),
+            "label": [label for first in is_first for label in ([0, 1] if first else [1, 0])],
+        }
+    )
+
+
+@pytest.mark.parametrize("buckets", [1, 7])
+def test_the_values_of_most_groups_have_rows_and_the_rest_is_one(buckets: int) -> None:
+    """An ad of n groups has the mean (1/2 + n - 1)/n; b and c are as many, and b is the first by text."""
+    rows = shown_ads({"a": 5, "c": 2, "b": 2, "d": 1, "(other)": 3, None: 4})
+    evaluation = sr.evaluate(rows, ["rr"], **COLUMNS, slices=[ADS], buckets=buckets)
+    assert values_of(evaluation, "ad") == {
+        "a": (4.5 / 5, 5),
+        "b": (1.5 / 2, 2),
+        "(other)": ((1.5 + 0.5 + 2.5) / 6, 6),  # c, d, and the text itself
+        None: (3.5 / 4, 4),
+    }
+    few = sr.evaluate(rows, ["rr"], **COLUMNS, slices=[{**ADS, "top": 9}], buckets=buckets)
+    assert list(values_of(few, "ad")) == ["(other)", "a", "b", "c", "d", None]
+
+
+def test_a_group_counts_in_the_rest_once_for_each_of_its_values() -> None:
+    """A list of the ads a, b, c, d, one row each, in which c alone is relevant: rr of c is 1, that of d undefined."""
+    rows = pa.table({"user": [1] * 4, "ad": list("abcd"), "score": [4.0, 3.0, 2.0, 1.0], "label": [0, 0, 1, 0]})
+    more = pa.table({"user": [2, 3], "ad": ["a", "b"], "score": [1.0, 1.0], "label": [1, 1]})
+    evaluation = sr.evaluate(pa.concat_tables([rows, more]), ["rr", "auc"], **COLUMNS, slices=[ADS])
+    rest = next(row for row in evaluation.table.to_pylist() if row["slice_value"] == "(other)")
+    assert (rest["value"], rest["n_groups"], rest["n_undefined"], rest["n_rows"]) == (1.0, 2, 1, 2)
+
+
+@pytest.mark.parametrize("metrics", [["rr", "median(rr)", "auc", "logloss", "gini@1", "p@1"], ["auc"]])
+def test_what_is_pooled_is_what_the_rest_would_be_under_one_name(metrics: list[str]) -> None:
+    """The law where no group has two values: the same numbers as of a log that names the rest (other) itself."""
+    sizes = {"a": 40, "b": 35, "c": 20, "d": 15, "e": 3}
+    rows = shown_ads(sizes)
+    rows = rows.append_column("item", pa.array([str(row % 7) for row in range(len(rows))]))
+    named = pa.array([ad if ad in ("a", "b") else "(other)" for ad in rows["ad"].to_pylist()])
+    by_hand = rows.set_column(1, "ad", named)
+    tables = [
+        sr.evaluate(log, metrics, **COLUMNS, item="item", slices=slices, buckets=3).table.drop_columns(["spec_hash"])
+        for log, slices in ((rows, [ADS]), (by_hand, ["ad"]))
+    ]
+    numbers = [name for name in tables[0].column_names if name in ("model", "slice", "slice_value", "metric", "value")]
+    assert tables[0].select([*numbers, "n_rows", "weight"]).equals(tables[1].select([*numbers, "n_rows", "weight"]))
+
+
+def test_days_merge_by_all_values_so_the_top_ones_are_those_of_the_window(tmp_path: Path) -> None:
+    """a leads on the first day, d on the second; in both days b, who is second on each, has most groups."""
+    sizes = ({"a": 5, "b": 4, "c": 1}, {"d": 5, "b": 4, "a": 1})
+    conf = conf_of(tmp_path, {**ADS, "top": 1})
+    for day, own in zip(DAYS, sizes, strict=False):
+        pq.write_table(shown_ads(own), tmp_path / f"log/dt={day}/0.parquet")
+    evaluate(conf, *DAYS[:2])
+    assert merge(conf) == 0
+    assert merged(tmp_path, "ad") == {"b": (7 / 8, 8), "(other)": ((4.5 + 0.5 + 4.5 + 0.5) / 12, 12)}
+    assert merge(conf_of(tmp_path, "ad")) == 0  # the stored states are those of the column
+    assert list(merged(tmp_path, "ad")) == ["a", "b", "c", "d"]
+
+
+def test_more_values_than_can_be_kept_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = shown_ads(dict.fromkeys("abcdef", 1))
+    for limit, most, sentence in (
+        ("MOST_POOLED_VALUES", 5, 'the slice "ad" has 6 values'),
+        ("MOST_POOLED_STATES", 11, "with 12 states of 2 metrics and 1 models: at most 11 are allowed"),
+    ):
+        for buckets in (1, 6):
+            monkeypatch.setattr(slicing, limit, most)
+            with pytest.raises(sr.InputError, match=sentence):
+                sr.evaluate(rows, ["rr", "ap"], **COLUMNS, slices=[ADS], buckets=buckets)
+        monkeypatch.undo()
+
+
 def test_a_rule_that_makes_no_sense_is_refused() -> None:
     for slice_, sentence in (
         ({**AGE, "edges": [25, 18]}, "slices[0].edges is [25, 18]: different numbers in ascending order are needed"),
@@ -67,6 +151,10 @@ def test_a_rule_that_makes_no_sense_is_refused() -> None:
         ({"column": "age", "egdes": [18]}, 'slices[0] has the key "egdes", did you mean "edges"?'),
         ({"edges": [18]}, "slices[0].column is None: the name of a column is needed"),
         ({"column": "country", "edges": [18]}, 'the slice column "country" is of type string: a number is needed'),
+        ({**ADS, "top": 0}, "slices[0].top is 0: a whole number from 1 to 1,000 is needed"),
+        ({**ADS, "top": True}, "slices[0].top is True: a whole number"),
+        ({**AGE, "top": 2}, "slices[0] has edges and top: the intervals between edges all have rows"),
+        (["age", ADS], "slices[0] has top beside other columns: it is for a slice of one column"),
         ([AGE, "age"], "slices[0] is [{'column': 'age', 'edges': [18, 25]}, 'age']: a column or several different"),
     ):
         with pytest.raises(sr.SparkrankError, match=f"^{re.escape(sentence)}"):

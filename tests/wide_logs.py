@@ -169,6 +169,7 @@ def slice_rules() -> WideLog:
     rows = rows.append_column("price", pa.array(price))
     ages, prices = ({"column": column, "edges": [0, 1.5, 3]} for column in ("age", "price"))
     names: list[Any] = [ages, prices, ["born", prices], {"column": "item", "top": 3}]
+    names += [{"column": "born", "of": "relevant"}, {**prices, "of": "relevant"}]
     settings = {"group": "user_id", "item": "item", "slices": names}
     return WideLog(halves(rows), ["ndcg@3", "r@2", "p90(ap)", "gini@3", "auc", "logloss"], {**MODELS, **settings})
 

@@ -15,7 +15,7 @@ from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.grouping import Groups, groups_of
 from sparkrank.bucket.impressions import slice_column
 from sparkrank.metrics import Plan
-from sparkrank.metrics.slices import ALL, NO_PART, Slice, SliceColumn, slice_name, source_of
+from sparkrank.metrics.slices import ALL, NO_PART, Slice, SliceColumn, pools, slice_name, source_of
 from sparkrank.numeric.array_types import Codes, Floats
 from sparkrank.numeric.segments import WHOLE, Segments
 
@@ -81,12 +81,14 @@ def _intervals(values: Floats, part: SliceColumn) -> pa.ChunkedArray:
 
 def validate_count(columns: Slice, count: int, plan: Plan, where: str = "") -> None:
     """Raise :class:`InputError` if the slice of ``columns`` has more values than states can be kept of."""
-    pools = columns[0].top is not None
-    most, named = MOST_POOLED_VALUES if pools else MOST_SLICE_VALUES, f'the slice "{shorten(slice_name(columns))}" has'
+    most, named = (
+        MOST_POOLED_VALUES if pools(columns) else MOST_SLICE_VALUES,
+        f'the slice "{shorten(slice_name(columns))}" has',
+    )
     if count > most:
         raise InputError(f"{named} {count} values{where}: at most {most} are allowed")
     states = count * len(plan.models) * len(plan.metrics)
-    if pools and states > MOST_POOLED_STATES:
+    if pools(columns) and states > MOST_POOLED_STATES:
         raise InputError(
             f"{named} {count} values{where}, with {states:,} states of {len(plan.metrics)} metrics and "
             f"{len(plan.models)} models: at most {MOST_POOLED_STATES:,} are allowed"

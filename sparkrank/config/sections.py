@@ -58,6 +58,7 @@ from sparkrank.inputs.day_marks import check_name
 from sparkrank.inputs.role_table import RoleSide, row_roles
 from sparkrank.metrics import Definitions, find_preset
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
+from sparkrank.metrics.slices import SlicedRowsWord
 from sparkrank.metrics.uncertainty import LEAST_LEVEL, MOST_LEVEL, MOST_NIGHTS, Comparison, Family, Uncertainty
 from sparkrank.sources.colocation import BY_ITSELF, GroupedWord
 from sparkrank.sources.folders import PartitionTypes
@@ -334,11 +335,13 @@ class SliceSettings(Section):
     """A ``column`` of a slice, divided into the intervals between ``edges``: ``[18, 25]`` gives ``[18, 25)``.
 
     With ``top``, only so many values have rows of their own: those of most groups. The others are ``(other)`` together.
+    With ``of: relevant``, lists stay whole, and relevant rows of other values count as not relevant.
     """
 
     column: str
     edges: list[Annotated[float, BeforeValidator(as_number)]] | None = None
     top: Annotated[int | None, BeforeValidator(as_whole)] = None
+    of: SlicedRowsWord = "rows"
 
     @property
     def given(self) -> dict[str, Any]:

@@ -25,7 +25,18 @@ from sparkrank.metrics.parameters import NEED_AN_ORDER, format_number
 from sparkrank.metrics.pooled_metric import PooledMetric
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.rank_comparison import REF, REFERENCE_RANK
-from sparkrank.metrics.slices import ALL, Slice, Slices, SliceSource, named_slices, rules_of, slice_name, sources_of
+from sparkrank.metrics.slices import (
+    ALL,
+    Slice,
+    Slices,
+    SliceSource,
+    is_of_relevant,
+    named_slices,
+    pools,
+    rules_of,
+    slice_name,
+    sources_of,
+)
 from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 from sparkrank.numeric.whole_units import LARGEST
 from sparkrank.ranking.judgments import LABEL
@@ -329,6 +340,8 @@ class Plan:
             return "unjudged=drop drops rows without a label"
         if self.definitions.population in ("truth", "both"):
             return f"population={self.definitions.population} chooses groups with labels"
+        for columns in filter(is_of_relevant, self.slices):
+            return f"the slice {slice_name(columns)} reads labels"
         for metric in (metric.of_groups for metric in self.metrics):
             other_order = REF.name in metric.declaration.defaults and metric.word(REF.name) != LABEL
             if metric.declaration.reads_labels and not other_order:
@@ -439,7 +452,7 @@ def _validate_groups(plan: Plan) -> None:
 
 
 def _validate_top(plan: Plan) -> None:
-    name = next((slice_name(columns) for columns in plan.slices if columns[0].top is not None), None)
+    name = next((slice_name(columns) for columns in plan.slices if pools(columns)), None)
     if name is None:
         return
     if not plan.group_metrics and not plan.exposures and not (plan.has_parts and plan.uncertainty.slices):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from numbers import Real
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, shorten
 from sparkrank.metrics.parameters import format_number
@@ -22,6 +22,8 @@ NO_PART = r"\N"
 Slices: TypeAlias = "Sequence[str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]]]"
 
 
+SlicedRowsWord: TypeAlias = Literal["rows", "relevant"]
+SLICED_ROWS: tuple[str, ...] = get_args(SlicedRowsWord)
 OTHER = "(other)"  # the value that pools all values of a slice but the top ones
 MOST_TOP = 1_000  # the largest number of top values, as of the values of any slice
 
@@ -31,17 +33,19 @@ class SliceColumn:
     """A column that divides rows by its values, or by the intervals between ``edges``, which are ascending numbers.
 
     With ``top``, only so many values have rows of their own, those of most groups. The others are pooled
-    (:data:`OTHER`).
+    (:data:`OTHER`). If ``of`` is ``relevant``, a value has whole lists, in which relevant rows of other values count
+    as not relevant.
     """
 
     column: str
     edges: tuple[float, ...] = ()
     top: int | None = None
+    of: SlicedRowsWord = "rows"
 
     @property
     def name(self) -> str:
-        """The name of the column in the tables."""
-        return self.column
+        """The name of the column in the tables. A slice of relevant rows is another than that of the column."""
+        return self.column if self.of == "rows" else f"{self.column} of {self.of}"
 
     @property
     def intervals(self) -> tuple[str, ...]:
@@ -59,13 +63,14 @@ class SliceColumn:
     @property
     def rule(self) -> str:
         """What the values of the slice mean beside the column's values, as stored states record it."""
-        return f"{self.column} by edges {', '.join(map(format_number, self.edges))}" if self.edges else ""
+        return f"{self.name} by edges {', '.join(map(format_number, self.edges))}" if self.edges else ""
 
     @property
     def written(self) -> str | dict[str, Any]:
         """The column as a spec has it."""
         settings: dict[str, Any] = {"edges": list(self.edges)} if self.edges else {}
         settings |= {} if self.top is None else {"top": self.top}
+        settings |= {} if self.of == "rows" else {"of": self.of}
         return {"column": self.column, **settings} if settings else self.column
 
 
@@ -97,8 +102,9 @@ def named_slices(slices: Any) -> tuple[Slice, ...]:
         columns = tuple(_slice_column(part, where) for part in several)
         if len({part.column for part in columns}) < len(columns):
             raise SpecError(f"{where} is {quote(given)}: a column or several different ones are needed")
-        if len(columns) > 1 and any(part.top is not None for part in columns):
-            raise SpecError(f"{where} has top beside other columns: it is for a slice of one column")
+        for word, is_given in (("top", pools(columns)), ("of=relevant", is_of_relevant(columns))):
+            if len(columns) > 1 and is_given:
+                raise SpecError(f"{where} has {word} beside other columns: it is for a slice of one column")
         name = slice_name(columns)
         if name == ALL:
             raise SpecError(f'{where} is "{ALL}", which names the whole day: rename the column')
@@ -126,7 +132,10 @@ def _slice_column(given: str | Mapping[str, Any] | SliceColumn, where: str) -> S
         raise SpecError(f"{where}.top is {quote(top)}: a whole number from 1 to {MOST_TOP:,} is needed")
     if top is not None and edges:
         raise SpecError(f"{where} has edges and top: the intervals between edges all have rows")
-    return SliceColumn(column, edges, top)
+    of = given.get("of", "rows")
+    if of not in SLICED_ROWS:
+        raise SpecError(f"{where}.of is {quote(of)}{did_you_mean(of, SLICED_ROWS)} (allowed: {itemize(SLICED_ROWS)})")
+    return SliceColumn(column, edges, top, of)
 
 
 def _edges(given: Any, where: str) -> tuple[float, ...]:
@@ -148,6 +157,15 @@ def slice_name(columns: Sequence[SliceColumn]) -> str:
 def names_of(columns: Sequence[SliceColumn]) -> tuple[str, ...]:
     """Return the name of each column of a slice in the tables."""
     return tuple(part.name for part in columns)
+
+
+def pools(columns: Sequence[SliceColumn]) -> bool:
+    """Return whether only the top values of a slice have rows of their own."""
+    return any(part.top is not None for part in columns)
+
+
+def is_of_relevant(columns: Sequence[SliceColumn]) -> bool:
+    return any(part.of == "relevant" for part in columns)
 
 
 def rules_of(slices: Sequence[Slice]) -> dict[str, str]:

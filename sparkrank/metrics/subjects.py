@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sparkrank.metrics.needs import GROUPS
 from sparkrank.metrics.plan import Plan
-from sparkrank.metrics.slices import ALL, OTHER, slice_name
+from sparkrank.metrics.slices import ALL, OTHER, pools, slice_name
 from sparkrank.numeric.exact_sums import rounded
 from sparkrank.states import Partials
 from sparkrank.states.keys import Subject
@@ -39,7 +39,7 @@ def small_slices(partials: Partials, plan: Plan) -> set[tuple[str, str | None]]:
 
 def are_pooled(subjects: Sequence[Subject], plan: Plan) -> NDArray[np.bool_]:
     """Flag the subjects that pool values of a slice, so that a group with several of them counts several times."""
-    tops = {slice_name(columns) for columns in plan.slices if columns[0].top is not None}
+    tops = {slice_name(columns) for columns in plan.slices if pools(columns)}
     return np.array([own.slice in tops and own.slice_value == OTHER for own in subjects], np.bool_)
 
 

@@ -1,4 +1,4 @@
-"""Slices by a rule: the intervals between edges, and the values of most groups."""
+"""Slices by a rule: the intervals between edges, the values of most groups, and the values of relevant rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -141,6 +143,90 @@ def test_more_values_than_can_be_kept_are_refused(monkeypatch: pytest.MonkeyPatc
         monkeypatch.undo()
 
 
+TIER = {"column": "tier", "of": "relevant"}
+OF_RELEVANT = "tier of relevant"
+
+
+def test_a_slice_of_relevant_rows_keeps_the_whole_list() -> None:
+    """One list, best first: head*, tail, tail*, head* and tail in no list but relevant; stars are relevant.
+
+    Of the relevant tail items, the third and one that is in no list, the list has one in its first three: r@3 is 1/2,
+    rr is 1/3. The slice of rows has another list, tail and tail*: r@3 is 1/2 too, but rr is 1/2.
+    """
+    lists = pa.table(
+        {"user": [1] * 4, "item": list("abcd"), "tier": ["head", "tail", "tail", "head"], "score": [4.0, 3, 2, 1]}
+    )
+    truth = pa.table({"user": [1] * 4, "item": list("acde"), "tier": ["head", "tail", "head", "tail"]})
+    columns = {"group": "user", "item": "item", "score": "score"}
+    evaluation = sr.evaluate(lists, ["r@3", "rr", "p@3"], truth=truth, **columns, slices=["tier", TIER])
+    assert values_of(evaluation, OF_RELEVANT, "r@3") == {"head": (1 / 2, 1), "tail": (1 / 2, 1)}
+    assert values_of(evaluation, OF_RELEVANT) == {"head": (1.0, 1), "tail": (1 / 3, 1)}
+    assert values_of(evaluation, OF_RELEVANT, "p@3") == {"head": (1 / 3, 1), "tail": (1 / 3, 1)}
+    assert values_of(evaluation, "tier") == {"head": (1.0, 1), "tail": (1 / 2, 1)}
+    assert evaluation.value("r@3", slice={OF_RELEVANT: "tail"}) == 0.5
+
+
+def tiered(seed: int, rows: int = 400) -> tuple[pa.Table, pa.Table]:
+    """Lists and truth of 30 users, whose items have a tier each, some none; some labels are 0 or below."""
+    draw = np.random.default_rng(seed)
+    tiers = np.array(["head", "torso", "tail", None], object)
+
+    def keys(count: int) -> dict[str, Any]:
+        item = draw.integers(0, 40, count)
+        return {"user": draw.integers(0, 30, count), "item": item, "tier": pa.array(tiers[item % 4], pa.string())}
+
+    lists = {**keys(rows), "score": draw.integers(0, 9, rows) / 9, "label": draw.choice([-1, 0, 0, 1, 2], rows)}
+    return pa.table(lists), pa.table({**keys(rows // 2), "label": draw.choice([-1.0, 0.0, 1.0, 3.0], rows // 2)})
+
+
+def masked(rows: pa.Table, tier: str | None, users: set[int]) -> pa.Table:
+    """The rows of ``users``, with the label 0 where the label is above 0 and the tier is another."""
+    rows = rows.filter(pc.is_in(rows["user"], pa.array(sorted(users), pa.int64())))
+    of_tier = [own == tier for own in rows["tier"].to_pylist()]
+    labels = [label if own or label <= 0 else 0 for own, label in zip(of_tier, rows["label"].to_pylist(), strict=True)]
+    return rows.set_column(rows.column_names.index("label"), "label", pa.array(labels, rows.schema.field("label").type))
+
+
+@pytest.mark.parametrize("joins", [False, True])
+@pytest.mark.parametrize("batches", [False, True])
+def test_its_values_are_those_of_a_log_with_the_other_labels_masked(joins: bool, batches: bool) -> None:
+    """Every number of every metric, over the users with a relevant row of the tier, whatever the size of buckets."""
+    metrics = ["ndcg@3", "ap", "r@2", "p@3", "rr(rel=2)", "p90(ap)", "gauc", "auc", "f1(threshold=0.4)", "gini@2"]
+    lists, truth = tiered(int(joins))
+    judged = truth if joins else lists
+    lists = lists.drop_columns(["label"]) if joins else lists
+
+    def evaluated(rows: pa.Table, labels: pa.Table, slices: list[Any]) -> list[dict[str, Any]]:
+        settings: dict[str, Any] = {**COLUMNS, "item": "item", "ties": "item", "uncertainty": False}
+        settings["buckets"] = 9 if batches else 1
+        both = sr.evaluate(rows, metrics, truth=labels, slices=slices, **settings)
+        return (
+            both.table.drop_columns(["spec_hash", "slice", "slice_value"]).to_pylist()
+            if not slices
+            else [row for row in both.table.drop_columns(["spec_hash"]).to_pylist() if row.pop("slice") == OF_RELEVANT]
+        )
+
+    found = evaluated(lists, truth if joins else None, [TIER])
+    for tier in ("head", "torso", "tail", None):
+        users = {row["user"] for row in judged.to_pylist() if row["tier"] == tier and row["label"] > 0}
+        if joins:
+            own_lists = lists.filter(pc.is_in(lists["user"], pa.array(sorted(users), pa.int64())))
+            expected = evaluated(own_lists, masked(truth, tier, users), [])
+        else:
+            expected = evaluated(masked(lists, tier, users), None, [])
+        own = [{**row} for row in found if row["slice_value"] == tier]
+        assert [repr({key: row[key] for key in expected[0]}) for row in own] == list(map(repr, expected))
+        assert own[0]["n_groups"] == len(users)
+
+
+def test_the_precisions_of_its_values_add_up_to_that_of_the_day() -> None:
+    """A relevant row in the first three has one tier: Σ n_v p_v = n p, with n_v the users who want the tier."""
+    lists, _ = tiered(7)
+    evaluation = sr.evaluate(lists, ["p@3"], **COLUMNS, item="item", ties="item", slices=[TIER])
+    total = sum(value * groups for value, groups in values_of(evaluation, OF_RELEVANT, "p@3").values())
+    assert total == pytest.approx(evaluation["p@3"] * 30)
+
+
 def test_a_rule_that_makes_no_sense_is_refused() -> None:
     for slice_, sentence in (
         ({**AGE, "edges": [25, 18]}, "slices[0].edges is [25, 18]: different numbers in ascending order are needed"),
@@ -154,6 +240,8 @@ def test_a_rule_that_makes_no_sense_is_refused() -> None:
         ({**ADS, "top": 0}, "slices[0].top is 0: a whole number from 1 to 1,000 is needed"),
         ({**ADS, "top": True}, "slices[0].top is True: a whole number"),
         ({**AGE, "top": 2}, "slices[0] has edges and top: the intervals between edges all have rows"),
+        ({**TIER, "of": "relevnt"}, "slices[0].of is 'relevnt', did you mean \"relevant\"? (allowed: rows, relevant)"),
+        (["age", TIER], "slices[0] has of=relevant beside other columns: it is for a slice of one column"),
         (["age", ADS], "slices[0] has top beside other columns: it is for a slice of one column"),
         ([AGE, "age"], "slices[0] is [{'column': 'age', 'edges': [18, 25]}, 'age']: a column or several different"),
     ):

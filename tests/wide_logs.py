@@ -162,6 +162,20 @@ def slices() -> WideLog:
     return WideLog(halves(rows), metrics, {**MODELS, **settings})
 
 
+def slice_rules() -> WideLog:
+    """Slices by edges, of a group and of rows, of which some have no number, alone and beside a column."""
+    rows = impressions(240)
+    user = rows["user_id"].to_numpy()
+    rows = rows.append_column("age", pa.array((user / 7).astype(np.float32), mask=user % 5 == 0))
+    price = [float("nan") if row % 9 == 0 else row % 7 - 2.5 for row in range(len(rows))]
+    rows = rows.append_column("price", pa.array(price))
+    ages, prices = ({"column": column, "edges": [0, 1.5, 3]} for column in ("age", "price"))
+    names: list[Any] = [ages, prices, ["born", prices], {"column": "item", "top": 3}]
+    names += [{"column": "born", "of": "relevant"}, {**prices, "of": "relevant"}]
+    settings = {"group": "user_id", "item": "item", "slices": names}
+    return WideLog(halves(rows), ["ndcg@3", "r@2", "p90(ap)", "gini@3", "auc", "logloss"], {**MODELS, **settings})
+
+
 def weights() -> WideLog:
     """Groups that weigh by columns of three types, some badly, and rules for ties of single metrics."""
     rows = impressions()
@@ -308,5 +322,19 @@ def no_groups() -> WideLog:
     return WideLog(halves(impressions(900)), metrics, {**MODELS, "weight": "weight", "slices": ["born"]})
 
 
-_ALL = (types, nulls, slices, weights, arrays, nested, recommendations, truth, ranks, exact, text_keys, no_groups)
+_ALL = (
+    types,
+    nulls,
+    slices,
+    slice_rules,
+    weights,
+    arrays,
+    nested,
+    recommendations,
+    truth,
+    ranks,
+    exact,
+    text_keys,
+    no_groups,
+)
 LOGS: dict[str, Callable[[], WideLog]] = {log.__name__: log for log in _ALL}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -39,11 +39,13 @@ from sparkrank.bucket.largest_groups import largest_groups
 from sparkrank.bucket.lists import chosen_groups, listed_rows
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.rejection import reject
+from sparkrank.bucket.relevance_slices import GroupCopies, copies_by_relevance
 from sparkrank.bucket.slicing import WHOLE_DAY, GroupSlice, SlicedRows, sliced_rows
 from sparkrank.bucket.weights import weighed_groups, weights_of_groups
 from sparkrank.bucket.wide_rows import count_rows_of_models, wide_rows
 from sparkrank.inputs.role_table import row_roles
 from sparkrank.metrics import Plan
+from sparkrank.metrics.slices import is_of_relevant
 from sparkrank.numeric.array_types import Codes, Floats
 from sparkrank.numeric.key_hashes import Hashes, hash_keys, parts_of
 from sparkrank.ranking.ranking import Ranking
@@ -67,7 +69,7 @@ class BucketResult:
 def bucket_columns(plan: Plan, keys: int) -> list[str]:
     """Return the names of the columns of the rows that a bucket gets for ``plan`` and a key of ``keys`` columns."""
     columns = [*map(key_column, range(keys)), LABEL, *map(score_column, range(plan.scores_of_row))]
-    columns += map(slice_column, range(len(plan.slice_columns)))
+    columns += map(slice_column, range(len(plan.slice_sources)))
     columns += map(group_weight_column, range(len(plan.group_weights)))
     columns += map(value_column, range(len(plan.value_columns)))
     read = {role.key: role.needed(plan) for role in row_roles()}
@@ -95,28 +97,50 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     part = np.zeros(groups.count, np.int32)
     if plan.has_parts:
         part = parts_of(hashes_of_keys(accepted, groups) if clusters is None else hash_keys([one_array(clusters)]))
-    slices = (sliced_rows(accepted, plan, columns) for columns in plan.slices)
-    parts = [(WHOLE_DAY, part, models), *(_by_value(rows_of, accepted, groups, part, models) for rows_of in slices)]
-    sliced = [(model, values) for values, _, models in parts for model in models]
-    states = Partials(
-        MeanStates.of([means for model, values in sliced for means in model.means(values)]),
-        {series: histogram for model, values in sliced for series, histogram in model.histograms(values)},
-        RowSums.of([sums for model, values in sliced for sums in model.sums(values)]),
-        {key: distribution for model, values in sliced for key, distribution in model.distributions(values)},
-        items=ItemCounts.all_of([items for model, values in sliced for items in model.items(values)]),
+    of_rows = (sliced_rows(accepted, plan, columns) for columns in plan.slices if not is_of_relevant(columns))
+    parts = [(WHOLE_DAY, part, models), *(_by_value(rows_of, accepted, groups, part, models) for rows_of in of_rows)]
+    states = _states(parts, plan)
+    of_relevant = (sliced_rows(accepted, plan, columns) for columns in plan.slices if is_of_relevant(columns))
+    for sliced in of_relevant:
+        for copies in copies_by_relevance(sliced, accepted, groups):
+            own = _of_copies(copies, part, models)
+            states = Partials.merged([states, _states([own], plan)])
+            _drop_cached(own[2])
+    states = replace(
+        states,
         counts=dict(counts),
         unmatched=unmatched,
         item_hashes=judged.item_hashes,
-        parts=part_states(parts, plan),
         heaviest={key: weight for model in models for key, weight in model.heaviest()},
         largest=largest_groups(accepted.table, groups, models[0].ranking.judgments.rows_of_group(), plan),
     )
     table = None
     if keys is not None and plan.group_table:
         table = pa.concat_tables([group_rows(model, keys) for model in models])
-    for model, _ in sliced:
-        model.drop_cached()
+    for _, _, of_slice in parts:
+        _drop_cached(of_slice)
     return BucketResult(replace(states, loops=native.counted()), table, hashes)
+
+
+_SlicedModels: TypeAlias = "tuple[GroupSlice, Codes, list[RankedModel]]"
+
+
+def _states(parts: Sequence[_SlicedModels], plan: Plan) -> Partials:
+    """Return the states of each slice, its part of each group, and its models."""
+    sliced = [(model, values) for values, _, models in parts for model in models]
+    return Partials(
+        MeanStates.of([means for model, values in sliced for means in model.means(values)]),
+        {series: histogram for model, values in sliced for series, histogram in model.histograms(values)},
+        RowSums.of([sums for model, values in sliced for sums in model.sums(values)]),
+        {key: distribution for model, values in sliced for key, distribution in model.distributions(values)},
+        items=ItemCounts.all_of([items for model, values in sliced for items in model.items(values)]),
+        parts=part_states(parts, plan),
+    )
+
+
+def _drop_cached(models: Sequence[RankedModel]) -> None:
+    for model in models:
+        model.drop_cached()
 
 
 class RankedRows(NamedTuple):
@@ -166,6 +190,14 @@ def _by_value(
     judged = judge(rows, divided, plan, unused)
     weights = {column: values[whole] for column, values in models[0].weights.items()}
     return sliced.by_group(divided), part[whole], ranked_models(judged, plan, unused, weights)
+
+
+def _of_copies(copies: GroupCopies, part: Codes, models: list[RankedModel]) -> _SlicedModels:
+    unused: Counts = Counter()
+    plan = models[0].plan
+    judged = judge(copies.rows, copies.groups, plan, unused)
+    ranked = ranked_models(judged, plan, unused, copies.weights(models[0].weights))
+    return copies.values, copies.parts(part), ranked
 
 
 def ranked_models(

@@ -16,7 +16,7 @@ from sparkrank.metrics import Plan
 
 def item_columns(plan: Plan) -> dict[str, str]:
     """Return the names of the bucket columns that are looked up by item, with the column that each is."""
-    slices = {slice_column(index): name for index, name in enumerate(plan.slice_columns)}
+    slices = {slice_column(index): source.column for index, source in enumerate(plan.slice_sources)}
     values = {value_column(index): value.name for index, value in enumerate(plan.value_columns)}
     return {name: column for name, column in (slices | values).items() if column in plan.item_columns}
 

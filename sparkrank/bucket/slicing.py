@@ -15,13 +15,16 @@ from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.grouping import Groups, groups_of
 from sparkrank.bucket.impressions import slice_column
 from sparkrank.metrics import Plan
-from sparkrank.metrics.slices import ALL, NO_PART, slice_name
-from sparkrank.numeric.array_types import Codes
+from sparkrank.metrics.slices import ALL, NO_PART, Slice, SliceColumn, pools, slice_name, source_of
+from sparkrank.numeric.array_types import Codes, Floats
 from sparkrank.numeric.segments import WHOLE, Segments
 
 # The largest number of values of a slice in a day. Each value has a state for every metric, model and bucket: 1,000
 # values of 40 metrics are 12 MB.
 MOST_SLICE_VALUES = 1_000
+# The same of a slice with ``top``, whose values are pooled after the merge, and the largest number of its states: for
+# each value, model and metric about 300 bytes.
+MOST_POOLED_VALUES, MOST_POOLED_STATES = 100_000, 1_000_000
 
 
 @dataclass(frozen=True)
@@ -51,13 +54,12 @@ class SlicedRows:
         return not np.array_equal(self.code[groups.row][groups.codes], self.code)
 
 
-def sliced_rows(rows: BucketRows, plan: Plan, columns: Sequence[str]) -> SlicedRows:
+def sliced_rows(rows: BucketRows, plan: Plan, columns: Slice) -> SlicedRows:
     """Slice rows by the values in ``columns``. More than :data:`MOST_SLICE_VALUES` distinct values are an error."""
     name = slice_name(columns)
-    parts = [rows.table[slice_column(plan.slice_columns.index(column))] for column in columns]
+    parts = [_values(rows, plan, part) for part in columns]
     groups = groups_of(parts)
-    if groups.count > MOST_SLICE_VALUES:
-        raise_many_values(name, groups.count, " in one bucket alone")
+    validate_count(columns, groups.count, plan, " in one bucket alone")
     try:
         values = _texts([part.take(pa.array(groups.row)) for part in parts]).to_pylist()
     except UnicodeDecodeError as error:
@@ -65,8 +67,32 @@ def sliced_rows(rows: BucketRows, plan: Plan, columns: Sequence[str]) -> SlicedR
     return SlicedRows(name, tuple(values), groups.codes)
 
 
-def raise_many_values(name: str, count: int, where: str = "") -> None:
-    raise InputError(f'the slice "{shorten(name)}" has {count} values{where}: at most {MOST_SLICE_VALUES} are allowed')
+def _values(rows: BucketRows, plan: Plan, part: SliceColumn) -> pa.ChunkedArray:
+    name = slice_column(plan.slice_sources.index(source_of(part)))
+    return _intervals(rows.floats(name), part) if part.edges else rows.table[name]
+
+
+def _intervals(values: Floats, part: SliceColumn) -> pa.ChunkedArray:
+    """Return the interval of each value, of those that ``part`` has. NaN has none."""
+    places = np.searchsorted(np.array(part.edges), values, side="right").astype(np.int32)
+    codes = pa.array(places, mask=np.isnan(values))
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(codes, pa.array(part.intervals))])
+
+
+def validate_count(columns: Slice, count: int, plan: Plan, where: str = "") -> None:
+    """Raise :class:`InputError` if the slice of ``columns`` has more values than states can be kept of."""
+    most, named = (
+        MOST_POOLED_VALUES if pools(columns) else MOST_SLICE_VALUES,
+        f'the slice "{shorten(slice_name(columns))}" has',
+    )
+    if count > most:
+        raise InputError(f"{named} {count} values{where}: at most {most} are allowed")
+    states = count * len(plan.models) * len(plan.metrics)
+    if pools(columns) and states > MOST_POOLED_STATES:
+        raise InputError(
+            f"{named} {count} values{where}, with {states:,} states of {len(plan.metrics)} metrics and "
+            f"{len(plan.models)} models: at most {MOST_POOLED_STATES:,} are allowed"
+        )
 
 
 def _texts(columns: Sequence[pa.ChunkedArray]) -> pa.Array:

@@ -36,16 +36,28 @@ from sparkrank.config.sections import (
     Quality,
     ReportSettings,
     Section,
+    SlicedColumn,
     Truth,
     UncertaintySettings,
 )
-from sparkrank.config.validators import as_day, as_keys, as_list
+from sparkrank.config.validators import as_day, as_keys, as_slice
 from sparkrank.engines.lanes import time_zone_lanes
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.register import KINDS
 from sparkrank.gates.rules import is_pattern
 from sparkrank.inputs.catalog import CatalogPlan, item_of_catalog
-from sparkrank.inputs.role_table import CLUSTER, GROUP_WEIGHT, ITEMS, MODEL, RANK, SCORE, SLICE, TITLE, VALUES
+from sparkrank.inputs.role_table import (
+    CLUSTER,
+    GROUP_WEIGHT,
+    ITEMS,
+    MODEL,
+    RANK,
+    SCORE,
+    SLICE,
+    SLICE_NUMBER,
+    TITLE,
+    VALUES,
+)
 from sparkrank.inputs.roles import Roles, TruthColumns, planned
 from sparkrank.inputs.spec_hash import hash_of_plan
 from sparkrank.metrics import Metric, Plan, find_preset
@@ -67,7 +79,7 @@ class Spec(Section):
     input: Input
     metrics: list[str]
     output: Output
-    slices: list[Annotated[list[str], BeforeValidator(as_list)]] = Field(default_factory=list)
+    slices: list[Annotated[list[SlicedColumn], BeforeValidator(as_slice)]] = Field(default_factory=list)
     truth: Truth | None = None
     catalog: Catalog | None = None
     day: Annotated[dt.date | None, BeforeValidator(as_day)] = None
@@ -182,7 +194,7 @@ class Spec(Section):
         models = None if self.input.models is None else tuple(self.input.models)
         named = columns.model_dump(exclude={"group", "label", "relevance"})
         roles, plan = planned(
-            Roles.named(named, columns.group, columns.label, truth, columns.relevance, self.slices, models),
+            Roles.named(named, columns.group, columns.label, truth, columns.relevance, self._slices, models),
             self._known_metrics(),
             self.definitions.definitions,
             find_preset(self.definitions.preset),
@@ -208,6 +220,10 @@ class Spec(Section):
         """Return the item column of the catalog, by default that of the lists."""
         item = None if self.catalog is None else self.catalog.columns.item
         return item_of_catalog(None if item is None else {"item": item}, roles)
+
+    @property
+    def _slices(self) -> list[list[str | dict[str, Any]]]:
+        return [[part if isinstance(part, str) else part.given for part in columns] for columns in self.slices]
 
     def _known_metrics(self) -> list[str]:
         """Return the metrics without those that a missing plugin may define; raises its error if none is left."""
@@ -339,6 +355,7 @@ def _columns_of_source(roles: Roles, by_item: bool) -> list[str]:
     """Return texts, such as ``label=clicked``, for the columns in ``roles`` that determine what a row means."""
     left_out = {
         SLICE,
+        SLICE_NUMBER,
         GROUP_WEIGHT,
         SCORE,
         RANK,

@@ -18,7 +18,7 @@ from sparkrank.gates.register import KINDS, kind_asked_by, words
 from sparkrank.gates.rules import History, Margin, Rule, columns_match, is_pattern, matches
 from sparkrank.metrics import Plan
 from sparkrank.metrics.presets import Preset
-from sparkrank.metrics.slices import slice_name
+from sparkrank.metrics.slices import names_of
 from sparkrank.stats.corrections import Correction
 from sparkrank.tables.rows.lookup import found_metric
 
@@ -261,9 +261,10 @@ def _matches(where: str, what: str, pattern: str | None, known: Sequence[str]) -
 def _slices(gate: Gate, where: str, plan: Plan) -> tuple[tuple[str, ...], ...]:
     if gate.cells is None:
         return ()
-    slices = tuple(columns for columns in plan.slices if columns_match(gate.cells, columns))
+    every = tuple(map(names_of, plan.slices))
+    slices = tuple(columns for columns in every if columns_match(gate.cells, columns))
     if not slices:
-        names, name = list(map(slice_name, plan.slices)), slice_name(tuple(gate.cells))
+        names, name = list(map(",".join, every)), ",".join(gate.cells)
         near = f"{did_you_mean(name, names)} ({itemize(names) if names else 'it has none'})"
         raise SpecError(f'{where}.slice "{shorten(name)}" is no slice of this spec{near}')
     return slices

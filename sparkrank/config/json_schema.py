@@ -19,6 +19,7 @@ from sparkrank.config.validators import (
     as_options,
     as_points,
     as_size,
+    as_slice,
     as_whole,
 )
 from sparkrank.engines.lanes import lane_words
@@ -39,6 +40,7 @@ def _also(*more: JsonSchemaValue) -> Callable[[JsonSchemaValue], JsonSchemaValue
 # The further types that a person may write for a value that a validator converts before its type is checked.
 _WRITTEN: dict[object, Callable[[JsonSchemaValue], JsonSchemaValue]] = {
     as_list: _also(_TEXT),
+    as_slice: lambda schema: {"anyOf": [schema, schema["items"]]},
     as_keys: _also(_NULL),
     as_number: lambda schema: schema,
     as_whole: _also({"type": "string", "pattern": r"^[0-9.]+[eE]\+?[0-9]+$"}, {"type": "number"}),

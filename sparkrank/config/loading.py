@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -246,13 +246,20 @@ def _keys_at(path: Iterable[str]) -> list[str]:
         if step.isdigit():  # an index in a list: the key before has the annotation of the list's sections
             continue
         annotation = next(field.annotation for name, field in _fields(model) if name == step)
-        every = (annotation, *get_args(annotation))  # an optional section is a union with None
+        every = _types_in(annotation)
         parts = (part for part in every if isinstance(part, type) and get_origin(part) is None)  # 3.10: list[int]
         section = next((part for part in parts if issubclass(part, BaseModel)), None)
         if section is None:
             return []
         model = section
     return [name for name, _ in _fields(model)]
+
+
+def _types_in(annotation: Any) -> Iterator[Any]:
+    """Yield ``annotation`` and all types inside. An optional section is a union with None, a list has its elements."""
+    yield annotation
+    for part in get_args(annotation):
+        yield from _types_in(part)
 
 
 def _fields(model: type[BaseModel]) -> list[tuple[str, FieldInfo]]:

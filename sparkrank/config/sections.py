@@ -26,6 +26,7 @@ from sparkrank.config.validators import (
     NIGHTS,
     NOTHING,
     POINTS,
+    SETTINGS,
     SWITCH,
     as_condition,
     as_filled,
@@ -46,6 +47,7 @@ from sparkrank.config.validators import (
     as_zone,
     kind_of,
     looks_of,
+    slice_kind_of,
     validate_no_password,
 )
 from sparkrank.engines.lanes import row_memory_lanes
@@ -56,6 +58,7 @@ from sparkrank.inputs.day_marks import check_name
 from sparkrank.inputs.role_table import RoleSide, row_roles
 from sparkrank.metrics import Definitions, find_preset
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
+from sparkrank.metrics.slices import SlicedRowsWord
 from sparkrank.metrics.uncertainty import LEAST_LEVEL, MOST_LEVEL, MOST_NIGHTS, Comparison, Family, Uncertainty
 from sparkrank.sources.colocation import BY_ITSELF, GroupedWord
 from sparkrank.sources.folders import PartitionTypes
@@ -348,6 +351,30 @@ class UncertaintySettings(Section):
     @property
     def uncertainty(self) -> Uncertainty:
         return Uncertainty.of(self.model_dump())
+
+
+class SliceSettings(Section):
+    """A ``column`` of a slice, divided into the intervals between ``edges``: ``[18, 25]`` gives ``[18, 25)``.
+
+    With ``top``, only so many values have rows of their own: those of most groups. The others are ``(other)`` together.
+    With ``of: relevant``, lists stay whole, and relevant rows of other values count as not relevant.
+    """
+
+    column: str
+    edges: list[Annotated[float, BeforeValidator(as_number)]] | None = None
+    top: Annotated[int | None, BeforeValidator(as_whole)] = None
+    of: SlicedRowsWord = "rows"
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The settings that the spec has."""
+        return self.model_dump(exclude_none=True)
+
+
+SlicedColumn = Annotated[
+    Annotated[str, Tag(COLUMN)] | Annotated[SliceSettings, Tag(SETTINGS)],
+    Discriminator(slice_kind_of, "column_or_settings", "a column, or a mapping with the key column, is needed"),
+]
 
 
 class CompareSettings(Section):

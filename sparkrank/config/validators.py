@@ -24,8 +24,8 @@ from sparkrank.sources.formats import SOURCES
 from sparkrank.sources.text_schema import fields_of
 
 # The kinds of value for keys that take several kinds. Nobody would use one of these words as a name.
-KINDS = ("<column>", "<models>", "<points>", "<nothing>", "<switch>", "<nights>", "<names>")
-COLUMN, MODELS, POINTS, NOTHING, SWITCH, NIGHTS, NAMES = KINDS
+KINDS = ("<column>", "<models>", "<points>", "<nothing>", "<switch>", "<nights>", "<names>", "<settings>")
+COLUMN, MODELS, POINTS, NOTHING, SWITCH, NIGHTS, NAMES, SETTINGS = KINDS
 _BLANK = re.compile(r"<[^<>/]+>")  # as sparkrank init writes it
 MOST_LABEL = 80  # characters of a title
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", re.ASCII)
@@ -55,6 +55,16 @@ def as_list(value: object) -> object:
     if isinstance(value, (list, tuple)) or value is None:
         return value
     raise ValueError("a text or a list of texts is needed")
+
+
+def as_slice(value: object) -> object:
+    """Return the columns of a slice as a list; a slice of one column may be a text or a mapping."""
+    return [value] if isinstance(value, dict) else as_list(value)
+
+
+def slice_kind_of(value: object) -> str | None:
+    """Return which of :data:`KINDS` a column of a slice is; None for a number."""
+    return COLUMN if isinstance(value, str) else None if isinstance(value, (bool, int, float)) else SETTINGS
 
 
 def kind_of(value: object) -> str | None:

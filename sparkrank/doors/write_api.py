@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sparkrank.base.errors import SpecError, quote, short_traceback
 from sparkrank.inputs.day_marks import day_of, on_day
 from sparkrank.inputs.role_table import MODEL
+from sparkrank.metrics.slices import written_slices
 from sparkrank.run.run_tables import RunParts, tables_of_run
 from sparkrank.run.stages import Stages
 from sparkrank.tables.commit.days import day_run, needs_spark, table_folders
@@ -62,7 +63,7 @@ def document_of_call(
     document: dict[str, Any] = {
         "input": _input(request, lists),
         "metrics": list(map(str, plan.metrics)),
-        "slices": list(map(list, plan.slices)),
+        "slices": written_slices(plan.slices),
         "definitions": asdict(plan.definitions),
         "quality": {"max_bad_fraction": request.limits.bad, "limits": dict(limits or {})},
         "engine": {"lane": request.lane, "buckets": request.buckets},

@@ -79,7 +79,8 @@ class ExactBins:
 class Solved:
     """The states of a day, and the day's group table if it was requested and not written to files.
 
-    ``exact`` has bins that the states lack. Calling ``release`` frees the memory and disk space behind Spark's tables.
+    ``exact`` has bins that the states lack. ``before_pooling`` has the states of all values of slices, if some were
+    pooled for the tables. Calling ``release`` frees the memory and disk space behind Spark's tables.
     """
 
     partials: Partials
@@ -88,6 +89,12 @@ class Solved:
     release: Callable[[], object] = _release_nothing
     lease: object = field(default=None, repr=False)
     refusals: tuple[Refusal, ...] = ()
+    before_pooling: Partials | None = None
+
+    @property
+    def stored(self) -> Solved:
+        """The result with the states of all values of slices, as days store it."""
+        return self if self.before_pooling is None else replace(self, partials=self.before_pooling, before_pooling=None)
 
     def leased(self) -> Solved:
         """Return a copy that is released automatically once nothing refers to the result or to its Spark tables."""

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from sparkrank.metrics.slices import ALL, NO_PART, shown_value
 
 Policy: TypeAlias = Literal["fail", "warn", "pass"]  # the consequence of an undecided gate
-_WILDCARDS = re.compile(r"[*?\[]")
+_WILDCARDS = re.compile(r"[*?]|\[.+\]", re.DOTALL)  # the interval "[18, 25)" has no closing bracket
 _EVERYTHING = re.compile(r"\*+")
 
 
@@ -126,7 +126,7 @@ class Rule:
 
 
 def is_pattern(text: str) -> bool:
-    """Return whether ``text`` contains a wildcard: ``*``, ``?`` or ``[``."""
+    """Return whether ``text`` contains a wildcard: ``*``, ``?`` or ``[ab]``."""
     return _WILDCARDS.search(text) is not None
 
 

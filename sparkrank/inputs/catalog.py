@@ -10,6 +10,7 @@ from typing import Any
 from sparkrank.base.errors import SpecError, quote
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
+from sparkrank.metrics.slices import SliceColumn, source_of
 from sparkrank.ranking.value_columns import ValueColumn, catalog_column
 
 
@@ -22,7 +23,9 @@ class CatalogPlan(Plan):
     @classmethod
     def of_items(cls, plan: Plan, item: str) -> CatalogPlan:
         """Return the plan that reads what ``plan`` needs of a catalog whose items are in the column ``item``."""
-        slices = ((inner,) for column in plan.slice_columns if (inner := catalog_column(column)) is not None)
+        parts = {source_of(part): part for columns in reversed(plan.slices) for part in columns}
+        sliced = ((catalog_column(source.column), parts[source]) for source in plan.slice_sources)
+        slices = ((SliceColumn(inner, part.edges),) for inner, part in sliced if inner is not None)
         named = ((value, catalog_column(value.name)) for value in plan.value_columns)
         values = tuple(replace(value, name=inner) for value, inner in named if inner is not None)
         return cls((), (), (), slices=tuple(slices), item=item, shows_items=True, columns=values)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from sparkrank.base.errors import MOST_SHOWN, InputError, did_you_mean, itemize, shorten
-from sparkrank.inputs.role_table import LABEL, LABELS, SLICE, TRUE_ITEMS, Role
+from sparkrank.inputs.role_table import LABEL, LABELS, SLICE, SLICE_NUMBER, TRUE_ITEMS, Role
 from sparkrank.inputs.roles import Roles
 
 ITEM_FIELD, RATING_FIELD = "item", "rating"  # of the structs in the recommendations of Spark ML's ALS
@@ -230,7 +230,7 @@ def _meant(role: Role, title: str, name: str, shape: Shape, roles: Roles) -> tup
     """Return the steps from the value at ``name`` to its only part that fits the role; no steps for a plain value."""
     shown = _again(name)
     problem = f'the {title} column "{shorten(name)}" is of type {shorten(shape.text)}'
-    if roles.true_items is not None and role != SLICE and not role.of_groups:
+    if roles.true_items is not None and role not in (SLICE, SLICE_NUMBER) and not role.of_groups:
         fields = None if shape.element is None else shape.element.fields
         return () if fields is None else _items(role, name, problem, fields, roles)
     is_value = role.is_name

@@ -15,6 +15,7 @@ from sparkrank.ranking.value_columns import ValueKind
 
 if TYPE_CHECKING:
     from sparkrank.metrics import Plan
+    from sparkrank.metrics.slices import SliceSource
 
 # The type that a column must have. Both engines have a test for each name (FITS in values.py).
 Takes: TypeAlias = Literal["plain", "slice", "number", "label", "array", "numbers"]
@@ -94,6 +95,7 @@ class Role:
 
 GROUP = Role("group", ("plain",), "key", of_groups=True)
 SLICE = Role("slice", ("slice",), "item")
+SLICE_NUMBER = Role("slice", ("number",), "double")  # of a slice by edges
 GROUP_WEIGHT = Role("group weight", ("number",), "double", of_groups=True)
 LABEL = Role("label", ("label",), "label")
 SCORE = Role("score", ("number",), "float")
@@ -155,6 +157,10 @@ ROW_ROLES: tuple[Role, ...] = (
     MODEL,
     TITLE,
 )
+
+
+def slice_role(source: SliceSource) -> Role:
+    return SLICE_NUMBER if source.is_number else SLICE
 
 
 def row_roles(side: RoleSide | None = None) -> tuple[Role, ...]:

@@ -19,15 +19,17 @@ from sparkrank.inputs.role_table import (
     RANK,
     SCORE,
     SLICE,
+    SLICE_NUMBER,
     TRUE_ITEMS,
     VALUES,
     Role,
     row_roles,
+    slice_role,
 )
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.metrics.parameters import ORDERS
 from sparkrank.metrics.presets import Preset
-from sparkrank.metrics.slices import Slices, columns_of_slices, named_slices
+from sparkrank.metrics.slices import Slice, Slices, SliceSource, named_slices, sources_of
 from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 from sparkrank.ranking.value_columns import ValueColumn, catalog_column
 
@@ -91,7 +93,7 @@ RESERVED = ("day", "model", "n_rows", "n_retrieved", "n_relevant")
 
 
 def _truth_roles(
-    truth: TruthColumns, group: tuple[str, ...], of_rows: Mapping[str, str], slices: tuple[tuple[str, ...], ...]
+    truth: TruthColumns, group: tuple[str, ...], of_rows: Mapping[str, str], slices: tuple[Slice, ...]
 ) -> Roles:
     if "item" not in of_rows:
         raise SpecError("lists and truth are joined by item, but no item column is named")
@@ -132,7 +134,7 @@ class Roles:
     truth: Roles | None = None
     true_items: str | None = None
     relevance: str = "membership"
-    slices: tuple[tuple[str, ...], ...] = ()
+    slices: tuple[Slice, ...] = ()
     group_weights: tuple[str, ...] = ()
     values: tuple[ValueColumn, ...] = ()
     long: bool = False
@@ -259,7 +261,7 @@ class Roles:
                     f"such names by rows.columns = rows.columns.map(str))"
                 )
             first, first_title = role_of.setdefault(column, (role, title))
-            shares = role in (SLICE, GROUP_WEIGHT, CLUSTER, *VALUES.values())
+            shares = role in (SLICE, SLICE_NUMBER, GROUP_WEIGHT, CLUSTER, *VALUES.values())
             if shares or title == first_title or (first != GROUP and role != LABELS):
                 continue
             side, why = " of the truth" if is_truth else "", "labels are numbers beside the items"
@@ -324,9 +326,9 @@ class Roles:
         return tuple(replace(self, scores={model: column}) for model, column in self.scores.items())
 
     @property
-    def slice_columns(self) -> tuple[str, ...]:
+    def slice_sources(self) -> tuple[SliceSource, ...]:
         """The columns of slices that the rows have themselves."""
-        return tuple(column for column in columns_of_slices(self.slices) if catalog_column(column) is None)
+        return tuple(source for source in sources_of(self.slices) if catalog_column(source.column) is None)
 
     @property
     def joins(self) -> bool:
@@ -356,7 +358,7 @@ class Roles:
     def played(self) -> Iterator[tuple[Role, str, str]]:
         """Yield every role in use, with the role's name in messages and its column."""
         yield from ((GROUP, GROUP.name, column) for column in self.group)
-        yield from ((SLICE, SLICE.name, column) for column in self.slice_columns)
+        yield from ((role := slice_role(source), role.name, source.column) for source in self.slice_sources)
         yield from ((GROUP_WEIGHT, GROUP_WEIGHT.name, column) for column in self.group_weights)
         yield from ((VALUES[value.kind], VALUES[value.kind].name, value.name) for value in self.values)
         of_arrays = self.true_items is not None

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from sparkrank.metrics import Plan
+from sparkrank.metrics.slices import written_slices
 from sparkrank.metrics.uncertainty import DEFAULT
 
 DIGITS = 12
@@ -31,7 +32,7 @@ def hash_of_plan(
         "input": _as_before(impressions),
         "truth": None if truth is None else _as_before(truth),
         "metrics": [str(metric) for metric in plan.metrics],
-        "slices": [list(columns) for columns in plan.slices],
+        "slices": written_slices(plan.slices),
         "definitions": asdict(plan.definitions),
     }
     if plan.uncertainty != DEFAULT:

@@ -25,7 +25,18 @@ from sparkrank.metrics.parameters import NEED_AN_ORDER, Name, format_number
 from sparkrank.metrics.pooled_metric import PooledMetric
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.rank_comparison import REF, REFERENCE_RANK
-from sparkrank.metrics.slices import ALL, columns_of_slices, slice_name
+from sparkrank.metrics.slices import (
+    ALL,
+    Slice,
+    Slices,
+    SliceSource,
+    is_of_relevant,
+    named_slices,
+    pools,
+    rules_of,
+    slice_name,
+    sources_of,
+)
 from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 from sparkrank.numeric.whole_units import LARGEST
 from sparkrank.ranking.judgments import LABEL
@@ -68,7 +79,7 @@ class Plan:
     weighted: bool = False
     joins: bool = False
     curve_points: int = 0
-    slices: tuple[tuple[str, ...], ...] = ()
+    slices: tuple[Slice, ...] = ()
     item: str | None = None
     arrays: bool = False
     by_rank: bool = False
@@ -94,7 +105,7 @@ class Plan:
         preset: Preset | None = None,
         order: Ties | None = None,
         group_table: bool = True,
-        slices: Sequence[Sequence[str]] = (),
+        slices: Slices | Sequence[Slice] = (),
         **settings: Any,
     ) -> Plan:
         """Return the plan for ``metrics``, parsed with the defaults of ``preset``; ``settings`` are other fields.
@@ -112,7 +123,7 @@ class Plan:
             tuple(keys),
             definitions,
             group_table and bool(keys),
-            slices=tuple(map(tuple, slices)),
+            slices=named_slices(slices),
             order=order,
             ordered=tuple(named for metric, named in asked.items() if metric.ties is None and named.ties is not None),
             **settings,
@@ -318,8 +329,13 @@ class Plan:
         return tuple(dict.fromkeys(column.stored for column in self.values))
 
     @cached_property
-    def slice_columns(self) -> tuple[str, ...]:
-        return columns_of_slices(self.slices)
+    def slice_sources(self) -> tuple[SliceSource, ...]:
+        return sources_of(self.slices)
+
+    @cached_property
+    def slice_rules(self) -> dict[str, str]:
+        """What the values of a slice mean, by the slice's name, if they are not those of its columns."""
+        return rules_of(self.slices)
 
     @property
     def row_values(self) -> list[tuple[int, ValueColumn]]:
@@ -327,15 +343,15 @@ class Plan:
         return [(index, value) for index, value in enumerate(self.value_columns) if not value.is_of_item]
 
     @property
-    def row_slices(self) -> list[tuple[int, str]]:
-        """The columns of slices that the rows have themselves, each with its place in :attr:`slice_columns`."""
-        columns = enumerate(self.slice_columns)
-        return [(index, column) for index, column in columns if catalog_column(column) is None]
+    def row_slices(self) -> list[tuple[int, SliceSource]]:
+        """The columns of slices that the rows have themselves, each with its place in :attr:`slice_sources`."""
+        sources = enumerate(self.slice_sources)
+        return [(index, source) for index, source in sources if catalog_column(source.column) is None]
 
     @cached_property
     def item_columns(self) -> Mapping[str, str]:
         """A map from each column that is one of an item, not of the rows, to what reads it, as messages name that."""
-        read = {f"the slice {slice_name(columns)}": columns for columns in self.slices}
+        read = {f"the slice {slice_name(parts)}": tuple(part.column for part in parts) for parts in self.slices}
         read |= {str(metric): tuple(column.name for column in metric.value_columns) for metric in self.metrics}
         named = [(column, what) for what, columns in read.items() for column in columns]
         return {column: what for column, what in reversed(named) if catalog_column(column) is not None}
@@ -368,6 +384,8 @@ class Plan:
             return "unjudged=drop drops rows without a label"
         if self.definitions.population in ("truth", "both"):
             return f"population={self.definitions.population} chooses groups with labels"
+        for columns in filter(is_of_relevant, self.slices):
+            return f"the slice {slice_name(columns)} reads labels"
         for metric in (metric.of_groups for metric in self.metrics):
             defaults = metric.declaration.defaults
             other_order = REF.name in defaults and metric.word(REF.name) != LABEL and "rel" not in defaults
@@ -432,6 +450,7 @@ def validate_plan(plan: Plan) -> None:
     _validate_expectations(plan)
     _validate_groups(plan)
     _validate_references(plan)
+    _validate_top(plan)
     texts = {str(metric).lower() for metric, _ in plan.group_metrics} if plan.group_table else ()
     for key in plan.keys:
         if key.lower() in texts:  # Spark ignores the case of column names
@@ -475,6 +494,19 @@ def _validate_groups(plan: Plan) -> None:
     for name in ("duplicates", "population", "unretrieved", "positions"):
         if (word := getattr(plan.definitions, name)) != getattr(DEFAULTS, name):
             raise SpecError(f"{name}={word} is a setting of groups, but no group column is named")
+
+
+def _validate_top(plan: Plan) -> None:
+    name = next((slice_name(columns) for columns in plan.slices if pools(columns)), None)
+    if name is None:
+        return
+    if not plan.group_metrics and not plan.exposures and not (plan.has_parts and plan.uncertainty.slices):
+        needed = "ask for a metric of groups, or leave uncertainty on" if plan.keys else "name a group column"
+        raise SpecError(f"top of the slice {shorten(name)} counts groups, and no state of this run does: {needed}")
+    for metric, declared in plan.histogram_metrics:
+        if declared.rule_of(metric).kind == "exact":
+            own = f"{metric} keeps each score of each value of {shorten(name)}"
+            raise SpecError(f"{own}, which top cannot bound: ask for it without exact, or for the slice without top")
 
 
 def _validate_references(plan: Plan) -> None:

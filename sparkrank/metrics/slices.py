@@ -2,43 +2,190 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from numbers import Real
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from sparkrank.base.errors import SpecError, quote, shorten
+from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, shorten
+from sparkrank.metrics.parameters import format_number
 
 ALL = "all"  # the name of the slice that is the whole day, and of the only value of this slice
 # A null in a slice value that combines several columns. A backslash in a string is doubled in such slice values.
 NO_PART = r"\N"
-Slices: TypeAlias = "Sequence[str | Sequence[str]]"
+# What a caller passes: for each slice, a column or several. A column is a name, or a mapping such as
+# {"column": "age", "edges": [18, 25]}.
+Slices: TypeAlias = "Sequence[str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]]]"
 
 
-def named_slices(slices: Any) -> tuple[tuple[str, ...], ...]:
-    """Return the columns of each slice as tuples, for slices that are given as one column or as several columns.
+SlicedRowsWord: TypeAlias = Literal["rows", "relevant"]
+SLICED_ROWS: tuple[str, ...] = get_args(SlicedRowsWord)
+OTHER = "(other)"  # the value that pools all values of a slice but the top ones
+MOST_TOP = 1_000  # the largest number of top values, as of the values of any slice
 
-    Raises :class:`SpecError` if a slice has no columns or a reserved name, or occurs twice.
+
+@dataclass(frozen=True)
+class SliceColumn:
+    """A column that divides rows by its values, or by the intervals between ``edges``, which are ascending numbers.
+
+    With ``top``, only so many values have rows of their own, those of most groups. The others are pooled
+    (:data:`OTHER`). If ``of`` is ``relevant``, a value has whole lists, in which relevant rows of other values count
+    as not relevant.
     """
-    if isinstance(slices, str) or not isinstance(slices, Iterable):
+
+    column: str
+    edges: tuple[float, ...] = ()
+    top: int | None = None
+    of: SlicedRowsWord = "rows"
+
+    @property
+    def name(self) -> str:
+        """The name of the column in the tables. A slice of relevant rows is another than that of the column."""
+        return self.column if self.of == "rows" else f"{self.column} of {self.of}"
+
+    @property
+    def intervals(self) -> tuple[str, ...]:
+        """The values of a column with edges, in ascending order. The first and the last are open to one side.
+
+        Examples
+        --------
+        >>> SliceColumn("age", (18.0, 25.0)).intervals
+        ('(-inf, 18)', '[18, 25)', '[25, inf)')
+        """
+        edges = [*map(format_number, self.edges)]
+        inner = (f"[{low}, {high})" for low, high in itertools.pairwise(edges))
+        return (f"(-inf, {edges[0]})", *inner, f"[{edges[-1]}, inf)") if edges else ()
+
+    @property
+    def rule(self) -> str:
+        """What the values of the slice mean beside the column's values, as stored states record it."""
+        return f"{self.name} by edges {', '.join(map(format_number, self.edges))}" if self.edges else ""
+
+    @property
+    def written(self) -> str | dict[str, Any]:
+        """The column as a spec has it."""
+        settings: dict[str, Any] = {"edges": list(self.edges)} if self.edges else {}
+        settings |= {} if self.top is None else {"top": self.top}
+        settings |= {} if self.of == "rows" else {"of": self.of}
+        return {"column": self.column, **settings} if settings else self.column
+
+
+Slice: TypeAlias = "tuple[SliceColumn, ...]"
+
+
+class SliceSource(NamedTuple):
+    """A column from which a slice is read, as numbers if ``is_number`` is set and else as values to be written out."""
+
+    column: str
+    is_number: bool
+
+
+def named_slices(slices: Any) -> tuple[Slice, ...]:
+    """Return the columns of each slice, for slices that are given as one column or as several columns.
+
+    Raises :class:`SpecError` if a slice has no columns, a reserved name or invalid settings, or occurs twice.
+    """
+    if isinstance(slices, (str, Mapping)) or not isinstance(slices, Iterable):
         shown = f'"{shorten(slices)}", one text' if isinstance(slices, str) else quote(slices)
         raise SpecError(f'slices is {shown}: a list of columns is needed, for example ["country"]')
-    columns_by_name: dict[str, tuple[str, ...]] = {}
-    for index, named in enumerate(slices):
-        columns = (named,) if isinstance(named, str) else tuple(named) if isinstance(named, Iterable) else ()
-        if not columns or not all(isinstance(column, str) for column in columns) or len(set(columns)) < len(columns):
-            raise SpecError(f"slices[{index}] is {quote(named)}: a column or several different ones are needed")
+    by_name: dict[str, Slice] = {}
+    for index, given in enumerate(slices):
+        where = f"slices[{index}]"
+        is_one = isinstance(given, (str, Mapping, SliceColumn))
+        several = (given,) if is_one else tuple(given) if isinstance(given, Iterable) else ()
+        if not several or not all(isinstance(part, (str, Mapping, SliceColumn)) for part in several):
+            raise SpecError(f"{where} is {quote(given)}: a column or several different ones are needed")
+        columns = tuple(_slice_column(part, where) for part in several)
+        if len({part.column for part in columns}) < len(columns):
+            raise SpecError(f"{where} is {quote(given)}: a column or several different ones are needed")
+        for word, is_given in (("top", pools(columns)), ("of=relevant", is_of_relevant(columns))):
+            if len(columns) > 1 and is_given:
+                raise SpecError(f"{where} has {word} beside other columns: it is for a slice of one column")
         name = slice_name(columns)
         if name == ALL:
-            raise SpecError(f'slices[{index}] is "{ALL}", which names the whole day: rename the column')
-        if name in columns_by_name:
-            raise SpecError(f'slices[{index}] is "{shorten(name)}" again: a slice is named once')
-        columns_by_name[name] = columns
-    return tuple(columns_by_name.values())
+            raise SpecError(f'{where} is "{ALL}", which names the whole day: rename the column')
+        if name in by_name:
+            raise SpecError(f'{where} is "{shorten(name)}" again: a slice is named once')
+        by_name[name] = columns
+    return tuple(by_name.values())
 
 
-def slice_name(columns: Sequence[str]) -> str:
-    return ",".join(columns)
+def _slice_column(given: str | Mapping[str, Any] | SliceColumn, where: str) -> SliceColumn:
+    if isinstance(given, SliceColumn):
+        return given
+    if isinstance(given, str):
+        return SliceColumn(given)
+    known = [field.name for field in fields(SliceColumn)]
+    for key in given:
+        if key not in known:
+            near = did_you_mean(key, known)
+            raise SpecError(f'{where} has the key "{shorten(key)}"{near} (allowed: {itemize(known)})')
+    column = given.get("column")
+    if not isinstance(column, str):
+        raise SpecError(f"{where}.column is {quote(column)}: the name of a column is needed")
+    edges, top = _edges(given.get("edges"), where), given.get("top")
+    if top is not None and (isinstance(top, bool) or not isinstance(top, int) or not 1 <= top <= MOST_TOP):
+        raise SpecError(f"{where}.top is {quote(top)}: a whole number from 1 to {MOST_TOP:,} is needed")
+    if top is not None and edges:
+        raise SpecError(f"{where} has edges and top: the intervals between edges all have rows")
+    of = given.get("of", "rows")
+    if of not in SLICED_ROWS:
+        raise SpecError(f"{where}.of is {quote(of)}{did_you_mean(of, SLICED_ROWS)} (allowed: {itemize(SLICED_ROWS)})")
+    return SliceColumn(column, edges, top, of)
+
+
+def _edges(given: Any, where: str) -> tuple[float, ...]:
+    """Return the edges as floats. Raise :class:`SpecError` unless they are finite numbers in ascending order."""
+    if given is None:
+        return ()
+    values = list(given) if isinstance(given, Iterable) and not isinstance(given, (str, Mapping)) else []
+    numbers = [float(value) for value in values if not isinstance(value, bool) and isinstance(value, Real)]
+    is_ascending = all(low < high for low, high in itertools.pairwise(numbers))
+    if not numbers or len(numbers) < len(values) or not is_ascending or not all(map(math.isfinite, numbers)):
+        raise SpecError(f"{where}.edges is {quote(given)}: different numbers in ascending order are needed")
+    return tuple(numbers)
+
+
+def slice_name(columns: Sequence[SliceColumn]) -> str:
+    return ",".join(names_of(columns))
+
+
+def names_of(columns: Sequence[SliceColumn]) -> tuple[str, ...]:
+    """Return the name of each column of a slice in the tables."""
+    return tuple(part.name for part in columns)
+
+
+def pools(columns: Sequence[SliceColumn]) -> bool:
+    """Return whether only the top values of a slice have rows of their own."""
+    return any(part.top is not None for part in columns)
+
+
+def is_of_relevant(columns: Sequence[SliceColumn]) -> bool:
+    return any(part.of == "relevant" for part in columns)
+
+
+def rules_of(slices: Sequence[Slice]) -> dict[str, str]:
+    """Return, for each slice whose values are not those of its columns, what they mean."""
+    rules = {slice_name(columns): ", ".join(filter(None, (part.rule for part in columns))) for columns in slices}
+    return {name: rule for name, rule in rules.items() if rule}
+
+
+def written_slices(slices: Sequence[Slice]) -> list[list[str | dict[str, Any]]]:
+    """Return ``slices`` as a spec has them."""
+    return [[part.written for part in columns] for columns in slices]
+
+
+def source_of(part: SliceColumn) -> SliceSource:
+    return SliceSource(part.column, bool(part.edges))
+
+
+def sources_of(slices: Sequence[Slice]) -> tuple[SliceSource, ...]:
+    """Return the columns that ``slices`` are read from, each once."""
+    return tuple(dict.fromkeys(source_of(part) for columns in slices for part in columns))
 
 
 def shown_value(value: str | None, slice_: str = "") -> str:
@@ -58,7 +205,3 @@ def shown_value(value: str | None, slice_: str = "") -> str:
         parts = re.findall(r"((?:\\.|[^\\,])*)(?:,|$)", value, re.DOTALL)[: commas + 1]
         return ",".join(shown_value(None if part == NO_PART else part) for part in parts)
     return json.dumps(value, ensure_ascii=False) if value in ("", "(null)") else value
-
-
-def columns_of_slices(slices: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(column for columns in slices for column in columns))

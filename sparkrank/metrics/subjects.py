@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
 from sparkrank.metrics.needs import GROUPS
 from sparkrank.metrics.plan import Plan
-from sparkrank.metrics.slices import ALL, slice_name
+from sparkrank.metrics.slices import ALL, OTHER, pools, slice_name
 from sparkrank.numeric.exact_sums import rounded
 from sparkrank.states import Partials
 from sparkrank.states.keys import Subject
@@ -28,6 +33,18 @@ def small_slices(partials: Partials, plan: Plan) -> set[tuple[str, str | None]]:
     """Return the (slice, value) pairs that are known to have fewer than ``plan.least_groups`` groups in every model."""
     if plan.least_groups <= 1:
         return set()
+    most = groups_of_values(partials)
+    return {value for value, groups in most.items() if value[0] != ALL and groups < plan.least_groups}
+
+
+def are_pooled(subjects: Sequence[Subject], plan: Plan) -> NDArray[np.bool_]:
+    """Flag the subjects that pool values of a slice, so that a group with several of them counts several times."""
+    tops = {slice_name(columns) for columns in plan.slices if pools(columns)}
+    return np.array([own.slice in tops and own.slice_value == OTHER for own in subjects], np.bool_)
+
+
+def groups_of_values(partials: Partials) -> dict[tuple[str, str | None], int]:
+    """Return the number of groups of each (slice, value) pair, in the model that has most of them."""
     sums = partials.sums.results()
     known = [(key.subject, mean.n_groups) for key, mean in partials.means.results().items()]
     known += [(key.subject, int(total)) for key, total in sums.items() if key.name == GROUPS]
@@ -36,4 +53,4 @@ def small_slices(partials: Partials, plan: Plan) -> set[tuple[str, str | None]]:
     most: dict[tuple[str, str | None], int] = {}
     for subject, groups in known:
         most[subject[1:]] = max(groups, most.get(subject[1:], 0))
-    return {value for value, groups in most.items() if value[0] != ALL and groups < plan.least_groups}
+    return most

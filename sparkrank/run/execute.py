@@ -26,6 +26,7 @@ from sparkrank.tables.rows.limits import validate_quality
 from sparkrank.tables.rows.quality import quality_table
 from sparkrank.tables.rows.refusals import validate_defined, validate_partials
 from sparkrank.tables.rows.results import metrics_table
+from sparkrank.tables.rows.top_values import with_top_values
 from sparkrank.tables.rows.warnings import warnings_of
 
 
@@ -90,6 +91,8 @@ class Opened:
         elements = [column for _, roles in request.sides for column in elements_of(roles)]
         self.completeness.validate_row_count(solved.partials)
         validate_partials(solved.partials, plan, limits.bad, elements)
+        pooled = with_top_values(solved.partials, plan)
+        solved = replace(solved, partials=pooled, before_pooling=solved.partials)
         metrics = metrics_table(solved.merged, plan)
         validate_defined(metrics, plan)
         warnings = [

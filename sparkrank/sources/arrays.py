@@ -29,7 +29,7 @@ from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.sources.sizes import bytes_of_elements, elements_in, in_parts
 from sparkrank.sources.types import list_parts
-from sparkrank.sources.values import float_values, item_values, key_values, label_values
+from sparkrank.sources.values import double_values, float_values, item_values, key_values, label_values
 
 TRUE_ITEMS, TRUE_LABELS = "true_items", "true_labels"
 _LISTED = "listed_"
@@ -54,7 +54,8 @@ def array_columns(names: Sequence[str]) -> list[str]:
 def array_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int) -> pa.Table:
     """Convert ``rows`` with arrays to bucket rows of lists and truth. Lists are numbered from ``first``."""
     columns = {key_column(index): key_values(rows[column]) for index, column in enumerate(roles.group)}
-    columns |= {slice_column(index): item_values(rows[column]) for index, column in plan.row_slices}
+    for index, (column, is_number) in plan.row_slices:
+        columns[slice_column(index)] = (double_values if is_number else item_values)(rows[column])
     for index, column in enumerate(plan.group_weights):
         columns[group_weight_column(index)] = float_values(rows[column]).cast(pa.float64())
     if plan.cluster is not None:

@@ -18,7 +18,7 @@ from sparkrank.bucket.impressions import (
     slice_column,
     value_column,
 )
-from sparkrank.inputs.role_table import GROUP, GROUP_WEIGHT, SCORE, SLICE, VALUES, Role, row_roles
+from sparkrank.inputs.role_table import GROUP, GROUP_WEIGHT, SCORE, VALUES, Role, row_roles, slice_role
 from sparkrank.inputs.role_table import LABEL as OF_LABEL
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
@@ -51,8 +51,8 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.
     nothing = pa.chunked_array([pa.nulls(rows.num_rows)])
     keys = key_rows(rows, roles)
     columns = dict(zip(keys.column_names, keys.columns, strict=True))
-    for index, column in plan.row_slices:
-        columns[slice_column(index)] = _read(rows, SLICE, column)
+    for index, source in plan.row_slices:
+        columns[slice_column(index)] = _read(rows, slice_role(source), source.column)
     for index, column in enumerate(plan.group_weights):  # a truth has none: the weight of a group comes from its list
         columns[group_weight_column(index)] = nothing if not roles.scores else _read(rows, GROUP_WEIGHT, column)
     for index, value in plan.row_values:

@@ -45,7 +45,8 @@ def check_joined(
     """
     joined = [(*columns, fit) for columns in joined_columns(roles, beside)]
     alike = lambda kind, other: is_integer(kind) == is_integer(other)  # noqa: E731 - a rule like the other
-    joined += [(SLICE.name, column, column, alike) for column in roles.slice_columns]
+    of_slices = (source.column for source in roles.slice_sources if not source.is_number)
+    joined += [(SLICE.name, column, column, alike) for column in of_slices]
     for role, column, other_column, fits in joined:
         kind, other = kind_of(column), kind_beside(other_column)
         if not fits(kind, other):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +56,19 @@ class Samples:
     def of(cls, merged: Merged, subjects: Sequence[Subject], plan: Plan, *, clustered: bool) -> Samples:
         has_parts = np.array([plan.parted_slices(subject.slice) for subject in subjects], bool)
         return cls(merged, tuple(subjects), has_parts, clustered)
+
+    def by_pooling(
+        self, pooled: NDArray[np.bool_], columns_of: Callable[[Samples], dict[str, NDArray[Any]]]
+    ) -> dict[str, NDArray[Any]]:
+        """Return ``columns_of`` these samples, where a group may count several times in the rows that are ``pooled``.
+
+        A group counts once for each value that is pooled, so that the errors of these rows are those of clusters.
+        """
+        columns = columns_of(self)
+        if self.clustered or not pooled.any():
+            return columns
+        clustered = columns_of(replace(self, clustered=True))
+        return {name: np.where(pooled, clustered[name], column) for name, column in columns.items()}
 
     def side(self, place: int) -> SubjectStates:
         return SubjectStates(self.merged, self.subjects[place])

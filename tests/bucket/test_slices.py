@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import sparkrank as sr
 from sparkrank.bucket import slicing
 from sparkrank.bucket.slicing import NO_PART
-from sparkrank.metrics.slices import shown_value, slice_name
+from sparkrank.metrics.slices import shown_value
 from sparkrank.states.distributions import distributions_table
 from sparkrank.states.items import items_table
 from sparkrank.text.text import metrics_text
@@ -106,7 +106,7 @@ def check_law(rows: pa.Table, truth: pa.Table | None = None, slices: Sequence[An
     assert sliced.quality.equals(whole.quality)
     assert sliced.groups.num_rows == whole.groups.num_rows
     for slice_ in slices:
-        name = slice_ if isinstance(slice_, str) else slice_name(slice_)
+        name = ",".join(columns_of(slice_))
         both = [side.select(columns_of(slice_)) for side in (rows, truth) if side is not None]
         expected = values_of(pa.concat_tables(both), slice_)
         in_order = sliced.metrics.filter(pc.field("slice") == name)["slice_value"].unique().to_pylist()

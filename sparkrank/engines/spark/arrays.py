@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sparkrank.bucket.impressions import CLUSTER, LIST, group_weight_column, key_column, slice_column
-from sparkrank.engines.spark.values import TEXTS, item_of, key_of, label_of, named
+from sparkrank.engines.spark.values import TEXTS, double_of, item_of, key_of, label_of, named
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.sources.arrays import TRUE_ITEMS, TRUE_LABELS, listed_column
@@ -21,8 +21,9 @@ def rows_of_arrays(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     # a task that runs again may number rows differently, but the numbers only tell the lists of one table apart
     kinds = {column: frame.schema[column].dataType for _, column in roles.columns()}
     columns = {key_column(index): key_of(named(column), kinds[column]) for index, column in enumerate(roles.group)}
-    for index, column in plan.row_slices:
-        columns[slice_column(index)] = item_of(named(column), kinds[column])
+    for index, (column, is_number) in plan.row_slices:
+        read = double_of if is_number else item_of
+        columns[slice_column(index)] = read(named(column), kinds[column])
     for index, column in enumerate(plan.group_weights):
         columns[group_weight_column(index)] = named(column).cast("double")
     if plan.cluster is not None:

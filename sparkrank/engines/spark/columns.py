@@ -18,7 +18,7 @@ from sparkrank.bucket.impressions import (
     value_column,
 )
 from sparkrank.engines.spark.values import FITS, READERS, TEXTS, named
-from sparkrank.inputs.role_table import GROUP, GROUP_WEIGHT, SCORE, SLICE, VALUES, Role, row_roles
+from sparkrank.inputs.role_table import GROUP, GROUP_WEIGHT, SCORE, VALUES, Role, row_roles, slice_role
 from sparkrank.inputs.role_table import LABEL as OF_LABEL
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
@@ -75,8 +75,8 @@ def bucket_rows(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     schema = frame.schema
     nothing = F.lit(None)
     columns = {key_column(index): _read(schema, GROUP, column) for index, column in enumerate(roles.group)}
-    for index, column in plan.row_slices:
-        columns[slice_column(index)] = _read(schema, SLICE, column)
+    for index, source in plan.row_slices:
+        columns[slice_column(index)] = _read(schema, slice_role(source), source.column)
     for index, column in enumerate(plan.group_weights):  # weights of groups come from the lists, not from a truth
         columns[group_weight_column(index)] = nothing if not roles.scores else _read(schema, GROUP_WEIGHT, column)
     for index, value in plan.row_values:

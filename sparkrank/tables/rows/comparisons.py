@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL
-from sparkrank.metrics.subjects import subjects_of
+from sparkrank.metrics.subjects import are_pooled, subjects_of
 from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.numeric.array_types import Ints
 from sparkrank.schemas.tables import COMPARISONS
@@ -50,7 +51,9 @@ def comparisons_table(
         samples = Samples.of(own, subjects_of(own.partials, plan), plan, clustered=is_clustered)
         places = _pairs(samples.subjects, several, comparison)
         subjects += [samples.subjects[place] for place in places[0].tolist()]
-        parts.append([_columns(samples, places, plan, metric) for metric in plan.metrics])
+        pooled = are_pooled([samples.subjects[place] for place in places[0].tolist()], plan)
+        made = (partial(_columns, places=places, plan=plan, metric=metric) for metric in plan.metrics)
+        parts.append([samples.by_pooling(pooled, columns_of) for columns_of in made])
     columns = [
         {name: np.concatenate([part[name] for part in own]) for name in own[0]} for own in zip(*parts, strict=True)
     ]

@@ -60,7 +60,8 @@ def checks_of(plan: Plan) -> dict[str, bool]:
     """Return the checks that ``plan`` counts, from an empty bucket, and whether each check is a share of a total."""
     kinds = {TRUTH: pa.bool_()}
     kinds |= {role.key: pa.string() for role in row_roles() if role.reads == "item"}
-    kinds |= {slice_column(index): pa.string() for index in range(len(plan.slice_columns))}
+    sources = enumerate(plan.slice_sources)
+    kinds |= {slice_column(index): pa.string() for index, source in sources if not source.is_number}
     columns = [*bucket_columns(plan, len(plan.keys)), *item_columns(plan)]
     rows = pa.table({name: pa.array([], kinds.get(name, pa.float64())) for name in columns})
     partials = evaluate_bucket(rows, replace(plan, group_table=False)).partials

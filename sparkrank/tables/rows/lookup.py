@@ -15,7 +15,7 @@ from sparkrank.base.errors import MetricError, UnknownResultError, did_you_mean,
 from sparkrank.gates.rules import slice_parts
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.presets import Preset
-from sparkrank.metrics.slices import ALL, shown_value
+from sparkrank.metrics.slices import ALL, names_of, shown_value
 
 _SHOWN = 12  # the most names that an error message lists
 
@@ -111,7 +111,7 @@ def _slice_named(table: pa.Table, plan: Plan, asked_slice: object) -> tuple[str,
 
 def _parts(slice_: str, value: str | None, plan: Plan) -> dict[str, str | None]:
     """Split the ``value`` of a slice of ``plan`` into the value of each column, by column name."""
-    return slice_parts(next(columns for columns in plan.slices if ",".join(columns) == slice_), value)
+    return slice_parts(next(names for names in map(names_of, plan.slices) if ",".join(names) == slice_), value)
 
 
 def _labels(parts: Iterable[tuple[str, str | None]]) -> list[str]:

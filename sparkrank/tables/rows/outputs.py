@@ -59,7 +59,7 @@ def table_names() -> list[str]:
 
 
 def _states(finished: Finished) -> pa.Table:
-    solved, run_id = finished.solved, finished.origin.run_id
+    solved, run_id = finished.solved.stored, finished.origin.run_id
     source, blocks = str(finished.source), finished.has_blocks
     return states_table(solved.partials, finished.plan, source, blocks=blocks, exact=solved.exact, run_id=run_id)
 
@@ -74,16 +74,18 @@ OUTPUTS: list[OutputTable] = [
     OutputTable(METRICS, lambda finished: finished.metrics),
     OutputTable(COMPARISONS, lambda finished: finished.comparisons),
     OutputTable(GROUPS, lambda finished: finished.solved.groups),
-    OutputTable(BLOCKS, lambda ev: all_blocks(ev.solved, ev.plan) if ev.has_blocks else None),
+    OutputTable(BLOCKS, lambda ev: all_blocks(ev.solved.stored, ev.plan) if ev.has_blocks else None),
     OutputTable(CURVES, lambda ev: curves_table(ev.solved, ev.plan) if ev.plan.curve_points else None),
     OutputTable(
         DISTRIBUTIONS,
-        lambda ev: distributions_table(ev.solved.partials.distributions) if ev.plan.distributions else None,
+        lambda ev: distributions_table(ev.solved.stored.partials.distributions) if ev.plan.distributions else None,
     ),
-    OutputTable(ITEMS, lambda ev: items_table(ev.solved.partials.items) if ev.plan.exposures else None),
+    OutputTable(ITEMS, lambda ev: items_table(ev.solved.stored.partials.items) if ev.plan.exposures else None),
     OutputTable(
         PARTS,
-        lambda ev: ev.solved.partials.parts.histograms.rows(weighted=ev.plan.weighted) if _has_parts(ev) else None,
+        lambda ev: (
+            ev.solved.stored.partials.parts.histograms.rows(weighted=ev.plan.weighted) if _has_parts(ev) else None
+        ),
     ),
     OutputTable(QUALITY, lambda ev: ev.quality),
     OutputTable(GATES),

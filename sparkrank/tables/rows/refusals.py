@@ -45,10 +45,8 @@ def validate_partials(partials: Partials, plan: Plan, max_bad_fraction: float, e
                 f"needs: population=lists leaves them out"
             )
     # Checked again after the merge, because no single bucket may have seen that many values.
-    for name in map(slice_name, plan.slices):
-        count = len(partials.slice_values(name))
-        if count > slicing.MOST_SLICE_VALUES:
-            slicing.raise_many_values(name, count)
+    for columns in plan.slices:
+        slicing.validate_count(columns, len(partials.slice_values(slice_name(columns))), plan)
     for (check, model), count in sorted(partials.counts.items()) if plan.definitions.duplicates == "error" else ():
         if count and check in (checks.REPEATED_ROWS, checks.TRUTH_REPEATED):
             source = f"{check} of {shorten(model)}" if model else check

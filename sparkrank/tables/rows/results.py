@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.merged import Merged
-from sparkrank.metrics.subjects import subjects_of
+from sparkrank.metrics.subjects import are_pooled, subjects_of
 from sparkrank.schemas.tables import METRICS
 from sparkrank.states.keys import Subject
 from sparkrank.uncertainty.samples import Samples
@@ -37,7 +38,8 @@ def metrics_table(merged: Merged, plan: Plan, origin: Origin = NO_ORIGIN, *, clu
     for subject in subjects:
         merged.measure_bins(subject, plan.histogram_metrics)  # all metrics of score bins in one pass
     samples = Samples.of(merged, subjects, plan, clustered=clustered or plan.cluster is not None)
-    metrics = [_columns(samples, plan, metric) for metric in plan.metrics]
+    pooled = are_pooled(subjects, plan)
+    metrics = [samples.by_pooling(pooled, partial(_columns, plan=plan, metric=metric)) for metric in plan.metrics]
     return table_of(METRICS.schema, subject_columns(subjects), plan, metrics, origin)
 
 

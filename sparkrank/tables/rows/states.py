@@ -34,6 +34,7 @@ from sparkrank.states.forms import (
 )
 from sparkrank.states.keys import StateKey
 
+SLICE_RULE = "; slice "  # what stands between a definition and the rule of a slice
 _NO_ROWS = STATES.schema.empty_table()  # made once, because Arrow makes an array for each column
 
 
@@ -75,16 +76,25 @@ def states_table(
         rows = unordered.take(_order(unordered, key))
         names = encoded_column(rows["name"])
         meant = [definitions.get((kind, name), plan.settings) for name in names.dictionary.to_pylist()]
+        definition = pa.array(meant, pa.string()).take(names.indices)
         columns = {
             "kind": pa.repeat(pa.scalar(kind), rows.num_rows),
             "version": pa.repeat(pa.scalar(VERSION), rows.num_rows),
-            "definition": pa.array(meant, pa.string()).take(names.indices),
+            "definition": _with_rules(definition, rows["slice"], plan),
             "source": pa.repeat(pa.scalar(source), rows.num_rows),
             RUN_ID: pa.repeat(pa.scalar(run_id, pa.string()), rows.num_rows),
         }
         names_of_columns = [*columns, *rows.column_names]
         tables.append(pa.Table.from_arrays([*columns.values(), *rows.columns], names_of_columns))
     return pa.concat_tables([_NO_ROWS, *tables], promote_options="default")
+
+
+def _with_rules(definition: pa.Array, slices: pa.ChunkedArray, plan: Plan) -> pa.Array:
+    """Return the definition of each state, with the rule of its slice if the slice has one."""
+    for name, rule in plan.slice_rules.items():
+        ruled = pc.binary_join_element_wise(definition, rule, SLICE_RULE)
+        definition = pc.if_else(pc.equal(slices, name).combine_chunks(), ruled, definition)
+    return definition
 
 
 def _order(rows: pa.Table, key: Sequence[str]) -> pa.Array:

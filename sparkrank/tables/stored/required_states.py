@@ -27,7 +27,7 @@ from sparkrank.states.forms import (
     VERSION,
     WITHOUT_PARTS,
 )
-from sparkrank.tables.rows.states import needed_states
+from sparkrank.tables.rows.states import SLICE_RULE, needed_states
 
 OF_PARTS = (PART_MEAN_FORM.kind, PART_SUM_FORM.kind, PARTS_KIND)
 
@@ -93,6 +93,9 @@ def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tupl
         seen[:, pairs, baseline] = True
         seen[:, pairs] |= baseline not in models_there
     _validate_complete(day, plan, needed, seen, slices_there, models_there)
+    asked_of_day = states.filter(pa.array(asked))
+    for slice_ in plan.slices:
+        _validate_slice_rule(asked_of_day, day, slice_name(slice_), plan)
     _validate_definitions(states, day, needed, np.where(asked, number, -1))
     of_all_models = np.array([text == "" for text in models], np.bool_)[model]
     counts = states.filter(pa.array(counted))
@@ -160,13 +163,28 @@ def _validate_complete(day: str, plan: Plan, needed: Sequence[Needed], seen: Fla
         )
 
 
+def _validate_slice_rule(states: pa.Table, day: str, name: str, plan: Plan) -> None:
+    """Raise :class:`StateError` if the values of a slice meant something else when the day was evaluated."""
+    expected = plan.slice_rules.get(name, "")
+    for definition in pc.unique(states["definition"].filter(pc.equal(states["slice"], name))).to_pylist():
+        stored = definition.partition(SLICE_RULE)[2]
+        if stored != expected:
+            was, asked = (rule or "the values of the column" for rule in (stored, expected))
+            raise StateError(
+                f"the slice {shorten(name)} of {day} is {shorten(was)}, and the spec asks for {shorten(asked)}: "
+                f"evaluate that day again, or leave {shorten(name)} out of slices"
+            )
+
+
 def _validate_definitions(states: pa.Table, day: str, needed: Sequence[Needed], number: Ints) -> None:
     definitions, code = _encoded(states["definition"])
-    expected = [definitions.index(need.definition) if need.definition in definitions else -1 for need in needed]
+    plain = [definition.partition(SLICE_RULE)[0] for definition in definitions]
+    code = np.array([plain.index(definition) for definition in plain], np.int64)[code]
+    expected = [plain.index(need.definition) if need.definition in plain else -1 for need in needed]
     other = np.flatnonzero((number >= 0) & (np.append(expected, -1)[number] != code))
     if len(other):
         need = needed[number[other[0]]]
         raise StateError(
-            f'{shorten(need.metric)} of {day} was evaluated as "{shorten(definitions[code[other[0]]])}", and the '
+            f'{shorten(need.metric)} of {day} was evaluated as "{shorten(plain[code[other[0]]])}", and the '
             f'spec asks for "{shorten(need.definition)}": evaluate that day again, or ask for what it holds'
         )

@@ -18,6 +18,7 @@ from sparkrank.states import Partials
 from sparkrank.states.distributions import COARSE, EXACT
 from sparkrank.states.forms import COUNT_FORM, DISTRIBUTION_FORM, SMALL_FORMS, STATE_KEY, StateForm, large_forms
 from sparkrank.states.histogram_table import SUMS_OF_SCORES
+from sparkrank.tables.rows.top_values import with_top_values
 from sparkrank.tables.stored.day_files import DayFiles, day_files
 from sparkrank.tables.stored.required_states import DayCoverage, asked_slices, required_states
 from sparkrank.tables.stored.validation import ADVICE, validate_run, validate_unique_keys
@@ -160,4 +161,5 @@ def merge_stored(days: Sequence[StoredDay], plan: Plan, source: str) -> tuple[Pa
                 for kind, table in kinds.items():
                     tables.setdefault(kind, []).append(table)
             merged = {kind: forms[kind].merged(parts) for kind, parts in tables.items()}
-    return Partials.merged(forms[kind].from_table(table) for kind, table in merged.items()), covered
+    partials = Partials.merged(forms[kind].from_table(table) for kind, table in merged.items())
+    return with_top_values(partials, plan), covered

@@ -86,8 +86,8 @@ def _model_numbers(names: pa.ChunkedArray, roles: Roles, plan: Plan) -> pa.Chunk
 
     ``names`` are the models' names if there is a model column. Otherwise all rows have the only model in ``roles``.
     """
-    if not plan.models:  # the models are not known yet
-        return names
+    if not plan.models:  # the models are not known yet; a dictionary makes them cheap to count
+        return names if pa.types.is_dictionary(names.type) else names.dictionary_encode()
     if not roles.scores:
         return names.cast(pa.int16())
     if MODEL in roles.of_rows:

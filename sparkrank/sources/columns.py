@@ -28,7 +28,7 @@ from sparkrank.sources.values import FITS, READERS
 
 def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = "input") -> None:
     """Raise an error if a role's column is missing from ``schema``, or has a type that the role does not accept."""
-    check_roles(roles, schema.names, lambda column: schema.field(column).type, FITS, str, what)
+    check_roles(roles, schema.names, lambda column: schema.field(column).type, FITS, str, what, joins=plan.joins)
     roles.validate_required_roles(plan)
     if roles.true_items is not None:
         check_arrow_joined(schema, schema, roles, roles)

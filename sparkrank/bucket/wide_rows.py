@@ -7,26 +7,28 @@ value comes from the first model in the plan that has a value.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sparkrank import native
 from sparkrank.base import checks
 from sparkrank.base.errors import InputError, itemize
 from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.encoding import encode, paired
-from sparkrank.bucket.grouping import groups_of
-from sparkrank.bucket.impressions import ITEM, LABEL, MODEL, in_one_piece, one_array, score_column
+from sparkrank.bucket.grouping import Groups, groups_of
+from sparkrank.bucket.impressions import ITEM, LABEL, MODEL, TRUTH, in_one_piece, one_array, score_column
 from sparkrank.bucket.joining import Counts
 from sparkrank.bucket.row_order import row_order
+from sparkrank.bucket.twins import Twins
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Codes, Flags, Ints
 
 _SCORE = score_column(0)  # the score column of long rows, for any model
-_KEY_BITS = 64
+_NO_MODEL = 255  # above the number of any model
 
 
 def count_rows_of_models(rows: BucketRows, plan: Plan, counts: Counts) -> None:
@@ -35,147 +37,150 @@ def count_rows_of_models(rows: BucketRows, plan: Plan, counts: Counts) -> None:
     if unknown := column.null_count - int(np.count_nonzero(rows.truth)):
         models = itemize(plan.models)
         raise InputError(f"the model column is null or names another model than {models} in {unknown:,} or more rows")
-    counted = pc.value_counts(column.drop_null()).to_pylist()
-    counts.update({(checks.MODEL_ROWS, model): 0 for model in plan.models})
-    counts.update({(checks.MODEL_ROWS, plan.models[number["values"]]): number["counts"] for number in counted})
+    of_models = np.bincount(one_array(column.drop_null()).to_numpy(), minlength=len(plan.models)).tolist()
+    counts.update({(checks.MODEL_ROWS, model): rows_of for model, rows_of in zip(plan.models, of_models, strict=True)})
 
 
 def wide_rows(rows: BucketRows, plan: Plan, counts: Counts) -> BucketRows:
     """Convert long ``rows`` to wide rows. Rows without an item and truth rows follow, with null scores."""
-    has_item = rows.valid(ITEM)
-    is_joined = ~rows.truth if has_item is None else ~rows.truth & has_item
-    joined, others = np.flatnonzero(is_joined), np.flatnonzero(~is_joined)
-    order = _in_turn(rows, joined)
-    width = len(order.first)
-    counts[checks.ROWS_JOINED, ""] = len(joined) - width
+    long = _long_rows(rows, len(plan.models))
+    counts[checks.ROWS_JOINED, ""] = int(np.count_nonzero(long.is_joined)) - long.wide_rows
+    others = pa.array(np.flatnonzero(~long.is_joined))
     columns: dict[str, pa.Array | pa.ChunkedArray] = {}
     for name in rows.table.column_names:
+        column = one_array(rows.table[name])
         if name == _SCORE:
-            nothing = pa.nulls(len(others), rows.table[_SCORE].type)
-            for index in range(len(plan.models)):
-                columns[score_column(index)] = pa.chunked_array([_scores(rows, order, index), nothing])
+            columns |= {score_column(index): scores for index, scores in enumerate(_scores(rows, long, len(others)))}
+        elif name == TRUTH:
+            columns[name] = pa.chunked_array([pa.repeat(False, long.wide_rows), column.take(others)])
+        elif name == LABEL and plan.joins:  # no list has labels
+            columns[name] = pa.chunked_array([pa.nulls(long.wide_rows, column.type), column.take(others)])
         elif name != MODEL:
-            has_none = name == LABEL and plan.joins  # no list has labels
-            first = order.first_with(None if has_none else rows.valid(name))
-            if name == LABEL and not plan.joins:
-                counts[checks.LABELS_DIFFER, ""] = _other_labels(rows, order, first)
-            columns[name] = one_array(rows.table[name]).take(pa.array(np.concatenate([first, others])))
+            first = pa.array(long.first_with(rows.valid(name)))
+            if name == LABEL:
+                counts[checks.LABELS_DIFFER, ""] = _other_labels(rows, long, first.to_numpy())
+            columns[name] = pa.chunked_array([column.take(first), column.take(others)])
     return BucketRows(in_one_piece(pa.table(columns)))
 
 
-class _InTurn(NamedTuple):
-    """Long rows, sorted by the wide row to which they belong, then by model.
+class _LongRows(NamedTuple):
+    """Long rows and the wide rows to which they belong.
 
-    ``row``, ``model`` and ``wide`` have the index, the model and the wide row of each long row. ``first`` has, for each
-    wide row, the position of its first long row in this order.
+    ``model`` has the number of each row's model out of ``models``, or :data:`_NO_MODEL` for truth rows and rows without
+    an item. ``wide`` has the number of each row's wide row, if the row has a model. ``first`` has, for each wide row,
+    the row of its first model. ``has_repeats`` says whether two rows of one model have the same wide row.
     """
 
-    row: Ints
     model: NDArray[np.uint8]
+    models: int
     wide: Codes
     first: Ints
+    has_repeats: bool
+
+    @property
+    def wide_rows(self) -> int:
+        return len(self.first)
+
+    @property
+    def is_joined(self) -> Flags:
+        flags: Flags = self.model < self.models
+        return flags
 
     def first_with(self, valid: Flags | None) -> Ints:
-        """Return, for each wide row, the long row of the first model with a valid value, or else of the first model."""
+        """Return, for each wide row, the row of the first model with a valid value, or else of the first model."""
         if valid is None:
-            return self.row[self.first]
-        place, having = self.first.copy(), np.flatnonzero(valid[self.row])[::-1]
-        place[self.wide[having]] = having  # later writes replace earlier ones, so the first model's row stays
-        return self.row[place]
+            return self.first
+        rows = _last_model_first(self.model, np.flatnonzero(self.is_joined & valid))
+        first = self.first.copy()
+        first[self.wide[rows]] = rows  # later writes replace earlier ones, so the row of the first model stays
+        return first
 
 
-def _in_turn(rows: BucketRows, joined: Ints) -> _InTurn:
-    """Sort the long rows ``joined``. If a model repeats an item, its rows of that item go to separate wide rows."""
-    groups, models = groups_of(rows.keys.columns).codes[joined], _models(rows)[joined]
-    keys, shifts = _sorted_keys(groups, _item_numbers(rows, joined), models)
-    lists = keys >> shifts[1]
-    again = np.flatnonzero(lists[1:] == lists[:-1])
-    if len(again):
-        order = _unpacked(keys, shifts, joined)
-        occurrence = _occurrences(rows, order, lists, np.isin(lists, lists[again]))
-        numbers = np.empty(len(joined), np.int64)
-        numbers[keys & _mask(shifts[1])] = order.wide.astype(np.int64) * (int(occurrence.max()) + 1) + occurrence
-        keys, shifts = _sorted_keys(np.zeros(len(joined), np.int32), numbers, models)
-    return _unpacked(keys, shifts, joined)
+def _long_rows(rows: BucketRows, models: int) -> _LongRows:
+    """Give all rows of a group and item one wide row. If a model repeats an item, its rows get separate wide rows."""
+    model = one_array(rows.table[MODEL]).fill_null(_NO_MODEL).to_numpy().astype(np.uint8)
+    has_item = rows.valid(ITEM)
+    if has_item is not None:
+        model[~has_item] = _NO_MODEL
+    groups = groups_of(rows.keys.columns)
+    long = _numbered(groups, _item_numbers(rows), model, models)
+    if not long.has_repeats:
+        return long
+    occurrence = _occurrences(rows, long)
+    numbers = long.wide.astype(np.int64) * (int(occurrence.max()) + 1) + occurrence
+    return _numbered(groups, numbers, model, models)
 
 
-def _sorted_keys(groups: Codes, items: Ints, models: Codes) -> tuple[Ints, tuple[int, int]]:
-    """Return sorted integers that pack group, item, model and row index, and the bit offsets of item and model.
+def _numbered(groups: Groups, items: Ints, model: NDArray[np.uint8], models: int) -> _LongRows:
+    """Give all rows of a group and item one wide row.
 
-    Sorting takes a tenth of the time of numbering pairs by a hash, as numpy sorts integers with vector instructions.
+    The compiled loop numbers wide rows group by group, which also makes the steps that follow faster.
     """
-    of_place, of_model = (max(length - 1, 0).bit_length() for length in (len(groups), int(models.max(initial=0)) + 1))
-    of_item = int(items.max(initial=0)).bit_length()
-    if int(groups.max(initial=0)).bit_length() + of_item + of_model + of_place >= _KEY_BITS:
-        items = paired(groups, encode(pa.chunked_array([items]))[0]).astype(np.int64)
-        groups, of_item = np.zeros(len(groups), np.int32), int(items.max(initial=0)).bit_length()
-    keys = groups.astype(np.int64) << of_item
-    keys |= items
-    keys <<= of_model
-    keys |= models
-    keys <<= of_place
-    keys |= np.arange(len(keys))
-    keys.sort()
-    return keys, (of_model + of_place, of_place)
+    codes, wide = np.ascontiguousarray(groups.codes, np.int32), np.zeros(len(model), np.int32)
+    if native.runs("wide rows"):
+        first = np.empty(len(model), np.int64)
+        count, has_repeats = native.wide.number(codes, items, model, models, groups.count, wide, first)
+        return _LongRows(model, models, wide, first[:count], has_repeats)
+    rows = _last_model_first(model, np.flatnonzero(model < models))
+    wide[rows] = pair = paired(codes[rows], encode(pa.chunked_array([items[rows]]))[0])
+    first = np.empty(int(pair.max(initial=-1)) + 1, np.int64)
+    first[pair] = rows  # later writes replace earlier ones, so the row of the first model stays
+    return _LongRows(model, models, wide, first, len(np.unique(_of_model(pair, model[rows]))) < len(pair))
 
 
-def _unpacked(keys: Ints, shifts: tuple[int, int], joined: Ints) -> _InTurn:
-    pairs, models = keys >> shifts[0], (keys >> shifts[1]) & _mask(shifts[0] - shifts[1])
-    is_first = np.ones(len(keys), np.bool_)
-    np.not_equal(pairs[1:], pairs[:-1], out=is_first[1:])
-    place = keys & _mask(shifts[1])
-    row = place if not len(joined) or joined[-1] == len(joined) - 1 else joined[place]
-    wide = np.cumsum(is_first, dtype=np.int32)
-    wide -= np.int32(1)
-    return _InTurn(row, models.astype(np.uint8), wide, np.flatnonzero(is_first))
+def _last_model_first(model: NDArray[np.uint8], rows: Ints) -> Ints:
+    return rows[np.argsort(np.uint8(_NO_MODEL) - model[rows], kind="stable")]
 
 
-def _mask(bits: int) -> int:
-    return (1 << bits) - 1
+def _of_model(wide: Codes, model: NDArray[np.uint8]) -> Ints:
+    """Return a number for each pair of wide row and model."""
+    return wide.astype(np.int64) * (_NO_MODEL + 1) + model
 
 
-def _models(rows: BucketRows) -> Codes:
-    """Return the number of each row's model, or 0 if the row has no model."""
-    numbers: Codes = one_array(rows.table[MODEL]).fill_null(0).to_numpy().astype(np.int32)
-    return numbers
-
-
-def _item_numbers(rows: BucketRows, joined: Ints) -> Ints:
-    """Return a nonnegative integer for the item of each of the rows ``joined``."""
+def _item_numbers(rows: BucketRows) -> Ints:
+    """Return an integer for the item of each row. Equal items have equal integers."""
     if pa.types.is_signed_integer(rows.table[ITEM].type):
-        items: Ints = one_array(rows.table[ITEM]).fill_null(0).to_numpy()[joined].astype(np.int64)
-        lowest = int(items.min(initial=0))
-        if int(items.max(initial=0)) - lowest < 1 << _KEY_BITS // 2:
-            return items - lowest
-    return rows.items()[0][joined].astype(np.int64)
+        items: Ints = one_array(rows.table[ITEM]).fill_null(0).to_numpy().astype(np.int64, copy=False)
+        return items
+    return rows.items()[0].astype(np.int64)
 
 
-def _occurrences(rows: BucketRows, order: _InTurn, lists: Ints, several: Flags) -> Ints:
-    """Count, for each row, how often the row's item is higher up in the list of the same model.
-
-    ``lists`` has the number of each row's (group, item, model). ``several`` flags rows that share this number.
-    """
-    occurrence, places = np.zeros(len(lists), np.int64), np.flatnonzero(several)
-    table = rows.table.take(pa.array(order.row[places])).append_column("in_list", pa.array(lists[places]))
-    places = places[row_order(table, [("in_list", "ascending"), (_SCORE, "descending")])]
-    starts = np.flatnonzero(np.append(True, lists[places[1:]] != lists[places[:-1]]))
-    occurrence[places] = np.arange(len(places)) - np.repeat(starts, np.diff(np.append(starts, len(places))))
+def _occurrences(rows: BucketRows, long: _LongRows) -> Ints:
+    """Count, for each row that has a model, how often the row's item is higher up in the list of the same model."""
+    occurrence, joined = np.zeros(len(rows), np.int64), np.flatnonzero(long.is_joined)
+    twins = Twins.of_pairs(encode(pa.chunked_array([_of_model(long.wide[joined], long.model[joined])]))[0])
+    places = joined[twins.rows]
+    table = rows.table.take(pa.array(places)).append_column("in_list", pa.array(twins.code))
+    order = row_order(table, [("in_list", "ascending"), (_SCORE, "descending")])
+    sizes = np.bincount(twins.code)
+    occurrence[places[order]] = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return occurrence
 
 
-def _scores(rows: BucketRows, order: _InTurn, index: int) -> pa.Array:
-    """Return the score of each wide row from the ``index``-th model, or null if that model does not list the item."""
-    own = np.flatnonzero(order.model == index)
-    row, wide, valid = order.row[own], order.wide[own], rows.valid(_SCORE)
-    values = rows.values(_SCORE)
-    scores, is_missing = np.zeros(len(order.first), values.dtype), np.ones(len(order.first), np.bool_)
-    scores[wide] = values[row]
-    is_missing[wide] = False if valid is None else ~valid[row]
-    return pa.array(scores, rows.table[_SCORE].type, mask=is_missing if is_missing.any() else None)
+def _scores(rows: BucketRows, long: _LongRows, others: int) -> Iterator[pa.ChunkedArray]:
+    """Yield the scores of each model, null for wide rows that the model does not list, and for ``others`` more rows."""
+    values, valid, kind = rows.values(_SCORE), rows.valid(_SCORE), rows.table[_SCORE].type
+    is_valid = np.ones(len(rows), np.bool_) if valid is None else valid
+    length = long.wide_rows + others
+    scores = np.zeros((long.models, length), values.dtype)
+    bits = np.zeros((long.models, (length + 7) // 8), np.uint8)
+    if native.runs("scores of models", values.dtype in (np.float32, np.float64)):
+        native.wide.place(long.wide, long.model, is_valid.view(np.uint8), values, scores, bits)
+    else:
+        for index in range(long.models):
+            own = np.flatnonzero((long.model == index) & is_valid)
+            scores[index, long.wide[own]] = values[own]
+            is_there = np.zeros(length, np.bool_)
+            is_there[long.wide[own]] = True
+            bits[index] = np.packbits(is_there, bitorder="little")
+    for of_model, flags in zip(scores, bits, strict=True):
+        column = pa.Array.from_buffers(kind, length, [pa.py_buffer(flags), pa.py_buffer(of_model)])
+        wide, rest = column.slice(0, long.wide_rows), column.slice(long.wide_rows)
+        yield pa.chunked_array([column] if wide.null_count else [wide, rest])
 
 
-def _other_labels(rows: BucketRows, order: _InTurn, first: Ints) -> int:
+def _other_labels(rows: BucketRows, long: _LongRows, first: Ints) -> int:
     """Count the rows whose label differs from the label of their wide row, which comes from the row in ``first``."""
     labels, judged = rows.labels(), rows.valid(LABEL)
-    differ = labels[order.row] != labels[first][order.wide]
-    return int(np.count_nonzero(differ if judged is None else differ & judged[order.row]))
+    differ = long.is_joined & (labels != labels[first][long.wide] if long.wide_rows else False)
+    return int(np.count_nonzero(differ if judged is None else differ & judged))

@@ -86,8 +86,6 @@ def evaluate(
         mean is a parameter of the metric: ``"ndcg(weight=revenue)@10"``.
     model : str, optional
         The column that names the model of each row, if one long table has the lists of several models.
-    title : str, optional
-        The column with the titles of items, which only :func:`sparkrank.explain` reads and shows.
     cluster : str, optional
         The column of the unit behind a group, such as the user behind a session. All rows of a group must have the same
         value. Intervals and tests then treat clusters, not groups, as independent.

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sparkrank.base.errors import SpecError, quote, short_traceback
-from sparkrank.doors.keywords import INPUT_DEFAULTS, InputOptions, with_options
+from sparkrank.doors.keywords import INPUT_DEFAULTS, ExplainOptions, with_options
 from sparkrank.engines.one_group import GroupKeys
 from sparkrank.jobs.explain_job import asked_models, explain_request
 from sparkrank.metrics import Metric, find_preset
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 @short_traceback
-@with_options(InputOptions, INPUT_DEFAULTS)
+@with_options(ExplainOptions, INPUT_DEFAULTS)
 def explain(
     impressions: Rows | Mapping[str, Rows],
     metric: str | Metric | Sequence[str | Metric],
     *,
     group: Mapping[str, Any],
     models: Sequence[str] = (),
-    **options: Unpack[InputOptions],
+    **options: Unpack[ExplainOptions],
 ) -> Explanation:
     """Explain how a metric is computed from the rows of one group, without evaluating other groups.
 

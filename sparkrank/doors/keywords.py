@@ -30,7 +30,6 @@ class _ColumnOptions(TypedDict, total=False):
     reference_rank: str | None
     weight: str | None
     model: str | None
-    title: str | None
     truth: Rows | None
     truth_columns: Mapping[str, str | Sequence[str]] | None
     catalog: Rows | None
@@ -46,6 +45,12 @@ class InputOptions(_ColumnOptions, SettingOptions, total=False):
     spark: SparkSession | None
     lane: str
     partition_types: PartitionTypes
+
+
+class ExplainOptions(InputOptions, total=False):
+    """The keyword arguments of :func:`sparkrank.explain`. Only explanations show titles."""
+
+    title: str | None
 
 
 INPUT_DEFAULTS = {"relevance": "membership", "lane": "auto", "partition_types": "inferred"}
@@ -82,5 +87,6 @@ def refuse_unknown(function: str, named: Mapping[str, Any], signature: inspect.S
     known = [name for name in signature.parameters if name != "self"]
     for name in named:
         if name not in known:
-            near = did_you_mean(name, known)
+            is_of_explain = name in ExplainOptions.__annotations__.keys() - InputOptions.__annotations__.keys()
+            near = ", which only sparkrank.explain reads" if is_of_explain else did_you_mean(name, known)
             raise SpecError(f'{function} has no argument "{name}"{near} (allowed: {itemize(known)})')

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 COMPILED = os.environ.get("SPARKRANK_NATIVE") != "0"
 if COMPILED:
     try:
-        from sparkrank.native import blocks, buckets, hits, keys, logs, matches, sums, texts, units
+        from sparkrank.native import blocks, buckets, hits, keys, logs, matches, sums, texts, units, wide
     except ImportError:
         COMPILED = False
 
@@ -35,6 +35,7 @@ __all__ = [
     "sums",
     "texts",
     "units",
+    "wide",
 ]
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.base.checks import NO_LIMITS
 from sparkrank.base.errors import InputError, NoInputError, itemize, shorten
+from sparkrank.bucket.encoding import encode
 from sparkrank.engines.request import Request
 from sparkrank.inputs.role_table import MODEL
 from sparkrank.inputs.roles import MOST_MODELS, Roles
@@ -55,6 +57,6 @@ def model_names(side: SideRows, column: str, lane: str, spark: Any) -> tuple[str
 
 def _names_and_rows(rows: pa.Table) -> pa.Table:
     """Count rows by model name, in columns ``name`` and ``rows``, sorted by name. A null counts as the empty name."""
-    names = pc.value_counts(rows[MODEL.key])
-    counted = pa.table({"name": pc.fill_null(names.field("values"), ""), "rows": names.field("counts")})
+    codes, names = encode(rows[MODEL.key])
+    counted = pa.table({"name": names.fill_null(""), "rows": np.bincount(codes, minlength=len(names))})
     return counted.sort_by("name").slice(0, MOST_MODELS + 1)

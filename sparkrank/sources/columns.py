@@ -29,7 +29,7 @@ from sparkrank.sources.values import FITS, READERS
 
 def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = "input") -> None:
     """Raise an error if a role's column is missing from ``schema``, or has a type that the role does not accept."""
-    check_roles(roles, schema.names, lambda column: schema.field(column).type, FITS, str, what)
+    check_roles(roles, schema.names, lambda column: schema.field(column).type, FITS, str, what, joins=plan.joins)
     roles.validate_required_roles(plan)
     if roles.true_items is not None:
         check_arrow_joined(schema, schema, roles, roles)
@@ -90,8 +90,8 @@ def _model_numbers(names: pa.ChunkedArray, roles: Roles, plan: Plan) -> pa.Chunk
 
     ``names`` are the models' names if there is a model column. Otherwise all rows have the only model in ``roles``.
     """
-    if not plan.models:  # the models are not known yet
-        return names
+    if not plan.models:  # the models are not known yet; a dictionary makes them cheap to count
+        return names if pa.types.is_dictionary(names.type) else names.dictionary_encode()
     if not roles.scores:
         return names.cast(pa.int16())
     if MODEL in roles.of_rows:

@@ -74,14 +74,15 @@ def check_arrow_joined(
 
 # For columns named _c0, _c1 ... by their readers, and for names that are read as values.
 HEADER_REMEDY = "; options: {header: true} takes names from the first line"
+SLICES_REMEDY = ": with a truth, the columns of slices stand in the lists and in the truth"
 
 
-def validate_column(role: str, column: str, names: Sequence[str], what: str) -> None:
+def validate_column(role: str, column: str, names: Sequence[str], what: str, remedy: str = "") -> None:
     """Raise :class:`InputError` if ``column`` is not in ``names``, or if another name differs from it only in case."""
     if column not in names:
         near = did_you_mean(column, names)
         lacks = f'the {role} column "{shorten(column)}" is not in the {what}{near} ({itemize(names)})'
-        raise MissingColumnError(f"{lacks}{HEADER_REMEDY if '_c0' in names else ''}")
+        raise MissingColumnError(f"{lacks}{HEADER_REMEDY if '_c0' in names else remedy}")
     alike = [name for name in names if name.lower() == column.lower()]
     if len(alike) > 1:
         raise InputError(
@@ -97,10 +98,15 @@ def check_roles(
     fits: Mapping[Takes, Callable[[K], bool]],
     text_of: Callable[[K], str],
     what: str,
+    *,
+    joins: bool = False,
 ) -> None:
-    """Raise :class:`InputError` if a role's column is not in ``names``, or if its type fails a rule in ``fits``."""
+    """Raise :class:`InputError` if a role's column is not in ``names``, or if its type fails a rule in ``fits``.
+
+    If lists and truth are joined (``joins``), the sentence about a missing column of slices says that both have it.
+    """
     for role, title, column in roles.played():
-        validate_column(title, column, names, what)
+        validate_column(title, column, names, what, SLICES_REMEDY if joins and role is SLICE else "")
         kind = kind_of(column)
         for rule in role.takes:
             if not fits[rule](kind):

@@ -277,10 +277,12 @@ def test_a_spec_in_another_encoding_is_refused(tmp_path: Path, capsys: pytest.Ca
     assert capsys.readouterr().err == f"sparkrank: {conf} is not UTF-8 text: byte 21 is invalid\n"
 
 
-def test_a_name_and_an_owner_are_shown_and_change_no_number() -> None:
-    spec = load_spec(str(PROJECT / "conf/demo.yaml"))
+def test_names_an_owner_and_titles_are_shown_and_change_no_number() -> None:
+    conf = str(PROJECT / "conf/demo.yaml")
+    spec = load_spec(conf)
     other = spec.model_copy(update={"name": "another", "owner": "me@example.org"})
     assert (other.hash(), other.resolved()["owner"]) == (spec.hash(), "me@example.org")
+    assert load_spec(conf, ["input.columns.title=name"]).hash() == spec.hash()  # only explanations read it
     assert is_same_question(other, spec.as_text())  # a backfill does not evaluate its days again
 
 

@@ -8,12 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import sparkrank
+import sparkrank as sr
 from sparkrank import native
 from sparkrank.numeric.narrow_integers import narrow_ascending, widen_ascending
 from tests.native.with_and_without import both
+from tests.support.apart import lists_of_models, truth_of
 from tests.wide_logs import LOGS, differences
 
 PACKAGE = Path(sparkrank.__file__).parent
@@ -43,6 +46,12 @@ def bins_sent_and_read(bins: int) -> list[int]:
     return widen_ascending(first, steps).tolist()
 
 
+def models_apart() -> str:
+    models = lists_of_models(pa.int64())
+    asked = {"group": ["user", "shop"], "item": "item", "score": "score", "truth": truth_of(models)}
+    return repr(sr.evaluate(models, ["ndcg@5", "gini@3"], buckets=2, **asked).metrics.to_pylist())
+
+
 def test_every_loop_has_the_bits_of_numpy(tmp_path: Path) -> None:
     wrong = {}
     with choices() as asked:
@@ -55,7 +64,8 @@ def test_every_loop_has_the_bits_of_numpy(tmp_path: Path) -> None:
                 patch.setattr(native, "COMPILED", False)
                 if names := differences(compiled, log.bits(path, truth, buckets=3)):
                     wrong[name] = names
-        for rows in (both(lambda: bins_sent_and_read(100)), both(lambda: bins_sent_and_read(0))):
+        others = (lambda: bins_sent_and_read(100), lambda: bins_sent_and_read(0), models_apart)
+        for rows in map(both, others):
             assert rows[0] == rows[1]
     assert wrong == {}
     assert len(LOOPS) > 15

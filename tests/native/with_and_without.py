@@ -16,7 +16,7 @@ from sparkrank.ranking.judgments import Judgments
 from sparkrank.ranking.ranking import Ranking
 from tests.support.numbers import STEP
 
-NAMES = ("blocks", "buckets", "hits", "keys", "logs", "matches", "sums", "texts", "units")
+NAMES = ("blocks", "buckets", "hits", "keys", "logs", "matches", "sums", "texts", "units", "wide")
 if not all(hasattr(native, name) for name in NAMES):
     pytest.skip("sparkrank was installed without a C++ compiler: it has no compiled loops", allow_module_level=True)
 

@@ -27,9 +27,8 @@ from sparkrank.sources.joined_types import check_joined, check_roles
 
 def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "input") -> None:
     """Raise an error if a role's column is missing or of a wrong type. Messages call the input ``what``."""
-    check_roles(
-        roles, schema.fieldNames(), lambda column: schema[column].dataType, FITS, lambda kind: kind.simpleString(), what
-    )
+    names, text_of = schema.fieldNames(), lambda kind: kind.simpleString()
+    check_roles(roles, names, lambda column: schema[column].dataType, FITS, text_of, what, joins=plan.joins)
     roles.validate_required_roles(plan)
     if roles.true_items is not None:
         check_joined_schemas(schema, schema, roles, roles)

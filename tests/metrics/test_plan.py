@@ -44,7 +44,9 @@ def test_a_metric_may_come_as_a_value() -> None:
     assert Plan.of([Metric.parse("ap"), "map"], ["m"], ["u"]).metrics == (Metric.parse("ap"),)
 
 
-@pytest.mark.parametrize("name", ["ap(over=hits)", "err", "iprec(recall=0.5)", "infap", "coverage@3", "personalization@3"])
+@pytest.mark.parametrize(
+    "name", ["ap(over=hits)", "err", "iprec(recall=0.5)", "infap", "coverage@3", "personalization@3"]
+)
 def test_what_has_no_expectation_needs_an_order(name: str) -> None:
     assert all(plan(name, ties=ties).metrics for ties in ("item", "worst", "best", "block"))
     with pytest.raises(MetricError, match=rf"{re.escape(name)} is not computed under ties=expected"):

@@ -101,8 +101,8 @@ Ties and two orders:
   has distance 0.
 - `overlap`, `unexpected` and `serendipity` take both lists whole, each cut at k. Under `ties=expected` each is its mean
   over the orders of the tied rows of both lists, one independent of the other, so a list with tied rows at k does not
-  wholly overlap with itself. `over=union` is a quotient of counts and needs an order. Rows that an order leaves tied, as
-  those of equal label under `ties=worst`, share the places that are left.
+  wholly overlap with itself. `over=union` is a quotient of counts and needs an order. Rows that an order leaves tied,
+  as those of equal label under `ties=worst`, share the places that are left.
 - `fitness` is Σ w / (alpha·(|p-q| + 1) + (1-alpha)·p) over its value for p = q, where p is a row's position by score
   and q by reference. Where the reference ties, q follows the score, so that a perfect ranking has 1. Under
   `ties=expected` a row that the reference ties with no other of its tie block stands at each position of the block

@@ -39,7 +39,7 @@ from sparkrank.config.sections import (
     Truth,
     UncertaintySettings,
 )
-from sparkrank.config.validators import as_day, as_keys, as_slice
+from sparkrank.config.validators import as_day, as_keys, as_list, as_slice
 from sparkrank.engines.lanes import time_zone_lanes
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.register import KINDS
@@ -67,6 +67,7 @@ class Spec(Section):
     metrics: list[str]
     output: Output
     slices: list[Annotated[list[SlicedColumn], BeforeValidator(as_slice)]] = Field(default_factory=list)
+    disparities: Annotated[list[str], BeforeValidator(as_list)] = Field(default_factory=list)
     truth: Truth | None = None
     day: Annotated[dt.date | None, BeforeValidator(as_day)] = None
     name: Label | None = None
@@ -190,6 +191,7 @@ class Spec(Section):
             uncertainty=self.uncertainty.uncertainty,
             compare=None if self.compare is None else self.compare.comparison,
             ties_asked=self.definitions.ties is not None,
+            disparities=self.disparities,
         )
         of_sides = (*roles.of_lists, *([] if roles.truth is None else [roles.truth]))
         for (what, rows), own in zip(self.places, of_sides, strict=True):

@@ -40,6 +40,8 @@ def hash_of_plan(
         numbers["compare"] = {name: value for name, value in asdict(plan.compare).items() if name not in _OF_GATES}
     if plan.least_groups > 1:  # the limit may remove comparisons from a family
         numbers["least_groups"] = plan.least_groups
+    if plan.disparities:
+        numbers["disparities"] = list(plan.disparities)
     if plugins:  # plugins define the meaning of their metrics
         numbers["plugins"] = list(plugins)
     if session:

@@ -11,6 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
+from sparkrank.numeric.key_hashes import hash_keys, parts_of
+from tests.oracles import jackknife
 from tests.support.commands import exit_code
 from tests.windows.week import DAYS, spec_of
 
@@ -47,6 +49,20 @@ def test_the_ends_of_a_slice_their_difference_and_their_quotient() -> None:
     assert (hit["interval"], hit["n_groups"]) == ("jackknife", 40)
     # the groups are independent, so the error by parts is near that of two shares
     assert hit["stderr"] == pytest.approx(np.sqrt(0.75 * 0.25 / 40 + 0.25 * 0.75 / 40), rel=0.5)
+
+
+def test_its_error_is_the_jackknife_of_the_difference_over_16_parts() -> None:
+    rows = log_of(HITS)
+    evaluation = sr.evaluate(rows, ["hit@1"], **COLUMNS, slices=["country"], disparities=["country"])
+    assert evaluation.disparities is not None
+    (row,) = evaluation.disparities.to_pylist()
+    first = rows.filter(pa.array([place % 2 == 0 for place in range(len(rows))]))  # one row a user: whether it hits
+    part = parts_of(hash_keys([first["user"].combine_chunks()])) // 4
+    hit, country = np.array(first["label"]), np.array(first["country"].to_pylist(), object)
+    best, worst = country == "de", country == "it"
+    without = [hit[best & (part != own)].mean() - hit[worst & (part != own)].mean() for own in range(16)]
+    sizes = [int(np.count_nonzero((best | worst) & (part == own))) for own in range(16)]
+    assert row["stderr"] == pytest.approx(jackknife.standard_error(0.5, without, sizes), rel=1e-12)
 
 
 def test_fewer_than_two_values_have_no_difference() -> None:

@@ -38,11 +38,11 @@ def slice_markdown() -> str:
     columns: dict[str, Any] = {"group": "user", "item": "item", "score": "score", "label": "label"}
     evaluation = evaluate(pa.table(ROWS), list(ANSWERS["tier"]), slices=slices, uncertainty=False, **columns)
     lines = [
-        [f"`{slice_}`", "tail", f"`{metric}`", f"`{shown}`", f"{_value(evaluation, metric, slice_):.3f}"]
+        [f"`{metric}`, `{slice_}`", "tail", f"`{shown}`", f"{_value(evaluation, metric, slice_):.3f}"]
         for slice_, answers in ANSWERS.items()
         for metric, shown in answers.items()
     ]
-    return f"{TEXT}\n\n{markdown_table(['slice', 'value', 'written', 'arithmetic', 'value'], lines)}"
+    return f"{TEXT}\n\n{markdown_table(['written', 'of', 'arithmetic', 'value'], lines)}"
 
 
 def _value(evaluation: Any, metric: str, slice_: str) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from docs.printers.markdown import declaration_markdown, markdown_table, parameter_markdown
 from docs.printers.metric_traps import METRIC_TRAPS
 from docs.printers.setting_traps import SETTING_TRAPS
+from docs.printers.slice_trap import slice_markdown
 from docs.printers.worked import INPUT, Impression, trap_markdown
 from sparkrank.metrics import CATALOG, PRESETS, CatalogueMetric, Definitions, GroupMetric, PooledMetric
 from sparkrank.metrics.aliases import ALIASES, ELSEWHERE
@@ -207,6 +208,7 @@ def _names() -> Iterator[str]:
 def _traps() -> Iterator[str]:
     yield markdown_table(Impression._fields, ([_shown(value) for value in row] for row in INPUT))
     yield from map(trap_markdown, (*METRIC_TRAPS, *SETTING_TRAPS))
+    yield slice_markdown()
 
 
 def _shown(value: str | float | None) -> str:

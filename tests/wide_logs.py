@@ -302,7 +302,7 @@ def catalog() -> WideLog:
     rng = np.random.default_rng(43)
     lists = lists.append_column("margin", pa.array(rng.normal(size=len(lists)), mask=rng.random(len(lists)) < 0.2))
     settings = {"group": ["user", "name"], "item": "sku", "score": MODELS["score"], "label": "grade"}
-    settings |= {"slices": ["catalog.kind", "catalog.year"], "cluster": "name", "compare": "a", "group_table": True}
+    settings |= {"slices": ["catalog.kind", "catalog.year"], "compare": "a", "group_table": True}
     metrics = ["shown(of=catalog.price)@3", "shown(of=margin)@2", "shown(of=catalog.kind,is=kind-1)@3", "coverage@3"]
     metrics += ["shown(of=catalog.new,by=sum,discount=log2)@4", "median(shown(of=catalog.price,discount=zipf)@3)"]
     metrics += ["shown(of=catalog.year,ties=best)@1", "gini@2", "ndcg@3"]

@@ -44,7 +44,7 @@ from sparkrank.engines.lanes import time_zone_lanes
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.register import KINDS
 from sparkrank.gates.rules import is_pattern
-from sparkrank.inputs.catalog import CatalogPlan, item_of_catalog
+from sparkrank.inputs.catalog_columns import CatalogPlan, item_of_catalog
 from sparkrank.inputs.role_table import CLUSTER, GROUP_WEIGHT, ITEMS, MODEL, RANK, SCORE, SLICE, TITLE, VALUES
 from sparkrank.inputs.roles import Roles, TruthColumns, planned
 from sparkrank.inputs.spec_hash import hash_of_plan

@@ -25,7 +25,7 @@ from sparkrank.config.gate_sections import (
 )
 from sparkrank.config.places import among, in_place_of
 from sparkrank.config.sections import (
-    Catalog,
+    CatalogTable,
     CompareSettings,
     DefinitionSettings,
     Engine,
@@ -69,7 +69,7 @@ class Spec(Section):
     output: Output
     slices: list[Annotated[list[str], BeforeValidator(as_list)]] = Field(default_factory=list)
     truth: Truth | None = None
-    catalog: Catalog | None = None
+    catalog: CatalogTable | None = None
     day: Annotated[dt.date | None, BeforeValidator(as_day)] = None
     name: Label | None = None
     owner: Label | None = None

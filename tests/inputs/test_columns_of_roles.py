@@ -169,7 +169,7 @@ def test_two_orders_are_compared_without_a_label(caplog: pytest.LogCaptureFixtur
 
 def test_a_label_is_asked_for_by_every_other_metric_and_some_definitions() -> None:
     asked: dict[str, Any] = {"group": "user", "score": {"a": "score", "b": "other"}}
-    for text in {*CATALOG, "kendall_tau(ref=label)", "median(ap)", "novelty@3"} - {"coverage", "gini"}:
+    for text in {*CATALOG, "kendall_tau(ref=label)", "median(ap)", "novelty@3"} - {"coverage", "gini", "shown"}:
         with pytest.raises(sr.SpecError, match=r"reads labels, but label names no column, and there is no truth"):
             sr.evaluate(log(), [text], **asked, item="item", ties="block")
     for name, word in (("unjudged", "drop"), ("population", "both")):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from sparkrank.base import checks
-from sparkrank.bucket.impressions import WEIGHT, score_column
+from sparkrank.bucket.impressions import WEIGHT, score_column, value_column
 from sparkrank.bucket.joining import Counts, JudgedRows
 from sparkrank.bucket.twins import Twins
 from sparkrank.metrics import Plan
@@ -48,20 +51,32 @@ def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: 
     counts[checks.REPEATED_ROWS, model] = len(twins.rows) - twins.count
     if not twins.count or plan.definitions.duplicates not in ("first", "once"):
         return listed
-    weights = taken(judged.rows.floats(WEIGHT), retrieved) if plan.weighted else None
-    best = _best_of_each(twins, listed.scores, weights)
+    # values decide last, so that the order of the input does not
+    by: list[Ints | Floats] = [_ranks(judged.rows.table[value_column(place)]) for place, _ in plan.row_values]
+    by += [judged.rows.floats(WEIGHT)] if plan.weighted else []
+    best = _best_of_each(twins, [*(taken(values, retrieved) for values in by), listed.scores])
     rows = best if retrieved is None else retrieved[best]
     if plan.definitions.duplicates == "once":
         return ListedRows(listed.scores, retrieved, rows)
     return ListedRows(listed.scores[best], rows)
 
 
-def _best_of_each(twins: Twins, scores: Scores, weights: Floats | None) -> Ints:
-    """Return the rows without twins, and the best row of each set of twins (by highest score, then highest weight)."""
-    by = [values[twins.rows] for values in (weights, scores) if values is not None]
-    stays = np.ones(len(scores), np.bool_)
+def _ranks(values: pa.ChunkedArray) -> Ints:
+    """Return the rank of each value, which is the same for equal values. Nulls rank below all values."""
+    ranks: Ints = pc.rank(values, tiebreaker="dense").to_numpy().astype(np.int64)
+    ranks[pc.is_null(values).to_numpy()] = 0
+    return ranks
+
+
+def _best_of_each(twins: Twins, by: Sequence[NDArray[np.generic]]) -> Ints:
+    """Return the rows without twins, and of each set of twins the row that is highest by the last of ``by``.
+
+    The one before the last decides between rows that are equal by the last, and so on.
+    """
+    stays = np.ones(len(by[-1]), np.bool_)
     stays[twins.rows] = False
-    stays[twins.rows[highest_of_each(twins.code, twins.count, *by)]] = True
+    of_twins = (values[twins.rows] for values in by)
+    stays[twins.rows[highest_of_each(twins.code, twins.count, *of_twins)]] = True
     return np.flatnonzero(stays)
 
 

@@ -23,17 +23,20 @@ from sparkrank.bucket.impressions import (
     ITEM,
     LABEL,
     LIST,
+    PAST,
     REFERENCE_RANK,
     TRUTH,
     group_weight_column,
     in_one_piece,
     key_column,
+    past_column,
     score_column,
     slice_column,
 )
 from sparkrank.bucket.joining import Counts, JudgedRows, judge
 from sparkrank.bucket.largest_groups import largest_groups
 from sparkrank.bucket.lists import chosen_groups, listed_rows
+from sparkrank.bucket.past import hashes_with_past, with_past, without_past
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.rejection import reject
 from sparkrank.bucket.slicing import WHOLE_DAY, GroupSlice, SlicedRows, sliced_rows
@@ -41,6 +44,7 @@ from sparkrank.bucket.weights import weighed_groups, weights_of_groups
 from sparkrank.bucket.wide_rows import count_rows_of_models, wide_rows
 from sparkrank.inputs.role_table import row_roles
 from sparkrank.metrics import Plan
+from sparkrank.metrics.needs import INTERACTIONS
 from sparkrank.numeric.array_types import Codes, Floats
 from sparkrank.numeric.key_hashes import Hashes
 from sparkrank.ranking.ranking import Ranking
@@ -66,14 +70,14 @@ def bucket_columns(plan: Plan, keys: int) -> list[str]:
     columns += map(slice_column, range(len(plan.slice_columns)))
     columns += map(group_weight_column, range(len(plan.group_weights)))
     read = {role.key: role.needed(plan) for role in row_roles()}
-    read |= {TRUTH: plan.joins, LIST: plan.arrays}
+    read |= {TRUTH: plan.joins, LIST: plan.arrays, PAST: bool(plan.past)}
     return [*columns, *(name for name, is_read in read.items() if is_read)]
 
 
 def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     """Compute all results that ``plan`` requests for ``rows``, which are whole groups. Rejected rows are counted."""
     native.counted()  # drop the counts of earlier work in this thread
-    counts: Counter[tuple[str, str]] = Counter({(checks.ROWS_READ, ""): rows.num_rows})
+    counts: Counter[tuple[str, str]] = Counter()
     unmatched: dict[str, UnmatchedRow] = {}
     accepted, groups, judged, models, hashes = ranked_rows(rows, plan, counts, unmatched)
     counts[checks.ROWS_EVALUATED, ""] = len(judged.rows)
@@ -127,6 +131,8 @@ def ranked_rows(
     table: pa.Table, plan: Plan, counts: Counter[tuple[str, str]], unmatched: dict[str, UnmatchedRow] | None = None
 ) -> RankedRows:
     """Rank the rows of ``table`` for each model. Adds to ``counts``, and adds unmatched rows to ``unmatched``."""
+    table, pairs = without_past(table, plan, counts)
+    counts[checks.ROWS_READ, ""] = table.num_rows
     if plan.joins:
         counts[checks.TRUTH_ROWS, ""] = pc.sum(table[TRUTH]).as_py() or 0
     rows = BucketRows(in_one_piece(table))
@@ -135,8 +141,12 @@ def ranked_rows(
     rows = reject(rows, plan, counts)
     if plan.long:
         rows = wide_rows(rows, plan, counts)
+    rows = with_past(rows, pairs, plan, counts)
     groups = groups_of_rows(rows, plan)
-    hashes = hashes_of_keys(rows, groups) if plan.hashes_keys else None
+    hashes = hashes_with_past(hashes_of_keys(rows, groups), pairs) if plan.hashes_keys else None
+    if plan.arrays and plan.past:  # otherwise lists of one key stand in several splits, whose hashes are compared
+        repeats = np.unique(hashes_of_keys(rows, groups), return_counts=True)[1]
+        counts[checks.SEVERAL_LISTS, ""] = int(np.count_nonzero(repeats > 1))
     rows, groups = weighed_groups(rows, groups, plan, counts)
     rows, groups = clustered_groups(rows, groups, plan, counts)
     judged = judge(rows, groups, plan, counts, unmatched)
@@ -194,7 +204,10 @@ def ranked_models(
 def _columns(judged: JudgedRows, plan: Plan) -> dict[str, Codes | Floats]:
     read = [role for role in row_roles() if plan.metric_reading(role.key) is not None]
     rows = judged.rows
-    return {role.key: rows.names(role.key) if role.is_name else rows.floats(role.key) for role in read}
+    columns = {role.key: rows.names(role.key) if role.is_name else rows.floats(role.key) for role in read}
+    if (had := past_column(INTERACTIONS)) in rows:
+        columns[had] = rows.floats(had)
+    return columns
 
 
 def _references(judged: JudgedRows, plan: Plan) -> dict[str, Floats]:

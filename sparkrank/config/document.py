@@ -28,10 +28,12 @@ from sparkrank.config.sections import (
     CompareSettings,
     DefinitionSettings,
     Engine,
+    Excluded,
     Input,
     InputRows,
     Label,
     Output,
+    PastRows,
     Quality,
     ReportSettings,
     Section,
@@ -44,10 +46,11 @@ from sparkrank.gates.judge import Judge
 from sparkrank.gates.register import KINDS
 from sparkrank.gates.rules import is_pattern
 from sparkrank.inputs.role_table import CLUSTER, GROUP_WEIGHT, ITEMS, MODEL, RANK, SCORE, SLICE, TITLE
-from sparkrank.inputs.roles import Roles, TruthColumns, planned
+from sparkrank.inputs.roles import PastColumns, Roles, TruthColumns, planned
 from sparkrank.inputs.spec_hash import hash_of_plan
 from sparkrank.metrics import Metric, Plan, find_preset
 from sparkrank.metrics.definitions import default_duplicates
+from sparkrank.metrics.needs import EXCLUDE, INTERACTIONS
 from sparkrank.metrics.registry import import_plugins
 from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.sources.text_schema import TEXT_FORMATS, number_kinds
@@ -67,6 +70,8 @@ class Spec(Section):
     output: Output
     slices: list[Annotated[list[str], BeforeValidator(as_list)]] = Field(default_factory=list)
     truth: Truth | None = None
+    interactions: PastRows | None = None
+    exclude: Excluded | None = None
     day: Annotated[dt.date | None, BeforeValidator(as_day)] = None
     name: Label | None = None
     owner: Label | None = None
@@ -156,8 +161,15 @@ class Spec(Section):
 
     @property
     def places(self) -> list[tuple[str, InputRows]]:
-        """The pairs of document key and rows for all rows that are read: the impressions, and the truth last."""
-        return self.lists if self.truth is None else [*self.lists, ("truth", self.truth)]
+        """The pairs of document key and rows for all rows that are read: the impressions, the truth, and the past."""
+        truth = [] if self.truth is None else [("truth", self.truth)]
+        return [*self.lists, *truth, *self.past.items()]
+
+    @property
+    def past(self) -> dict[str, PastRows]:
+        """The sections of tables of what groups had before, by their keys."""
+        named = {INTERACTIONS: self.interactions, EXCLUDE: self.exclude}
+        return {name: rows for name, rows in named.items() if isinstance(rows, PastRows)}
 
     @property
     def roles(self) -> Roles:
@@ -176,9 +188,11 @@ class Spec(Section):
             beside = self.truth.columns
             truth = TruthColumns.of(beside.label, beside.model_dump())
         models = None if self.input.models is None else tuple(self.input.models)
+        excluded = EXCLUDE if isinstance(self.exclude, PastRows) else self.exclude
+        past = PastColumns({name: rows.columns.model_dump() for name, rows in self.past.items()}, excluded)
         named = columns.model_dump(exclude={"group", "label", "relevance"})
         roles, plan = planned(
-            Roles.named(named, columns.group, columns.label, truth, columns.relevance, self.slices, models),
+            Roles.named(named, columns.group, columns.label, truth, columns.relevance, self.slices, models, past),
             self._known_metrics(),
             self.definitions.definitions,
             find_preset(self.definitions.preset),
@@ -190,7 +204,7 @@ class Spec(Section):
             compare=None if self.compare is None else self.compare.comparison,
             ties_asked=self.definitions.ties is not None,
         )
-        of_sides = (*roles.of_lists, *([] if roles.truth is None else [roles.truth]))
+        of_sides = (*roles.of_lists, *([] if roles.truth is None else [roles.truth]), *roles.past.values())
         for (what, rows), own in zip(self.places, of_sides, strict=True):
             _validate_schema_columns(what, rows, own)
         least = self.least_groups.tables
@@ -265,7 +279,9 @@ class Spec(Section):
         included if items decide which rows are relevant, or in which order tied rows are.
         """
         roles, definitions = self.roles, self.definitions.definitions
-        by_item = roles.joins or roles.long or definitions.duplicates != "keep" or self.plan().orders_by_item
+        by_item = (
+            roles.joins or roles.past or roles.long or definitions.duplicates != "keep" or self.plan().orders_by_item
+        )
         parts = _columns_of_source(roles, by_item)
         for what, rows in self.lists:
             named = f"{what} " if self.input.by_model else ""
@@ -273,6 +289,9 @@ class Spec(Section):
         if roles.truth is not None and self.truth is not None:
             of_truth = [*_columns_of_source(roles.truth, by_item), *_reading_of_source(self.truth)]
             parts += [f"truth {part}" for part in of_truth]
+        for name, rows in self.past.items():
+            of_past = [*_columns_of_source(roles.past[name], by_item), *_reading_of_source(rows)]
+            parts += [f"{name} {part}" for part in of_past]
         if roles.true_items is not None:
             parts += [f"relevance={roles.relevance}", "each row a list"]  # earlier releases joined rows of one key
         if self.input.time_zone is not None:
@@ -296,7 +315,8 @@ class Spec(Section):
         resolved = self.resolved()
         truth = None if self.truth is None else _asked(resolved["truth"], self.truth)
         asked = _asked(resolved["input"], self.input)
-        return hash_of_plan(self.plan(), asked, truth, plugins=resolved["plugins"], session=session)
+        past = {name: _asked(resolved[name], rows) for name, rows in self.past.items()}
+        return hash_of_plan(self.plan(), asked, truth, past=past, plugins=resolved["plugins"], session=session)
 
 
 def _asked(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
@@ -305,7 +325,7 @@ def _asked(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
     if isinstance(rows, Input) and rows.by_model:
         of_models = rows.by_model.items()  # in the order of models, which decides whose label counts
         asked["models"] = [(name, _asked(asked["models"][name], own)) for name, own in of_models]
-    left_out = ["expect", "grouped", *(["models"] if asked.get("models") is None else [])]
+    left_out = ["expect", "grouped", "optional", *(["models"] if asked.get("models") is None else [])]
     return {key: value for key, value in asked.items() if key not in left_out}
 
 

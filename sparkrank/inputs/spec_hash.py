@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from types import MappingProxyType
 from typing import Any
 
 from sparkrank.metrics import Plan
@@ -22,10 +23,11 @@ def hash_of_plan(
     impressions: Mapping[str, Any],
     truth: Mapping[str, Any] | None,
     *,
+    past: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     plugins: Sequence[str] = (),
     session: Mapping[str, str] | None = None,
 ) -> str:
-    """Return the hash of all arguments. ``impressions`` and ``truth`` have the form that :func:`rows_asked` returns."""
+    """Return the hash of all arguments. The rows of all sides have the form that :func:`rows_asked` returns."""
     numbers: dict[str, object] = {
         "input": _as_before(impressions),
         "truth": None if truth is None else _as_before(truth),
@@ -39,6 +41,8 @@ def hash_of_plan(
         numbers["compare"] = {name: value for name, value in asdict(plan.compare).items() if name not in _OF_GATES}
     if plan.least_groups > 1:  # the limit may remove comparisons from a family
         numbers["least_groups"] = plan.least_groups
+    if past:
+        numbers |= {"past": {name: past[name] for name in plan.past}, "exclude": plan.exclude}
     if plugins:  # plugins define the meaning of their metrics
         numbers["plugins"] = list(plugins)
     if session:

@@ -20,7 +20,7 @@ from sparkrank.metrics.definitions import DEFAULTS, Definitions
 from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.histogram_metric import HistogramMetric
 from sparkrank.metrics.metric import Metric, PlanPart, asked_metrics
-from sparkrank.metrics.needs import ROWS_AND_WEIGHT, Exposure
+from sparkrank.metrics.needs import INTERACTIONS, ROWS_AND_WEIGHT, Exposure
 from sparkrank.metrics.parameters import NEED_AN_ORDER, format_number
 from sparkrank.metrics.pooled_metric import PooledMetric
 from sparkrank.metrics.presets import Preset
@@ -53,7 +53,8 @@ class Plan:
     bucket has the score of one model only, and that rows with the same group and item are joined. Slice values with
     fewer than ``least_groups`` groups have no rows in the tables. ``order`` is the rule for tied rows for metrics that
     ``ties=expected`` rules out; without ``order``, these metrics are refused. ``ordered`` lists the metrics to which
-    ``order`` was applied. ``hashes_keys`` asks each bucket for the hashes of its group keys.
+    ``order`` was applied. ``hashes_keys`` asks each bucket for the hashes of its group keys. ``exclude`` is the name of
+    the table of the past whose pairs of group and item are left out, or None.
     """
 
     metrics: tuple[Metric, ...]
@@ -78,6 +79,7 @@ class Plan:
     order: Ties | None = None
     ordered: tuple[Metric, ...] = ()
     hashes_keys: bool = False
+    exclude: str | None = None
 
     @classmethod
     def of(
@@ -251,7 +253,10 @@ class Plan:
 
     def _written(self, definitions: Definitions) -> str:
         """Return ``definitions`` as a string; for a join, the string includes ``duplicates`` even at its default."""
-        return definitions.written("duplicates") if self.joins else str(definitions)
+        written = definitions.written("duplicates") if self.joins else str(definitions)
+        if self.exclude is None:
+            return written
+        return f"{written}, exclude={INTERACTIONS if self.exclude == INTERACTIONS else 'pairs'}"
 
     @cached_property
     def catalogue_metrics(self) -> tuple[tuple[Metric, CatalogueMetric], ...]:
@@ -309,8 +314,8 @@ class Plan:
         for metric in self.metrics:
             if metric.ties == "item":
                 return f"ties=item of {metric} orders tied rows by item"
-        if self.joins:
-            return "lists and truth are joined by item"
+        if self.joins or self.past:
+            return f"{'lists and truth' if self.joins else 'rows and what was before'} are joined by item"
         if self.long and self.models:
             return "rows of several models are joined by item"
         if self.definitions.duplicates != "keep":
@@ -329,6 +334,17 @@ class Plan:
             if metric.declaration.reads_labels and not other_order:
                 return f"{metric} reads labels"
         return None
+
+    @cached_property
+    def past(self) -> tuple[str, ...]:
+        """The names of the tables of what groups had before whose rows come to the buckets, each once."""
+        read = [INTERACTIONS for metric in self.metrics if metric.declaration.reads_interactions]
+        return tuple(dict.fromkeys([*read, *([] if self.exclude is None else [self.exclude])]))
+
+    @property
+    def evaluates_splits(self) -> bool:
+        """Whether rows are evaluated where they are read: each is a group that needs no other rows, or has no group."""
+        return not self.keys or (self.arrays and not self.past)
 
     @property
     def scores_of_row(self) -> int:

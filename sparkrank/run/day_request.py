@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sparkrank.base.errors import SpecError, escape, shorten
@@ -23,11 +24,12 @@ def request_of(spec: Spec, day: str, spark: SparkSession | None) -> Request:
     how = (engine.lane, spark, engine.buckets, engine.bucket_rows, engine.row_memory)
     truth = None if spec.truth is None else side_of("truth", spec.truth, day)
     lists = tuple(side_of(what, rows, day) for what, rows in spec.lists)
-    return Request(lists, truth, spec.roles, plan, spec.limits(plan), *how, spec.input.grouped)
+    past = {name: replace(side_of(name, rows, day), optional=rows.optional) for name, rows in spec.past.items()}
+    return Request(lists, truth, spec.roles, plan, spec.limits(plan), *how, spec.input.grouped, past=past)
 
 
 def side_of(what: str, rows: InputRows, day: str) -> SideRows:
-    """Return the location of the rows of ``day``. ``what`` names them in messages: input, input.models.als or truth."""
+    """Return the location of the rows of ``day``. ``what`` is the side in messages: input, input.models.als ..."""
     return SideRows(
         what,
         path=None if rows.path is None else as_pattern(rows.path, day),

@@ -23,7 +23,7 @@ from sparkrank.run.stages import Stages
 from sparkrank.tables.rows.comparisons import comparisons_table
 from sparkrank.tables.rows.limits import validate_quality
 from sparkrank.tables.rows.quality import quality_table
-from sparkrank.tables.rows.refusals import validate_defined, validate_partials
+from sparkrank.tables.rows.refusals import validate_defined, validate_partials, validate_past
 from sparkrank.tables.rows.results import metrics_table
 from sparkrank.tables.rows.warnings import warnings_of
 
@@ -89,6 +89,7 @@ class Opened:
         elements = [column for _, roles in request.sides for column in elements_of(roles)]
         self.completeness.validate_row_count(solved.partials)
         validate_partials(solved.partials, plan, limits.bad, elements)
+        validate_past([side.what for side in request.past.values() if not side.optional], solved.partials)
         metrics = metrics_table(solved.merged, plan)
         validate_defined(metrics, plan)
         warnings = [
@@ -119,6 +120,7 @@ def open_request(request: Request, stages: Stages) -> Opened:
     """
     request.plan.uncertainty.validate_single_look()
     with stages.stage("open"):
+        request = request.without_absent()
         lane = open_lane(request)
         lane.check(request.plan)
     with stages.stage("count"):

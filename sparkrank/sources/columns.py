@@ -10,7 +10,9 @@ import pyarrow.compute as pc
 from sparkrank.bucket.impressions import (
     ITEM,
     LABEL,
+    LIST,
     MODEL,
+    PAST,
     TRUTH,
     group_weight_column,
     key_column,
@@ -51,8 +53,8 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.
     keys = key_rows(rows, roles)
     columns = dict(zip(keys.column_names, keys.columns, strict=True))
     for index, column in enumerate(plan.slice_columns):
-        columns[slice_column(index)] = _read(rows, SLICE, column)
-    for index, column in enumerate(plan.group_weights):  # a truth has none: the weight of a group comes from its list
+        columns[slice_column(index)] = nothing if roles.of_past else _read(rows, SLICE, column)
+    for index, column in enumerate(plan.group_weights):  # the weight of a group comes from its list alone
         columns[group_weight_column(index)] = nothing if not roles.scores else _read(rows, GROUP_WEIGHT, column)
     no_label = nothing if plan.joins else nothing.cast(pa.int8())
     columns[LABEL] = no_label if roles.label is None else _read(rows, OF_LABEL, roles.label)
@@ -64,16 +66,29 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.
     for role in row_roles():
         if role.needed(plan):
             named = roles.of_rows.get(role.key)
-            missing = nothing if role.missing is None else pa.chunked_array([pa.repeat(role.missing, rows.num_rows)])
-            columns[role.key] = missing if named is None else _read(rows, role, named)
+            columns[role.key] = _missing(role, roles, rows.num_rows) if named is None else _read(rows, role, named)
     if plan.long:
         columns[MODEL] = _model_numbers(columns[MODEL], roles, plan)
     if plan.joins:
-        is_truth = not roles.scores
+        is_truth = not roles.scores and roles.of_past is None
         columns[TRUTH] = pa.chunked_array([pa.repeat(is_truth, rows.num_rows)])
         if is_truth and roles.label is None:
             columns[LABEL] = pc.if_else(pc.is_valid(columns[ITEM]), pa.scalar(1, pa.int8()), None)
+    if plan.past:
+        number = pa.scalar(past_number(roles, plan), pa.int8())
+        columns[PAST] = pa.chunked_array([pa.repeat(number, rows.num_rows)])
+        columns |= {LIST: nothing} if plan.arrays else {}
     return pa.table(columns)
+
+
+def _missing(role: Role, roles: Roles, rows: int) -> pa.ChunkedArray:
+    is_null = role.missing is None or roles.of_past
+    return pa.chunked_array([pa.nulls(rows) if is_null else pa.repeat(role.missing, rows)])
+
+
+def past_number(roles: Roles, plan: Plan) -> int:
+    """Return the number of the table of the past with the columns ``roles``, from 1, or 0 for another side."""
+    return 0 if roles.of_past is None else plan.past.index(roles.of_past) + 1
 
 
 def key_rows(rows: pa.Table, roles: Roles) -> pa.Table:

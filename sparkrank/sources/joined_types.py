@@ -19,13 +19,14 @@ K = TypeVar("K")  # a column type of an engine
 
 def joined_columns(roles: Roles, beside: Roles) -> list[tuple[str, str, str]]:
     """Return the columns that join lists with another side: (role, column of the lists, column of the other side)."""
+    items = [(of_model(model, ITEMS.name, column), column) for model, column in roles.scores.items()]
+    if roles.true_items is not None and not beside.of_past:
+        return [(*listed, roles.true_items) for listed in items]
+    keys = [("group", *pair) for pair in zip(roles.group, beside.group, strict=True)]
     if roles.true_items is not None:
-        return [
-            (of_model(model, ITEMS.name, column), column, roles.true_items) for model, column in roles.scores.items()
-        ]
+        return [*keys, *((*listed, str(beside.item)) for listed in items)]
     if roles.item is None or beside.item is None:
         return []
-    keys = [("group", *pair) for pair in zip(roles.group, beside.group, strict=True)]
     clusters = [("cluster", roles.cluster, beside.cluster)] if roles.cluster and beside.cluster else []
     return [*keys, ("item", roles.item, beside.item), *clusters]
 
@@ -46,7 +47,7 @@ def check_joined(
     """
     joined = [(*columns, fit) for columns in joined_columns(roles, beside)]
     alike = lambda kind, other: is_integer(kind) == is_integer(other)  # noqa: E731 - a rule like the other
-    joined += [(SLICE.name, column, column, alike) for column in columns_of_slices(roles.slices)]
+    joined += [(SLICE.name, column, column, alike) for column in columns_of_slices(beside.slices)]
     for role, column, other_column, fits in joined:
         kind, other = kind_of(column), kind_beside(other_column)
         if not fits(kind, other):
@@ -110,8 +111,8 @@ def check_roles(
 
 def _fit(kind: pa.DataType, other: pa.DataType) -> bool:
     """Return whether values of the two types can be equal. The null type fits every other type."""
-    if is_array(kind) and is_array(other):
-        return _fit(kind.value_type, other.value_type)
+    if is_array(kind):  # beside a table of the past, the array of a list meets plain items
+        return _fit(kind.value_type, other.value_type if is_array(other) else other)
     return pa.types.is_null(kind) or pa.types.is_null(other) or _family(kind) == _family(other)
 
 

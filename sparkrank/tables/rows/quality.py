@@ -55,6 +55,12 @@ def quality_table(
     )
     rows += _looked_for((checks.ROWS_JOINED, checks.LABELS_DIFFER), counts, checks.ROWS_READ, read)
     rows += _looked_for((*of_rows, checks.NULL_CLUSTER), counts, checks.ROWS_READ, read)
+    for name in plan.past:
+        past = count(checks.PAST_ROWS[name])
+        rows += _looked_for((checks.PAST_ROWS[name],), counts, None, 0)
+        rows += _looked_for((checks.PAST_WITHOUT_PAIR[name],), counts, checks.PAST_ROWS[name], past)
+    rows += _looked_for((checks.ROWS_IN_PAST, checks.EXCLUDED_ROWS), counts, checks.ROWS_READ, read)
+    rows += _looked_for((checks.EXCLUDED_TRUTH,), counts, checks.TRUTH_ROWS, count(checks.TRUTH_ROWS))
     rows += _looked_for((checks.ITEMLESS_ROWS,), counts, checks.ROWS_EVALUATED, evaluated)
     rows += [*_truth(partials, read), *_relevant_truth(partials, plan)] if plan.joins else []
     rows += [_check(checks.GROUPS, "", groups)] if plan.keys else []

@@ -205,8 +205,8 @@ def _columns(judged: JudgedRows, plan: Plan) -> dict[str, Codes | Floats]:
     read = [role for role in row_roles() if plan.metric_reading(role.key) is not None]
     rows = judged.rows
     columns = {role.key: rows.names(role.key) if role.is_name else rows.floats(role.key) for role in read}
-    if (had := past_column(INTERACTIONS)) in rows:
-        columns[had] = rows.floats(had)
+    if INTERACTIONS in plan.past:
+        columns[INTERACTIONS] = rows.floats(past_column(INTERACTIONS))
     return columns
 
 

@@ -279,9 +279,8 @@ class Spec(Section):
         included if items decide which rows are relevant, or in which order tied rows are.
         """
         roles, definitions = self.roles, self.definitions.definitions
-        by_item = (
-            roles.joins or roles.past or roles.long or definitions.duplicates != "keep" or self.plan().orders_by_item
-        )
+        is_joined = roles.joins or roles.long or bool(roles.past)
+        by_item = is_joined or definitions.duplicates != "keep" or self.plan().orders_by_item
         parts = _columns_of_source(roles, by_item)
         for what, rows in self.lists:
             named = f"{what} " if self.input.by_model else ""

@@ -12,6 +12,7 @@ from sparkrank.metrics import (
     precision,
     rank_comparison,
     retrieval,
+    unseen,
 )
 from sparkrank.metrics.metric import CATALOG
 
@@ -27,5 +28,6 @@ for family in (
     classification,
     calibration,
     exposure,
+    unseen,
 ):
     CATALOG.fill(*family.DECLARATIONS)

@@ -87,9 +87,9 @@ class Declaration:
     their default. ``refused`` gives, for parameters that other declarations have and this one lacks, the reason why.
     ``columns`` are the roles of the columns that the metric reads besides label and score
     (:data:`sparkrank.inputs.role_table.ROW_ROLES`), and ``reads_interactions`` says that it needs to know of each row
-    whether the interactions have its group with its item. ``interval`` is the scale of the metric's interval: ``t`` is cut at
-    the ends of the range of values; ``wilson`` is for a share of counted rows or groups; ``logit`` is for a value
-    between 0 and 1; ``none`` means that any interval would be misleading, so that a gate uses the value alone.
+    whether the interactions have its group with its item. ``interval`` is the scale of the metric's interval: ``t`` is
+    cut at the ends of the range of values; ``wilson`` is for a share of counted rows or groups; ``logit`` is for a
+    value between 0 and 1; ``none`` means that any interval would be misleading, so that a gate uses the value alone.
     """
 
     name: str

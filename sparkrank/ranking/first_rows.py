@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparkrank import native
-from sparkrank.numeric.array_types import Ints
+from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.ranking.ranking import Ranking
 
 
@@ -20,13 +20,18 @@ def first_rows(ranking: Ranking, k: int | None, unit: int) -> Ints:
         if k is not None:
             native.keys.stand_within(codes, ranking.wide_scores(), ranking.length, k, float(unit), shown)
         return ranking.of_judged(shown)
-    of_rank = np.full(len(ranking.row), unit, np.int64)
-    if k is not None:
-        of_rank[ranking.stands_at() > k] = 0
-        blocks = ranking.blocks
-        if ranking.ties == "expected" and len(blocks.row):
-            within = np.clip(k - blocks.before, 0, blocks.size) / blocks.size
-            of_rank[blocks.row] = np.rint(within * unit).astype(np.int64)[blocks.block]
     of_row = np.zeros(len(ranking.judgments.codes), np.int64)
-    of_row[ranking.row] = of_rank
+    of_row[ranking.row] = np.rint(first_shares(ranking, k) * unit).astype(np.int64)
     return of_row
+
+
+def first_shares(ranking: Ranking, k: int | None) -> Floats:
+    """Return the share of each ranked row that is among the first ``k`` of its list."""
+    if k is None:
+        return np.ones(len(ranking.row))
+    share = (ranking.stands_at() <= k).astype(np.float64)
+    blocks = ranking.blocks
+    if ranking.ties == "expected" and len(blocks.row):
+        within = np.clip(k - blocks.before, 0, blocks.size) / blocks.size
+        share[blocks.row] = within[blocks.block]
+    return share

@@ -62,5 +62,6 @@ ORACLES: dict[str, Callable[..., Value]] = {
     "cg": lists.cumulated_gain,
     "dcg": lists.discounted_gain,
     "ndcg": lists.normalised_gain,
+    "new": lists.unseen,
     **{name: of_strict_order(name) for name in PAIRED},
 }

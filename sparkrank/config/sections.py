@@ -286,9 +286,13 @@ class PastRows(InputRows):
     optional: bool = False
 
 
+def _kind_of_excluded(value: object) -> str | None:
+    return MODELS if isinstance(value, PastRows) else kind_of(value)
+
+
 Excluded = Annotated[
     Annotated[Literal["interactions"], Tag(COLUMN)] | Annotated[PastRows, Tag(MODELS)],
-    Discriminator(kind_of, "interactions_or_rows", "interactions, or the place of a table of pairs, is needed"),
+    Discriminator(_kind_of_excluded, "interactions_or_rows", "interactions, or the place of a table, is needed"),
 ]
 
 

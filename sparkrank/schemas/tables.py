@@ -533,7 +533,7 @@ status text: `done`: what fails leaves no tables
 started_at time
 lane text: `frame`, `scan` or `local`
 lane_reason text: why this one
-input text: the path or table, and that of the truth
+input text: the path or table, and those of the truth and of what groups had before
 rows whole: rows read
 buckets whole
 stages text: JSON: seconds of each stage before the tables were written

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from sparkrank.base.errors import InputError, did_you_mean, itemize, shorten
+from sparkrank.base.errors import InputError, SparkrankError, SpecError, did_you_mean, itemize, shorten
 from sparkrank.inputs.role_table import ITEMS, NEEDED, SLICE, Takes
 from sparkrank.inputs.roles import Roles, of_model
 from sparkrank.metrics.slices import columns_of_slices
@@ -77,12 +77,14 @@ def check_arrow_joined(
 HEADER_REMEDY = "; options: {header: true} takes names from the first line"
 
 
-def validate_column(role: str, column: str, names: Sequence[str], what: str) -> None:
-    """Raise :class:`InputError` if ``column`` is not in ``names``, or if another name differs from it only in case."""
+def validate_column(
+    role: str, column: str, names: Sequence[str], what: str, lacking: type[SparkrankError] = InputError
+) -> None:
+    """Raise ``lacking`` if ``column`` is not in ``names``, or an error if another name differs from it only in case."""
     if column not in names:
         near = did_you_mean(column, names)
         lacks = f'the {role} column "{shorten(column)}" is not in the {what}{near} ({itemize(names)})'
-        raise InputError(f"{lacks}{HEADER_REMEDY if '_c0' in names else ''}")
+        raise lacking(f"{lacks}{HEADER_REMEDY if '_c0' in names else ''}")
     alike = [name for name in names if name.lower() == column.lower()]
     if len(alike) > 1:
         raise InputError(
@@ -100,8 +102,9 @@ def check_roles(
     what: str,
 ) -> None:
     """Raise :class:`InputError` if a role's column is not in ``names``, or if its type fails a rule in ``fits``."""
+    lacking = InputError if roles.of_past is None else SpecError
     for role, title, column in roles.played():
-        validate_column(title, column, names, what)
+        validate_column(title, column, names, what, lacking)
         kind = kind_of(column)
         for rule in role.takes:
             if not fits[rule](kind):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -187,7 +188,6 @@ REFUSED = [
     ({"exclude": HAD, "exclude_columns": {"group": ["user", "day"]}, **COLUMNS}, "the group key has 1 columns in the"),
 ]
 UNUSABLE = [
-    (HAD.rename_columns(["user", "itm"]), 'the item column "item" is not in the exclude, did you mean "itm"?'),
     (
         pa.table({"user": ["a"], "item": [7]}),
         'the item column is of type string in the lists ("item") and of type int64',
@@ -214,6 +214,12 @@ def test_a_table_that_cannot_be_used_is_refused(past: pa.Table, sentence: str) -
     with pytest.raises(sr.InputError) as refused:
         sr.evaluate(LISTS, ["rr"], truth=TRUTH, exclude=past, **COLUMNS)
     assert str(refused.value).startswith(sentence)
+
+
+def test_a_column_that_is_not_there_is_a_wrong_request() -> None:
+    told = 'the item column "item" is not in the interactions, did you mean "itm"?'
+    with pytest.raises(sr.SpecError, match=re.escape(told)):
+        sr.evaluate(LISTS, ["new@1"], truth=TRUTH, interactions=HAD.rename_columns(["user", "itm"]), **COLUMNS)
 
 
 def test_pairs_of_which_none_is_in_a_list_are_told(caplog: pytest.LogCaptureFixture) -> None:

@@ -14,6 +14,7 @@ from sparkrank.bucket.impressions import one_array
 from sparkrank.numeric.array_types import Codes, Ints
 from sparkrank.numeric.text_arrays import coded, text_bytes, text_ends
 
+KEY_BITS = 64
 FEW_OF_ALL = 4  # a request for fewer than one row in this many is small: each of three models may request other rows
 
 
@@ -51,6 +52,32 @@ def paired(codes: Codes, more: Codes) -> Codes:
     """Return the number (from 0) of each row's pair of codes. Equal pairs have equal numbers."""
     pairs = codes.astype(np.int64) * (int(more.max(initial=0)) + 1) + more
     return encode(pa.chunked_array([pairs]))[0]
+
+
+def sorted_keys(groups: Codes, items: Ints, sides: Codes) -> tuple[Ints, tuple[int, int]]:
+    """Return sorted integers that pack group, item, side and row index, and the bit offsets of item and side.
+
+    The side of a row is a small number, such as that of its model.
+
+    Sorting takes a tenth of the time of numbering pairs by a hash, as numpy sorts integers with vector instructions.
+    """
+    of_place, of_side = (max(length - 1, 0).bit_length() for length in (len(groups), int(sides.max(initial=0)) + 1))
+    of_item = int(items.max(initial=0)).bit_length()
+    if int(groups.max(initial=0)).bit_length() + of_item + of_side + of_place >= KEY_BITS:
+        items = paired(groups, encode(pa.chunked_array([items]))[0]).astype(np.int64)
+        groups, of_item = np.zeros(len(groups), np.int32), int(items.max(initial=0)).bit_length()
+    keys = groups.astype(np.int64) << of_item
+    keys |= items
+    keys <<= of_side
+    keys |= sides
+    keys <<= of_place
+    keys |= np.arange(len(keys))
+    keys.sort()
+    return keys, (of_side + of_place, of_place)
+
+
+def low_bits(bits: int) -> int:
+    return (1 << bits) - 1
 
 
 class TextOrder:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows, flags_of
-from sparkrank.bucket.encoding import encode, paired
+from sparkrank.bucket.encoding import encode, low_bits, sorted_keys
 from sparkrank.bucket.grouping import groups_of
 from sparkrank.bucket.impressions import ITEM, PAST, key_columns, one_array, past_column
 from sparkrank.metrics import Plan
@@ -82,11 +82,14 @@ def _among(rows: pa.Table, pairs: pa.Table) -> Flags:
     is_listed[group[:count]] = True
     own = is_listed[group[count:]]  # most pairs may be of groups without a list
     (items,) = _columns((rows, pairs.filter(pa.array(own))), [ITEM])
-    pair = paired(np.concatenate([group[:count], group[count:][own]]), encode(items)[0])
-    is_past = np.zeros(int(pair.max(initial=-1)) + 1, np.bool_)
-    is_past[pair[count:]] = True
-    flags: Flags = is_past[pair[:count]]
-    return flags
+    group = np.concatenate([group[:count], group[count:][own]])
+    is_past = np.arange(len(group)) >= count
+    keys_of_rows, (of_pair, of_row) = sorted_keys(group, encode(items)[0].astype(np.int64), is_past.astype(np.int32))
+    pair, row = keys_of_rows >> of_pair, keys_of_rows & low_bits(of_row)
+    last = np.flatnonzero(np.append(pair[1:] != pair[:-1], len(pair) > 0))  # of each pair: of the past if any is
+    flags = np.zeros(len(group), np.bool_)
+    flags[row[np.repeat(is_past[row[last]], np.diff(last, prepend=-1))]] = True
+    return flags[:count]
 
 
 def _columns(tables: Sequence[pa.Table], names: Sequence[str]) -> list[pa.ChunkedArray]:

@@ -110,6 +110,13 @@ BY_HAND: dict[tuple[str, str], float | tuple[float, float]] = {
     # 1 0 0 1 and the tie, or 1 0 1 and the tie
     ("p@3, unjudged=nonrelevant", "ann"): 1 / 3,
     ("p@3, unjudged=drop", "ann"): 2 / 3,
+    # 1 0 1 and the tie, and f and g in no list; without b, which is not relevant, and f, which is: 1 1
+    ("p@2", "ann"): 1 / 2,
+    ("p@2, exclude", "ann"): 2 / 2,
+    ("r@2", "ann"): 1 / 5,
+    ("r@2, exclude", "ann"): 2 / 4,
+    ("ndcg@2", "ann"): 3 / (3 + 2 / log2(3)),
+    ("ndcg@2, exclude", "ann"): (3 + 1 / log2(3)) / (3 + 2 / log2(3)),
     # From .6 on ann's five: TP 3, FP 2; bob's click FN 1; TN 3
     ("tpr(threshold=0.6)", "all"): 3 / 4,
     ("precision(threshold=0.6)", "all"): 3 / 5,

@@ -220,7 +220,8 @@ CODES_OF_CHECKS = [
     "truth_with_room_in_lists", "pairs_of_list_and_truth", "lists_decided_by_ties",
 ]  # fmt: skip
 CODES_OF_WARNINGS = [
-    "nan_of_pandas", "truth_in_no_list", "model_hardly_in_truth", "no_labels", "no_scores", "past_in_no_list", "undefined_everywhere",
+    "nan_of_pandas", "truth_in_no_list", "model_hardly_in_truth", "no_labels", "no_scores", "undefined_everywhere",
+    "past_in_no_list",
     "few_groups", "large_group", "expectation_not_checked", "large_text_file", "acceptance_dropped",
     "candidate_lacks_days", "ties_decide", "defined_for_few", "report_index",
 ]  # fmt: skip

@@ -37,6 +37,7 @@ from sparkrank.bucket.joining import Counts, JudgedRows, judge
 from sparkrank.bucket.largest_groups import largest_groups
 from sparkrank.bucket.lists import chosen_groups, listed_rows
 from sparkrank.bucket.past import hashes_with_past, with_past, without_past
+from sparkrank.bucket.popularity import popularity_states
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.rejection import reject
 from sparkrank.bucket.slicing import WHOLE_DAY, GroupSlice, SlicedRows, sliced_rows
@@ -77,6 +78,8 @@ def bucket_columns(plan: Plan, keys: int) -> list[str]:
 def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     """Compute all results that ``plan`` requests for ``rows``, which are whole groups. Rejected rows are counted."""
     native.counted()  # drop the counts of earlier work in this thread
+    if plan.counts_items:
+        return BucketResult(popularity_states(rows), None)
     counts: Counter[tuple[str, str]] = Counter()
     unmatched: dict[str, UnmatchedRow] = {}
     accepted, groups, judged, models, hashes = ranked_rows(rows, plan, counts, unmatched)

@@ -30,7 +30,7 @@ def without_past(table: pa.Table, plan: Plan, counts: Counter[tuple[str, str]]) 
     pairs = {}
     for number, name in enumerate(plan.past, 1):
         rows = _where(table, past == number).select([*key_columns(table), ITEM])
-        pairs[name] = _with_values(rows)
+        pairs[name] = with_values(rows)
         counts[checks.PAST_ROWS[name], ""] = rows.num_rows
         counts[checks.PAST_WITHOUT_PAIR[name], ""] = rows.num_rows - pairs[name].num_rows
     return _where(table, past == 0).drop_columns([PAST]), pairs
@@ -44,7 +44,8 @@ def _where(table: pa.Table, flags: Flags) -> pa.Table:
     return table.slice(rows[0] if len(rows) else 0, len(rows))
 
 
-def _with_values(rows: pa.Table) -> pa.Table:
+def with_values(rows: pa.Table) -> pa.Table:
+    """Return the ``rows`` without a null or NaN."""
     missing = [pc.is_null(column, nan_is_null=True) for column in rows.columns if _may_lack_values(column)]
     if not missing:
         return rows

@@ -54,7 +54,8 @@ class Plan:
     fewer than ``least_groups`` groups have no rows in the tables. ``order`` is the rule for tied rows for metrics that
     ``ties=expected`` rules out; without ``order``, these metrics are refused. ``ordered`` lists the metrics to which
     ``order`` was applied. ``hashes_keys`` asks each bucket for the hashes of its group keys. ``exclude`` is the name of
-    the table of the past whose pairs of group and item are left out, or None.
+    the table of the past whose pairs of group and item are left out, or None. ``counts_items`` says that the rows are
+    interactions, of which the popularity of items is counted and nothing else.
     """
 
     metrics: tuple[Metric, ...]
@@ -80,6 +81,7 @@ class Plan:
     ordered: tuple[Metric, ...] = ()
     hashes_keys: bool = False
     exclude: str | None = None
+    counts_items: bool = False
 
     @classmethod
     def of(

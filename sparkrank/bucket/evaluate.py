@@ -15,6 +15,7 @@ from sparkrank import native
 from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.clusters import clustered_groups, clusters_of
+from sparkrank.bucket.counted_items import popularity_states
 from sparkrank.bucket.encoding import TextOrder, paired
 from sparkrank.bucket.group_parts import group_parts, part_states
 from sparkrank.bucket.group_rows import group_rows
@@ -37,7 +38,6 @@ from sparkrank.bucket.joining import Counts, JudgedRows, judge
 from sparkrank.bucket.largest_groups import largest_groups
 from sparkrank.bucket.lists import chosen_groups, listed_rows
 from sparkrank.bucket.past import hashes_with_past, with_past, without_past
-from sparkrank.bucket.popularity import popularity_states
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.rejection import reject
 from sparkrank.bucket.slicing import WHOLE_DAY, GroupSlice, SlicedRows, sliced_rows

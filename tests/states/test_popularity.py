@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sparkrank.base.checks import NO_LIMITS
-from sparkrank.bucket.popularity import popularity_states
+from sparkrank.bucket.counted_items import popularity_states
 from sparkrank.engines.request import Request
 from sparkrank.inputs.roles import PastColumns, Roles
 from sparkrank.metrics import Plan
@@ -24,13 +24,8 @@ HAD = pa.table({"key_0": ["a", "a", "b", "b", "c", "d", "d", None], "item": ["x"
 
 
 def by_item(popularity: Popularity) -> dict[object, tuple[object, ...]]:
-    return dict(
-        zip(
-            popularity.items.to_pylist(),
-            zip(*(v.to_pylist() for v in popularity.columns().values()), strict=True),
-            strict=True,
-        )
-    )
+    values = (column.to_pylist() for column in popularity.columns().values())
+    return dict(zip(popularity.items.to_pylist(), zip(*values, strict=True), strict=True))
 
 
 def test_a_pair_counts_once_in_users_and_each_time_in_rows() -> None:

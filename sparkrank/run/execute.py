@@ -89,7 +89,8 @@ class Opened:
         elements = [column for _, roles in request.sides for column in elements_of(roles)]
         self.completeness.validate_row_count(solved.partials)
         validate_partials(solved.partials, plan, limits.bad, elements)
-        validate_past([side.what for side in request.past.values() if not side.optional], solved.partials)
+        needed = [name for name in plan.past if name in request.past and not request.past[name].optional]
+        validate_past(needed, solved.partials)
         metrics = metrics_table(solved.merged, plan)
         validate_defined(metrics, plan)
         warnings = [

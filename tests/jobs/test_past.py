@@ -66,6 +66,11 @@ def test_a_day_beside_its_interactions(day: dict, tmp_path: Path) -> None:
     assert paths.endswith(f"truth.parquet with interactions {tmp_path}/bought-{DAY}.parquet")
 
 
+def test_presets_of_a_day_are_explained_without_what_their_metrics_do_not_read(day: dict, tmp_path: Path) -> None:
+    at = ("--conf", write_spec(tmp_path, day), "--date", DAY)
+    assert exit_code("explain", *at, "--from", "trec_eval", "--to", "recommenders", "ap@2") == 0
+
+
 def test_what_a_spec_and_its_hash_say(day: dict, tmp_path: Path) -> None:
     plain = {name: section for name, section in day.items() if name != "interactions"} | {"metrics": ["rr"]}
     pairs = {**day["interactions"], "optional": True}

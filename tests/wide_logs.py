@@ -43,10 +43,11 @@ class WideLog:
     truth: list[pa.Table] = field(default_factory=list)
     baseline: str | None = None
     catalog: pa.Table | None = None
+    past: dict[str, list[pa.Table]] = field(default_factory=dict)
 
     def written(self, folder: Path) -> tuple[str, str | None]:
         """The folders of the input and of the truth, if there is one."""
-        for name, tables in (("input", self.files), ("truth", self.truth)):
+        for name, tables in {"input": self.files, "truth": self.truth, **self.past}.items():
             for number, table in enumerate(tables):
                 (folder / name).mkdir(exist_ok=True)
                 pq.write_table(table, folder / name / f"{number}.parquet", row_group_size=(300, 70)[number % 2])
@@ -61,6 +62,7 @@ class WideLog:
         settings: dict[str, Any] = how if truth is None else {"truth": truth, **how}
         settings |= {"buckets": buckets} if "group" in self.arguments else {}
         settings |= {} if self.catalog is None else {"catalog": self.catalog_beside(impressions)}
+        settings |= {name: self.past_beside(impressions, name) for name in self.past}
         with sr.evaluate(impressions, self.metrics, spark=spark, **settings, **self.arguments) as evaluation:
             tables = {name: getattr(evaluation, name) for name in ("metrics", "table", "quality", "blocks", "groups")}
             tables["comparison"] = None if self.baseline is None else evaluation.compare(self.baseline)
@@ -76,6 +78,13 @@ class WideLog:
             if isinstance(impressions, pa.Table)
             else impressions.sparkSession.createDataFrame(self.catalog)
         )
+
+    def past_beside(self, impressions: Any, name: str) -> object:
+        """What groups had before, as the ``impressions`` are given: as a path, a table or a DataFrame."""
+        if isinstance(impressions, str):
+            return str(Path(impressions).parent / name)
+        table = shuffled(self.past[name])
+        return table if isinstance(impressions, pa.Table) else impressions.sparkSession.createDataFrame(table)
 
     def frames(self, spark: Any, folder: str, truth: str | None) -> list[Any]:
         """DataFrames of the files, or of the rows where files differ in types, which Spark's reader refuses."""
@@ -97,7 +106,8 @@ def written_whole(log: WideLog, folder: Path, grouped: str) -> tuple[str, str | 
     """Write the rows of ``log`` in files of whole groups, as ``grouped`` says, for the input and the truth."""
     of_key = log.arguments["group"]
     names = [of_key] if isinstance(of_key, str) else list(of_key)
-    for side, rows in zip(("input", "truth"), log.in_memory(), strict=True):
+    past = {name: shuffled(tables) for name, tables in log.past.items()}
+    for side, rows in {**dict(zip(("input", "truth"), log.in_memory(), strict=True)), **past}.items():
         if rows is None:
             continue
         keys = [column_at(rows, name).to_pylist() for name in names]
@@ -334,6 +344,56 @@ def catalog_of_arrays() -> WideLog:
     return WideLog(log.files, [*OF_LISTS, "shown(of=catalog.price)@3"], settings, catalog=items)
 
 
+def pairs(lists: pa.Table, names: list[str], times: int) -> pa.Table:
+    """Some pairs of ``lists``, and many of other groups and items; one has no group, one no item.
+
+    ``names`` are the columns of the group, and that of the item.
+    """
+    rng = np.random.default_rng(times)
+    some = lists.select(names).take(rng.integers(0, len(lists), len(lists) // 4))
+    kinds = some.schema.types
+    numbers = rng.integers(0, times * len(lists), times * len(lists))
+    others = [[f"other {n}" if pa.types.is_string(kind) else 1_000 + int(n) for n in numbers] for kind in kinds]
+    first = [column[0].as_py() for column in some.columns]
+    lacking = [[None, *first[1:]], [*first[:-1], None]]
+    rows = [[*own, *row] for own, row in zip(others, zip(*lacking, strict=True), strict=True)]
+    return pa.concat_tables([some, pa.table([pa.array(*own) for own in zip(rows, kinds, strict=True)], names)])
+
+
+def past() -> WideLog:
+    """Two models beside a truth and ten times as many rows of interactions; other pairs are left out."""
+    lists, labels = sides(pa.int32())
+    country = pa.array(np.array(["de", "fr", "no"])[lists["user"].to_numpy() % 3])
+    lists = lists.append_column("country", country).append_column("half", pa.array(lists["user"].to_numpy() % 2 / 2))
+    labels = labels.append_column("country", pa.array(np.array(["de", "fr", "no"])[labels["user"].to_numpy() % 3]))
+    settings = {"group": ["user", "name"], "item": "sku", "score": MODELS["score"], "label": "grade"}
+    settings |= {"slices": ["country"], "cluster": "name", "duplicates": "first", "population": "lists"}
+    names = ["user", "name", "sku"]
+    tables = {"interactions": halves(pairs(lists, names, 10)), "exclude": halves(pairs(lists, names, 1))}
+    metrics = [*OF_LISTS, "new@3", "new(over=retrieved,weight=half)@2", "gini@3"]
+    return WideLog(halves(lists), metrics, {**settings, "group_table": True}, halves(labels), past=tables)
+
+
+def past_of_labels() -> WideLog:
+    """Pairs that are left out of a log with labels of its own, by whole numbers, with metrics of all rows."""
+    lists, _ = sides(pa.int64())
+    lists = lists.append_column("label", pa.array(lists["item"].to_numpy() % 3))
+    settings = {"group": "user", "item": "item", "score": MODELS["score"], "label": "label", "exclude": "interactions"}
+    narrow = pa.schema({name: pa.int32() for name in ("user", "item")})
+    had = [table.cast(narrow) for table in halves(pairs(lists, ["user", "item"], 3))]
+    return WideLog(halves(lists), ["ndcg@3", "gauc", "auc(exact)", "ap"], settings, past={"interactions": had})
+
+
+def past_of_arrays() -> WideLog:
+    """Lists in arrays, some of one user, which travel to the pairs that they leave out."""
+    log = arrays()
+    user, listed = (pa.concat_tables(log.files)[name].to_pylist() for name in ("user", "first"))
+    rows = [(key, item) for key, items in zip(user, listed, strict=True) for item in items or [] if int(item) % 3 == 0]
+    had = pa.table({"user": [key for key, _ in rows], "sku": [item for _, item in rows]})
+    settings = {**log.arguments, "exclude": "interactions", "interactions_columns": {"item": "sku"}}
+    return WideLog(log.files, [*OF_LISTS, "new@3"], settings, past={"interactions": halves(had)})
+
+
 def ranks() -> WideLog:
     """Ranks that the log gives, beside a truth; keys cross as hashes where neither groups nor parts are asked for."""
     lists, labels = sides(pa.int32())
@@ -373,20 +433,6 @@ def no_groups() -> WideLog:
     return WideLog(halves(impressions(900)), metrics, {**MODELS, "weight": "weight", "slices": ["born"]})
 
 
-_ALL: tuple[Callable[[], WideLog], ...] = (
-    types,
-    nulls,
-    slices,
-    slice_rules,
-    weights,
-    arrays,
-    nested,
-    recommendations,
-    truth,
-    ranks,
-    exact,
-    text_keys,
-    no_groups,
-)
-_ALL += (catalog, catalog_of_arrays)
-LOGS: dict[str, Callable[[], WideLog]] = {log.__name__: log for log in _ALL}
+_OF_ROWS = (types, nulls, slices, slice_rules, weights, nested, exact, text_keys, no_groups)
+_OF_SIDES = (arrays, recommendations, truth, ranks, past, past_of_labels, past_of_arrays, catalog, catalog_of_arrays)
+LOGS: dict[str, Callable[[], WideLog]] = {log.__name__: log for log in (*_OF_ROWS, *_OF_SIDES)}

@@ -117,10 +117,26 @@ UNJUDGED = Trap(
     rows=(Impression("ann", "x", 0.8, None),),
 )
 
+HAD = (("ann", "b"), ("ann", "f"))
+EXCLUDED = Trap(
+    "What a user had before",
+    "ann had b, which stands second, and f, which is relevant and in no list. With `exclude` both are left out before "
+    "positions are given: c moves up to position 2, and f is in no R and no ideal list, so R is 4. A library that "
+    "takes b out of the list and leaves f in R has a recall that no list can bring to 1.",
+    (
+        *(Answer("p@2", shown, "ann", exclude=had) for shown, had in (("(1 + 0) / 2", ()), ("(1 + 1) / 2", HAD))),
+        *(Answer("r@2", shown, "ann", exclude=had) for shown, had in (("(1 + 0) / 5", ()), ("(1 + 1) / 4", HAD))),
+        Answer("ndcg@2", "(3/1 + 0) / (3/1 + 2/log2(3))", "ann"),
+        Answer("ndcg@2", "(3/1 + 1/log2(3)) / (3/1 + 2/log2(3))", "ann", exclude=HAD),
+    ),
+    decided_by="",
+)
+
 SETTING_TRAPS = (
     TIES,
     UNDEFINED,
     POPULATION,
     DUPLICATES,
     UNJUDGED,
+    EXCLUDED,
 )

@@ -31,13 +31,15 @@ class Impression(NamedTuple):
 class Answer:
     """One definition: the ``metric`` under ``settings``, and the ``arithmetic`` of its value.
 
-    The value is that of the ``user``, or without one that of all users or of the day.
+    The value is that of the ``user``, or without one that of all users or of the day. Pairs of user and item that are
+    left out are in ``exclude``.
     """
 
     metric: str
     arithmetic: str
     user: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
+    exclude: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ def trap_markdown(trap: Trap) -> str:
 
 def _cells(trap: Trap, answer: Answer, value: str) -> list[str]:
     settings = [f"`{name}={word}`" for name, word in answer.settings.items()]
+    settings += ["`exclude`"] if answer.exclude else []
     cells = [", ".join([f"`{answer.metric}`", *settings]), answer.user or "all", f"`{answer.arithmetic}`", value]
     return [*cells, ", ".join(_taken_by(trap, answer))] if trap.decided_by else cells
 
@@ -100,6 +103,9 @@ def value_of(answer: Answer, rows: tuple[Impression, ...]) -> str:
     """What sparkrank says of ``rows``, to three decimals, with its error bound where there is one."""
     columns = dict(zip(Impression._fields, map(list, zip(*rows, strict=True)), strict=True))
     settings: dict[str, Any] = {"uncertainty": False, **answer.settings}
+    if answer.exclude:
+        users, items = map(list, zip(*answer.exclude, strict=True))
+        settings["exclude"] = pa.table({"user": users, "item": items})
     evaluation = evaluate(
         pa.table(columns), [answer.metric], group="user", item="item", score="score", label="label", **settings
     )

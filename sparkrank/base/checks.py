@@ -66,6 +66,20 @@ NAN_REFERENCE_OF_PANDAS = _check(
 NAN_OF_PANDAS = _check("nan_scores_of_pandas", "scores that are NaN in pandas, taken as not retrieved")
 NAN_RATINGS = _check("nan_ratings_of_pandas", "ratings that are NaN in pandas, whose items stand last in their list")
 
+# If what groups had before is read. These rows are not among the rows read, of which they may be many times as many.
+PAST_ROWS = {
+    "interactions": _check("interactions", "rows of the interactions"),
+    "exclude": _check("pairs_to_exclude", "rows of the pairs to exclude"),
+}
+PAST_WITHOUT_PAIR = {
+    "interactions": _check("interactions_without_pair", "rows of the interactions without a group or an item"),
+    "exclude": _check("pairs_to_exclude_without_pair", "rows of the pairs to exclude without a group or an item"),
+}
+# What is found in the lists of a table whose pairs are not left out.
+ROWS_IN_PAST = _check("rows_in_interactions", "rows of the lists that the interactions have")
+EXCLUDED_ROWS = _check("rows_excluded", "rows that the group had before")
+EXCLUDED_TRUTH = _check("truth_excluded", "rows of the truth that the group had before")
+
 # If each row has the score of one model.
 MODEL_ROWS = _check("rows_read_of_model", "rows read of the model")
 ROWS_JOINED = _check("rows_of_other_models", "rows joined with that of another model for the same group and item")
@@ -116,7 +130,16 @@ JOINED = (
 )
 
 # Checks of rows that are read but are not rejected and not evaluated.
-GONE = (ROWS_JOINED, TRUTH_LISTED, TRUTH_REPEATED, TRUTH_UNLABELLED, GROUP_ONLY, UNJUDGED_DROPPED)
+GONE = (
+    ROWS_JOINED,
+    EXCLUDED_ROWS,
+    EXCLUDED_TRUTH,
+    TRUTH_LISTED,
+    TRUTH_REPEATED,
+    TRUTH_UNLABELLED,
+    GROUP_ONLY,
+    UNJUDGED_DROPPED,
+)
 
 # For each model.
 SCORED_ROWS = _check("rows_with_score", "rows with a score")

@@ -15,6 +15,7 @@ from sparkrank import native
 from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.clusters import clustered_groups, clusters_of
+from sparkrank.bucket.counted_items import popularity_states
 from sparkrank.bucket.encoding import TextOrder, paired
 from sparkrank.bucket.group_parts import part_states
 from sparkrank.bucket.group_rows import group_rows
@@ -23,12 +24,14 @@ from sparkrank.bucket.impressions import (
     ITEM,
     LABEL,
     LIST,
+    PAST,
     REFERENCE_RANK,
     TRUTH,
     group_weight_column,
     in_one_piece,
     key_column,
     one_array,
+    past_column,
     score_column,
     slice_column,
     value_column,
@@ -37,6 +40,7 @@ from sparkrank.bucket.item_columns import item_columns, with_items
 from sparkrank.bucket.joining import Counts, JudgedRows, judge
 from sparkrank.bucket.largest_groups import largest_groups
 from sparkrank.bucket.lists import chosen_groups, listed_rows
+from sparkrank.bucket.past import hashes_with_past, with_past, without_past
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.rejection import reject
 from sparkrank.bucket.relevance_slices import GroupCopies, copies_by_relevance
@@ -45,6 +49,7 @@ from sparkrank.bucket.weights import weighed_groups, weights_of_groups
 from sparkrank.bucket.wide_rows import count_rows_of_models, wide_rows
 from sparkrank.inputs.role_table import row_roles
 from sparkrank.metrics import Plan
+from sparkrank.metrics.needs import INTERACTIONS
 from sparkrank.metrics.slices import is_of_relevant
 from sparkrank.numeric.array_types import Codes, Floats
 from sparkrank.numeric.key_hashes import Hashes, hash_keys, parts_of
@@ -73,7 +78,7 @@ def bucket_columns(plan: Plan, keys: int) -> list[str]:
     columns += map(group_weight_column, range(len(plan.group_weights)))
     columns += map(value_column, range(len(plan.value_columns)))
     read = {role.key: role.needed(plan) for role in row_roles()}
-    read |= {TRUTH: plan.joins, LIST: plan.arrays}
+    read |= {TRUTH: plan.joins, LIST: plan.arrays, PAST: bool(plan.past)}
     looked_up = item_columns(plan)
     columns = [name for name in columns if name not in looked_up]
     return [*columns, *(name for name, is_read in read.items() if is_read)]
@@ -82,7 +87,9 @@ def bucket_columns(plan: Plan, keys: int) -> list[str]:
 def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     """Compute all results that ``plan`` requests for ``rows``, which are whole groups. Rejected rows are counted."""
     native.counted()  # drop the counts of earlier work in this thread
-    counts: Counter[tuple[str, str]] = Counter({(checks.ROWS_READ, ""): rows.num_rows})
+    if plan.counts_items:
+        return BucketResult(popularity_states(rows), None)
+    counts: Counter[tuple[str, str]] = Counter()
     unmatched: dict[str, UnmatchedRow] = {}
     accepted, groups, judged, models, hashes = ranked_rows(rows, plan, counts, unmatched)
     counts[checks.ROWS_EVALUATED, ""] = len(judged.rows)
@@ -160,6 +167,8 @@ def ranked_rows(
     table: pa.Table, plan: Plan, counts: Counter[tuple[str, str]], unmatched: dict[str, UnmatchedRow] | None = None
 ) -> RankedRows:
     """Rank the rows of ``table`` for each model. Adds to ``counts``, and adds unmatched rows to ``unmatched``."""
+    table, pairs = without_past(table, plan, counts)
+    counts[checks.ROWS_READ, ""] = table.num_rows
     if plan.joins:
         counts[checks.TRUTH_ROWS, ""] = pc.sum(table[TRUTH]).as_py() or 0
     rows = with_items(BucketRows(in_one_piece(table)), plan, counts)
@@ -168,8 +177,12 @@ def ranked_rows(
     rows = reject(rows, plan, counts)
     if plan.long:
         rows = wide_rows(rows, plan, counts)
+    rows = with_past(rows, pairs, plan, counts)
     groups = groups_of_rows(rows, plan)
-    hashes = hashes_of_keys(rows, groups) if plan.hashes_keys else None
+    hashes = hashes_with_past(hashes_of_keys(rows, groups), pairs) if plan.hashes_keys else None
+    if plan.arrays and plan.past:  # otherwise lists of one key stand in several splits, whose hashes are compared
+        repeats = np.unique(hashes_of_keys(rows, groups), return_counts=True)[1]
+        counts[checks.SEVERAL_LISTS, ""] = int(np.count_nonzero(repeats > 1))
     rows, groups = weighed_groups(rows, groups, plan, counts)
     rows, groups = clustered_groups(rows, groups, plan, counts)
     judged = judge(rows, groups, plan, counts, unmatched)
@@ -239,6 +252,8 @@ def _columns(judged: JudgedRows, plan: Plan) -> dict[str | ValueColumn, Codes | 
     columns: dict[str | ValueColumn, Codes | Floats] = {
         role.key: rows.names(role.key) if role.is_name else rows.floats(role.key) for role in read
     }
+    if INTERACTIONS in plan.past:
+        columns[INTERACTIONS] = rows.floats(past_column(INTERACTIONS))
     return columns | {value: _values(rows, value, plan) for value in plan.values}
 
 

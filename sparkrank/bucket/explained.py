@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkrank.base import checks
 from sparkrank.bucket.evaluate import ranked_rows
 from sparkrank.bucket.impressions import ITEM, LIST, TITLE, score_column
 from sparkrank.bucket.ranked import RankedModel
@@ -82,7 +83,9 @@ def explain_rows(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: 
     if not plan.arrays:
         return [_explained(_in_one_order(rows), plan, metrics, models)]
     numbers = rows[LIST].cast(rows[LIST].type.value_type)  # the tables of several splits have several dictionaries
-    lists = [_in_one_order(rows.filter(pc.equal(numbers, number))) for number in pc.unique(numbers)]
+    past = rows.filter(pc.is_null(numbers))  # which all lists of the key share
+    own_rows = (rows.filter(pc.equal(numbers, number)) for number in pc.unique(numbers.drop_null()))
+    lists = [pa.concat_tables([_in_one_order(own), past]) for own in own_rows]
     lists.sort(key=lambda own: repr(own.drop_columns([LIST]).to_pydict()))
     return [_explained(own, plan, metrics, models) for own in lists]
 
@@ -96,7 +99,7 @@ def _explained(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: Se
     ranked = ranked_rows(rows, plan, counted)
     counts = {check: count for (check, _), count in counted.items() if check in rejections() and count}
     if not ranked.judged.groups:
-        return ExplainedGroup((), counts, rows.num_rows)
+        return ExplainedGroup((), counts, counted[checks.ROWS_READ, ""])
     scores = [score_column(plan.models.index(model.name)) for model in ranked.models]
     explained = [
         _metric(model, ranked.judged.rows.table[score], metric)
@@ -106,7 +109,7 @@ def _explained(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: Se
     ]
     for model in ranked.models:
         model.drop_cached()
-    return ExplainedGroup(tuple(explained), counts, rows.num_rows)
+    return ExplainedGroup(tuple(explained), counts, counted[checks.ROWS_READ, ""])
 
 
 def _metric(model: RankedModel, scores: pa.ChunkedArray, metric: Metric) -> ExplainedMetric:

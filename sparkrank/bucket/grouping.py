@@ -75,6 +75,8 @@ def groups_of_rows(rows: BucketRows, plan: Plan) -> Groups:
     if not plan.arrays:
         return groups_of(rows.keys.columns, len(rows))
     lists = one_array(rows.table[LIST])
+    if not pa.types.is_dictionary(lists.type):  # lists that were shuffled, to meet what their groups had before
+        return Groups.numbered(encode(rows.table[LIST])[0])
     groups = Groups(lists.indices.to_numpy(), len(lists.dictionary), in_runs=True)
     if (groups.row < 0).any():  # all rows of a list were rejected
         return Groups.numbered(encode(rows.table[LIST])[0])

@@ -7,6 +7,7 @@ import pyarrow as pa
 LABEL = "label"
 ITEM = "item"
 TRUTH = "truth"
+PAST = "past"  # which table of the past a row is of, counted from 1; 0 for rows of the lists and the truth
 LIST = "list"  # for input rows with arrays: the number of the input row, unique in the run
 REFERENCE_RANK = "reference_rank"
 WEIGHT = "weight"
@@ -22,6 +23,8 @@ _SLICE = "slice_"
 key_column, score_column, slice_column = f"{_KEY}{{}}".format, f"{_SCORE}{{}}".format, f"{_SLICE}{{}}".format
 group_weight_column = "group_weight_{}".format
 value_column = "value_{}".format
+# Flags of the rows whose group has their item in a table of the past, by the name of the table.
+past_column = "past_{}".format
 
 
 def key_columns(rows: pa.Table | pa.RecordBatch) -> list[str]:

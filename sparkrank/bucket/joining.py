@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ from sparkrank.bucket.encoding import paired
 from sparkrank.bucket.grouping import Groups
 from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_columns, score_column
 from sparkrank.bucket.matching import BEATEN, UNLISTED, Matches, matches_of
+from sparkrank.bucket.past import without_excluded
 from sparkrank.bucket.twins import Twins
 from sparkrank.bucket.unmatched_rows import place_of, unmatched_rows
 from sparkrank.metrics import Plan
@@ -87,9 +88,11 @@ def judge(
     rows: BucketRows, groups: Groups, plan: Plan, counts: Counts, unmatched: dict[str, UnmatchedRow] | None = None
 ) -> JudgedRows:
     """Return the rows to evaluate and their labels. Puts examples of rows without a match in ``unmatched``."""
+    rows, codes = without_excluded(rows, groups.codes, plan, counts)
+    groups = replace(groups, codes=codes)
     if plan.joins:
         return _joined(rows, groups, plan, counts, unmatched)
-    labels, judged, codes, twins = rows.labels(), rows.valid(LABEL), groups.codes, None
+    labels, judged, twins = rows.labels(), rows.valid(LABEL), None
     if plan.needs_pairs:
         pair = paired(codes, rows.items()[0])
         labels, judged = _labels_of_items(pair, labels, judged)

@@ -63,14 +63,28 @@ def matches_of(rows: BucketRows, codes: Codes, groups: int, lists: int) -> Match
     grades = labels.astype(np.float64)
     grades[~judged] = np.nan
     row, fates = np.empty(lists, np.int32), np.empty(len(labels), np.uint8)
-    compiled = native.runs("join", 0 < lists < len(items))
-    find: Finder = native.matches.find if compiled else find_by_numpy
-    overruled, joined, twin_rows, twin_codes = find(
-        np.ascontiguousarray(codes, np.int32), items, grades, groups, row, fates
-    )
+    overruled, joined, twin_rows, twin_codes = _find(codes, items, grades, groups, row, fates)
     order = np.argsort(twin_rows)
     twins = Twins(twin_rows[order], twin_codes[order], int(twin_codes.max(initial=-1)) + 1)
     return Matches(items, distinct, labels, judged, row, fates, overruled, joined, twins)
+
+
+def has_match(codes: Codes, groups: int, items: pa.ChunkedArray, lists: int) -> Flags:
+    """Flag the first ``lists`` rows whose group and item are those of a later row. No null has a match."""
+    row, fates = np.empty(lists, np.int32), np.empty(len(codes) - lists, np.uint8)
+    has_item = items.slice(0, lists).is_valid().to_numpy()
+    filled = items.fill_null(0) if pa.types.is_signed_integer(items.type) else items
+    numbers, _ = _whole_numbers(BucketRows(pa.table({ITEM: filled})))
+    _find(codes, numbers, np.ones(len(fates)), groups, row, fates)
+    flags: Flags = (row >= 0) & has_item
+    return flags
+
+
+def _find(
+    codes: Codes, items: Ints, grades: Floats, groups: int, row: Codes, fates: NDArray[np.uint8]
+) -> tuple[int, int, Ints, Ints]:
+    find: Finder = native.matches.find if native.runs("join", 0 < len(row) < len(items)) else find_by_numpy
+    return find(np.ascontiguousarray(codes, np.int32), items, grades, groups, row, fates)
 
 
 def find_by_numpy(

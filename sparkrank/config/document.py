@@ -29,10 +29,12 @@ from sparkrank.config.sections import (
     CompareSettings,
     DefinitionSettings,
     Engine,
+    Excluded,
     Input,
     InputRows,
     Label,
     Output,
+    PastRows,
     Quality,
     ReportSettings,
     Section,
@@ -58,10 +60,11 @@ from sparkrank.inputs.role_table import (
     TITLE,
     VALUES,
 )
-from sparkrank.inputs.roles import Roles, TruthColumns, planned
+from sparkrank.inputs.roles import PastColumns, Roles, TruthColumns, planned
 from sparkrank.inputs.spec_hash import hash_of_plan
 from sparkrank.metrics import Metric, Plan, find_preset
 from sparkrank.metrics.definitions import default_duplicates
+from sparkrank.metrics.needs import EXCLUDE, INTERACTIONS
 from sparkrank.metrics.registry import import_plugins
 from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.sources.text_schema import TEXT_FORMATS, number_kinds
@@ -83,6 +86,8 @@ class Spec(Section):
     disparities: Annotated[list[str], BeforeValidator(as_list)] = Field(default_factory=list)
     truth: Truth | None = None
     catalog: CatalogTable | None = None
+    interactions: PastRows | None = None
+    exclude: Excluded | None = None
     day: Annotated[dt.date | None, BeforeValidator(as_day)] = None
     name: Label | None = None
     owner: Label | None = None
@@ -172,9 +177,16 @@ class Spec(Section):
 
     @property
     def places(self) -> list[tuple[str, InputRows]]:
-        """The pairs of document key and rows for all rows that are read: the impressions, the truth, the catalog."""
-        beside = {"truth": self.truth, "catalog": self.catalog}
-        return [*self.lists, *((name, rows) for name, rows in beside.items() if rows is not None)]
+        """The pairs of document key and rows for all rows that are read: impressions, truth, the past, the catalog."""
+        truth = {} if self.truth is None else {"truth": self.truth}
+        catalog = {} if self.catalog is None else {"catalog": self.catalog}
+        return [*self.lists, *truth.items(), *self.past.items(), *catalog.items()]
+
+    @property
+    def past(self) -> dict[str, PastRows]:
+        """The sections of tables of what groups had before, by their keys."""
+        named = {INTERACTIONS: self.interactions, EXCLUDE: self.exclude}
+        return {name: rows for name, rows in named.items() if isinstance(rows, PastRows)}
 
     @property
     def roles(self) -> Roles:
@@ -193,9 +205,11 @@ class Spec(Section):
             beside = self.truth.columns
             truth = TruthColumns.of(beside.label, beside.model_dump())
         models = None if self.input.models is None else tuple(self.input.models)
+        excluded = EXCLUDE if isinstance(self.exclude, PastRows) else self.exclude
+        past = PastColumns({name: rows.columns.model_dump() for name, rows in self.past.items()}, excluded)
         named = columns.model_dump(exclude={"group", "label", "relevance"})
         roles, plan = planned(
-            Roles.named(named, columns.group, columns.label, truth, columns.relevance, self._slices, models),
+            Roles.named(named, columns.group, columns.label, truth, columns.relevance, self._slices, models, past),
             self._known_metrics(),
             self.definitions.definitions,
             find_preset(self.definitions.preset),
@@ -210,7 +224,8 @@ class Spec(Section):
             disparities=self.disparities,
         )
         of_catalog = None if self.catalog is None else CatalogPlan.of_items(plan, self.item_of_catalog(roles)).roles
-        of_sides = (*roles.of_lists, *(own for own in (roles.truth, of_catalog) if own is not None))
+        others = (roles.truth, *roles.past.values(), of_catalog)
+        of_sides = (*roles.of_lists, *(own for own in others if own is not None))
         for (what, rows), own in zip(self.places, of_sides, strict=True):
             _validate_schema_columns(what, rows, own)
         least = self.least_groups.tables
@@ -294,7 +309,8 @@ class Spec(Section):
         included if items decide which rows are relevant, or in which order tied rows are.
         """
         roles, definitions = self.roles, self.definitions.definitions
-        by_item = roles.joins or roles.long or definitions.duplicates != "keep" or self.plan().orders_by_item
+        is_joined = roles.joins or roles.long or bool(roles.past)
+        by_item = is_joined or definitions.duplicates != "keep" or self.plan().orders_by_item
         parts = _columns_of_source(roles, by_item)
         for what, rows in self.lists:
             named = f"{what} " if self.input.by_model else ""
@@ -305,6 +321,9 @@ class Spec(Section):
         if self.catalog is not None:
             of_catalog = [f"item={self.item_of_catalog(roles)}", *_reading_of_source(self.catalog)]
             parts += [f"catalog {part}" for part in of_catalog]
+        for name, rows in self.past.items():
+            of_past = [*_columns_of_source(roles.past[name], by_item), *_reading_of_source(rows)]
+            parts += [f"{name} {part}" for part in of_past]
         if roles.true_items is not None:
             parts += [f"relevance={roles.relevance}", "each row a list"]  # earlier releases joined rows of one key
         if self.input.time_zone is not None:
@@ -329,7 +348,8 @@ class Spec(Section):
         truth = None if self.truth is None else _asked(resolved["truth"], self.truth)
         asked = _asked(resolved["input"], self.input)
         catalog = None if self.catalog is None else _asked(resolved["catalog"], self.catalog)
-        return hash_of_plan(self.plan(), asked, truth, catalog, plugins=resolved["plugins"], session=session)
+        past = {name: _asked(resolved[name], rows) for name, rows in self.past.items()}
+        return hash_of_plan(self.plan(), asked, truth, catalog, past=past, plugins=resolved["plugins"], session=session)
 
 
 def _asked(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
@@ -338,7 +358,7 @@ def _asked(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
     if isinstance(rows, Input) and rows.by_model:
         of_models = rows.by_model.items()  # in the order of models, which decides whose label counts
         asked["models"] = [(name, _asked(asked["models"][name], own)) for name, own in of_models]
-    left_out = ["expect", "grouped", "most_bytes", *(["models"] if asked.get("models") is None else [])]
+    left_out = ["expect", "grouped", "most_bytes", "optional", *(["models"] if asked.get("models") is None else [])]
     return {key: value for key, value in asked.items() if key not in left_out}
 
 

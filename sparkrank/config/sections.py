@@ -295,6 +295,32 @@ class CatalogTable(InputRows):
         return self
 
 
+class PastNames(_OfKeys):
+    """The columns for the group and the item, if the lists name these columns differently."""
+
+    item: str | None = None
+
+
+class PastRows(InputRows):
+    """What groups had before: a row for each time that a group had an item.
+
+    With ``optional``, the table may have no rows, as on the first day.
+    """
+
+    columns: Annotated[PastNames, BeforeValidator(as_keys)] = PastNames()
+    optional: bool = False
+
+
+def _kind_of_excluded(value: object) -> str | None:
+    return MODELS if isinstance(value, PastRows) else kind_of(value)
+
+
+Excluded = Annotated[
+    Annotated[Literal["interactions"], Tag(COLUMN)] | Annotated[PastRows, Tag(MODELS)],
+    Discriminator(_kind_of_excluded, "interactions_or_rows", "interactions, or the place of a table, is needed"),
+]
+
+
 class DefinitionSettings(Section):
     """The rules that determine what the metrics mean (:class:`sparkrank.metrics.Definitions`).
 

@@ -14,7 +14,7 @@ from sparkrank.doors.write_api import EvaluationWriter, document_of_call
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.request import CatalogRows, Request
 from sparkrank.inputs.role_table import row_roles
-from sparkrank.inputs.roles import COLUMN_ROLES, columns_of_key
+from sparkrank.inputs.roles import COLUMN_ROLES, Roles, columns_of_key
 from sparkrank.inputs.spec_hash import hash_of_plan, rows_asked
 from sparkrank.metrics import Metric, find_preset
 from sparkrank.metrics.slices import Slices
@@ -101,6 +101,13 @@ def evaluate(
         ``coverage`` and ``gini`` is then this table.
     catalog_columns : mapping of str to str, optional
         The column of the catalog for ``item``, if its name differs from the lists'.
+    interactions : as impressions, optional
+        What groups had before: a row for each time that a group had an item. Metrics such as ``new`` read it.
+    exclude : "interactions" or as impressions, optional
+        Pairs of group and item that are left out of lists and truth before positions are given: those of the
+        ``interactions``, or of a table of its own. A path that is called ``interactions`` is ``"./interactions"``.
+    interactions_columns, exclude_columns : mapping of str to str or sequence of str, optional
+        The columns of that table for ``group`` and ``item``, if their names differ from the lists'.
     items : str or mapping of str to str, optional
         An array column with the items in the order of a model, the best first. Each row is then a separate group.
     true_items : str, optional
@@ -240,9 +247,10 @@ def evaluate(
         of_both = {role.key: beside.of_rows.get(role.key) for role in row_roles("both")}
         of_truth = {"group": beside.group, "label": beside.label, **of_both}
     apart = {"models": list(impressions)} if isinstance(impressions, Mapping) else {}
-    origin = Origin(_hash_of(request, {**of_lists, **apart}, of_truth))
+    of_past = {name: _columns_of_past(roles) for name, roles in request.roles.past.items()}
+    origin = Origin(_hash_of(request, {**of_lists, **apart}, of_truth, of_past))
     table = with_origin(outcome.metrics, origin)
-    document = document_of_call(request, of_lists, of_truth, limits)
+    document = document_of_call(request, of_lists, of_truth, of_past, limits)
     writer = EvaluationWriter(document, RunParts.of(outcome, own_zone=False), started_at, stages)
     return Evaluation(plan, solved, outcome.lane.name, table, request.limits, session, library, origin, writer)
 
@@ -252,7 +260,13 @@ def _evaluated(request: Request, folder: str | None, stages: Stages) -> Evaluati
     return opened.evaluate(stages, None if folder is None else GroupFiles.at(folder))
 
 
-def _hash_of(request: Request, lists: Mapping[str, Any], truth: Mapping[str, Any] | None) -> str:
+def _columns_of_past(roles: Roles) -> dict[str, Any]:
+    return {"group": list(roles.group), "item": roles.item}
+
+
+def _hash_of(
+    request: Request, lists: Mapping[str, Any], truth: Mapping[str, Any] | None, past: Mapping[str, Mapping[str, Any]]
+) -> str:
     """Return the hash of the request, made like the hash of a spec but without the location and reader of the rows."""
 
     def asked(side: SideRows, columns: Mapping[str, Any]) -> dict[str, Any]:
@@ -261,7 +275,9 @@ def _hash_of(request: Request, lists: Mapping[str, Any], truth: Mapping[str, Any
 
     true = None if truth is None or request.truth is None else asked(request.truth, truth)
     catalog = None if request.catalog is None else _catalog_asked(request.catalog)
-    return hash_of_plan(request.plan, {**asked(request.impressions[0], lists), "time_zone": None}, true, catalog)
+    of_lists = {**asked(request.impressions[0], lists), "time_zone": None}
+    of_past = {name: asked(request.past[name], columns) for name, columns in past.items()}
+    return hash_of_plan(request.plan, of_lists, true, catalog, past=of_past)
 
 
 def _catalog_asked(catalog: CatalogRows) -> dict[str, Any]:

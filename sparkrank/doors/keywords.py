@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 from sparkrank.base.errors import SpecError, did_you_mean, itemize
 from sparkrank.inputs.roles import Relevance
@@ -34,6 +34,10 @@ class _ColumnOptions(TypedDict, total=False):
     truth_columns: Mapping[str, str | Sequence[str]] | None
     catalog: Rows | None
     catalog_columns: Mapping[str, str] | None
+    interactions: Rows | None
+    interactions_columns: Mapping[str, str | Sequence[str]] | None
+    exclude: Rows | Literal["interactions"] | None
+    exclude_columns: Mapping[str, str | Sequence[str]] | None
     items: str | Mapping[str, str] | None
     true_items: str | None
     relevance: Relevance

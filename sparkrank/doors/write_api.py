@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sparkrank.base.errors import SpecError, quote, short_traceback
 from sparkrank.inputs.day_marks import day_of, on_day
 from sparkrank.inputs.role_table import MODEL
+from sparkrank.metrics.needs import EXCLUDE
 from sparkrank.metrics.slices import written_slices
 from sparkrank.run.run_tables import RunParts, tables_of_run
 from sparkrank.run.stages import Stages
@@ -55,9 +56,13 @@ class EvaluationWriter:
 
 
 def document_of_call(
-    request: Request, lists: Mapping[str, Any], truth: Mapping[str, Any] | None, limits: Mapping[str, float] | None
+    request: Request,
+    lists: Mapping[str, Any],
+    truth: Mapping[str, Any] | None,
+    past: Mapping[str, Mapping[str, Any]],
+    limits: Mapping[str, float] | None,
 ) -> dict[str, Any]:
-    """Return a call's spec without its output section. ``lists`` and ``truth`` map each role to the caller's column."""
+    """Return a call's spec without its output section. ``lists``, ``truth`` and ``past`` map roles to columns."""
     plan, uncertainty = request.plan, asdict(request.plan.uncertainty)
     nights = uncertainty.pop("nights")
     document: dict[str, Any] = {
@@ -74,6 +79,9 @@ def document_of_call(
         document["truth"] = {**_place(request.truth), "columns": _columns(truth)}
     if request.catalog is not None:
         document["catalog"] = {**_place(request.catalog.rows), "columns": {"item": request.catalog.item}}
+    document |= {name: {**_place(request.past[name]), "columns": dict(own)} for name, own in past.items()}
+    if plan.exclude not in (EXCLUDE, None):
+        document[EXCLUDE] = plan.exclude
     if plan.compare is not None:
         document["compare"] = asdict(plan.compare)
     return document

@@ -149,7 +149,7 @@ def _sentence(rows: int, sample: pa.Table, plan: Plan, lacking: str = "") -> str
     ways = ["give executors more memory (spark.executor.pyspark.memory)"]
     if is_most:
         ways.append("take this group out of the input")
-    elif plan.keys and not plan.arrays:  # otherwise rows are evaluated where they are read
+    elif not plan.evaluates_splits:
         ways.append("ask for more buckets (engine.buckets)")
     if not is_most:
         named, of_group = "a bucket", f"{rows:,}"

@@ -83,7 +83,7 @@ def evaluate_local(
         solved = _solved_where_read(sets, evaluation.results, threads, files)
         validate_colocation(solved.partials.repeated, sets, sides, plan, colocation)
         return solved
-    if plan.arrays or not plan.keys:
+    if plan.evaluates_splits:
         plan = replace(plan, hashes_keys=plan.arrays)
         results = partial(_results_of_split, sides.reader(plan), plan)
         solved = _solved_where_read(sides.splits(plan, LOCAL_SPLIT_ROWS), results, threads, files)

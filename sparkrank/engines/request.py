@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from sparkrank.base.checks import Limits
@@ -36,6 +36,8 @@ class CatalogRows:
 class Request:
     """A requested evaluation: the ``impressions``, any separate ``truth``, the ``roles`` of columns, and the ``plan``.
 
+    ``past`` has the rows of tables of what groups had before, by the names that they have in the roles.
+
     ``impressions`` has one element, or one per model if models have separate rows, in the order of the plan's models.
 
     If ``buckets`` is None, rows are counted, and buckets get about ``bucket_rows`` rows. ``grouped`` says
@@ -55,14 +57,20 @@ class Request:
     grouped: GroupedWord = AUTO
     counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
     catalog: CatalogRows | None = None
+    past: Mapping[str, SideRows] = field(default_factory=dict)
 
     @property
     def sides(self) -> tuple[tuple[SideRows, Roles], ...]:
-        """All inputs, each paired with the roles of its columns. The impressions come first, then any truth."""
-        lists = tuple(zip(self.impressions, self.roles.of_lists, strict=True))
-        if self.truth is None or self.roles.truth is None:
-            return lists
-        return (*lists, (self.truth, self.roles.truth))
+        """All inputs, each paired with the roles of its columns: the impressions, any truth, then the past."""
+        sides = list(zip(self.impressions, self.roles.of_lists, strict=True))
+        if self.truth is not None and self.roles.truth is not None:
+            sides.append((self.truth, self.roles.truth))
+        return (*sides, *((self.past[name], self.roles.past[name]) for name in self.plan.past if name in self.past))
+
+    def without_absent(self) -> Request:
+        """Return this request without the optional inputs that have no files yet."""
+        absent = [name for name, side in self.past.items() if side.is_absent]
+        return replace(self, past={name: side for name, side in self.past.items() if name not in absent})
 
     @property
     def session(self) -> SparkSession | None:

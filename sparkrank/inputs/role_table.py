@@ -122,7 +122,14 @@ CLUSTER = Role(
 # The name of the model that a row's score belongs to, in a long table.
 MODEL = Role("model", ("slice",), "name", "model", used=lambda plan: plan.long, side="lists")
 # The name of an item for people. Only explanations read it.
-TITLE = Role("title", ("slice",), "text", "title", used=lambda plan: plan.shows_items, of_lists_first=True)
+TITLE = Role(
+    "title",
+    ("slice",),
+    "text",
+    "title",
+    used=lambda plan: plan.shows_items and not plan.arrays,
+    of_lists_first=True,
+)
 
 # The roles with one column for each row, besides its label and scores.
 ROW_ROLES: tuple[Role, ...] = (

@@ -27,6 +27,7 @@ from sparkrank.inputs.role_table import (
     slice_role,
 )
 from sparkrank.metrics import Definitions, Metric, Plan
+from sparkrank.metrics.needs import EXCLUDE, INTERACTIONS
 from sparkrank.metrics.parameters import ORDERS
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.slices import Slice, Slices, SliceSource, named_slices, sources_of
@@ -56,6 +57,56 @@ class TruthColumns:
                 raise SpecError(f"{problem} (allowed: {itemize(roles)})")
         of_rows = {key: given[key] for key in of_both if given.get(key) is not None}
         return cls(given.get("group"), given["label"], of_rows)
+
+
+@dataclass(frozen=True)
+class PastColumns:
+    """The tables of what groups had before, as a user names them.
+
+    ``columns`` maps the name of each table (``interactions`` or ``exclude``) to its columns for ``group`` and ``item``;
+    a role without a column has that of the lists. ``exclude`` names the table whose pairs of group and item are left
+    out, or is None.
+    """
+
+    columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    exclude: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, named in self.columns.items():
+            if not isinstance(named, Mapping):
+                raise SpecError(f"{name}_columns is {quote(named)}: a mapping of roles to columns is needed")
+            for role in named:
+                if role not in PAST_ROLES:
+                    problem = f'{name}_columns names "{shorten(role)}"{did_you_mean(role, PAST_ROLES)}'
+                    raise SpecError(f"{problem} (allowed: {itemize(PAST_ROLES)})")
+        if self.exclude is not None and self.exclude not in self.columns:
+            raise SpecError(f"exclude is {INTERACTIONS}, but there are none: name the rows of the interactions")
+
+    def validate_keys(self, group: Any, item: Any, *, arrays: bool) -> None:
+        """Raise :class:`SpecError` if the rows of the lists have no group, or no item unless they are ``arrays``."""
+        for name in self.columns:
+            needs = f"{EXCLUDE if name == self.exclude else name} needs the item of each row and its group"
+            if item is None and not arrays:
+                raise SpecError(f"{needs}, but no item column is named")
+            if group is None:
+                raise SpecError(f"{needs}, but no group column is named")
+
+    def roles(self, lists: Roles) -> dict[str, Roles]:
+        """Return the roles of each table's columns, given those of the lists."""
+        roles = {}
+        for name, named in self.columns.items():
+            keys = lists.group if named.get("group") is None else columns_of_key(named["group"])
+            item = lists.item if named.get("item") is None else named["item"]
+            if item is None:
+                raise SpecError(f"{name} names no item column, and the lists are arrays, which have none")
+            if len(keys) != len(lists.group):
+                raise SpecError(f"the group key has {len(lists.group)} columns in the lists and {len(keys)} in {name}")
+            roles[name] = Roles(keys, None, {}, {"item": item}, of_past=name)
+            roles[name].validate_roles(beside=f"of the {name}")
+        return roles
+
+
+PAST_ROLES = ("group", "item")
 
 
 def columns_of_key(group: Any) -> tuple[str, ...]:
@@ -124,6 +175,9 @@ class Roles:
 
     If ``long`` is set, each row has the score of one model. Either each model has a separate set of rows, or a column
     with the role ``model`` names the model of each row.
+
+    ``past`` has the roles of the tables of what groups had before, by their names, and ``exclude`` the name of the one
+    whose pairs are left out. The roles of such a table have its name as ``of_past``.
     """
 
     group: tuple[str, ...]
@@ -138,6 +192,9 @@ class Roles:
     group_weights: tuple[str, ...] = ()
     values: tuple[ValueColumn, ...] = ()
     long: bool = False
+    past: Mapping[str, Roles] = field(default_factory=dict)
+    exclude: str | None = None
+    of_past: str | None = None
 
     @classmethod
     def named(
@@ -149,11 +206,16 @@ class Roles:
         relevance: str,
         slices: Slices = (),
         models: Sequence[str] | None = None,
+        past: PastColumns | None = None,
     ) -> Roles:
         """Return the roles in ``columns``. Raise :class:`SpecError` if roles of single rows and of arrays are mixed.
 
         ``models`` has the names of models with separate rows, which are told apart by input or by the column ``model``.
         """
+        if past is not None and past.columns:
+            past.validate_keys(group, columns["item"], arrays=columns["items"] is not None)
+            roles = cls.named(columns, group, label, truth, relevance, slices, models)
+            return replace(roles, past=past.roles(roles), exclude=past.exclude)
         if models is not None:
             return _roles_of_models(columns, group, label, truth, slices, models)
         if columns["items"] is None and columns["true_items"] is None:
@@ -246,12 +308,15 @@ class Roles:
             raise SpecError("group names no column: name at least one, or leave it out where no metric is of groups")
         roles.validate_roles()
         if joined is not None:
-            joined.validate_roles(is_truth=True)
+            joined.validate_roles(beside="of the truth")
         return roles
 
-    def validate_roles(self, *, is_truth: bool = False) -> None:
-        """Raise :class:`SpecError` if a group column has a reserved name, or roles of one column exclude each other."""
-        if not self.scores and not is_truth:
+    def validate_roles(self, *, beside: str = "") -> None:
+        """Raise :class:`SpecError` if a group column has a reserved name, or roles of one column exclude each other.
+
+        ``beside`` says in messages whose columns these are if they are not those of the lists.
+        """
+        if not self.scores and not beside:
             raise SpecError("score names no column: name at least one")
         role_of: dict[str, tuple[Role, str]] = {}
         for role, title, column in self.played():
@@ -264,7 +329,7 @@ class Roles:
             shares = role in (SLICE, SLICE_NUMBER, GROUP_WEIGHT, CLUSTER, *VALUES.values())
             if shares or title == first_title or (first != GROUP and role != LABELS):
                 continue
-            side, why = " of the truth" if is_truth else "", "labels are numbers beside the items"
+            side, why = f" {beside}" if beside else "", "labels are numbers beside the items"
             if first == GROUP:
                 why = "in a group all rows have the same"
             raise SpecError(f'column "{shorten(column)}"{side} is both {first_title} and {title}: {why}')
@@ -276,7 +341,7 @@ class Roles:
                 )
             if self.group.count(column) > 1:
                 raise SpecError(f'the group column "{shorten(column)}" is named twice')
-        if self.cluster is not None and not is_truth:
+        if self.cluster is not None and not beside:
             self._validate_cluster(f'cluster="{shorten(self.cluster)}"')
 
     def _validate_cluster(self, named: str) -> None:
@@ -299,6 +364,15 @@ class Roles:
                 f"as auc, and none is asked for: as the weight of groups in a mean it stands in the metric, as in "
                 f"ndcg(weight={shorten(self.weight)})@10"
             )
+
+    def validate_past_is_read(self, plan: Plan) -> None:
+        """Raise :class:`SpecError` if ``plan`` reads a table of the past that is not named, or not one that is."""
+        for metric in plan.metrics:
+            if metric.declaration.reads_interactions and INTERACTIONS not in self.past:
+                raise SpecError(f"{metric} reads interactions, but there are none: name their rows")
+        for name in self.past:
+            if name not in plan.past:
+                raise SpecError(f"{name} are given, but no metric reads them, and exclude does not name them")
 
     def validate_required_roles(self, plan: Plan) -> None:
         keys = [role.key for role in row_roles()]
@@ -446,6 +520,7 @@ def planned(
         arrays=roles.true_items is not None,
         by_rank=roles.by_rank,
         long=roles.long,
+        exclude=roles.exclude,
         uncertainty=uncertainty,
         compare=compare,
         cluster=roles.cluster,
@@ -460,6 +535,7 @@ def planned(
     _validate_values(plan)
     roles.validate_positions(definitions.positions)
     roles.validate_weight_is_read(bool(plan.pooled_metrics) or plan.metric_reading("weight") is not None)
+    roles.validate_past_is_read(plan)
     roles.validate_required_roles(plan)
     validate_buckets(buckets, plan)
     return roles, plan

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from types import MappingProxyType
 from typing import Any
 
 from sparkrank.metrics import Plan
@@ -24,10 +25,11 @@ def hash_of_plan(
     truth: Mapping[str, Any] | None,
     catalog: Mapping[str, Any] | None = None,
     *,
+    past: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     plugins: Sequence[str] = (),
     session: Mapping[str, str] | None = None,
 ) -> str:
-    """Return the hash of all arguments. The rows of each side have the form that :func:`rows_asked` returns."""
+    """Return the hash of all arguments. The rows of all sides have the form that :func:`rows_asked` returns."""
     numbers: dict[str, object] = {
         "input": _as_before(impressions),
         "truth": None if truth is None else _as_before(truth),
@@ -45,6 +47,8 @@ def hash_of_plan(
         numbers["catalog"] = dict(catalog)
     if plan.disparities:
         numbers["disparities"] = list(plan.disparities)
+    if past:
+        numbers |= {"past": {name: past[name] for name in plan.past}, "exclude": plan.exclude}
     if plugins:  # plugins define the meaning of their metrics
         numbers["plugins"] = list(plugins)
     if session:

@@ -37,7 +37,7 @@ def plan_day(spec: Spec, day: str, rows: int | None) -> DayPlan:
         rows, splits, rows_from = _counted(spec, day, colocation)
     else:
         splits, rows_from = math.ceil(rows / SPLIT_ROWS), "given by --rows"
-    if plan.keys and not plan.arrays and colocation is None:
+    if not plan.evaluates_splits and colocation is None:
         buckets = engine.buckets or bucket_count(rows, engine.bucket_rows, len(plan.models))
         tasks = task_count(buckets)
         pieces = splits * tasks

@@ -74,6 +74,8 @@ class _Passes:
         roles = self.roles
         if not any("rows" in metric.declaration.parts for metric in metrics):  # no metric reads a weight
             roles = replace(roles, of_rows={key: name for key, name in roles.of_rows.items() if key != "weight"})
+        if not any(metric.declaration.reads_interactions for metric in metrics):
+            roles = replace(roles, past={name: own for name, own in roles.past.items() if name == roles.exclude})
         return planned(roles, metrics, definitions, group_table=False, uncertainty=Uncertainty(off=True))
 
     def _pass(self, definitions: Definitions, together: Sequence[_Asked]) -> None:

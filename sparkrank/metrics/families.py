@@ -15,6 +15,7 @@ from sparkrank.metrics import (
     rank_comparison,
     retrieval,
     shown_values,
+    unseen,
 )
 from sparkrank.metrics.metric import CATALOG
 
@@ -33,5 +34,6 @@ for family in (
     calibration,
     shown_values,
     exposure,
+    unseen,
 ):
     CATALOG.fill(*family.DECLARATIONS)

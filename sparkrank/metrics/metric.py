@@ -87,9 +87,10 @@ class Declaration:
     that all declarations of the same class have: they are documented once, and definitions omit them while they have
     their default. ``refused`` gives, for parameters that other declarations have and this one lacks, the reason why.
     ``columns`` are the roles of the columns that the metric reads besides label and score
-    (:data:`sparkrank.inputs.role_table.ROW_ROLES`). ``interval`` is the scale of the metric's interval: ``t`` is cut at
-    the ends of the range of values; ``wilson`` is for a share of counted rows or groups; ``logit`` is for a value
-    between 0 and 1; ``none`` means that any interval would be misleading, so that a gate uses the value alone.
+    (:data:`sparkrank.inputs.role_table.ROW_ROLES`), and ``reads_interactions`` says that it needs to know of each row
+    whether the interactions have its group with its item. ``interval`` is the scale of the metric's interval: ``t`` is
+    cut at the ends of the range of values; ``wilson`` is for a share of counted rows or groups; ``logit`` is for a
+    value between 0 and 1; ``none`` means that any interval would be misleading, so that a gate uses the value alone.
     """
 
     name: str
@@ -112,6 +113,7 @@ class Declaration:
     common: tuple[Parameter, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     columns: tuple[str, ...] = ()
+    reads_interactions: bool = False
     interval: Scale = "t"
 
     # For each class of metrics: the parts of a plan to which its metrics belong, the fields that they need for a value,

@@ -18,6 +18,8 @@ from sparkrank.states.forms import SUM_FORM
 WEIGHT = RowSum("weight")
 ROWS_AND_WEIGHT = (RowSum("rows"), WEIGHT)  # tables show both for every pooled metric
 POSITIVES, NEGATIVES = "positives", "negatives"
+# The tables of the past: what groups had before, and pairs of group and item that are left out for no other reason.
+INTERACTIONS, EXCLUDE = "interactions", "exclude"
 GROUPS = "groups"  # the name of the sum that counts the groups evaluated
 
 

@@ -20,7 +20,7 @@ from sparkrank.metrics.definitions import DEFAULTS, Definitions
 from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.histogram_metric import HistogramMetric
 from sparkrank.metrics.metric import Metric, PlanPart, asked_metrics
-from sparkrank.metrics.needs import ROWS_AND_WEIGHT, Exposure
+from sparkrank.metrics.needs import INTERACTIONS, ROWS_AND_WEIGHT, Exposure
 from sparkrank.metrics.parameters import NEED_AN_ORDER, Name, format_number
 from sparkrank.metrics.pooled_metric import PooledMetric
 from sparkrank.metrics.presets import Preset
@@ -69,7 +69,8 @@ class Plan:
     ``order`` was applied. ``hashes_keys`` asks each bucket for the hashes of its group keys. ``has_catalog`` says that
     there is a table of items. ``items`` are the tables in which buckets look up values of items; they are sent to
     workers once, and not with each copy of the plan. ``disparities`` names the slices whose values are compared with
-    one another.
+    one another. ``exclude`` is the name of the table of the past whose pairs of group and item are left out, or None.
+    ``counts_items`` says that the rows are interactions, of which the popularity of items is counted and nothing else.
     """
 
     metrics: tuple[Metric, ...]
@@ -97,6 +98,8 @@ class Plan:
     has_catalog: bool = False
     items: tuple[ItemValues, ...] = field(default=(), compare=False, repr=False)
     disparities: tuple[str, ...] = ()
+    exclude: str | None = None
+    counts_items: bool = False
 
     @classmethod
     def of(
@@ -270,7 +273,10 @@ class Plan:
 
     def _written(self, definitions: Definitions) -> str:
         """Return ``definitions`` as a string; for a join, the string includes ``duplicates`` even at its default."""
-        return definitions.written("duplicates") if self.joins else str(definitions)
+        written = definitions.written("duplicates") if self.joins else str(definitions)
+        if self.exclude is None:
+            return written
+        return f"{written}, exclude={INTERACTIONS if self.exclude == INTERACTIONS else 'pairs'}"
 
     @cached_property
     def catalogue_metrics(self) -> tuple[tuple[Metric, CatalogueMetric], ...]:
@@ -372,8 +378,8 @@ class Plan:
         yield from (
             f"ties=item of {metric} orders tied rows by item" for metric in self.metrics if metric.ties == "item"
         )
-        if self.joins:
-            yield "lists and truth are joined by item"
+        if self.joins or self.past:
+            yield f"{'lists and truth' if self.joins else 'rows and what was before'} are joined by item"
         if self.long and self.models:
             yield "rows of several models are joined by item"
         if self.definitions.duplicates != "keep":
@@ -396,6 +402,17 @@ class Plan:
             if metric.declaration.reads_labels and not other_order:
                 return f"{metric} reads labels"
         return None
+
+    @cached_property
+    def past(self) -> tuple[str, ...]:
+        """The names of the tables of what groups had before whose rows come to the buckets, each once."""
+        read = [INTERACTIONS for metric in self.metrics if metric.declaration.reads_interactions]
+        return tuple(dict.fromkeys([*read, *([] if self.exclude is None else [self.exclude])]))
+
+    @property
+    def evaluates_splits(self) -> bool:
+        """Whether rows are evaluated where they are read: each is a group that needs no other rows, or has no group."""
+        return not self.keys or (self.arrays and not self.past)
 
     @property
     def scores_of_row(self) -> int:

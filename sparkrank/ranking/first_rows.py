@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparkrank import native
-from sparkrank.numeric.array_types import Ints
+from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.ranking.discounts import Discount
 from sparkrank.ranking.ranking import Ranking
 
@@ -23,6 +23,16 @@ def first_rows(ranking: Ranking, k: int | None, unit: int, discount: Discount | 
         if k is not None:
             native.keys.stand_within(codes, ranking.wide_scores(), ranking.length, k, float(unit), shown)
         return ranking.of_judged(shown)
+    of_row = np.zeros(len(ranking.judgments.codes), np.int64)
+    of_row[ranking.row] = np.rint(first_shares(ranking, k, discount) * unit).astype(np.int64)
+    return of_row
+
+
+def first_shares(ranking: Ranking, k: int | None, discount: Discount | None = None) -> Floats:
+    """Return the share of each ranked row that is among the first ``k`` of its list.
+
+    With a ``discount``, it is the share of the attention that the first position has.
+    """
     position = ranking.stands_at()
     share = np.ones(len(position))
     if discount is not None:
@@ -32,6 +42,4 @@ def first_rows(ranking: Ranking, k: int | None, unit: int, discount: Discount | 
     blocks = ranking.blocks
     if ranking.ties == "expected" and len(blocks.row):
         share[blocks.row] = (blocks.sum(share[blocks.row]) / blocks.size)[blocks.block]
-    of_row = np.zeros(len(ranking.judgments.codes), np.int64)
-    of_row[ranking.row] = np.rint(share * unit).astype(np.int64)
-    return of_row
+    return share

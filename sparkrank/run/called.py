@@ -10,9 +10,10 @@ from sparkrank.base.errors import SpecError, quote, shorten
 from sparkrank.engines.request import AUTO, CatalogRows, Request
 from sparkrank.inputs.catalog_columns import CatalogPlan, item_of_catalog
 from sparkrank.inputs.role_table import MODEL
-from sparkrank.inputs.roles import COLUMN_ROLES, Roles, TruthColumns, planned
+from sparkrank.inputs.roles import COLUMN_ROLES, PastColumns, Roles, TruthColumns, planned
 from sparkrank.metrics import Definitions, Metric, Plan, find_preset
 from sparkrank.metrics.definitions import ALLOWED
+from sparkrank.metrics.needs import EXCLUDE, INTERACTIONS
 from sparkrank.metrics.slices import Slices
 from sparkrank.run.arguments import validate_argument_words
 from sparkrank.run.model_names import model_names, roles_of_names
@@ -49,7 +50,9 @@ def request_called(
     library = find_preset(options.get("preset"))
     apart = dict(impressions) if isinstance(impressions, Mapping) else None  # the rows of each model
     sides = [impressions] if apart is None else list(apart.values())
-    validate_argument_words(lane, partition_types, grouped, any(map(is_path, (*sides, truth))))
+    past_rows, past = _past(options)
+    given = (*sides, truth, *past_rows.values())
+    validate_argument_words(lane, partition_types, grouped, any(map(is_path, given)))
     beside = None if truth is None else TruthColumns.of(label, truth_columns)
     if truth_columns is not None and truth is None:
         raise SpecError("truth_columns names columns of a truth, but there is no truth")
@@ -62,7 +65,8 @@ def request_called(
         rows = accepted("the impressions are", impressions, roles_of_names(column))
         rows = out_of_pandas(rows, roles_of_names(column), Plan((), (), ()), "input", Counter())
         models = model_names(SideRows.of("input", rows, partition_types), column, lane, spark)
-    named = Roles.named(columns, group, label if truth is None else None, beside, options["relevance"], slices, models)
+    label = label if truth is None else None
+    named = Roles.named(columns, group, label, beside, options["relevance"], slices, models, past)
     definitions = Definitions.of(library, settings, joins=named.joins)
     asked = {**asked, "buckets": buckets, "ties_asked": settings["ties"] is not None}
     asked["has_catalog"] = options.get("catalog") is not None
@@ -92,6 +96,7 @@ def request_called(
         grouped=grouped,
         counts=counts,
         catalog=_catalog_called(options, roles, plan, partition_types),
+        past={name: side(f"{name} is", rows, roles.past[name], name) for name, rows in past_rows.items()},
     )
     return request, beside
 
@@ -107,3 +112,18 @@ def _catalog_called(options: Mapping[str, Any], roles: Roles, plan: Plan, partit
     own = CatalogPlan.of_items(plan, item)
     rows = out_of_pandas(accepted("the catalog is", given, own.roles), own.roles, own, "catalog", Counter())
     return CatalogRows(SideRows.of("catalog", rows, partition_types), item)
+
+
+def _past(options: Mapping[str, Any]) -> tuple[dict[str, Any], PastColumns]:
+    """Return the rows of each table of the past in ``options``, and the columns that the caller names."""
+    rows = {name: options.get(name) for name in (INTERACTIONS, EXCLUDE)}
+    exclude = None if rows[EXCLUDE] is None else EXCLUDE
+    if isinstance(rows[EXCLUDE], str) and rows[EXCLUDE] == INTERACTIONS:  # the word, not a path
+        rows[EXCLUDE], exclude = None, INTERACTIONS
+    columns = {}
+    for name, given in rows.items():
+        if given is not None:
+            columns[name] = options.get(f"{name}_columns") or {}
+        elif options.get(f"{name}_columns") is not None:
+            raise SpecError(f"{name}_columns names columns of {name}, but there are none")
+    return {name: given for name, given in rows.items() if given is not None}, PastColumns(columns, exclude)

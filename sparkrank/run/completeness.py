@@ -68,6 +68,7 @@ class Completeness:
         """Raise :class:`InputError` if fewer rows were read than the spec expects. ``partials`` has the counts."""
         truth = partials.counts.get((checks.TRUTH_ROWS, ""), 0)
         rows = {INPUT: partials.counts.get((checks.ROWS_READ, ""), 0) - truth, TRUTH: truth}
+        rows |= {name: partials.counts.get((check, ""), 0) for name, check in checks.PAST_ROWS.items()}
         rows |= {_of_model(model): count for (check, model), count in partials.counts.items() if check in _OF_MODEL}
         for what, asked in self.least.items():
             for least, words in asked:
@@ -78,6 +79,7 @@ class Completeness:
 
 NOTHING_EXPECTED = Completeness()
 _OF_MODEL = (checks.MODEL_ROWS,)
+_PAST = tuple(checks.PAST_ROWS.items())
 
 
 def _of_model(model: str) -> str:
@@ -96,7 +98,8 @@ def _rows_of(output: str, day: str, spark: SparkSession | None) -> dict[str, int
         counted = files.read("quality", pa.schema([QUALITY.schema.field(name) for name in names])).to_pylist()
     truth = sum(int(row["count"]) for row in counted if row["check"] == checks.TRUTH_ROWS)
     of_models = {_of_model(row["model"]): int(row["count"]) for row in counted if row["check"] in _OF_MODEL}
-    return {INPUT: rows - truth, TRUTH: truth, **of_models}
+    of_past = {name: int(row["count"]) for row in counted for name, check in _PAST if row["check"] == check}
+    return {INPUT: rows - truth, TRUTH: truth, **of_models, **of_past}
 
 
 def validate_markers(side: SideRows, marker: str) -> None:

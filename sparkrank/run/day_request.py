@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sparkrank.base.errors import SpecError, escape, shorten
@@ -27,11 +28,14 @@ def request_of(spec: Spec, day: str, spark: SparkSession | None) -> Request:
     if spec.catalog is not None:
         item = spec.item_of_catalog(spec.roles)
         catalog = CatalogRows(side_of("catalog", spec.catalog, day), item, spec.catalog.most_bytes)
-    return Request(lists, truth, spec.roles, plan, spec.limits(plan), *how, spec.input.grouped, catalog=catalog)
+    past = {name: replace(side_of(name, rows, day), optional=rows.optional) for name, rows in spec.past.items()}
+    return Request(
+        lists, truth, spec.roles, plan, spec.limits(plan), *how, spec.input.grouped, catalog=catalog, past=past
+    )
 
 
 def side_of(what: str, rows: InputRows, day: str) -> SideRows:
-    """Return the location of the rows of ``day``. ``what`` names them in messages: input, input.models.als or truth."""
+    """Return the location of the rows of ``day``. ``what`` is the side in messages: input, input.models.als ..."""
     return SideRows(
         what,
         path=None if rows.path is None else as_pattern(rows.path, day),

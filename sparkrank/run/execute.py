@@ -24,7 +24,7 @@ from sparkrank.run.stages import Stages
 from sparkrank.tables.rows.comparisons import comparisons_table
 from sparkrank.tables.rows.limits import validate_quality
 from sparkrank.tables.rows.quality import quality_table
-from sparkrank.tables.rows.refusals import validate_defined, validate_partials
+from sparkrank.tables.rows.refusals import validate_defined, validate_partials, validate_past
 from sparkrank.tables.rows.results import metrics_table
 from sparkrank.tables.rows.top_values import with_top_values
 from sparkrank.tables.rows.warnings import warnings_of
@@ -91,6 +91,8 @@ class Opened:
         elements = [column for _, roles in request.sides for column in elements_of(roles)]
         self.completeness.validate_row_count(solved.partials)
         validate_partials(solved.partials, plan, limits.bad, elements)
+        needed = [name for name in plan.past if name in request.past and not request.past[name].optional]
+        validate_past(needed, solved.partials)
         pooled = with_top_values(solved.partials, plan)
         solved = replace(solved, partials=pooled, before_pooling=solved.partials)
         metrics = metrics_table(solved.merged, plan)
@@ -123,6 +125,7 @@ def open_request(request: Request, stages: Stages) -> Opened:
     """
     request.plan.uncertainty.validate_single_look()
     with stages.stage("open"):
+        request = request.without_absent()
         lane = open_lane(request)
         lane.check(request.plan)
         request = with_catalog(request, lane)

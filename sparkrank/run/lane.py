@@ -60,7 +60,8 @@ def _why_not_grouped(request: Request) -> str | None:
     if not request.plan.keys:
         return "no group column is named: rows are evaluated where they are read"
     if request.plan.arrays:
-        return "each row is a list, and so a group by itself: rows are evaluated where they are read"
+        where = "travel to what their groups had before" if request.plan.past else "are evaluated where they are read"
+        return f"each row is a list, and so a group by itself: rows {where}"
     if (what := request.memory_side) is not None:
         return f"the {what} is a table in memory: files named by path are needed"
     if (what := request.frame_side) is not None:

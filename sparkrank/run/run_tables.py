@@ -47,7 +47,10 @@ class RunParts:
         """Take the facts from ``outcome``, without the session's time zone if the spec sets one (``own_zone``)."""
         request, lane = outcome.request, outcome.lane
         lists = ", ".join(shown_url(side.name) for side in request.impressions)
-        inputs = lists if request.truth is None else f"{lists} with truth {shown_url(request.truth.name)}"
+        beside = {} if request.truth is None else {"truth": request.truth}
+        inputs = lists + "".join(
+            f" with {what} {shown_url(side.name)}" for what, side in {**beside, **request.past}.items()
+        )
         session = lane.session_settings(request, own_zone=own_zone)
         own = (lane.name, shorten(lane.reason, MOST_SENTENCE), inputs, outcome.buckets, session, outcome.warnings)
         return cls(*own, request.spark)

@@ -402,6 +402,12 @@ history` judges that fall with its error. Checks, which keep their names:
 | `rows without a label, dropped` | `rows read` | with `unjudged=drop` |
 | `labels that are NaN in pandas, taken as not judged`, `reference ranks that are NaN in pandas, taken as none` | `rows read` | where rows come from pandas |
 | `rows of a list without a cluster` | `rows read` | where groups have clusters; a single one stops the evaluation |
+| `rows of the interactions`, `rows of the pairs to exclude` | | where these are read; they are no `rows read` |
+| `rows of the interactions without a group or an item` | `rows of the interactions` | where these are read; such rows are not used |
+| `rows of the pairs to exclude without a group or an item` | `rows of the pairs to exclude` | where these are read; such rows are not used |
+| `rows of the lists that the interactions have` | `rows read` | with a metric of interactions, unless `exclude` names them |
+| `rows that the group had before` | `rows read` | with `exclude`: rows of lists that it leaves out |
+| `rows of the truth that the group had before` | `rows of truth` | with `exclude` and a truth: rows of the truth that it leaves out |
 | `rows without an item, counted in no coverage, gini or novelty` | `rows evaluated` | with one of these metrics |
 | `truth with a label, each item of a group once` | `rows of truth` | with a truth |
 | `truth found in a list, its label given to the list row`, `truth in no list` | the check above | with a truth |
@@ -564,7 +570,7 @@ status text: `done`: what fails leaves no tables
 started_at time
 lane text: `frame`, `scan` or `local`
 lane_reason text: why this one
-input text: the path or table, and that of the truth
+input text: the path or table, and those of the truth and of what groups had before
 rows whole: rows read
 buckets whole
 stages text: JSON: seconds of each stage before the tables were written

@@ -16,6 +16,7 @@ from sparkrank.bucket.impressions import (
     ITEM,
     LABEL,
     LIST,
+    PAST,
     TRUTH,
     group_weight_column,
     key_column,
@@ -157,6 +158,8 @@ def _joined(rows: pa.Table, lists: Sequence[_Part], true: Sequence[_Part], plan:
     columns[ITEM] = one_array(_concatenated([part.items for part in parts]))
     is_true = [pa.repeat(side is true, sum(len(part.items) for part in side)) for side in (lists, true)]
     columns[TRUTH] = pa.concat_arrays(is_true)
+    if plan.past:
+        columns[PAST] = pa.repeat(pa.scalar(0, pa.int8()), len(row))
     return pa.table(columns)
 
 

@@ -10,7 +10,9 @@ import pyarrow.compute as pc
 from sparkrank.bucket.impressions import (
     ITEM,
     LABEL,
+    LIST,
     MODEL,
+    PAST,
     TRUTH,
     group_weight_column,
     key_column,
@@ -51,13 +53,7 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.
     nothing = pa.chunked_array([pa.nulls(rows.num_rows)])
     keys = key_rows(rows, roles)
     columns = dict(zip(keys.column_names, keys.columns, strict=True))
-    for index, source in plan.row_slices:
-        columns[slice_column(index)] = _read(rows, slice_role(source), source.column)
-    for index, column in enumerate(plan.group_weights):  # a truth has none: the weight of a group comes from its list
-        columns[group_weight_column(index)] = nothing if not roles.scores else _read(rows, GROUP_WEIGHT, column)
-    for index, value in plan.row_values:
-        is_read = value in roles.values  # a truth has none
-        columns[value_column(index)] = _read(rows, VALUES[value.kind], value.name) if is_read else nothing
+    columns |= _numbered_columns(rows, roles, plan)
     no_label = nothing if plan.joins else nothing.cast(pa.int8())
     columns[LABEL] = no_label if roles.label is None else _read(rows, OF_LABEL, roles.label)
     for index, column in enumerate(roles.scores.values()):
@@ -68,16 +64,43 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.
     for role in row_roles():
         if role.needed(plan):
             named = roles.of_rows.get(role.key)
-            missing = nothing if role.missing is None else pa.chunked_array([pa.repeat(role.missing, rows.num_rows)])
-            columns[role.key] = missing if named is None else _read(rows, role, named)
+            columns[role.key] = _missing(role, roles, rows.num_rows) if named is None else _read(rows, role, named)
     if plan.long:
         columns[MODEL] = _model_numbers(columns[MODEL], roles, plan)
     if plan.joins:
-        is_truth = not roles.scores
+        is_truth = not roles.scores and roles.of_past is None
         columns[TRUTH] = pa.chunked_array([pa.repeat(is_truth, rows.num_rows)])
         if is_truth and roles.label is None:
             columns[LABEL] = pc.if_else(pc.is_valid(columns[ITEM]), pa.scalar(1, pa.int8()), None)
+    if plan.past:
+        number = pa.scalar(past_number(roles, plan), pa.int8())
+        columns[PAST] = pa.chunked_array([pa.repeat(number, rows.num_rows)])
+        columns |= {LIST: nothing} if plan.arrays else {}
     return pa.table(columns)
+
+
+def _numbered_columns(rows: pa.Table, roles: Roles, plan: Plan) -> dict[str, pa.ChunkedArray]:
+    """Return the columns of slices, weights of groups and values of ``rows``, null where its side has none."""
+    nothing = pa.chunked_array([pa.nulls(rows.num_rows)])
+    columns = {}
+    for index, source in plan.row_slices:
+        columns[slice_column(index)] = nothing if roles.of_past else _read(rows, slice_role(source), source.column)
+    for index, column in enumerate(plan.group_weights):  # the weight of a group comes from its list alone
+        columns[group_weight_column(index)] = nothing if not roles.scores else _read(rows, GROUP_WEIGHT, column)
+    for index, value in plan.row_values:
+        is_read = value in roles.values  # a truth has none
+        columns[value_column(index)] = _read(rows, VALUES[value.kind], value.name) if is_read else nothing
+    return columns
+
+
+def _missing(role: Role, roles: Roles, rows: int) -> pa.ChunkedArray:
+    is_null = role.missing is None or roles.of_past
+    return pa.chunked_array([pa.nulls(rows) if is_null else pa.repeat(role.missing, rows)])
+
+
+def past_number(roles: Roles, plan: Plan) -> int:
+    """Return the number of the table of the past with the columns ``roles``, from 1, or 0 for another side."""
+    return 0 if roles.of_past is None else plan.past.index(roles.of_past) + 1
 
 
 def key_rows(rows: pa.Table, roles: Roles) -> pa.Table:

@@ -7,7 +7,15 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from sparkrank.base.errors import InputError, MissingColumnError, did_you_mean, itemize, shorten
+from sparkrank.base.errors import (
+    InputError,
+    MissingColumnError,
+    SparkrankError,
+    SpecError,
+    did_you_mean,
+    itemize,
+    shorten,
+)
 from sparkrank.inputs.role_table import ITEMS, NEEDED, SLICE, Takes
 from sparkrank.inputs.roles import Roles, of_model
 from sparkrank.sources.types import plain_type
@@ -18,13 +26,14 @@ K = TypeVar("K")  # a column type of an engine
 
 def joined_columns(roles: Roles, beside: Roles) -> list[tuple[str, str, str]]:
     """Return the columns that join lists with another side: (role, column of the lists, column of the other side)."""
+    items = [(of_model(model, ITEMS.name, column), column) for model, column in roles.scores.items()]
+    if roles.true_items is not None and not beside.of_past:
+        return [(*listed, roles.true_items) for listed in items]
+    keys = [("group", *pair) for pair in zip(roles.group, beside.group, strict=True)]
     if roles.true_items is not None:
-        return [
-            (of_model(model, ITEMS.name, column), column, roles.true_items) for model, column in roles.scores.items()
-        ]
+        return [*keys, *((*listed, str(beside.item)) for listed in items)]
     if roles.item is None or beside.item is None:
         return []
-    keys = [("group", *pair) for pair in zip(roles.group, beside.group, strict=True)]
     clusters = [("cluster", roles.cluster, beside.cluster)] if roles.cluster and beside.cluster else []
     return [*keys, ("item", roles.item, beside.item), *clusters]
 
@@ -45,7 +54,7 @@ def check_joined(
     """
     joined = [(*columns, fit) for columns in joined_columns(roles, beside)]
     alike = lambda kind, other: is_integer(kind) == is_integer(other)  # noqa: E731 - a rule like the other
-    of_slices = (source.column for source in roles.slice_sources if not source.is_number)
+    of_slices = (source.column for source in beside.slice_sources if not source.is_number)
     joined += [(SLICE.name, column, column, alike) for column in of_slices]
     for role, column, other_column, fits in joined:
         kind, other = kind_of(column), kind_beside(other_column)
@@ -77,12 +86,19 @@ HEADER_REMEDY = "; options: {header: true} takes names from the first line"
 SLICES_REMEDY = ": with a truth, the columns of slices stand in the lists and in the truth"
 
 
-def validate_column(role: str, column: str, names: Sequence[str], what: str, remedy: str = "") -> None:
-    """Raise :class:`InputError` if ``column`` is not in ``names``, or if another name differs from it only in case."""
+def validate_column(
+    role: str,
+    column: str,
+    names: Sequence[str],
+    what: str,
+    remedy: str = "",
+    lacking: type[SparkrankError] = MissingColumnError,
+) -> None:
+    """Raise ``lacking`` if ``column`` is not in ``names``, or an error if another name differs from it only in case."""
     if column not in names:
         near = did_you_mean(column, names)
         lacks = f'the {role} column "{shorten(column)}" is not in the {what}{near} ({itemize(names)})'
-        raise MissingColumnError(f"{lacks}{HEADER_REMEDY if '_c0' in names else remedy}")
+        raise lacking(f"{lacks}{HEADER_REMEDY if '_c0' in names else remedy}")
     alike = [name for name in names if name.lower() == column.lower()]
     if len(alike) > 1:
         raise InputError(
@@ -105,8 +121,10 @@ def check_roles(
 
     If lists and truth are joined (``joins``), the sentence about a missing column of slices says that both have it.
     """
+    lacking = MissingColumnError if roles.of_past is None else SpecError
     for role, title, column in roles.played():
-        validate_column(title, column, names, what, SLICES_REMEDY if joins and role is SLICE else "")
+        remedy = SLICES_REMEDY if joins and role is SLICE else ""
+        validate_column(title, column, names, what, remedy, lacking)
         kind = kind_of(column)
         for rule in role.takes:
             if not fits[rule](kind):
@@ -116,8 +134,8 @@ def check_roles(
 
 def fit(kind: pa.DataType, other: pa.DataType) -> bool:
     """Return whether values of the two types can be equal. The null type fits every other type."""
-    if is_array(kind) and is_array(other):
-        return fit(kind.value_type, other.value_type)
+    if is_array(kind):  # beside a table of the past, the array of a list meets plain items
+        return fit(kind.value_type, other.value_type if is_array(other) else other)
     return pa.types.is_null(kind) or pa.types.is_null(other) or _family(kind) == _family(other)
 
 

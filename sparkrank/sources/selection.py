@@ -252,8 +252,8 @@ def _bucket_rows(sides: Sequence[Roles], plan: Plan, schema: pa.Schema, split: S
         try:
             rows = bucket_rows(table, roles, plan, first)
             first += table.num_rows
-            rows = rows if rows.schema == schema else rows.cast(schema)
+            rows = rows if rows.schema == schema else rows.select(schema.names).cast(schema)
         except pa.ArrowInvalid as error:
-            what = "the input" if not plan.joins else "the lists" if roles.scores else "the truth"
+            what = "the input" if not plan.joins else "the lists" if roles.scores else roles.of_past or "the truth"
             raise InputError(f"a value of {what} cannot be evaluated: {shorten(first_line(error))}") from error
         yield rows

@@ -9,6 +9,7 @@ from typing import Any
 
 from sparkrank.sources.folders import PartitionTypes
 from sparkrank.sources.in_memory import is_frame, is_path
+from sparkrank.sources.stored_files import has_files
 from sparkrank.sources.text_schema import TEXT_FORMATS, DdlField
 
 
@@ -19,6 +20,7 @@ class SideRows:
     The rows are ``given`` by the caller, or in files at ``path``, or in a ``table`` of Spark's catalog. ``paths`` are
     the paths that the pattern ``path`` stands for, one per day. ``name`` is the location as the user wrote it.
     ``fields`` are the columns of the schema in the spec, if there is one. ``where`` is SQL that filters the rows.
+    An ``optional`` side may have no rows.
     """
 
     what: str
@@ -32,6 +34,7 @@ class SideRows:
     fields: tuple[DdlField, ...] | None = None
     where: str | None = None
     partition_types: PartitionTypes = "inferred"
+    optional: bool = False
 
     @classmethod
     def of(cls, what: str, rows: Any, partition_types: PartitionTypes = "inferred") -> SideRows:
@@ -50,6 +53,11 @@ class SideRows:
     def is_in_memory(self) -> bool:
         """Whether the rows are a table in the memory of this process."""
         return self.given is not None and not self.is_frame
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether the rows may be missing, and there are no files at their paths."""
+        return self.optional and bool(self.paths) and not has_files(self.paths, self.what)
 
     @property
     def is_text(self) -> bool:

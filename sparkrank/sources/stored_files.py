@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -114,6 +115,15 @@ def validate_present(paths: Sequence[str], kind: str, what: str) -> None:
             missing.append(without_password(path))
     if missing:
         raise NoInputError(f"there is no {kind} {what} at {itemize(missing)}")
+
+
+def has_files(paths: Sequence[str], what: str) -> bool:
+    """Return whether there is a file at any of ``paths``."""
+    for path in paths:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            if StoredFiles.found(path, what).listing.files:
+                return True
+    return False
 
 
 def named_in(names: Iterable[str], columns: Iterable[str], where: str | None) -> Iterator[str]:

@@ -201,6 +201,8 @@ def test_the_document_of_a_day_has_numbers_codes_and_places(conf: str, capsys: p
 
 # Programs know checks, warnings and errors by these: a code that changes breaks them, so it is changed here alone.
 CODES_OF_CHECKS = [
+    "interactions", "pairs_to_exclude", "interactions_without_pair", "pairs_to_exclude_without_pair",
+    "rows_in_interactions", "rows_excluded", "truth_excluded",
     "labels_of_models_differ", "rows_of_other_models", "rows_read_of_model",
     "rows_read", "rows_evaluated", "rows_rejected", "rejected_no_number", "rejected_null_group", "rejected_nan_score",
     "rejected_bad_label", "rejected_small_label", "rejected_nan_reference_rank", "rejected_bad_weight",
@@ -219,6 +221,7 @@ CODES_OF_CHECKS = [
 ]  # fmt: skip
 CODES_OF_WARNINGS = [
     "nan_of_pandas", "truth_in_no_list", "model_hardly_in_truth", "no_labels", "no_scores", "undefined_everywhere",
+    "past_in_no_list",
     "few_groups", "large_group", "expectation_not_checked", "large_text_file", "acceptance_dropped",
     "candidate_lacks_days", "ties_decide", "defined_for_few", "report_index", "lists_shorter",
 ]  # fmt: skip

@@ -20,7 +20,7 @@ from sparkrank.numeric.key_hashes import hash_keys
 from sparkrank.sources import colocation
 from tests.wide_logs import LOGS, differences, written_whole
 
-OF_GROUPS = [name for name in LOGS if name not in ("arrays", "recommendations", "no_groups")]
+OF_GROUPS = [name for name in LOGS if name not in ("arrays", "recommendations", "past_of_arrays", "no_groups")]
 METRICS = ["rr", "ndcg@2", "auc"]
 COLUMNS = {"group": "user_id", "score": "score", "label": "label"}
 
@@ -81,6 +81,24 @@ def test_a_group_in_two_files_is_refused_by_name(tmp_path: Path) -> None:
     # three users, of whom 1842 has three rows: the relevant ones are the first, at 0.75, and the second, at 0.5
     assert evaluated(path, "shuffle")["rr"] == (1 / 2 + 1 + 1) / 3
     assert evaluated(path, "files unchecked")["rr"] == (1 / 2 + 1 + 1 + 1) / 4  # the word says that nobody looks
+
+
+def test_what_groups_had_before_stands_in_the_files_of_their_lists(tmp_path: Path) -> None:
+    """Also of groups without a list: that one of them is in two places tells that the files are not cut alike."""
+    lists_of = {"part-00000": [7, 7], "part-00001": [8]}
+    for name, users in lists_of.items():
+        columns = {"user_id": users, "item": ["a", "b"][: len(users)], "score": [2.0, 1.0][: len(users)]}
+        had = {"user_id": users[:1], "item": ["a"]}
+        (tmp_path / "lists").mkdir(exist_ok=True)
+        (tmp_path / "had").mkdir(exist_ok=True)
+        pq.write_table(pa.table({**columns, "label": [1] * len(users)}), tmp_path / "lists" / f"{name}.parquet")
+        pq.write_table(pa.table(had), tmp_path / "had" / f"{name}.parquet")
+    asked = {"item": "item", "interactions": str(tmp_path / "had"), "metrics": ["new", "rr"], **COLUMNS}
+    found = sr.evaluate(str(tmp_path / "lists"), grouped="files", **asked)
+    assert (found["new"], found["rr"]) == ((1 / 2 + 0) / 2, 1.0)
+    pq.write_table(pa.table({"user_id": [9, 8], "item": ["a", "b"]}), tmp_path / "had" / "part-00000.parquet")
+    with pytest.raises(InputError, match=r"^user_id 8 is in .*part-00001.parquet.*grouped: files does not hold"):
+        sr.evaluate(str(tmp_path / "lists"), grouped="files", **asked)
 
 
 def test_a_refusal_leaves_no_group_table(tmp_path: Path) -> None:

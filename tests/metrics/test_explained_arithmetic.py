@@ -48,6 +48,7 @@ OF_A_GROUP = {
     "bpref": "",
     "iprec": "recall=0 recall=0.5",
     "arhr@5": "",
+    "new@5": "over=k over=retrieved",
     "rbo": "p=0.9 p=0.5",
     "filled@3": "",
     **dict.fromkeys(("overlap@3", "unexpected@3"), "ref=reference_rank ref=model over=k over=retrieved over=union"),
@@ -106,6 +107,7 @@ def _texts() -> list[str]:
     return [*dict.fromkeys([*texts, *weighted, "iprec@0.5", "iprec(round=nearest)@0.5", "r(rel=2)@2"])]
 
 
+HAD = pa.table({"user": [0, 0, 1, 2, 3, 4, 9], "item": [f"i{item}" for item in (0, 1, 2, 3, 4, 5, 6)]})
 JOINED = {"score": MODELS, "label": "label", "item": "item"}
 COLUMNS = {**JOINED, "reference_rank": "place"}
 # Settings of an evaluation, of which each changes what a list, a position or a mean is.
@@ -173,7 +175,7 @@ def _accepted(texts: list[str], settings: dict[str, Any]) -> list[str]:
 def _same_by_group(
     rows: pa.Table, texts: list[str], columns: dict[str, Any], settings: dict[str, Any], **more: Any
 ) -> int:
-    given = {**columns, **settings, **more}
+    given = {**columns, **settings, **more, "interactions": HAD}
     by_group = {
         (row["user"], row["model"]): row for row in sr.evaluate(rows, texts, group="user", **given).groups.to_pylist()
     }

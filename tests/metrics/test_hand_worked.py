@@ -15,6 +15,7 @@ from tests.cases.grades import DCG_32101, IDEAL_33332
 from tests.support.buckets import (
     KEY,
     MODEL,
+    beside_past,
     bits_of_groups,
     bits_of_partials,
     bucket,
@@ -100,7 +101,7 @@ def test_without_a_group_table_the_means_are_the_same() -> None:
     for case in CASES:
         definitions = Definitions(case.ties, case.undefined)
         plan = Plan.of([case.metric], [MODEL], [KEY], definitions, group_table=False, score_sums=True)
-        lean = evaluate_bucket(with_values(bucket(case.rows), plan), plan)
+        lean = evaluate_bucket(beside_past(with_values(bucket(case.rows), plan), plan), plan)
         full = evaluate(case.rows, [case.metric], case.ties, case.undefined)
         assert lean.groups is None
         assert len(bits_of_groups(full.groups)) == len({row[0] for row in case.rows})

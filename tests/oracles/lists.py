@@ -16,6 +16,13 @@ def precision(ranked: Ranked, judged: Sequence[Label], k=None, over="k", rel=Non
     return len(hits_within(ranked, k, rel)) / below if below else 0.0
 
 
+def unseen(ranked: Ranked, judged: Sequence[Label], k=None, over="k") -> Value:
+    """The share of rows that are new, where what a group had before has a label above 0."""
+    within = [label for position, label in ranked if k is None or position <= k]
+    below = k if k is not None and over == "k" else min(k or len(ranked), len(ranked))
+    return sum(not is_relevant(label) for label in within) / below if below else None
+
+
 def recall(ranked: Ranked, judged: Sequence[Label], k=None, over="relevant", rel=None) -> Value:
     relevant = count_relevant(judged, rel)
     if relevant == 0:

@@ -117,6 +117,13 @@ BY_HAND: dict[tuple[str, str], float | tuple[float, float]] = {
     ("r@2, tier of relevant", "tail"): 0 / (1 + 1),
     ("p@2, tier of relevant", "tail"): (0 + 0) / 2,
     ("rr, tier of relevant", "tail"): 1 / 3,
+    # 1 0 1 and the tie, and f and g in no list; without b, which is not relevant, and f, which is: 1 1
+    ("p@2", "ann"): 1 / 2,
+    ("p@2, exclude", "ann"): 2 / 2,
+    ("r@2", "ann"): 1 / 5,
+    ("r@2, exclude", "ann"): 2 / 4,
+    ("ndcg@2", "ann"): 3 / (3 + 2 / log2(3)),
+    ("ndcg@2, exclude", "ann"): (3 + 1 / log2(3)) / (3 + 2 / log2(3)),
     # From .6 on ann's five: TP 3, FP 2; bob's click FN 1; TN 3
     ("tpr(threshold=0.6)", "all"): 3 / 4,
     ("precision(threshold=0.6)", "all"): 3 / 5,

@@ -29,7 +29,9 @@ def test_hand_worked_through_spark(spark: SparkSession) -> None:
     metrics = list(dict.fromkeys(case.metric for cases in cases_of.values() for case in cases))
     roles = {"group": ["of", "group"], "item": "item", "score": "score", "label": "label", "slices": ["of"]}
     roles |= {"reference_rank": "rank"}
-    with sr.evaluate(spark.createDataFrame(rows, SCHEMA), metrics, **roles, buckets=3) as evaluation:
+    had = [(of, group, item) for of, group, item, _, label, _ in rows if item is not None and (label or 0) > 0]
+    past = spark.createDataFrame(had, "of string, group string, item string")  # as tests/cases/earlier.py says
+    with sr.evaluate(spark.createDataFrame(rows, SCHEMA), metrics, **roles, interactions=past, buckets=3) as evaluation:
         means = {(row["slice_value"], row["metric"]): row["value"] for row in evaluation.metrics.collect()}
         groups = {(row["of"], row["group"]): row.asDict() for row in evaluation.groups.collect()}
     for of, cases in cases_of.items():

@@ -50,7 +50,8 @@ def rows(*, tied: bool, fractions: bool) -> pa.Table:
 def found(name: str, table: pa.Table, metrics: Sequence[str], ties: Ties) -> dict[str, list[str]]:
     """The bits of ``metrics`` and of their groups, by what they are of."""
     columns = {"group": "user", "item": "item", "label": "label", "reference_rank": "rank", "weight": "weight"}
-    ev = sr.evaluate(table, metrics, score={"m": "m", "n": "n"}, ties=ties, buckets=3, **columns)
+    had = table.select(["user", "item"])[::3]
+    ev = sr.evaluate(table, metrics, score={"m": "m", "n": "n"}, ties=ties, buckets=3, interactions=had, **columns)
     names = set(ev.metrics["metric"].to_pylist())
     groups = ev.groups.sort_by([("user", "ascending"), ("model", "ascending")])
     tables = {f"{name}: {text}": ev.metrics.filter(pc.equal(ev.metrics["metric"], text)) for text in names}

@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
-from sparkrank.bucket.impressions import ITEM, LABEL, REFERENCE_RANK, key_column, score_column, value_column
+from sparkrank.bucket.impressions import ITEM, LABEL, PAST, REFERENCE_RANK, key_column, score_column, value_column
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL
@@ -42,7 +43,8 @@ def evaluate(
     rows: Iterable[Row] | pa.Table, metrics: Sequence[str | Metric], ties: str = "expected", undefined: str = "skip"
 ) -> BucketResult:
     plan = Plan.of(metrics, [MODEL], [KEY], Definitions(ties, undefined), score_sums=True)
-    return evaluate_bucket(with_values(rows if isinstance(rows, pa.Table) else bucket(rows), plan), plan)
+    of_rows = with_values(rows if isinstance(rows, pa.Table) else bucket(rows), plan)
+    return evaluate_bucket(beside_past(of_rows, plan), plan)
 
 
 def with_values(rows: pa.Table, plan: Plan) -> pa.Table:
@@ -50,6 +52,17 @@ def with_values(rows: pa.Table, plan: Plan) -> pa.Table:
     for index, value in plan.row_values:
         rows = rows.append_column(value_column(index), rows[value.name])
     return rows
+
+
+def beside_past(rows: pa.Table, plan: Plan) -> pa.Table:
+    """``rows``, and where ``plan`` reads interactions those that cases mean: of their items with a label above 0."""
+    if not plan.past:
+        return rows
+    had = rows.filter(pc.fill_null(pc.greater(rows[LABEL], 0), fill_value=False))
+    pairs = {name: had[name] if name in (key_column(0), ITEM) else pa.nulls(len(had)) for name in rows.column_names}
+    number = pa.array([0] * len(rows) + [1] * len(had), pa.int8())
+    together = pa.concat_tables([rows, pa.table(pairs)], promote_options="permissive")
+    return together.append_column(PAST, number)
 
 
 def group_values(result: BucketResult, metric: str) -> dict[str, float]:

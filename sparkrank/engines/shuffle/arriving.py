@@ -6,8 +6,7 @@ from collections import defaultdict
 
 import pyarrow as pa
 
-from sparkrank.bucket.impressions import TRUTH
-from sparkrank.engines.shuffle.packing import bucket_sizes, buckets_of_piece, buckets_of_pieces
+from sparkrank.engines.shuffle.packing import bucket_sizes, buckets_of_piece, buckets_of_pieces, side_of
 from sparkrank.engines.shuffle.spill import PieceStore
 from sparkrank.numeric.text_arrays import is_text
 
@@ -23,7 +22,7 @@ class ArrivingPieces:
     def __init__(self, store: PieceStore) -> None:
         self.buckets: set[int] = set()
         self._store = store
-        self._waiting: dict[tuple[int, int, bool], list[pa.RecordBatch]] = defaultdict(list)
+        self._waiting: dict[tuple[int, int, tuple[int, ...]], list[pa.RecordBatch]] = defaultdict(list)
         self._bytes = 0
 
     def add(self, first: int, piece: pa.RecordBatch) -> None:
@@ -32,8 +31,7 @@ class ArrivingPieces:
         if sizes is None or piece.num_rows >= FEW_ROWS * len(sizes) or _has_texts(piece):
             self._keep(list(buckets_of_piece(first, piece)), piece.nbytes)
             return
-        is_truth = TRUTH in piece.schema.names and bool(piece[TRUTH][0].as_py())
-        self._waiting[first, len(sizes), is_truth].append(piece)
+        self._waiting[first, len(sizes), side_of(piece)].append(piece)
         self._bytes += piece.nbytes
         if self._bytes >= WAITING_BYTES:
             self.cut()

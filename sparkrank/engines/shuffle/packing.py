@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.bucket.impressions import LABEL, TRUTH, in_one_piece, key_columns, score_columns
+from sparkrank.bucket.impressions import LABEL, PAST, TRUTH, in_one_piece, key_columns, score_columns
 from sparkrank.engines.shuffle.partition import Unsigned, partition_rows, rows_by_bucket
 from sparkrank.engines.shuffle.texts import (
     decoded,
@@ -97,7 +98,7 @@ def buckets_of_pieces(
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Join ``pieces`` that all begin with ``bucket``, and cut them. Yields the number and the rows of each bucket.
 
-    The pieces must be all of lists or all of the truth.
+    The pieces must all be of one side (:func:`side_of`).
     """
     sizes = np.stack([np.frombuffer(piece.schema.metadata[_SIZES], np.int32) for piece in pieces])
     count = sizes.shape[1]
@@ -112,9 +113,9 @@ def _buckets_of_rows(rows: pa.Table, buckets: int) -> Unsigned:
 
 
 def _of_one_side(rows: pa.Table) -> pa.Table:
-    """Return ``rows`` with type null for columns without values: the labels of lists, or the scores of the truth."""
-    if TRUTH in rows.column_names:
-        for name in (LABEL, *score_columns(rows)):
+    """Return ``rows`` with type null for columns without values, such as the labels of lists, where there are sides."""
+    if TRUTH in rows.column_names or PAST in rows.column_names:
+        for name in rows.column_names if PAST in rows.column_names else (LABEL, *score_columns(rows)):
             if rows.num_rows and rows[name].null_count == rows.num_rows:
                 rows = rows.set_column(rows.column_names.index(name), name, pa.chunked_array([pa.nulls(rows.num_rows)]))
     return rows
@@ -181,11 +182,16 @@ def join_pieces(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table
 
 
 def by_side(pieces: Sequence[pa.RecordBatch]) -> list[list[pa.RecordBatch]]:
-    """Separate the ``pieces`` of lists from those of the truth. Without a truth, all pieces are in one list."""
-    sides: tuple[list[pa.RecordBatch], list[pa.RecordBatch]] = ([], [])
+    """Separate the ``pieces`` of lists from those of the truth and of each table of the past, in this order."""
+    sides: defaultdict[tuple[int, ...], list[pa.RecordBatch]] = defaultdict(list)
     for piece in pieces:
-        sides[TRUTH in piece.schema.names and piece.num_rows > 0 and piece[TRUTH][0].as_py()].append(piece)
-    return [side for side in sides if side]
+        sides[side_of(piece)].append(piece)
+    return [sides[side] for side in sorted(sides)]
+
+
+def side_of(piece: pa.RecordBatch) -> tuple[int, ...]:
+    """Return a value that is equal for pieces whose first rows are of one side, and least for the lists."""
+    return tuple(int(piece[name][0].as_py()) for name in (PAST, TRUTH) if piece.num_rows and name in piece.schema.names)
 
 
 def _joined(pieces: Sequence[pa.RecordBatch], agreed: pa.Schema) -> pa.Table:

@@ -106,6 +106,8 @@ def with_schema(piece: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
 
 def _as(column: pa.Array, kind: pa.DataType) -> pa.Array:
     is_coded = pa.types.is_dictionary(column.type)
+    if pa.types.is_null(column.type):
+        return pa.nulls(len(column), kind)
     if pa.types.is_dictionary(kind):
         return (column if is_coded else column.dictionary_encode()).cast(kind)
     return column.cast(kind) if is_coded else column

@@ -9,7 +9,9 @@ from pyspark.sql import types as T
 from sparkrank.bucket.impressions import (
     ITEM,
     LABEL,
+    LIST,
     MODEL,
+    PAST,
     TRUTH,
     group_weight_column,
     key_column,
@@ -22,6 +24,7 @@ from sparkrank.inputs.role_table import GROUP, GROUP_WEIGHT, SCORE, VALUES, Role
 from sparkrank.inputs.role_table import LABEL as OF_LABEL
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
+from sparkrank.sources.columns import past_number
 from sparkrank.sources.joined_types import check_joined, check_roles
 
 
@@ -56,8 +59,8 @@ def check_joined_schemas(
 
 def _fit(kind: T.DataType, other: T.DataType) -> bool:
     """Return whether values of the two types can be equal. The null type, which has no values, fits every type."""
-    if isinstance(kind, T.ArrayType) and isinstance(other, T.ArrayType):
-        return _fit(kind.elementType, other.elementType)
+    if isinstance(kind, T.ArrayType):  # beside a table of the past, the array of a list meets plain items
+        return _fit(kind.elementType, other.elementType if isinstance(other, T.ArrayType) else other)
     return T.NullType() in (kind, other) or _family(kind) == _family(other)
 
 
@@ -75,7 +78,7 @@ def bucket_rows(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     nothing = F.lit(None)
     columns = {key_column(index): _read(schema, GROUP, column) for index, column in enumerate(roles.group)}
     for index, source in plan.row_slices:
-        columns[slice_column(index)] = _read(schema, slice_role(source), source.column)
+        columns[slice_column(index)] = nothing if roles.of_past else _read(schema, slice_role(source), source.column)
     for index, column in enumerate(plan.group_weights):  # weights of groups come from the lists, not from a truth
         columns[group_weight_column(index)] = nothing if not roles.scores else _read(schema, GROUP_WEIGHT, column)
     for index, value in plan.row_values:
@@ -89,13 +92,19 @@ def bucket_rows(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     for role in row_roles():
         if role.needed(plan):
             name = roles.of_rows.get(role.key)
-            columns[role.key] = F.lit(role.missing) if name is None else _read(schema, role, name)
+            missing = nothing if roles.of_past else F.lit(role.missing)
+            columns[role.key] = missing if name is None else _read(schema, role, name)
     if plan.long:
         columns[MODEL] = _model_number(columns[MODEL], roles, plan)
     if plan.joins:
-        columns[TRUTH] = F.lit(not roles.scores)
-        if not roles.scores and roles.label is None:
+        is_truth = not roles.scores and roles.of_past is None
+        columns[TRUTH] = F.lit(is_truth)
+        if is_truth and roles.label is None:
             columns[LABEL] = F.when(columns[ITEM].isNotNull(), F.lit(1).cast("tinyint"))
+    if plan.past:
+        columns[PAST] = F.lit(past_number(roles, plan)).cast("tinyint")
+        if plan.arrays:
+            columns[LIST] = nothing
     return frame.select(*(column.alias(name) for name, column in columns.items()))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
@@ -31,7 +31,7 @@ from sparkrank.engines.spark.columns import bucket_rows
 from sparkrank.engines.spark.gather import group_schema
 from sparkrank.engines.spark.picked import STREAMS_TYPE, streams_of, tables_of_streams
 from sparkrank.engines.spark.sent_batches import SentBatches
-from sparkrank.engines.spark.session_features import SessionFeatures, packed_once
+from sparkrank.engines.spark.session_features import Batches, SessionFeatures, packed_once
 from sparkrank.engines.spark.shuffle import (
     PIECES_TYPE,
     Pair,
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from sparkrank.engines.one_group import GroupKeys, Pick
 
 FrameSides: TypeAlias = Sequence[tuple[DataFrame, Roles]]  # the rows of each side, with the roles of their columns
+SentRows: TypeAlias = tuple[DataFrame, SentBatches]  # rows, and how tasks turn them into tables
 
 
 def evaluate_frame(
@@ -61,7 +62,8 @@ def evaluate_frame(
     files: GroupFiles | None = None,
 ) -> Solved:
     """Evaluate the rows of all inputs (``sides``) in one pass. The schemas must have been checked."""
-    rows, sent = _sent_rows(sides, roles, plan)
+    parts = _sent_rows(sides, roles, plan)
+    rows, sent = parts[0]
     keys = {column: rows.schema[key_column(index)].dataType for index, column in enumerate(roles.group)}
     shortened: AbstractContextManager[None] = nullcontext()
     if sent.arrays is not None:
@@ -69,12 +71,13 @@ def evaluate_frame(
     elif any(map(may_be_wide, sent.sent.types)):  # values of any length
         shortened = short_batches(rows.sparkSession)
     with shortened:
-        return _evaluated(rows, sent, Work(sent.schema, plan, buckets, group_schema(keys, plan), files))
+        return _evaluated(parts, Work(sent.schema, plan, buckets, group_schema(keys, plan), files))
 
 
-def _evaluated(rows: DataFrame, sent: SentBatches, work: Work) -> Solved:
+def _evaluated(parts: Sequence[SentRows], work: Work) -> Solved:
+    rows, sent = parts[0]
     spark, plan, where_read = rows.sparkSession, work.plan, None
-    if plan.arrays or not plan.keys:
+    if plan.evaluates_splits:
         plan = replace(plan, hashes_keys=plan.arrays)
         # Spark evaluates the rows where it makes them, in an unknown number of tasks. One step merges the states of so
         # many before the driver gets them.
@@ -86,14 +89,17 @@ def _evaluated(rows: DataFrame, sent: SentBatches, work: Work) -> Solved:
     features = SessionFeatures.of(spark, plan)
     if features.context is not None:
         with settings_in_tasks(spark):
-            if (batches := arrow_batches(rows, features.context)) is not None:
+            batches = [of_part for own, _ in parts if (of_part := arrow_batches(own, features.context)) is not None]
+            if len(batches) == len(parts):
                 if where_read is not None:
-                    whole = replace(where_read, tasks=batches.getNumPartitions())
-                    return whole.solve_partitions(batches, spark, lambda packed: evaluated(sent.read(packed)))
-                return solve_pairs(pairs_of(batches, sent, work.buckets), spark, work, source=batches)
+                    whole = replace(where_read, tasks=batches[0].getNumPartitions())
+                    return whole.solve_partitions(batches[0], spark, lambda packed: evaluated(sent.read(packed)))
+                pairs = [pairs_of(own, part, work.buckets) for own, (_, part) in zip(batches, parts, strict=True)]
+                return solve_pairs(functools.reduce(RDD.union, pairs), spark, work, sources=batches)
     with batches_of(spark, NO_LIMIT) as refusal:
         if where_read is None:
-            solved = solve_rows(rows_of(rows, sent, work.buckets), work)
+            pieces = [rows_of(*part, work.buckets) for part in parts]
+            solved = solve_rows(functools.reduce(DataFrame.unionAll, pieces), work)
         else:
             solved = where_read.solve_rows(rows, lambda batches: evaluated(sent.tables(batches)))
     return solved.noting(*features.refusals, refusal)
@@ -110,32 +116,35 @@ def rows_of(rows: DataFrame, sent: SentBatches, buckets: int) -> DataFrame:
     return rows.mapInArrow(cut, PIECES_TYPE)
 
 
-def _sent_rows(sides: FrameSides, roles: Roles, plan: Plan) -> tuple[DataFrame, SentBatches]:
-    """Return the rows of all inputs with bucket columns or arrays, and how tasks turn these rows into tables."""
-    if roles.true_items is not None:
-        rows = rows_of_arrays(sides[0][0], roles, plan)
-    else:
-        rows = functools.reduce(_beside, (bucket_rows(frame, own, plan) for frame, own in sides))
+def _sent_rows(sides: FrameSides, roles: Roles, plan: Plan) -> list[SentRows]:
+    """Return the rows of all inputs with bucket columns or arrays, and how tasks turn these rows into tables.
+
+    Rows with arrays are apart from those of the past, and all other rows are together.
+    """
+    arrays = [rows_of_arrays(frame, own, plan) for frame, own in sides if own.true_items is not None]
+    flat = [bucket_rows(frame, own, plan) for frame, own in sides if own.true_items is None]
     names = [key_column(index) for index in range(len(plan.keys))]
-    others = [name for name in rows.columns if name not in names] if plan.arrays else bucket_columns(plan, 0)
-    rows = rows.select(*names, *others)
-    return rows, SentBatches.of(rows, roles, plan)
-
-
-def _beside(rows: DataFrame, others: DataFrame) -> DataFrame:
-    return rows.unionByName(others)
+    parts = [rows.select(*names, *(name for name in rows.columns if name not in names)) for rows in arrays]
+    if flat:
+        parts.append(functools.reduce(DataFrame.unionByName, flat).select(*names, *bucket_columns(plan, 0)))
+    return list(zip(parts, SentBatches.of_parts(parts, roles, plan), strict=True))
 
 
 def framed_schema(sides: FrameSides, roles: Roles, plan: Plan) -> pa.Schema:
     """Return the Arrow schema of the rows that buckets receive."""
-    return _sent_rows(sides, roles, plan)[1].schema
+    return _sent_rows(sides, roles, plan)[0][1].schema
 
 
 def pick_framed(sides: FrameSides, roles: Roles, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
     """Apply ``pick`` in tasks to all rows, or to rows of the groups ``keys``. Returns the non-empty tables."""
-    rows, sent = _sent_rows(sides, roles, plan)
-    if keys is not None:
-        for index, values in enumerate(zip(*keys.typed(sent.schema), strict=True)):
-            rows = rows.where(F.col(key_column(index)).isin(*(scalar.as_py() for scalar in values)))
-    picked = packed_once(lambda batches: streams_of(map(pick, sent.tables(batches))))
-    return tables_of_streams(rows.mapInArrow(picked, STREAMS_TYPE))
+    tables = []
+    for rows, sent in _sent_rows(sides, roles, plan):
+        own = rows
+        for index, values in enumerate(() if keys is None else zip(*keys.typed(sent.schema), strict=True)):
+            own = own.where(F.col(key_column(index)).isin(*(scalar.as_py() for scalar in values)))
+        tables += tables_of_streams(own.mapInArrow(_picked(sent, pick), STREAMS_TYPE))
+    return tables
+
+
+def _picked(sent: SentBatches, pick: Pick) -> Callable[[Batches], Batches]:
+    return packed_once(lambda batches: streams_of(map(pick, sent.tables(batches))))

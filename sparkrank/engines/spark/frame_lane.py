@@ -87,9 +87,10 @@ class FrameLane:
 
     def rows(self) -> int:
         with task_errors(self._session):
+            counts = [int(frame.count()) for frame, *_ in self.frames]
             if self.roles.arrays:
-                return int(self.frames[0][0].count()) * _elements_of_row(self._sides[0][0], self.roles.arrays)
-            return sum(frame.count() for frame, *_ in self.frames)
+                counts[0] *= _elements_of_row(self._sides[0][0], self.roles.arrays)
+            return sum(counts)
 
     def shared(self, items: ItemTable) -> ItemValues:
         from sparkrank.engines.spark.shared_items import shared_items

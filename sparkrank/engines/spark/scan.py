@@ -66,7 +66,7 @@ def evaluate_scan(
     if colocation is not None:
         how = WhereRead(plan, buckets, groups=groups, files=files)
         return _evaluated_by_files(spark, features.context, sides, how, colocation).noting(*features.refusals)
-    if plan.arrays or not plan.keys:
+    if plan.evaluates_splits:
         how = WhereRead(replace(plan, hashes_keys=plan.arrays), buckets, groups=groups, files=files)
         return _evaluated_by_splits(spark, features.context, sides, how).noting(*features.refusals)
     work = Work(schema, plan, buckets, groups, files)

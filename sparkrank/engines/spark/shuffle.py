@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import itertools
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -94,11 +94,11 @@ def solve_rows(pieces: DataFrame, work: Work) -> Solved:
     return gather(results, task_count(work.buckets), work.plan, work.groups, work.files)
 
 
-def solve_pairs(pairs: RDD[Pair], spark: SparkSession, work: Work, source: RDD[Any] | None = None) -> Solved:
-    """Shuffle ``pairs`` and evaluate their buckets. Shuffle files newer than ``source`` are removed after use."""
+def solve_pairs(pairs: RDD[Pair], spark: SparkSession, work: Work, sources: Sequence[RDD[Any]] = ()) -> Solved:
+    """Shuffle ``pairs`` and evaluate their buckets. Shuffle files newer than ``sources`` are removed after use."""
     results = _solved_pairs(shuffled_pairs(pairs, work.buckets), work.solve)
     with ExitStack() as stack:
-        stack.callback(remove_shuffled, results, source)
+        stack.callback(remove_shuffled, results, *sources)
         solved = _gathered_pairs(results, spark, task_count(work.buckets), work.plan, work.groups, work.files)
         return solved if solved.groups is None else solved.releasing(stack.pop_all().close)
 
@@ -134,14 +134,14 @@ def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[Pair]:
             yield bucket, piece.as_buffer()
 
 
-def remove_shuffled(results: RDD[Any], source: RDD[Any] | None = None) -> None:
-    """Remove the shuffle files of ``results``. Files older than ``source`` may belong to the user and are kept."""
+def remove_shuffled(results: RDD[Any], *sources: RDD[Any]) -> None:
+    """Remove the shuffle files of ``results``. Files older than ``sources`` may belong to the user and are kept."""
     # Spark keeps these files until Java collects garbage, which rarely happens in a large heap
     try:
-        if source is not None:
+        for source in sources:
             source.persist()  # caches no rows, since no job runs meanwhile, but ends the search for shuffles
         results.cleanShuffleDependencies()
-        if source is not None:
+        for source in sources:
             source.unpersist()
     except Exception as error:  # noqa: BLE001 - the session may have ended, and its error must not be hidden
         logging.getLogger(__name__).warning("shuffle files are left to Spark: %s", shorten(error, MOST_SENTENCE))

@@ -54,9 +54,8 @@ def quality_table(
         checks.NAN_REFERENCE_OF_PANDAS,
     )
     rows += _looked_for((checks.ROWS_JOINED, checks.LABELS_DIFFER), counts, checks.ROWS_READ, read)
-    rows += _looked_for((checks.CATALOG_ITEMS,), counts, None, 0)
-    rows += _looked_for((checks.LACKING_ITEMS,), counts, checks.ROWS_READ, read)
     rows += _looked_for((*of_rows, checks.NULL_CLUSTER), counts, checks.ROWS_READ, read)
+    rows += _of_other_tables(counts, plan)
     rows += _looked_for((checks.ITEMLESS_ROWS,), counts, checks.ROWS_EVALUATED, evaluated)
     rows += [*_truth(partials, read), *_relevant_truth(partials, plan)] if plan.joins else []
     rows += [_check(checks.GROUPS, "", groups)] if plan.keys else []
@@ -96,6 +95,19 @@ def quality_table(
         if row["check"] in unlisted and row["ok"] is False:
             row["example"] = example_text(partials.unmatched, plan) or None
     return pa.Table.from_pylist(rows, schema=QUALITY.schema)
+
+
+def _of_other_tables(counts: Mapping[tuple[str, str], int], plan: Plan) -> Iterator[dict[str, Any]]:
+    """Yield the rows for the catalog and for the tables of what groups had before."""
+    read, truth = (counts.get((name, ""), 0) for name in (checks.ROWS_READ, checks.TRUTH_ROWS))
+    yield from _looked_for((checks.CATALOG_ITEMS,), counts, None, 0)
+    yield from _looked_for((checks.LACKING_ITEMS,), counts, checks.ROWS_READ, read)
+    for name in plan.past:
+        rows = checks.PAST_ROWS[name]
+        yield from _looked_for((rows,), counts, None, 0)
+        yield from _looked_for((checks.PAST_WITHOUT_PAIR[name],), counts, rows, counts.get((rows, ""), 0))
+    yield from _looked_for((checks.ROWS_IN_PAST, checks.EXCLUDED_ROWS), counts, checks.ROWS_READ, read)
+    yield from _looked_for((checks.EXCLUDED_TRUTH,), counts, checks.TRUTH_ROWS, truth)
 
 
 def _largest(partials: Partials, plan: Plan) -> Iterator[dict[str, Any]]:

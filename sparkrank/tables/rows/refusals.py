@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -59,6 +59,15 @@ def validate_partials(partials: Partials, plan: Plan, max_bad_fraction: float, e
             )
 
 
+def validate_past(names: Iterable[str], partials: Partials) -> None:
+    """Raise :class:`InputError` if one of the tables of the past ``names`` has no pair of a group and an item."""
+    for name in names:
+        read, without = (partials.counts.get((of[name], ""), 0) for of in (checks.PAST_ROWS, checks.PAST_WITHOUT_PAIR))
+        if read == without:
+            unusable = f": none of {read:,} has a group and an item" if read else ""
+            raise InputError(f"the table {name} has no rows{unusable} (optional: true allows it)")
+
+
 def _validate_clusters(partials: Partials, plan: Plan, column: str) -> None:
     if count := partials.counts.get((checks.NULL_CLUSTER, ""), 0):
         raise InputError(
@@ -105,19 +114,22 @@ def _validate_not_empty(partials: Partials, plan: Plan) -> None:
 
     if plan.joins:
         unlisted = count(checks.TRUTH_UNLISTED)
-        listed = count(checks.ROWS_EVALUATED) + count(checks.UNJUDGED_DROPPED) - unlisted
+        listed = sum(map(count, (checks.ROWS_EVALUATED, checks.UNJUDGED_DROPPED, checks.EXCLUDED_ROWS))) - unlisted
         lists_read = count(checks.ROWS_READ) - count(checks.TRUTH_ROWS)
         _validate_side("lists", listed, lists_read, partials)
-        given = sum(map(count, (checks.TRUTH_LISTED, checks.TRUTH_REPEATED, checks.TRUTH_UNLABELLED)), unlisted)
+        of_truth = (checks.TRUTH_LISTED, checks.TRUTH_REPEATED, checks.TRUTH_UNLABELLED, checks.EXCLUDED_TRUTH)
+        given = sum(map(count, of_truth), unlisted)
         _validate_side("truth", given, count(checks.TRUTH_ROWS), partials)
-        if not count(checks.GROUPS_JOINED):
+        if not count(checks.GROUPS_JOINED) and not count(checks.EXCLUDED_ROWS):
             raise InputError(
                 f"lists and truth have no group in common: each of the {count(checks.GROUPS):,} groups "
                 f"({', '.join(plan.keys)}) is on one side alone"
             )
     if not count(checks.ROWS_EVALUATED):
         dropped = f"{count(checks.UNJUDGED_DROPPED)} without a label, which unjudged=drop drops"
+        excluded = f"{count(checks.EXCLUDED_ROWS)} that the group had before, which exclude leaves out"
         reasons = [_reasons(partials), dropped if count(checks.UNJUDGED_DROPPED) else ""]
+        reasons += [excluded] if count(checks.EXCLUDED_ROWS) else []
         raise InputError(f"no row is left to evaluate ({', '.join(filter(None, reasons))})")
     groups, definitions = count(checks.GROUPS), plan.definitions
     if definitions.chooses_groups and all(count(checks.GROUPS_LEFT_OUT, model) == groups for model in plan.models):

@@ -33,6 +33,7 @@ def warnings_of(partials: Partials, plan: Plan, metrics: pa.Table, limits: check
         *_of_pandas(partials),
         *_unmatched(partials, plan, limits),
         *_strangers(partials, plan),
+        *_past_of_others(partials, plan),
         *_missing(partials, plan),
         *_ordered(partials, plan),
         *_short(partials, plan),
@@ -165,6 +166,19 @@ def as_shown(text: str, also: str = "") -> str:
         else letter
         for letter in text
     )
+
+
+def _past_of_others(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
+    """Warn of a table of what groups had before that has no pair of any list: its keys may be spelled otherwise."""
+    counts = partials.counts
+    for name in plan.past:
+        read = _count(counts, checks.PAST_ROWS[name])
+        if read and not _count(counts, checks.EXCLUDED_ROWS if name == plan.exclude else checks.ROWS_IN_PAST):
+            yield CodedSentence(
+                "past_in_no_list",
+                f"none of the {read:,} pairs of {name} is in a list: are its groups and items written as those of the "
+                f"lists?",
+            )
 
 
 def _missing(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:

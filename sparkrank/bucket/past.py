@@ -1,0 +1,105 @@
+"""The pairs of group and item that groups had before, which come to a bucket as rows of their own.
+
+They leave the rows of lists and truth before these become groups, so that a group that is only in the past is none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.base import checks
+from sparkrank.bucket.bucket_rows import BucketRows, flags_of
+from sparkrank.bucket.grouping import groups_of
+from sparkrank.bucket.impressions import ITEM, PAST, key_columns, one_array, past_column
+from sparkrank.bucket.matching import has_match
+from sparkrank.metrics import Plan
+from sparkrank.numeric.array_types import Codes, Flags
+from sparkrank.numeric.key_hashes import Hashes, hash_keys
+
+
+def without_past(table: pa.Table, plan: Plan, counts: Counter[tuple[str, str]]) -> tuple[pa.Table, dict[str, pa.Table]]:
+    """Return the rows of lists and truth, and the pairs of each table of the past. Counts the rows of these tables."""
+    if not plan.past:
+        return table, {}
+    past = table[PAST].to_numpy()
+    pairs = {}
+    for number, name in enumerate(plan.past, 1):
+        rows = _where(table, past == number).select([*key_columns(table), ITEM])
+        pairs[name] = with_values(rows)
+        counts[checks.PAST_ROWS[name], ""] = rows.num_rows
+        counts[checks.PAST_WITHOUT_PAIR[name], ""] = rows.num_rows - pairs[name].num_rows
+    return _where(table, past == 0).drop_columns([PAST]), pairs
+
+
+def _where(table: pa.Table, flags: Flags) -> pa.Table:
+    """Return the flagged rows of ``table``, without a copy if they stand together, as sides mostly do."""
+    rows = np.flatnonzero(flags)
+    if len(rows) and rows[-1] - rows[0] + 1 > len(rows):
+        return table.filter(pa.array(flags))
+    return table.slice(rows[0] if len(rows) else 0, len(rows))
+
+
+def with_values(rows: pa.Table) -> pa.Table:
+    """Return the ``rows`` without a null or NaN."""
+    missing = [pc.is_null(column, nan_is_null=True) for column in rows.columns if _may_lack_values(column)]
+    if not missing:
+        return rows
+    return rows.filter(~pa.array(np.logical_or.reduce([flags_of(flags) for flags in missing])).to_numpy(False))
+
+
+def _may_lack_values(column: pa.ChunkedArray) -> bool:
+    return bool(column.null_count or pa.types.is_floating(column.type))
+
+
+def with_past(
+    rows: BucketRows, pairs: Mapping[str, pa.Table], plan: Plan, counts: Counter[tuple[str, str]]
+) -> BucketRows:
+    """Return ``rows`` with a column for each table of the past, which flags the rows whose pair the table has."""
+    table = rows.table
+    for name, own in pairs.items():
+        flags = _among(rows.table, own)
+        table = table.append_column(past_column(name), pa.array(flags))
+        if name != plan.exclude:
+            counts[checks.ROWS_IN_PAST, ""] = int(np.count_nonzero(flags & ~rows.truth))
+    return rows if table is rows.table else BucketRows(table)
+
+
+def hashes_with_past(hashes: Hashes, pairs: Mapping[str, pa.Table]) -> Hashes:
+    """Return ``hashes``, those of the keys of groups, with those of the groups that ``pairs`` are of."""
+    past = [hash_keys([one_array(own[name]) for name in key_columns(own)]) for own in pairs.values()]
+    return np.unique(np.concatenate([hashes, *past])) if past else hashes
+
+
+def _among(rows: pa.Table, pairs: pa.Table) -> Flags:
+    """Flag the ``rows`` whose group and item are one of ``pairs``."""
+    keys, count = key_columns(rows), rows.num_rows
+    group = groups_of(_columns((rows, pairs), keys)).codes
+    is_listed = np.zeros(int(group.max(initial=-1)) + 1, np.bool_)
+    is_listed[group[:count]] = True
+    own = is_listed[group[count:]]  # most pairs may be of groups without a list
+    (items,) = _columns((rows, pairs.filter(pa.array(own))), [ITEM])
+    return has_match(np.concatenate([group[:count], group[count:][own]]), len(is_listed), items, count)
+
+
+def _columns(tables: Sequence[pa.Table], names: Sequence[str]) -> list[pa.ChunkedArray]:
+    return list(pa.concat_tables([table.select(names) for table in tables]).columns)
+
+
+def without_excluded(
+    rows: BucketRows, codes: Codes, plan: Plan, counts: Counter[tuple[str, str]]
+) -> tuple[BucketRows, Codes]:
+    """Leave out the rows whose pair ``plan`` excludes. Their groups stay, even without a row."""
+    if plan.exclude is None:
+        return rows, codes
+    excluded = rows.values(past_column(plan.exclude)).astype(np.bool_)
+    counts[checks.EXCLUDED_ROWS, ""] = int(np.count_nonzero(excluded & ~rows.truth))
+    if plan.joins:
+        counts[checks.EXCLUDED_TRUTH, ""] = int(np.count_nonzero(excluded & rows.truth))
+    if not excluded.any():
+        return rows, codes
+    return rows.filter(~excluded), codes[~excluded]

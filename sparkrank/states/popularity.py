@@ -1,0 +1,65 @@
+"""How popular items are: how many groups had each, and how many rows they had of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.numeric.array_types import Ints
+from sparkrank.states.items import UNIT, ItemCounts
+
+TierMeasure: TypeAlias = Literal["rows", "users", "items"]
+HEAD_TIER, TORSO_TIER, TAIL_TIER = "head", "torso", "tail"  # an item that nobody had is in the tier "new"
+
+
+@dataclass(frozen=True)
+class Tiers:
+    """The rule that puts items into tiers, from the most popular item down.
+
+    Items are ordered by ``interactions.rows`` (or by users, where these are the measure ``of`` the shares), and equal
+    ones by text. An item is in the head while the items before it have a share of less than ``head``, and in the tail
+    where they have at least ``tail``. With ``of="items"``, each item counts alike.
+    """
+
+    of: TierMeasure = "rows"
+    head: float = 0.8
+    tail: float = 0.95
+
+    def names(self, items: pa.Array, users: Ints, rows: Ints) -> pa.Array:
+        """Return the tier of each item. All ``items`` are distinct, and none is null."""
+        amounts = users if self.of == "users" else rows
+        ranked = pa.table({"text": items.cast(pa.large_string()), "amount": amounts})
+        order = pc.sort_indices(ranked, [("amount", "descending"), ("text", "ascending")]).to_numpy()
+        counted = np.ones(len(order), np.int64) if self.of == "items" else amounts[order]
+        through = np.cumsum(counted)
+        before = (through - counted) / max(int(counted.sum()), 1)  # sums of whole numbers, whatever their order
+        tier = np.empty(len(order), np.int8)
+        tier[order] = (before >= self.head).astype(np.int8) + (before >= max(self.tail, self.head))
+        return pa.DictionaryArray.from_arrays(tier, [HEAD_TIER, TORSO_TIER, TAIL_TIER]).cast(pa.string())
+
+
+@dataclass(frozen=True, eq=False)
+class Popularity:
+    """The ``users`` (groups) and ``rows`` of each of the ``items`` that somebody had, with the ``tier`` of each."""
+
+    items: pa.Array
+    users: pa.Array
+    rows: pa.Array
+    tier: pa.Array
+
+    @classmethod
+    def of(cls, counts: ItemCounts, tiers: Tiers) -> Popularity:
+        """Return the popularity in ``counts``, in which the rows of an item are shown, and its users relevant."""
+        counted = counts.coded
+        rows = counted.shown // UNIT
+        return cls(
+            counted.item, pa.array(counted.relevant), pa.array(rows), tiers.names(counted.item, counted.relevant, rows)
+        )
+
+    def columns(self) -> dict[str, pa.Array]:
+        """Return the columns of an item, by the names that metrics and slices use."""
+        return {"interactions.users": self.users, "interactions.rows": self.rows, "tier": self.tier}

@@ -87,14 +87,6 @@ SHAPES: Mapping[str, Shape] = {
         contenders=("sparkrank-scan", "sparkrank-local", YARDSTICK, "plain-scan", "plain-local"),
         limits={"sparkrank-scan": 0.4},
     ),
-    "bucketed-check": Shape(
-        "the check that groups stand together",
-        NIGHTLY,
-        log={"bucketed": True},
-        asked={"asked": {"grouped": "files"}, "plain": {"asked": {"grouped": "files unchecked"}}},
-        contenders=("sparkrank-scan", "sparkrank-local", "plain-scan", "plain-local"),
-        plain_limit=1.05,
-    ),
     "slices": Shape(
         "two slice columns and their combination",
         log={"slices": True},

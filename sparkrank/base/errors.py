@@ -130,7 +130,7 @@ class InputError(SparkrankError):
 class MissingColumnError(InputError):
     """A column that the request names is not in the input."""
 
-    code = "missing_column"
+    code = "input"
 
 
 class NoInputError(InputError):

@@ -394,6 +394,7 @@ history` judges that fall with its error. Checks, which keep their names:
 | `rejected: text that is no number` | `rows read` | in CSV and JSON, of days that older releases stored |
 | `rejected: label beyond the last true item` | `rows read` | with `true_items` |
 | `rejected: null item` | `rows read` | where rows are told apart by item |
+| `rejected: value that is NaN, infinite or beyond 1e100` | `rows read` | where a metric reads a column as numbers |
 | `rejected: rank that is no position` | `rows read` | with `positions=given` |
 | `rows rejected`, `rows evaluated` | `rows read` | always |
 | `rows joined with that of another model for the same group and item` | `rows read` | where the rows of models are apart |
@@ -402,6 +403,8 @@ history` judges that fall with its error. Checks, which keep their names:
 | `rows without a label, dropped` | `rows read` | with `unjudged=drop` |
 | `labels that are NaN in pandas, taken as not judged`, `reference ranks that are NaN in pandas, taken as none` | `rows read` | where rows come from pandas |
 | `rows of a list without a cluster` | `rows read` | where groups have clusters; a single one stops the evaluation |
+| `items of the catalog` | | with a catalog |
+| `items that the catalog lacks` | `rows read` | with a catalog: rows of lists with such an item |
 | `rows of the interactions`, `rows of the pairs to exclude` | | where these are read; they are no `rows read` |
 | `rows of the interactions without a group or an item` | `rows of the interactions` | where these are read; such rows are not used |
 | `rows of the pairs to exclude without a group or an item` | `rows of the pairs to exclude` | where these are read; such rows are not used |
@@ -435,6 +438,7 @@ history` judges that fall with its error. Checks, which keep their names:
 | `most weight of one group in gauc` | `weight` | of each model and mean in which groups weigh differently; not of days that are merged |
 | `groups with r@2 outside of its range, 0 to 1` | `groups` | of each model and metric of groups that has such a range |
 | `lists in which the order of tied rows decides err(ties=item)@10` | `groups` | of each model and metric that takes an order of tied rows because nobody asked for any |
+| `rows with a score that have no price` | `rows with a score` | of each model, for each column of values that metrics read |
 | `lists of fewer than 10 rows` | `groups` | of each model, for each cut-off of `personalization` |
 | `values of slices left out of metrics and comparisons: fewer groups than least_groups.tables` | | where `least_groups.tables` is above 1 |
 | `groups left out by population or unretrieved` | `groups` | of each model, where these leave some out |

@@ -201,6 +201,7 @@ def test_the_document_of_a_day_has_numbers_codes_and_places(conf: str, capsys: p
 
 # Programs know checks, warnings and errors by these: a code that changes breaks them, so it is changed here alone.
 CODES_OF_CHECKS = [
+    "items_of_catalog", "items_not_in_catalog", "rejected_bad_value", "rows_without_value",
     "interactions", "pairs_to_exclude", "interactions_without_pair", "pairs_to_exclude_without_pair",
     "rows_in_interactions", "rows_excluded", "truth_excluded",
     "labels_of_models_differ", "rows_of_other_models", "rows_read_of_model",
@@ -227,7 +228,7 @@ CODES_OF_WARNINGS = [
 ]  # fmt: skip
 CODES_OF_ERRORS = {
     "SparkrankError": "failed", "SpecError": "spec", "FrameLaneNeededError": "frame_lane_needed",
-    "MetricError": "metric", "OutOfMemoryError": "out_of_memory", "InputError": "input", "NoInputError": "no_input",
+    "MetricError": "metric", "OutOfMemoryError": "out_of_memory", "InputError": "input", "MissingColumnError": "input", "NoInputError": "no_input",
     "RejectedRowsError": "rejected_rows",
     "StoreError": "store", "StateError": "state", "UnknownResultError": "unknown_result",
 }  # fmt: skip

@@ -49,9 +49,9 @@ def test_arrays_are_the_lists_and_the_truth_of_their_users() -> None:
 
 
 def test_a_log_has_what_is_asked_for_and_its_other_columns_as_before() -> None:
-    plain = impressions(LogShape(), ROWS, 0)
+    plain = impressions(LogShape(), ROWS, 0, 0)
     for added in ({"sessions": True}, {"weighted": True}, {"slices": True}):
-        more = impressions(LogShape(**added), ROWS, 0)
+        more = impressions(LogShape(**added), ROWS, 0, 0)
         assert more.num_columns > plain.num_columns
         assert more.select(plain.column_names) == plain
     log = impressions(LogShape(sessions=True, weighted=True), ROWS, 0)

@@ -117,6 +117,15 @@ class BucketRows:
         codes, valid = encode(self.table[column])[0], self.valid(column)
         return codes if valid is None else np.where(valid, codes, np.int32(-1))
 
+    @cached
+    def categories(self, column: str) -> Codes:
+        """Return the place of each row's value among the distinct values of ``column``, ascending; -1 for a null."""
+        codes, distinct = encode(self.table[column])
+        place = np.empty(len(distinct), np.int32)
+        place[pc.array_sort_indices(distinct).to_numpy()] = np.arange(len(distinct), dtype=np.int32)
+        valid, ascending = self.valid(column), place[codes]
+        return ascending if valid is None else np.where(valid, ascending, np.int32(-1))
+
 
 def as_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
     """Return the values of a column as one array. Only numeric columns may have nulls, which become NaN."""

@@ -206,7 +206,7 @@ def ranked_models(
     """Return the rankings of each model. All models share one set of judgments, unless a list repeats items."""
     references = _references(judged, plan)
     judgments = judged.judgments(references)
-    columns = _columns(judged, plan)
+    columns, catalog_values = _columns(judged, plan), _catalog_values(plan)
     # the item decides which of the tied rows is shown
     ordered = plan.orders_by_item or plan.exposures or (plan.values and ITEM in judged.rows)
     item_order = TextOrder(judged.rows.table[ITEM]) if ordered else None
@@ -224,6 +224,7 @@ def ranked_models(
             plan.definitions.positions,
             plan.cutoffs,
             columns=columns,
+            catalog_values=catalog_values,
         )
         chosen = chosen_groups(judged, index, name, plan, counts)
         models.append(RankedModel(name, plan, ranking, listed, judged.rows, chosen, weights))
@@ -246,7 +247,16 @@ def _values(rows: BucketRows, value: ValueColumn, plan: Plan) -> Codes | Floats:
     name = value_column(plan.value_columns.index(value.stored))
     if value.equals is not None:
         return rows.equal(name, value.equals)
+    if value.kind == "category":
+        return rows.categories(name)
     return rows.floats(name) if value.kind == "number" else rows.names(name)
+
+
+def _catalog_values(plan: Plan) -> dict[ValueColumn, int]:
+    """Return how many distinct values the catalog has in each column of categories."""
+    names = {value: value_column(index) for index, value in enumerate(plan.value_columns) if value.kind == "category"}
+    tables = [items.table for items in plan.items]
+    return {value: table.distinct(name) for value, name in names.items() for table in tables if name in table.columns}
 
 
 def _references(judged: JudgedRows, plan: Plan) -> dict[str, Floats]:

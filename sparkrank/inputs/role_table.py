@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from sparkrank.metrics.slices import SliceSource
 
 # The type that a column must have. Both engines have a test for each name (FITS in values.py).
-Takes: TypeAlias = Literal["plain", "slice", "number", "label", "array", "numbers"]
+Takes: TypeAlias = Literal["plain", "slice", "category", "number", "label", "array", "numbers"]
 NEEDED: dict[Takes, str] = {
     "plain": "a plain value",
     "slice": "a text, whole number, boolean or date",
+    "category": "a text, number, boolean or date",
     "number": "a number",
     "label": "a number",  # or true and false
     "array": "an array of plain values",
@@ -107,6 +108,7 @@ LABELS = Role("labels", ("array", "numbers"), "label")
 VALUES: dict[ValueKind, Role] = {
     "number": Role("value", ("label",), "double"),
     "text": Role("value", ("slice",), "text"),
+    "category": Role("value", ("category",), "item"),
 }
 # What a group belongs to, such as the user of a session. It is read like a group key, so that a user has the same hash
 # in both roles.

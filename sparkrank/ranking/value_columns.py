@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 # How a column of values is read. The table of roles has a role for each (VALUES in role_table.py).
-ValueKind: TypeAlias = Literal["number", "text"]
+ValueKind: TypeAlias = Literal["number", "text", "category"]
 
 
 CATALOG = "catalog"
@@ -21,6 +21,8 @@ def catalog_column(name: str) -> str | None:
 @dataclass(frozen=True)
 class ValueColumn:
     """A column ``name`` whose values a metric reads as numbers (NaN for a null) or as texts (codes, -1 for a null).
+
+    The values of a ``category`` are texts or numbers; their codes ascend as the values do.
 
     If ``equals`` is given, the column is read as texts, and its values are 1 where the text is ``equals``, else 0.
     """

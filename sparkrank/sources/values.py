@@ -95,6 +95,7 @@ READERS: dict[Reader, Callable[[pa.ChunkedArray], pa.ChunkedArray]] = {
 FITS: dict[Takes, Callable[[pa.DataType], bool]] = {
     "plain": _is_plain,
     "slice": is_slice_value,
+    "category": lambda kind: is_slice_value(kind) or is_number(kind),
     "number": is_number,
     "label": _is_label,
     "array": lambda kind: is_array(kind) and _is_plain(kind.value_type),

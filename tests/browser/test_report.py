@@ -314,7 +314,9 @@ def test_tables_of_twenty_models_are_whole_on_paper(opened: Open) -> None:
     metrics = [f"{name}@{k}" for name in ("ndcg", "p", "r", "hit", "ap") for k in range(1, 7)]
     models = [f"model {at:02}" for at in range(20)]
     data, first = report(models, metrics, days=7), report(models, metrics[:1], [f"value {at}" for at in range(200)])
-    data = dataclasses.replace(data, slices=first.slices, comparisons=first.comparisons)  # of one metric, as on the page
+    data = dataclasses.replace(
+        data, slices=first.slices, comparisons=first.comparisons
+    )  # of one metric, as on the page
     inside = (1017, 688)  # CSS pixels of A4 in landscape, without the margins
     view = opened(data, inside)
     wide = "[...document.querySelectorAll('table, figure')].map(e => Math.ceil(e.getBoundingClientRect().right))"

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
-from sparkrank.bucket.impressions import ITEM, LABEL, REFERENCE_RANK, key_column, score_column, value_column
+from sparkrank.bucket.impressions import (
+    ITEM,
+    LABEL,
+    REFERENCE_RANK,
+    key_column,
+    one_array,
+    score_column,
+    value_column,
+)
+from sparkrank.bucket.item_columns import item_columns
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
+from sparkrank.states.item_table import HeldItems, ItemTable
 from sparkrank.states.items import items_table
 from sparkrank.states.keys import Subject
 from tests.cases import Row
@@ -42,7 +53,14 @@ def evaluate(
     rows: Iterable[Row] | pa.Table, metrics: Sequence[str | Metric], ties: str = "expected", undefined: str = "skip"
 ) -> BucketResult:
     plan = Plan.of(metrics, [MODEL], [KEY], Definitions(ties, undefined), score_sums=True)
-    return evaluate_bucket(with_values(rows if isinstance(rows, pa.Table) else bucket(rows), plan), plan)
+    table = rows if isinstance(rows, pa.Table) else bucket(rows)
+    return evaluate_bucket(with_values(table, plan), with_catalog(table, plan))
+
+
+def with_catalog(rows: pa.Table, plan: Plan) -> Plan:
+    """``plan`` with a catalog in which each item of ``rows`` has the values of the columns that ``plan`` looks up."""
+    columns = {name: rows[column.partition(".")[2]] for name, column in item_columns(plan).items()}
+    return replace(plan, items=(HeldItems(ItemTable.of(one_array(rows[ITEM]), columns)),)) if columns else plan
 
 
 def with_values(rows: pa.Table, plan: Plan) -> pa.Table:

@@ -95,6 +95,8 @@ def asked(
         given.pop("items", None)
     if isinstance(discount := given.get("discount"), tuple):
         given["discount"] = tuple(min(each, MOST_DISCOUNT) for each in discount)
+    if given.get("over") == "catalog":
+        given["over"] = "k"  # the labels are no column of a catalog
     if declaration.cutoff == "none":
         return declaration.name, given, None
     needs = any((declaration.name, value) in NEED_A_CUTOFF for value in given.values())

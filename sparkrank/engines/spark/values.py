@@ -107,6 +107,7 @@ READERS: dict[Reader, Callable[[Column, T.DataType], Column]] = {
 FITS: dict[Takes, Callable[[T.DataType], bool]] = {
     "plain": is_plain,
     "slice": _is_slice_value,
+    "category": lambda kind: _is_slice_value(kind) or is_number(kind),
     "number": is_number,
     "label": _is_label,
     "array": lambda kind: isinstance(kind, T.ArrayType) and is_plain(kind.elementType),

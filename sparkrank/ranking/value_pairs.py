@@ -1,0 +1,133 @@
+"""The rows with values among the first k of each list, how often each value is there, and how alike pairs of rows are.
+
+No pair is formed where counts of equal values say as much.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
+from sparkrank.numeric.cached import cached
+from sparkrank.numeric.segments import sum_by
+from sparkrank.ranking.cut_blocks import CutBlocks
+from sparkrank.ranking.ranking import Ranking
+from sparkrank.ranking.value_columns import ValueColumn
+
+
+@dataclass(frozen=True, eq=False)
+class ValuedRows:
+    """The rows that are, or may be, within a cut-off and have a value in each of some columns, in the order of lists.
+
+    The arrays have an entry for each such row: its ``place`` among all ranked rows, its index among the judged rows
+    (``row``), and its ``group``. ``is_cut`` flags the rows of the tie blocks that the cut-off divides (``cut``) under
+    ``ties=expected``. ``order`` has the judged row of each ranked row.
+    """
+
+    order: Ints
+    place: Ints
+    row: Ints
+    group: Codes
+    is_cut: Flags
+    cut: CutBlocks
+
+
+@cached
+def valued_rows(ranking: Ranking, columns: tuple[ValueColumn, ...], k: int | None) -> ValuedRows:
+    """Return the rows of the first ``k`` of each list (None: of whole lists) with a value in each of ``columns``."""
+    order, blocks = ranking.row_by(columns), ranking.blocks
+    has_value = np.logical_and.reduce([ranking.columns[column][order] >= 0 for column in columns])
+    cut = CutBlocks.of(ranking, k if ranking.ties == "expected" else None, has_value)
+    is_cut = np.zeros(len(order), np.bool_)
+    is_cut[blocks.row] = np.isin(blocks.block, cut.block)
+    if k is not None:
+        has_value &= (ranking.stands_at() <= k) | is_cut
+    place = np.flatnonzero(has_value)
+    return ValuedRows(order, place, order[place], ranking.lists.group_of(place), is_cut[place], cut)
+
+
+class ValueCounts(NamedTuple):
+    """How many rows of a ``group`` have a value, for each value that it has (``times``), by group and value."""
+
+    group: Ints
+    times: Ints
+
+
+@cached
+def value_counts(ranking: Ranking, column: ValueColumn, k: int | None) -> ValueCounts:
+    """Return how often each value of ``column`` is in the first ``k`` rows of each list, whose order is given."""
+    rows = valued_rows(ranking, (column,), k)
+    value, count = _of_group(rows, ranking.columns[column])
+    pair, times = np.unique(value, return_counts=True)
+    return ValueCounts(pair // count, times)
+
+
+def _of_group(rows: ValuedRows, codes: Codes | Floats) -> tuple[Ints, int]:
+    """Return a number for the group and value of each row, group by group, and how many of them a group may have."""
+    count = int(codes.max(initial=0)) + 1
+    return rows.group.astype(np.int64) * count + codes[rows.row].astype(np.int64), count
+
+
+class PairSums(NamedTuple):
+    """A sum over pairs of rows for each group, by where the two rows stand: above the divided tie block, or inside."""
+
+    above: Floats
+    across: Floats
+    inside: Floats
+
+    @classmethod
+    def of_counts(cls, group: Ints, above: Ints, inside: Ints, groups: int) -> PairSums:
+        """Return the numbers of pairs within sets of rows that have ``above`` and ``inside`` rows of ``group``."""
+        amounts = (above * (above - 1) // 2, above * inside, inside * (inside - 1) // 2)
+        return cls(*(sum_by(group, amount, groups) for amount in amounts))
+
+    def minus(self, other: PairSums) -> PairSums:
+        return PairSums(*(one - another for one, another in zip(self, other, strict=True)))
+
+    def plus(self, other: PairSums) -> PairSums:
+        return PairSums(*(one + another for one, another in zip(self, other, strict=True)))
+
+
+def all_pairs(rows: ValuedRows, groups: int) -> PairSums:
+    above, inside = (np.bincount(rows.group[flags], minlength=groups) for flags in (~rows.is_cut, rows.is_cut))
+    return PairSums.of_counts(np.arange(groups), above, inside, groups)
+
+
+def equal_pairs(rows: ValuedRows, codes: Codes | Floats, groups: int) -> PairSums:
+    """Return the numbers of pairs of rows with equal values, which are ``codes`` of the judged rows."""
+    value, count = _of_group(rows, codes)
+    pair, place = np.unique(value, return_inverse=True)
+    above, inside = (np.bincount(place[flags], minlength=len(pair)) for flags in (~rows.is_cut, rows.is_cut))
+    return PairSums.of_counts(pair // count, above, inside, groups)
+
+
+def mean_over_pairs(rows: ValuedRows, sums: PairSums, groups: int, *, none_is_zero: bool) -> Floats:
+    """Return the mean over the pairs of rows within the cut-off, for each group: ``sums`` over their number.
+
+    If a tie block is divided, this is the mean over the orders of its rows that leave two rows or more. Of b rows with
+    a value, v are left: their pairs count v(v-1) / (b(b-1)), those with rows above v / b. A group without a pair is
+    NaN; with ``none_is_zero``, it and orders without a pair count 0.
+    """
+    above = np.bincount(rows.group[~rows.is_cut], minlength=groups).astype(np.float64)
+    value = _over_pairs(sums.above, above)
+    if len((cut := rows.cut).group):
+        block, number, probability = cut.draws()
+        group, left, valued = cut.group[block], number.astype(np.float64), cut.valued[block].astype(np.float64)
+        across = sums.across[group] * (left / np.maximum(valued, 1.0))
+        inside = sums.inside[group] * (left * (left - 1) / np.maximum(valued * (valued - 1), 1.0))
+        of_draw = _over_pairs(sums.above[group] + across + inside, above[group] + left)
+        counts = ~np.isnan(of_draw)
+        terms = sum_by(block[counts], (probability * of_draw)[counts], len(cut.group))
+        counted = sum_by(block[counts], probability[counts], len(cut.group))
+        weight = np.ones(len(cut.group)) if none_is_zero else counted
+        value[cut.group] = np.divide(terms, weight, out=np.full(len(terms), np.nan), where=weight > 0)
+    return np.nan_to_num(value) if none_is_zero else value
+
+
+def _over_pairs(amounts: Floats, rows: Floats) -> Floats:
+    pairs: Floats = rows * (rows - 1) / 2
+    mean: Floats = np.divide(amounts, pairs, out=np.full(len(amounts), np.nan), where=pairs > 0)
+    return mean

@@ -126,6 +126,12 @@ class BucketRows:
         valid, ascending = self.valid(column), place[codes]
         return ascending if valid is None else np.where(valid, ascending, np.int32(-1))
 
+    def order_of(self, column: str) -> Codes | Floats:
+        """Return numbers that ascend as the values of ``column`` do, whatever the order of rows."""
+        kind = self.table[column].type
+        is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        return self.floats(column) if is_number else self.categories(column)
+
 
 def as_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
     """Return the values of a column as one array. Only numeric columns may have nulls, which become NaN."""

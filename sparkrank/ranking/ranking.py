@@ -268,7 +268,8 @@ class Ranking:
         row, block = ranked.row.copy(), np.cumsum(ranked.opens)
         tied = self._judged(row[ranked.tied])
         items = [] if self.item_order is None else [-self.item_order(tied)]  # a cut-off k may fall between two repeats
-        order = np.lexsort((*items, repeats[tied], block))
+        values = [of_row[tied] for of_row in self.columns.values()]
+        order = np.lexsort((*values, *items, repeats[tied], block))
         row[ranked.tied] = row[ranked.tied][order]
         stays = ~repeats[tied[order]]
         stays &= np.bincount(block[stays], minlength=len(block) + 1)[block] > 1
@@ -313,7 +314,7 @@ class Ranking:
     def _with_ties_ordered(self, row: Ints, values: Sequence[NDArray[Any]] = ()) -> Ints:
         """Return ``row`` with tie blocks ordered as ``ties`` says, or in a fixed order if the order affects sums.
 
-        ``values`` of judged rows order tied rows that are still equal.
+        ``values`` of judged rows, ascending, order tied rows that are still equal.
 
         If ``ties`` is ``item`` and an item is twice in a block, the row that gets credit comes first; if both rows may
         get credit, the row with the lower label comes first.
@@ -334,8 +335,8 @@ class Ranking:
             second = -labels.astype(np.float64)
         repeats = [] if self.judgments.repeats is None else [self.judgments.repeats[tied]]
         row = row.copy()
-        own = [of_row[tied] for of_row in values]
-        row[self.blocks.row] = tied[np.lexsort((*own, *items, labels, *repeats, second, self.blocks.block))]
+        least = [of_row[tied] for of_row in values] or items  # a bucket may lack items that no rule needs
+        row[self.blocks.row] = tied[np.lexsort((*least, labels, *repeats, second, self.blocks.block))]
         return row
 
     @property

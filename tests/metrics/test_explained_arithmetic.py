@@ -233,7 +233,7 @@ def test_the_steps_where_positions_are_given(positions: str) -> None:
 @pytest.mark.parametrize("ties", TIES)
 def test_the_steps_where_lists_are_joined_with_a_truth(ties: str) -> None:
     rows = _rows(21)
-    lists, truth = rows.select(["user", "item", "one", "two", "worth"]), rows.select(["user", "item", "label"])
+    lists, truth = rows.select(["user", "item", "one", "two", "worth", "price"]), rows.select(["user", "item", "label"])
     truth = truth.filter(pa.array([group != 3 for group in truth["user"].to_pylist()]))
     texts = [text for text in _texts() if "reference_rank" not in Metric.parse(text).definition]
     texts = _accepted(texts, {"ties": ties})

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparkrank.base import checks
 from sparkrank.bucket.impressions import WEIGHT, score_column, value_column
 from sparkrank.bucket.joining import Counts, JudgedRows
 from sparkrank.bucket.twins import Twins
 from sparkrank.metrics import Plan
-from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
+from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.segments import highest_of_each, taken
 from sparkrank.ranking.judgments import Judgments
 from sparkrank.ranking.ranking import Scores
@@ -57,7 +58,7 @@ def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: 
     return ListedRows(listed.scores[best], rows)
 
 
-def _best_of_each(twins: Twins, scores: Scores, weights: Floats | None, values: Sequence[Floats | Codes]) -> Ints:
+def _best_of_each(twins: Twins, scores: Scores, weights: Floats | None, values: Sequence[NDArray[Any]]) -> Ints:
     """Return the rows without twins, and the best row of each set of twins: by score, then weight, then ``values``."""
     by = [of_row[twins.rows] for of_row in (*values, weights, scores) if of_row is not None]
     stays = np.ones(len(scores), np.bool_)

@@ -29,7 +29,7 @@ NEEDED: dict[Takes, str] = {
     "numbers": "an array of numbers",
 }
 # How a column is read. Both engines have a function for each name (READERS in values.py).
-Reader: TypeAlias = Literal["key", "item", "label", "float", "double", "text", "name"]
+Reader: TypeAlias = Literal["key", "item", "label", "float", "double", "text", "name", "texts", "doubles"]
 # The kinds of bad row. The bucket has a test for each name (BAD_ROWS in rejection.py).
 BadTest: TypeAlias = Literal["nan", "no weight", "small weight"]
 # Whether lists and the truth joined with the lists have the role, or only lists. Only the truth has a label.
@@ -109,6 +109,8 @@ VALUES: dict[ValueKind, Role] = {
     "number": Role("value", ("label",), "double"),
     "text": Role("value", ("slice",), "text"),
     "category": Role("value", ("category",), "item"),
+    "texts": Role("value", ("array",), "texts"),
+    "numbers": Role("value", ("numbers",), "doubles"),
 }
 # What a group belongs to, such as the user of a session. It is read like a group key, so that a user has the same hash
 # in both roles.

@@ -13,16 +13,17 @@ from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.metric import Metric, NeedsOrder, Unbounded
 from sparkrank.metrics.overlap import divisor, share_of
 from sparkrank.metrics.parameters import Choice, Column
-from sparkrank.numeric.array_types import Codes, Floats, Ints
+from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.elementary import log2
 from sparkrank.numeric.segments import sum_by
 from sparkrank.ranking.ranking import Ranking
 from sparkrank.ranking.value_columns import catalog_column
 from sparkrank.ranking.value_pairs import (
+    LIKENESS,
     PairSums,
     ValuedRows,
     all_pairs,
-    equal_pairs,
+    equal_above,
     mean_over_pairs,
     value_counts,
     valued_rows,
@@ -53,7 +54,7 @@ def ild(ranking: Ranking, metric: Metric) -> Floats:
     rows, groups = valued_rows(ranking, columns, metric.k), ranking.groups
     different = PairSums(*np.zeros((3, groups)))
     for column in columns:
-        alike = equal_pairs(rows, ranking.columns[column], groups)
+        alike = LIKENESS[metric.word("distance")](ranking, column).sums(rows, groups)
         different = different.plus(all_pairs(rows, groups).minus(alike))
     mean = mean_over_pairs(rows, different, groups, none_is_zero=metric["single"] == "zero")
     return mean / len(columns) if metric["scale"] == "mean" else mean
@@ -67,19 +68,10 @@ def _table(ranking: Ranking, rows: ValuedRows, columns: dict[str, Floats]) -> Te
     return TermTable(LIST, spread, rows.order)
 
 
-def _equal_above(codes: Codes | Floats) -> Ints:
-    """Return how many of the earlier values equal each value of one list."""
-    order = np.argsort(codes, kind="stable")
-    first = np.searchsorted(codes[order], codes[order])
-    above = np.empty(len(codes), np.int64)
-    above[order] = np.arange(len(codes)) - first
-    return above
-
-
 def _distinct_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     column = metric.value_column("by")
     rows = valued_rows(ranking, (column,), metric.k)
-    table = _table(ranking, rows, {"new value": (_equal_above(ranking.columns[column][rows.row]) == 0) * 1.0})
+    table = _table(ranking, rows, {"new value": (equal_above(ranking.columns[column][rows.row]) == 0) * 1.0})
     below = [given("values of the catalog", ranking.catalog_values[column])] if metric["over"] == "catalog" else []
     below = below or divisor(ranking, metric.k, metric.word("over"))
     steps = [total("distinct values", "new value"), *below]
@@ -91,7 +83,7 @@ def _entropy_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     rows = valued_rows(ranking, (column,), metric.k)
     codes = ranking.columns[column][rows.row]
     _, place, times = np.unique(codes, return_inverse=True, return_counts=True)
-    share = np.where(_equal_above(codes) == 0, times[place] / max(len(codes), 1), math.nan)
+    share = np.where(equal_above(codes) == 0, times[place] / max(len(codes), 1), math.nan)
     columns = {"counts": np.ones(len(codes)), "p": share, "-p·log2 p": -share * np.log2(share)}
     steps = [total("bits", "-p·log2 p"), total("rows with a value", "counts")]
     last = step(str(metric), "where", "bits", "rows with a value")
@@ -102,8 +94,8 @@ def _ild_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     columns = metric.columns_of("by")
     rows = valued_rows(ranking, columns, metric.k)
     above = np.arange(len(rows.row)) * len(columns)
-    equal = [_equal_above(ranking.columns[column][rows.row]) for column in columns]
-    terms = {"counts": np.ones(len(above)), "distances from rows above": (above - sum(equal)).astype(np.float64)}
+    alike = [LIKENESS[metric.word("distance")](ranking, column).above(rows) for column in columns]
+    terms = {"counts": np.ones(len(above)), "distances from rows above": above - np.sum(alike, axis=0)}
     table = _table(ranking, rows, terms)
     if rows.is_cut.any():
         return Arithmetic.of([table], [given(str(metric), float(ild(ranking, metric)[0]))], [CUT])
@@ -180,12 +172,27 @@ DECLARATIONS = (
         name="ild",
         title="intra-list diversity: the mean distance of two rows of a list",
         formula="Σ d(i,j) over pairs i < j of the first k rows that have values / (n(n-1)/2), n = the number of these "
-        "rows; d = 1 where values differ, else 0; for several columns Σ d over the columns, scale=mean: / the columns",
+        "rows; d = 1 where values differ, else 0, or as distance says; for several columns Σ d over the columns, "
+        "scale=mean: / the columns",
         undefined="fewer than two rows in the first k have values; single=zero: never",
         reference="Ziegler, McNee, Konstan, Lausen: WWW 2005; Smyth, McClave: ICCBR 2001",
         parameters=(
-            Column("by", None, f"{BY}; or several, each with a value", kind="category", several=True),
-            Choice("distance", "mismatch", "mismatch = 1 where values differ, else 0", choices=("mismatch",)),
+            Column(
+                "by",
+                None,
+                f"{BY}; or several, each with a value",
+                kind="category",
+                several=True,
+                read_by="distance",
+                kinds=(("jaccard", "texts"), ("cosine", "numbers")),
+            ),
+            Choice(
+                "distance",
+                "mismatch",
+                "mismatch = 1 where values differ, else 0; jaccard = 1 - common texts / texts of either, of arrays of "
+                "texts; cosine = 1 - x·y / (|x||y|), of arrays of numbers",
+                choices=("mismatch", "jaccard", "cosine"),
+            ),
             Choice(
                 "scale", "sum", "of several columns: the sum of the distances, or their mean", choices=("sum", "mean")
             ),
@@ -198,8 +205,10 @@ DECLARATIONS = (
         ),
         reads_labels=False,
         unbounded=Unbounded(
-            "several columns, scale=sum",
-            lambda metric: metric["scale"] == "sum" and len(metric.columns_of("by")) > 1,
+            "several columns and scale=sum, or distance=cosine",
+            lambda metric: (
+                metric["distance"] == "cosine" or (metric["scale"] == "sum" and len(metric.columns_of("by")) > 1)
+            ),
             has_ideal=False,
         ),
         check=_check,

@@ -348,7 +348,8 @@ class Metric:
         if not isinstance(given, str) or given in parameter.choices:
             return ()
         equals = None if parameter.equals is None else self[parameter.equals]
-        kind = parameter.kind if equals is None else "text"
+        word = None if parameter.read_by is None else self.word(parameter.read_by)
+        kind = dict(parameter.kinds).get(str(word), parameter.kind) if equals is None else "text"
         return tuple(
             ValueColumn(name, kind, None if equals is None else str(equals)) for name in parameter.names(given)
         )

@@ -150,12 +150,15 @@ class Column(Name):
 
     If the parameter that ``equals`` names is given too, its value is a text, and the column's values are 1 where they
     are this text, and 0 where they are another. If ``several`` is true, a list such as ``[genre,brand]`` is allowed.
+    ``kinds`` pairs values of the parameter ``read_by`` with the kinds that columns then have.
     """
 
     named: str = "<column>"
     kind: ValueKind = "number"
     equals: str | None = None
     several: bool = False
+    read_by: str | None = None
+    kinds: tuple[tuple[str, ValueKind], ...] = ()
 
     @property
     def allowed(self) -> str:

@@ -18,7 +18,7 @@ from sparkrank.numeric.free_memory import ensure_free
 from sparkrank.numeric.ordered_integers import bin_numbers
 from sparkrank.numeric.segments import count_by, sum_by, taken
 from sparkrank.ranking.judgments import Credit, Gain, Judgments, best_order
-from sparkrank.ranking.value_columns import ValueColumn
+from sparkrank.ranking.value_columns import Arrays, ValueColumn
 
 T = TypeVar("T", bound=np.generic)
 Scores: TypeAlias = NDArray[np.floating[Any]]  # of the input's float type
@@ -210,7 +210,7 @@ class Ranking:
     are negated positions, counted from 1 or 0. These may have gaps, and rows at the same position count together.
     ``cutoffs`` are the cut-offs of most metrics. ``sorted_rows`` are the same rows, already sorted. ``columns`` are
     values of the judged rows that metrics read, with -1 or NaN for a null. ``catalog_values`` are the numbers of
-    distinct values that columns of the catalog have.
+    distinct values that columns of the catalog have, and ``arrays`` those of columns whose values are arrays.
     """
 
     def __init__(
@@ -225,10 +225,12 @@ class Ranking:
         sorted_rows: ScoreOrder | None = None,
         columns: Mapping[str | ValueColumn, Codes | Floats] | None = None,
         catalog_values: Mapping[ValueColumn, int] | None = None,
+        arrays: Mapping[ValueColumn, Arrays] | None = None,
     ) -> None:
         self.judgments = judgments
         self.columns = columns or {}
         self.catalog_values = catalog_values or {}
+        self.arrays = arrays or {}
         self.groups = judgments.groups
         self.ties = ties if positions == "dense" else "block"
         self.item_order = item_order
@@ -244,7 +246,7 @@ class Ranking:
         if self._positions != "dense" or ties == self.ties:
             return self
         rows = (self.judgments, self._scores, self._retrieved)
-        columns = (self.columns, self.catalog_values)
+        columns = (self.columns, self.catalog_values, self.arrays)
         return Ranking(*rows, ties, self.item_order, self._positions, self.cutoffs, self._sorted, *columns)
 
     @property
@@ -321,7 +323,7 @@ class Ranking:
         """
         if len(self.blocks.row) == 0:
             return row
-        if self.ties == "expected" and not self.judgments.sums_need_order():
+        if self.ties == "expected" and not values and not self.judgments.sums_need_order():
             return row
         tied = row[self.blocks.row]
         labels = self.judgments.labels[tied]

@@ -5,17 +5,18 @@ No pair is formed where counts of equal values say as much.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached
-from sparkrank.numeric.segments import sum_by
+from sparkrank.numeric.segments import run_starts, sum_by
 from sparkrank.ranking.cut_blocks import CutBlocks
 from sparkrank.ranking.ranking import Ranking
-from sparkrank.ranking.value_columns import ValueColumn
+from sparkrank.ranking.value_columns import Arrays, ValueColumn
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,12 +97,131 @@ def all_pairs(rows: ValuedRows, groups: int) -> PairSums:
     return PairSums.of_counts(np.arange(groups), above, inside, groups)
 
 
-def equal_pairs(rows: ValuedRows, codes: Codes | Floats, groups: int) -> PairSums:
-    """Return the numbers of pairs of rows with equal values, which are ``codes`` of the judged rows."""
-    value, count = _of_group(rows, codes)
-    pair, place = np.unique(value, return_inverse=True)
-    above, inside = (np.bincount(place[flags], minlength=len(pair)) for flags in (~rows.is_cut, rows.is_cut))
-    return PairSums.of_counts(pair // count, above, inside, groups)
+class Likeness(Protocol):
+    """How alike two rows are by their values in a column, from 0 to 1 (cosine: from -1)."""
+
+    def sums(self, rows: ValuedRows, groups: int) -> PairSums:
+        """Return the sums over pairs of rows."""
+
+    def above(self, rows: ValuedRows) -> Floats:
+        """Return, for each row of a single list, the sum over the pairs with rows above it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Equality:
+    """Two rows are alike if their values, which are ``codes`` of the judged rows, are equal. No pair is formed."""
+
+    codes: Codes | Floats
+
+    def sums(self, rows: ValuedRows, groups: int) -> PairSums:
+        value, count = _of_group(rows, self.codes)
+        pair, place = np.unique(value, return_inverse=True)
+        above, inside = (np.bincount(place[flags], minlength=len(pair)) for flags in (~rows.is_cut, rows.is_cut))
+        return PairSums.of_counts(pair // count, above, inside, groups)
+
+    def above(self, rows: ValuedRows) -> Floats:
+        return equal_above(self.codes[rows.row]).astype(np.float64)
+
+
+def equal_above(codes: Codes | Floats) -> Ints:
+    """Return how many of the earlier values equal each value of one list."""
+    order = np.argsort(codes, kind="stable")
+    above = np.empty(len(codes), np.int64)
+    above[order] = np.arange(len(codes)) - np.searchsorted(codes[order], codes[order])
+    return above
+
+
+@dataclass(frozen=True, eq=False)
+class Jaccard:
+    """Two rows are alike by Jaccard's index of their texts. Only pairs with a common text are formed."""
+
+    codes: Codes | Floats
+    arrays: Arrays
+
+    def sums(self, rows: ValuedRows, groups: int) -> PairSums:
+        first, second, index = self._pairs(rows)
+        where = rows.is_cut[first].astype(np.int64) + rows.is_cut[second]
+        group = rows.group[first]
+        return PairSums(*(sum_by(group[where == side], index[where == side], groups) for side in range(3)))
+
+    def above(self, rows: ValuedRows) -> Floats:
+        _, second, index = self._pairs(rows)
+        return sum_by(second, index, len(rows.row))
+
+    def _pairs(self, rows: ValuedRows) -> tuple[Ints, Ints, Floats]:
+        """Return the pairs of rows of a group that have a common text, in the order of lists, and their index."""
+        row, text = self._texts(rows)
+        order = np.lexsort((row, text, rows.group[row]))
+        row, text = row[order], text[order]
+        start = run_starts(rows.group[row], text)
+        size = np.diff(np.append(start, len(row)))
+        place = np.arange(len(row)) - np.repeat(start, size)
+        second = np.repeat(np.arange(len(row)), place)
+        first = np.repeat(np.repeat(start, size), place) + np.arange(len(second)) - np.repeat(_before(place), place)
+        pair, common = np.unique(row[first] * max(len(rows.row), 1) + row[second], return_counts=True)
+        first, second = np.divmod(pair, max(len(rows.row), 1))
+        sizes = np.bincount(row, minlength=len(rows.row))
+        return first, second, common / (sizes[first] + sizes[second] - common)
+
+    def _texts(self, rows: ValuedRows) -> tuple[Ints, Ints]:
+        """Return the distinct texts of each row, as pairs of the row's place in ``rows`` and the code of a text."""
+        code = self.codes[rows.row].astype(np.int64)
+        count = np.diff(self.arrays.ends)[code]
+        row = np.repeat(np.arange(len(code)), count)
+        inside = np.arange(len(row)) - np.repeat(_before(count), count)
+        text = self.arrays.values[np.repeat(self.arrays.ends[code], count) + inside].astype(np.int64)
+        most = int(text.max(initial=0)) + 1
+        return np.divmod(np.unique(row * most + text), most)
+
+
+def _before(counts: Ints) -> Ints:
+    before: Ints = np.cumsum(counts) - counts
+    return before
+
+
+@dataclass(frozen=True, eq=False)
+class Cosine:
+    """Two rows are alike by the cosine of their vectors, whose sums say as much as all pairs: |Σ x/|x||² - n."""
+
+    codes: Codes | Floats
+    arrays: Arrays
+
+    def sums(self, rows: ValuedRows, groups: int) -> PairSums:
+        above, inside = ~rows.is_cut, rows.is_cut
+        counts = [np.bincount(rows.group[flags], minlength=groups) for flags in (above, inside)]
+        squares, across = np.zeros((2, groups)), np.zeros(groups)
+        for values in self._directions(rows):  # one array for each number of a vector
+            sums = [sum_by(rows.group[flags], values[flags], groups) for flags in (above, inside)]
+            squares += np.square(sums)
+            across += sums[0] * sums[1]
+        own = [(square - count) / 2 for square, count in zip(squares, counts, strict=True)]
+        return PairSums(own[0], across, own[1])
+
+    def above(self, rows: ValuedRows) -> Floats:
+        total = np.zeros(len(rows.row))
+        for values in self._directions(rows):
+            total += values * (np.cumsum(values) - values)
+        return total
+
+    def _directions(self, rows: ValuedRows) -> Iterator[Floats]:
+        """Yield, for each dimension, the values of all rows' vectors when these have the length 1."""
+        count = len(self.arrays.ends) - 1
+        vectors = self.arrays.values.reshape(count, len(self.arrays.values) // max(count, 1))
+        largest = np.abs(vectors).max(axis=1, initial=0.0, keepdims=True)
+        vectors = vectors / largest
+        squares = np.zeros(len(vectors))
+        for column in vectors.T:
+            squares += column**2
+        code, length = self.codes[rows.row].astype(np.int64), np.sqrt(squares)
+        for column in vectors.T:
+            yield (column / length)[code]
+
+
+LIKENESS: dict[str, Callable[[Ranking, ValueColumn], Likeness]] = {
+    "mismatch": lambda ranking, column: Equality(ranking.columns[column]),
+    "jaccard": lambda ranking, column: Jaccard(ranking.columns[column], ranking.arrays[column]),
+    "cosine": lambda ranking, column: Cosine(ranking.columns[column], ranking.arrays[column]),
+}
 
 
 def mean_over_pairs(rows: ValuedRows, sums: PairSums, groups: int, *, none_is_zero: bool) -> Floats:

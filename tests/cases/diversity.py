@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log2
+from math import log2, sqrt
 
 from tests.cases.case import Row, many_groups, one_group, ranking, under_ties
 
@@ -56,6 +56,22 @@ DIVERSITY = (
         best={"ild(by=label)@2": 0, "distinct(by=label)@2": 1 / 2},
         worst={"ild(by=label)@3": 1, "category_entropy(by=label)@3": 1},
         block={"ild(by=label)@3": None, "ild(by=label)@4": 2 / 3, "distinct(by=label)@3": 1 / 3},
+    ),
+    *one_group(
+        "arrays of texts: a+b and a have one of two texts in common",
+        (("u", "a+b", 3.0, 1.0), ("u", "a", 2.0, 1.0), ("u", "c", 1.0, 1.0)),
+        {"ild(by=item,distance=jaccard)": (1 / 2 + 1 + 1) / 3, "ild(by=item,distance=jaccard)@2": 1 / 2},
+        ties="item",
+    ),
+    *one_group(
+        "arrays of numbers: the third is between the first two, which are at right angles",
+        (("u", "1+0", 3.0, 1.0), ("u", "0+2", 2.0, 1.0), ("u", "3+3", 1.0, 1.0), ("u", "-1+0", 0.0, 1.0)),
+        {
+            "ild(by=item,distance=cosine)@3": (1 + 2 * (1 - 1 / sqrt(2))) / 3,
+            "ild(by=item,distance=cosine)@2": 1,
+            "ild(by=item,distance=cosine)": (1 + 2 * (1 - 1 / sqrt(2)) + 2 + 1 + 1 + 1 / sqrt(2)) / 6,
+        },
+        ties="item",
     ),
     *one_group("k within a list of ties", LEADING, {"ild(by=label)@2": 2 / 3, "ild(by=label)@1": None}),
     many_groups(

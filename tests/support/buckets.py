@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
@@ -23,6 +24,7 @@ from sparkrank.bucket.item_columns import item_columns
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL
+from sparkrank.ranking.value_columns import SEPARATOR
 from sparkrank.states import Partials
 from sparkrank.states.item_table import HeldItems, ItemTable
 from sparkrank.states.items import items_table
@@ -64,9 +66,17 @@ def with_catalog(rows: pa.Table, plan: Plan) -> Plan:
 
 
 def with_values(rows: pa.Table, plan: Plan) -> pa.Table:
-    """``rows`` with the columns of values that ``plan`` reads: a copy of the labels, or of the items, by their name."""
+    """``rows`` with the columns of values that ``plan`` reads: a copy of the labels, or of the items, by their name.
+
+    An item such as ``a+b`` stands for the texts a and b, and ``1+0`` for these numbers.
+    """
     for index, value in plan.row_values:
-        rows = rows.append_column(value_column(index), rows[value.name])
+        own = rows[value.name]
+        if value.kind == "texts":
+            own = pc.replace_substring(own, "+", SEPARATOR)
+        elif value.kind == "numbers":
+            own = pa.chunked_array([[[*map(float, item.split("+"))] for item in own.to_pylist()]])
+        rows = rows.append_column(value_column(index), own)
     return rows
 
 

@@ -20,7 +20,7 @@ from sparkrank.ranking.ranking import Ranking
 from sparkrank.ranking.value_columns import catalog_column
 from sparkrank.ranking.value_pairs import (
     LIKENESS,
-    PairSums,
+    SumsOverPairs,
     ValuedRows,
     all_pairs,
     equal_above,
@@ -52,7 +52,7 @@ def ild(ranking: Ranking, metric: Metric) -> Floats:
     """Return the mean distance of two of the first k rows of each group; NaN for fewer than two rows with values."""
     columns = metric.columns_of("by")
     rows, groups = valued_rows(ranking, columns, metric.k), ranking.groups
-    different = PairSums(*np.zeros((3, groups)))
+    different = SumsOverPairs(*np.zeros((3, groups)))
     for column in columns:
         alike = LIKENESS[metric.word("distance")](ranking, column).sums(rows, groups)
         different = different.plus(all_pairs(rows, groups).minus(alike))

@@ -175,7 +175,7 @@ _ALL = (
             "ap@k is its map_at_k; its map is ap(over=relevant)@k",
             "r_precision_at_k is averaged only over users with a hit",
             "ndcg_at_k of its Python evaluation (1.2) counts a user without a list as 0: add population=truth",
-            "diversity by vectors of features is ild(by=<array of numbers>,distance=cosine)@k; else it is by common users",
+            "diversity by vectors of features is ild(by=<column>,distance=cosine)@k; else it is by common users",
             "serendipity is by the similarity of items to those of the user's history there",
             NO_TIE_RULE,
         ),

@@ -72,7 +72,7 @@ def _of_group(rows: ValuedRows, codes: Codes | Floats) -> tuple[Ints, int]:
     return rows.group.astype(np.int64) * count + codes[rows.row].astype(np.int64), count
 
 
-class PairSums(NamedTuple):
+class SumsOverPairs(NamedTuple):
     """A sum over pairs of rows for each group, by where the two rows stand: above the divided tie block, or inside."""
 
     above: Floats
@@ -80,27 +80,27 @@ class PairSums(NamedTuple):
     inside: Floats
 
     @classmethod
-    def of_counts(cls, group: Ints, above: Ints, inside: Ints, groups: int) -> PairSums:
+    def of_counts(cls, group: Ints, above: Ints, inside: Ints, groups: int) -> SumsOverPairs:
         """Return the numbers of pairs within sets of rows that have ``above`` and ``inside`` rows of ``group``."""
         amounts = (above * (above - 1) // 2, above * inside, inside * (inside - 1) // 2)
         return cls(*(sum_by(group, amount, groups) for amount in amounts))
 
-    def minus(self, other: PairSums) -> PairSums:
-        return PairSums(*(one - another for one, another in zip(self, other, strict=True)))
+    def minus(self, other: SumsOverPairs) -> SumsOverPairs:
+        return SumsOverPairs(*(one - another for one, another in zip(self, other, strict=True)))
 
-    def plus(self, other: PairSums) -> PairSums:
-        return PairSums(*(one + another for one, another in zip(self, other, strict=True)))
+    def plus(self, other: SumsOverPairs) -> SumsOverPairs:
+        return SumsOverPairs(*(one + another for one, another in zip(self, other, strict=True)))
 
 
-def all_pairs(rows: ValuedRows, groups: int) -> PairSums:
+def all_pairs(rows: ValuedRows, groups: int) -> SumsOverPairs:
     above, inside = (np.bincount(rows.group[flags], minlength=groups) for flags in (~rows.is_cut, rows.is_cut))
-    return PairSums.of_counts(np.arange(groups), above, inside, groups)
+    return SumsOverPairs.of_counts(np.arange(groups), above, inside, groups)
 
 
 class Likeness(Protocol):
     """How alike two rows are by their values in a column, from 0 to 1 (cosine: from -1)."""
 
-    def sums(self, rows: ValuedRows, groups: int) -> PairSums:
+    def sums(self, rows: ValuedRows, groups: int) -> SumsOverPairs:
         """Return the sums over pairs of rows."""
 
     def above(self, rows: ValuedRows) -> Floats:
@@ -113,11 +113,11 @@ class Equality:
 
     codes: Codes | Floats
 
-    def sums(self, rows: ValuedRows, groups: int) -> PairSums:
+    def sums(self, rows: ValuedRows, groups: int) -> SumsOverPairs:
         value, count = _of_group(rows, self.codes)
         pair, place = np.unique(value, return_inverse=True)
         above, inside = (np.bincount(place[flags], minlength=len(pair)) for flags in (~rows.is_cut, rows.is_cut))
-        return PairSums.of_counts(pair // count, above, inside, groups)
+        return SumsOverPairs.of_counts(pair // count, above, inside, groups)
 
     def above(self, rows: ValuedRows) -> Floats:
         return equal_above(self.codes[rows.row]).astype(np.float64)
@@ -138,11 +138,11 @@ class Jaccard:
     codes: Codes | Floats
     arrays: Arrays
 
-    def sums(self, rows: ValuedRows, groups: int) -> PairSums:
+    def sums(self, rows: ValuedRows, groups: int) -> SumsOverPairs:
         first, second, index = self._pairs(rows)
         where = rows.is_cut[first].astype(np.int64) + rows.is_cut[second]
         group = rows.group[first]
-        return PairSums(*(sum_by(group[where == side], index[where == side], groups) for side in range(3)))
+        return SumsOverPairs(*(sum_by(group[where == side], index[where == side], groups) for side in range(3)))
 
     def above(self, rows: ValuedRows) -> Floats:
         _, second, index = self._pairs(rows)
@@ -186,7 +186,7 @@ class Cosine:
     codes: Codes | Floats
     arrays: Arrays
 
-    def sums(self, rows: ValuedRows, groups: int) -> PairSums:
+    def sums(self, rows: ValuedRows, groups: int) -> SumsOverPairs:
         above, inside = ~rows.is_cut, rows.is_cut
         counts = [np.bincount(rows.group[flags], minlength=groups) for flags in (above, inside)]
         squares, across = np.zeros((2, groups)), np.zeros(groups)
@@ -195,7 +195,7 @@ class Cosine:
             squares += np.square(sums)
             across += sums[0] * sums[1]
         own = [(square - count) / 2 for square, count in zip(squares, counts, strict=True)]
-        return PairSums(own[0], across, own[1])
+        return SumsOverPairs(own[0], across, own[1])
 
     def above(self, rows: ValuedRows) -> Floats:
         total = np.zeros(len(rows.row))
@@ -224,7 +224,7 @@ LIKENESS: dict[str, Callable[[Ranking, ValueColumn], Likeness]] = {
 }
 
 
-def mean_over_pairs(rows: ValuedRows, sums: PairSums, groups: int, *, none_is_zero: bool) -> Floats:
+def mean_over_pairs(rows: ValuedRows, sums: SumsOverPairs, groups: int, *, none_is_zero: bool) -> Floats:
     """Return the mean over the pairs of rows within the cut-off, for each group: ``sums`` over their number.
 
     If a tie block is divided, this is the mean over the orders of its rows that leave two rows or more. Of b rows with

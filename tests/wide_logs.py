@@ -294,7 +294,8 @@ def truth() -> WideLog:
     lists, labels = sides(pa.int32())
     settings = {"group": ["user", "name"], "item": "sku", "score": MODELS["score"], "label": "grade"}
     settings |= {"duplicates": "first", "population": "both", "cluster": "name"}
-    return WideLog(halves(lists), OF_LISTS, settings, halves(labels))
+    metrics = [*OF_LISTS, "overlap(ref=b)@3", "personalization(ties=item)@3"]
+    return WideLog(halves(lists), metrics, settings, halves(labels))
 
 
 def values() -> pa.Table:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from docs.printers.markdown import declaration_markdown, markdown_table, parameter_markdown
 from docs.printers.metric_traps import METRIC_TRAPS
 from docs.printers.setting_traps import SETTING_TRAPS
+from docs.printers.slice_trap import slice_markdown
 from docs.printers.worked import INPUT, Impression, trap_markdown
 from sparkrank.metrics import CATALOG, PRESETS, CatalogueMetric, Definitions, GroupMetric, PooledMetric
 from sparkrank.metrics.aliases import ALIASES, ELSEWHERE
@@ -110,8 +111,8 @@ Ties and two orders:
   has distance 0.
 - `overlap`, `unexpected` and `serendipity` take both lists whole, each cut at k. Under `ties=expected` each is its mean
   over the orders of the tied rows of both lists, one independent of the other, so a list with tied rows at k does not
-  wholly overlap with itself. `over=union` is a quotient of counts and needs an order. Rows that an order leaves tied, as
-  those of equal label under `ties=worst`, share the places that are left.
+  wholly overlap with itself. `over=union` is a quotient of counts and needs an order. Rows that an order leaves tied,
+  as those of equal label under `ties=worst`, share the places that are left.
 - `fitness` is Σ w / (alpha·(|p-q| + 1) + (1-alpha)·p) over its value for p = q, where p is a row's position by score
   and q by reference. Where the reference ties, q follows the score, so that a perfect ranking has 1. Under
   `ties=expected` a row that the reference ties with no other of its tie block stands at each position of the block
@@ -216,6 +217,7 @@ def _names() -> Iterator[str]:
 def _traps() -> Iterator[str]:
     yield markdown_table(Impression._fields, ([_shown(value) for value in row] for row in INPUT))
     yield from map(trap_markdown, (*METRIC_TRAPS, *SETTING_TRAPS))
+    yield slice_markdown()
 
 
 def _shown(value: str | float | None) -> str:

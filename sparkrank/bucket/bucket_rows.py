@@ -147,10 +147,11 @@ class BucketRows:
         return codes, distinct.take(order).drop_null()
 
     def order_of(self, column: str) -> Codes | Floats:
-        """Return numbers that ascend as the values of ``column`` do, whatever the order of rows."""
-        kind = self.table[column].type
-        is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-        return self.floats(column) if is_number else self.categories(column)
+        """Return numbers that ascend as the values of ``column`` do, whatever the order of rows. Nulls are lowest."""
+        if not pa.types.is_floating(self.table[column].type):
+            return self.categories(column)
+        numbers = self.floats(column)
+        return np.where(np.isnan(numbers), -np.inf, numbers)
 
 
 DOUBLE = 8  # bytes

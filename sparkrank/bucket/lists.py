@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from sparkrank.bucket.impressions import WEIGHT, score_column, value_column
 from sparkrank.bucket.joining import Counts, JudgedRows
 from sparkrank.bucket.twins import Twins
 from sparkrank.metrics import Plan
-from sparkrank.numeric.array_types import Flags, Floats, Ints
+from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.segments import highest_of_each, taken
 from sparkrank.ranking.judgments import Judgments
 from sparkrank.ranking.ranking import Scores
@@ -49,21 +49,25 @@ def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: 
     counts[checks.REPEATED_ROWS, model] = len(twins.rows) - twins.count
     if not twins.count or plan.definitions.duplicates not in ("first", "once"):
         return listed
-    weights = taken(judged.rows.floats(WEIGHT), retrieved) if plan.weighted else None
-    values = [taken(judged.rows.order_of(value_column(place)), retrieved) for place, _ in plan.row_values]
-    best = _best_of_each(twins, listed.scores, weights, values)
+    # values decide last, so that the order of the input does not
+    by: list[Codes | Floats] = [judged.rows.order_of(value_column(place)) for place, _ in plan.row_values]
+    by += [judged.rows.floats(WEIGHT)] if plan.weighted else []
+    best = _best_of_each(twins, [*(taken(values, retrieved) for values in by), listed.scores])
     rows = best if retrieved is None else retrieved[best]
     if plan.definitions.duplicates == "once":
         return ListedRows(listed.scores, retrieved, rows)
     return ListedRows(listed.scores[best], rows)
 
 
-def _best_of_each(twins: Twins, scores: Scores, weights: Floats | None, values: Sequence[NDArray[Any]]) -> Ints:
-    """Return the rows without twins, and the best row of each set of twins: by score, then weight, then ``values``."""
-    by = [of_row[twins.rows] for of_row in (*values, weights, scores) if of_row is not None]
-    stays = np.ones(len(scores), np.bool_)
+def _best_of_each(twins: Twins, by: Sequence[NDArray[np.generic]]) -> Ints:
+    """Return the rows without twins, and of each set of twins the row that is highest by the last of ``by``.
+
+    The one before the last decides between rows that are equal by the last, and so on.
+    """
+    stays = np.ones(len(by[-1]), np.bool_)
     stays[twins.rows] = False
-    stays[twins.rows[highest_of_each(twins.code, twins.count, *by)]] = True
+    of_twins = (values[twins.rows] for values in by)
+    stays[twins.rows[highest_of_each(twins.code, twins.count, *of_twins)]] = True
     return np.flatnonzero(stays)
 
 

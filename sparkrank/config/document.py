@@ -40,7 +40,7 @@ from sparkrank.config.sections import (
     Truth,
     UncertaintySettings,
 )
-from sparkrank.config.validators import as_day, as_keys, as_slice
+from sparkrank.config.validators import as_day, as_keys, as_list, as_slice
 from sparkrank.engines.lanes import time_zone_lanes
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.register import KINDS
@@ -80,6 +80,7 @@ class Spec(Section):
     metrics: list[str]
     output: Output
     slices: list[Annotated[list[SlicedColumn], BeforeValidator(as_slice)]] = Field(default_factory=list)
+    disparities: Annotated[list[str], BeforeValidator(as_list)] = Field(default_factory=list)
     truth: Truth | None = None
     catalog: CatalogTable | None = None
     day: Annotated[dt.date | None, BeforeValidator(as_day)] = None
@@ -206,6 +207,7 @@ class Spec(Section):
             compare=None if self.compare is None else self.compare.comparison,
             ties_asked=self.definitions.ties is not None,
             has_catalog=self.catalog is not None,
+            disparities=self.disparities,
         )
         of_catalog = None if self.catalog is None else CatalogPlan.of_items(plan, self.item_of_catalog(roles)).roles
         of_sides = (*roles.of_lists, *(own for own in (roles.truth, of_catalog) if own is not None))

@@ -15,7 +15,7 @@ from sparkrank.config.sections import Section
 from sparkrank.config.validators import as_number, as_whole, value_of
 from sparkrank.gates.kind import GateKind
 from sparkrank.gates.register import KINDS, kind_asked_by, words
-from sparkrank.gates.rules import History, Margin, Rule, columns_match, is_pattern, matches
+from sparkrank.gates.rules import GAP, OF_DISPARITY, History, Margin, Rule, columns_match, is_pattern, matches
 from sparkrank.metrics import Plan
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.slices import names_of
@@ -60,6 +60,7 @@ class _GateSubject(Section):
     name: str | None = None
     model: str | None = None
     cells: Annotated[dict[str, str | None] | None, BeforeValidator(_as_values)] = Field(default=None, alias="slice")
+    disparity: str | None = None
 
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ class Gate(_GateConditions):
     """A condition that a day must meet. ``metric``, ``model`` and ``slice`` may contain wildcards.
 
     Without ``model``, the gate applies to every model. Without ``slice``, the gate applies only to the whole day.
+    ``disparity`` names a slice whose highest value less the lowest is judged, by ``min`` or ``max``.
     ``not_worse_than`` is a model, ``baseline`` or ``history``, and ``by`` is the largest accepted decline: a number, or
     a share of the value compared with (``0.5%``). ``equivalent_to`` is a model or ``baseline``, and ``by`` is the
     largest difference that counts as equal. ``correction`` adjusts for the number of values that the gate checks.
@@ -101,6 +103,9 @@ class Gate(_GateConditions):
             raise ValueError(f"has min {asked['min']:g} above max {asked['max']:g}: no value lies between them")
         if self.cells is not None and not self.cells:
             raise ValueError("has an empty slice: name a column with a value, or leave slice out for the whole day")
+        if self.disparity is not None and (self.cells is not None or not {"min", "max"} >= asked.keys()):
+            other = "slice" if self.cells is not None else next(word for word in asked if word not in ("min", "max"))
+            raise ValueError(f"has disparity and {other}: a disparity is judged as a whole, by min or max")
         if self.name is not None and not self.name.strip():
             raise ValueError("has an empty name")
         return self
@@ -123,6 +128,8 @@ class Gate(_GateConditions):
         """The metric, model and slice as a text for people, such as ``ndcg of a where country=de``."""
         model = "" if self.model is None else f" of {self.model}"
         cells = (f"{column}={'(null)' if value is None else value}" for column, value in (self.cells or {}).items())
+        if self.disparity is not None:
+            return f"{self.metric}{model} {OF_DISPARITY}{self.disparity}"
         return f"{self.metric}{model}{' where ' if self.cells else ''}{', '.join(cells)}"
 
 
@@ -199,7 +206,7 @@ def _rules_of(
     given: dict[str, Any] = {
         "metric": text or gate.metric,
         "model": gate.model,
-        "of_slices": tuple((gate.cells or {}).items()),
+        "of_slices": tuple((gate.cells or {}).items()) or tuple((name, GAP) for (name,) in slices),
         "slices": slices,
         "undecided": gate.undecided or policy,
         "correction": gate.correction,
@@ -259,6 +266,11 @@ def _matches(where: str, what: str, pattern: str | None, known: Sequence[str]) -
 
 
 def _slices(gate: Gate, where: str, plan: Plan) -> tuple[tuple[str, ...], ...]:
+    if gate.disparity is not None:
+        if gate.disparity not in (known := plan.disparities):
+            near = f"{did_you_mean(gate.disparity, known)} ({itemize(known) if known else 'it has none'})"
+            raise SpecError(f'{where}.disparity "{shorten(gate.disparity)}" is not in disparities of this spec{near}')
+        return ((f"{OF_DISPARITY}{gate.disparity}",),)
     if gate.cells is None:
         return ()
     every = tuple(map(names_of, plan.slices))

@@ -56,6 +56,7 @@ def evaluate(
     grouped: GroupedWord = "auto",
     uncertainty: Mapping[str, Any] | bool = True,
     compare: str | None = None,
+    disparities: Sequence[str] = (),
     **options: Unpack[InputOptions],
 ) -> Evaluation:
     """Evaluate rankings of rows by score, with metrics for each group and metrics for all rows together.
@@ -106,9 +107,12 @@ def evaluate(
         The array column of the relevant items. ``label`` may name an array column of their labels.
     relevance : {"membership", "reciprocal_rank"}
         How ``true_items`` are labelled if ``label`` is not given: 1 for each item, or 1 / position.
-    slices : sequence of str or of sequences of str
+    slices : sequence of str, of mappings, or of sequences of them
         Columns, or combinations of columns. Everything is evaluated again for each slice value, from only
-        the rows with that value. Rows without a value belong to the value None.
+        the rows with that value. Rows without a value belong to the value None. A mapping divides a column by a rule:
+        ``{"column": "age", "edges": [18, 25]}`` by intervals, ``{"column": "brand", "top": 50}`` by the values of most
+        groups and ``(other)``, and ``{"column": "tier", "of": "relevant"}`` keeps lists whole, in which relevant rows
+        of other values count as not relevant; its name is ``tier of relevant``.
     preset : str, optional
         A library in :data:`sparkrank.metrics.PRESETS`. It sets the definitions and parameters that are not given.
     ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
@@ -142,6 +146,8 @@ def evaluate(
     compare : str, optional
         The baseline model for which :meth:`Evaluation.compare` compares models group by group. For other baselines, it
         compares them by part (one of 64 fixed subsets of groups).
+    disparities : sequence of str
+        The slices, by name, for which :attr:`Evaluation.disparities` says how far apart their values are.
     spark : SparkSession, optional
         The session that reads a path.
     lane : {"auto", "scan", "local", "frame"}
@@ -210,6 +216,7 @@ def evaluate(
         "curve_points": curve_points,
         "uncertainty": Uncertainty.of(uncertainty),
         "compare": None if compare is None else Comparison(compare),
+        "disparities": disparities,
     }
     of_request: Any = {"bad": max_bad_fraction, "limits": limits, "buckets": buckets, "row_memory": row_memory}
     of_request["grouped"] = grouped

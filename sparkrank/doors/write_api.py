@@ -64,6 +64,7 @@ def document_of_call(
         "input": _input(request, lists),
         "metrics": list(map(str, plan.metrics)),
         "slices": written_slices(plan.slices),
+        "disparities": list(plan.disparities),
         "definitions": asdict(plan.definitions),
         "quality": {"max_bad_fraction": request.limits.bad, "limits": dict(limits or {})},
         "engine": {"lane": request.lane, "buckets": request.buckets},

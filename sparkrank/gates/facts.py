@@ -10,14 +10,17 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.gates.rules import Cell, Rule, covers_slice, matches
+from sparkrank.gates.rules import GAP, OF_DISPARITY, Cell, Rule, covers_slice, matches
 from sparkrank.metrics.slices import ALL
-from sparkrank.schemas.tables import COMPARISONS
+from sparkrank.schemas.tables import COMPARISONS, DISPARITIES
 
 # The columns that are read from the table ``comparisons``.
 _OF_PAIRS = ("candidate", "baseline", "slice", "slice_value", "metric", "difference", "stderr", "ci_low", "ci_high")
 _SIZES = ("interval", "degrees", "n_effective", "n_groups", "n_unpaired")
 COMPARED = pa.schema(map(COMPARISONS.schema.field, (*_OF_PAIRS, *_SIZES)))
+# The same of the table ``disparities``.
+_OF_SLICES = ("model", "slice", "metric", "difference", "stderr", "ci_low", "ci_high", "interval", "degrees")
+APART = pa.schema(map(DISPARITIES.schema.field, (*_OF_SLICES, "n_effective", "n_groups")))
 
 
 class IntervalEstimate(NamedTuple):
@@ -116,12 +119,21 @@ NO_STANDARD = Standard()
 
 
 def facts_of(
-    name: str, metrics: pa.Table, comparisons: pa.Table | None, rules: Sequence[Rule], beside: Iterable[str] = ()
+    name: str,
+    metrics: pa.Table,
+    comparisons: pa.Table | None,
+    rules: Sequence[Rule],
+    beside: Iterable[str] = (),
+    disparities: pa.Table | None = None,
 ) -> Facts:
     """Extract the facts of the day or window ``name`` that concern ``rules`` or the models named in ``beside``."""
     beside = set(beside)
     rows = _asked(metrics, rules, beside)
     measured = dict(zip(_cells(rows, "model"), IntervalEstimate.of(rows, "value"), strict=True))
+    if disparities is not None:
+        apart = (cell._replace(slice=f"{OF_DISPARITY}{cell.slice}", slice_value=GAP) for cell in _apart(disparities))
+        estimates = zip(apart, IntervalEstimate.of(disparities, "difference"), strict=True)
+        measured |= {cell: own for cell, own in estimates if any(rule.covers(cell) for rule in rules)}
     compared = None
     if comparisons is not None:
         pairs = _asked(comparisons, rules, None)
@@ -133,6 +145,10 @@ def facts_of(
 
 def _cells(table: pa.Table, model: str) -> Iterator[Cell]:
     return map(Cell, *(_column(table, name) for name in ("metric", model, "slice", "slice_value")))
+
+
+def _apart(disparities: pa.Table) -> Iterator[Cell]:
+    return map(Cell, *(_column(disparities, name) for name in ("metric", "model", "slice")))
 
 
 def _column(table: pa.Table, name: str) -> list[Any]:

@@ -13,6 +13,8 @@ from sparkrank.metrics.slices import ALL, NO_PART, shown_value
 
 Policy: TypeAlias = Literal["fail", "warn", "pass"]  # the consequence of an undecided gate
 _WILDCARDS = re.compile(r"[*?]|\[.+\]", re.DOTALL)  # the interval "[18, 25)" has no closing bracket
+# A disparity of a slice as gates and verdicts name it: the slice and the slice value of its cell.
+OF_DISPARITY, GAP = "disparity of ", "max - min"
 _EVERYTHING = re.compile(r"\*+")
 
 
@@ -144,6 +146,8 @@ def covers_slice(of_slices: tuple[tuple[str, str | None], ...], slice_: str, val
     """Return whether the patterns match a slice and its ``value``. Without patterns, only the whole day matches."""
     if not of_slices or slice_ == ALL:
         return not of_slices and slice_ == ALL
+    if slice_.startswith(OF_DISPARITY):  # no value of a slice, so no wildcard is about it
+        return of_slices == ((slice_, value),)
     columns = tuple(slice_.split(","))
     if len(of_slices) == 1 and matches(slice_, of_slices[0][0]):
         return _value_matches(value, of_slices[0][1])

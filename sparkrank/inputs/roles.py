@@ -419,12 +419,15 @@ def planned(
     compare: Comparison | None = None,
     ties_asked: bool = True,
     has_catalog: bool = False,
+    disparities: Sequence[str] = (),
 ) -> tuple[Roles, Plan]:
     """Return ``roles`` with the group weights added, and the plan for ``metrics``. Strings are parsed with ``preset``.
 
     Unless ``ties_asked`` is set, metrics that have no expectation over tied rows get ``ties=item``, or ``ties=worst``
     without an item column. ``has_catalog`` says whether there is a catalog, of which columns may be named.
     """
+    if isinstance(disparities, str):
+        raise SpecError(f'disparities is "{shorten(disparities)}", one text: a list of slices is needed')
     order = None if ties_asked or roles.by_rank else ORDERS[roles.item is None]
     plan = Plan.of(
         metrics,
@@ -446,6 +449,7 @@ def planned(
         uncertainty=uncertainty,
         compare=compare,
         cluster=roles.cluster,
+        disparities=tuple(disparities),
         has_catalog=has_catalog,
     )
     roles = replace(

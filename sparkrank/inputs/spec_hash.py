@@ -43,6 +43,8 @@ def hash_of_plan(
         numbers["least_groups"] = plan.least_groups
     if catalog is not None:
         numbers["catalog"] = dict(catalog)
+    if plan.disparities:
+        numbers["disparities"] = list(plan.disparities)
     if plugins:  # plugins define the meaning of their metrics
         numbers["plugins"] = list(plugins)
     if session:

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -93,7 +93,9 @@ def judge_run(
     if judge is None:
         return dict(tables), None
     before, read = _read(target, spark, is_past=False), partial(_read, spark=spark)
-    judgment = _judged(judge, target, tables["metrics"], tables.get("comparisons"), read)
+    judgment = _judged(
+        judge, target, tables["metrics"], _Beside(tables.get("comparisons"), tables.get("disparities")), read
+    )
     # if the last run cannot be read, this run replaces it
     if before is not None and not isinstance(before, InputError) and before.acceptance:
         if before.has_same(tables["metrics"]):
@@ -114,7 +116,7 @@ def gate_stored(spec: Spec, target: Target, spark: SparkSession | None = None) -
     if stored is None:
         return Judgment(target.name, tuple(judge.verdicts(None, target.name)), None, {})
     _validate_current(target, spark)
-    judgment = _judged(judge, target, stored.metrics, stored.comparisons, partial(_read, spark=spark))
+    judgment = _judged(judge, target, stored.metrics, _Beside.of(stored), partial(_read, spark=spark))
     return _with_acceptance(judgment, stored)
 
 
@@ -187,7 +189,7 @@ def accept_stored(
         stored = target.stored(spark)
         if stored is None:
             raise InputError(lacking)
-        judgment = _judged(judge, target, stored.metrics, stored.comparisons, partial(_read, spark=spark))
+        judgment = _judged(judge, target, stored.metrics, _Beside.of(stored), partial(_read, spark=spark))
         judgment = _accepted(judgment, stored, reason, choice, from_now_on=from_now_on)
         row = _validate_current(target, spark)
         schema = (WINDOW_RUNS if target.is_window else RUNS).schema
@@ -264,7 +266,7 @@ def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -
             raise stored
         if stored is None:
             continue
-        judgment = _judged(judge, Target.of_day(spec, day), stored.metrics, stored.comparisons, before, outcomes)
+        judgment = _judged(judge, Target.of_day(spec, day), stored.metrics, _Beside.of(stored), before, outcomes)
         nights.append((day, judgment.judged))
         failed = frozenset(verdict.key.cell for verdict in judgment.judged if verdict.verdict == "fail")
         outcomes[day] = replace(stored.outcome, failed=failed - stored.outcome.let_in)
@@ -307,22 +309,34 @@ def _judge(spec: Spec) -> Judge:
     return judge
 
 
+class _Beside(NamedTuple):
+    """The tables that gates read beside ``metrics``, each None if the run has none."""
+
+    comparisons: pa.Table | None = None
+    disparities: pa.Table | None = None
+
+    @classmethod
+    def of(cls, stored: StoredResult) -> _Beside:
+        return cls(stored.comparisons, stored.disparities)
+
+
 def _judged(
     judge: Judge,
     target: Target,
     metrics: pa.Table,
-    comparisons: pa.Table | None,
+    tables: _Beside,
     read: Stored,
     outcomes: Mapping[str, DayOutcome] = MappingProxyType({}),
 ) -> Judgment:
     """Judge the tables of a day or window. ``outcomes`` overrides the stored outcomes of earlier days, by name."""
 
-    def facts(name: str, values: pa.Table, differences: pa.Table | None) -> Facts:
-        return facts_of(name, values, differences, judge.rules, judge.models_compared_with)
+    def facts(name: str, values: pa.Table, beside: _Beside) -> Facts:
+        rules, models = judge.rules, judge.models_compared_with
+        return facts_of(name, values, beside.comparisons, rules, models, beside.disparities)
 
     results, unread = _days_before(judge, target, read, outcomes)
-    days = [replace(facts(stored.name, stored.metrics, None), outcome=outcome) for stored, outcome in results]
-    today = facts(target.name, metrics, comparisons)
+    days = [replace(facts(stored.name, stored.metrics, _Beside()), outcome=outcome) for stored, outcome in results]
+    today = facts(target.name, metrics, tables)
     return Judgment(target.name, tuple(judge.verdicts(today, target.name, Standard(days, unread))), today, {})
 
 

@@ -68,7 +68,8 @@ class Plan:
     ``ties=expected`` rules out; without ``order``, these metrics are refused. ``ordered`` lists the metrics to which
     ``order`` was applied. ``hashes_keys`` asks each bucket for the hashes of its group keys. ``has_catalog`` says that
     there is a table of items. ``items`` are the tables in which buckets look up values of items; they are sent to
-    workers once, and not with each copy of the plan.
+    workers once, and not with each copy of the plan. ``disparities`` names the slices whose values are compared with
+    one another.
     """
 
     metrics: tuple[Metric, ...]
@@ -95,6 +96,7 @@ class Plan:
     hashes_keys: bool = False
     has_catalog: bool = False
     items: tuple[ItemValues, ...] = field(default=(), compare=False, repr=False)
+    disparities: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -453,6 +455,10 @@ def validate_plan(plan: Plan) -> None:
     _validate_groups(plan)
     _validate_references(plan)
     _validate_top(plan)
+    for name in plan.disparities:
+        if name not in (names := [slice_name(columns) for columns in plan.slices]):
+            there = f"allowed: {itemize(names)}" if names else "there is none"
+            raise SpecError(f'disparities names "{shorten(name)}", no slice{did_you_mean(name, names)} ({there})')
     texts = {str(metric).lower() for metric, _ in plan.group_metrics} if plan.group_table else ()
     for key in plan.keys:
         if key.lower() in texts:  # Spark ignores the case of column names

@@ -25,6 +25,7 @@ from sparkrank.stats.corrections import Correction
 from sparkrank.tables.rows.blocks import all_blocks
 from sparkrank.tables.rows.comparisons import comparisons_table
 from sparkrank.tables.rows.curves import curves_table
+from sparkrank.tables.rows.disparities import disparities_table
 from sparkrank.tables.rows.lookup import found_metric, has_metric, text_of, value_of
 from sparkrank.tables.rows.pandas_types import with_whole_numbers
 from sparkrank.tables.rows.quality import quality_table
@@ -241,6 +242,25 @@ class Evaluation:
     def _compared(self, comparison: Comparison) -> pa.Table:
         comparison.validate_models(self.plan.models)
         return with_whole_numbers(comparisons_table(self.solved.merged, self.plan, comparison, self.origin))
+
+    @property
+    def disparities(self) -> pa.Table | None:
+        """The table ``disparities``, with one row per model, slice and metric; None if none were requested.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import sparkrank as sr
+        >>> log = pa.table({"user": ["a", "a", "b", "b"], "score": [0.9, 0.5, 0.7, 0.2], "click": [0, 1, 1, 0],
+        ...                 "country": ["de", "de", "fr", "fr"]})
+        >>> ev = sr.evaluate(log, ["rr"], group="user", score="score", label="click", slices=["country"],
+        ...                  disparities=["country"])
+        >>> ev.disparities.select(["lowest", "highest", "difference", "ratio"]).to_pylist()
+        [{'lowest': 'de', 'highest': 'fr', 'difference': 0.5, 'ratio': 0.5}]
+        """
+        if not self.plan.disparities:
+            return None
+        return with_whole_numbers(disparities_table(self.solved.merged, self.plan, self.origin))
 
     def report(self, out: str | os.PathLike[str] | None = None, *, format: ReportForm | None = None) -> ReportData:  # noqa: A002
         """Return the report of the evaluation, and optionally write it to a file as an HTML page or in another form.

@@ -170,6 +170,34 @@ definition text: as in `metrics`
 spec_hash text: as in `metrics`
 run_id text: the run in `runs`"""),
 )
+DISPARITIES = TableSchema(
+    "disparities",
+    """\
+How far apart the values of a slice are: a row per model, slice of `disparities` and metric. The ends are those that the
+day has: of values that are alike in truth, the largest and the smallest differ by chance. Rows without a value are no
+value of a slice here, and those that `least_groups.tables` leaves out are not there.""",
+    columns("""\
+model slice metric text
+n_values whole: how many values of the slice have the metric; of fewer than two there is no difference
+lowest text: the value of the slice where the metric is lowest; of equal ones the first by text
+lowest_value float: the metric there
+highest text: where it is highest
+highest_value float: the metric there
+difference float: the highest value less the lowest
+ci_low float: end of the interval of the difference, between these two values of the slice
+ci_high float: the other end
+stderr float: the standard error of the difference, from 16 parts of the groups: such intervals are wide
+interval text: how it was made, as in `comparisons`
+degrees float: as in `comparisons`
+ratio float: the lowest value as a share of the highest; null where a value is below 0 or the highest is 0
+ratio_low float: end of the interval of the ratio (Fieller 1954)
+ratio_high float: the other end
+n_groups whole: the groups of the end that has fewer
+n_effective float: the same, as in `metrics`
+definition text: as in `metrics`
+spec_hash text: as in `metrics`
+run_id text: the run in `runs`"""),
+)
 DECOMPOSITION = TableSchema(
     "decomposition",
     """\

@@ -88,12 +88,12 @@ def test_every_metric_of_groups_weighs_its_own_values(weight: str) -> None:
     rows = len(query)
     columns = {"query": query, "item": np.arange(rows).astype(str), "query_weight": (query * 7 % 5) / 4}
     score, label = draw.integers(0, 4, rows).astype(float), draw.integers(0, 3, rows)
-    log = pa.table({**columns, "score": score, "label": label})
+    log = pa.table({**columns, "score": score, "label": label, "rank": draw.integers(0, 4, rows)})
     texts = []
     for name in OF_GROUPS:
         ties = ",ties=item" if CATALOG[name].needs_order and not CATALOG[name].needs_order.form else ""
         texts.append(str(Metric.parse(f"{name}(weight={weight}{ties})")))
-    ev = sr.evaluate(log, texts, **ROLES, item="item")
+    ev = sr.evaluate(log, texts, **ROLES, item="item", reference_rank="rank")
     groups = ev.groups.to_pandas().set_index("query").sort_index()
     frame = log.to_pandas().groupby("query")
     weights = {

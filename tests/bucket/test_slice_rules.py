@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
+from sparkrank.base import checks
 from sparkrank.bucket import slicing
 from sparkrank.config import load_spec
 from tests.support.commands import exit_code
@@ -217,6 +218,35 @@ def test_its_values_are_those_of_a_log_with_the_other_labels_masked(joins: bool,
         own = [{**row} for row in found if row["slice_value"] == tier]
         assert [repr({key: row[key] for key in expected[0]}) for row in own] == list(map(repr, expected))
         assert own[0]["n_groups"] == len(users)
+
+
+def test_its_days_merge(tmp_path: Path) -> None:
+    """rr of tail is 1/3 in the list of the first day, and 1 in that of the second, where tail is the first row."""
+    for day, tiers, labels in ((DAYS[0], ["head", "tail", "tail"], [1, 0, 1]), (DAYS[1], ["tail", "head"], [1, 1])):
+        rows = {"user": [1] * len(tiers), "tier": tiers, "score": [0.9, 0.8, 0.7][: len(tiers)], "label": labels}
+        (tmp_path / f"log/dt={day}").mkdir(parents=True)
+        pq.write_table(pa.table(rows), tmp_path / f"log/dt={day}/0.parquet")
+    columns = {"path": f"{tmp_path}/log/dt={{date}}", "columns": COLUMNS}
+    conf = spec_of(tmp_path, input=columns, metrics=["rr", "auc"], slices=[TIER])
+    evaluate(conf, *DAYS[:2])
+    assert merge(conf) == 0
+    assert merged(tmp_path, OF_RELEVANT) == {"head": (pytest.approx((1 + 1 / 2) / 2), 2), "tail": ((1 / 3 + 1) / 2, 2)}
+
+
+def test_small_values_are_left_out_and_counted_after_pooling(tmp_path: Path) -> None:
+    """(other) has the two groups of c and d, [25, inf) one of the five users."""
+    rows = shown_ads({"a": 5, "b": 3, "c": 1, "d": 1}).append_column("age", pa.array([17.0] * 4 + [30.0] * 16))
+    for day in DAYS[:1]:
+        (tmp_path / f"log/dt={day}").mkdir(parents=True)
+        pq.write_table(rows, tmp_path / f"log/dt={day}/0.parquet")
+    columns = {"path": f"{tmp_path}/log/dt={{date}}", "columns": COLUMNS}
+    conf = spec_of(tmp_path, input=columns, metrics=["rr"], slices=[AGE, ADS], least_groups={"tables": 3})
+    evaluate(conf, DAYS[0])
+    table = pq.read_table(tmp_path / "tables/metrics").to_pylist()
+    assert {row["slice_value"] for row in table} == {"all", "a", "b", "[25, inf)"}
+    quality = pq.read_table(tmp_path / "tables/quality").to_pylist()
+    (small,) = (row["count"] for row in quality if row["check"] == checks.SMALL_SLICES)
+    assert small == 2  # (other) and (-inf, 18)
 
 
 def test_the_precisions_of_its_values_add_up_to_that_of_the_day() -> None:

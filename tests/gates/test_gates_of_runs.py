@@ -182,7 +182,7 @@ REFUSED_GATES: list[tuple[dict[str, Any], str]] = [
     ({"slice": {"country": "*", "device": "*"}}, 'gates[0].slice "country,device" is no slice of this spec'),
     ({"slice": {"country": False}}, "gates.0.slice has country false: put it in quotes, as it stands in the tables"),
     ({"slice": {}}, "gates.0 has an empty slice"),
-    ({"minn": 1}, 'unknown key "gates.0.minn", did you mean "min"? (known here: metric, name, model, slice, min, '),
+    ({"minn": 1}, 'unknown key "gates.0.minn", did you mean "min"? (known here: metric, name, model, slice, '),
     ({"min": None}, "gates.0 has no condition: min, max, not_worse_than or equivalent_to is needed"),
     ({"min": True}, "gates.0.min is True: a number is needed"),
     ({"min": float("nan")}, "gates.0.min is nan: a finite number is needed"),

@@ -173,20 +173,6 @@ def test_exposures_are_stored_in_units_of_two_to_the_minus_32() -> None:
     assert ev["gini@1"] == pytest.approx((-1 * 1 / 2 + 1 * 3 / 2) / (2 * 2))
 
 
-def test_the_personalization_of_full_lists_is_one_less_the_mean_cosine_of_two() -> None:
-    """As evidently and jurity compute it: from the matrix of groups and items, all pairs of rows."""
-    draw = np.random.default_rng(6)
-    listed = np.array([draw.permutation(12)[:4] for _ in range(9)])
-    rows = [
-        (f"u{user}", f"i{item}", -float(at), 0.0) for user, items in enumerate(listed) for at, item in enumerate(items)
-    ]
-    shown = np.zeros((9, 12))
-    np.put_along_axis(shown, listed, 1.0, axis=1)
-    cosines = (shown @ shown.T / 4)[np.triu_indices(9, 1)]
-    found, _ = day(evaluate(rows, ["personalization@4"], "item").partials, Metric.parse("personalization@4"))
-    assert found == pytest.approx(1 - cosines.mean(), rel=1e-14)
-
-
 def test_counts_of_lists_whose_products_exceed_64_bits_are_exact() -> None:
     """Nothing is personal where all lists have the same two items; one list with another makes it 1 / groups."""
     g = 2**30

@@ -44,7 +44,9 @@ def test_a_metric_may_come_as_a_value() -> None:
     assert Plan.of([Metric.parse("ap"), "map"], ["m"], ["u"]).metrics == (Metric.parse("ap"),)
 
 
-@pytest.mark.parametrize("name", ["ap(over=hits)", "err", "iprec(recall=0.5)", "infap", "coverage@3"])
+@pytest.mark.parametrize(
+    "name", ["ap(over=hits)", "err", "iprec(recall=0.5)", "infap", "coverage@3", "personalization@3"]
+)
 def test_what_has_no_expectation_needs_an_order(name: str) -> None:
     assert all(plan(name, ties=ties).metrics for ties in ("item", "worst", "best", "block"))
     with pytest.raises(MetricError, match=rf"{re.escape(name)} is not computed under ties=expected"):
@@ -53,8 +55,9 @@ def test_what_has_no_expectation_needs_an_order(name: str) -> None:
 
 def test_the_other_forms_of_such_metrics_have_an_expectation() -> None:
     needs = {name: declared.needs_order for name, declared in CATALOG.items()}
-    assert [name for name, needed in needs.items() if needed and needed.form] == ["ap", "shown", "coverage"]
-    assert plan("ap", "coverage").metrics
+    forms = {name for name, needed in needs.items() if needed and needed.form}
+    assert forms == {"ap", "shown", "coverage", "overlap", "unexpected", "personalization"}
+    assert plan("ap", "coverage", "overlap(ref=prod)@3", "unexpected(over=union)", "personalization").metrics
 
 
 def test_definitions_say_what_they_are_and_refuse_unknown_words() -> None:

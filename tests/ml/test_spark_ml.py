@@ -33,6 +33,7 @@ ROWS = pa.table(
         "same": [0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0],
         "other": [1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0],
         "rare": [0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0],
+        "short": [0.9, 0.8, None, None, None, None, 0.95, 0.3, 0.2, 0.1, 0.85, 0.15],
         "popular": [1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0],
     }
 )
@@ -44,10 +45,14 @@ OTHERWISE = {
     "coverage": ("coverage@1", "other", "same"),
     "gini": ("gini@1", "other", "same"),
     "novelty": ("novelty@1", "rare", "popular"),
+    "entropy": ("entropy@1", "other", "same"),
+    "personalization": ("personalization@1", "other", "same"),
+    "filled": ("filled@6", "good", "short"),
+    "serendipity": ("serendipity@1", "same", "other"),  # of b, whose reference shows item 0 first
 }
 
 
-@pytest.mark.parametrize("name", sorted(CATALOG.keys() - {"copc"}))
+@pytest.mark.parametrize("name", sorted(name for name, each in CATALOG.items() if each.higher_is_better is not None))
 def test_the_direction_of_every_metric(name: str) -> None:
     """What ranks well is better than what ranks badly, for every metric of the catalogue: no list of names."""
     text, better, worse = OTHERWISE.get(name, (name, "good", "bad"))

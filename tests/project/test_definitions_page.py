@@ -110,6 +110,13 @@ BY_HAND: dict[tuple[str, str], float | tuple[float, float]] = {
     # 1 0 0 1 and the tie, or 1 0 1 and the tie
     ("p@3, unjudged=nonrelevant", "ann"): 1 / 3,
     ("p@3, unjudged=drop", "ann"): 2 / 3,
+    # of the rows b c, and e in no list; of the list a b c d, where c and e are relevant
+    ("r@2, tier", "tail"): 1 / (1 + 1),
+    ("p@2, tier", "tail"): (0 + 1) / 2,
+    ("rr, tier", "tail"): 1 / 2,
+    ("r@2, tier of relevant", "tail"): 0 / (1 + 1),
+    ("p@2, tier of relevant", "tail"): (0 + 0) / 2,
+    ("rr, tier of relevant", "tail"): 1 / 3,
     # From .6 on ann's five: TP 3, FP 2; bob's click FN 1; TN 3
     ("tpr(threshold=0.6)", "all"): 3 / 4,
     ("precision(threshold=0.6)", "all"): 3 / 5,

@@ -13,6 +13,7 @@ from sparkrank.schemas.tables import (
     COMPARISONS,
     CURVES,
     DECOMPOSITION,
+    DISPARITIES,
     DISTRIBUTIONS,
     GATES,
     GROUPS,
@@ -28,6 +29,7 @@ from sparkrank.states.distributions import distributions_table
 from sparkrank.states.items import items_table
 from sparkrank.tables.rows.blocks import all_blocks
 from sparkrank.tables.rows.curves import curves_table
+from sparkrank.tables.rows.disparities import finished_disparities
 from sparkrank.tables.rows.finished import Finished
 from sparkrank.tables.rows.states import states_table
 
@@ -73,6 +75,7 @@ def _has_parts(finished: Finished) -> bool:
 OUTPUTS: list[OutputTable] = [
     OutputTable(METRICS, lambda finished: finished.metrics),
     OutputTable(COMPARISONS, lambda finished: finished.comparisons),
+    OutputTable(DISPARITIES, finished_disparities),
     OutputTable(GROUPS, lambda finished: finished.solved.groups),
     OutputTable(BLOCKS, lambda ev: all_blocks(ev.solved.stored, ev.plan) if ev.has_blocks else None),
     OutputTable(CURVES, lambda ev: curves_table(ev.solved, ev.plan) if ev.plan.curve_points else None),

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.gates.facts import COMPARED, DayOutcome
+from sparkrank.gates.facts import APART, COMPARED, DayOutcome
 from sparkrank.gates.register import KINDS
 from sparkrank.gates.rules import Cell
 from sparkrank.gates.verdicts import VerdictKey
@@ -22,7 +22,7 @@ from sparkrank.tables.stored.validation import validate_required, validate_resul
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_TABLES = ("metrics", "comparisons", "gates", "runs")
+_TABLES = ("metrics", "comparisons", "disparities", "gates", "runs")
 ACCEPTED_NAMES = tuple(column.name for column in ACCEPTED)
 # The columns that are read for an earlier day, to compare with: its values, failed gates and accepted verdicts.
 _NUMBERS = ("value", "ci_low", "ci_high", "stderr", "interval", "n_groups", "n_undefined", "definition")
@@ -42,6 +42,7 @@ class StoredResult:
     comparisons: pa.Table | None
     gates: pa.Table | None
     run: dict[str, Any]
+    disparities: pa.Table | None = None
 
     @cached_property
     def outcome(self) -> DayOutcome:
@@ -121,7 +122,7 @@ def stored_result(
 
 def result_in(files: DayFiles, name: str, run: dict[str, Any], *, is_past: bool = False) -> StoredResult:
     """Read the tables of ``name`` from ``files``; raises :class:`InputError` if ``run`` did not write them."""
-    schemas = {"metrics": METRICS.whole_schema, "comparisons": COMPARED, "gates": GATES.schema}
+    schemas = {"metrics": METRICS.whole_schema, "comparisons": COMPARED, "disparities": APART, "gates": GATES.schema}
     if is_past:
         schemas = {"metrics": _VALUES, "gates": _VERDICTS}
     tables = {table: files.read(table, schema) for table, schema in schemas.items() if files.has(table)}
@@ -131,7 +132,8 @@ def result_in(files: DayFiles, name: str, run: dict[str, Any], *, is_past: bool 
     for table in ("metrics", "gates"):
         if table in tables and RUN_ID in tables[table].column_names:
             validate_run(run, pc.unique(tables[table][RUN_ID]).to_pylist(), name, table)
-    return StoredResult(name, tables["metrics"], tables.get("comparisons"), tables.get("gates"), run)
+    others = tables.get("comparisons"), tables.get("gates"), run, tables.get("disparities")
+    return StoredResult(name, tables["metrics"], *others)
 
 
 def run_row(output: str, name: str, spark: SparkSession | None = None, column: str = DAY) -> dict[str, Any]:

@@ -87,6 +87,7 @@ def validate_unique_keys(table: pa.Table, key: Sequence[str], name: str, day: st
 RESULT_KEYS = {
     "metrics": ("metric", "model", "slice", "slice_value"),
     "comparisons": ("metric", "candidate", "baseline", "slice", "slice_value"),
+    "disparities": ("metric", "model", "slice"),
 }
 # The columns that must not contain nulls. Several verdicts may have the same subject, and a verdict about a missing
 # model or slice has null in that column.
@@ -95,6 +96,7 @@ _WITHOUT_NULLS = {**RESULT_KEYS, "gates": ("gate", "kind", "metric", "verdict", 
 _REQUIRED = {
     "metrics": ("metric", "model", "slice", "value"),
     "comparisons": ("metric", "candidate", "baseline", "slice", "difference"),
+    "disparities": ("metric", "model", "slice", "difference"),
     "gates": ("gate", "kind", "metric", "model", "slice", "verdict"),
     "curves": ("metric", "model", "slice", "curve", "x", "y", "threshold"),
     "blocks": ("model", "slice", "rule", "score", "pos", "neg"),

@@ -52,7 +52,8 @@ def test_a_range_is_printed() -> None:
     for name, declared in CATALOG.items():
         (told,) = (line for line in declaration_text(declared).splitlines() if line.startswith("  range: "))
         low, high = declared.lowest, declared.highest
-        assert told.startswith(f"  range: from {low:g}" if math.isinf(high) else f"  range: {low:g} to {high:g}"), name
+        unbounded = "  range: any number" if math.isinf(low) else f"  range: from {low:g}"
+        assert told.startswith(unbounded if math.isinf(high) else f"  range: {low:g} to {high:g}"), name
         assert ("ideal=k_relevant" in told) == (name == "ndcg")
 
 

@@ -319,8 +319,18 @@ def values() -> pa.Table:
             "kind": pa.array([f"kind-{n % 4}" for n in range(36)], mask=rng.random(36) < 0.1),
             "year": pa.array(rng.integers(2000, 2003, 36).astype(np.int16), mask=rng.random(36) < 0.1),
             "new": pa.array(rng.random(36) < 0.5),
+            "tags": arrays_of_tags(rng, 36),
+            "vector": pa.array([*rng.normal(size=(36, 5))], mask=rng.random(36) < 0.1),
         }
     )
+
+
+def arrays_of_tags(rng: np.random.Generator, rows: int) -> pa.Array:
+    """Arrays of some of five texts, empty or null now and then, with a null among them."""
+    drawn = [
+        [None if tag == 5 else f"tag {tag}" for tag in rng.integers(0, 6, size)] for size in rng.integers(0, 4, rows)
+    ]
+    return pa.array(drawn, pa.list_(pa.string()), mask=rng.random(rows) < 0.1)
 
 
 def catalog() -> WideLog:
@@ -328,11 +338,18 @@ def catalog() -> WideLog:
     lists, labels = sides(pa.int32())
     rng = np.random.default_rng(43)
     lists = lists.append_column("margin", pa.array(rng.normal(size=len(lists)), mask=rng.random(len(lists)) < 0.2))
+    lists = lists.append_column("tags", arrays_of_tags(rng, len(lists)))
+    lists = lists.append_column(
+        "vector", pa.array([*rng.normal(size=(len(lists), 3))], mask=rng.random(len(lists)) < 0.1)
+    )
     settings = {"group": ["user", "name"], "item": "sku", "score": MODELS["score"], "label": "grade"}
     settings |= {"slices": ["catalog.kind", "catalog.year"], "compare": "a", "group_table": True}
     metrics = ["shown(of=catalog.price)@3", "shown(of=margin)@2", "shown(of=catalog.kind,is=kind-1)@3", "coverage@3"]
     metrics += ["shown(of=catalog.new,by=sum,discount=log2)@4", "median(shown(of=catalog.price,discount=zipf)@3)"]
-    metrics += ["shown(of=catalog.year,ties=best)@1", "gini@2", "ndcg@3"]
+    metrics += ["shown(of=catalog.year,ties=best)@1", "gini@2", "ndcg@3", "ild(by=[catalog.kind,catalog.year])@3"]
+    metrics += ["distinct(by=catalog.kind,over=catalog)@3", "category_entropy(by=margin,ties=worst)@3"]
+    metrics += [f"ild(by={table}tags,distance=jaccard)@4" for table in ("", "catalog.")]
+    metrics += [f"ild(by={table}vector,distance=cosine)@4" for table in ("", "catalog.")]
     return WideLog(halves(lists), metrics, settings, halves(labels), "a", values())
 
 

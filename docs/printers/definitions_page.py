@@ -79,6 +79,15 @@ Counting:
   from counts of items instead of pairs of lists. Of lists of different lengths these divide by √(|A|·|B|) instead.
 - `entropy` is in bits. RecBole takes natural logarithms and divides by the number of items shown, so that its value
   falls where more items are shown: of two items shown equally often it is ln(2) / 2, and of four ln(4) / 4, the same.
+- `entropy(by=genre)` is that of the values in a list, a mean over lists: another metric, `category_entropy`.
+- `ild` divides by the pairs. A list of jazz, jazz, rock and folk has six, of which five differ: 5/6. Evidently divides
+  the five by the four rows of the list: 5/4, and (n - 1) / 2 for n rows that all differ, so that it grows with k.
+  RecTools divides by the pairs that are there, adds up the columns (`by=[genre,year]`; `scale=mean` is their mean), and
+  counts 0 for a list of one row, which is `single=zero`; here such a list has no value. recommenders and LensKit have
+  similarities, 1 less the distance.
+- A row with a null in a column that `distinct`, `category_entropy` or `ild` reads is left out, and `quality` counts it:
+  of jazz, null and rock, `ild` has one pair. Where k cuts tied rows, `ild` is the mean over their orders that leave a
+  pair: of a row above and two of three tied rows, each of the three pairs inside the block has the chance 2·1 / (3·2).
 
 Scores and labels:
 

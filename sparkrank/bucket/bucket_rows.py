@@ -13,6 +13,7 @@ from sparkrank.bucket.encoding import encode
 from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_columns, one_array, score_columns
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached
+from sparkrank.ranking.value_columns import SEPARATOR, Arrays
 
 
 class BucketRows:
@@ -116,6 +117,54 @@ class BucketRows:
         """Return the index of each row's value among the distinct values of ``column``, or -1 for a null."""
         codes, valid = encode(self.table[column])[0], self.valid(column)
         return codes if valid is None else np.where(valid, codes, np.int32(-1))
+
+    @cached
+    def categories(self, column: str) -> Codes:
+        """Return the place of each row's value among the distinct values of ``column``, ascending; -1 for a null."""
+        return self._ascending(column)[0]
+
+    @cached
+    def arrays(self, column: str) -> Arrays:
+        """Return the distinct arrays of ``column``, by the codes of :meth:`categories`."""
+        _, distinct = self._ascending(column)
+        if pa.types.is_large_binary(distinct.type):
+            lengths = pc.binary_length(distinct).to_numpy() // DOUBLE
+            values = np.frombuffer(b"".join(distinct.to_pylist()), np.float64)
+            return Arrays(np.append(0, np.cumsum(lengths)), values)
+        split = pc.split_pattern(distinct, SEPARATOR)
+        ends = np.append(0, np.cumsum(split.value_lengths().to_numpy()))
+        return Arrays(ends, encode(pa.chunked_array([split.flatten()]))[0])
+
+    @cached
+    def _ascending(self, column: str) -> tuple[Codes, pa.Array]:
+        """Return the code of each row's value, -1 for a null, and the distinct values, ascending."""
+        values = self.table[column]
+        codes, distinct = encode(vectors(values) if pa.types.is_list(values.type) else values)
+        order, place = pc.array_sort_indices(distinct), np.empty(len(distinct), np.int32)
+        place[order.to_numpy()] = np.arange(len(distinct), dtype=np.int32)
+        valid, ascending = self.valid(column), place[codes]
+        codes = ascending if valid is None else np.where(valid, ascending, np.int32(-1))
+        return codes, distinct.take(order).drop_null()
+
+    def order_of(self, column: str) -> Codes | Floats:
+        """Return numbers that ascend as the values of ``column`` do, whatever the order of rows. Nulls are lowest."""
+        if not pa.types.is_floating(self.table[column].type):
+            return self.categories(column)
+        numbers = self.floats(column)
+        return np.where(np.isnan(numbers), -np.inf, numbers)
+
+
+DOUBLE = 8  # bytes
+
+
+def vectors(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the bytes of each array of doubles, by which equal arrays are found. A null element becomes NaN."""
+    arrays = one_array(column)
+    ends = np.append(0, np.cumsum(arrays.value_lengths().fill_null(0).to_numpy())) * DOUBLE
+    numbers = np.ascontiguousarray(arrays.flatten().to_numpy(zero_copy_only=False), np.float64)
+    valid = np.packbits(arrays.is_valid().to_numpy(zero_copy_only=False), bitorder="little")
+    buffers = [pa.py_buffer(part) for part in (valid, ends.astype(np.int64), numbers)]
+    return pa.chunked_array([pa.Array.from_buffers(pa.large_binary(), len(arrays), buffers)])
 
 
 def as_numpy(column: pa.ChunkedArray) -> NDArray[Any]:

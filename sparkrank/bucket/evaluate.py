@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from sparkrank import native
 from sparkrank.base import checks
+from sparkrank.base.errors import InputError, quote
 from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.clusters import clustered_groups, clusters_of
 from sparkrank.bucket.counted_items import popularity_states
@@ -54,7 +55,7 @@ from sparkrank.metrics.slices import is_of_relevant
 from sparkrank.numeric.array_types import Codes, Floats
 from sparkrank.numeric.key_hashes import Hashes, hash_keys, parts_of
 from sparkrank.ranking.ranking import Ranking
-from sparkrank.ranking.value_columns import ValueColumn
+from sparkrank.ranking.value_columns import Arrays, ValueColumn
 from sparkrank.states import ItemCounts, MeanStates, Partials, RowSums
 from sparkrank.states.unmatched import UnmatchedRow
 
@@ -219,7 +220,8 @@ def ranked_models(
     """Return the rankings of each model. All models share one set of judgments, unless a list repeats items."""
     references = _references(judged, plan)
     judgments = judged.judgments(references)
-    columns = _columns(judged, plan)
+    columns, catalog_values = _columns(judged, plan), _catalog_values(plan)
+    arrays = _arrays(judged.rows, plan)
     # the item decides which of the tied rows is shown
     ordered = plan.orders_by_item or plan.exposures or (plan.values and ITEM in judged.rows)
     item_order = TextOrder(judged.rows.table[ITEM]) if ordered else None
@@ -237,6 +239,8 @@ def ranked_models(
             plan.definitions.positions,
             plan.cutoffs,
             columns=columns,
+            catalog_values=catalog_values,
+            arrays=arrays,
         )
         chosen = chosen_groups(judged, index, name, plan, counts)
         models.append(RankedModel(name, plan, ranking, listed, judged.rows, chosen, weights))
@@ -261,7 +265,30 @@ def _values(rows: BucketRows, value: ValueColumn, plan: Plan) -> Codes | Floats:
     name = value_column(plan.value_columns.index(value.stored))
     if value.equals is not None:
         return rows.equal(name, value.equals)
+    if value.kind in ("category", "texts", "numbers"):
+        return rows.categories(name)
     return rows.floats(name) if value.kind == "number" else rows.names(name)
+
+
+def _arrays(rows: BucketRows, plan: Plan) -> dict[ValueColumn, Arrays]:
+    """Return the arrays of each column of arrays. Raise :class:`InputError` if arrays of numbers differ in length."""
+    kinds = enumerate(plan.value_columns)
+    arrays = {value: rows.arrays(value_column(index)) for index, value in kinds if value.kind in ("texts", "numbers")}
+    for value, of_column in arrays.items():
+        lengths = np.unique(np.diff(of_column.ends))
+        if value.kind == "numbers" and len(lengths) > 1:
+            raise InputError(
+                f"the value column {quote(value.name)} has arrays of {lengths[0]} and of {lengths[1]} numbers: one "
+                "length is needed"
+            )
+    return arrays
+
+
+def _catalog_values(plan: Plan) -> dict[ValueColumn, int]:
+    """Return how many distinct values the catalog has in each column of categories."""
+    names = {value: value_column(index) for index, value in enumerate(plan.value_columns) if value.kind == "category"}
+    tables = [items.table for items in plan.items]
+    return {value: table.distinct(name) for value, name in names.items() for table in tables if name in table.columns}
 
 
 def _references(judged: JudgedRows, plan: Plan) -> dict[str, Floats]:

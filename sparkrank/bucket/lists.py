@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank.base import checks
@@ -15,7 +13,7 @@ from sparkrank.bucket.impressions import WEIGHT, score_column, value_column
 from sparkrank.bucket.joining import Counts, JudgedRows
 from sparkrank.bucket.twins import Twins
 from sparkrank.metrics import Plan
-from sparkrank.numeric.array_types import Flags, Floats, Ints
+from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.segments import highest_of_each, taken
 from sparkrank.ranking.judgments import Judgments
 from sparkrank.ranking.ranking import Scores
@@ -52,20 +50,13 @@ def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: 
     if not twins.count or plan.definitions.duplicates not in ("first", "once"):
         return listed
     # values decide last, so that the order of the input does not
-    by: list[Ints | Floats] = [_ranks(judged.rows.table[value_column(place)]) for place, _ in plan.row_values]
+    by: list[Codes | Floats] = [judged.rows.order_of(value_column(place)) for place, _ in plan.row_values]
     by += [judged.rows.floats(WEIGHT)] if plan.weighted else []
     best = _best_of_each(twins, [*(taken(values, retrieved) for values in by), listed.scores])
     rows = best if retrieved is None else retrieved[best]
     if plan.definitions.duplicates == "once":
         return ListedRows(listed.scores, retrieved, rows)
     return ListedRows(listed.scores[best], rows)
-
-
-def _ranks(values: pa.ChunkedArray) -> Ints:
-    """Return the rank of each value, which is the same for equal values. Nulls rank below all values."""
-    ranks: Ints = pc.rank(values, tiebreaker="dense").to_numpy().astype(np.int64)
-    ranks[pc.is_null(values).to_numpy()] = 0
-    return ranks
 
 
 def _best_of_each(twins: Twins, by: Sequence[NDArray[np.generic]]) -> Ints:

@@ -40,6 +40,9 @@ def reject(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -> Bu
                 reasons[bad.check] = BAD_ROWS[bad.test](rows, role.key) if role.key in rows else None
     if numbers := [index for index, value in enumerate(plan.value_columns) if value.kind == "number"]:
         reasons[checks.BAD_VALUE] = _any([_no_value(rows, value_column(index)) for index in numbers])
+    if arrays := [index for index, value in enumerate(plan.value_columns) if value.kind == "numbers"]:
+        vectors = [_no_vector(rows, value_column(index)) for index in arrays]
+        reasons[checks.BAD_VALUE] = _any([reasons.get(checks.BAD_VALUE), *vectors])
     if plan.arrays:
         reasons[checks.BEYOND_TRUE_ITEMS] = _without_item(rows, [LABEL])
     if plan.needs_pairs or plan.long:
@@ -115,6 +118,16 @@ def _no_value(rows: BucketRows, name: str) -> Flags | None:
     values, valid = rows.floats(name), rows.valid(name)
     bad = ~(np.abs(values) <= MOST_VALUE)
     return _flags(bad if valid is None else bad & valid)
+
+
+def _no_vector(rows: BucketRows, name: str) -> Flags | None:
+    """Flag arrays without a direction: those that are empty or 0, or have a value that is null, NaN or too large."""
+    codes, arrays = rows.categories(name), rows.arrays(name)
+    of_value = np.repeat(np.arange(len(arrays.ends) - 1), np.diff(arrays.ends))
+    count = len(arrays.ends) - 1
+    bad = np.bincount(of_value, arrays.values != 0, count) == 0
+    bad |= np.bincount(of_value, ~(np.abs(arrays.values) <= MOST_VALUE), count) > 0
+    return _flags(np.append(bad, False)[codes])
 
 
 def _flags(flags: Flags) -> Flags | None:

@@ -233,6 +233,8 @@ def _meant(role: Role, title: str, name: str, shape: Shape, roles: Roles) -> tup
     if roles.true_items is not None and role not in (SLICE, SLICE_NUMBER) and not role.of_groups:
         fields = None if shape.element is None else shape.element.fields
         return () if fields is None else _items(role, name, problem, fields, roles)
+    if role.takes[0] in ("array", "numbers"):  # the whole array is the value
+        return ()
     is_value = role.is_name
     needed = "a plain value is needed" if is_value else "a number is needed"
     if shape.is_vector:

@@ -18,17 +18,18 @@ if TYPE_CHECKING:
     from sparkrank.metrics.slices import SliceSource
 
 # The type that a column must have. Both engines have a test for each name (FITS in values.py).
-Takes: TypeAlias = Literal["plain", "slice", "number", "label", "array", "numbers"]
+Takes: TypeAlias = Literal["plain", "slice", "category", "number", "label", "array", "numbers"]
 NEEDED: dict[Takes, str] = {
     "plain": "a plain value",
     "slice": "a text, whole number, boolean or date",
+    "category": "a text, number, boolean or date",
     "number": "a number",
     "label": "a number",  # or true and false
     "array": "an array of plain values",
     "numbers": "an array of numbers",
 }
 # How a column is read. Both engines have a function for each name (READERS in values.py).
-Reader: TypeAlias = Literal["key", "item", "label", "float", "double", "text", "name"]
+Reader: TypeAlias = Literal["key", "item", "label", "float", "double", "text", "name", "texts", "doubles"]
 # The kinds of bad row. The bucket has a test for each name (BAD_ROWS in rejection.py).
 BadTest: TypeAlias = Literal["nan", "no weight", "small weight"]
 # Whether lists and the truth joined with the lists have the role, or only lists. Only the truth has a label.
@@ -107,6 +108,9 @@ LABELS = Role("labels", ("array", "numbers"), "label")
 VALUES: dict[ValueKind, Role] = {
     "number": Role("value", ("label",), "double"),
     "text": Role("value", ("slice",), "text"),
+    "category": Role("value", ("category",), "item"),
+    "texts": Role("value", ("array",), "texts"),
+    "numbers": Role("value", ("numbers",), "doubles"),
 }
 # What a group belongs to, such as the user of a session. It is read like a group key, so that a user has the same hash
 # in both roles.

@@ -51,6 +51,8 @@ _NAMES: Mapping[str, str] = {
     "list_length": "listlength",
     "entropy": "distributional_coverage",
     "gini": "listgini",
+    "distinct": "categoricaldiversity",
+    "ild(single=zero)": "intralistdiversity",
 }
 ALIASES: Mapping[str, str] = {name: here for here, names in _NAMES.items() for name in names.split()}
 _ABOVE = "of torchmetrics predicts no for a score equal to the threshold: write {}, which predicts yes from it on"
@@ -73,6 +75,12 @@ ELSEWHERE: Mapping[str, str] = {
     "shannonentropy": "of RecBole is in nats, and divided by the number of items shown: write entropy@k, in bits",
     "exposuregini": "of LensKit has a geometric discount: write gini(discount=[1,0.85])@k, with one number for each "
     "position, or gini(discount=log2)@k",
+    "diversitymetric": "of Evidently divides the distances of pairs by the length of the list: write "
+    "ild(by=<column>)@k, which divides them by the number of pairs",
+    "diversity": "of Recommenders is 1 less the mean similarity of two items, by users in common or features: write "
+    "ild(by=<array of numbers>,distance=cosine)@k for features",
+    "ils": "of LensKit is the mean similarity of two items: write ild(by=<array of numbers>,distance=cosine)@k, which "
+    "is 1 less that",
     "retrievalfallout": "is a share of the rows that are not relevant, which sparkrank has for no group: write p@k, or "
     "fpr for all rows at a threshold",
     "retrievalprecisionrecallcurve": "is a curve: write p@k and r@k for each of its points",

@@ -152,6 +152,7 @@ DECLARATIONS = (
         undefined=f"{NOTHING}; scale=unit: or the catalogue has one item",
         reference="Shannon: Bell System Technical Journal 1948",
         aliases=("shannon_entropy",),
+        others=(("by", "category_entropy"),),
         parameters=(SCALE, ITEMS),
         unbounded=Unbounded("scale=bits", lambda metric: metric["scale"] == "bits"),
         check=lambda metric: ITEMS_OF_UNIT if metric["items"] is not None and metric["scale"] == "bits" else None,

@@ -6,6 +6,7 @@ from sparkrank.metrics import (
     calibration,
     classification,
     discrimination,
+    diversity,
     exposure,
     gain,
     group_auc,
@@ -33,6 +34,7 @@ for family in (
     classification,
     calibration,
     shown_values,
+    diversity,
     exposure,
     unseen,
 ):

@@ -66,10 +66,14 @@ class NeedsOrder:
 
 @dataclass(frozen=True)
 class Unbounded:
-    """The metrics of a declaration without a highest value; ``holds`` selects them, ``form`` shows them to users."""
+    """The metrics of a declaration without a highest value; ``holds`` selects them, ``form`` shows them to users.
+
+    Unless ``has_ideal`` is false, a value above ``highest`` of the declaration is that of a list above its ideal list.
+    """
 
     form: str
     holds: Callable[[Metric], bool]
+    has_ideal: bool = True
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,7 @@ class Declaration:
     an open end is infinite. The metrics that ``unbounded`` selects have no highest value. ``common`` are parameters
     that all declarations of the same class have: they are documented once, and definitions omit them while they have
     their default. ``refused`` gives, for parameters that other declarations have and this one lacks, the reason why.
+    Each of ``others`` is (parameter, declaration): with this parameter, the name means that other declaration.
     ``columns`` are the roles of the columns that the metric reads besides label and score
     (:data:`sparkrank.inputs.role_table.ROW_ROLES`), and ``reads_interactions`` says that it needs to know of each row
     whether the interactions have its group with its item. ``interval`` is the scale of the metric's interval: ``t`` is
@@ -112,6 +117,7 @@ class Declaration:
     unbounded: Unbounded | None = None
     common: tuple[Parameter, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
+    others: tuple[tuple[str, str], ...] = ()
     columns: tuple[str, ...] = ()
     reads_interactions: bool = False
     interval: Scale = "t"
@@ -260,6 +266,7 @@ class Metric:
         name, own = (name, "") if preset is None else preset.meant(name, at is not None, inside)
         declaration, implied = CATALOG.meaning(name, at is not None, quoted)
         inside = f"{own},{implied},{inside}"
+        declaration = next((CATALOG[other] for own, other in declaration.others if own in _names(inside)), declaration)
         if declaration.at and at:
             k, inside = None, f"{inside},{declaration.at}={at}"
         else:
@@ -323,24 +330,31 @@ class Metric:
     @cached_property
     def value_columns(self) -> tuple[ValueColumn, ...]:
         """The columns of values that the parameters of the metric name, in the order of the declaration."""
-        return tuple(self._column_of(own) for own in self.declaration.all_parameters if self._names_column(own))
+        return tuple(column for own in self.declaration.all_parameters for column in self._columns_of(own))
 
     def value_column(self, parameter: str) -> ValueColumn:
         """Return the column of values that ``parameter`` names."""
-        own = self.declaration.parameter(parameter, self.name)
-        if not self._names_column(own):
+        columns = self.columns_of(parameter)
+        if len(columns) != 1:
             raise TypeError(f"{parameter} of {self} is no column")
-        return self._column_of(own)
+        return columns[0]
 
-    def _names_column(self, parameter: Parameter) -> bool:
-        value = self[parameter.name]
-        return isinstance(parameter, Column) and isinstance(value, str) and value not in parameter.choices
+    def columns_of(self, parameter: str) -> tuple[ValueColumn, ...]:
+        """Return the columns of values that ``parameter`` names, which may be none."""
+        return self._columns_of(self.declaration.parameter(parameter, self.name))
 
-    def _column_of(self, parameter: Parameter) -> ValueColumn:
-        assert isinstance(parameter, Column)  # noqa: S101 - see _names_column
+    def _columns_of(self, parameter: Parameter) -> tuple[ValueColumn, ...]:
+        if not isinstance(parameter, Column):
+            return ()
+        given = self[parameter.name]
+        if not isinstance(given, str) or given in parameter.choices:
+            return ()
         equals = None if parameter.equals is None else self[parameter.equals]
-        name = self.word(parameter.name)
-        return ValueColumn(name, parameter.kind) if equals is None else ValueColumn(name, "text", str(equals))
+        word = None if parameter.read_by is None else self.word(parameter.read_by)
+        kind = dict(parameter.kinds).get(str(word), parameter.kind) if equals is None else "text"
+        return tuple(
+            ValueColumn(name, kind, None if equals is None else str(equals)) for name in parameter.names(given)
+        )
 
     def with_ties(self, ties: Ties | None) -> Metric:
         """Return the same metric with the rule ``ties`` for tied rows, or without a rule in its string if None."""
@@ -458,6 +472,11 @@ def _cutoff(digits: str | None, text: str) -> int | None:
             "allowed"
         )
     return int(digits)
+
+
+def _names(inside: str) -> list[str]:
+    """Return the names of the parameters that the text ``inside`` gives."""
+    return [part.partition("=")[0].strip().lower() for part in _COMMA.split(inside)]
 
 
 def _settings(declaration: Declaration, inside: str, text: str) -> Iterator[tuple[str, Value]]:

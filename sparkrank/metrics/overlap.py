@@ -28,19 +28,19 @@ def overlap(lists: TwoLists, k: int | None, over: str) -> Floats:
     shared = lists.shared()
     if over == "union":
         return ratio(shared, lists.sum(lists.own) + lists.sum(lists.other) - shared)
-    return _share(shared, lists, k, over)
+    return share_of(shared, lists.ranking, k, over)
 
 
 def serendipity(lists: TwoLists, k: int | None, rel: float | None) -> Floats:
     """Return the share of the first ``k`` positions whose row is relevant and not in the other list, for each group."""
-    return _share(lists.own_alone(lists.ranking.judgments.flags(rel)), lists, k)
+    return share_of(lists.own_alone(lists.ranking.judgments.flags(rel)), lists.ranking, k)
 
 
-def _share(amounts: Floats, lists: TwoLists, k: int | None, over: str = "k") -> Floats:
+def share_of(amounts: Floats, ranking: Ranking, k: int | None, over: str = "k") -> Floats:
     """Return ``amounts`` divided by ``k``, or by the number of retrieved rows within ``k``; 0 for an empty list."""
     if k is not None and over == "k":
         return amounts / k
-    length = lists.ranking.length
+    length = ranking.length
     return np.nan_to_num(ratio(amounts, length if k is None else np.minimum(k, length)))
 
 
@@ -49,7 +49,7 @@ def _both(ranking: Ranking, metric: Metric) -> TwoLists:
     return two_lists(ranking, reference, "dense" if reference == REFERENCE_RANK else ranking.positions, metric.k)
 
 
-def _divisor(ranking: Ranking, k: int | None, over: str = "k") -> list[Step]:
+def divisor(ranking: Ranking, k: int | None, over: str = "k") -> list[Step]:
     length = given("length of the list", int(ranking.length[0]))
     if k is None:
         return [length]
@@ -71,7 +71,7 @@ def _overlap_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
             quotient(name, "shared rows", "rows of either"),
         ]
     else:
-        below = _divisor(ranking, metric.k, metric.word("over"))
+        below = divisor(ranking, metric.k, metric.word("over"))
         steps += [*below, step(name, "share", "shared rows", below[-1].name)]
     if is_less:
         steps.append(step(str(metric), "minus", 1.0, name))
@@ -79,14 +79,14 @@ def _overlap_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
 
 
 def _serendipity_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
-    lists, row, (divisor,) = _both(ranking, metric), ranking.row, _divisor(ranking, metric.k)
+    lists, row, (below,) = _both(ranking, metric), ranking.row, divisor(ranking, metric.k)
     flags = ranking.judgments.flags(metric.rel)
     columns = {
         "hit": (flags * lists.own)[row],
         "in the other list": lists.same[row],
         "surprise": (flags * lists.own * (1 - lists.same))[row],
     }
-    steps = [total("surprises", "surprise"), divisor, step(str(metric), "share", "surprises", divisor.name)]
+    steps = [total("surprises", "surprise"), below, step(str(metric), "share", "surprises", below.name)]
     return Arithmetic.of([list_table(ranking, columns)], steps)
 
 

@@ -149,12 +149,33 @@ class Column(Name):
     """A parameter whose value is the name of a column of values, which the metric reads as ``kind``.
 
     If the parameter that ``equals`` names is given too, its value is a text, and the column's values are 1 where they
-    are this text, and 0 where they are another.
+    are this text, and 0 where they are another. If ``several`` is true, a list such as ``[genre,brand]`` is allowed.
+    ``kinds`` pairs values of the parameter ``read_by`` with the kinds that columns then have.
     """
 
     named: str = "<column>"
     kind: ValueKind = "number"
     equals: str | None = None
+    several: bool = False
+    read_by: str | None = None
+    kinds: tuple[tuple[str, ValueKind], ...] = ()
+
+    @property
+    def allowed(self) -> str:
+        return f"{super().allowed}|[{self.named},...]" if self.several else super().allowed
+
+    def read(self, text: str) -> Value:
+        if not (self.several and text.startswith("[") and text.endswith("]")):
+            return super().read(text)
+        names = [str(super(Column, self).read(name)) for name in self.names(text)]
+        if len(set(names)) < len(names):
+            raise ValueError(text)
+        return f"[{','.join(names)}]" if len(names) > 1 else names[0]
+
+    @staticmethod
+    def names(text: str) -> list[str]:
+        """Return the names of columns in a value of the parameter."""
+        return [name.strip() for name in text.removeprefix("[").removesuffix("]").split(",")]
 
 
 @dataclass(frozen=True)

@@ -227,7 +227,7 @@ class Plan:
         return tuple(
             (metric, declared.highest)
             for metric, declared in self.group_metrics
-            if math.isfinite(declared.highest) and not math.isfinite(declared.range_of(metric)[1])
+            if (unbounded := declared.unbounded) is not None and unbounded.has_ideal and unbounded.holds(metric)
         )
 
     @cached_property

@@ -137,6 +137,7 @@ _ALL = (
         (
             "MAP and NDCG credit an item that is twice in a list at both places: add duplicates=keep",
             "novelty is the share of shown items that are new to the user there",
+            "CategoricalDiversity is distinct(by=<column>)@k",
             "Unexpectedness is unexpected(ref=<model>)@k, where the base recommendations are the list of that model",
             NO_TIE_RULE,
         ),
@@ -155,6 +156,7 @@ _ALL = (
             "an item twice in a list is credited at both places, here too; there R also counts it twice",
             "divide_by_k=True is ap(over=k)@k, divide_by_achievable=True is ndcg(ideal=judged)@k",
             "r_precision=True is p(over=min_k_relevant)@k",
+            "IntraListDiversity with Hamming distances is ild(by=[<column>,...],single=zero)@k",
             "Intersection is overlap(ref=<model>,over=retrieved)@k; its ref_k has no other value than k here",
             "serendipity weighs hits by how much less popular they are than by chance there",
         ),
@@ -173,6 +175,7 @@ _ALL = (
             "ap@k is its map_at_k; its map is ap(over=relevant)@k",
             "r_precision_at_k is averaged only over users with a hit",
             "ndcg_at_k of its Python evaluation (1.2) counts a user without a list as 0: add population=truth",
+            "diversity by vectors of features is ild(by=<column>,distance=cosine)@k; else it is by common users",
             "serendipity is by the similarity of items to those of the user's history there",
             NO_TIE_RULE,
         ),

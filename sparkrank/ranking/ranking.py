@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -18,7 +18,7 @@ from sparkrank.numeric.free_memory import ensure_free
 from sparkrank.numeric.ordered_integers import bin_numbers
 from sparkrank.numeric.segments import count_by, sum_by, taken
 from sparkrank.ranking.judgments import Credit, Gain, Judgments, best_order
-from sparkrank.ranking.value_columns import ValueColumn
+from sparkrank.ranking.value_columns import Arrays, ValueColumn
 
 T = TypeVar("T", bound=np.generic)
 Scores: TypeAlias = NDArray[np.floating[Any]]  # of the input's float type
@@ -209,7 +209,8 @@ class Ranking:
     ``item``, and tied rows with equal labels if it is ``worst`` or ``best``. Unless ``positions`` is ``dense``, scores
     are negated positions, counted from 1 or 0. These may have gaps, and rows at the same position count together.
     ``cutoffs`` are the cut-offs of most metrics. ``sorted_rows`` are the same rows, already sorted. ``columns`` are
-    values of the judged rows that metrics read, with -1 or NaN for a null.
+    values of the judged rows that metrics read, with -1 or NaN for a null. ``catalog_values`` are the numbers of
+    distinct values that columns of the catalog have, and ``arrays`` those of columns whose values are arrays.
     """
 
     def __init__(
@@ -223,9 +224,13 @@ class Ranking:
         cutoffs: tuple[int, ...] = (),
         sorted_rows: ScoreOrder | None = None,
         columns: Mapping[str | ValueColumn, Codes | Floats] | None = None,
+        catalog_values: Mapping[ValueColumn, int] | None = None,
+        arrays: Mapping[ValueColumn, Arrays] | None = None,
     ) -> None:
         self.judgments = judgments
         self.columns = columns or {}
+        self.catalog_values = catalog_values or {}
+        self.arrays = arrays or {}
         self.groups = judgments.groups
         self.ties = ties if positions == "dense" else "block"
         self.item_order = item_order
@@ -241,7 +246,8 @@ class Ranking:
         if self._positions != "dense" or ties == self.ties:
             return self
         rows = (self.judgments, self._scores, self._retrieved)
-        return Ranking(*rows, ties, self.item_order, self._positions, self.cutoffs, self._sorted, self.columns)
+        columns = (self.columns, self.catalog_values, self.arrays)
+        return Ranking(*rows, ties, self.item_order, self._positions, self.cutoffs, self._sorted, *columns)
 
     @property
     def length(self) -> Ints:
@@ -264,7 +270,8 @@ class Ranking:
         row, block = ranked.row.copy(), np.cumsum(ranked.opens)
         tied = self._judged(row[ranked.tied])
         items = [] if self.item_order is None else [-self.item_order(tied)]  # a cut-off k may fall between two repeats
-        order = np.lexsort((*items, repeats[tied], block))
+        values = [of_row[tied] for of_row in self.columns.values()]
+        order = np.lexsort((*values, *items, repeats[tied], block))
         row[ranked.tied] = row[ranked.tied][order]
         stays = ~repeats[tied[order]]
         stays &= np.bincount(block[stays], minlength=len(block) + 1)[block] > 1
@@ -302,15 +309,21 @@ class Ranking:
     def row(self) -> Ints:
         return self._with_ties_ordered(self._judged(self._ranked.row))
 
-    def _with_ties_ordered(self, row: Ints) -> Ints:
+    def row_by(self, columns: Sequence[ValueColumn]) -> Ints:
+        """Return :attr:`row` with tied rows that no rule orders in the order of their values in ``columns``."""
+        return self._with_ties_ordered(self._judged(self._ranked.row), [self.columns[column] for column in columns])
+
+    def _with_ties_ordered(self, row: Ints, values: Sequence[NDArray[Any]] = ()) -> Ints:
         """Return ``row`` with tie blocks ordered as ``ties`` says, or in a fixed order if the order affects sums.
+
+        ``values`` of judged rows, ascending, order tied rows that are still equal.
 
         If ``ties`` is ``item`` and an item is twice in a block, the row that gets credit comes first; if both rows may
         get credit, the row with the lower label comes first.
         """
         if len(self.blocks.row) == 0:
             return row
-        if self.ties == "expected" and not self.judgments.sums_need_order():
+        if self.ties == "expected" and not values and not self.judgments.sums_need_order():
             return row
         tied = row[self.blocks.row]
         labels = self.judgments.labels[tied]
@@ -324,7 +337,8 @@ class Ranking:
             second = -labels.astype(np.float64)
         repeats = [] if self.judgments.repeats is None else [self.judgments.repeats[tied]]
         row = row.copy()
-        row[self.blocks.row] = tied[np.lexsort((*items, labels, *repeats, second, self.blocks.block))]
+        least = [of_row[tied] for of_row in values] or items  # a bucket may lack items that no rule needs
+        row[self.blocks.row] = tied[np.lexsort((*least, labels, *repeats, second, self.blocks.block))]
         return row
 
     @property

@@ -5,8 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from sparkrank.numeric.array_types import Codes, Floats, Ints
+
 # How a column of values is read. The table of roles has a role for each (VALUES in role_table.py).
-ValueKind: TypeAlias = Literal["number", "text"]
+ValueKind: TypeAlias = Literal["number", "text", "category", "texts", "numbers"]
+
+# Arrays of texts travel joined to one text; no text has this control character.
+SEPARATOR = "\x1f"
 
 
 CATALOG = "catalog"
@@ -18,9 +23,23 @@ def catalog_column(name: str) -> str | None:
     return column if table == CATALOG and dot and column else None
 
 
+@dataclass(frozen=True, eq=False)
+class Arrays:
+    """The distinct arrays of a column: array i has the ``values`` from ``ends[i]`` to ``ends[i + 1]``.
+
+    The values are codes of texts, or numbers.
+    """
+
+    ends: Ints
+    values: Codes | Floats
+
+
 @dataclass(frozen=True)
 class ValueColumn:
     """A column ``name`` whose values a metric reads as numbers (NaN for a null) or as texts (codes, -1 for a null).
+
+    The values of a ``category`` are texts or numbers; their codes ascend as the values do. Those of ``texts`` and
+    ``numbers`` are arrays, which have codes as well.
 
     If ``equals`` is given, the column is read as texts, and its values are 1 where the text is ``equals``, else 0.
     """

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from sparkrank.base import checks
 from sparkrank.base.checks import NO_LIMITS
 from sparkrank.base.errors import InputError, MissingColumnError, NoInputError, SpecError, itemize, shorten
+from sparkrank.bucket.bucket_rows import vectors
 from sparkrank.bucket.impressions import ITEM, one_array, slice_column, value_column
 from sparkrank.bucket.item_columns import item_columns
 from sparkrank.engines.request import CatalogRows, Request
@@ -93,6 +94,8 @@ def _columns_of_items(rows: pa.Table, names: list[str]) -> pa.Table:
 
 
 def _held(column: pa.ChunkedArray) -> pa.Array:
-    """Return ``column`` as one array. Texts are encoded, as few are distinct."""
+    """Return ``column`` as one array. Texts are encoded, as few are distinct, and so are arrays of numbers."""
+    if pa.types.is_list(column.type):
+        return encoded_column(vectors(column))
     is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     return encoded_column(column) if is_text else one_array(column)

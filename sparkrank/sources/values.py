@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.inputs.role_table import Reader, Takes
+from sparkrank.ranking.value_columns import SEPARATOR
 
 
 def is_number(kind: pa.DataType) -> bool:
@@ -70,6 +72,30 @@ def double_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return float_values(column).cast(pa.float64())
 
 
+def joined_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Join the texts of each array to one text, without nulls. An array without texts becomes null."""
+    kind = pa.list_(pa.string())
+    joined = [pc.binary_join(_without_nulls(part), SEPARATOR) for part in column.cast(kind).chunks]
+    texts = pa.chunked_array(joined, pa.string())
+    return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
+
+
+def _without_nulls(arrays: pa.ListArray) -> pa.ListArray:
+    """Return ``arrays`` without elements that are null."""
+    values = arrays.flatten()
+    if not values.null_count:
+        return arrays
+    kept = values.is_valid()
+    ends = np.append(0, np.cumsum(kept.to_numpy(zero_copy_only=False)))
+    lengths = arrays.value_lengths().fill_null(0).to_numpy()
+    offsets = ends[np.append(0, np.cumsum(lengths))].astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), values.filter(kept))
+
+
+def arrays_of_doubles(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column.cast(pa.list_(pa.float64()))
+
+
 def is_array(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
@@ -91,10 +117,13 @@ READERS: dict[Reader, Callable[[pa.ChunkedArray], pa.ChunkedArray]] = {
     "double": double_values,
     "text": text_values,
     "name": name_values,
+    "texts": joined_texts,
+    "doubles": arrays_of_doubles,
 }
 FITS: dict[Takes, Callable[[pa.DataType], bool]] = {
     "plain": _is_plain,
     "slice": is_slice_value,
+    "category": lambda kind: is_slice_value(kind) or is_number(kind),
     "number": is_number,
     "label": _is_label,
     "array": lambda kind: is_array(kind) and _is_plain(kind.value_type),

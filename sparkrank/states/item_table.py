@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.numeric.array_types import Ints
+from sparkrank.numeric.cached import cached
 from sparkrank.numeric.key_hashes import Hashes, hash_keys
 from sparkrank.ranking.value_columns import CATALOG
 
@@ -39,6 +40,11 @@ class ItemTable:
     @property
     def nbytes(self) -> int:
         return sum(int(values.nbytes) for values in (self.items, *self.columns.values()))
+
+    @cached
+    def distinct(self, name: str) -> int:
+        """Return the number of distinct values in the column ``name``, without null."""
+        return len(pc.unique(self.columns[name]).drop_null())
 
     @cached_property
     def _hashes(self) -> Hashes:

@@ -40,6 +40,7 @@ def test_metrics_prints_every_declaration_in_full(capsys: pytest.CaptureFixture[
         "list_length",
         "overlap",
         "unexpected",
+        "shown",
     }
 
 

@@ -30,6 +30,7 @@ from sparkrank.run.stages import Stages
 from sparkrank.sources.columns import needed_columns
 from sparkrank.sources.selection import Sides
 from tests.support.commands import exit_code, write_spec
+from tests.support.strategies import needed
 
 DAY = "2026-01-31"
 NOON = dt.datetime(2026, 1, 31, 12, tzinfo=dt.timezone.utc)
@@ -271,7 +272,8 @@ def test_every_declared_metric_can_be_explained() -> None:
     """Also those whose value is of all rows together, by what the group adds to it."""
     rows = ROWS.append_column("place", pa.array([1.0, 2.0, 3.0, None, 1.0]))
     for name in CATALOG:
-        text = f"{name}(ties=item)" if name in ("err", "iprec", "infap") else name
+        columns = "".join(f"{column}=place" for column in needed(name))
+        text = f"{name}(ties=item)" if name in ("err", "iprec", "infap") else f"{name}({columns})"
         found = sr.explain(rows, text, group={"user": "a"}, reference_rank="place", **COLUMNS).metric
         assert found.steps, name
         assert found.is_mean == CATALOG[name].is_averaged

@@ -9,16 +9,19 @@ import pytest
 from sparkrank.base.errors import MetricError
 from sparkrank.metrics import CATALOG, PRESETS, Metric
 from sparkrank.metrics.aliases import ALIASES, ELSEWHERE
+from tests.support.strategies import needed
 
 # Of each program the names that it prints for metrics that are here, and what they are here.
 PRINTED = """
     papers        HitRate@10 hit@10, hitrate hit, uAUC group_auc, wuAUC gauc, PRAUC pr_auc, AUC_ROC auc, roc_auc auc,
                   average_precision ap, logloss logloss, log_loss logloss, success@1 hit@1, hit-rate@5 hit@5
     RePlay        NDCG@10 ndcg@10, MAP@10 ap@10, MRR@10 rr@10, HitRate@10 hit@10, Precision@10 p@10, Recall@10 r@10,
-                  Coverage@10 coverage@10, Unexpectedness@10 unexpected@10
+                  Coverage@10 coverage@10, Unexpectedness@10 unexpected@10,
+                  CategoricalDiversity(by=genre)@5 distinct(by=genre)@5
     RecTools      NDCG@5 ndcg@5, MAP@5 ap@5, MRR@5 rr@5, HitRate@5 hit@5, Precision@5 p@5, Recall@5 r@5,
                   RPrecision@5 p(over=min_k_relevant)@5, F1Beta@5 f@5,
-                  Intersection@5 overlap(over=retrieved)@5
+                  Intersection@5 overlap(over=retrieved)@5,
+                  IntraListDiversity(by=[year,genre])@5 ild(by=[year,genre],single=zero)@5
     Recommenders  ndcg_at_k@10 ndcg(gain=binary)@10, map_at_k@10 ap(over=min_k_relevant)@10, precision_at_k@10 p@10,
                   recall_at_k@10 r@10, map@10 ap@10, auc auc, logloss logloss,
                   distributional_coverage entropy
@@ -35,7 +38,8 @@ PRINTED = """
                   retrieval_r_precision rprec, retrieval_auroc group_auc, binary_auroc auc(exact),
                   binary_average_precision pr_auc(exact), binary_calibration_error ece, retrieval_recall_at_3 r@3
     Jurity        InterListDiversity@5 personalization@5, inter_list_diversity personalization
-    LensKit       ListLength list_length, ListGini@5 gini@5
+    LensKit       ListLength list_length, ListGini@5 gini@5,
+                  Entropy(by=genre)@5 category_entropy(by=genre)@5
     Evidently     PersonalizationMetric@5 personalization@5, personalisation personalization,
                   MAPKMetric@5 ap@5, MRRKMetric@5 rr@5, HitRateKMetric@5 hit@5, RecallTopKMetric@5 r@5,
                   PrecisionTopKMetric@5 p(over=retrieved)@5, FBetaTopKMetric@5 f(over=retrieved)@5
@@ -57,7 +61,9 @@ def test_what_is_printed_elsewhere_is_read() -> None:
 
 def test_every_alias_of_the_table_means_a_metric() -> None:
     for name, here in ALIASES.items():
-        assert str(Metric.parse(f"{name}3" if name.endswith("@") else name).name) == here.partition("(")[0]
+        own, cutoff = here.partition("(")[0], "@3" if name.endswith("@") else ""
+        given = ",".join(f"{column}=genre" for column in needed(own))
+        assert Metric.parse(f"{name.removesuffix('@')}({given}){cutoff}").name == own
         assert name == name.lower()
     declared = {alias for declaration in CATALOG.values() for alias in declaration.aliases}
     assert not {*ALIASES, *ELSEWHERE} & {*CATALOG, *declared}

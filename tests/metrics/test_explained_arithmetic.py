@@ -62,6 +62,15 @@ OF_A_GROUP = {
     "shown(of=price,discount=log2)@3": "",
     "shown(of=price,by=sum,discount=log2)@3": "",
     "shown(of=item,is=i1)@3": "",
+    **dict.fromkeys(
+        [
+            *("distinct(by=price)", "distinct(by=price)@3", "distinct(by=price,over=retrieved)@3"),
+            *("category_entropy(by=price)", "category_entropy(by=price)@3"),
+            *("ild(by=price)", "ild(by=price)@3", "ild(by=[price,item])@3", "ild(by=[price,item],scale=mean)@3"),
+            "ild(by=price,single=zero)@2",
+        ],
+        "",
+    ),
 }
 OF_GROUPS = {name for name, declared in CATALOG.items() if isinstance(declared, GroupMetric)}
 GROUPS = 6

@@ -72,6 +72,9 @@ ORACLES: dict[str, Callable[..., Value]] = {
     "ndcg": lists.normalised_gain,
     "shown": lists.shown,
     "new": lists.unseen,
+    "distinct": lists.distinct,
+    "category_entropy": lists.category_entropy,
+    "ild": lists.intra_list_diversity,
     **{name: of_strict_order(name) for name in PAIRED},
     **TWO_LISTS,
 }

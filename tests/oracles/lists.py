@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 
@@ -196,3 +197,32 @@ def shown(ranked: Ranked, judged: Sequence[Label], k=None, of="label", by="mean"
     if by == "sum":
         return total
     return total / sum(weights) if sum(weights) else None
+
+
+def _shown_values(ranked: Ranked, k: int | None) -> list[float]:
+    return [label for position, label in ranked if label is not None and (k is None or position <= k)]
+
+
+def distinct(ranked: Ranked, judged: Sequence[Label], k=None, by="label", over="k") -> Value:
+    different: list[float] = []
+    for value in _shown_values(ranked, k):
+        if value not in different:
+            different.append(value)
+    below = len(ranked) if k is None else {"k": k, "retrieved": min(k, len(ranked))}[over]
+    return len(different) / below if below else 0.0
+
+
+def category_entropy(ranked: Ranked, judged: Sequence[Label], k=None, by="label") -> Value:
+    """The mean number of bits that say which value a row has, row by row."""
+    values = _shown_values(ranked, k)
+    return sum(math.log2(len(values) / values.count(value)) for value in values) / len(values) if values else None
+
+
+def intra_list_diversity(
+    ranked: Ranked, judged: Sequence[Label], k=None, by="label", distance="mismatch", scale="sum", single="undefined"
+) -> Value:
+    """The mean over all pairs, formed one by one."""
+    pairs = list(itertools.combinations(_shown_values(ranked, k), 2))
+    if not pairs:
+        return 0.0 if single == "zero" else None
+    return sum(one != other for one, other in pairs) / len(pairs)

@@ -48,8 +48,8 @@ def settled(rows: Iterable[tuple[str, float, Label]], ties: str, *, none_last: b
     none = -math.inf if none_last else 0.0
     keys = {
         "item": lambda item, label: item.encode(),
-        "best": lambda item, label: none if label is None else label,
-        "worst": lambda item, label: none if label is None else -label,
+        "best": lambda item, label: (none if label is None else label, label is None),
+        "worst": lambda item, label: (none if label is None else -label, label is None),
     }
     order = sorted(rows, key=lambda row: (row[1], keys[ties](row[0], row[2])), reverse=True)
     return [(place, label) for place, (_, _, label) in enumerate(order, start=1)]

@@ -26,3 +26,4 @@ ir_measures = library("ir_measures", "ir_measures gives the metrics their names"
 ranx = library("ranx", "ranx is a second opinion on lists without ties")
 sklearn_metrics = library("sklearn.metrics", "scikit-learn is the reference for averaged ties and AUC")
 scipy_stats = library("scipy.stats", "scipy is another way to AUC and to rank correlations")
+scipy_distances = library("scipy.spatial.distance", "scipy forms the pairs of a list")

@@ -54,15 +54,15 @@ def test_a_log_has_what_is_asked_for_and_its_other_columns_as_before() -> None:
         more = impressions(LogShape(**added), ROWS, 0, 0)
         assert more.num_columns > plain.num_columns
         assert more.select(plain.column_names) == plain
-    log = impressions(LogShape(sessions=True, weighted=True), ROWS, 0)
+    log = impressions(LogShape(sessions=True, weighted=True), ROWS, 0, 0)
     assert set(log["session_id"].to_pylist()) == {0, 1, 2, 3}
     assert 0.5 <= min(log["weight"].to_pylist()) < 0.51
     assert 1.99 < max(log["weight"].to_pylist()) <= 2
-    (_, most), (_, second) = Counter(impressions(LogShape(heavy=0.5), ROWS, 0)["user_id"].to_pylist()).most_common(2)
+    (_, most), (_, second) = Counter(impressions(LogShape(heavy=0.5), ROWS, 0, 0)["user_id"].to_pylist()).most_common(2)
     assert 0.48 < most / ROWS < 0.53
     assert second < most / 20
     shape = LogShape(rows=6_000, items="text", row_group_rows=1_000)
-    items = [item for chunk in range(6) for item in impressions(shape, 1_000, chunk)["item_id"].to_pylist()]
+    items = [item for chunk in range(6) for item in impressions(shape, 1_000, chunk, 0)["item_id"].to_pylist()]
     assert len(set(items)) == 6_000
     assert {type(item) for item in items} == {str}
 

@@ -60,10 +60,10 @@ def test_a_whole_list_of_ties(name: str) -> None:
     labels = (2.0, 0.0, 1.0, 0.0, 3.0, -1.0, None)
     rows = [("u", str(place), 0.5, label) for place, label in enumerate(labels)]
     cutoffs = [None] if CATALOG[name].cutoff == "none" else [None, *range(1, 9)]
-    metrics = [(name, needed(name), k) for k in cutoffs]
+    metrics = [asked for k in cutoffs if has_expectation(asked := (name, needed(name), k))]
     found = evaluate(rows, [text(parts) for parts in metrics])
     for parts, mean in zip(metrics, enumerated(rows, metrics)["u"], strict=True):
-        assert group_values(found, text(parts)) == pytest.approx({"u": mean}, rel=0, abs=CLOSE)
+        assert group_values(found, text(parts)) == pytest.approx({"u": or_nan(mean)}, rel=0, abs=CLOSE, nan_ok=True)
 
 
 def test_long_blocks_stay_precise() -> None:

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
-from sparkrank.bucket.impressions import ITEM, LABEL, PAST, REFERENCE_RANK, key_column, score_column, value_column
+from sparkrank.bucket.impressions import (
+    ITEM,
+    LABEL,
+    PAST,
+    REFERENCE_RANK,
+    key_column,
+    one_array,
+    score_column,
+    value_column,
+)
+from sparkrank.bucket.item_columns import item_columns
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL
+from sparkrank.ranking.value_columns import SEPARATOR
 from sparkrank.states import Partials
+from sparkrank.states.item_table import HeldItems, ItemTable
 from sparkrank.states.items import items_table
 from sparkrank.states.keys import Subject
 from tests.cases import Row
@@ -43,14 +56,28 @@ def evaluate(
     rows: Iterable[Row] | pa.Table, metrics: Sequence[str | Metric], ties: str = "expected", undefined: str = "skip"
 ) -> BucketResult:
     plan = Plan.of(metrics, [MODEL], [KEY], Definitions(ties, undefined), score_sums=True)
-    of_rows = with_values(rows if isinstance(rows, pa.Table) else bucket(rows), plan)
-    return evaluate_bucket(beside_past(of_rows, plan), plan)
+    table = rows if isinstance(rows, pa.Table) else bucket(rows)
+    return evaluate_bucket(beside_past(with_values(table, plan), plan), with_catalog(table, plan))
+
+
+def with_catalog(rows: pa.Table, plan: Plan) -> Plan:
+    """``plan`` with a catalog in which each item of ``rows`` has the values of the columns that ``plan`` looks up."""
+    columns = {name: rows[column.partition(".")[2]] for name, column in item_columns(plan).items()}
+    return replace(plan, items=(HeldItems(ItemTable.of(one_array(rows[ITEM]), columns)),)) if columns else plan
 
 
 def with_values(rows: pa.Table, plan: Plan) -> pa.Table:
-    """``rows`` with the columns of values that ``plan`` reads: a copy of the labels, or of the items, by their name."""
+    """``rows`` with the columns of values that ``plan`` reads: a copy of the labels, or of the items, by their name.
+
+    An item such as ``a+b`` stands for the texts a and b, and ``1+0`` for these numbers.
+    """
     for index, value in plan.row_values:
-        rows = rows.append_column(value_column(index), rows[value.name])
+        own = rows[value.name]
+        if value.kind == "texts":
+            own = pc.replace_substring(own, "+", SEPARATOR)
+        elif value.kind == "numbers":
+            own = pa.chunked_array([[[*map(float, item.split("+"))] for item in own.to_pylist()]])
+        rows = rows.append_column(value_column(index), own)
     return rows
 
 

@@ -94,6 +94,10 @@ def asked(
         given.pop("items", None)
     if isinstance(discount := given.get("discount"), tuple):
         given["discount"] = tuple(min(each, MOST_DISCOUNT) for each in discount)
+    if given.get("distance") in ("jaccard", "cosine"):
+        given["distance"] = "mismatch"  # the labels are no arrays
+    if given.get("over") == "catalog":
+        given["over"] = "k"  # the labels are no column of a catalog
     if declaration.cutoff == "none":
         return declaration.name, given, None
     needs = any((declaration.name, value) in NEED_A_CUTOFF for value in given.values())

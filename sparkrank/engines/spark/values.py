@@ -13,6 +13,7 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_type
 
 from sparkrank.inputs.role_table import Reader, Takes
+from sparkrank.ranking.value_columns import SEPARATOR
 
 # Sessions may keep the declared length of a table's texts. Elsewhere all texts are strings.
 TEXTS = (T.StringType, T.CharType, T.VarcharType)
@@ -81,6 +82,14 @@ def double_of(column: Column, _: T.DataType) -> Column:
     return column.cast("double")
 
 
+def joined_texts(column: Column, _: T.DataType) -> Column:
+    return F.nullif(F.array_join(column.cast("array<string>"), SEPARATOR), F.lit(""))
+
+
+def arrays_of_doubles(column: Column, _: T.DataType) -> Column:
+    return column.cast("array<double>")
+
+
 def is_number(kind: T.DataType) -> bool:
     """Return whether ``kind`` is a numeric type, or the type of a column that has only nulls."""
     return isinstance(kind, (T.NumericType, T.NullType))
@@ -103,10 +112,13 @@ READERS: dict[Reader, Callable[[Column, T.DataType], Column]] = {
     "double": double_of,
     "text": text_of,
     "name": text_of,
+    "texts": joined_texts,
+    "doubles": arrays_of_doubles,
 }
 FITS: dict[Takes, Callable[[T.DataType], bool]] = {
     "plain": is_plain,
     "slice": _is_slice_value,
+    "category": lambda kind: _is_slice_value(kind) or is_number(kind),
     "number": is_number,
     "label": _is_label,
     "array": lambda kind: isinstance(kind, T.ArrayType) and is_plain(kind.elementType),

@@ -1,0 +1,253 @@
+"""The rows with values among the first k of each list, how often each value is there, and how alike pairs of rows are.
+
+No pair is formed where counts of equal values say as much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
+from sparkrank.numeric.cached import cached
+from sparkrank.numeric.segments import run_starts, sum_by
+from sparkrank.ranking.cut_blocks import CutBlocks
+from sparkrank.ranking.ranking import Ranking
+from sparkrank.ranking.value_columns import Arrays, ValueColumn
+
+
+@dataclass(frozen=True, eq=False)
+class ValuedRows:
+    """The rows that are, or may be, within a cut-off and have a value in each of some columns, in the order of lists.
+
+    The arrays have an entry for each such row: its ``place`` among all ranked rows, its index among the judged rows
+    (``row``), and its ``group``. ``is_cut`` flags the rows of the tie blocks that the cut-off divides (``cut``) under
+    ``ties=expected``. ``order`` has the judged row of each ranked row.
+    """
+
+    order: Ints
+    place: Ints
+    row: Ints
+    group: Codes
+    is_cut: Flags
+    cut: CutBlocks
+
+
+@cached
+def valued_rows(ranking: Ranking, columns: tuple[ValueColumn, ...], k: int | None) -> ValuedRows:
+    """Return the rows of the first ``k`` of each list (None: of whole lists) with a value in each of ``columns``."""
+    order, blocks = ranking.row_by(columns), ranking.blocks
+    has_value = np.logical_and.reduce([ranking.columns[column][order] >= 0 for column in columns])
+    cut = CutBlocks.of(ranking, k if ranking.ties == "expected" else None, has_value)
+    is_cut = np.zeros(len(order), np.bool_)
+    is_cut[blocks.row] = np.isin(blocks.block, cut.block)
+    if k is not None:
+        has_value &= (ranking.stands_at() <= k) | is_cut
+    place = np.flatnonzero(has_value)
+    return ValuedRows(order, place, order[place], ranking.lists.group_of(place), is_cut[place], cut)
+
+
+class ValueCounts(NamedTuple):
+    """How many rows of a ``group`` have a value, for each value that it has (``times``), by group and value."""
+
+    group: Ints
+    times: Ints
+
+
+@cached
+def value_counts(ranking: Ranking, column: ValueColumn, k: int | None) -> ValueCounts:
+    """Return how often each value of ``column`` is in the first ``k`` rows of each list, whose order is given."""
+    rows = valued_rows(ranking, (column,), k)
+    value, count = _of_group(rows, ranking.columns[column])
+    pair, times = np.unique(value, return_counts=True)
+    return ValueCounts(pair // count, times)
+
+
+def _of_group(rows: ValuedRows, codes: Codes | Floats) -> tuple[Ints, int]:
+    """Return a number for the group and value of each row, group by group, and how many of them a group may have."""
+    count = int(codes.max(initial=0)) + 1
+    return rows.group.astype(np.int64) * count + codes[rows.row].astype(np.int64), count
+
+
+class SumsOverPairs(NamedTuple):
+    """A sum over pairs of rows for each group, by where the two rows stand: above the divided tie block, or inside."""
+
+    above: Floats
+    across: Floats
+    inside: Floats
+
+    @classmethod
+    def of_counts(cls, group: Ints, above: Ints, inside: Ints, groups: int) -> SumsOverPairs:
+        """Return the numbers of pairs within sets of rows that have ``above`` and ``inside`` rows of ``group``."""
+        amounts = (above * (above - 1) // 2, above * inside, inside * (inside - 1) // 2)
+        return cls(*(sum_by(group, amount, groups) for amount in amounts))
+
+    def minus(self, other: SumsOverPairs) -> SumsOverPairs:
+        return SumsOverPairs(*(one - another for one, another in zip(self, other, strict=True)))
+
+    def plus(self, other: SumsOverPairs) -> SumsOverPairs:
+        return SumsOverPairs(*(one + another for one, another in zip(self, other, strict=True)))
+
+
+def all_pairs(rows: ValuedRows, groups: int) -> SumsOverPairs:
+    above, inside = (np.bincount(rows.group[flags], minlength=groups) for flags in (~rows.is_cut, rows.is_cut))
+    return SumsOverPairs.of_counts(np.arange(groups), above, inside, groups)
+
+
+class Likeness(Protocol):
+    """How alike two rows are by their values in a column, from 0 to 1 (cosine: from -1)."""
+
+    def sums(self, rows: ValuedRows, groups: int) -> SumsOverPairs:
+        """Return the sums over pairs of rows."""
+
+    def above(self, rows: ValuedRows) -> Floats:
+        """Return, for each row of a single list, the sum over the pairs with rows above it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Equality:
+    """Two rows are alike if their values, which are ``codes`` of the judged rows, are equal. No pair is formed."""
+
+    codes: Codes | Floats
+
+    def sums(self, rows: ValuedRows, groups: int) -> SumsOverPairs:
+        value, count = _of_group(rows, self.codes)
+        pair, place = np.unique(value, return_inverse=True)
+        above, inside = (np.bincount(place[flags], minlength=len(pair)) for flags in (~rows.is_cut, rows.is_cut))
+        return SumsOverPairs.of_counts(pair // count, above, inside, groups)
+
+    def above(self, rows: ValuedRows) -> Floats:
+        return equal_above(self.codes[rows.row]).astype(np.float64)
+
+
+def equal_above(codes: Codes | Floats) -> Ints:
+    """Return how many of the earlier values equal each value of one list."""
+    order = np.argsort(codes, kind="stable")
+    above = np.empty(len(codes), np.int64)
+    above[order] = np.arange(len(codes)) - np.searchsorted(codes[order], codes[order])
+    return above
+
+
+@dataclass(frozen=True, eq=False)
+class Jaccard:
+    """Two rows are alike by Jaccard's index of their texts. Only pairs with a common text are formed."""
+
+    codes: Codes | Floats
+    arrays: Arrays
+
+    def sums(self, rows: ValuedRows, groups: int) -> SumsOverPairs:
+        first, second, index = self._pairs(rows)
+        where = rows.is_cut[first].astype(np.int64) + rows.is_cut[second]
+        group = rows.group[first]
+        return SumsOverPairs(*(sum_by(group[where == side], index[where == side], groups) for side in range(3)))
+
+    def above(self, rows: ValuedRows) -> Floats:
+        _, second, index = self._pairs(rows)
+        return sum_by(second, index, len(rows.row))
+
+    def _pairs(self, rows: ValuedRows) -> tuple[Ints, Ints, Floats]:
+        """Return the pairs of rows of a group that have a common text, in the order of lists, and their index."""
+        row, text = self._texts(rows)
+        order = np.lexsort((row, text, rows.group[row]))
+        row, text = row[order], text[order]
+        start = run_starts(rows.group[row], text)
+        size = np.diff(np.append(start, len(row)))
+        place = np.arange(len(row)) - np.repeat(start, size)
+        second = np.repeat(np.arange(len(row)), place)
+        first = np.repeat(np.repeat(start, size), place) + np.arange(len(second)) - np.repeat(_before(place), place)
+        pair, common = np.unique(row[first] * max(len(rows.row), 1) + row[second], return_counts=True)
+        first, second = np.divmod(pair, max(len(rows.row), 1))
+        sizes = np.bincount(row, minlength=len(rows.row))
+        return first, second, common / (sizes[first] + sizes[second] - common)
+
+    def _texts(self, rows: ValuedRows) -> tuple[Ints, Ints]:
+        """Return the distinct texts of each row, as pairs of the row's place in ``rows`` and the code of a text."""
+        code = self.codes[rows.row].astype(np.int64)
+        count = np.diff(self.arrays.ends)[code]
+        row = np.repeat(np.arange(len(code)), count)
+        inside = np.arange(len(row)) - np.repeat(_before(count), count)
+        text = self.arrays.values[np.repeat(self.arrays.ends[code], count) + inside].astype(np.int64)
+        most = int(text.max(initial=0)) + 1
+        return np.divmod(np.unique(row * most + text), most)
+
+
+def _before(counts: Ints) -> Ints:
+    before: Ints = np.cumsum(counts) - counts
+    return before
+
+
+@dataclass(frozen=True, eq=False)
+class Cosine:
+    """Two rows are alike by the cosine of their vectors, whose sums say as much as all pairs: |Σ x/|x||² - n."""
+
+    codes: Codes | Floats
+    arrays: Arrays
+
+    def sums(self, rows: ValuedRows, groups: int) -> SumsOverPairs:
+        above, inside = ~rows.is_cut, rows.is_cut
+        counts = [np.bincount(rows.group[flags], minlength=groups) for flags in (above, inside)]
+        squares, across = np.zeros((2, groups)), np.zeros(groups)
+        for values in self._directions(rows):  # one array for each number of a vector
+            sums = [sum_by(rows.group[flags], values[flags], groups) for flags in (above, inside)]
+            squares += np.square(sums)
+            across += sums[0] * sums[1]
+        own = [(square - count) / 2 for square, count in zip(squares, counts, strict=True)]
+        return SumsOverPairs(own[0], across, own[1])
+
+    def above(self, rows: ValuedRows) -> Floats:
+        total = np.zeros(len(rows.row))
+        for values in self._directions(rows):
+            total += values * (np.cumsum(values) - values)
+        return total
+
+    def _directions(self, rows: ValuedRows) -> Iterator[Floats]:
+        """Yield, for each dimension, the values of all rows' vectors when these have the length 1."""
+        count = len(self.arrays.ends) - 1
+        vectors = self.arrays.values.reshape(count, len(self.arrays.values) // max(count, 1))
+        largest = np.abs(vectors).max(axis=1, initial=0.0, keepdims=True)
+        vectors = vectors / largest
+        squares = np.zeros(len(vectors))
+        for column in vectors.T:
+            squares += column**2
+        code, length = self.codes[rows.row].astype(np.int64), np.sqrt(squares)
+        for column in vectors.T:
+            yield (column / length)[code]
+
+
+LIKENESS: dict[str, Callable[[Ranking, ValueColumn], Likeness]] = {
+    "mismatch": lambda ranking, column: Equality(ranking.columns[column]),
+    "jaccard": lambda ranking, column: Jaccard(ranking.columns[column], ranking.arrays[column]),
+    "cosine": lambda ranking, column: Cosine(ranking.columns[column], ranking.arrays[column]),
+}
+
+
+def mean_over_pairs(rows: ValuedRows, sums: SumsOverPairs, groups: int, *, none_is_zero: bool) -> Floats:
+    """Return the mean over the pairs of rows within the cut-off, for each group: ``sums`` over their number.
+
+    If a tie block is divided, this is the mean over the orders of its rows that leave two rows or more. Of b rows with
+    a value, v are left: their pairs count v(v-1) / (b(b-1)), those with rows above v / b. A group without a pair is
+    NaN; with ``none_is_zero``, it and orders without a pair count 0.
+    """
+    above = np.bincount(rows.group[~rows.is_cut], minlength=groups).astype(np.float64)
+    value = _over_pairs(sums.above, above)
+    if len((cut := rows.cut).group):
+        block, number, probability = cut.draws()
+        group, left, valued = cut.group[block], number.astype(np.float64), cut.valued[block].astype(np.float64)
+        across = sums.across[group] * (left / np.maximum(valued, 1.0))
+        inside = sums.inside[group] * (left * (left - 1) / np.maximum(valued * (valued - 1), 1.0))
+        of_draw = _over_pairs(sums.above[group] + across + inside, above[group] + left)
+        counts = ~np.isnan(of_draw)
+        terms = sum_by(block[counts], (probability * of_draw)[counts], len(cut.group))
+        counted = sum_by(block[counts], probability[counts], len(cut.group))
+        weight = np.ones(len(cut.group)) if none_is_zero else counted
+        value[cut.group] = np.divide(terms, weight, out=np.full(len(terms), np.nan), where=weight > 0)
+    return np.nan_to_num(value) if none_is_zero else value
+
+
+def _over_pairs(amounts: Floats, rows: Floats) -> Floats:
+    pairs: Floats = rows * (rows - 1) / 2
+    mean: Floats = np.divide(amounts, pairs, out=np.full(len(amounts), np.nan), where=pairs > 0)
+    return mean

@@ -57,8 +57,8 @@ class LogShape:
 
     ``items`` are numbers that many impressions share, or a text for each impression (``text``). Where rows are
     ``weighted``, each has a weight from 0.5 to 2. ``heavy`` is the share of rows that are of one user. ``format`` is
-    that of the files: ``parquet`` or ``csv``. Where impressions are ``bucketed``, all those of a user are in one file, as
-    lists and their truth always are.
+    that of the files: ``parquet`` or ``csv``. Where impressions are ``bucketed``, all those of a user are in one file,
+    as lists and their truth always are.
     """
 
     rows: int = 1_000_000
@@ -235,7 +235,8 @@ def write(shape: LogShape, root: Path = DEFAULT_ROOT) -> Path:
 
 def _write_files(shape: LogShape, folder: Path) -> None:
     if shape.layout == "log":
-        _write_tables(shape, ((file, impressions(shape, rows, chunk, file)) for file, chunk, rows in chunks(shape)), folder)
+        made = ((file, impressions(shape, rows, chunk, file)) for file, chunk, rows in chunks(shape))
+        _write_tables(shape, made, folder)
         return
     if shape.layout == "arrays":
         made = ((file, arrays_of(*lists_and_truth(shape, rows, chunk))) for file, chunk, rows in chunks(shape))

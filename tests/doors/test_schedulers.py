@@ -228,7 +228,8 @@ CODES_OF_WARNINGS = [
 ]  # fmt: skip
 CODES_OF_ERRORS = {
     "SparkrankError": "failed", "SpecError": "spec", "FrameLaneNeededError": "frame_lane_needed",
-    "MetricError": "metric", "OutOfMemoryError": "out_of_memory", "InputError": "input", "MissingColumnError": "input", "NoInputError": "no_input",
+    "MetricError": "metric", "OutOfMemoryError": "out_of_memory", "InputError": "input", "MissingColumnError": "input",
+    "NoInputError": "no_input",
     "RejectedRowsError": "rejected_rows",
     "StoreError": "store", "StateError": "state", "UnknownResultError": "unknown_result",
 }  # fmt: skip

@@ -402,6 +402,7 @@ def popularity() -> WideLog:
     settings = {"group": ["user", "name"], "item": "sku", "score": MODELS["score"], "label": "grade"}
     settings |= {"slices": ["tier", {"column": "tier", "of": "relevant"}, "interactions.users"], "group_table": True}
     settings["slices"] += [{"column": "interactions.rows", "edges": [1, 9, 11.5]}, "catalog.kind"]
+    settings["slices"] += [{"column": "interactions.items", "edges": [1, 2, 4]}]
     settings["tiers"] = {"of": "users", "head": 0.05, "tail": 0.09}
     metrics = ["shown(of=interactions.rows)@3", "shown(of=interactions.users,by=sum,discount=log2)@4"]
     metrics += ["shown(of=tier,is=tail)@3", "shown(of=tier,is=new)@9", "shown(of=catalog.price)@3", "r@3", "gini@2"]

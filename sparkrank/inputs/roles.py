@@ -32,7 +32,15 @@ from sparkrank.metrics.parameters import ORDERS
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.slices import Slice, Slices, SliceSource, named_slices, slice_name, sources_of
 from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
-from sparkrank.ranking.value_columns import CATALOG, POPULARITY, POPULARITY_COLUMNS, TIER, ValueColumn, catalog_column
+from sparkrank.ranking.value_columns import (
+    CATALOG,
+    GROUP_ITEMS,
+    POPULARITY,
+    POPULARITY_COLUMNS,
+    TIER,
+    ValueColumn,
+    catalog_column,
+)
 from sparkrank.states.popularity import Tiers
 
 
@@ -179,7 +187,7 @@ class Roles:
 
     ``past`` has the roles of the tables of what groups had before, by their names, and ``exclude`` the name of the one
     whose pairs are left out. The roles of such a table have its name as ``of_past``. ``item_columns`` are looked up by
-    item, in contrast to columns that the rows have themselves.
+    item, or counted in the interactions, in contrast to columns that the rows have themselves.
     """
 
     group: tuple[str, ...]
@@ -536,7 +544,7 @@ def planned(
     )
     if tiers is not None and not plan.reads_tiers:
         raise SpecError("tiers says what a tier is, but no metric and no slice names the column tier of interactions")
-    of_items = frozenset(plan.item_columns)
+    of_items = frozenset([*plan.item_columns, *([GROUP_ITEMS] if plan.items_had else [])])
     roles = replace(
         roles,
         truth=None if roles.truth is None else replace(roles.truth, item_columns=of_items),
@@ -586,13 +594,19 @@ def _validate_item_columns(plan: Plan) -> None:
     of_catalog = any(plan.table_of(column) == CATALOG for column in plan.item_columns)
     if plan.has_catalog and not of_catalog and not plan.catalogue_metrics:
         raise SpecError("there is a catalog, but no metric counts its items, and none names a column as catalog.price")
+    for source in plan.slice_sources:
+        if source.column == GROUP_ITEMS and not plan.has_interactions:
+            raise SpecError(f"a slice reads {GROUP_ITEMS} of a group, but there are no interactions")
+        if source.column == GROUP_ITEMS and not source.is_number:
+            raise SpecError(f"a slice reads {GROUP_ITEMS}, which is a number: edges divide it, as in [1, 5, 20]")
     _validate_tiers(plan)
 
 
 def _validate_tiers(plan: Plan) -> None:
     """Raise :class:`SpecError` if ``plan`` reads tiers as numbers, or a column that interactions do not have."""
     columns = [(value.name, str(metric)) for metric in plan.metrics for value in metric.value_columns]
-    columns += [(part.column, f"the slice {slice_name(parts)}") for parts in plan.slices for part in parts]
+    sliced = ((part.column, f"the slice {slice_name(parts)}") for parts in plan.slices for part in parts)
+    columns += [(column, what) for column, what in sliced if column != GROUP_ITEMS]
     for column, what in columns if plan.has_interactions else ():
         if column.startswith(f"{POPULARITY}.") and column not in POPULARITY_COLUMNS:
             near = did_you_mean(column, POPULARITY_COLUMNS)

@@ -41,7 +41,7 @@ from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 from sparkrank.numeric.whole_units import LARGEST
 from sparkrank.ranking.judgments import LABEL
 from sparkrank.ranking.ranking import Ties
-from sparkrank.ranking.value_columns import POPULARITY, TIER, ValueColumn, table_of_items
+from sparkrank.ranking.value_columns import GROUP_ITEMS, POPULARITY, TIER, ValueColumn, table_of_items
 from sparkrank.states.item_table import ItemValues
 from sparkrank.states.part_bins import VALUES, coarse, rule_name
 from sparkrank.states.popularity import Tiers
@@ -372,7 +372,14 @@ class Plan:
     def row_slices(self) -> list[tuple[int, SliceSource]]:
         """The columns of slices that the rows have themselves, each with its place in :attr:`slice_sources`."""
         sources = enumerate(self.slice_sources)
-        return [(index, source) for index, source in sources if source.column not in self.item_columns]
+        beside = {*self.item_columns, *([GROUP_ITEMS] if self.has_interactions else [])}
+        return [(index, source) for index, source in sources if source.column not in beside]
+
+    @property
+    def items_had(self) -> list[int]:
+        """The places in :attr:`slice_sources` of the number of items that a group had before."""
+        sources = enumerate(self.slice_sources)
+        return [index for index, source in sources if self.has_interactions and source.column == GROUP_ITEMS]
 
     @cached_property
     def item_columns(self) -> Mapping[str, str]:
@@ -436,6 +443,7 @@ class Plan:
     def past(self) -> tuple[str, ...]:
         """The names of the tables of what groups had before whose rows come to the buckets, each once."""
         read = [INTERACTIONS for metric in self.metrics if metric.declaration.reads_interactions]
+        read += [INTERACTIONS] if self.items_had else []
         return tuple(dict.fromkeys([*read, *([] if self.exclude is None else [self.exclude])]))
 
     @property

@@ -72,6 +72,20 @@ def test_values_by_hand() -> None:
     assert found.metrics.filter(pa.compute.equal(found.metrics["slice_value"], "tail"))["value"].to_pylist() == [1 / 2]
 
 
+def test_groups_are_sliced_by_how_many_items_they_had() -> None:
+    """a had x, twice; e, who had y alone, has no list; b had nothing; c had x and z."""
+    lists = pa.concat_tables([LISTS, pa.table({"user": ["c"], "item": ["x"], "score": [1.0], "label": [1]})])
+    had = {"column": "interactions.items", "edges": [1, 2]}
+    for buckets in (1, 3):
+        found = sr.evaluate(lists, ["p@1", "new@1"], interactions=HAD, slices=[had], buckets=buckets, **ROLES)
+        groups = [(row["slice_value"], row["n_groups"]) for row in found.metrics.to_pylist() if row["metric"] == "p@1"]
+        assert groups == [("all", 3), ("(-inf, 1)", 1), ("[1, 2)", 1), ("[2, inf)", 1)]
+    found = sr.evaluate(lists, ["p@1"], interactions=HAD, exclude="interactions", slices=[had], **ROLES)
+    # x of a and of c are left out: y, which is not relevant, is then the first of a, and c has an empty list
+    values = {row["slice_value"]: row["value"] for row in found.metrics.to_pylist()}
+    assert values == {"all": 1 / 3, "(-inf, 1)": 1.0, "[1, 2)": 0.0, "[2, inf)": 0.0}
+
+
 def test_a_column_tier_of_the_rows_stays_one_without_interactions() -> None:
     rows = LISTS.append_column("tier", pa.array(["gold"] * 5))
     assert by_value(sr.evaluate(rows, ["p@1"], slices=["tier"], **ROLES))[1:] == [("gold", 1.0, 2)]
@@ -99,6 +113,15 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ({"metrics": ["p@1"], "slices": [{"column": "tier", "edges": [1]}]}, "a slice reads tier as a number"),
     ({"metrics": ["ndcg(weight=interactions.users)"]}, "weight=interactions.users is of an item, but a group is weigh"),
     ({"metrics": ["p@1"]}, "interactions are given, but no metric reads them"),
+    ({"metrics": ["shown(of=interactions.items)"]}, "shown(of=interactions.items) reads interactions.items, did you"),
+    (
+        {"metrics": ["p@1"], "slices": ["interactions.items"]},
+        "a slice reads interactions.items, which is a number: edges",
+    ),
+    (
+        {"metrics": ["p@1"], "slices": [{"column": "interactions.items", "edges": [1]}], "interactions": None},
+        "a slice reads interactions.items of a group, but there are no interactions",
+    ),
     ({"tiers": {"of": "rows"}}, "tiers says what a tier is, but no metric and no slice names the column tier"),
     ({"metrics": ["shown(of=tier,is=new)"], "tiers": {"of": "row"}}, "tiers.of is 'row', did you mean"),
     ({"metrics": ["shown(of=tier,is=new)"], "tiers": {"head": 1.5}}, "tiers.head is 1.5: a share above 0, up to 1"),

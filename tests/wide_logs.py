@@ -411,6 +411,21 @@ def past_of_arrays() -> WideLog:
     return WideLog(log.files, [*OF_LISTS, "new@3"], settings, past={"interactions": halves(had)})
 
 
+def popularity() -> WideLog:
+    """The popularity of items beside a truth, of which some nobody had, as values, as slices and beside a catalog."""
+    lists, labels = sides(pa.int32())
+    names = ["user", "name", "sku"]
+    had = pairs(lists.filter(pc.not_equal(lists["sku"], "s7")), names, 2)
+    settings = {"group": ["user", "name"], "item": "sku", "score": MODELS["score"], "label": "grade"}
+    settings |= {"slices": ["tier", {"column": "tier", "of": "relevant"}, "interactions.users"], "group_table": True}
+    settings["slices"] += [{"column": "interactions.rows", "edges": [1, 9, 11.5]}, "catalog.kind"]
+    settings["slices"] += [{"column": "interactions.items", "edges": [1, 2, 4]}]
+    settings["tiers"] = {"of": "users", "head": 0.05, "tail": 0.09}
+    metrics = ["shown(of=interactions.rows)@3", "shown(of=interactions.users,by=sum,discount=log2)@4"]
+    metrics += ["shown(of=tier,is=tail)@3", "shown(of=tier,is=new)@9", "shown(of=catalog.price)@3", "r@3", "gini@2"]
+    return WideLog(halves(lists), metrics, settings, halves(labels), None, values(), {"interactions": halves(had)})
+
+
 def ranks() -> WideLog:
     """Ranks that the log gives, beside a truth; keys cross as hashes where neither groups nor parts are asked for."""
     lists, labels = sides(pa.int32())
@@ -451,5 +466,16 @@ def no_groups() -> WideLog:
 
 
 _OF_ROWS = (types, nulls, slices, slice_rules, weights, nested, exact, text_keys, no_groups)
-_OF_SIDES = (arrays, recommendations, truth, ranks, past, past_of_labels, past_of_arrays, catalog, catalog_of_arrays)
+_OF_SIDES = (
+    arrays,
+    recommendations,
+    truth,
+    ranks,
+    past,
+    past_of_labels,
+    past_of_arrays,
+    catalog,
+    popularity,
+    catalog_of_arrays,
+)
 LOGS: dict[str, Callable[[], WideLog]] = {log.__name__: log for log in (*_OF_ROWS, *_OF_SIDES)}

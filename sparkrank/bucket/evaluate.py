@@ -81,7 +81,8 @@ def bucket_columns(plan: Plan, keys: int) -> list[str]:
     read = {role.key: role.needed(plan) for role in row_roles()}
     read |= {TRUTH: plan.joins, LIST: plan.arrays, PAST: bool(plan.past)}
     looked_up = item_columns(plan)
-    columns = [name for name in columns if name not in looked_up]
+    beside = {*looked_up, *map(slice_column, plan.items_had)}
+    columns = [name for name in columns if name not in beside]
     return [*columns, *(name for name, is_read in read.items() if is_read)]
 
 

@@ -6,34 +6,43 @@ from collections import Counter
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.encoding import encode
-from sparkrank.bucket.impressions import ITEM, slice_column, value_column
+from sparkrank.bucket.impressions import ITEM, one_array, slice_column, value_column
 from sparkrank.metrics import Plan
-from sparkrank.ranking.value_columns import CATALOG
+from sparkrank.ranking.value_columns import CATALOG, POPULARITY, POPULARITY_COLUMNS
 
 
-def item_columns(plan: Plan) -> dict[str, str]:
-    """Return the names of the bucket columns that are looked up by item, with the column that each is."""
+def item_columns(plan: Plan, table: str | None = None) -> dict[str, str]:
+    """Return the names of the bucket columns that are looked up in ``table`` (or any), with the column that each is."""
     slices = {slice_column(index): source.column for index, source in enumerate(plan.slice_sources)}
     values = {value_column(index): value.name for index, value in enumerate(plan.value_columns)}
-    return {name: column for name, column in (slices | values).items() if column in plan.item_columns}
+    of_items = {name: column for name, column in (slices | values).items() if column in plan.item_columns}
+    return {name: column for name, column in of_items.items() if table in (None, plan.table_of(column))}
 
 
 def with_items(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -> BucketRows:
-    """Return ``rows`` with the columns of their items, null where a table lacks the item. Counts such rows of lists."""
+    """Return ``rows`` with the columns of their items. Counts the rows of lists whose item the catalog lacks.
+
+    Where the catalog lacks the item, a value is null. An item that nobody had is in no row of the interactions.
+    """
     if not plan.items:
         return rows
     codes, distinct = encode(rows.table[ITEM])
-    table = rows.table
+    table, is_item = rows.table, one_array(pc.is_valid(rows.table[ITEM]))
     for items in plan.items:
         place = items.table.find(distinct)[codes]
         if items.table.name == CATALOG:
             lists = ~rows.truth if (named := rows.valid(ITEM)) is None else ~rows.truth & named
             counts[checks.LACKING_ITEMS, ""] += int(np.count_nonzero((place < 0) & lists))
-        index = pa.array(place, mask=place < 0)
+        index, columns = pa.array(place, mask=place < 0), item_columns(plan)
         for name, values in items.table.columns.items():
-            table = table.append_column(name, values.take(index))
+            taken = values.take(index)
+            if items.table.name == POPULARITY:
+                nobody = pa.scalar(POPULARITY_COLUMNS[columns[name]]).cast(values.type)
+                taken = pc.if_else(pc.and_(pc.is_null(taken), is_item), nobody, taken)
+            table = table.append_column(name, taken)
     return BucketRows(table)

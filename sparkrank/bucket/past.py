@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -14,11 +15,13 @@ import pyarrow.compute as pc
 
 from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows, flags_of
+from sparkrank.bucket.encoding import encode, paired
 from sparkrank.bucket.grouping import groups_of
-from sparkrank.bucket.impressions import ITEM, PAST, key_columns, one_array, past_column
+from sparkrank.bucket.impressions import ITEM, PAST, key_columns, one_array, past_column, slice_column
 from sparkrank.bucket.matching import has_match
 from sparkrank.metrics import Plan
-from sparkrank.numeric.array_types import Codes, Flags
+from sparkrank.metrics.needs import INTERACTIONS
+from sparkrank.numeric.array_types import Codes, Flags, Ints
 from sparkrank.numeric.key_hashes import Hashes, hash_keys
 
 
@@ -59,11 +62,17 @@ def _may_lack_values(column: pa.ChunkedArray) -> bool:
 def with_past(
     rows: BucketRows, pairs: Mapping[str, pa.Table], plan: Plan, counts: Counter[tuple[str, str]]
 ) -> BucketRows:
-    """Return ``rows`` with a column for each table of the past, which flags the rows whose pair the table has."""
+    """Return ``rows`` with a column for each table of the past, which flags the rows whose pair the table has.
+
+    A slice by the number of items that the group had before has a column too.
+    """
     table = rows.table
     for name, own in pairs.items():
-        flags = _among(rows.table, own)
+        listed = ListedPairs.of(rows.table, own)
+        flags = listed.flags(rows.table)
         table = table.append_column(past_column(name), pa.array(flags))
+        for index in plan.items_had if name == INTERACTIONS else ():
+            table = table.append_column(slice_column(index), pa.array(listed.items_had().astype(np.float64)))
         if name != plan.exclude:
             counts[checks.ROWS_IN_PAST, ""] = int(np.count_nonzero(flags & ~rows.truth))
     return rows if table is rows.table else BucketRows(table)
@@ -75,15 +84,33 @@ def hashes_with_past(hashes: Hashes, pairs: Mapping[str, pa.Table]) -> Hashes:
     return np.unique(np.concatenate([hashes, *past])) if past else hashes
 
 
-def _among(rows: pa.Table, pairs: pa.Table) -> Flags:
-    """Flag the ``rows`` whose group and item are one of ``pairs``."""
-    keys, count = key_columns(rows), rows.num_rows
-    group = groups_of(_columns((rows, pairs), keys)).codes
-    is_listed = np.zeros(int(group.max(initial=-1)) + 1, np.bool_)
-    is_listed[group[:count]] = True
-    own = is_listed[group[count:]]  # most pairs may be of groups without a list
-    (items,) = _columns((rows, pairs.filter(pa.array(own))), [ITEM])
-    return has_match(np.concatenate([group[:count], group[count:][own]]), len(is_listed), items, count)
+@dataclass(frozen=True)
+class ListedPairs:
+    """The ``pairs`` of the groups that the rows have, with the ``group`` of each row and ``own`` that of each pair."""
+
+    group: Codes
+    own: Codes
+    groups: int
+    pairs: pa.Table
+
+    @classmethod
+    def of(cls, rows: pa.Table, pairs: pa.Table) -> ListedPairs:
+        count = rows.num_rows
+        group = groups_of(_columns((rows, pairs), key_columns(rows))).codes
+        is_listed = np.zeros(int(group.max(initial=-1)) + 1, np.bool_)
+        is_listed[group[:count]] = True
+        own = is_listed[group[count:]]  # most pairs may be of groups without a list
+        return cls(group[:count], group[count:][own], len(is_listed), pairs.filter(pa.array(own)))
+
+    def flags(self, rows: pa.Table) -> Flags:
+        """Flag the ``rows`` whose group and item are one of the pairs."""
+        (items,) = _columns((rows, self.pairs), [ITEM])
+        return has_match(np.concatenate([self.group, self.own]), self.groups, items, rows.num_rows)
+
+    def items_had(self) -> Ints:
+        """Return for each row how many different items the pairs of its group have."""
+        first = np.unique(paired(self.own, encode(self.pairs[ITEM])[0]), return_index=True)[1]
+        return np.bincount(self.own[first], minlength=self.groups)[self.group]
 
 
 def _columns(tables: Sequence[pa.Table], names: Sequence[str]) -> list[pa.ChunkedArray]:

@@ -32,6 +32,7 @@ from sparkrank.config.sections import (
     Excluded,
     Input,
     InputRows,
+    Interactions,
     Label,
     Output,
     PastRows,
@@ -68,6 +69,7 @@ from sparkrank.metrics.needs import EXCLUDE, INTERACTIONS
 from sparkrank.metrics.registry import import_plugins
 from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.sources.text_schema import TEXT_FORMATS, number_kinds
+from sparkrank.states.popularity import Tiers
 from sparkrank.tables.rows.limits import limits_of
 
 PLUGINS_OPTIONAL = "plugins_optional"  # a key of the validation context: whether plugins may be missing
@@ -86,7 +88,7 @@ class Spec(Section):
     disparities: Annotated[list[str], BeforeValidator(as_list)] = Field(default_factory=list)
     truth: Truth | None = None
     catalog: CatalogTable | None = None
-    interactions: PastRows | None = None
+    interactions: Interactions | None = None
     exclude: Excluded | None = None
     day: Annotated[dt.date | None, BeforeValidator(as_day)] = None
     name: Label | None = None
@@ -221,6 +223,7 @@ class Spec(Section):
             compare=None if self.compare is None else self.compare.comparison,
             ties_asked=self.definitions.ties is not None,
             has_catalog=self.catalog is not None,
+            tiers=self._tiers,
             disparities=self.disparities,
         )
         of_catalog = None if self.catalog is None else CatalogPlan.of_items(plan, self.item_of_catalog(roles)).roles
@@ -237,6 +240,11 @@ class Spec(Section):
         """Return the item column of the catalog, by default that of the lists."""
         item = None if self.catalog is None else self.catalog.columns.item
         return item_of_catalog(None if item is None else {"item": item}, roles)
+
+    @property
+    def _tiers(self) -> Tiers | None:
+        named = None if self.interactions is None else self.interactions.tiers
+        return None if named is None else named.tiers
 
     @property
     def _slices(self) -> list[list[str | dict[str, Any]]]:
@@ -358,7 +366,14 @@ def _asked(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
     if isinstance(rows, Input) and rows.by_model:
         of_models = rows.by_model.items()  # in the order of models, which decides whose label counts
         asked["models"] = [(name, _asked(asked["models"][name], own)) for name, own in of_models]
-    left_out = ["expect", "grouped", "most_bytes", "optional", *(["models"] if asked.get("models") is None else [])]
+    left_out = [
+        "expect",
+        "grouped",
+        "most_bytes",
+        "optional",
+        "tiers",
+        *(["models"] if asked.get("models") is None else []),
+    ]
     return {key: value for key, value in asked.items() if key not in left_out}
 
 

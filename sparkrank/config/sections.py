@@ -64,6 +64,7 @@ from sparkrank.sources.colocation import BY_ITSELF, GroupedWord
 from sparkrank.sources.folders import PartitionTypes
 from sparkrank.sources.reader_options import validate_options
 from sparkrank.sources.text_schema import TEXT_FORMATS, DdlField, fields_of
+from sparkrank.states.popularity import TierMeasure, Tiers
 from sparkrank.stats.corrections import Correction
 from sparkrank.tables.commit.days import local_path
 
@@ -309,6 +310,24 @@ class PastRows(InputRows):
 
     columns: Annotated[PastNames, BeforeValidator(as_keys)] = PastNames()
     optional: bool = False
+
+
+class TierSettings(Section):
+    """The rule that puts items into tiers, from the most popular item down (:class:`Tiers`)."""
+
+    of: TierMeasure = Tiers.of
+    head: Annotated[float, BeforeValidator(as_number)] = Tiers.head
+    tail: Annotated[float, BeforeValidator(as_number)] = Tiers.tail
+
+    @property
+    def tiers(self) -> Tiers:
+        return Tiers.asked(self.model_dump())
+
+
+class Interactions(PastRows):
+    """What groups had before, and how its items are put into ``tiers`` of popularity."""
+
+    tiers: TierSettings | None = None
 
 
 def _kind_of_excluded(value: object) -> str | None:

@@ -103,6 +103,11 @@ def evaluate(
         The column of the catalog for ``item``, if its name differs from the lists'.
     interactions : as impressions, optional
         What groups had before: a row for each time that a group had an item. Metrics such as ``new`` read it.
+        Metrics and slices name ``interactions.users`` and ``interactions.rows``, how many groups had an item and how
+        many rows they have of it, and the item's ``tier``: ``head``, ``torso``, ``tail``, or ``new`` without a row.
+    tiers : mapping, optional
+        What a tier is: ``{"of": "rows", "head": 0.8, "tail": 0.95}``. From the most popular item down, an item is in
+        the head while the items before it have less than that share of the rows, ``"users"`` or ``"items"``.
     exclude : "interactions" or as impressions, optional
         Pairs of group and item that are left out of lists and truth before positions are given: those of the
         ``interactions``, or of a table of its own. A path that is called ``interactions`` is ``"./interactions"``.

@@ -52,7 +52,7 @@ def explain(
         titles if ``title`` is given.
     truth, truth_columns, catalog, catalog_columns, items, true_items, relevance : optional
         The truth, the catalog, or arrays of items, as for :func:`sparkrank.evaluate`.
-    interactions, interactions_columns, exclude, exclude_columns : optional
+    interactions, interactions_columns, tiers, exclude, exclude_columns : optional
         What groups had before, as for :func:`sparkrank.evaluate`.
     preset, ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
         The definitions, as for :func:`sparkrank.evaluate`.

@@ -36,6 +36,7 @@ class _ColumnOptions(TypedDict, total=False):
     catalog_columns: Mapping[str, str] | None
     interactions: Rows | None
     interactions_columns: Mapping[str, str | Sequence[str]] | None
+    tiers: Mapping[str, str | float] | None
     exclude: Rows | Literal["interactions"] | None
     exclude_columns: Mapping[str, str | Sequence[str]] | None
     items: str | Mapping[str, str] | None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sparkrank.base.errors import SpecError, quote, short_traceback
 from sparkrank.inputs.day_marks import day_of, on_day
 from sparkrank.inputs.role_table import MODEL
-from sparkrank.metrics.needs import EXCLUDE
+from sparkrank.metrics.needs import EXCLUDE, INTERACTIONS
 from sparkrank.metrics.slices import written_slices
 from sparkrank.run.run_tables import RunParts, tables_of_run
 from sparkrank.run.stages import Stages
@@ -80,6 +80,8 @@ def document_of_call(
     if request.catalog is not None:
         document["catalog"] = {**_place(request.catalog.rows), "columns": {"item": request.catalog.item}}
     document |= {name: {**_place(request.past[name]), "columns": dict(own)} for name, own in past.items()}
+    if plan.reads_tiers:
+        document[INTERACTIONS]["tiers"] = asdict(plan.tiers)
     if plan.exclude not in (EXCLUDE, None):
         document[EXCLUDE] = plan.exclude
     if plan.compare is not None:

@@ -39,6 +39,9 @@ class CatalogPlan(Plan):
     def value_columns(self) -> tuple[ValueColumn, ...]:
         return self.columns
 
+    def table_of(self, column: str) -> None:
+        """Return None: the rows of a catalog have all columns themselves, whatever the names of the columns are."""
+
 
 def item_of_catalog(named: Any, roles: Roles) -> str:
     """Return the item column of a catalog from ``named``, which maps roles to columns; by default that of the lists."""

@@ -30,9 +30,18 @@ from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.metrics.needs import EXCLUDE, INTERACTIONS
 from sparkrank.metrics.parameters import ORDERS
 from sparkrank.metrics.presets import Preset
-from sparkrank.metrics.slices import Slice, Slices, SliceSource, named_slices, sources_of
+from sparkrank.metrics.slices import Slice, Slices, SliceSource, named_slices, slice_name, sources_of
 from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
-from sparkrank.ranking.value_columns import ValueColumn, catalog_column
+from sparkrank.ranking.value_columns import (
+    CATALOG,
+    GROUP_ITEMS,
+    POPULARITY,
+    POPULARITY_COLUMNS,
+    TIER,
+    ValueColumn,
+    catalog_column,
+)
+from sparkrank.states.popularity import Tiers
 
 
 @dataclass(frozen=True)
@@ -177,7 +186,8 @@ class Roles:
     with the role ``model`` names the model of each row.
 
     ``past`` has the roles of the tables of what groups had before, by their names, and ``exclude`` the name of the one
-    whose pairs are left out. The roles of such a table have its name as ``of_past``.
+    whose pairs are left out. The roles of such a table have its name as ``of_past``. ``item_columns`` are looked up by
+    item, or counted in the interactions, in contrast to columns that the rows have themselves.
     """
 
     group: tuple[str, ...]
@@ -195,6 +205,7 @@ class Roles:
     past: Mapping[str, Roles] = field(default_factory=dict)
     exclude: str | None = None
     of_past: str | None = None
+    item_columns: frozenset[str] = frozenset()
 
     @classmethod
     def named(
@@ -371,7 +382,7 @@ class Roles:
             if metric.declaration.reads_interactions and INTERACTIONS not in self.past:
                 raise SpecError(f"{metric} reads interactions, but there are none: name their rows")
         for name in self.past:
-            if name not in plan.past:
+            if name not in plan.past and not (name == INTERACTIONS and plan.reads_popularity):
                 raise SpecError(f"{name} are given, but no metric reads them, and exclude does not name them")
 
     def validate_required_roles(self, plan: Plan) -> None:
@@ -402,7 +413,7 @@ class Roles:
     @property
     def slice_sources(self) -> tuple[SliceSource, ...]:
         """The columns of slices that the rows have themselves."""
-        return tuple(source for source in sources_of(self.slices) if catalog_column(source.column) is None)
+        return tuple(source for source in sources_of(self.slices) if source.column not in self.item_columns)
 
     @property
     def joins(self) -> bool:
@@ -493,12 +504,14 @@ def planned(
     compare: Comparison | None = None,
     ties_asked: bool = True,
     has_catalog: bool = False,
+    tiers: Tiers | None = None,
     disparities: Sequence[str] = (),
 ) -> tuple[Roles, Plan]:
     """Return ``roles`` with the group weights added, and the plan for ``metrics``. Strings are parsed with ``preset``.
 
     Unless ``ties_asked`` is set, metrics that have no expectation over tied rows get ``ties=item``, or ``ties=worst``
-    without an item column. ``has_catalog`` says whether there is a catalog, of which columns may be named.
+    without an item column. ``has_catalog`` says whether there is a catalog, of which columns may be named. ``tiers``
+    is the rule for the tiers of items, if the user names one.
     """
     if isinstance(disparities, str):
         raise SpecError(f'disparities is "{shorten(disparities)}", one text: a list of slices is needed')
@@ -526,9 +539,16 @@ def planned(
         cluster=roles.cluster,
         disparities=tuple(disparities),
         has_catalog=has_catalog,
+        has_interactions=INTERACTIONS in roles.past,
+        tiers=Tiers() if tiers is None else tiers,
     )
+    if tiers is not None and not plan.reads_tiers:
+        raise SpecError("tiers says what a tier is, but no metric and no slice names the column tier of interactions")
+    of_items = frozenset([*plan.item_columns, *([GROUP_ITEMS] if plan.items_had else [])])
     roles = replace(
         roles,
+        truth=None if roles.truth is None else replace(roles.truth, item_columns=of_items),
+        item_columns=of_items,
         group_weights=plan.group_weights,
         values=tuple(value for _, value in plan.row_values),
     )
@@ -544,24 +564,59 @@ def planned(
 def _validate_values(plan: Plan) -> None:
     """Raise :class:`SpecError` if ``plan`` reads values that are not there."""
     for column in plan.group_weights:
-        if catalog_column(column) is not None:
+        if plan.table_of(column) is not None:
             raise SpecError(
                 f"weight={shorten(column)} is of an item, but a group is weighed: name a column of the rows"
             )
-    for column, what in plan.item_columns.items():
-        if not plan.has_catalog:
-            raise SpecError(
-                f"{shorten(what)} reads the column {shorten(catalog_column(column))} of a catalog, but there is none"
-            )
-    if plan.has_catalog and not plan.item_columns and not plan.catalogue_metrics:
-        raise SpecError("there is a catalog, but no metric counts its items, and none names a column as catalog.price")
+    _validate_item_columns(plan)
     for metric, declared in plan.catalogue_metrics if plan.has_catalog else ():
         if "items" in declared.defaults and metric["items"] is not None:
             raise SpecError(f"{shorten(metric)} gives the number of items, but there is a catalog, which has them")
     for metric in plan.metrics if plan.arrays else ():
         for value in metric.value_columns:
-            if not value.is_of_item:
+            if value.name not in plan.item_columns:
                 raise SpecError(
                     f"{shorten(metric)} reads the column {shorten(value.name)} of rows, but the rows are arrays: a "
                     f"column of the catalog is needed"
                 )
+
+
+def _validate_item_columns(plan: Plan) -> None:
+    """Raise :class:`SpecError` if the columns of items in ``plan`` and the tables of items do not fit each other."""
+    for column, what in plan.item_columns.items():
+        if plan.table_of(column) == POPULARITY:
+            if not plan.has_interactions:
+                raise SpecError(f"{shorten(what)} reads {column} of an item, but there are no interactions")
+        elif not plan.has_catalog:
+            raise SpecError(
+                f"{shorten(what)} reads the column {shorten(catalog_column(column))} of a catalog, but there is none"
+            )
+    of_catalog = any(plan.table_of(column) == CATALOG for column in plan.item_columns)
+    if plan.has_catalog and not of_catalog and not plan.catalogue_metrics:
+        raise SpecError("there is a catalog, but no metric counts its items, and none names a column as catalog.price")
+    for source in plan.slice_sources:
+        if source.column == GROUP_ITEMS and not plan.has_interactions:
+            raise SpecError(f"a slice reads {GROUP_ITEMS} of a group, but there are no interactions")
+        if source.column == GROUP_ITEMS and not source.is_number:
+            raise SpecError(f"a slice reads {GROUP_ITEMS}, which is a number: edges divide it, as in [1, 5, 20]")
+    _validate_tiers(plan)
+
+
+def _validate_tiers(plan: Plan) -> None:
+    """Raise :class:`SpecError` if ``plan`` reads tiers as numbers, or a column that interactions do not have."""
+    columns = [(value.name, str(metric)) for metric in plan.metrics for value in metric.value_columns]
+    sliced = ((part.column, f"the slice {slice_name(parts)}") for parts in plan.slices for part in parts)
+    columns += [(column, what) for column, what in sliced if column != GROUP_ITEMS]
+    for column, what in columns if plan.has_interactions else ():
+        if column.startswith(f"{POPULARITY}.") and column not in POPULARITY_COLUMNS:
+            near = did_you_mean(column, POPULARITY_COLUMNS)
+            allowed = itemize(POPULARITY_COLUMNS)
+            raise SpecError(f"{shorten(what)} reads {shorten(column)}{near} (interactions give {allowed})")
+    if not plan.reads_tiers:
+        return
+    as_number = "as a number, but a tier is head, torso, tail or new"
+    for metric in plan.metrics:
+        if any(value.name == TIER and value.kind == "number" for value in metric.value_columns):
+            raise SpecError(f"{shorten(metric)} reads tier {as_number}: is=tail counts those of the tail")
+    if any(source.column == TIER and source.is_number for source in plan.slice_sources):
+        raise SpecError(f"a slice reads tier {as_number}: leave out edges")

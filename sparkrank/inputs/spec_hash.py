@@ -48,7 +48,9 @@ def hash_of_plan(
     if plan.disparities:
         numbers["disparities"] = list(plan.disparities)
     if past:
-        numbers |= {"past": {name: past[name] for name in plan.past}, "exclude": plan.exclude}
+        numbers |= {"past": dict(past), "exclude": plan.exclude}
+    if plan.reads_tiers:
+        numbers["tiers"] = asdict(plan.tiers)
     if plugins:  # plugins define the meaning of their metrics
         numbers["plugins"] = list(plugins)
     if session:

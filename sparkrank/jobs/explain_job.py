@@ -18,6 +18,7 @@ from sparkrank.results.explanation import Explanation
 from sparkrank.run.catalog_items import with_catalog
 from sparkrank.run.day_request import request_of
 from sparkrank.run.lane import open_lane
+from sparkrank.run.popular_items import with_popularity
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,7 +39,7 @@ def explain_request(
     with stages.stage("open"):
         lane = open_lane(request)
         lane.check(request.plan)
-        request = with_catalog(request, lane)
+        request = with_popularity(with_catalog(request, lane), lane)
     with stages.stage("explain"):
         plan = request.plan
         schema = lane.bucket_schema(plan)

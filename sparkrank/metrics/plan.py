@@ -41,9 +41,10 @@ from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 from sparkrank.numeric.whole_units import LARGEST
 from sparkrank.ranking.judgments import LABEL
 from sparkrank.ranking.ranking import Ties
-from sparkrank.ranking.value_columns import ValueColumn, catalog_column
+from sparkrank.ranking.value_columns import GROUP_ITEMS, POPULARITY, TIER, ValueColumn, table_of_items
 from sparkrank.states.item_table import ItemValues
 from sparkrank.states.part_bins import VALUES, coarse, rule_name
+from sparkrank.states.popularity import Tiers
 
 MOST_CURVE_POINTS = 1_000_000_000
 
@@ -71,6 +72,8 @@ class Plan:
     workers once, and not with each copy of the plan. ``disparities`` names the slices whose values are compared with
     one another. ``exclude`` is the name of the table of the past whose pairs of group and item are left out, or None.
     ``counts_items`` says that the rows are interactions, of which the popularity of items is counted and nothing else.
+    ``has_interactions`` says that there is a table of what groups had before, and ``tiers`` how its items are put into
+    tiers.
     """
 
     metrics: tuple[Metric, ...]
@@ -100,6 +103,8 @@ class Plan:
     disparities: tuple[str, ...] = ()
     exclude: str | None = None
     counts_items: bool = False
+    has_interactions: bool = False
+    tiers: Tiers = field(default_factory=Tiers)
 
     @classmethod
     def of(
@@ -263,8 +268,14 @@ class Plan:
     def definition(self, metric: Metric) -> str:
         """Return the definition of ``metric`` for the tables, which includes the settings of the evaluation."""
         if metric.ties is None:
-            return f"{metric.definition}; {self.settings}"
-        return f"{metric.with_ties(None).definition}; {self._written(replace(self.definitions, ties=metric.ties))}"
+            return f"{metric.definition}; {self.settings}{self._tiers_of(metric)}"
+        written = self._written(replace(self.definitions, ties=metric.ties))
+        return f"{metric.with_ties(None).definition}; {written}{self._tiers_of(metric)}"
+
+    def _tiers_of(self, metric: Metric) -> str:
+        """Return the rule of the tiers that ``metric`` reads, as the end of its definition."""
+        is_read = self.reads_tiers and any(column.name == TIER for column in metric.value_columns)
+        return f"; {self.tiers}" if is_read else ""
 
     @cached_property
     def settings(self) -> str:
@@ -345,18 +356,30 @@ class Plan:
     @cached_property
     def slice_rules(self) -> dict[str, str]:
         """What the values of a slice mean, by the slice's name, if they are not those of its columns."""
-        return rules_of(self.slices)
+        rules = rules_of(self.slices)
+        for columns in self.slices:
+            if self.reads_tiers and any(part.column == TIER for part in columns):
+                name = slice_name(columns)
+                rules[name] = f"{rules.get(name, '')} {self.tiers}".strip()
+        return rules
 
     @property
     def row_values(self) -> list[tuple[int, ValueColumn]]:
         """The columns of values that the rows have themselves, each with its place in :attr:`value_columns`."""
-        return [(index, value) for index, value in enumerate(self.value_columns) if not value.is_of_item]
+        return [(index, value) for index, value in enumerate(self.value_columns) if value.name not in self.item_columns]
 
     @property
     def row_slices(self) -> list[tuple[int, SliceSource]]:
         """The columns of slices that the rows have themselves, each with its place in :attr:`slice_sources`."""
         sources = enumerate(self.slice_sources)
-        return [(index, source) for index, source in sources if catalog_column(source.column) is None]
+        beside = {*self.item_columns, *([GROUP_ITEMS] if self.has_interactions else [])}
+        return [(index, source) for index, source in sources if source.column not in beside]
+
+    @property
+    def items_had(self) -> list[int]:
+        """The places in :attr:`slice_sources` of the number of items that a group had before."""
+        sources = enumerate(self.slice_sources)
+        return [index for index, source in sources if self.has_interactions and source.column == GROUP_ITEMS]
 
     @cached_property
     def item_columns(self) -> Mapping[str, str]:
@@ -364,7 +387,20 @@ class Plan:
         read = {f"the slice {slice_name(parts)}": tuple(part.column for part in parts) for parts in self.slices}
         read |= {str(metric): tuple(column.name for column in metric.value_columns) for metric in self.metrics}
         named = [(column, what) for what, columns in read.items() for column in columns]
-        return {column: what for column, what in reversed(named) if catalog_column(column) is not None}
+        return {column: what for column, what in reversed(named) if self.table_of(column) is not None}
+
+    def table_of(self, column: str) -> str | None:
+        """Return the table of items that has ``column``, or None if it is a column of the rows."""
+        return table_of_items(column, has_interactions=self.has_interactions)
+
+    @property
+    def reads_popularity(self) -> bool:
+        """Whether the popularity of items is counted, in a pass of its own over the interactions."""
+        return any(self.table_of(column) == POPULARITY for column in self.item_columns)
+
+    @property
+    def reads_tiers(self) -> bool:
+        return self.has_interactions and TIER in self.item_columns
 
     @cached_property
     def item_is_for(self) -> str | None:
@@ -407,6 +443,7 @@ class Plan:
     def past(self) -> tuple[str, ...]:
         """The names of the tables of what groups had before whose rows come to the buckets, each once."""
         read = [INTERACTIONS for metric in self.metrics if metric.declaration.reads_interactions]
+        read += [INTERACTIONS] if self.items_had else []
         return tuple(dict.fromkeys([*read, *([] if self.exclude is None else [self.exclude])]))
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -14,7 +15,12 @@ ValueKind: TypeAlias = Literal["number", "text", "category", "texts", "numbers"]
 SEPARATOR = "\x1f"
 
 
-CATALOG = "catalog"
+# The tables of items: the catalog, and the popularity of items in the interactions.
+CATALOG, POPULARITY = "catalog", "interactions"
+USERS, ROWS, TIER = f"{POPULARITY}.users", f"{POPULARITY}.rows", "tier"
+GROUP_ITEMS = f"{POPULARITY}.items"  # of a group, not of an item: how many different items it had
+# The columns of the popularity of items, with the value of an item that nobody had.
+POPULARITY_COLUMNS: Mapping[str, int | str] = {USERS: 0, ROWS: 0, TIER: "new"}
 
 
 def catalog_column(name: str) -> str | None:
@@ -34,6 +40,16 @@ class Arrays:
     values: Codes | Floats
 
 
+def table_of_items(name: str, *, has_interactions: bool) -> str | None:
+    """Return the table of items that has the column ``name``, or None if it stands for a column of the rows.
+
+    The rows may have a column ``tier`` of their own; with interactions the word means the tier of an item.
+    """
+    if catalog_column(name) is not None:
+        return CATALOG
+    return POPULARITY if name in POPULARITY_COLUMNS and (has_interactions or name != TIER) else None
+
+
 @dataclass(frozen=True)
 class ValueColumn:
     """A column ``name`` whose values a metric reads as numbers (NaN for a null) or as texts (codes, -1 for a null).
@@ -47,11 +63,6 @@ class ValueColumn:
     name: str
     kind: ValueKind = "number"
     equals: str | None = None
-
-    @property
-    def is_of_item(self) -> bool:
-        """Whether the column is looked up by item, in contrast to a column of the rows."""
-        return catalog_column(self.name) is not None
 
     @property
     def stored(self) -> ValueColumn:

@@ -21,6 +21,7 @@ from sparkrank.sources.colocation import GroupedWord
 from sparkrank.sources.in_memory import accepted, is_path
 from sparkrank.sources.pandas_rows import out_of_pandas
 from sparkrank.sources.side_rows import SideRows
+from sparkrank.states.popularity import Tiers
 from sparkrank.tables.rows.limits import limits_of
 
 
@@ -69,6 +70,7 @@ def request_called(
     named = Roles.named(columns, group, label, beside, options["relevance"], slices, models, past)
     definitions = Definitions.of(library, settings, joins=named.joins)
     asked = {**asked, "buckets": buckets, "ties_asked": settings["ties"] is not None}
+    asked["tiers"] = None if options.get("tiers") is None else Tiers.asked(options["tiers"])
     asked["has_catalog"] = options.get("catalog") is not None
     roles, plan = planned(named, metrics, definitions, library, **asked)
     counts: Counter[tuple[str, str]] = Counter()

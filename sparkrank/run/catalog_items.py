@@ -78,9 +78,11 @@ def _read(catalog: CatalogRows, request: Request) -> ItemTable:
     if repeated := repeated_items(items):
         count = f"{len(repeated):,} items" if len(repeated) > 1 else "1 item"
         raise InputError(f'catalog names {count} twice, the first is "{shorten(repeated[0])}"')
-    table = ItemTable.of(items, {name: _held(rows[read]) for name, read in zip(item_columns(plan), names, strict=True)})
+    table = ItemTable.of(
+        items, {name: _held(rows[read]) for name, read in zip(item_columns(plan, CATALOG), names, strict=True)}
+    )
     if table.nbytes > catalog.most_bytes:
-        used = itemize(dict.fromkeys(plan.item_columns))
+        used = itemize(dict.fromkeys(item_columns(plan, CATALOG).values()))
         raise InputError(
             f"the catalog takes {table.nbytes / 2**20:,.1f} MiB of items and the columns {used}, but "
             f"catalog.most_bytes allows {catalog.most_bytes / 2**20:,.1f} MiB: have these columns in the rows"

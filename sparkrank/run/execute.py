@@ -20,6 +20,7 @@ from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.run.catalog_items import with_catalog, with_catalogue
 from sparkrank.run.completeness import NOTHING_EXPECTED, Completeness
 from sparkrank.run.lane import open_lane
+from sparkrank.run.popular_items import with_popularity
 from sparkrank.run.stages import Stages
 from sparkrank.tables.rows.comparisons import comparisons_table
 from sparkrank.tables.rows.limits import validate_quality
@@ -128,7 +129,7 @@ def open_request(request: Request, stages: Stages) -> Opened:
         request = request.without_absent()
         lane = open_lane(request)
         lane.check(request.plan)
-        request = with_catalog(request, lane)
+        request = with_popularity(with_catalog(request, lane), lane)
     with stages.stage("count"):
         if not request.plan.keys:
             return Opened(request, lane, 1)

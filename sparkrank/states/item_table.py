@@ -32,10 +32,10 @@ class ItemTable:
     name: str = CATALOG
 
     @classmethod
-    def of(cls, items: pa.Array, columns: Mapping[str, pa.Array]) -> ItemTable:
+    def of(cls, items: pa.Array, columns: Mapping[str, pa.Array], name: str = CATALOG) -> ItemTable:
         keys = _plain(items)
         order = pa.array(np.argsort(hash_keys([keys]), kind="stable"))
-        return cls(keys.take(order), {name: values.take(order) for name, values in columns.items()})
+        return cls(keys.take(order), {column: values.take(order) for column, values in columns.items()}, name)
 
     @property
     def nbytes(self) -> int:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, shorten
 from sparkrank.numeric.array_types import Ints
+from sparkrank.ranking.value_columns import ROWS, TIER, USERS
 from sparkrank.states.items import UNIT, ItemCounts
 
 TierMeasure: TypeAlias = Literal["rows", "users", "items"]
+MEASURES: tuple[TierMeasure, ...] = get_args(TierMeasure)
 HEAD_TIER, TORSO_TIER, TAIL_TIER = "head", "torso", "tail"  # an item that nobody had is in the tier "new"
 
 
@@ -29,6 +33,34 @@ class Tiers:
     head: float = 0.8
     tail: float = 0.95
 
+    def __str__(self) -> str:
+        return f"tiers of {self.of}, head {self.head!r}, tail {self.tail!r}"
+
+    @classmethod
+    def asked(cls, given: Any) -> Tiers:
+        """Return the rule that a user gives as a mapping. Raise :class:`SpecError` if it is none."""
+        known = [field.name for field in fields(cls)]
+        if not isinstance(given, Mapping):
+            raise SpecError(f"tiers is {quote(given)}: a mapping of {itemize(known)} is needed")
+        for key in given:
+            if key not in known:
+                raise SpecError(
+                    f'tiers has the key "{shorten(key)}"{did_you_mean(key, known)} (allowed: {itemize(known)})'
+                )
+        of = given.get("of", cls.of)
+        if of not in MEASURES:
+            raise SpecError(f"tiers.of is {quote(of)}{did_you_mean(of, MEASURES)} (allowed: {itemize(MEASURES)})")
+        shares = [given.get(name, getattr(cls, name)) for name in ("head", "tail")]
+        for name, share in zip(("head", "tail"), shares, strict=True):
+            if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share <= 1:
+                raise SpecError(f"tiers.{name} is {quote(share)}: a share above 0, up to 1, is needed")
+        head, tail = map(float, shares)
+        if head > tail:
+            raise SpecError(
+                f"tiers.head is {head!r}, above tiers.tail, which is {tail!r}: the head ends where the torso begins"
+            )
+        return cls(of, head, tail)
+
     def names(self, items: pa.Array, users: Ints, rows: Ints) -> pa.Array:
         """Return the tier of each item. All ``items`` are distinct, and none is null."""
         amounts = users if self.of == "users" else rows
@@ -38,7 +70,7 @@ class Tiers:
         through = np.cumsum(counted)
         before = (through - counted) / max(int(counted.sum()), 1)  # sums of whole numbers, whatever their order
         tier = np.empty(len(order), np.int8)
-        tier[order] = (before >= self.head).astype(np.int8) + (before >= max(self.tail, self.head))
+        tier[order] = (before >= self.head).astype(np.int8) + (before >= self.tail)
         return pa.DictionaryArray.from_arrays(tier, [HEAD_TIER, TORSO_TIER, TAIL_TIER]).cast(pa.string())
 
 
@@ -62,4 +94,4 @@ class Popularity:
 
     def columns(self) -> dict[str, pa.Array]:
         """Return the columns of an item, by the names that metrics and slices use."""
-        return {"interactions.users": self.users, "interactions.rows": self.rows, "tier": self.tier}
+        return {USERS: self.users, ROWS: self.rows, TIER: self.tier}

@@ -14,7 +14,7 @@ from sparkrank.bucket.counted_items import popularity_states
 from sparkrank.engines.request import Request
 from sparkrank.inputs.roles import PastColumns, Roles
 from sparkrank.metrics import Plan
-from sparkrank.run.popular_items import popularity_of
+from sparkrank.run.popular_items import popularity_states_of
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.states import Partials
 from sparkrank.states.popularity import Popularity, TierMeasure, Tiers
@@ -78,5 +78,5 @@ def test_a_pass_over_files_counts_what_a_dict_does(tmp_path: Path, item: pa.Data
     expected = {
         key: (len({u for u, i in had if i == key}), sum(i == key for _, i in had)) for key in set(items.to_pylist())
     }
-    found = by_item(popularity_of(request, Tiers()))
+    found = by_item(Popularity.of(popularity_states_of(request, item).items, Tiers()))
     assert {key: values[:2] for key, values in found.items()} == expected

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import SparkSession
 
-_ITEMS = "items"
+_ITEMS, _NAME = "items", b"name"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ def _table_in(name: str) -> ItemTable:
     with pa.memory_map(SparkFiles.get(name)) as file:
         rows = pa.ipc.open_file(file).read_all().combine_chunks()
     columns = {column: rows[column].chunk(0) for column in rows.column_names}
-    return ItemTable(columns.pop(_ITEMS), columns)
+    return ItemTable(columns.pop(_ITEMS), columns, rows.schema.metadata[_NAME].decode())
 
 
 def shared_items(spark: SparkSession, items: ItemTable) -> ItemValues:
@@ -63,7 +63,7 @@ def shared_items(spark: SparkSession, items: ItemTable) -> ItemValues:
     if context is not None:
         return BroadcastItems(context.broadcast(items))
     name = f"sparkrank-items-{uuid.uuid4().hex}.arrow"
-    rows = pa.table({_ITEMS: items.items, **items.columns})
+    rows = pa.table({_ITEMS: items.items, **items.columns}, metadata={_NAME: items.name})
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)
         with pa.ipc.new_file(path, rows.schema) as file:

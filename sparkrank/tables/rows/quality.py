@@ -15,7 +15,7 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.calibration import OUTSIDE
 from sparkrank.metrics.merged import MeasuredTerms, Merged
 from sparkrank.metrics.metric import Metric
-from sparkrank.metrics.needs import ROWS_AND_WEIGHT
+from sparkrank.metrics.needs import INTERACTIONS, ROWS_AND_WEIGHT
 from sparkrank.metrics.plan import level_text
 from sparkrank.metrics.slices import ALL
 from sparkrank.metrics.subjects import small_slices
@@ -102,7 +102,7 @@ def _of_other_tables(counts: Mapping[tuple[str, str], int], plan: Plan) -> Itera
     read, truth = (counts.get((name, ""), 0) for name in (checks.ROWS_READ, checks.TRUTH_ROWS))
     yield from _looked_for((checks.CATALOG_ITEMS,), counts, None, 0)
     yield from _looked_for((checks.LACKING_ITEMS,), counts, checks.ROWS_READ, read)
-    for name in plan.past:
+    for name in dict.fromkeys([*plan.past, *([INTERACTIONS] if plan.reads_popularity else [])]):
         rows = checks.PAST_ROWS[name]
         yield from _looked_for((rows,), counts, None, 0)
         yield from _looked_for((checks.PAST_WITHOUT_PAIR[name],), counts, rows, counts.get((rows, ""), 0))

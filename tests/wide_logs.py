@@ -319,6 +319,7 @@ def values() -> pa.Table:
             "kind": pa.array([f"kind-{n % 4}" for n in range(36)], mask=rng.random(36) < 0.1),
             "year": pa.array(rng.integers(2000, 2003, 36).astype(np.int16), mask=rng.random(36) < 0.1),
             "new": pa.array(rng.random(36) < 0.5),
+            "worth": pa.array(rng.random(36), mask=rng.random(36) < 0.1),
         }
     )
 
@@ -332,7 +333,8 @@ def catalog() -> WideLog:
     settings |= {"slices": ["catalog.kind", "catalog.year"], "compare": "a", "group_table": True}
     metrics = ["shown(of=catalog.price)@3", "shown(of=margin)@2", "shown(of=catalog.kind,is=kind-1)@3", "coverage@3"]
     metrics += ["shown(of=catalog.new,by=sum,discount=log2)@4", "median(shown(of=catalog.price,discount=zipf)@3)"]
-    metrics += ["shown(of=catalog.year,ties=best)@1", "gini@2", "ndcg@3"]
+    metrics += ["shown(of=catalog.year,ties=best)@1", "gini@2", "ndcg@3", "ndcg(gain=catalog.worth)@3"]
+    metrics += ["cg(gain=catalog.worth,ties=worst)@2"]
     return WideLog(halves(lists), metrics, settings, halves(labels), "a", values())
 
 

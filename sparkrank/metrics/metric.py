@@ -325,6 +325,12 @@ class Metric:
         """The columns of values that the parameters of the metric name, in the order of the declaration."""
         return tuple(self._column_of(own) for own in self.declaration.all_parameters if self._names_column(own))
 
+    @cached_property
+    def gain_columns(self) -> tuple[ValueColumn, ...]:
+        """Those of :attr:`value_columns` that are read for relevant rows, whether or not a list has them."""
+        named = (own for own in self.declaration.all_parameters if self._names_column(own))
+        return tuple(self._column_of(own) for own in named if isinstance(own, Column) and own.of_relevant)
+
     def value_column(self, parameter: str) -> ValueColumn:
         """Return the column of values that ``parameter`` names."""
         own = self.declaration.parameter(parameter, self.name)

@@ -12,6 +12,7 @@ import pytest
 import sparkrank as sr
 from sparkrank.base.errors import InputError, MetricError, SpecError
 from sparkrank.metrics import CATALOG, GroupMetric, Metric
+from tests.support.strategies import needed
 
 OF_GROUPS = [name for name, declared in CATALOG.items() if isinstance(declared, GroupMetric)]
 ROLES = {"group": "query", "score": "score", "label": "label"}
@@ -92,7 +93,8 @@ def test_every_metric_of_groups_weighs_its_own_values(weight: str) -> None:
     texts = []
     for name in OF_GROUPS:
         ties = ",ties=item" if CATALOG[name].needs_order and not CATALOG[name].needs_order.form else ""
-        texts.append(str(Metric.parse(f"{name}(weight={weight}{ties})")))
+        read = "".join(f",{own}={column}" for own, column in needed(name).items())
+        texts.append(str(Metric.parse(f"{name}(weight={weight}{ties}{read})")))
     had = log.select(["query", "item"])[::2]
     ev = sr.evaluate(log, texts, **ROLES, item="item", reference_rank="rank", interactions=had)
     groups = ev.groups.to_pandas().set_index("query").sort_index()

@@ -321,6 +321,7 @@ def values() -> pa.Table:
             "new": pa.array(rng.random(36) < 0.5),
             "tags": arrays_of_tags(rng, 36),
             "vector": pa.array([*rng.normal(size=(36, 5))], mask=rng.random(36) < 0.1),
+            "worth": pa.array(rng.random(36), mask=rng.random(36) < 0.1),
         }
     )
 
@@ -350,6 +351,7 @@ def catalog() -> WideLog:
     metrics += ["distinct(by=catalog.kind,over=catalog)@3", "category_entropy(by=margin,ties=worst)@3"]
     metrics += [f"ild(by={table}tags,distance=jaccard)@4" for table in ("", "catalog.")]
     metrics += [f"ild(by={table}vector,distance=cosine)@4" for table in ("", "catalog.")]
+    metrics += ["ndcg(gain=catalog.worth)@3", "cg(gain=catalog.worth,ties=worst)@2"]
     return WideLog(halves(lists), metrics, settings, halves(labels), "a", values())
 
 

@@ -19,6 +19,7 @@ _CODES_OF_FORMS = (
     (re.compile(r"groups with .* above [^ ]+, better than its ideal list", re.DOTALL), "values_above_ideal"),
     (re.compile(r"groups with .* outside of its range, .*", re.DOTALL), "values_outside_range"),
     (re.compile(r"rows with a score that have no .*", re.DOTALL), "rows_without_value"),
+    (re.compile(r"relevant rows that have no .*", re.DOTALL), "relevant_rows_without_gain"),
     (re.compile(r"rows per block of .*", re.DOTALL), "rows_per_block"),
     (re.compile(r"most weight of one group in .*", re.DOTALL), "most_weight_of_one_group"),
     (re.compile(r"lists of fewer than \d+ rows"), "lists_shorter"),
@@ -53,6 +54,10 @@ BAD_GROUP_WEIGHT = _check(
 )
 SMALL_GROUP_WEIGHT = _check("rejected_small_group_weight", "rejected: group weight above 0 and below 1e-6")
 BAD_VALUE = _check("rejected_bad_value", "rejected: value that is NaN, infinite or beyond 1e100")
+BAD_GAIN = _check(
+    "rejected_bad_gain", "rejected: gain of a relevant row that is negative or so small that digits are lost"
+)
+NO_GAIN = _check("rejected_label_without_gain", "rejected: label that the listed gains have not")
 SEVERAL_CLUSTERS = _check(
     "rejected_several_clusters", "rejected: cluster that is not the same in all rows of its group"
 )
@@ -203,6 +208,11 @@ def one_class_groups(level: str) -> str:
 def without_value(column: str) -> str:
     """Return the name of the check for rows with a score whose value in ``column``, which a metric reads, is null."""
     return f"rows with a score that have no {column}"
+
+
+def without_gain(column: str) -> str:
+    """Return the name of the check for relevant rows, listed or not, whose value in ``column``, their gain, is null."""
+    return f"relevant rows that have no {column}"
 
 
 def above_ideal(metric: object, ideal: float) -> str:

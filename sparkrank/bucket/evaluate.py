@@ -54,6 +54,7 @@ from sparkrank.metrics.needs import INTERACTIONS
 from sparkrank.metrics.slices import is_of_relevant
 from sparkrank.numeric.array_types import Codes, Floats
 from sparkrank.numeric.key_hashes import Hashes, hash_keys, parts_of
+from sparkrank.ranking.judgments import is_relevant
 from sparkrank.ranking.ranking import Ranking
 from sparkrank.ranking.value_columns import Arrays, ValueColumn
 from sparkrank.states import ItemCounts, MeanStates, Partials, RowSums
@@ -220,9 +221,13 @@ def ranked_models(
 ) -> list[RankedModel]:
     """Return the rankings of each model. All models share one set of judgments, unless a list repeats items."""
     references = _references(judged, plan)
-    judgments = judged.judgments(references)
     columns, catalog_values = _columns(judged, plan), _catalog_values(plan)
     arrays = _arrays(judged.rows, plan)
+    gains = {column: np.asarray(columns[column], np.float64) for column in plan.gain_columns}
+    for column, values in gains.items():
+        lacking = np.isnan(values) & is_relevant(judged.labels, None)
+        counts[checks.without_gain(column.name), ""] = int(np.count_nonzero(lacking))
+    judgments = judged.judgments(references, gains)
     # the item decides which of the tied rows is shown
     ordered = plan.orders_by_item or plan.exposures or (plan.values and ITEM in judged.rows)
     item_order = TextOrder(judged.rows.table[ITEM]) if ordered else None
@@ -232,7 +237,7 @@ def ranked_models(
         if plan.joins:
             counts[checks.ROWS_IN_TRUTH, name] = judged.judged_among(listed.retrieved)
         ranking = Ranking(
-            listed.judgments(judged, judgments, references),
+            listed.judgments(judged, judgments),
             listed.scores,
             listed.retrieved,
             plan.definitions.ties,

@@ -27,6 +27,7 @@ from sparkrank.metrics.plan import level_text
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.segments import count_by, highest_of_each, taken
 from sparkrank.ranking.judgments import Judgments, is_relevant
+from sparkrank.ranking.value_columns import ValueColumn
 from sparkrank.states.distinct_items import lowest_hashes
 from sparkrank.states.unmatched import IRRELEVANT, LISTS, UnmatchedRow
 from sparkrank.states.unmatched import TRUTH as TRUTH_SIDE
@@ -61,12 +62,16 @@ class JudgedRows:
             return len(self.codes) if rows is None else len(rows)
         return int(np.count_nonzero(taken(self.judged, rows)))
 
-    def judgments(self, references: Mapping[str, Floats]) -> Judgments:
-        item_row = None if self.twins is None else self.twins.one_of_each(len(self.codes))
-        return Judgments(self.codes, self.labels, self.groups, self.judged, references, item_row)
+    def judgments(self, references: Mapping[str, Floats], gains: Mapping[ValueColumn, Floats]) -> Judgments:
+        """Return the judgments with ``references`` and ``gains`` (NaN: no gain), of which an item has its highest."""
+        if (twins := self.twins) is not None:
+            gains = {column: -twins.first_of(-values) for column, values in gains.items()}
+        gains = {column: np.nan_to_num(values) for column, values in gains.items()}
+        item_row = None if twins is None else twins.one_of_each(len(self.codes))
+        return Judgments(self.codes, self.labels, self.groups, self.judged, references, item_row, None, gains)
 
-    def credited(self, references: Mapping[str, Floats], listed: Ints, best: Ints) -> Judgments:
-        """Return the judgments of the list with the rows ``listed``, where only the rows ``best`` get credit."""
+    def credited(self, shared: Judgments, listed: Ints, best: Ints) -> Judgments:
+        """Return ``shared`` for the list with the rows ``listed``, where only the rows ``best`` get credit."""
         if (twins := self.twins) is None:
             raise ValueError("repeats are found by the twins of rows")
         has_label, repeats, is_best = np.zeros((3, len(self.codes)), np.bool_)
@@ -79,9 +84,9 @@ class JudgedRows:
         has_label[twins.rows] = False
         has_label[row] = True
         judged = has_label if self.judged is None else has_label & self.judged
-        orders = {name: np.where(has_label, order, np.nan) for name, order in references.items()}
+        orders = {name: np.where(has_label, order, np.nan) for name, order in shared.references.items()}
         labels = np.where(has_label, self.labels, self.labels.dtype.type(0))
-        return Judgments(self.codes, labels, self.groups, judged, orders, None, repeats)
+        return Judgments(self.codes, labels, self.groups, judged, orders, None, repeats, shared.gains)
 
 
 def judge(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,12 +30,12 @@ class ListedRows(NamedTuple):
     retrieved: Ints | None
     best: Ints | None = None
 
-    def judgments(self, judged: JudgedRows, shared: Judgments, references: Mapping[str, Floats]) -> Judgments:
+    def judgments(self, judged: JudgedRows, shared: Judgments) -> Judgments:
         """Return ``shared``, or separate judgments if the list repeats items and the repeats get no credit."""
         if self.best is None:
             return shared
         listed = np.arange(len(self.scores)) if self.retrieved is None else self.retrieved
-        return judged.credited(references, listed, self.best)
+        return judged.credited(shared, listed, self.best)
 
 
 def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: Counts) -> ListedRows:

@@ -15,6 +15,8 @@ from sparkrank.bucket.impressions import ITEM, LABEL, key_columns, score_column,
 from sparkrank.inputs.role_table import BadTest, rejections, row_roles
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Flags
+from sparkrank.ranking.judgments import is_relevant
+from sparkrank.ranking.value_columns import ValueColumn
 
 MOST_WEIGHT = 1e288  # so that products with a row's offset in its bin (up to 2^32), and their sums, do not overflow
 # Exact sums ignore amounts below 2^-85, which is at most 3e-11 of a weight of this size.
@@ -38,11 +40,7 @@ def reject(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -> Bu
         for bad in role.bad:
             if bad.always or role.key in rows:
                 reasons[bad.check] = BAD_ROWS[bad.test](rows, role.key) if role.key in rows else None
-    if numbers := [index for index, value in enumerate(plan.value_columns) if value.kind == "number"]:
-        reasons[checks.BAD_VALUE] = _any([_no_value(rows, value_column(index)) for index in numbers])
-    if arrays := [index for index, value in enumerate(plan.value_columns) if value.kind == "numbers"]:
-        vectors = [_no_vector(rows, value_column(index)) for index in arrays]
-        reasons[checks.BAD_VALUE] = _any([reasons.get(checks.BAD_VALUE), *vectors])
+    reasons |= _bad_values(rows, plan)
     if plan.arrays:
         reasons[checks.BEYOND_TRUE_ITEMS] = _without_item(rows, [LABEL])
     if plan.needs_pairs or plan.long:
@@ -58,6 +56,20 @@ def reject(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -> Bu
             counts[reason, ""] = int(np.count_nonzero(rest))
             rejected = flags if rejected is None else rejected | flags
     return rows if rejected is None or not rejected.any() else rows.filter(~rejected)
+
+
+def _bad_values(rows: BucketRows, plan: Plan) -> dict[str, Flags | None]:
+    """Return flags of the rows whose values, or whose gains, cannot be evaluated, by reason."""
+    reasons: dict[str, Flags | None] = {}
+    tests = {"number": _no_value, "numbers": _no_vector}
+    kinds = [(value_column(index), value.kind) for index, value in enumerate(plan.value_columns)]
+    if any(kind in tests for _, kind in kinds):
+        reasons[checks.BAD_VALUE] = _any([tests[kind](rows, name) for name, kind in kinds if kind in tests])
+    if plan.gain_columns:
+        reasons[checks.BAD_GAIN] = _any([_bad_gain(rows, plan, column) for column in plan.gain_columns])
+    if plan.listed_gains is not None:
+        reasons[checks.NO_GAIN] = _without_gain(rows, plan.listed_gains)
+    return reasons
 
 
 def _any(reasons: Sequence[Flags | None]) -> Flags | None:
@@ -128,6 +140,19 @@ def _no_vector(rows: BucketRows, name: str) -> Flags | None:
     bad = np.bincount(of_value, arrays.values != 0, count) == 0
     bad |= np.bincount(of_value, ~(np.abs(arrays.values) <= MOST_VALUE), count) > 0
     return _flags(np.append(bad, False)[codes])
+
+
+def _bad_gain(rows: BucketRows, plan: Plan, column: ValueColumn) -> Flags | None:
+    """Flag relevant rows whose value in ``column`` is no gain, in contrast to nulls."""
+    gains = rows.floats(value_column(plan.value_columns.index(column)))
+    least = LEAST_LABEL if plan.gain_columns[column] else 0.0
+    return _flags(is_relevant(rows.labels(), None) & ((gains < 0) | ((gains > 0) & (gains < least))))
+
+
+def _without_gain(rows: BucketRows, labels: int) -> Flags | None:
+    """Flag labels other than the whole numbers below ``labels``, unless they are below 0."""
+    given = rows.labels().astype(np.float64)
+    return _flags((given >= labels) | ((given > 0) & (given != np.rint(given))))
 
 
 def _flags(flags: Flags) -> Flags | None:

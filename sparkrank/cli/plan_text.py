@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparkrank.base.errors import escape
+from sparkrank.base.errors import escape, itemize
 from sparkrank.results.run_results import DayPlan, StoredRun
 
 
@@ -14,6 +14,9 @@ def plan_text(plan: DayPlan) -> str:
         f"Plan of {plan.day}: {plan.rows:,} rows, {plan.rows_from}",
         f"  {plan.splits:,} splits, {cut if plan.pieces else where_read}",
     ]
+    if plan.tables != ("lists",):
+        sent = "; the catalog is not among these rows: it is sent to every worker" if "catalog" in plan.tables else ""
+        lines.append(f"  reads {itemize(plan.tables)}{sent}")
     stored = [_stored_text(run) for run in plan.stored] or ["  no stored day of the same spec"]
     return "\n".join([*lines, "", "What days took", *stored])
 

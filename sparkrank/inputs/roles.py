@@ -572,6 +572,18 @@ def _validate_values(plan: Plan) -> None:
     for metric, declared in plan.catalogue_metrics if plan.has_catalog else ():
         if "items" in declared.defaults and metric["items"] is not None:
             raise SpecError(f"{shorten(metric)} gives the number of items, but there is a catalog, which has them")
+    _validate_values_of_rows(plan)
+
+
+def _validate_values_of_rows(plan: Plan) -> None:
+    """Raise :class:`SpecError` if a metric reads a column of rows that not all of its rows have."""
+    for metric in plan.metrics if plan.joins else ():
+        for value in metric.gain_columns:
+            if plan.table_of(value.name) is None:
+                raise SpecError(
+                    f"{shorten(metric)} takes gains from the column {shorten(value.name)} of the lists, but an item of "
+                    f"the truth that no list has would have no gain: a column of the catalog is needed"
+                )
     for metric in plan.metrics if plan.arrays else ():
         for value in metric.value_columns:
             if value.name not in plan.item_columns:

@@ -43,7 +43,8 @@ def plan_day(spec: Spec, day: str, rows: int | None) -> DayPlan:
         pieces = splits * tasks
     else:  # the tasks that read the rows evaluate them
         buckets, tasks, pieces = 1, splits, 0
-    return DayPlan(day, rows, rows_from, splits, buckets, tasks, pieces, tuple(stored_runs(spec, day)))
+    tables = ("lists", *(["truth"] if plan.joins else []), *plan.past, *(["catalog"] if plan.has_catalog else []))
+    return DayPlan(day, rows, rows_from, splits, buckets, tasks, pieces, tuple(stored_runs(spec, day)), tables)
 
 
 def _counted(spec: Spec, day: str, colocation: Colocation | None) -> tuple[int, int, str]:

@@ -14,7 +14,7 @@ from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable, at_k, list
 from sparkrank.metrics.arithmetic import ratio as quotient
 from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.metric import Metric, Unbounded
-from sparkrank.metrics.parameters import Choice, discount_of
+from sparkrank.metrics.parameters import Choice, Column, Value, discount_of
 from sparkrank.metrics.precision import REL, needs_cutoff, ratio
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.cached import cached
@@ -30,12 +30,27 @@ from sparkrank.ranking.ranking import Ranking
 def gains_of(ranking: Ranking, gain: Gain) -> Credit:
     """Return the gain at the position of each hit: the row's gain, or its tie block's mean under ``ties=expected``."""
     hits, blocks = hits_of(ranking, None), ranking.blocks
-    amounts = gain.of(ranking.judgments.labels[ranking.row[hits.row]])
-    if ranking.ties == "expected" and len(blocks.row):
-        tied, place = hits.tied()
-        block = blocks.block[place]
+    amounts = ranking.judgments.gain_of(gain, ranking.row[hits.row])
+    if not len(blocks.row):
+        return Credit(hits.group, hits.position, amounts)
+    tied, place = hits.tied()
+    block = blocks.block[place]
+    if not gain.grows_with_label:  # the rows of a block are in the order of their labels at most
+        amounts[tied] = amounts[tied][_order_in_blocks(ranking, amounts[tied], blocks.row[place], block)]
+    if ranking.ties == "expected":
         amounts[tied] = (sum_by(block, amounts[tied], len(blocks.size)) / blocks.size)[block]
     return Credit(hits.group, hits.position, amounts)
+
+
+def _order_in_blocks(ranking: Ranking, amounts: Floats, row: Ints, block: Ints) -> Ints:
+    """Return the order of tied rows by gain in each block: the lowest first, or under ``ties=best`` the highest.
+
+    Under ``ties=item`` that holds for rows of one item. So gains do not depend on the order of the input.
+    """
+    items = []
+    if ranking.ties == "item" and ranking.item_order is not None:
+        items = [-ranking.item_order(ranking.row[row])]
+    return np.lexsort((-amounts if ranking.ties == "best" else amounts, *items, block))
 
 
 def cumulated_gain(credit: Credit, k: int | None, groups: int, discount: Discount | None = None) -> Floats:
@@ -119,15 +134,19 @@ def best_of_equal(gain: float, rows: NDArray[np.integer], k: int | None, discoun
 JARVELIN = "Järvelin, Kekäläinen: TOIS 2002"
 # With gains of up to 2^400, sums over a list and their squares over all groups stay far below float64's 2^1024.
 MOST_EXPONENT = 400
-GAIN = Choice(
+LEAST_GAIN = 1e-6  # the squares of smaller ones lose digits in the sums over groups
+GAIN = Column(
     "gain",
     "linear",
     f"of a label: linear = itself; exp2 = 2^label - 1, of labels up to {MOST_EXPONENT}; binary = 1 if relevant; "
-    "a label below 0 has gain 0; cg and dcg, whose squares are added up, take 0 or labels from 1e-6, others are "
-    "rejected as bad rows are",
+    "[0,1,3,7] = those of the labels 0, 1, 2, 3, which alone are taken; a label below 0 has gain 0; or of a relevant "
+    "row: a column of numbers from 0, where a null is 0 and counted; cg and dcg, whose squares are added up, take 0 or "
+    "labels and columns from 1e-6; others are rejected as bad rows are",
     aliases=("dcg",),
     choices=("linear", "exp2", "binary"),
     synonyms=(("log2", "linear"), ("exp-log2", "exp2")),
+    of_relevant=True,
+    listed="gain",
 )
 MOST_DISCOUNT = 1e6  # so that the squares of sums stay below float64's 2^1024
 DISCOUNT = Choice(
@@ -151,9 +170,19 @@ IDEAL = Choice(
 )
 
 
+def _named_gain(metric: Metric) -> Gain:
+    """Return the gain that the parameter ``gain`` of ``metric`` names."""
+    named = metric["gain"]
+    if isinstance(named, tuple):
+        return Gain("listed", listed=named)
+    if metric.gain_columns:
+        return Gain("column", column=metric.value_column("gain"))
+    return Gain(str(named), metric.rel)
+
+
 def _gain(ranking: Ranking, metric: Metric) -> Gain:
-    gain, labels = Gain(metric.word("gain"), metric.rel), ranking.judgments.labels
-    highest = 0.0 if gain.kind == "binary" else float(labels.max(initial=0))
+    gain, labels = _named_gain(metric), ranking.judgments.labels
+    highest = float(labels.max(initial=0)) if gain.kind in ("linear", "exp2") else 0.0
     if gain.kind == "exp2" and highest > MOST_EXPONENT:
         raise InputError(f"{shorten(metric)} makes 2^{highest:g} of a label: labels up to {MOST_EXPONENT} are allowed")
     if highest > 2.0**MOST_EXPONENT:
@@ -189,15 +218,37 @@ def why_no_discounts(metric: Metric) -> str | None:
 
 def _check(metric: Metric) -> str | None:
     if metric.rel is not None and metric["gain"] != "binary":
-        return f"gives rel with gain={metric['gain']}: only gain=binary asks which labels are relevant"
-    if (refused := why_no_discounts(metric)) is not None or metric.name != "ndcg":
-        return refused
-    ideal = _ideal(metric)
-    if metric["gain"] == "exp2" and isinstance(ideal, tuple) and max(ideal) > MOST_EXPONENT:
+        return f"gives rel with gain={GAIN.write(metric['gain'])}: only gain=binary asks which labels are relevant"
+    refused = why_no_discounts(metric) or _why_no_gains(metric["gain"])
+    return refused or (_why_no_ideal(metric) if metric.name == "ndcg" else None)
+
+
+def _why_no_ideal(metric: Metric) -> str | None:
+    """Return why the ideal list of ``metric`` is refused, or None."""
+    ideal, gain = _ideal(metric), metric["gain"]
+    if gain == "exp2" and isinstance(ideal, tuple) and max(ideal) > MOST_EXPONENT:
         return f"makes 2^{max(ideal):g} of an ideal grade: grades up to {MOST_EXPONENT} are allowed"
+    if metric.gain_columns and ideal not in ("judged", "retrieved"):
+        return f"gives ideal={IDEAL.write(ideal)} with gain={gain}: judged or retrieved rows have gains of a column"
+    if isinstance(gain, tuple) and isinstance(ideal, tuple):
+        bad = next((grade for grade in ideal if not (grade < 0 or grade in range(len(gain)))), None)
+        if bad is not None:
+            return f"gives an ideal list with the grade {bad:g}: gain has whole grades up to {len(gain) - 1}"
     if ideal == "k_relevant" and metric.k is not None and metric.k > TABLED_POSITIONS:
         return f"asks for an ideal list of k items: a cut-off up to {TABLED_POSITIONS} is allowed"
     return needs_cutoff("ideal", "k_relevant")(metric)
+
+
+def _why_no_gains(gains: Value) -> str | None:
+    """Return why the listed ``gains`` are refused, or None if they are not, or if none are listed."""
+    if not isinstance(gains, tuple):
+        return None
+    if gains[0] != 0:
+        return f"gives the label 0 a gain of {gains[0]:g}: rows of this label are not relevant, so 0 is needed"
+    most = 2.0**MOST_EXPONENT
+    if (bad := next((gain for gain in gains if gain and not LEAST_GAIN <= gain <= most), None)) is not None:
+        return f"gives a label a gain of {bad:g}: 0 or a gain from {LEAST_GAIN:g} to 2^{MOST_EXPONENT} is allowed"
+    return None if any(gains) else "gives no label a gain above 0"
 
 
 def _ideal(metric: Metric) -> str | tuple[float, ...]:
@@ -234,7 +285,7 @@ def _ideal_terms(ranking: Ranking, metric: Metric, discount: Discount) -> TermTa
         counted = judgments.counted()
         rows = ranking.row if ideal == "retrieved" else np.arange(len(judgments.codes)) if counted is None else counted
         rows = rows[judgments.flags(None)[rows]]
-        gains = gain.of(judgments.labels[rows])
+        gains = judgments.gain_of(gain, rows)
         order = np.argsort(-gains, kind="stable")
         rows, gains = rows[order], gains[order]
     discounts = discount.at(np.arange(1, len(gains) + 1, dtype=np.int32)) if len(gains) else np.empty(0)

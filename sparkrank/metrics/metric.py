@@ -332,6 +332,12 @@ class Metric:
         """The columns of values that the parameters of the metric name, in the order of the declaration."""
         return tuple(column for own in self.declaration.all_parameters for column in self._columns_of(own))
 
+    @cached_property
+    def gain_columns(self) -> tuple[ValueColumn, ...]:
+        """Those of :attr:`value_columns` that are read for relevant rows, whether or not a list has them."""
+        declared = (own for own in self.declaration.all_parameters if isinstance(own, Column) and own.of_relevant)
+        return tuple(column for own in declared for column in self._columns_of(own))
+
     def value_column(self, parameter: str) -> ValueColumn:
         """Return the column of values that ``parameter`` names."""
         columns = self.columns_of(parameter)

@@ -65,20 +65,15 @@ class Choice(Parameter):
         return "|".join((*self.choices, *((f"[{self.noun},...]",) if self.grades else ())))
 
     def read(self, text: str) -> Value:
-        if self.grades and text.startswith("[") and text.endswith("]"):
-            grades = tuple(float(grade) for grade in text[1:-1].split(","))
-            if not all(map(math.isfinite, grades)):
-                raise ValueError(text)
-            return grades
+        if self.grades and text.startswith("["):
+            return _numbers(text)
         word = dict(self.synonyms).get(text.lower(), text.lower())
         if word not in self.choices:
             raise ValueError(text)
         return word
 
     def write(self, value: Value) -> str:
-        if isinstance(value, tuple):
-            return "[" + ",".join(format_number(grade) for grade in value) + "]"
-        return str(value)
+        return _list_text(value) if isinstance(value, tuple) else str(value)
 
 
 @dataclass(frozen=True)
@@ -150,7 +145,9 @@ class Column(Name):
 
     If the parameter that ``equals`` names is given too, its value is a text, and the column's values are 1 where they
     are this text, and 0 where they are another. If ``several`` is true, a list such as ``[genre,brand]`` is allowed.
-    ``kinds`` pairs values of the parameter ``read_by`` with the kinds that columns then have.
+    ``kinds`` pairs values of the parameter ``read_by`` with the kinds that columns then have. ``of_relevant`` says that
+    the metric reads the column for relevant rows, whether or not a list has them. If ``listed`` is given, a list of
+    numbers is allowed too, of which each is ``listed``.
     """
 
     named: str = "<column>"
@@ -159,18 +156,26 @@ class Column(Name):
     several: bool = False
     read_by: str | None = None
     kinds: tuple[tuple[str, ValueKind], ...] = ()
+    of_relevant: bool = False
+    listed: str | None = None
 
     @property
     def allowed(self) -> str:
-        return f"{super().allowed}|[{self.named},...]" if self.several else super().allowed
+        listed = self.named if self.several else self.listed
+        return super().allowed if listed is None else f"{super().allowed}|[{listed},...]"
 
     def read(self, text: str) -> Value:
+        if self.listed is not None and text.startswith("["):
+            return _numbers(text)
         if not (self.several and text.startswith("[") and text.endswith("]")):
             return super().read(text)
         names = [str(super(Column, self).read(name)) for name in self.names(text)]
         if len(set(names)) < len(names):
             raise ValueError(text)
         return f"[{','.join(names)}]" if len(names) > 1 else names[0]
+
+    def write(self, value: Value) -> str:
+        return _list_text(value) if isinstance(value, tuple) else super().write(value)
 
     @staticmethod
     def names(text: str) -> list[str]:
@@ -190,6 +195,18 @@ class Flag(Parameter):
 
     def read(self, text: str) -> Value:
         raise ValueError(text)
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    """Return the finite numbers of a list in brackets, such as ``[3,2,1]``. Raises ``ValueError`` for another text."""
+    numbers = tuple(float(number) for number in text.removeprefix("[").removesuffix("]").split(","))
+    if not text.endswith("]") or not all(map(math.isfinite, numbers)):
+        raise ValueError(text)
+    return numbers
+
+
+def _list_text(numbers: tuple[float, ...]) -> str:
+    return "[" + ",".join(format_number(number) for number in numbers) + "]"
 
 
 def discount_of(value: Value) -> Discount:

@@ -239,9 +239,26 @@ class Plan:
     def sums_gains(self) -> bool:
         """Whether some metric adds up squares of gains that are not scaled, so that small gains would lose digits."""
         return any(
-            "gain" in declared.defaults and math.isinf(declared.highest) and metric["gain"] != "binary"
+            "gain" in declared.defaults
+            and math.isinf(declared.highest)
+            and isinstance(metric["gain"], str)
+            and metric["gain"] != "binary"
+            and not metric.gain_columns
             for metric, declared in self.group_metrics
         )
+
+    @cached_property
+    def gain_columns(self) -> Mapping[ValueColumn, bool]:
+        """A map from each column that is a gain to whether some metric adds up squares of its values."""
+        named = [(own, math.isinf(declared.highest)) for own, declared in self.group_metrics if own.gain_columns]
+        summed = {column for metric, adds_up in named if adds_up for column in metric.gain_columns}
+        return {column: column in summed for metric, _ in named for column in metric.gain_columns}
+
+    @cached_property
+    def listed_gains(self) -> int | None:
+        """The number of labels from 0 that have a gain in every list of gains, or None if no metric lists gains."""
+        listed = (metric["gain"] for metric, own in self.group_metrics if "gain" in own.defaults)
+        return min((len(gains) for gains in listed if isinstance(gains, tuple)), default=None)
 
     @cached_property
     def cutoffs(self) -> tuple[int, ...]:

@@ -121,7 +121,7 @@ def _compiled_sums(
     if is_large and not is_by_item:
         return _sums_of_large(ranking, rel, gain, cutoffs, discount, whole=False)
     flags, alike, relevant = judgments.flags(rel), judgments.equal_gain(gain), judgments.relevant(rel)
-    gains = gain.of(judgments.labels) if alike is None and flags.any() else np.empty(0)
+    gains = judgments.gain_of(gain) if alike is None and flags.any() else np.empty(0)
     codes, listed = ranking.of_listed(judgments.codes), ranking.of_listed(flags)
     hits_of_groups, unlisted, unlisted_gains = relevant, _NONE, np.empty(0)
     starts = np.zeros(groups + 1 if len(gains) else 0, np.int64)
@@ -193,7 +193,7 @@ def _sums_of_large(
             native.hits.sort_scores(others)
             if alike is None:
                 order = np.argsort(hits)
-                parts.append(gain.of(judgments.labels[rows[is_hit][order]]))
+                parts.append(judgments.gain_of(gain, rows[is_hit][order]))
                 hits = hits[order]
             else:
                 native.hits.sort_scores(hits)

@@ -12,6 +12,7 @@ from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.elementary import exp2
 from sparkrank.numeric.segments import count_both, count_by, place_in_group, run_starts, stable_order
+from sparkrank.ranking.value_columns import ValueColumn
 
 LABEL = "label"  # the name of the reference order by label, highest first
 # Whole labels within a range of fewer grades than this serve as ranks, because four more bits cost less than a sort.
@@ -20,15 +21,29 @@ FEW_GRADES = 16
 
 @dataclass(frozen=True)
 class Gain:
-    """The gain of a label: the label (``linear``), ``2**label - 1`` (``exp2``), or 1 if relevant (``binary``)."""
+    """The gain of a label: the label (``linear``), ``2**label - 1`` (``exp2``), or 1 if relevant (``binary``).
+
+    If ``listed`` is given, it has the gains of the labels 0, 1, 2 and so on. If ``column`` is given, the gain of a
+    relevant row is the value of this column.
+    """
 
     kind: str = "linear"
     rel: float | None = None
+    listed: tuple[float, ...] = ()
+    column: ValueColumn | None = None
+
+    @property
+    def grows_with_label(self) -> bool:
+        return not self.listed and self.column is None
 
     def of(self, labels: NDArray[np.generic]) -> Floats:
+        """Return the gains of ``labels``. A gain that is a column is none of labels: see :meth:`Judgments.gain_of`."""
         if self.kind == "binary":
             return is_relevant(labels, self.rel).astype(np.float64)
         positive = np.maximum(labels, 0).astype(np.float64)
+        if self.listed:
+            of_labels: Floats = np.array(self.listed)[positive.astype(np.int64)]
+            return of_labels
         gains: Floats = exp2(positive) - 1.0 if self.kind == "exp2" else positive
         return gains
 
@@ -55,7 +70,8 @@ class Judgments:
     judged). ``item_row`` has, for each row, the row that counts for its item in R (the number of relevant rows) and in
     the ideal list (None: each row counts). ``references`` maps the name of an order to n values, lowest first, with NaN
     for rows outside the order. ``repeats`` flags list rows that repeat an item without credit: they are not relevant,
-    not judged and in no reference, and they rank behind the rows they tie with.
+    not judged and in no reference, and they rank behind the rows they tie with. ``gains`` maps a column that is a gain
+    to n values from 0.
     """
 
     codes: Codes
@@ -65,6 +81,14 @@ class Judgments:
     references: Mapping[str, Floats] = field(default_factory=dict)
     item_row: Ints | None = None
     repeats: Flags | None = None
+    gains: Mapping[ValueColumn, Floats] = field(default_factory=dict)
+
+    def gain_of(self, gain: Gain, rows: Ints | None = None) -> Floats:
+        """Return the gain of each of ``rows`` (None: of all rows), which is 0 for a row that is not relevant."""
+        chosen = slice(None) if rows is None else rows
+        if gain.column is None:
+            return gain.of(self.labels[chosen])
+        return np.where(self.flags(None)[chosen], self.gains[gain.column][chosen], 0.0)
 
     def rows_of_group(self) -> Ints:
         return self._rows_and_relevant(None)[0]
@@ -111,11 +135,14 @@ class Judgments:
     def ideal(self, gain: Gain) -> Credit:
         """Return the gains of all relevant rows of each group in the best order, which is the ideal list."""
         rows = self._counted(self.flags(None))  # only labels above 0 have a gain
-        return best_order(self.codes[rows], gain.of(self.labels[rows]), self.groups)
+        return best_order(self.codes[rows], self.gain_of(gain, rows), self.groups)
 
     @cached
     def equal_gain(self, gain: Gain) -> float | None:
         """Return the gain that all relevant rows share, or None if gains differ or no row is relevant."""
+        if not gain.grows_with_label:
+            gains = self.gain_of(gain, np.flatnonzero(self.flags(gain.rel)))
+            return float(gains[0]) if len(gains) and bool(np.all(gains == gains[0])) else None
         labels, counted = self.labels, self.counted()
         flags = self.flags(gain.rel)
         if counted is not None:

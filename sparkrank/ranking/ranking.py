@@ -436,7 +436,7 @@ class Ranking:
     def retrieved_ideal(self, gain: Gain) -> Credit:
         """Return the gains of the retrieved rows of each group, in the best order."""
         rows = self.relevant_rows(None)
-        return best_order(self.lists.group_of(rows), gain.of(self.judgments.labels[self.row[rows]]), self.groups)
+        return best_order(self.lists.group_of(rows), self.judgments.gain_of(gain, self.row[rows]), self.groups)
 
 
 def tie_blocks(ranked: Ranked) -> TieBlocks:

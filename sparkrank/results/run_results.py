@@ -105,3 +105,4 @@ class DayPlan:
     tasks: int
     pieces: int
     stored: tuple[StoredRun, ...]
+    tables: tuple[str, ...] = ()

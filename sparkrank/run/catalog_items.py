@@ -26,6 +26,8 @@ from sparkrank.states.item_table import ItemTable, repeated_items
 from sparkrank.states.items import ItemCounts
 from sparkrank.states.keys import StateKey
 
+LEAST_ITEM_BYTES = 8  # an item is a 64-bit number, or a text with a 64-bit offset
+
 if TYPE_CHECKING:
     from sparkrank.engines.lanes import Lane
     from sparkrank.metrics import Plan
@@ -70,6 +72,9 @@ def _read(catalog: CatalogRows, request: Request) -> ItemTable:
         lane.check(own)
     except MissingColumnError as error:
         raise SpecError(str(error)) from None
+    side = catalog.rows
+    if side.path is not None and side.format == "parquet" and side.where is None and not lane.takes_time_zone:
+        _refuse_large(lane.rows() * LEAST_ITEM_BYTES, "at least ", request)  # as the footers say, before it is read
     tables = lane.picked(own, None, partial(_columns_of_items, names=[ITEM, *names]))
     if not tables:
         raise NoInputError("the catalog has no rows")
@@ -81,13 +86,19 @@ def _read(catalog: CatalogRows, request: Request) -> ItemTable:
     table = ItemTable.of(
         items, {name: _held(rows[read]) for name, read in zip(item_columns(plan, CATALOG), names, strict=True)}
     )
-    if table.nbytes > catalog.most_bytes:
-        used = itemize(dict.fromkeys(item_columns(plan, CATALOG).values()))
-        raise InputError(
-            f"the catalog takes {table.nbytes / 2**20:,.1f} MiB of items and the columns {used}, but "
-            f"catalog.most_bytes allows {catalog.most_bytes / 2**20:,.1f} MiB: have these columns in the rows"
-        )
+    _refuse_large(table.nbytes, "", request)
     return table
+
+
+def _refuse_large(size: int, at_least: str, request: Request) -> None:
+    """Raise :class:`InputError` if ``size``, in bytes, is more than the catalog of ``request`` may take."""
+    assert request.catalog is not None  # noqa: S101 - it is what is large
+    if size > (most := request.catalog.most_bytes):
+        used = itemize(dict.fromkeys(request.plan.item_columns))
+        raise InputError(
+            f"the catalog takes {at_least}{size / 2**20:,.1f} MiB of items and the columns {used}, but "
+            f"catalog.most_bytes allows {most / 2**20:,.1f} MiB: have these columns in the rows"
+        )
 
 
 def _columns_of_items(rows: pa.Table, names: list[str]) -> pa.Table:

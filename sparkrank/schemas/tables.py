@@ -386,6 +386,8 @@ history` judges that fall with its error. Checks, which keep their names:
 | `rows of truth` | `rows read` | with a truth or `true_items` |
 | `rejected: null or NaN group key`, `rejected: NaN score`, `rejected: NaN or infinite label` | `rows read` | always |
 | `rejected: label above 0 and below 1e-6` | `rows read` | with `dcg` or `cg`, whose gains are labels |
+| `rejected: gain of a relevant row that is negative or so small that digits are lost` | `rows read` | with `gain=<column>`; small is below 1e-6, with `dcg` or `cg` |
+| `rejected: label that the listed gains have not` | `rows read` | with `gain=[0,1,3,7]` |
 | `rejected: NaN reference rank` | `rows read` | always; bounded where a metric reads reference ranks |
 | `rejected: weight that is null, NaN, negative or above 1e288` | `rows read` | always; bounded with a weight |
 | `rejected: weight above 0 and below 1e-15` | `rows read` | with a weight |

@@ -26,6 +26,11 @@ class Case:
     undefined: str = "skip"
     error_bound: float = 0.0
 
+    @property
+    def has_rows_of_its_own(self) -> bool:
+        """Whether the metric makes bad rows of others: those whose labels have no gain in its list."""
+        return "gain=[" in self.metric
+
 
 def ranking(group: str, *labels: float | None, unlisted: tuple[float, ...] = ()) -> tuple[Row, ...]:
     """A list without ties, the best score first, and judged items that it lacks (their score is null)."""

@@ -71,6 +71,15 @@ def test_a_spec_end_to_end(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert _planned(capsys, "--conf", conf, "--set", "metrics=[rr]")["stored"] == []
 
 
+def test_the_tables_beside_the_lists_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    more = {"truth": {"path": "truth"}, "interactions": {"path": "past"}, "catalog": {"path": "items"}}
+    lists = {"path": "log", "columns": {"group": "user", "item": "sku", "score": "old"}}
+    conf = _conf(tmp_path, **more, input=lists, slices=[], metrics=["shown(of=catalog.price)@3", "new@3"])
+    assert _planned(capsys, "--conf", conf, "--rows", "10")["tables"] == ["lists", "truth", "interactions", "catalog"]
+    assert exit_code("plan", "--conf", conf, "--date", DAY, "--rows", "10") == 0
+    assert "reads lists, truth, interactions, catalog; the catalog is not among these rows" in capsys.readouterr().out
+
+
 def test_counts_are_those_of_the_lanes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for rows, more, counts in (
         # 10^8 rows: 50 splits of 2 million, 100 buckets of a million, 34 tasks (100 / 3, below 5 * sqrt(100))

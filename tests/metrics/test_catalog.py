@@ -65,6 +65,8 @@ def test_hand_worked_cases_cover_the_parameter(declaration: Declaration, paramet
         assert True in values
     elif isinstance(parameter, Column):
         assert any(metric.value_columns for metric in covered(declaration.name))
+        assert set(parameter.choices) <= set(values)
+        assert (parameter.listed is not None) == any(isinstance(value, tuple) for value in values)
     elif isinstance(parameter, Name):
         assert parameter.default in values  # other names need other columns: test_reference_orders has them
     else:

@@ -147,12 +147,14 @@ def filled(ranked: Ranked, judged: Sequence[Label], k=None) -> Value:
     return sum(place < len(ranked) for place in range(k or 1)) / (k or 1)
 
 
-def gain_of(label: Label, gain: str, rel: float | None = None) -> float:
+def gain_of(label: Label, gain: str | tuple[float, ...], rel: float | None = None) -> float:
     if gain == "binary":
         return 1.0 if is_relevant(label, rel) else 0.0
     if label is None or label < 0:
         return 0.0
-    return label if gain == "linear" else 2.0**label - 1
+    if isinstance(gain, tuple):
+        return gain[int(label)]
+    return label if gain in ("linear", "label") else 2.0**label - 1
 
 
 def cumulated_gain(ranked: Ranked, judged: Sequence[Label], k=None, gain="linear", rel=None) -> Value:

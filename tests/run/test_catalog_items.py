@@ -142,8 +142,8 @@ def test_a_catalog_too_large_to_send(monkeypatch: pytest.MonkeyPatch) -> None:
         sr.evaluate(LISTS, [PRICE], catalog=ITEMS, **BESIDE)
 
 
-def _small(init: Any) -> Any:
-    return lambda self, rows, item, most_bytes=10: init(self, rows, item, most_bytes)
+def _small(init: Any, most: int = 10) -> Any:
+    return lambda self, rows, item, most_bytes=most: init(self, rows, item, most_bytes)
 
 
 def test_columns_that_nobody_names_are_not_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -152,6 +152,23 @@ def test_columns_that_nobody_names_are_not_read(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(catalog_items, "_columns_of_items", _noted(catalog_items._columns_of_items, read))
     sr.evaluate(LISTS, [PRICE, f"{PRICE}@1"], catalog=tmp_path / "items.parquet", **BESIDE)
     assert read == [["item", "value_0"]]
+
+
+def test_the_footers_tell_that_a_catalog_is_too_large_before_it_is_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Four items take 32 bytes without their texts and prices."""
+    pq.write_table(ITEMS, tmp_path / "items.parquet")
+    read: list[list[str]] = []
+    monkeypatch.setattr(catalog_items, "_columns_of_items", _noted(catalog_items._columns_of_items, read))
+    monkeypatch.setattr(CatalogRows, "__init__", _small(CatalogRows.__init__, 31))
+    with pytest.raises(sr.InputError, match=r"^the catalog takes at least 0\.0 MiB of items and the columns catalog"):
+        sr.evaluate(LISTS, [PRICE], catalog=tmp_path / "items.parquet", **BESIDE)
+    assert read == []
+    monkeypatch.undo()
+    monkeypatch.setattr(CatalogRows, "__init__", _small(CatalogRows.__init__, 32))
+    with pytest.raises(sr.InputError, match=r"^the catalog takes 0\.0 MiB"):
+        sr.evaluate(LISTS, [PRICE], catalog=tmp_path / "items.parquet", **BESIDE)
 
 
 def _noted(function: Any, read: list[list[str]]) -> Any:

@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 
 from sparkrank.base.errors import MetricError, SpecError
 from sparkrank.bucket import bucket_columns
-from sparkrank.bucket.impressions import ITEM, LABEL, REFERENCE_RANK, WEIGHT, key_column, score_column, slice_column
+from sparkrank.bucket.impressions import (
+    ITEM,
+    LABEL,
+    REFERENCE_RANK,
+    WEIGHT,
+    key_column,
+    score_column,
+    slice_column,
+    value_column,
+)
 from sparkrank.metrics import Definitions, Plan
 from tests.support.strategies import asked, text, weighs_by_a_word
 
@@ -57,7 +66,15 @@ DEFINITIONS = (
 # At least these are evaluated, beside some of the whole catalogue.
 METRICS = ["ndcg@5", "ndcg", "dcg(gain=exp2)@3", "ndcg(gain=binary,rel=2)@4", "p@1", "r(rel=2)@7", "hit@2", "ap"]
 METRICS += ["ap@3", "rr", "rr@2", "group_auc", "gauc", "auc", "auc(bits=3)", "auc(exact)", "auc_up(digits=1)"]
-METRICS += ["p90(ndcg@5)", "ece(bins=7)", "ndcg(ideal=retrieved)@5", "ndcg(ideal=k_relevant)@3", "ndcg(ideal=[3,2])@4"]
+METRICS += [
+    "ndcg(gain=_)@5",
+    "cg(gain=_)",
+    "p90(ndcg@5)",
+    "ece(bins=7)",
+    "ndcg(ideal=retrieved)@5",
+    "ndcg(ideal=k_relevant)@3",
+    "ndcg(ideal=[3,2])@4",
+]
 
 
 @st.composite
@@ -112,4 +129,7 @@ def buckets(draw: st.DrawFn, plan: Plan) -> pa.Table:
             scores = wide[order].astype(draw(st.sampled_from([np.float64, np.float32])))
         missing = rng.random(n) < 0.1 if draw(st.sampled_from([False, False, False, True])) else None
         columns[score_column(index)] = pa.array(scores, mask=missing)
+    for index, value in enumerate(plan.value_columns):
+        amounts = pa.array(rng.choice([0.0, 0.1, 1.0, 2.0, 7.0], n), mask=rng.random(n) < 0.1)
+        columns[value_column(index)] = amounts if value.kind == "number" else columns[ITEM]
     return pa.table(columns).select(bucket_columns(plan, len(plan.keys)))

@@ -40,6 +40,7 @@ def impressions(
 
 # Parameters that mean nothing without a cut-off.
 NEED_A_CUTOFF = {(name, "min_k_relevant") for name in ("p", "r", "ap")} | {("ap", "k"), ("ndcg", "k_relevant")}
+GAINS = ("linear", "exp2", "binary")  # of labels, whatever they are
 MOST_DRAWN = 100.0  # of a number that may be far larger
 
 Asked = tuple[str, dict[str, Value], int | None]  # a metric in its parts: name, the parameters given, cut-off
@@ -55,6 +56,9 @@ def values_of(parameter: Parameter, thresholds: st.SearchStrategy[float]) -> st.
         return st.integers(parameter.least, parameter.most)
     if isinstance(parameter, Flag):
         return st.just(True)
+    if isinstance(parameter, Column):
+        names = st.sampled_from([*parameter.choices, "_"])
+        return names if parameter.listed is None else names | st.sampled_from([(0.0, 1.0, 3.0, 7.0), (0.0, 0.5)])
     if isinstance(parameter, Name):
         return st.sampled_from([*parameter.choices, "7", "2.5-1", "_"])  # names keep their case: these have none
     assert isinstance(parameter, Number)
@@ -84,12 +88,15 @@ def asked(
     some = st.lists(st.sampled_from(own), unique_by=lambda each: each.name) if own else st.just([])
     given = {parameter.name: draw(values_of(parameter, thresholds)) for parameter in draw(some)}
     given |= needed(declaration.name, column)
+    given |= {own.name: column for own in own if isinstance(own, Column) and given.get(own.name) == "_"}
     for extra in [name for name in given if name in declaration.exclusive][1:]:
         del given[extra]
     if "gain" in declaration.defaults and given.get("gain") != "binary":
         given.pop("rel", None)
     if given.get("gain") == "exp2" and isinstance(ideal := given.get("ideal"), tuple):
         given["ideal"] = tuple(min(grade, MOST_EXPONENT) for grade in ideal)
+    if given.get("gain", "linear") not in GAINS:
+        given.pop("ideal", None)
     if "scale" in declaration.defaults and given.get("scale") != "unit":
         given.pop("items", None)
     if isinstance(discount := given.get("discount"), tuple):
@@ -126,6 +133,8 @@ def group_metrics(tied: bool, *, values: bool = False) -> st.SearchStrategy[Aske
         "label",
     )
     small = small.filter(lambda parts: "is" not in parts[1])  # labels are numbers
+    # listed gains refuse most labels, which other metrics then lack
+    small = small.filter(lambda parts: parts[1].get("gain", "linear") in (*GAINS, *(["label"] if values else [])))
     evaluated = small.filter(lambda parts: refers_to_labels(parts) and weighs_by_a_word(parts))
     return evaluated.filter(has_expectation) if tied else evaluated
 

@@ -56,7 +56,8 @@ def quality_table(
     rows += _looked_for((checks.ROWS_JOINED, checks.LABELS_DIFFER), counts, checks.ROWS_READ, read)
     rows += _looked_for((*of_rows, checks.NULL_CLUSTER), counts, checks.ROWS_READ, read)
     rows += _of_other_tables(counts, plan)
-    rows += _looked_for((checks.ITEMLESS_ROWS,), counts, checks.ROWS_EVALUATED, evaluated)
+    gainless = (checks.without_gain(column.name) for column in plan.gain_columns)
+    rows += _looked_for((checks.ITEMLESS_ROWS, *gainless), counts, checks.ROWS_EVALUATED, evaluated)
     rows += [*_truth(partials, read), *_relevant_truth(partials, plan)] if plan.joins else []
     rows += [_check(checks.GROUPS, "", groups)] if plan.keys else []
     rows += _largest(partials, plan)

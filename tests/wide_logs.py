@@ -51,9 +51,13 @@ class WideLog:
             for number, table in enumerate(tables):
                 (folder / name).mkdir(exist_ok=True)
                 pq.write_table(table, folder / name / f"{number}.parquet", row_group_size=(300, 70)[number % 2])
+        self.write_catalog(folder)
+        return str(folder / "input"), str(folder / "truth") if self.truth else None
+
+    def write_catalog(self, folder: Path) -> None:
+        """Write the catalog, if there is one, beside the folders of rows."""
         if self.catalog is not None:
             pq.write_table(self.catalog, folder / "catalog.parquet")
-        return str(folder / "input"), str(folder / "truth") if self.truth else None
 
     def bits(
         self, impressions: object, truth: object = None, *, buckets: int, spark: Any = None, **how: Any
@@ -107,6 +111,8 @@ def written_whole(log: WideLog, folder: Path, grouped: str) -> tuple[str, str | 
     of_key = log.arguments["group"]
     names = [of_key] if isinstance(of_key, str) else list(of_key)
     past = {name: shuffled(tables) for name, tables in log.past.items()}
+    folder.mkdir()
+    log.write_catalog(folder)
     for side, rows in {**dict(zip(("input", "truth"), log.in_memory(), strict=True)), **past}.items():
         if rows is None:
             continue

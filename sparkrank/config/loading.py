@@ -258,7 +258,7 @@ def _keys_at(path: Iterable[str]) -> list[str]:
 def _types_in(annotation: Any) -> Iterator[Any]:
     """Yield ``annotation`` and all types inside. An optional section is a union with None, a list has its elements."""
     yield annotation
-    for part in get_args(annotation):
+    for part in get_args(annotation) if get_origin(annotation) is not dict else ():  # whose keys are names
         yield from _types_in(part)
 
 

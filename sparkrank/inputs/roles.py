@@ -513,8 +513,10 @@ def planned(
     without an item column. ``has_catalog`` says whether there is a catalog, of which columns may be named. ``tiers``
     is the rule for the tiers of items, if the user names one.
     """
-    if isinstance(disparities, str):
-        raise SpecError(f'disparities is "{shorten(disparities)}", one text: a list of slices is needed')
+    given: object = disparities
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        shown = f'"{shorten(disparities)}", one text' if isinstance(disparities, str) else quote(disparities)
+        raise SpecError(f"disparities is {shown}: a list of slices is needed")
     order = None if ties_asked or roles.by_rank else ORDERS[roles.item is None]
     plan = Plan.of(
         metrics,

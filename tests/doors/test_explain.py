@@ -274,7 +274,8 @@ def test_every_declared_metric_can_be_explained() -> None:
     for name in CATALOG:
         columns = "".join(f"{column}=place" for column in needed(name))
         text = f"{name}(ties=item)" if name in ("err", "iprec", "infap") else f"{name}({columns})"
-        found = sr.explain(rows, text, group={"user": "a"}, reference_rank="place", **COLUMNS).metric
+        past = {"interactions": rows.select(["user", "item"])} if name == "new" else {}
+        found = sr.explain(rows, text, group={"user": "a"}, reference_rank="place", **past, **COLUMNS).metric
         assert found.steps, name
         assert found.is_mean == CATALOG[name].is_averaged
         assert not any("no arithmetic" in sentence for sentence in found.told), name

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from sparkrank.base.errors import MetricError, SpecError, did_you_mean, itemize, quote
 from sparkrank.doors.keywords import with_options
-from sparkrank.functions.column_plans import column_plan
+from sparkrank.functions.column_plans import column_plan, is_of_one_list
 from sparkrank.functions.function_docs import described
 from sparkrank.functions.spark_columns import OF, MetricColumn, validate_workers
 from sparkrank.functions.sql_functions import register_functions, sql_name
 from sparkrank.inputs.role_table import row_roles
-from sparkrank.metrics import CATALOG, CatalogueMetric, Metric
+from sparkrank.metrics import CATALOG, Metric
 from sparkrank.metrics.definitions import ALLOWED, SettingOptions
 
 if TYPE_CHECKING:
@@ -231,5 +231,5 @@ def __getattr__(name: str) -> Callable[..., Column]:
 
 def __dir__() -> list[str]:
     """Return the names of this module's functions, and of each metric that has a value for a group or for all rows."""
-    names = (name for name, declared in CATALOG.items() if not isinstance(declared, CatalogueMetric))
+    names = (name for name, declared in CATALOG.items() if is_of_one_list(declared))
     return sorted({*__all__, *(name for name in names if name.isidentifier())})

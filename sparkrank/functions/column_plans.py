@@ -10,8 +10,8 @@ from sparkrank.base.errors import SpecError
 from sparkrank.inputs.role_table import row_roles
 from sparkrank.inputs.roles import Roles, planned
 from sparkrank.metrics import CatalogueMetric, Definitions, GroupMetric, Metric, Plan, find_preset
-from sparkrank.metrics.metric import asked_metrics
-from sparkrank.metrics.parameters import WEIGHT
+from sparkrank.metrics.metric import Declaration, asked_metrics
+from sparkrank.metrics.parameters import WEIGHT, Column
 from sparkrank.metrics.presets import PresetName
 from sparkrank.metrics.uncertainty import Uncertainty
 
@@ -68,12 +68,24 @@ def column_plan(
     return ColumnPlan(plan, (scores, *(["label"] if label else []), *read), of_groups)
 
 
+def is_of_one_list(declared: Declaration) -> bool:
+    """Return whether the metric needs nothing but the rows of one group, without a column that it names."""
+    names_column = any(isinstance(own, Column) and own.default is None for own in declared.parameters)
+    reads_interactions = isinstance(declared, GroupMetric) and declared.reads_interactions
+    return not (isinstance(declared, CatalogueMetric) or names_column or reads_interactions)
+
+
 def _validate_metric(metric: Metric) -> None:
     """Raise :class:`SpecError` if ``metric`` has no value for a single group, or weighs groups in a mean."""
     one = "and a function of columns has one group at a time"
     if isinstance(metric.declaration, CatalogueMetric):
         raise SpecError(
             f"{metric} is a property of all lists together, and a function of columns has one list at a time: "
+            "sparkrank.evaluate computes it"
+        )
+    if not is_of_one_list(metric.declaration) or metric.of_groups.value_columns:
+        raise SpecError(
+            f"{metric} reads more than scores, labels and items, which a function of columns does not take: "
             "sparkrank.evaluate computes it"
         )
     if metric.percentile is not None:

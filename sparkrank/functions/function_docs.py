@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from keyword import iskeyword
 from typing import Any
 
 from sparkrank.base.errors import SpecError, quote
@@ -49,6 +50,8 @@ def described(
     rest = [argument for argument in arguments.values() if argument.kind == keyword]
     own = [inspect.Parameter("k", keyword, default=None, annotation="int | None")] if has_cutoff else []
     for key, parameter in parameters.items():
+        if iskeyword(key):  # no argument of Python may have this name
+            continue
         annotation = "bool | None" if parameter.is_flag else "str | float | None"
         own.append(inspect.Parameter(key, keyword, default=None, annotation=annotation))
     signature = inspect.Signature([*columns, *own, *rest], return_annotation="Column")

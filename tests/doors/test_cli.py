@@ -63,7 +63,7 @@ def test_metrics_by_name_alias_and_the_text_of_a_spec(capsys: pytest.CaptureFixt
         assert capsys.readouterr().out.startswith(printed)
     for words, told in (
         (["mmr"], 'did you mean "mrr"?'),
-        (["ndcg(gain=exp)@5"], "gain takes linear|exp2|binary"),
+        (["ndcg(ideal=exp)@5"], "ideal takes judged"),
         (["ndcg", "--preset", "mllib"], "--preset and NAMES do not go together"),
         (["--preset", "relay"], 'preset is "relay", did you mean "replay"?'),
         (["--markdown"], "prints no --markdown: docs/metrics.md"),

@@ -24,6 +24,7 @@ from tests.support.buckets import (
     group_values,
     mean,
     or_nan,
+    with_catalog,
     with_values,
 )
 
@@ -102,7 +103,8 @@ def test_without_a_group_table_the_means_are_the_same() -> None:
     for case in CASES:
         definitions = Definitions(case.ties, case.undefined)
         plan = Plan.of([case.metric], [MODEL], [KEY], definitions, group_table=False, score_sums=True)
-        lean = evaluate_bucket(beside_past(with_values(bucket(case.rows), plan), plan), plan)
+        rows = bucket(case.rows)
+        lean = evaluate_bucket(beside_past(with_values(rows, plan), plan), with_catalog(rows, plan))
         full = evaluate(case.rows, [case.metric], case.ties, case.undefined)
         assert lean.groups is None
         assert len(bits_of_groups(full.groups)) == len({row[0] for row in case.rows})

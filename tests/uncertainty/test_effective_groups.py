@@ -189,7 +189,11 @@ def test_other_values_without_variation_have_none() -> None:
 
 
 PARAMETERS = {"ndcg": "ndcg@3", "hit": "hit@1", "p": "p@2", "r": "r@2", "rbp": "rbp(p=0.5)"}
-WITHOUT_ORDER = [name for name, each in CATALOG.items() if "ref" not in each.defaults and each.needs_order is None]
+WITHOUT_ORDER = [
+    name
+    for name, each in CATALOG.items()
+    if "ref" not in each.defaults and each.needs_order is None and name != "new"  # which reads interactions
+]
 PARAMETERS |= {"ild": "ild(by=click)"}
 KNOWN = [PARAMETERS.get(name, name) for name in WITHOUT_ORDER]
 

@@ -70,7 +70,7 @@ def conf(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 OF_RESULT = ["exit_code", "metrics", "comparisons", "quality", "gates", "warnings", "tables", "stages"]
-OF_PLAN = {"day", "rows", "rows_from", "splits", "buckets", "tasks", "pieces", "stored"}
+OF_PLAN = {"day", "rows", "rows_from", "splits", "buckets", "tasks", "pieces", "stored", "tables"}
 OF_SCHEMA = {*("$defs", "$schema", "additionalProperties", "title", "type", "properties", "required", "description")}
 # Of every command: its words, whether it takes --conf, how it ends, and the keys of its document.
 COMMANDS: dict[str, tuple[list[str], bool, int, set[str]]] = {
@@ -202,6 +202,7 @@ def test_the_document_of_a_day_has_numbers_codes_and_places(conf: str, capsys: p
 # Programs know checks, warnings and errors by these: a code that changes breaks them, so it is changed here alone.
 CODES_OF_CHECKS = [
     "items_of_catalog", "items_not_in_catalog", "rejected_bad_value", "rows_without_value",
+    "rejected_label_without_gain", "rejected_bad_gain", "relevant_rows_without_gain",
     "interactions", "pairs_to_exclude", "interactions_without_pair", "pairs_to_exclude_without_pair",
     "rows_in_interactions", "rows_excluded", "truth_excluded",
     "labels_of_models_differ", "rows_of_other_models", "rows_read_of_model",

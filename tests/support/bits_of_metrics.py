@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import sparkrank as sr
 from sparkrank.base.errors import SparkrankError
 from sparkrank.metrics import CATALOG, Metric
+from sparkrank.metrics.parameters import Column
 from sparkrank.ranking.ranking import Ties
 
 GROUPS, ROWS = 60, 100
@@ -29,10 +30,12 @@ MORE += ["auc(digits=3)", "ece(digits=3)"]
 def texts() -> Iterator[str]:
     """Every metric with each choice of each of its parameters, with a cut-off and without; some are no metrics."""
     for name, declaration in CATALOG.items():
+        columns = [each for each in declaration.parameters if isinstance(each, Column) and each.default is None]
         chosen = [
             f"({each.name}={word})" for each in declaration.parameters for word in getattr(each, "choices", None) or ()
         ]
-        yield from (f"{name}{one}{at}" for one, at in itertools.product(["", *chosen], ["", "@10", "@60"]))
+        forms = [f"({','.join(f'{each.name}=item' for each in columns)})"] if columns else ["", *chosen]
+        yield from (f"{name}{one}{at}" for one, at in itertools.product(forms, ["", "@10", "@60"]))
     yield from MORE
 
 

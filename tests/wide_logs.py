@@ -111,7 +111,7 @@ def written_whole(log: WideLog, folder: Path, grouped: str) -> tuple[str, str | 
     of_key = log.arguments["group"]
     names = [of_key] if isinstance(of_key, str) else list(of_key)
     past = {name: shuffled(tables) for name, tables in log.past.items()}
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     log.write_catalog(folder)
     for side, rows in {**dict(zip(("input", "truth"), log.in_memory(), strict=True)), **past}.items():
         if rows is None:

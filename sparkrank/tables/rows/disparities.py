@@ -24,9 +24,10 @@ _OF_TEST = ("stderr", "ci_low", "ci_high", "degrees", "n_groups", "n_effective")
 
 def finished_disparities(finished: Finished) -> pa.Table | None:
     """Return the table of a day or a window, or None if no disparities are requested."""
+    if not finished.plan.disparities:
+        return None
     is_window = finished.source is None
-    table = disparities_table(finished.solved.merged, finished.plan, finished.origin, clustered=is_window)
-    return table if finished.plan.disparities else None
+    return disparities_table(finished.solved.merged, finished.plan, finished.origin, clustered=is_window)
 
 
 def disparities_table(merged: Merged, plan: Plan, origin: Origin = NO_ORIGIN, *, clustered: bool = False) -> pa.Table:

@@ -42,6 +42,7 @@ class WideLog:
     arguments: dict[str, Any]
     truth: list[pa.Table] = field(default_factory=list)
     baseline: str | None = None
+    catalog: pa.Table | None = None
 
     def written(self, folder: Path) -> tuple[str, str | None]:
         """The folders of the input and of the truth, if there is one."""
@@ -49,6 +50,8 @@ class WideLog:
             for number, table in enumerate(tables):
                 (folder / name).mkdir(exist_ok=True)
                 pq.write_table(table, folder / name / f"{number}.parquet", row_group_size=(300, 70)[number % 2])
+        if self.catalog is not None:
+            pq.write_table(self.catalog, folder / "catalog.parquet")
         return str(folder / "input"), str(folder / "truth") if self.truth else None
 
     def bits(
@@ -57,11 +60,22 @@ class WideLog:
         """Every table of the result by name, its floats as their exact texts, and the lane."""
         settings: dict[str, Any] = how if truth is None else {"truth": truth, **how}
         settings |= {"buckets": buckets} if "group" in self.arguments else {}
+        settings |= {} if self.catalog is None else {"catalog": self.catalog_beside(impressions)}
         with sr.evaluate(impressions, self.metrics, spark=spark, **settings, **self.arguments) as evaluation:
             tables = {name: getattr(evaluation, name) for name in ("metrics", "table", "quality", "blocks", "groups")}
             tables["comparison"] = None if self.baseline is None else evaluation.compare(self.baseline)
             rows = {name: rows_of(table) for name, table in tables.items() if table is not None}
             return {"lane": [{"lane": evaluation.lane}], **rows}
+
+    def catalog_beside(self, impressions: Any) -> object:
+        """The catalog as the ``impressions`` are given: as a path, a table or a DataFrame."""
+        if isinstance(impressions, str):
+            return str(Path(impressions).parent / "catalog.parquet")
+        return (
+            self.catalog
+            if isinstance(impressions, pa.Table)
+            else impressions.sparkSession.createDataFrame(self.catalog)
+        )
 
     def frames(self, spark: Any, folder: str, truth: str | None) -> list[Any]:
         """DataFrames of the files, or of the rows where files differ in types, which Spark's reader refuses."""
@@ -283,6 +297,42 @@ def truth() -> WideLog:
     return WideLog(halves(lists), OF_LISTS, settings, halves(labels))
 
 
+def values() -> pa.Table:
+    """A catalog of most items of :func:`sides`, with nulls in every column."""
+    rng = np.random.default_rng(41)
+    keys = [f"s{item}" for item in range(36)]
+    return pa.table(
+        {
+            "sku": rng.permutation(keys),
+            "price": pa.array(rng.normal(size=36), mask=rng.random(36) < 0.1),
+            "kind": pa.array([f"kind-{n % 4}" for n in range(36)], mask=rng.random(36) < 0.1),
+            "year": pa.array(rng.integers(2000, 2003, 36).astype(np.int16), mask=rng.random(36) < 0.1),
+            "new": pa.array(rng.random(36) < 0.5),
+        }
+    )
+
+
+def catalog() -> WideLog:
+    """Two models beside a truth, with values of rows and of items, slices of items and the catalogue of all lists."""
+    lists, labels = sides(pa.int32())
+    rng = np.random.default_rng(43)
+    lists = lists.append_column("margin", pa.array(rng.normal(size=len(lists)), mask=rng.random(len(lists)) < 0.2))
+    settings = {"group": ["user", "name"], "item": "sku", "score": MODELS["score"], "label": "grade"}
+    settings |= {"slices": ["catalog.kind", "catalog.year"], "compare": "a", "group_table": True}
+    metrics = ["shown(of=catalog.price)@3", "shown(of=margin)@2", "shown(of=catalog.kind,is=kind-1)@3", "coverage@3"]
+    metrics += ["shown(of=catalog.new,by=sum,discount=log2)@4", "median(shown(of=catalog.price,discount=zipf)@3)"]
+    metrics += ["shown(of=catalog.year,ties=best)@1", "gini@2", "ndcg@3"]
+    return WideLog(halves(lists), metrics, settings, halves(labels), "a", values())
+
+
+def catalog_of_arrays() -> WideLog:
+    """Lists in arrays, whose items alone have values."""
+    log, rng = arrays(), np.random.default_rng(47)
+    items = pa.table({"id": [f"{item}" for item in range(11)], "price": rng.normal(size=11).round(3)})
+    settings = {**log.arguments, "catalog_columns": {"item": "id"}}
+    return WideLog(log.files, [*OF_LISTS, "shown(of=catalog.price)@3"], settings, catalog=items)
+
+
 def ranks() -> WideLog:
     """Ranks that the log gives, beside a truth; keys cross as hashes where neither groups nor parts are asked for."""
     lists, labels = sides(pa.int32())
@@ -322,7 +372,7 @@ def no_groups() -> WideLog:
     return WideLog(halves(impressions(900)), metrics, {**MODELS, "weight": "weight", "slices": ["born"]})
 
 
-_ALL = (
+_ALL: tuple[Callable[[], WideLog], ...] = (
     types,
     nulls,
     slices,
@@ -337,4 +387,5 @@ _ALL = (
     text_keys,
     no_groups,
 )
+_ALL += (catalog, catalog_of_arrays)
 LOGS: dict[str, Callable[[], WideLog]] = {log.__name__: log for log in _ALL}

@@ -71,7 +71,8 @@ MODEL_ROWS = _check("rows_read_of_model", "rows read of the model")
 ROWS_JOINED = _check("rows_of_other_models", "rows joined with that of another model for the same group and item")
 LABELS_DIFFER = _check("labels_of_models_differ", "rows with another label than that of the row they are joined with")
 
-# Of rows of lists: an item counts once for each row.
+# If there is a catalog. An item that it lacks counts once for each row of the lists.
+CATALOG_ITEMS = _check("items_of_catalog", "items of the catalog")
 LACKING_ITEMS = _check("items_not_in_catalog", "items that the catalog lacks")
 
 UNJUDGED_ROWS = _check("rows_without_label", "rows without a label, counted as not relevant")

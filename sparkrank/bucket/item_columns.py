@@ -12,6 +12,7 @@ from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.encoding import encode
 from sparkrank.bucket.impressions import ITEM, slice_column, value_column
 from sparkrank.metrics import Plan
+from sparkrank.ranking.value_columns import CATALOG
 
 
 def item_columns(plan: Plan) -> dict[str, str]:
@@ -29,10 +30,9 @@ def with_items(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -
     table = rows.table
     for items in plan.items:
         place = items.table.find(distinct)[codes]
-        is_lacking = (place < 0) & ~rows.truth
-        if (named := rows.valid(ITEM)) is not None:
-            is_lacking &= named
-        counts[checks.LACKING_ITEMS, ""] += int(np.count_nonzero(is_lacking))
+        if items.table.name == CATALOG:
+            lists = ~rows.truth if (named := rows.valid(ITEM)) is None else ~rows.truth & named
+            counts[checks.LACKING_ITEMS, ""] += int(np.count_nonzero((place < 0) & lists))
         index = pa.array(place, mask=place < 0)
         for name, values in items.table.columns.items():
             table = table.append_column(name, values.take(index))

@@ -446,13 +446,14 @@ def planned(
         uncertainty=uncertainty,
         compare=compare,
         cluster=roles.cluster,
+        has_catalog=has_catalog,
     )
     roles = replace(
         roles,
         group_weights=plan.group_weights,
         values=tuple(value for _, value in plan.row_values),
     )
-    _validate_values(plan, has_catalog=has_catalog)
+    _validate_values(plan)
     roles.validate_positions(definitions.positions)
     roles.validate_weight_is_read(bool(plan.pooled_metrics) or plan.metric_reading("weight") is not None)
     roles.validate_required_roles(plan)
@@ -460,20 +461,23 @@ def planned(
     return roles, plan
 
 
-def _validate_values(plan: Plan, *, has_catalog: bool) -> None:
+def _validate_values(plan: Plan) -> None:
     """Raise :class:`SpecError` if ``plan`` reads values that are not there."""
-    for column, what in plan.item_columns.items():
-        if not has_catalog:
-            raise SpecError(
-                f"{shorten(what)} reads the column {shorten(catalog_column(column))} of a catalog, but there is none"
-            )
-    if has_catalog and not plan.item_columns:
-        raise SpecError("there is a catalog, but no metric and no slice names a column of it, as catalog.price")
     for column in plan.group_weights:
         if catalog_column(column) is not None:
             raise SpecError(
                 f"weight={shorten(column)} is of an item, but a group is weighed: name a column of the rows"
             )
+    for column, what in plan.item_columns.items():
+        if not plan.has_catalog:
+            raise SpecError(
+                f"{shorten(what)} reads the column {shorten(catalog_column(column))} of a catalog, but there is none"
+            )
+    if plan.has_catalog and not plan.item_columns and not plan.catalogue_metrics:
+        raise SpecError("there is a catalog, but no metric counts its items, and none names a column as catalog.price")
+    for metric, declared in plan.catalogue_metrics if plan.has_catalog else ():
+        if "items" in declared.defaults and metric["items"] is not None:
+            raise SpecError(f"{shorten(metric)} gives the number of items, but there is a catalog, which has them")
     for metric in plan.metrics if plan.arrays else ():
         for value in metric.value_columns:
             if not value.is_of_item:

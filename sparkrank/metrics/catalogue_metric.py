@@ -9,12 +9,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from sparkrank.base import checks
 from sparkrank.metrics import outside
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, list_table, total
 from sparkrank.metrics.merged import Merged, MetricKind, MetricRow
 from sparkrank.metrics.metric import Metric, PlanPart, Scale
 from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT, Exposure, Needed, StatePlan, sums_needed
 from sparkrank.metrics.parameters import TIES, Parameter
+from sparkrank.metrics.slices import ALL
 from sparkrank.numeric.array_types import Ints
 from sparkrank.ranking.first_rows import first_rows
 from sparkrank.states.forms import ITEM_FORM, SUM_FORM
@@ -81,12 +83,17 @@ class CatalogueMetric(MetricKind):
     def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
         exposure = str(self.exposure_of(metric))
         items = "" if plan.item is None else f" of {plan.item}"  # with arrays, the items are always those of the lists
+        items += " and of the catalog" if plan.has_catalog else ""
         yield Needed(ITEM_FORM.kind, exposure, str(metric), f"{exposure}{items}; {plan.settings}")
         yield Needed(SUM_FORM.kind, GROUPS, str(metric), f"{GROUPS}; {plan.settings}")
         yield from sums_needed(metric, plan, ROWS_AND_WEIGHT)
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
-        shown_rows, relevant = merged.partials.items.amounts(subject.state(self.exposure_of(metric)))
+        exposure, counts = self.exposure_of(metric), merged.partials.items
+        shown_rows, relevant = counts.amounts(subject.state(exposure))
+        if merged.partials.counts.get((checks.CATALOG_ITEMS, "")):  # in a slice the catalogue is that of all rows
+            missing = len(counts.amounts(Subject(subject.model, ALL, ALL).state(exposure))[0]) - len(shown_rows)
+            shown_rows, relevant = (np.pad(amounts, (0, missing)) for amounts in (shown_rows, relevant))
         sums = merged.partials.sums.results()
         groups = int(sums.get(subject.state(GROUPS), 0))
         rows = int(sums.get(subject.state(ROWS_AND_WEIGHT[0]), 0))

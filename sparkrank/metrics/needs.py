@@ -64,6 +64,9 @@ class StatePlan(Protocol):
     def item(self) -> str | None: ...
 
     @property
+    def has_catalog(self) -> bool: ...
+
+    @property
     def compare(self) -> Comparison | None: ...
 
     @property

@@ -66,8 +66,9 @@ class Plan:
     bucket has the score of one model only, and that rows with the same group and item are joined. Slice values with
     fewer than ``least_groups`` groups have no rows in the tables. ``order`` is the rule for tied rows for metrics that
     ``ties=expected`` rules out; without ``order``, these metrics are refused. ``ordered`` lists the metrics to which
-    ``order`` was applied. ``hashes_keys`` asks each bucket for the hashes of its group keys. ``items``
-    are the tables in which buckets look up values of items, sent to workers once and not with each copy of the plan.
+    ``order`` was applied. ``hashes_keys`` asks each bucket for the hashes of its group keys. ``has_catalog`` says that
+    there is a table of items. ``items`` are the tables in which buckets look up values of items; they are sent to
+    workers once, and not with each copy of the plan.
     """
 
     metrics: tuple[Metric, ...]
@@ -92,6 +93,7 @@ class Plan:
     order: Ties | None = None
     ordered: tuple[Metric, ...] = ()
     hashes_keys: bool = False
+    has_catalog: bool = False
     items: tuple[ItemValues, ...] = field(default=(), compare=False, repr=False)
 
     @classmethod

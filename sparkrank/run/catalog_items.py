@@ -9,19 +9,26 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkrank.base import checks
 from sparkrank.base.checks import NO_LIMITS
 from sparkrank.base.errors import InputError, MissingColumnError, NoInputError, SpecError, itemize, shorten
 from sparkrank.bucket.impressions import ITEM, one_array, slice_column, value_column
 from sparkrank.bucket.item_columns import item_columns
 from sparkrank.engines.request import CatalogRows, Request
 from sparkrank.inputs.catalog import CatalogPlan
+from sparkrank.metrics.slices import ALL
 from sparkrank.numeric.text_arrays import encoded_column
+from sparkrank.ranking.value_columns import CATALOG
 from sparkrank.run.lane import open_lane
 from sparkrank.sources.joined_types import fit
 from sparkrank.states.item_table import ItemTable, repeated_items
+from sparkrank.states.items import ItemCounts
+from sparkrank.states.keys import StateKey
 
 if TYPE_CHECKING:
     from sparkrank.engines.lanes import Lane
+    from sparkrank.metrics import Plan
+    from sparkrank.states import Partials
 
 
 def with_catalog(request: Request, lane: Lane) -> Request:
@@ -40,7 +47,17 @@ def with_catalog(request: Request, lane: Lane) -> Request:
             f"{str(other).removeprefix('large_')} in the catalog "
             f'("{shorten(request.catalog.item)}"): one type is needed'
         )
-    return replace(request, plan=replace(request.plan, items=(*request.plan.items, lane.shared(table))))
+    counts = {**request.counts, (checks.CATALOG_ITEMS, ""): len(table.items)}
+    plan = replace(request.plan, items=(*request.plan.items, lane.shared(table)))
+    return replace(request, plan=plan, counts=counts)
+
+
+def with_catalogue(partials: Partials, plan: Plan) -> Partials:
+    """Return ``partials`` in which the items of the catalog count as items of the catalogue, be they listed or not."""
+    tables = [items.table for items in plan.items] if plan.exposures else []
+    keys = [StateKey(model, ALL, ALL, str(exposure)) for model in plan.models for exposure in plan.exposures]
+    counted = [ItemCounts.of_catalogue(table.items, keys) for table in tables if table.name == CATALOG]
+    return replace(partials, items=partials.items.merge(*counted))
 
 
 def _read(catalog: CatalogRows, request: Request) -> ItemTable:

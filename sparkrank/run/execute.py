@@ -17,7 +17,7 @@ from sparkrank.engines.result import Solved
 from sparkrank.inputs.buckets import bucket_count
 from sparkrank.inputs.field_paths import elements_of
 from sparkrank.metrics.uncertainty import Comparison
-from sparkrank.run.catalog_items import with_catalog
+from sparkrank.run.catalog_items import with_catalog, with_catalogue
 from sparkrank.run.completeness import NOTHING_EXPECTED, Completeness
 from sparkrank.run.lane import open_lane
 from sparkrank.run.stages import Stages
@@ -87,7 +87,7 @@ class Opened:
     def _checked(self, solved: Solved) -> EvaluationOutcome:
         request, plan, limits = self.request, self.request.plan, self.request.limits
         counts = {**solved.partials.counts, **request.counts}
-        solved = replace(solved, partials=replace(solved.partials, counts=counts))
+        solved = replace(solved, partials=with_catalogue(replace(solved.partials, counts=counts), plan))
         elements = [column for _, roles in request.sides for column in elements_of(roles)]
         self.completeness.validate_row_count(solved.partials)
         validate_partials(solved.partials, plan, limits.bad, elements)

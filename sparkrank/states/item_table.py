@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from sparkrank.numeric.array_types import Ints
 from sparkrank.numeric.key_hashes import Hashes, hash_keys
+from sparkrank.ranking.value_columns import CATALOG
 
 TEXT = pa.large_string()  # the items of a large catalog may have more than 2 GiB
 
@@ -21,11 +22,13 @@ TEXT = pa.large_string()  # the items of a large catalog may have more than 2 Gi
 class ItemTable:
     """The values of items, sorted by the hash of the item. No item may be null or twice in ``items``.
 
-    ``columns`` maps the name of a bucket column to its values, one for each of ``items``.
+    ``columns`` maps the name of a bucket column to its values, one for each of ``items``. ``name`` is that
+    of the table.
     """
 
     items: pa.Array
     columns: Mapping[str, pa.Array]
+    name: str = CATALOG
 
     @classmethod
     def of(cls, items: pa.Array, columns: Mapping[str, pa.Array]) -> ItemTable:

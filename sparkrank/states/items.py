@@ -109,6 +109,14 @@ class ItemCounts:
         return cls(CodedItems(keys, series, _plain(items).take(pa.array(item)), *amounts))
 
     @classmethod
+    def of_catalogue(cls, items: pa.Array, keys: Sequence[StateKey]) -> ItemCounts:
+        """Return counts of 0 for each of ``items`` under each of ``keys``."""
+        code = np.repeat(np.arange(len(keys)), len(items))
+        none = np.zeros(len(code), np.int64)
+        repeated = pa.concat_arrays([_plain(items)] * len(keys))
+        return cls(CodedItems(tuple(keys), code, repeated, none, none))
+
+    @classmethod
     def all_of(cls, parts: Sequence[ItemCounts]) -> ItemCounts:
         return parts[0].merge(*parts[1:]) if parts else cls.empty()
 

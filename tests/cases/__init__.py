@@ -15,8 +15,9 @@ from tests.cases.lists import LISTS
 from tests.cases.means import MEANS
 from tests.cases.retrieval import RETRIEVAL
 from tests.cases.ties import TIES
+from tests.cases.values import VALUES
 
-GROUPED = (*BINARY, *THRESHOLDS, *GRADES, *TIES, *MEANS, *RETRIEVAL, *COMPARISONS)
+GROUPED = (*BINARY, *THRESHOLDS, *GRADES, *TIES, *MEANS, *RETRIEVAL, *COMPARISONS, *VALUES)
 CASES: tuple[Case, ...] = (*GROUPED, *DAYS, *CLASSIFIED, *CALIBRATED, *LISTS)
 
 __all__ = ["CASES", "GROUPED", "Case", "Row", "ranking"]

@@ -10,7 +10,7 @@ import pytest
 from sparkrank.metrics import CATALOG, PRESETS, GroupMetric, Metric
 from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.metrics.metric import Declaration
-from sparkrank.metrics.parameters import Choice, Flag, Name, Parameter
+from sparkrank.metrics.parameters import Choice, Column, Flag, Name, Parameter
 from sparkrank.metrics.presets import PresetName
 from tests.cases import CASES
 from tests.oracles import ORACLES
@@ -63,6 +63,8 @@ def test_hand_worked_cases_cover_the_parameter(declaration: Declaration, paramet
         assert parameter.grades == any(isinstance(value, tuple) for value in values)
     elif isinstance(parameter, Flag):
         assert True in values
+    elif isinstance(parameter, Column):
+        assert any(metric.value_columns for metric in covered(declaration.name))
     elif isinstance(parameter, Name):
         assert parameter.default in values  # other names need other columns: test_reference_orders has them
     else:

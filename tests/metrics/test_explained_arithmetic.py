@@ -55,6 +55,12 @@ OF_A_GROUP = {
     "serendipity@3": "ref=reference_rank ref=model",
     "serendipity": "",
     "list_length": "",
+    "shown(of=price)": "",
+    "shown(of=price)@3": "",
+    "shown(of=price,by=sum)@3": "",
+    "shown(of=price,discount=log2)@3": "",
+    "shown(of=price,by=sum,discount=log2)@3": "",
+    "shown(of=item,is=i1)@3": "",
 }
 OF_GROUPS = {name for name, declared in CATALOG.items() if isinstance(declared, GroupMetric)}
 GROUPS = 6
@@ -79,6 +85,7 @@ def _rows(seed: int) -> pa.Table:
             "label": with_nulls(draw.integers(-1, 4, rows)),
             "place": with_nulls(draw.integers(1, 6, rows).astype(float)),
             "weight": draw.integers(1, 4, rows) / 2,
+            "price": with_nulls(draw.integers(0, 9, rows) / 4),
             "worth": np.repeat(draw.integers(1, 5, GROUPS).astype(float), sizes),
         }
     )

@@ -23,6 +23,7 @@ from tests.support.buckets import (
     group_values,
     mean,
     or_nan,
+    with_values,
 )
 
 CLOSE = 1e-14  # the last places of a float64
@@ -99,7 +100,7 @@ def test_without_a_group_table_the_means_are_the_same() -> None:
     for case in CASES:
         definitions = Definitions(case.ties, case.undefined)
         plan = Plan.of([case.metric], [MODEL], [KEY], definitions, group_table=False, score_sums=True)
-        lean = evaluate_bucket(bucket(case.rows), plan)
+        lean = evaluate_bucket(with_values(bucket(case.rows), plan), plan)
         full = evaluate(case.rows, [case.metric], case.ties, case.undefined)
         assert lean.groups is None
         assert len(bits_of_groups(full.groups)) == len({row[0] for row in case.rows})

@@ -70,6 +70,7 @@ ORACLES: dict[str, Callable[..., Value]] = {
     "cg": lists.cumulated_gain,
     "dcg": lists.discounted_gain,
     "ndcg": lists.normalised_gain,
+    "shown": lists.shown,
     **{name: of_strict_order(name) for name in PAIRED},
     **TWO_LISTS,
 }

@@ -177,3 +177,15 @@ def normalised_gain(
         best = sorted((gain_of(label, gain, rel) for label in labels), reverse=True)[:k]
     highest = sum(amount * discount_of(position, discount) for position, amount in enumerate(best, start=1))
     return discounted_gain(ranked, judged, k, gain, rel, discount) / highest if highest else None
+
+
+def shown(ranked: Ranked, judged: Sequence[Label], k=None, of="label", by="mean", discount="none") -> Value:
+    """The mean or the sum of what rows show: here their labels, of which None is no value."""
+    rows = [(position, value) for position, value in ranked if value is not None and (k is None or position <= k)]
+    if not rows:
+        return None
+    weights = [1.0 if discount == "none" else discount_of(position, discount) for position, _ in rows]
+    total = sum(weight * value for weight, (_, value) in zip(weights, rows, strict=True))
+    if by == "sum":
+        return total
+    return total / sum(weights) if sum(weights) else None

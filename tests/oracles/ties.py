@@ -25,29 +25,31 @@ def all_orders(scored: Iterable[Scored]) -> Iterator[tuple[Label, ...]]:
 
 
 def expected_over_orders(scored: Iterable[Scored], values: Sequence[Callable[[Ranked], Value]]) -> list[Value]:
-    """The mean of each of ``values`` over every order of the tied rows."""
+    """The mean of each of ``values`` over every order of the tied rows in which it is defined."""
     orders = Counter(all_orders(scored))  # rows of equal score and label make equal orders, valued once
     means: list[Value] = []
     for value in values:
         found = [(value(list(enumerate(labels, start=1))), times) for labels, times in orders.items()]
-        if any(of_order is None for of_order, _ in found):
-            assert all(of_order is None for of_order, _ in found), "a metric is undefined whatever the order, or never"
-            means.append(None)
-        else:
-            means.append(math.fsum(of_order * times for of_order, times in found) / sum(orders.values()))
+        defined = [(of_order, times) for of_order, times in found if of_order is not None]
+        summed = math.fsum(of_order * times for of_order, times in defined)
+        means.append(summed / sum(times for _, times in defined) if defined else None)
     return means
 
 
-def settled(rows: Iterable[tuple[str, float, Label]], ties: str) -> list[tuple[int, Label]]:
-    """(position, label) of rows of (item, score, label) in the one order that ``ties`` names."""
+def settled(rows: Iterable[tuple[str, float, Label]], ties: str, *, none_last: bool = False) -> list[tuple[int, Label]]:
+    """(position, label) of rows of (item, score, label) in the one order that ``ties`` names.
+
+    A label of None stands for 0 or, with ``none_last`` and where labels decide, behind all others.
+    """
     rows = list(rows)
     if ties == "block":
         scores = [score for _, score, _ in rows]
         return [(sum(1 for other in scores if other >= score), label) for _, score, label in rows]
+    none = -math.inf if none_last else 0.0
     keys = {
         "item": lambda item, label: item.encode(),
-        "best": lambda item, label: 0.0 if label is None else label,
-        "worst": lambda item, label: 0.0 if label is None else -label,
+        "best": lambda item, label: none if label is None else label,
+        "worst": lambda item, label: none if label is None else -label,
     }
     order = sorted(rows, key=lambda row: (row[1], keys[ties](row[0], row[2])), reverse=True)
     return [(place, label) for place, (_, _, label) in enumerate(order, start=1)]

@@ -13,7 +13,16 @@ from tests.cases import Row
 from tests.extent import examples
 from tests.oracles import ORACLES, Ranked, Value, expected_over_orders
 from tests.support.buckets import evaluate, group_values, or_nan
-from tests.support.strategies import PATIENT, Asked, arguments, group_metrics, has_expectation, impressions, text
+from tests.support.strategies import (
+    PATIENT,
+    Asked,
+    arguments,
+    group_metrics,
+    has_expectation,
+    impressions,
+    needed,
+    text,
+)
 
 CLOSE = 1e-13
 
@@ -33,7 +42,9 @@ def enumerated(rows: list[Row], metrics: list[Asked]) -> dict[str, list[Value]]:
 
 
 @settings(PATIENT, max_examples=examples(150))
-@given(impressions(most_rows=6), st.lists(group_metrics(tied=True), min_size=1, max_size=6, unique_by=text))
+@given(
+    impressions(most_rows=6), st.lists(group_metrics(tied=True, values=True), min_size=1, max_size=6, unique_by=text)
+)
 def test_the_mean_over_all_orders(rows: list[Row], metrics: list[Asked]) -> None:
     found = evaluate(rows, [text(parts) for parts in metrics])
     expected = enumerated(rows, metrics)
@@ -43,13 +54,13 @@ def test_the_mean_over_all_orders(rows: list[Row], metrics: list[Asked]) -> None
         assert group_values(found, canonical) == pytest.approx(by_group, rel=0, abs=CLOSE, nan_ok=True), canonical
 
 
-@pytest.mark.parametrize("name", [name for name in CATALOG if has_expectation((name, {}, None))])
+@pytest.mark.parametrize("name", [name for name in CATALOG if has_expectation((name, needed(name), None))])
 def test_a_whole_list_of_ties(name: str) -> None:
     """Seven rows of one score: the block where most can go wrong, for each metric at every cut-off."""
     labels = (2.0, 0.0, 1.0, 0.0, 3.0, -1.0, None)
     rows = [("u", str(place), 0.5, label) for place, label in enumerate(labels)]
     cutoffs = [None] if CATALOG[name].cutoff == "none" else [None, *range(1, 9)]
-    metrics = [(name, {}, k) for k in cutoffs]
+    metrics = [(name, needed(name), k) for k in cutoffs]
     found = evaluate(rows, [text(parts) for parts in metrics])
     for parts, mean in zip(metrics, enumerated(rows, metrics)["u"], strict=True):
         assert group_values(found, text(parts)) == pytest.approx({"u": mean}, rel=0, abs=CLOSE)

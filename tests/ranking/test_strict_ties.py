@@ -26,13 +26,15 @@ def by_definition(rows: list[Row], group: str, parts: Asked, ties: str) -> float
     if name in PAIRED:
         value = PAIRED[name]([(score, label) for owner, _, score, label in rows if owner == group], **given_)
     else:
-        value = ORACLES[name](settled(listed, ties), judged, **arguments(parts))
+        value = ORACLES[name](settled(listed, ties, none_last=name == "shown"), judged, **arguments(parts))
     return or_nan(value)
 
 
 @pytest.mark.parametrize("ties", MODES)
 @settings(PATIENT, max_examples=examples(100))
-@given(impressions(most_rows=8), st.lists(group_metrics(tied=False), min_size=1, max_size=6, unique_by=text))
+@given(
+    impressions(most_rows=8), st.lists(group_metrics(tied=False, values=True), min_size=1, max_size=6, unique_by=text)
+)
 def test_the_order_that_is_named(ties: str, rows: list[Row], metrics: list[Asked]) -> None:
     found = evaluate(rows, [text(parts) for parts in metrics], ties)
     for parts in metrics:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
-from sparkrank.bucket.impressions import ITEM, LABEL, REFERENCE_RANK, key_column, score_column
+from sparkrank.bucket.impressions import ITEM, LABEL, REFERENCE_RANK, key_column, score_column, value_column
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL
@@ -42,7 +42,14 @@ def evaluate(
     rows: Iterable[Row] | pa.Table, metrics: Sequence[str | Metric], ties: str = "expected", undefined: str = "skip"
 ) -> BucketResult:
     plan = Plan.of(metrics, [MODEL], [KEY], Definitions(ties, undefined), score_sums=True)
-    return evaluate_bucket(rows if isinstance(rows, pa.Table) else bucket(rows), plan)
+    return evaluate_bucket(with_values(rows if isinstance(rows, pa.Table) else bucket(rows), plan), plan)
+
+
+def with_values(rows: pa.Table, plan: Plan) -> pa.Table:
+    """``rows`` with the columns of values that ``plan`` reads: a copy of the labels, or of the items, by their name."""
+    for index, value in plan.row_values:
+        rows = rows.append_column(value_column(index), rows[value.name])
+    return rows
 
 
 def group_values(result: BucketResult, metric: str) -> dict[str, float]:

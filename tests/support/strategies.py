@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sparkrank.metrics import CATALOG, GroupMetric, Metric
 from sparkrank.metrics.gain import MOST_DISCOUNT, MOST_EXPONENT
 from sparkrank.metrics.metric import Declaration
-from sparkrank.metrics.parameters import Choice, Count, Flag, Name, Number, Parameter, Value
+from sparkrank.metrics.parameters import Choice, Column, Count, Flag, Name, Number, Parameter, Value
 from tests.cases import Row
 from tests.oracles import OWN_TIES
 
@@ -55,6 +55,8 @@ def values_of(parameter: Parameter, thresholds: st.SearchStrategy[float]) -> st.
         return st.integers(parameter.least, parameter.most)
     if isinstance(parameter, Flag):
         return st.just(True)
+    if isinstance(parameter, Column):
+        return st.just("label")  # whose values oracles see
     if isinstance(parameter, Name):
         return st.sampled_from([*parameter.choices, "7", "2.5-1", "_"])  # names keep their case: these have none
     assert isinstance(parameter, Number)
@@ -82,6 +84,7 @@ def asked(
     own = declaration.parameters
     some = st.lists(st.sampled_from(own), unique_by=lambda each: each.name) if own else st.just([])
     given = {parameter.name: draw(values_of(parameter, thresholds)) for parameter in draw(some)}
+    given = needed(declaration.name) | given
     for extra in [name for name in given if name in declaration.exclusive][1:]:
         del given[extra]
     if "gain" in declaration.defaults and given.get("gain") != "binary":
@@ -98,13 +101,24 @@ def asked(
     return declaration.name, given, draw(cutoffs if needs else st.none() | cutoffs)
 
 
-def group_metrics(tied: bool) -> st.SearchStrategy[Asked]:
-    """Metrics of groups at thresholds and cut-offs that matter to small lists; ``tied``: with an expected form."""
+def needed(name: str) -> dict[str, Value]:
+    """The parameters without which the metric means nothing: the columns of values that it reads."""
+    declared = CATALOG[name].parameters
+    return {own.name: "label" for own in declared if isinstance(own, Column) and own.default is None}
+
+
+def group_metrics(tied: bool, *, values: bool = False) -> st.SearchStrategy[Asked]:
+    """Metrics of groups at thresholds and cut-offs that matter to small lists; ``tied``: with an expected form.
+
+    ``values``: also metrics that read a column of values, which is that of the labels.
+    """
+    declared = [declaration for declaration in CATALOG.values() if isinstance(declaration, GroupMetric)]
     small = asked(
-        [declaration for declaration in CATALOG.values() if isinstance(declaration, GroupMetric)],
+        [declaration for declaration in declared if values or not needed(declaration.name)],
         st.sampled_from([0.5, 1.0, 1.5, 2.0, 3.0]),
         st.integers(1, 7),
     )
+    small = small.filter(lambda parts: "is" not in parts[1])  # labels are numbers
     evaluated = small.filter(lambda parts: refers_to_labels(parts) and weighs_by_a_word(parts))
     return evaluated.filter(has_expectation) if tied else evaluated
 

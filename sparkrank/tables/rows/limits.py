@@ -69,6 +69,7 @@ def checks_of(plan: Plan) -> dict[str, bool]:
         row["check"]: row["of"] is not None for row in quality_table(partials, plan, checks.NO_LIMITS).to_pylist()
     }
     counted |= {few_rows(metric): False for metric, declared in plan.histogram_metrics if declared.by_rate}
+    counted |= {checks.LACKING_ITEMS: True, checks.CATALOG_ITEMS: False} if plan.has_catalog else {}
     unread = {bad.check: not role.needed(plan) for role in row_roles() for bad in role.bad}
     return {name: share for name, share in counted.items() if not unread.get(name)}
 

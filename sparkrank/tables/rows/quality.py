@@ -54,6 +54,7 @@ def quality_table(
         checks.NAN_REFERENCE_OF_PANDAS,
     )
     rows += _looked_for((checks.ROWS_JOINED, checks.LABELS_DIFFER), counts, checks.ROWS_READ, read)
+    rows += _looked_for((checks.CATALOG_ITEMS,), counts, None, 0)
     rows += _looked_for((checks.LACKING_ITEMS,), counts, checks.ROWS_READ, read)
     rows += _looked_for((*of_rows, checks.NULL_CLUSTER), counts, checks.ROWS_READ, read)
     rows += _looked_for((checks.ITEMLESS_ROWS,), counts, checks.ROWS_EVALUATED, evaluated)

@@ -322,6 +322,7 @@ def catalog() -> WideLog:
     metrics = ["shown(of=catalog.price)@3", "shown(of=margin)@2", "shown(of=catalog.kind,is=kind-1)@3", "coverage@3"]
     metrics += ["shown(of=catalog.new,by=sum,discount=log2)@4", "median(shown(of=catalog.price,discount=zipf)@3)"]
     metrics += ["shown(of=catalog.year,ties=best)@1", "gini@2", "ndcg@3"]
+    metrics += ["awrf(by=catalog.kind)@3", "awrf(by=catalog.kind,against=catalog,distance=js,ties=block)@3"]
     return WideLog(halves(lists), metrics, settings, halves(labels), "a", values())
 
 

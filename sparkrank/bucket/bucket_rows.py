@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sparkrank.bucket.encoding import encode
+from sparkrank.bucket.encoding import encode, places_of_texts
 from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_columns, one_array, score_columns
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached
@@ -116,6 +116,12 @@ class BucketRows:
         """Return the index of each row's value among the distinct values of ``column``, or -1 for a null."""
         codes, valid = encode(self.table[column])[0], self.valid(column)
         return codes if valid is None else np.where(valid, codes, np.int32(-1))
+
+    @cached
+    def places(self, column: str) -> Codes:
+        """Return the place of each row's text among the sorted distinct texts of ``column``, or -1 for a null."""
+        codes, distinct = encode(self.table[column])
+        return places_of_texts(distinct).astype(np.int32)[codes]
 
 
 def as_numpy(column: pa.ChunkedArray) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from sparkrank import native
 from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.clusters import clustered_groups, clusters_of
-from sparkrank.bucket.encoding import TextOrder, paired
+from sparkrank.bucket.encoding import TextOrder, encode, paired
 from sparkrank.bucket.group_parts import part_states
 from sparkrank.bucket.group_rows import group_rows
 from sparkrank.bucket.grouping import Groups, groups_of_rows, hashes_of_keys, keys_of
@@ -244,9 +244,12 @@ def _columns(judged: JudgedRows, plan: Plan) -> dict[str | ValueColumn, Codes | 
 
 def _values(rows: BucketRows, value: ValueColumn, plan: Plan) -> Codes | Floats:
     name = value_column(plan.value_columns.index(value.stored))
+    if value.is_share:
+        codes, distinct = encode(rows.table[name])
+        return next(items.table for items in plan.items if name in items.table.columns).shares(name, distinct)[codes]
     if value.equals is not None:
         return rows.equal(name, value.equals)
-    return rows.floats(name) if value.kind == "number" else rows.names(name)
+    return rows.floats(name) if value.kind == "number" else rows.places(name)
 
 
 def _references(judged: JudgedRows, plan: Plan) -> dict[str, Floats]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from sparkrank.base import checks
-from sparkrank.bucket.impressions import WEIGHT, score_column
+from sparkrank.bucket.bucket_rows import BucketRows
+from sparkrank.bucket.impressions import WEIGHT, score_column, value_column
 from sparkrank.bucket.joining import Counts, JudgedRows
 from sparkrank.bucket.twins import Twins
 from sparkrank.metrics import Plan
-from sparkrank.numeric.array_types import Flags, Floats, Ints
+from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.segments import highest_of_each, taken
 from sparkrank.ranking.judgments import Judgments
 from sparkrank.ranking.ranking import Scores
@@ -48,17 +49,24 @@ def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: 
     counts[checks.REPEATED_ROWS, model] = len(twins.rows) - twins.count
     if not twins.count or plan.definitions.duplicates not in ("first", "once"):
         return listed
-    weights = taken(judged.rows.floats(WEIGHT), retrieved) if plan.weighted else None
-    best = _best_of_each(twins, listed.scores, weights)
+    weights = [judged.rows.floats(WEIGHT)] if plan.weighted else []
+    others = [taken(column, retrieved) for column in (*_values(judged.rows, plan), *weights)]
+    best = _best_of_each(twins, listed.scores, others)
     rows = best if retrieved is None else retrieved[best]
     if plan.definitions.duplicates == "once":
         return ListedRows(listed.scores, retrieved, rows)
     return ListedRows(listed.scores[best], rows)
 
 
-def _best_of_each(twins: Twins, scores: Scores, weights: Floats | None) -> Ints:
-    """Return the rows without twins, and the best row of each set of twins (by highest score, then highest weight)."""
-    by = [values[twins.rows] for values in (weights, scores) if values is not None]
+def _values(rows: BucketRows, plan: Plan) -> Iterator[Codes | Floats]:
+    for index, value in enumerate(plan.value_columns):
+        name = value_column(index)
+        yield rows.floats(name) if value.kind == "number" else rows.places(name)
+
+
+def _best_of_each(twins: Twins, scores: Scores, others: Sequence[Codes | Floats]) -> Ints:
+    """Return the rows without twins, and the best row of each set of twins by score, then by the last of ``others``."""
+    by = [values[twins.rows] for values in (*others, scores)]
     stays = np.ones(len(scores), np.bool_)
     stays[twins.rows] = False
     stays[twins.rows[highest_of_each(twins.code, twins.count, *by)]] = True

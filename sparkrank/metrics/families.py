@@ -7,6 +7,7 @@ from sparkrank.metrics import (
     classification,
     discrimination,
     exposure,
+    fairness,
     gain,
     group_auc,
     list_length,
@@ -32,6 +33,7 @@ for family in (
     classification,
     calibration,
     shown_values,
+    fairness,
     exposure,
 ):
     CATALOG.fill(*family.DECLARATIONS)

@@ -321,7 +321,9 @@ class Metric:
     @cached_property
     def value_columns(self) -> tuple[ValueColumn, ...]:
         """The columns of values that the parameters of the metric name, in the order of the declaration."""
-        return tuple(self._column_of(own) for own in self.declaration.all_parameters if self._names_column(own))
+        named = [own for own in self.declaration.all_parameters if isinstance(own, Column) and self._names_column(own)]
+        shares = [self._column_of(own).share for own in named if own.shares is not None and self._holds(*own.shares)]
+        return (*map(self._column_of, named), *shares)
 
     def value_column(self, parameter: str) -> ValueColumn:
         """Return the column of values that ``parameter`` names."""
@@ -333,6 +335,9 @@ class Metric:
     def _names_column(self, parameter: Parameter) -> bool:
         value = self[parameter.name]
         return isinstance(parameter, Column) and isinstance(value, str) and value not in parameter.choices
+
+    def _holds(self, parameter: str, value: Value) -> bool:
+        return self[parameter] == value
 
     def _column_of(self, parameter: Parameter) -> ValueColumn:
         assert isinstance(parameter, Column)  # noqa: S101 - see _names_column

@@ -149,12 +149,14 @@ class Column(Name):
     """A parameter whose value is the name of a column of values, which the metric reads as ``kind``.
 
     If the parameter that ``equals`` names is given too, its value is a text, and the column's values are 1 where they
-    are this text, and 0 where they are another.
+    are this text, and 0 where they are another. Where the parameter and the value in ``shares`` hold, the metric also
+    reads which share of the catalog's items has the value of each row.
     """
 
     named: str = "<column>"
     kind: ValueKind = "number"
     equals: str | None = None
+    shares: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)

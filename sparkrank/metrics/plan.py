@@ -17,6 +17,7 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics.catalogue_metric import CatalogueMetric
 from sparkrank.metrics.definitions import DEFAULTS, Definitions
+from sparkrank.metrics.fairness import AGAINST
 from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.histogram_metric import HistogramMetric
 from sparkrank.metrics.metric import Metric, PlanPart, asked_metrics
@@ -41,7 +42,7 @@ from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 from sparkrank.numeric.whole_units import LARGEST
 from sparkrank.ranking.judgments import LABEL
 from sparkrank.ranking.ranking import Ties
-from sparkrank.ranking.value_columns import ValueColumn, catalog_column
+from sparkrank.ranking.value_columns import CATALOG, ValueColumn, catalog_column
 from sparkrank.states.item_table import ItemValues
 from sparkrank.states.part_bins import VALUES, coarse, rule_name
 
@@ -391,7 +392,8 @@ class Plan:
         for metric in (metric.of_groups for metric in self.metrics):
             defaults = metric.declaration.defaults
             other_order = REF.name in defaults and metric.word(REF.name) != LABEL and "rel" not in defaults
-            if metric.declaration.reads_labels and not other_order:
+            other_target = AGAINST.name in defaults and metric.word(AGAINST.name) == CATALOG
+            if metric.declaration.reads_labels and not other_order and not other_target:
                 return f"{metric} reads labels"
         return None
 

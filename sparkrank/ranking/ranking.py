@@ -306,7 +306,7 @@ class Ranking:
         """Return ``row`` with tie blocks ordered as ``ties`` says, or in a fixed order if the order affects sums.
 
         If ``ties`` is ``item`` and an item is twice in a block, the row that gets credit comes first; if both rows may
-        get credit, the row with the lower label comes first.
+        get credit, the row with the lower label comes first. Rows that are equal in all this stand by their values.
         """
         if len(self.blocks.row) == 0:
             return row
@@ -323,8 +323,9 @@ class Ranking:
         elif self.ties == "best":
             second = -labels.astype(np.float64)
         repeats = [] if self.judgments.repeats is None else [self.judgments.repeats[tied]]
+        values = [column[tied] for name, column in self.columns.items() if isinstance(name, ValueColumn)]
         row = row.copy()
-        row[self.blocks.row] = tied[np.lexsort((*items, labels, *repeats, second, self.blocks.block))]
+        row[self.blocks.row] = tied[np.lexsort((*values, *items, labels, *repeats, second, self.blocks.block))]
         return row
 
     @property

@@ -22,12 +22,14 @@ def catalog_column(name: str) -> str | None:
 class ValueColumn:
     """A column ``name`` whose values a metric reads as numbers (NaN for a null) or as texts (codes, -1 for a null).
 
-    If ``equals`` is given, the column is read as texts, and its values are 1 where the text is ``equals``, else 0.
+    If ``equals`` is given, the column is read as texts, and its values are 1 where the text is ``equals``, else 0. If
+    ``is_share`` is true, a value is the share of the catalog's items with a text that have the same text.
     """
 
     name: str
     kind: ValueKind = "number"
     equals: str | None = None
+    is_share: bool = False
 
     @property
     def is_of_item(self) -> bool:
@@ -36,5 +38,10 @@ class ValueColumn:
 
     @property
     def stored(self) -> ValueColumn:
-        """The column as a bucket holds it, without a condition on its values."""
-        return replace(self, equals=None)
+        """The column as a bucket holds it, of which other values may be computed."""
+        return replace(self, equals=None, is_share=False)
+
+    @property
+    def share(self) -> ValueColumn:
+        """The shares of the catalog's items that have the values of this column of texts."""
+        return replace(self, is_share=True)

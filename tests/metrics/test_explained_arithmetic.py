@@ -61,6 +61,10 @@ OF_A_GROUP = {
     "shown(of=price,discount=log2)@3": "",
     "shown(of=price,by=sum,discount=log2)@3": "",
     "shown(of=item,is=i1)@3": "",
+    "awrf(by=item)": "",
+    "awrf(by=item)@3": "",
+    "awrf(by=item,distance=js,rel=2)@3": "",
+    "awrf(by=item,discount=[1,0,0])@3": "",
 }
 OF_GROUPS = {name for name, declared in CATALOG.items() if isinstance(declared, GroupMetric)}
 GROUPS = 6

@@ -23,6 +23,7 @@ from tests.support.buckets import (
     group_values,
     mean,
     or_nan,
+    with_kinds,
     with_values,
 )
 
@@ -99,7 +100,7 @@ def test_several_groups_in_a_bucket_do_not_touch_each_other() -> None:
 def test_without_a_group_table_the_means_are_the_same() -> None:
     for case in CASES:
         definitions = Definitions(case.ties, case.undefined)
-        plan = Plan.of([case.metric], [MODEL], [KEY], definitions, group_table=False, score_sums=True)
+        plan = with_kinds(Plan.of([case.metric], [MODEL], [KEY], definitions, group_table=False, score_sums=True))
         lean = evaluate_bucket(with_values(bucket(case.rows), plan), plan)
         full = evaluate(case.rows, [case.metric], case.ties, case.undefined)
         assert lean.groups is None

@@ -71,6 +71,7 @@ ORACLES: dict[str, Callable[..., Value]] = {
     "dcg": lists.discounted_gain,
     "ndcg": lists.normalised_gain,
     "shown": lists.shown,
+    "awrf": lists.awrf,
     **{name: of_strict_order(name) for name in PAIRED},
     **TWO_LISTS,
 }

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.bucket.impressions import ITEM, LABEL, REFERENCE_RANK, key_column, score_column, value_column
+from sparkrank.bucket.item_columns import item_columns
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
+from sparkrank.states.item_table import HeldItems, ItemTable
 from sparkrank.states.items import items_table
 from sparkrank.states.keys import Subject
-from tests.cases import Row
+from tests.cases import KINDS, Row
 
 MODEL = "model"
 KEY = "user"
@@ -41,7 +44,7 @@ def bucket(rows: Iterable[Row], score_type: pa.DataType | None = None) -> pa.Tab
 def evaluate(
     rows: Iterable[Row] | pa.Table, metrics: Sequence[str | Metric], ties: str = "expected", undefined: str = "skip"
 ) -> BucketResult:
-    plan = Plan.of(metrics, [MODEL], [KEY], Definitions(ties, undefined), score_sums=True)
+    plan = with_kinds(Plan.of(metrics, [MODEL], [KEY], Definitions(ties, undefined), score_sums=True))
     return evaluate_bucket(with_values(rows if isinstance(rows, pa.Table) else bucket(rows), plan), plan)
 
 
@@ -50,6 +53,13 @@ def with_values(rows: pa.Table, plan: Plan) -> pa.Table:
     for index, value in plan.row_values:
         rows = rows.append_column(value_column(index), rows[value.name])
     return rows
+
+
+def with_kinds(plan: Plan) -> Plan:
+    """``plan`` with the catalog of the hand-worked cases, if it looks up what items are."""
+    items, kinds = (pa.array(each, pa.large_string()) for each in zip(*KINDS.items(), strict=True))
+    columns = {name: kinds.dictionary_encode() for name in item_columns(plan)}
+    return replace(plan, items=(HeldItems(ItemTable.of(items, columns)),)) if columns else plan
 
 
 def group_values(result: BucketResult, metric: str) -> dict[str, float]:

@@ -128,12 +128,14 @@ _SlicedModels: TypeAlias = "tuple[GroupSlice, Codes, list[RankedModel]]"
 def _states(parts: Sequence[_SlicedModels], plan: Plan) -> Partials:
     """Return the states of each slice, its part of each group, and its models."""
     sliced = [(model, values) for values, _, models in parts for model in models]
+    items = [items for model, values in sliced for items in model.items(values)]
+    items += [items for values, part, models in parts for model in models for items in model.attention(values, part)]
     return Partials(
         MeanStates.of([means for model, values in sliced for means in model.means(values)]),
         {series: histogram for model, values in sliced for series, histogram in model.histograms(values)},
         RowSums.of([sums for model, values in sliced for sums in model.sums(values)]),
         {key: distribution for model, values in sliced for key, distribution in model.distributions(values)},
-        items=ItemCounts.all_of([items for model, values in sliced for items in model.items(values)]),
+        items=ItemCounts.all_of(items),
         parts=part_states(parts, plan),
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows
@@ -64,7 +65,7 @@ def _values(rows: BucketRows, plan: Plan) -> Iterator[Codes | Floats]:
         yield rows.floats(name) if value.kind == "number" else rows.places(name)
 
 
-def _best_of_each(twins: Twins, scores: Scores, others: Sequence[Codes | Floats]) -> Ints:
+def _best_of_each(twins: Twins, scores: Scores, others: Sequence[NDArray[np.generic]]) -> Ints:
     """Return the rows without twins, and the best row of each set of twins by score, then by the last of ``others``."""
     by = [values[twins.rows] for values in (*others, scores)]
     stays = np.ones(len(scores), np.bool_)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparkrank.metrics.arithmetic import Arithmetic, TermTable, given, list_table, step, total
+from sparkrank.metrics.arithmetic import LIST, Arithmetic, TermTable, given, step, total
 from sparkrank.metrics.gain import DISCOUNT, why_no_discounts
 from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.metric import Metric, NeedsOrder
@@ -34,18 +34,20 @@ DISTANCE = Choice(
 )
 
 
-def in_common(shown: Floats, target: Floats, distance: str) -> Floats:
-    """Return the term of each value that is shown; 1 less their sum is the distance of the two distributions.
+def common_shares(shown: Floats, target: Floats, distance: str) -> Floats:
+    """Return the term of each value; 1 less their sum is the distance of the two distributions. NaN stays NaN.
 
-    Values that are not shown add nothing: their terms are those of a share of 0. ``shown`` is above 0.
+    Values that are not shown have the term 0, so that their terms may be left out.
     """
     if distance == "tv":
         return np.minimum(shown, target)
     both = shown + target
-    apart = np.zeros(len(target))
-    has_both = target > 0
-    apart[has_both] = target[has_both] * log2(both[has_both] / target[has_both])
-    return (shown * log2(both / shown) + apart) / 2
+    return (_information(shown, both) + np.where(shown > 0, _information(target, both), shown)) / 2
+
+
+def _information(share: Floats, both: Floats) -> Floats:
+    has_share = ~(share <= 0)
+    return np.where(has_share, share * log2(np.where(has_share, both / np.where(has_share, share, 1.0), 1.0)), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +67,10 @@ class ListShares:
     @classmethod
     def of(cls, ranking: Ranking, metric: Metric) -> ListShares:
         column = metric.value_column(BY)
-        code, position = ranking.columns[column], ranking.stands_at()
+        code, position, every = ranking.columns[column], ranking.stands_at(), ranking.row_by(column)
         of_list = np.ones(len(position), np.bool_) if metric.k is None else position <= metric.k
-        listed = np.flatnonzero(of_list & (code[ranking.row] >= 0))
-        row, group = ranking.row[listed], ranking.lists.group_of(listed)
+        listed = np.flatnonzero(of_list & (code[every] >= 0))
+        row, group = every[listed], ranking.lists.group_of(listed)
         values = int(code.max(initial=-1)) + 1
         pair, first, of_pair = np.unique(group * np.int64(values) + code[row], return_index=True, return_inverse=True)
         attention = discount_of(metric["discount"]).at(position[listed])
@@ -92,24 +94,23 @@ class ListShares:
 def _relevant_pairs(ranking: Ranking, metric: Metric, column: ValueColumn, values: int) -> Ints:
     """Return a number for the group and the value of each relevant row. An item counts once for each of its values."""
     judgments, code = ranking.judgments, ranking.columns[column]
-    rows = np.flatnonzero(judgments.flags(metric.rel) & (code >= 0))
+    rows = np.flatnonzero(judgments.once(judgments.flags(metric.rel) & (code >= 0), code))
     pair: Ints = judgments.codes[rows] * np.int64(values) + code[rows]
-    if judgments.item_row is None:
-        return pair
-    return pair[np.unique(np.stack([judgments.item_row[rows], pair]), axis=1, return_index=True)[1]]
+    return pair
 
 
 def awrf(ranking: Ranking, metric: Metric) -> Floats:
     """Return 1 less the distance of each list's shares from the target; NaN where one of the two has no value."""
     shares = ListShares.of(ranking, metric)
-    terms = in_common(shares.shown, shares.target, metric.word(DISTANCE.name))
+    terms = common_shares(shares.shown, shares.target, metric.word(DISTANCE.name))
     order = np.lexsort((terms, shares.group))  # values have no order: equal terms add up to equal sums
     value = np.minimum(sum_by(shares.group[order], terms[order], ranking.groups), 1.0)
     value[~shares.has_both] = math.nan
     return value
 
 
-def _check(metric: Metric) -> str | None:
+def why_no_shares(metric: Metric) -> str | None:
+    """Return why the parameters of a metric of shares mean nothing together, or None."""
     if metric[BY] is None:
         return f"names no column: {BY}=<column> says what is shown, as in {metric.name}({BY}={CATALOG}.provider)@10"
     if metric[AGAINST.name] == CATALOG:
@@ -122,10 +123,11 @@ def _check(metric: Metric) -> str | None:
 
 def _awrf_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     shares = ListShares.of(ranking, metric)
-    terms = in_common(shares.shown, shares.target, metric.word(DISTANCE.name))
+    terms = common_shares(shares.shown, shares.target, metric.word(DISTANCE.name))
     columns = {"share of attention": shares.shown, "share of the target": shares.target, "in common": terms}
     position = ranking.stands_at()
-    has_value = ranking.columns[metric.value_column(BY)][ranking.row] >= 0
+    row = ranking.row_by(column := metric.value_column(BY))
+    has_value = ranking.columns[column][row] >= 0
     within_k = has_value if metric.k is None else has_value & (position <= metric.k)
     attention = np.where(within_k, discount_of(metric["discount"]).at(position), math.nan)
     steps = [
@@ -133,8 +135,24 @@ def _awrf_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
         given("attention and a target", float(shares.has_both[0])),
         step(str(metric), "where", "Σ in common", "attention and a target"),
     ]
-    return Arithmetic.of([list_table(ranking, {"attention": attention}), TermTable(VALUES, columns, shares.row)], steps)
+    return Arithmetic.of(
+        [TermTable(LIST, {"attention": attention}, row), TermTable(VALUES, columns, shares.row)], steps
+    )
 
+
+FAIRNESS_PARAMETERS = (
+    Column(
+        BY,
+        None,
+        "a column of texts, whole numbers, booleans or dates",
+        kind="text",
+        shares=("against", CATALOG),
+    ),
+    AGAINST,
+    DISCOUNT,
+    DISTANCE,
+    REL,
+)
 
 DECLARATIONS = (
     GroupMetric(
@@ -146,20 +164,8 @@ DECLARATIONS = (
         undefined="no row in the first k has a value and a discount above 0, or no row or item of the target has a "
         "value",
         reference="Sapiezynski et al.: WWW 2019 companion; Raj, Ekstrand: SIGIR 2022",
-        parameters=(
-            Column(
-                BY,
-                None,
-                "a column of texts, whole numbers, booleans or dates",
-                kind="text",
-                shares=("against", CATALOG),
-            ),
-            AGAINST,
-            DISCOUNT,
-            DISTANCE,
-            REL,
-        ),
-        check=_check,
+        parameters=FAIRNESS_PARAMETERS,
+        check=why_no_shares,
         needs_order=NeedsOrder("the mean of a distance over the orders of tied rows has no closed form"),
         values=awrf,
         arithmetic=_awrf_terms,

@@ -13,6 +13,7 @@ from sparkrank.metrics import (
     list_length,
     overlap,
     precision,
+    provider_exposure,
     rank_comparison,
     retrieval,
     shown_values,
@@ -35,5 +36,6 @@ for family in (
     shown_values,
     fairness,
     exposure,
+    provider_exposure,
 ):
     CATALOG.fill(*family.DECLARATIONS)

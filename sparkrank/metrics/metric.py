@@ -45,8 +45,9 @@ MOST_LETTERS = 1_000  # the greatest length of a metric's string, because parsin
 
 T = TypeVar("T")
 
-# The parts of a plan, each reduced in its own way: values of groups, counts of items, sums over rows, score bins.
-PlanPart: TypeAlias = Literal["groups", "items", "rows", "bins"]
+# The parts of a plan, each reduced in its own way: values of groups, counts of items, attention to values, sums
+# over rows, score bins.
+PlanPart: TypeAlias = Literal["groups", "items", "values", "rows", "bins"]
 # The scale of an interval: "t" for Student's t of the value itself, cut at the ends of its range; "wilson" for Wilson's
 # interval of proportions; "logit" for Student's t of the log odds; "none" if any interval would be misleading.
 Scale: TypeAlias = Literal["t", "wilson", "logit", "none"]

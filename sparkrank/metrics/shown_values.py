@@ -47,7 +47,7 @@ def placed_values(ranking: Ranking, column: ValueColumn) -> PlacedValues:
 
     Under ``ties=best`` the highest comes first. Either way, sums do not depend on the order of the input.
     """
-    values, blocks = ranking.columns[column][ranking.row].astype(np.float64), ranking.blocks
+    values, blocks = ranking.columns[column][ranking.row_by(column)].astype(np.float64), ranking.blocks
     if ranking.ties != "item":
         tied = values[blocks.row]
         values[blocks.row] = tied[np.lexsort((-tied if ranking.ties == "best" else tied, blocks.block))]

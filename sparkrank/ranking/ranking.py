@@ -302,11 +302,16 @@ class Ranking:
     def row(self) -> Ints:
         return self._with_ties_ordered(self._judged(self._ranked.row))
 
-    def _with_ties_ordered(self, row: Ints) -> Ints:
+    @cached
+    def row_by(self, column: ValueColumn) -> Ints:
+        """Return :attr:`row`, where tied rows that nothing else orders stand by their values in ``column``."""
+        return self._with_ties_ordered(self._judged(self._ranked.row), self.columns[column])
+
+    def _with_ties_ordered(self, row: Ints, values: Codes | Floats | None = None) -> Ints:
         """Return ``row`` with tie blocks ordered as ``ties`` says, or in a fixed order if the order affects sums.
 
         If ``ties`` is ``item`` and an item is twice in a block, the row that gets credit comes first; if both rows may
-        get credit, the row with the lower label comes first. Rows that are equal in all this stand by their values.
+        get credit, the row with the lower label comes first. Rows that are equal in all this stand by ``values``.
         """
         if len(self.blocks.row) == 0:
             return row
@@ -323,9 +328,9 @@ class Ranking:
         elif self.ties == "best":
             second = -labels.astype(np.float64)
         repeats = [] if self.judgments.repeats is None else [self.judgments.repeats[tied]]
-        values = [column[tied] for name, column in self.columns.items() if isinstance(name, ValueColumn)]
+        last = items if values is None else [values[tied]]
         row = row.copy()
-        row[self.blocks.row] = tied[np.lexsort((*values, *items, labels, *repeats, second, self.blocks.block))]
+        row[self.blocks.row] = tied[np.lexsort((*last, labels, *repeats, second, self.blocks.block))]
         return row
 
     @property

@@ -65,14 +65,15 @@ class ItemTable:
 
     def shares(self, column: str, values: pa.Array) -> Floats:
         """Return which share of the items with a text in ``column`` has each of ``values``; NaN for a null."""
-        texts, counts = self._counts(column)
+        texts, counts = self.counts(column)
         place = pc.index_in(values.cast(TEXT), value_set=texts).fill_null(len(texts)).to_numpy(zero_copy_only=False)
         shares: Floats = np.append(counts / max(int(counts.sum()), 1), 0.0)[place]
         shares[values.is_null().to_numpy(zero_copy_only=False)] = np.nan
         return shares
 
     @cached
-    def _counts(self, column: str) -> tuple[pa.Array, Ints]:
+    def counts(self, column: str) -> tuple[pa.Array, Ints]:
+        """Return the texts in ``column``, and how many items have each."""
         counted = pc.value_counts(self.columns[column].drop_null())
         return counted.field("values").cast(TEXT), counted.field("counts").to_numpy()
 

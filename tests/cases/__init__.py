@@ -10,7 +10,7 @@ from tests.cases.calibrated import CALIBRATED
 from tests.cases.case import Case, Row, ranking
 from tests.cases.classified import CLASSIFIED, DAYS
 from tests.cases.comparisons import COMPARISONS
-from tests.cases.fairness import FAIRNESS, KINDS
+from tests.cases.fairness import FAIRNESS, GAPS, KINDS
 from tests.cases.grades import GRADES
 from tests.cases.lists import LISTS
 from tests.cases.means import MEANS
@@ -19,6 +19,6 @@ from tests.cases.ties import TIES
 from tests.cases.values import VALUES
 
 GROUPED = (*BINARY, *THRESHOLDS, *GRADES, *TIES, *MEANS, *RETRIEVAL, *COMPARISONS, *VALUES, *FAIRNESS)
-CASES: tuple[Case, ...] = (*GROUPED, *DAYS, *CLASSIFIED, *CALIBRATED, *LISTS)
+CASES: tuple[Case, ...] = (*GROUPED, *DAYS, *CLASSIFIED, *CALIBRATED, *LISTS, *GAPS)
 
 __all__ = ["CASES", "GROUPED", "KINDS", "Case", "Row", "ranking"]

@@ -8,7 +8,6 @@ from math import log2
 
 import pytest
 
-from sparkrank.bucket import evaluate_bucket
 from sparkrank.metrics import Definitions, Metric, Plan
 from tests.cases import CASES, Case, ranking
 from tests.cases.grades import DCG_32101, IDEAL_33332
@@ -20,11 +19,11 @@ from tests.support.buckets import (
     bucket,
     day,
     evaluate,
+    evaluate_rows,
     group_values,
     mean,
     or_nan,
     with_kinds,
-    with_values,
 )
 
 CLOSE = 1e-14  # the last places of a float64
@@ -101,7 +100,7 @@ def test_without_a_group_table_the_means_are_the_same() -> None:
     for case in CASES:
         definitions = Definitions(case.ties, case.undefined)
         plan = with_kinds(Plan.of([case.metric], [MODEL], [KEY], definitions, group_table=False, score_sums=True))
-        lean = evaluate_bucket(with_values(bucket(case.rows), plan), plan)
+        lean = evaluate_rows(bucket(case.rows), plan)
         full = evaluate(case.rows, [case.metric], case.ties, case.undefined)
         assert lean.groups is None
         assert len(bits_of_groups(full.groups)) == len({row[0] for row in case.rows})

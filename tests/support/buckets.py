@@ -15,6 +15,7 @@ from sparkrank.bucket.item_columns import item_columns
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL
+from sparkrank.run.catalog_items import with_catalogue
 from sparkrank.states import Partials
 from sparkrank.states.item_table import HeldItems, ItemTable
 from sparkrank.states.items import items_table
@@ -45,7 +46,12 @@ def evaluate(
     rows: Iterable[Row] | pa.Table, metrics: Sequence[str | Metric], ties: str = "expected", undefined: str = "skip"
 ) -> BucketResult:
     plan = with_kinds(Plan.of(metrics, [MODEL], [KEY], Definitions(ties, undefined), score_sums=True))
-    return evaluate_bucket(with_values(rows if isinstance(rows, pa.Table) else bucket(rows), plan), plan)
+    return evaluate_rows(rows if isinstance(rows, pa.Table) else bucket(rows), plan)
+
+
+def evaluate_rows(rows: pa.Table, plan: Plan) -> BucketResult:
+    result = evaluate_bucket(with_values(rows, plan), plan)
+    return replace(result, partials=with_catalogue(result.partials, plan))
 
 
 def with_values(rows: pa.Table, plan: Plan) -> pa.Table:

@@ -80,7 +80,7 @@ OUTPUTS: list[OutputTable] = [
         DISTRIBUTIONS,
         lambda ev: distributions_table(ev.solved.stored.partials.distributions) if ev.plan.distributions else None,
     ),
-    OutputTable(ITEMS, lambda ev: items_table(ev.solved.stored.partials.items) if ev.plan.exposures else None),
+    OutputTable(ITEMS, lambda ev: items_table(ev.solved.stored.partials.items) if ev.plan.counts_items else None),
     OutputTable(
         PARTS,
         lambda ev: (

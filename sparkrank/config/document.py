@@ -25,7 +25,7 @@ from sparkrank.config.gate_sections import (
 )
 from sparkrank.config.places import among, in_place_of
 from sparkrank.config.sections import (
-    Catalog,
+    CatalogTable,
     CompareSettings,
     DefinitionSettings,
     Engine,
@@ -45,7 +45,7 @@ from sparkrank.engines.lanes import time_zone_lanes
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.register import KINDS
 from sparkrank.gates.rules import is_pattern
-from sparkrank.inputs.catalog import CatalogPlan, item_of_catalog
+from sparkrank.inputs.catalog_columns import CatalogPlan, item_of_catalog
 from sparkrank.inputs.role_table import (
     CLUSTER,
     GROUP_WEIGHT,
@@ -81,7 +81,7 @@ class Spec(Section):
     output: Output
     slices: list[Annotated[list[SlicedColumn], BeforeValidator(as_slice)]] = Field(default_factory=list)
     truth: Truth | None = None
-    catalog: Catalog | None = None
+    catalog: CatalogTable | None = None
     day: Annotated[dt.date | None, BeforeValidator(as_day)] = None
     name: Label | None = None
     owner: Label | None = None

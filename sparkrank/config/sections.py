@@ -279,7 +279,7 @@ class CatalogNames(Section):
     item: str | None = None
 
 
-class Catalog(InputRows):
+class CatalogTable(InputRows):
     """The items: one row for each, whose columns metrics and slices name as ``catalog.price``.
 
     The items and the columns in use are sent to every worker. They may take ``most_bytes``, for example ``1GB``.
@@ -289,7 +289,7 @@ class Catalog(InputRows):
     most_bytes: Annotated[int, BeforeValidator(as_size)] = CATALOG_BYTES
 
     @model_validator(mode="after")
-    def _no_expectation(self) -> Catalog:
+    def _no_expectation(self) -> CatalogTable:
         if self.expect is not None:
             raise ValueError("has expect, but a catalog is not the rows of a day")
         return self

@@ -43,14 +43,15 @@ class PlacedValues:
 
 @cached
 def placed_values(ranking: Ranking, column: ValueColumn) -> PlacedValues:
-    """Return the values of ``column``. Unless tied rows stand by their items, the lowest value of a block comes first.
+    """Return the values of ``column``. The lowest value of a tie block comes first, or under ``ties=best`` the highest.
 
-    Under ``ties=best`` the highest comes first. Either way, sums do not depend on the order of the input.
+    Under ``ties=item`` that holds for rows of one item. So values do not depend on the order of the input.
     """
-    values, blocks = ranking.columns[column][ranking.row_by(column)].astype(np.float64), ranking.blocks
-    if ranking.ties != "item":
-        tied = values[blocks.row]
-        values[blocks.row] = tied[np.lexsort((-tied if ranking.ties == "best" else tied, blocks.block))]
+    values, blocks = ranking.columns[column][ranking.row].astype(np.float64), ranking.blocks
+    tied, items = values[blocks.row], []
+    if ranking.ties == "item" and ranking.item_order is not None:
+        items = [-ranking.item_order(ranking.row[blocks.row])]
+    values[blocks.row] = tied[np.lexsort((-tied if ranking.ties == "best" else tied, *items, blocks.block))]
     has_value = ~np.isnan(values)
     amount = np.where(has_value, values, 0.0)
     if ranking.ties == "expected":

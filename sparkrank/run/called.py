@@ -8,7 +8,7 @@ from typing import Any
 
 from sparkrank.base.errors import SpecError, quote, shorten
 from sparkrank.engines.request import AUTO, CatalogRows, Request
-from sparkrank.inputs.catalog import CatalogPlan, item_of_catalog
+from sparkrank.inputs.catalog_columns import CatalogPlan, item_of_catalog
 from sparkrank.inputs.role_table import MODEL
 from sparkrank.inputs.roles import COLUMN_ROLES, Roles, TruthColumns, planned
 from sparkrank.metrics import Definitions, Metric, Plan, find_preset

@@ -16,7 +16,7 @@ from sparkrank.base.errors import InputError, MissingColumnError, NoInputError, 
 from sparkrank.bucket.impressions import ITEM, one_array, slice_column, value_column
 from sparkrank.bucket.item_columns import item_columns
 from sparkrank.engines.request import CatalogRows, Request
-from sparkrank.inputs.catalog import CatalogPlan
+from sparkrank.inputs.catalog_columns import CatalogPlan
 from sparkrank.metrics.slices import ALL
 from sparkrank.numeric.text_arrays import encoded_column
 from sparkrank.ranking.value_columns import CATALOG, ValueColumn

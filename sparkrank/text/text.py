@@ -188,6 +188,8 @@ def declaration_text(declaration: Declaration) -> str:
 def range_text(declaration: Declaration) -> str:
     """Describe the range of the values that a declaration's metrics can have, for example ``0 to 1``."""
     low, high = format_number(declaration.lowest), declaration.highest
+    if math.isinf(declaration.lowest):
+        return "any number"
     text = f"from {low}" if math.isinf(high) else f"{low} to {format_number(high)}"
     return text if declaration.unbounded is None else f"{text}; from {low} with {declaration.unbounded.form}"
 

@@ -137,7 +137,7 @@ def test_what_looks_like_a_password_is_shown_to_nobody(conf: Path, capsys: pytes
 
 WHOLE = "input: {path: log, columns: {group: user, score: s, label: l}}\nmetrics: [rr]\noutput: {path: tables}"
 SIZE = "a size is needed, such as 2.5GB, 500MiB or a whole number of bytes"
-PARTS = "input, metrics, output, slices, truth, day, name, owner, definitions, quality, engine, "
+PARTS = "input, metrics, output, slices, truth, catalog, day, name, owner, definitions, quality, engine, "
 PARTS += "uncertainty, compare, plugins, gates, report, undecided, history, least_groups"
 TEXT, BY_MODEL = "a text is needed", "a column, or models with a column each, are needed"
 POINTS = "a whole number from 10, or false, is needed"

@@ -13,7 +13,8 @@ from tests.wide_logs import LOGS, differences
 
 @pytest.mark.parametrize(
     ("name", "most"),
-    [(name, None) for name in ("nulls", "arrays", "nested", "truth", "text_keys")] + [("exact", None), ("exact", 0)],
+    [(name, None) for name in ("nulls", "arrays", "nested", "truth", "text_keys", "catalog")]
+    + [("exact", None), ("exact", 0)],
 )
 def test_both_lanes_give_the_bits_of_the_local_one(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, most: int | None

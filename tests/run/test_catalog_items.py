@@ -114,8 +114,10 @@ def test_what_is_wrong_before_anything_is_read(given: dict[str, Any], metrics: l
         (ITEMS[:0], "the catalog has no rows"),
         (
             ITEMS.set_column(0, "id", pa.array([1, 2, 3, 4])),
-            "the item column is of type string in the lists and of type int64 in the catalog "
-            '("id"): one type is needed',
+            (
+                'the item column is of type string in the lists and of type int64 in the catalog ("id"): '
+                "one type is needed"
+            ),
         ),
         (ITEMS.set_column(1, "price", ITEMS["kind"]), 'the value column "price" is of type string: a number is needed'),
     ],

@@ -55,8 +55,6 @@ def values_of(parameter: Parameter, thresholds: st.SearchStrategy[float]) -> st.
         return st.integers(parameter.least, parameter.most)
     if isinstance(parameter, Flag):
         return st.just(True)
-    if isinstance(parameter, Column):
-        return st.just("label")  # whose values oracles see
     if isinstance(parameter, Name):
         return st.sampled_from([*parameter.choices, "7", "2.5-1", "_"])  # names keep their case: these have none
     assert isinstance(parameter, Number)
@@ -78,13 +76,14 @@ def asked(
     declarations: Sequence[Declaration] = tuple(CATALOG.values()),
     thresholds: st.SearchStrategy[float] = st.floats(0, exclude_min=True, allow_infinity=False),  # noqa: B008
     cutoffs: st.SearchStrategy[int] = st.integers(1, 10**6),  # noqa: B008
+    column: str = "_",
 ) -> Asked:
     """A metric that the grammar allows."""
     declaration = draw(st.sampled_from(declarations))
     own = declaration.parameters
     some = st.lists(st.sampled_from(own), unique_by=lambda each: each.name) if own else st.just([])
     given = {parameter.name: draw(values_of(parameter, thresholds)) for parameter in draw(some)}
-    given = needed(declaration.name) | given
+    given |= needed(declaration.name, column)
     for extra in [name for name in given if name in declaration.exclusive][1:]:
         del given[extra]
     if "gain" in declaration.defaults and given.get("gain") != "binary":
@@ -103,10 +102,13 @@ def asked(
     return declaration.name, given, draw(cutoffs if needs else st.none() | cutoffs)
 
 
-def needed(name: str) -> dict[str, Value]:
-    """The parameters without which the metric means nothing: the columns of values that it reads."""
+def needed(name: str, column: str = "label") -> dict[str, Value]:
+    """The parameters without which the metric means nothing: the columns of values that it reads.
+
+    Those of the labels are what oracles see.
+    """
     declared = CATALOG[name].parameters
-    return {own.name: "label" for own in declared if isinstance(own, Column) and own.default is None}
+    return {own.name: column for own in declared if isinstance(own, Column) and own.default is None}
 
 
 def group_metrics(tied: bool, *, values: bool = False) -> st.SearchStrategy[Asked]:
@@ -119,6 +121,7 @@ def group_metrics(tied: bool, *, values: bool = False) -> st.SearchStrategy[Aske
         [declaration for declaration in declared if values or not needed(declaration.name)],
         st.sampled_from([0.5, 1.0, 1.5, 2.0, 3.0]),
         st.integers(1, 7),
+        "label",
     )
     small = small.filter(lambda parts: "is" not in parts[1])  # labels are numbers
     evaluated = small.filter(lambda parts: refers_to_labels(parts) and weighs_by_a_word(parts))

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from sparkrank.metrics.arithmetic import LIST, Arithmetic, OneGroup, TermTable, total
 from sparkrank.metrics.fairness import AGAINST, BY, DISTANCE, common_shares
@@ -18,38 +16,15 @@ from sparkrank.metrics.metric import Metric, PlanPart
 from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT, Exposure, Needed, StatePlan, of_parts, sums_needed
 from sparkrank.metrics.parameters import TIES, Parameter
 from sparkrank.metrics.slices import ALL
-from sparkrank.numeric.array_types import Floats, Ints
+from sparkrank.numeric.array_types import Floats
 from sparkrank.ranking.first_rows import first_rows
 from sparkrank.ranking.value_columns import CATALOG
 from sparkrank.states.forms import ITEM_FORM, PART_SUM_FORM, SUM_FORM
-from sparkrank.states.items import UNIT, rows_shown, split_parts
+from sparkrank.states.items import UNIT, rows_shown
 from sparkrank.states.keys import Subject
+from sparkrank.states.value_amounts import ValueAmounts
 
 OF_ALL_LISTS = "the value is of all lists together: this list adds its attention to the values that it shows"
-
-
-class ValueShares(NamedTuple):
-    """The n values that lists show or that are due something: the attention to each, and its amount of the target.
-
-    ``attention`` is in units of :data:`sparkrank.states.items.UNIT`, and ``target`` counts rows or items. With parts,
-    both have a row for each part, and the shape (parts, n); else the shape is (n,).
-    """
-
-    values: pa.Array
-    attention: Ints
-    target: Ints
-
-    def shares(self) -> tuple[Floats, Floats]:
-        """Return the shares of the values, NaN where there is nothing to share."""
-        return shares_of(self.attention), shares_of(self.target)
-
-
-def shares_of(amounts: Ints) -> Floats:
-    """Return the share of each amount in the sum of the last axis, which 64 bits may not hold."""
-    whole, part = (units.sum(axis=-1, keepdims=True) for units in np.divmod(amounts, UNIT))
-    with np.errstate(invalid="ignore"):
-        shares: Floats = (amounts / UNIT) / (whole + part / UNIT)
-    return shares
 
 
 @dataclass(frozen=True)
@@ -78,48 +53,33 @@ class AttentionMetric(MetricKind):
             yield Needed(ITEM_FORM.kind, name, str(metric), of_parts(f"{name}; {plan.settings}", plan), optional=True)
             yield Needed(PART_SUM_FORM.kind, GROUPS, str(metric), of_parts(plan.settings, plan))
 
-    def shares(self, merged: Merged, subject: Subject, metric: Metric) -> ValueShares:
+    def amounts(self, merged: Merged, subject: Subject, metric: Metric) -> ValueAmounts:
         """Return the attention to each value of the column, and what it is due."""
-        exposure, counts = self.exposure_of(metric), merged.partials.items
-        values, attention, relevant = counts.of_key(subject.state(exposure))
-        if metric[AGAINST.name] != CATALOG:
-            return ValueShares(values, attention, relevant)
-        whole_day = Subject(subject.model, ALL, ALL)
-        others, _, items = counts.of_key(whole_day.state(exposure.of_catalog))
-        every = pa.concat_arrays([values, others]).unique()
-        return ValueShares(
-            every, *(_at(own, amounts, every) for own, amounts in ((values, attention), (others, items)))
-        )
-
-    def shares_of_parts(self, merged: Merged, subject: Subject, metric: Metric, parts: int) -> ValueShares | None:
-        """Return the same of each part of the groups, or None if parts are not there."""
-        exposure, counts, whole = self.exposure_of(metric), merged.partials.items, self.shares(merged, subject, metric)
-        texts, attention, relevant = counts.of_key(subject.state(exposure.by_part))
-        if not len(texts):
-            return None
-        part, values = split_parts(texts)
-        place = pc.index_in(values, value_set=whole.values).to_numpy(zero_copy_only=False)
-        amounts = np.zeros((2, parts, len(whole.values)), np.int64)
-        amounts[0, part, place], amounts[1, part, place] = attention, relevant
+        exposure, of_catalog = self.exposure_of(metric), None
         if metric[AGAINST.name] == CATALOG:
-            amounts[1] = 0  # the target is the same without any part
-        return ValueShares(whole.values, *amounts)
+            of_catalog = Subject(subject.model, ALL, ALL).state(exposure.of_catalog)
+        return ValueAmounts.of(merged.partials.items, subject.state(exposure), of_catalog)
+
+    def amounts_of_parts(self, merged: Merged, subject: Subject, metric: Metric, parts: int) -> ValueAmounts | None:
+        """Return the same for each part of the groups, or None without parts. The catalog is the same without any."""
+        whole, key = self.amounts(merged, subject, metric), subject.state(self.exposure_of(metric).by_part)
+        return whole.of_parts(merged.partials.items, key, parts, varies=metric[AGAINST.name] != CATALOG)
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
-        shares = self.shares(merged, subject, metric)
-        value = float(self._distances(*shares.shares(), metric))
+        amounts = self.amounts(merged, subject, metric)
+        value = float(self._distances(*amounts.shares(), metric))
         sums = merged.partials.sums.results()
         groups, rows = (int(sums.get(subject.state(name), 0)) for name in (GROUPS, ROWS_AND_WEIGHT[0]))
-        attention = rows_shown(shares.attention)
+        attention = rows_shown(amounts.attention)
         return MetricRow(value, int(math.isnan(value)), rows, attention, groups, error_bound=0.0)
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
         sizes = merged.sizes_of_parts(subject)
-        parts = None if sizes is None else self.shares_of_parts(merged, subject, metric, len(sizes))
+        parts = None if sizes is None else self.amounts_of_parts(merged, subject, metric, len(sizes))
         if sizes is None or parts is None:
             return None
-        whole = self.shares(merged, subject, metric)
-        left = ValueShares(whole.values, whole.attention - parts.attention, whole.target - parts.target)
+        whole = self.amounts(merged, subject, metric)
+        left = whole.without(parts)
         without = np.where(sizes > 0, self._distances(*left.shares(), metric), np.nan)
         value = float(self._distances(*whole.shares(), metric))
         return WithoutParts(value, without, sizes, np.array([rows_shown(own) for own in left.attention]))
@@ -146,10 +106,3 @@ class AttentionMetric(MetricKind):
         terms = np.sort(common_shares(shown, target, metric.word(DISTANCE.name)), axis=-1)  # values have no order
         distance: Floats = np.clip(1.0 - terms.sum(axis=-1), 0.0, 1.0)
         return distance
-
-
-def _at(values: pa.Array, amounts: Ints, every: pa.Array) -> Ints:
-    """Return the ``amounts`` of ``values`` at the places of ``every``, 0 at the others."""
-    found = np.zeros(len(every), np.int64)
-    found[pc.index_in(values, value_set=every).to_numpy(zero_copy_only=False)] = amounts
-    return found

@@ -14,6 +14,7 @@ from sparkrank.schemas.tables import (
     CURVES,
     DECOMPOSITION,
     DISTRIBUTIONS,
+    EXPOSURES,
     GATES,
     GROUPS,
     ITEMS,
@@ -28,6 +29,7 @@ from sparkrank.states.distributions import distributions_table
 from sparkrank.states.items import items_table
 from sparkrank.tables.rows.blocks import all_blocks
 from sparkrank.tables.rows.curves import curves_table
+from sparkrank.tables.rows.exposures import exposures_table
 from sparkrank.tables.rows.finished import Finished
 from sparkrank.tables.rows.states import states_table
 
@@ -81,6 +83,14 @@ OUTPUTS: list[OutputTable] = [
         lambda ev: distributions_table(ev.solved.stored.partials.distributions) if ev.plan.distributions else None,
     ),
     OutputTable(ITEMS, lambda ev: items_table(ev.solved.stored.partials.items) if ev.plan.counts_items else None),
+    OutputTable(
+        EXPOSURES,
+        lambda ev: (
+            exposures_table(ev.solved.merged, ev.plan, clustered=ev.source is None)
+            if ev.plan.attention_metrics
+            else None
+        ),
+    ),
     OutputTable(
         PARTS,
         lambda ev: (

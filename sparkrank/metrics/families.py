@@ -13,7 +13,6 @@ from sparkrank.metrics import (
     list_length,
     overlap,
     precision,
-    provider_exposure,
     rank_comparison,
     retrieval,
     shown_values,
@@ -36,6 +35,5 @@ for family in (
     shown_values,
     fairness,
     exposure,
-    provider_exposure,
 ):
     CATALOG.fill(*family.DECLARATIONS)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sparkrank.base.errors import SpecError, quote
 from sparkrank.functions.column_plans import column_plan
 from sparkrank.functions.spark_columns import has_arrow_functions, list_function, row_function, validate_workers
-from sparkrank.metrics import CATALOG, CatalogueMetric, GroupMetric, Metric
+from sparkrank.metrics import CATALOG, AttentionMetric, CatalogueMetric, GroupMetric, Metric
 from sparkrank.metrics.presets import PresetName
 from sparkrank.metrics.rank_comparison import REF
 
@@ -45,7 +45,7 @@ def default_texts() -> tuple[str, ...]:
     texts: list[str] = []
     for name, declared in CATALOG.items():
         compares = REF.name in declared.defaults and declared.defaults[REF.name] != "label"
-        if isinstance(declared, CatalogueMetric) or declared.columns or compares:
+        if isinstance(declared, (CatalogueMetric, AttentionMetric)) or declared.columns or compares:
             continue
         texts.append(name)
         if isinstance(declared, GroupMetric) and declared.cutoff == "optional" and not declared.at:

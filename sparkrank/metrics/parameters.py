@@ -150,7 +150,8 @@ class Column(Name):
 
     If the parameter that ``equals`` names is given too, its value is a text, and the column's values are 1 where they
     are this text, and 0 where they are another. If ``several`` is true, a list such as ``[genre,brand]`` is allowed.
-    ``kinds`` pairs values of the parameter ``read_by`` with the kinds that columns then have.
+    ``kinds`` pairs values of the parameter ``read_by`` with the kinds that columns then have. Where the parameter and
+    the value in ``shares`` hold, the metric also reads which share of the catalog's items has the value of each row.
     """
 
     named: str = "<column>"
@@ -159,6 +160,7 @@ class Column(Name):
     several: bool = False
     read_by: str | None = None
     kinds: tuple[tuple[str, ValueKind], ...] = ()
+    shares: tuple[str, str] | None = None
 
     @property
     def allowed(self) -> str:

@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 
 from sparkrank.base.errors import MetricError, SpecError
 from sparkrank.bucket import bucket_columns
-from sparkrank.bucket.impressions import ITEM, LABEL, REFERENCE_RANK, WEIGHT, key_column, score_column, slice_column
+from sparkrank.bucket.impressions import (
+    ITEM,
+    LABEL,
+    REFERENCE_RANK,
+    WEIGHT,
+    key_column,
+    score_column,
+    slice_column,
+    value_column,
+)
 from sparkrank.metrics import Definitions, Plan
 from tests.support.strategies import asked, text, weighs_by_a_word
 
@@ -106,6 +115,9 @@ def buckets(draw: st.DrawFn, plan: Plan) -> pa.Table:
         WEIGHT: pa.array(rng.choice([0.0, 1.0, 0.1, 2.5], n)),
         REFERENCE_RANK: pa.array(rng.integers(1, 50, n)),
     }
+    for index, value in enumerate(plan.value_columns):
+        drawn = rng.integers(0, 4, n).astype(np.float64 if value.kind == "number" else str)
+        columns[value_column(index)] = pa.array(drawn, mask=rng.random(n) < 0.2)
     for index in range(len(plan.models)):
         wide = np.concatenate([np.empty(0), *(SCORES[draw(st.sampled_from(sorted(SCORES)))](rng, s) for s in sizes)])
         with np.errstate(over="ignore"):  # 1.7e308 is infinite as a float32

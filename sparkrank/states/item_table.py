@@ -69,7 +69,7 @@ class ItemTable:
         return found
 
     def shares(self, column: str, values: pa.Array) -> Floats:
-        """Return which share of the items with a text in ``column`` has each of ``values``; NaN for a null."""
+        """Return which share of the items with a value in ``column`` has each of ``values``; NaN for a null."""
         texts, counts = self.counts(column)
         place = pc.index_in(values.cast(TEXT), value_set=texts).fill_null(len(texts)).to_numpy(zero_copy_only=False)
         shares: Floats = np.append(counts / max(int(counts.sum()), 1), 0.0)[place]
@@ -78,7 +78,7 @@ class ItemTable:
 
     @cached
     def counts(self, column: str) -> tuple[pa.Array, Ints]:
-        """Return the texts in ``column``, and how many items have each."""
+        """Return the texts of the values in ``column``, and how many items have each."""
         counted = pc.value_counts(self.columns[column].drop_null())
         return counted.field("values").cast(TEXT), counted.field("counts").to_numpy()
 

@@ -351,7 +351,7 @@ def catalog() -> WideLog:
     metrics += ["distinct(by=catalog.kind,over=catalog)@3", "category_entropy(by=margin,ties=worst)@3"]
     metrics += [f"ild(by={table}tags,distance=jaccard)@4" for table in ("", "catalog.")]
     metrics += [f"ild(by={table}vector,distance=cosine)@4" for table in ("", "catalog.")]
-    metrics += ["awrf(by=catalog.kind)@3", "awrf(by=catalog.kind,against=catalog,distance=js,ties=block)@3"]
+    metrics += ["awrf(by=catalog.kind)@3", "awrf(by=catalog.year,against=catalog,distance=js,ties=block)@3"]
     metrics += ["exposure_gap(by=catalog.kind,against=catalog)@3"]
     metrics += ["exposure_gap(by=brand,discount=zipf,distance=js,ties=best)@2"]
     return WideLog(halves(lists), metrics, settings, halves(labels), "a", values())

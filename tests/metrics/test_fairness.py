@@ -79,6 +79,21 @@ def test_the_items_of_a_catalog_are_a_target_without_labels() -> None:
         sr.evaluate(lists, ["awrf(by=catalog.kind)@1"], catalog=AS_CATALOG, catalog_columns={"item": "id"}, **roles)
 
 
+@pytest.mark.parametrize("against", ["relevant", "catalog"])
+def test_numbers_are_values_as_their_texts_are(against: str) -> None:
+    rng = np.random.default_rng(11)
+    lists = pa.table({"user": np.arange(600) // 5, "item": rng.integers(0, 40, 600), "score": rng.random(600)})
+    lists = lists.append_column("label", pa.array(rng.integers(0, 2, 600)))
+    numbers = np.arange(40) % 7
+    catalog = pa.table({"id": np.arange(40), "whole": numbers, "half": numbers / 2, "text": numbers.astype(str)})
+    values = []
+    for column in ("whole", "half", "text"):
+        asked = [f"{name}(by=catalog.{column},against={against})@3" for name in ("awrf", "exposure_gap")]
+        found = sr.evaluate(lists, asked, catalog=catalog, catalog_columns={"item": "id"}, **ROLES)
+        values.append((found.metrics["value"].to_pylist(), found.exposures["ratio"].to_pylist()))
+    assert values[0] == values[1] == values[2]
+
+
 @pytest.mark.parametrize(
     ("metric", "sentence"),
     [

@@ -350,6 +350,7 @@ def catalog() -> WideLog:
         "vector", pa.array([*rng.normal(size=(len(lists), 3))], mask=rng.random(len(lists)) < 0.1)
     )
     settings = {"group": ["user", "name"], "item": "sku", "score": MODELS["score"], "label": "grade"}
+    lists = lists.append_column("brand", pa.array([f"brand-{n}" for n in rng.integers(0, 5, len(lists))]))
     settings |= {"slices": ["catalog.kind", "catalog.year"], "compare": "a", "group_table": True}
     metrics = ["shown(of=catalog.price)@3", "shown(of=margin)@2", "shown(of=catalog.kind,is=kind-1)@3", "coverage@3"]
     metrics += ["shown(of=catalog.new,by=sum,discount=log2)@4", "median(shown(of=catalog.price,discount=zipf)@3)"]
@@ -358,6 +359,9 @@ def catalog() -> WideLog:
     metrics += [f"ild(by={table}tags,distance=jaccard)@4" for table in ("", "catalog.")]
     metrics += [f"ild(by={table}vector,distance=cosine)@4" for table in ("", "catalog.")]
     metrics += ["ndcg(gain=catalog.worth)@3", "cg(gain=catalog.worth,ties=worst)@2"]
+    metrics += ["awrf(by=catalog.kind)@3", "awrf(by=catalog.year,against=catalog,distance=js,ties=block)@3"]
+    metrics += ["exposure_gap(by=catalog.kind,against=catalog)@3"]
+    metrics += ["exposure_gap(by=brand,discount=zipf,distance=js,ties=best)@2"]
     return WideLog(halves(lists), metrics, settings, halves(labels), "a", values())
 
 

@@ -113,6 +113,13 @@ Ties and two orders:
   over the orders of the tied rows of both lists, one independent of the other, so a list with tied rows at k does not
   wholly overlap with itself. `over=union` is a quotient of counts and needs an order. Rows that an order leaves tied,
   as those of equal label under `ties=worst`, share the places that are left.
+- `awrf` and `exposure_gap` compare shares of attention, E, with what is due, T. Rows without a value are left out of
+  both. `awrf` takes the distance of each list and then the mean; `exposure_gap` adds up the attention of all lists
+  first, so lists may make up for each other, and tied rows share their positions. `against=relevant` counts relevant
+  rows as R does, an item once (once for each of its values); relevant rows of a truth that are in no list have a
+  value only if it is one of the catalog. `js` is the divergence of base 2 from 0 to 1, and not its root. The gap of
+  few rows is above 0 even where nobody is preferred, as chance moves shares apart: compare gaps of as many rows. Over
+  several days the items of each day's catalog count.
 - `fitness` is Σ w / (alpha·(|p-q| + 1) + (1-alpha)·p) over its value for p = q, where p is a row's position by score
   and q by reference. Where the reference ties, q follows the score, so that a perfect ranking has 1. Under
   `ties=expected` a row that the reference ties with no other of its tie block stands at each position of the block

@@ -62,7 +62,7 @@ class TextOrder:
     def __call__(self, rows: Ints) -> Ints:
         """Return a number for the item of each of ``rows``. The numbers sort as the strings of the items do."""
         if len(rows) * FEW_OF_ALL < len(self._items):
-            return _places(one_array(self._items.take(pa.array(rows))))
+            return places_of_texts(one_array(self._items.take(pa.array(rows))))
         return self._places_of_all[rows]
 
     @property
@@ -80,11 +80,11 @@ class TextOrder:
 
     @cached_property
     def _places_of_all(self) -> Ints:
-        return _places(one_array(self._items))
+        return places_of_texts(one_array(self._items))
 
 
-def _places(items: pa.Array) -> Ints:
-    """Return the sort rank of each item, or -1 for a null. Equal items have equal ranks."""
+def places_of_texts(items: pa.Array) -> Ints:
+    """Return the rank of each item's text among the distinct texts, or -1 for a null."""
     encoded = coded(items.cast(pa.string()))
     place = np.empty(len(encoded.dictionary) + 1, np.int64)
     place[pc.array_sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(encoded.dictionary))

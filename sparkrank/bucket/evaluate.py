@@ -17,7 +17,7 @@ from sparkrank.base.errors import InputError, quote
 from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.clusters import clustered_groups, clusters_of
 from sparkrank.bucket.counted_items import popularity_states
-from sparkrank.bucket.encoding import TextOrder, paired
+from sparkrank.bucket.encoding import TextOrder, encode, paired
 from sparkrank.bucket.group_parts import part_states
 from sparkrank.bucket.group_rows import group_rows
 from sparkrank.bucket.grouping import Groups, groups_of_rows, hashes_of_keys, keys_of
@@ -138,12 +138,14 @@ _SlicedModels: TypeAlias = "tuple[GroupSlice, Codes, list[RankedModel]]"
 def _states(parts: Sequence[_SlicedModels], plan: Plan) -> Partials:
     """Return the states of each slice, its part of each group, and its models."""
     sliced = [(model, values) for values, _, models in parts for model in models]
+    items = [items for model, values in sliced for items in model.items(values)]
+    items += [items for values, part, models in parts for model in models for items in model.attention(values, part)]
     return Partials(
         MeanStates.of([means for model, values in sliced for means in model.means(values)]),
         {series: histogram for model, values in sliced for series, histogram in model.histograms(values)},
         RowSums.of([sums for model, values in sliced for sums in model.sums(values)]),
         {key: distribution for model, values in sliced for key, distribution in model.distributions(values)},
-        items=ItemCounts.all_of([items for model, values in sliced for items in model.items(values)]),
+        items=ItemCounts.all_of(items),
         parts=part_states(parts, plan),
     )
 
@@ -269,6 +271,9 @@ def _columns(judged: JudgedRows, plan: Plan) -> dict[str | ValueColumn, Codes | 
 
 def _values(rows: BucketRows, value: ValueColumn, plan: Plan) -> Codes | Floats:
     name = value_column(plan.value_columns.index(value.stored))
+    if value.is_share:
+        codes, distinct = encode(rows.table[name])
+        return next(items.table for items in plan.items if name in items.table.columns).shares(name, distinct)[codes]
     if value.equals is not None:
         return rows.equal(name, value.equals)
     if value.kind in ("category", "texts", "numbers"):

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows
-from sparkrank.bucket.encoding import paired
-from sparkrank.bucket.impressions import WEIGHT
+from sparkrank.bucket.encoding import encode, paired
+from sparkrank.bucket.impressions import WEIGHT, value_column
 from sparkrank.bucket.lists import ListedRows
 from sparkrank.bucket.slicing import GroupSlice
 from sparkrank.histogram.bins import BinRule
@@ -29,6 +29,7 @@ from sparkrank.metrics.plan import level_text
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached, drop_cached
 from sparkrank.numeric.exact_sums import LIMBS, exact_sums, rounded, whole_limbs
+from sparkrank.numeric.key_hashes import PARTS
 from sparkrank.numeric.segments import WHOLE, Segments, codes_of, taken
 from sparkrank.numeric.whole_units import UnitTable, sums_by_segment
 from sparkrank.ranking.distinct_lists import DistinctLists, GroupValues
@@ -37,10 +38,11 @@ from sparkrank.ranking.hit_sums import hit_sums, tied_rows
 from sparkrank.ranking.ranking import Ranking, Ties
 from sparkrank.ranking.value_columns import ValueColumn
 from sparkrank.states import Distribution, ItemCounts, ScoreHistogram, ScoreSeries
-from sparkrank.states.items import UNIT
+from sparkrank.states.items import UNIT, with_parts
 from sparkrank.states.keys import SliceKey, StateKey
 from sparkrank.states.means import MeanRows, ValueSums, equal_sums, weighted_sums
 from sparkrank.states.part_bins import VALUES
+from sparkrank.states.part_sums import parts_of_slice
 
 T = TypeVar("T", bound=np.generic)
 # For each set of lists: the lists in each segment and their segments, or None if these are about as many as the groups.
@@ -330,7 +332,7 @@ class RankedModel:
         for quantity in self.plan.row_sums:
             yield self._key(groups, quantity), self._scored_rows().sums(quantity, self._segments_of_scored(groups))
         evaluated = groups.segments.of(self.chosen)
-        if self.plan.exposures:
+        if self.plan.has_item_counts:
             yield self._key(groups, GROUPS), whole_limbs(evaluated.sizes(self._groups_evaluated()))
         if self.plan.parted_slices(groups.name):
             lists: SegmentLists = {}
@@ -366,6 +368,24 @@ class RankedModel:
             segments = groups.segments.of(judgments.codes)
             codes, items = self.rows.items()
             yield ItemCounts.of(self._key(groups, exposure), items, codes, exposed, relevant, segments)
+
+    def attention(self, groups: GroupSlice, part: Codes) -> Iterator[ItemCounts]:
+        """Yield the attention to values, and how many relevant rows have them; ``part`` has the part of each group."""
+        judgments, plan = self.ranking.judgments, self.plan
+        for exposure in plan.value_exposures:
+            column = ValueColumn(str(exposure.by), "category")
+            place = self.ranking.columns[column]
+            evaluated = place >= 0 if self.chosen is None else (place >= 0) & self.chosen[judgments.codes]
+            shown = first_rows(self.ranked(exposure.ties), exposure.k, UNIT, exposure.discount, column)
+            relevant = judgments.once(judgments.flags(exposure.rel) & evaluated, place)
+            codes, values = encode(self.rows.table[value_column(plan.value_columns.index(column))])
+            shown = np.where(evaluated, shown, 0)
+            segments = groups.segments.of(judgments.codes)
+            yield ItemCounts.of(self._key(groups, exposure), values, codes, shown, relevant, segments)
+            if plan.parted_slices(groups.name):
+                of_parts = part // (PARTS // parts_of_slice(groups.name))
+                by_part = with_parts(of_parts[judgments.codes], codes, values)
+                yield ItemCounts.of(self._key(groups, exposure.by_part), *by_part, shown, relevant, segments)
 
     @cached
     def _relevant_once(self, rel: float | None) -> Flags:

@@ -23,7 +23,7 @@ from importlib import import_module
 import click
 
 from sparkrank._version import __version__
-from sparkrank.base.errors import MOST_SENTENCE, SparkrankError, SpecError, shorten
+from sparkrank.base.errors import MOST_LISTED, MOST_SENTENCE, SparkrankError, SpecError, shorten
 from sparkrank.cli.invocation import Invocation
 from sparkrank.engines.crew import are_left
 from sparkrank.engines.spark.failures import reason_of
@@ -70,7 +70,9 @@ def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) 
 
         context = getattr(error, "ctx", None)
         usage = "" if context is None else f"{context.get_usage()}\n"
-        sentence = REMOVED_OPTIONS.get(getattr(error, "option_name", "")) or shorten(error.format_message())
+        sentence = REMOVED_OPTIONS.get(getattr(error, "option_name", "")) or shorten(
+            error.format_message(), MOST_LISTED
+        )
         _answer_error(words, invocation, "usage", SpecError.exit_code, sentence, usage)
         sys.exit(SpecError.exit_code)
     except click.exceptions.Exit as ended:  # --help and --version end like this

@@ -9,7 +9,7 @@ from typing import Any
 from sparkrank.base.errors import SpecError
 from sparkrank.inputs.role_table import row_roles
 from sparkrank.inputs.roles import Roles, planned
-from sparkrank.metrics import CatalogueMetric, Definitions, GroupMetric, Metric, Plan, find_preset
+from sparkrank.metrics import AttentionMetric, CatalogueMetric, Definitions, GroupMetric, Metric, Plan, find_preset
 from sparkrank.metrics.metric import Declaration, asked_metrics
 from sparkrank.metrics.parameters import WEIGHT, Column
 from sparkrank.metrics.presets import PresetName
@@ -72,13 +72,13 @@ def is_of_one_list(declared: Declaration) -> bool:
     """Return whether the metric needs nothing but the rows of one group, without a column that it names."""
     names_column = any(isinstance(own, Column) and own.default is None for own in declared.parameters)
     reads_interactions = isinstance(declared, GroupMetric) and declared.reads_interactions
-    return not (isinstance(declared, CatalogueMetric) or names_column or reads_interactions)
+    return not (isinstance(declared, (CatalogueMetric, AttentionMetric)) or names_column or reads_interactions)
 
 
 def _validate_metric(metric: Metric) -> None:
     """Raise :class:`SpecError` if ``metric`` has no value for a single group, or weighs groups in a mean."""
     one = "and a function of columns has one group at a time"
-    if isinstance(metric.declaration, CatalogueMetric):
+    if isinstance(metric.declaration, (CatalogueMetric, AttentionMetric)):
         raise SpecError(
             f"{metric} is a property of all lists together, and a function of columns has one list at a time: "
             "sparkrank.evaluate computes it"

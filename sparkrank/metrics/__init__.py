@@ -9,6 +9,7 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.histogram.threshold_sweep import Sweep, Terms
 from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable
+from sparkrank.metrics.attention_metric import AttentionMetric
 from sparkrank.metrics.catalogue_metric import CatalogueMetric
 from sparkrank.metrics.definitions import Definitions
 from sparkrank.metrics.families import CATALOG
@@ -30,6 +31,7 @@ __all__ = [
     "PRESETS",
     "REL",
     "Arithmetic",
+    "AttentionMetric",
     "BinRule",
     "CatalogueMetric",
     "Choice",

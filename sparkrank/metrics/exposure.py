@@ -1,4 +1,4 @@
-"""Declarations of metrics of all lists together, computed from how often each item is in the first k rows."""
+"""Declarations of metrics of all lists together, computed from how often items or values are shown."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from sparkrank.metrics.attention_metric import AttentionMetric
 from sparkrank.metrics.catalogue_metric import CatalogueMetric
+from sparkrank.metrics.fairness import FAIRNESS_PARAMETERS, why_no_shares
 from sparkrank.metrics.gain import DISCOUNT, why_no_discounts
 from sparkrank.metrics.metric import Metric, NeedsOrder, Unbounded
 from sparkrank.metrics.parameters import Choice, Count
@@ -174,5 +176,18 @@ DECLARATIONS = (
             "the chance that two lists both show an item is a product", "@k", lambda metric: metric.k is not None
         ),
         value=lambda exposure, relevant, groups, metric: personalization(exposure, groups, metric.k),
+    ),
+    AttentionMetric(
+        name="exposure_gap",
+        title="how far the attention that values such as providers get in all lists is from what they are due",
+        formula="distance of E and T over the values v of a column: E_v = the share of Σ d_i over the first k of all "
+        "lists that rows of v have, for tied rows on average, T_v = its share of all relevant rows, or of the items "
+        "of the catalog; rows without a value are left out",
+        undefined="no row in the first k of a list has a value and a discount above 0, or no row or item of the target "
+        "has a value",
+        reference="Raj, Ekstrand: SIGIR 2022; Sapiezynski et al.: WWW 2019 companion",
+        parameters=FAIRNESS_PARAMETERS,
+        higher_is_better=False,
+        check=why_no_shares,
     ),
 )

@@ -8,6 +8,7 @@ from sparkrank.metrics import (
     discrimination,
     diversity,
     exposure,
+    fairness,
     gain,
     group_auc,
     list_length,
@@ -35,6 +36,7 @@ for family in (
     calibration,
     shown_values,
     diversity,
+    fairness,
     exposure,
     unseen,
 ):

@@ -45,8 +45,9 @@ MOST_LETTERS = 1_000  # the greatest length of a metric's string, because parsin
 
 T = TypeVar("T")
 
-# The parts of a plan, each reduced in its own way: values of groups, counts of items, sums over rows, score bins.
-PlanPart: TypeAlias = Literal["groups", "items", "rows", "bins"]
+# The parts of a plan, each reduced in its own way: values of groups, counts of items, attention to values, sums
+# over rows, score bins.
+PlanPart: TypeAlias = Literal["groups", "items", "values", "rows", "bins"]
 # The scale of an interval: "t" for Student's t of the value itself, cut at the ends of its range; "wilson" for Wilson's
 # interval of proportions; "logit" for Student's t of the log odds; "none" if any interval would be misleading.
 Scale: TypeAlias = Literal["t", "wilson", "logit", "none"]
@@ -330,7 +331,12 @@ class Metric:
     @cached_property
     def value_columns(self) -> tuple[ValueColumn, ...]:
         """The columns of values that the parameters of the metric name, in the order of the declaration."""
-        return tuple(column for own in self.declaration.all_parameters for column in self._columns_of(own))
+        declared = self.declaration.all_parameters
+        named = [column for own in declared for column in self._columns_of(own)]
+        return (
+            *named,
+            *(column.share for own in declared if self._reads_shares(own) for column in self._columns_of(own)),
+        )
 
     @cached_property
     def gain_columns(self) -> tuple[ValueColumn, ...]:
@@ -348,6 +354,12 @@ class Metric:
     def columns_of(self, parameter: str) -> tuple[ValueColumn, ...]:
         """Return the columns of values that ``parameter`` names, which may be none."""
         return self._columns_of(self.declaration.parameter(parameter, self.name))
+
+    def _reads_shares(self, parameter: Parameter) -> bool:
+        if not isinstance(parameter, Column) or parameter.shares is None:
+            return False
+        name, value = parameter.shares
+        return self[name] == value
 
     def _columns_of(self, parameter: Parameter) -> tuple[ValueColumn, ...]:
         if not isinstance(parameter, Column):

@@ -98,7 +98,7 @@ class Exposure(NamedTuple):
     The second count is the number of groups in which the item has a relevant label, and ``rel`` is the lowest relevant
     label. ``ties`` is the metric's rule for tied rows, or None if the rule of the evaluation applies. With
     ``discount``, a row counts less, the lower its position is. If ``once`` is true, a list counts an item once, however
-    often the item is among its first rows.
+    often the item is among its first rows. If ``by`` is given, the values of this column are counted, not items.
     """
 
     k: int | None
@@ -106,6 +106,7 @@ class Exposure(NamedTuple):
     ties: Ties | None = None
     discount: Discount | None = None
     once: bool = False
+    by: str | None = None
 
     @classmethod
     def of(cls, metric: Metric, *, once: bool = False) -> Exposure:
@@ -121,7 +122,18 @@ class Exposure(NamedTuple):
         ties = "" if self.ties is None else f",ties={self.ties}"
         discount = "" if self.discount is None else f",discount={self._discount_text(self.discount)}"
         once = ",once" if self.once else ""
-        return f"k={'all' if self.k is None else self.k}{rel}{ties}{discount}{once}"
+        by = "" if self.by is None else f",by={self.by}"
+        return f"k={'all' if self.k is None else self.k}{rel}{ties}{discount}{once}{by}"
+
+    @property
+    def by_part(self) -> str:
+        """The name of the same counts for each part of the groups."""
+        return f"{self},parts"
+
+    @property
+    def of_catalog(self) -> str:
+        """The name of the counts of the catalog's items by value."""
+        return f"catalog,by={self.by}"
 
     @staticmethod
     def _discount_text(discount: Discount) -> str:

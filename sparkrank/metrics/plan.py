@@ -15,8 +15,10 @@ from typing import Any
 from sparkrank.base.errors import MetricError, SpecError, did_you_mean, itemize, shorten
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
+from sparkrank.metrics.attention_metric import AttentionMetric
 from sparkrank.metrics.catalogue_metric import CatalogueMetric
 from sparkrank.metrics.definitions import DEFAULTS, Definitions
+from sparkrank.metrics.fairness import AGAINST
 from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.histogram_metric import HistogramMetric
 from sparkrank.metrics.metric import Metric, PlanPart, asked_metrics
@@ -41,7 +43,7 @@ from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 from sparkrank.numeric.whole_units import LARGEST
 from sparkrank.ranking.judgments import LABEL
 from sparkrank.ranking.ranking import Ties
-from sparkrank.ranking.value_columns import GROUP_ITEMS, POPULARITY, TIER, ValueColumn, table_of_items
+from sparkrank.ranking.value_columns import CATALOG, GROUP_ITEMS, POPULARITY, TIER, ValueColumn, table_of_items
 from sparkrank.states.item_table import ItemValues
 from sparkrank.states.part_bins import VALUES, coarse, rule_name
 from sparkrank.states.popularity import Tiers
@@ -316,6 +318,25 @@ class Plan:
         return tuple(dict.fromkeys(declared.exposure_of(metric) for metric, declared in self.catalogue_metrics))
 
     @cached_property
+    def attention_metrics(self) -> tuple[tuple[Metric, AttentionMetric], ...]:
+        return _of_part("values", self.metrics)
+
+    @cached_property
+    def value_exposures(self) -> tuple[Exposure, ...]:
+        """The settings of the attention to values that metrics of attention need, each once."""
+        return tuple(dict.fromkeys(declared.exposure_of(metric) for metric, declared in self.attention_metrics))
+
+    @cached_property
+    def catalog_targets(self) -> tuple[Exposure, ...]:
+        """The settings of which the catalog's items are the target."""
+        against = (pair for pair in self.attention_metrics if pair[0].word(AGAINST.name) == CATALOG)
+        return tuple(dict.fromkeys(declared.exposure_of(metric) for metric, declared in against))
+
+    @property
+    def has_item_counts(self) -> bool:
+        return bool(self.exposures or self.value_exposures)
+
+    @cached_property
     def full_lengths(self) -> tuple[int, ...]:
         """The cut-offs of metrics that are about lists with a row at each position up to the cut-off, each once."""
         cut = (metric.k for metric, declared in self.catalogue_metrics if declared.counts_lists)
@@ -342,7 +363,7 @@ class Plan:
     def row_sums(self) -> tuple[RowSum, ...]:
         """The number and weight of rows, which slices need, and the sums over rows that metrics read, each once."""
         read = dict.fromkeys(total for metric, declared in self.pooled_metrics for total in declared.sums_of(metric))
-        return (*dict.fromkeys((*ROWS_AND_WEIGHT, *read)),) if self.pooled_metrics or self.catalogue_metrics else ()
+        return (*dict.fromkeys((*ROWS_AND_WEIGHT, *read)),) if self.pooled_metrics or self.has_item_counts else ()
 
     @cached_property
     def carriers(self) -> tuple[RowSum, ...]:
@@ -452,7 +473,8 @@ class Plan:
         for metric in (metric.of_groups for metric in self.metrics):
             defaults = metric.declaration.defaults
             other_order = REF.name in defaults and metric.word(REF.name) != LABEL and "rel" not in defaults
-            if metric.declaration.reads_labels and not other_order:
+            other_target = AGAINST.name in defaults and metric.word(AGAINST.name) == CATALOG
+            if metric.declaration.reads_labels and not other_order and not other_target:
                 return f"{metric} reads labels"
         return None
 
@@ -579,7 +601,7 @@ def _validate_top(plan: Plan) -> None:
     name = next((slice_name(columns) for columns in plan.slices if pools(columns)), None)
     if name is None:
         return
-    if not plan.group_metrics and not plan.exposures and not (plan.has_parts and plan.uncertainty.slices):
+    if not plan.group_metrics and not plan.has_item_counts and not (plan.has_parts and plan.uncertainty.slices):
         needed = "ask for a metric of groups, or leave uncertainty on" if plan.keys else "name a group column"
         raise SpecError(f"top of the slice {shorten(name)} counts groups, and no state of this run does: {needed}")
     for metric, declared in plan.histogram_metrics:

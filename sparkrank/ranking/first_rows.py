@@ -8,13 +8,17 @@ from sparkrank import native
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.ranking.discounts import Discount
 from sparkrank.ranking.ranking import Ranking
+from sparkrank.ranking.value_columns import ValueColumn
 
 
-def first_rows(ranking: Ranking, k: int | None, unit: int, discount: Discount | None = None) -> Ints:
+def first_rows(
+    ranking: Ranking, k: int | None, unit: int, discount: Discount | None = None, by: ValueColumn | None = None
+) -> Ints:
     """Return an amount for each judged row: ``unit`` if the row is among the first ``k`` of its list, else 0.
 
     With ``discount``, the amount is multiplied by the discount of the row's position over that of the first position.
     With ``ties=expected``, all rows of a tie block get the same amount, which is the mean over the block's positions.
+    With ``by``, tied rows that nothing else orders stand by their values in this column.
     """
     is_plain = ranking.ties == "expected" and ranking.judgments.repeats is None
     if native.runs("rows shown", discount is None and is_plain):
@@ -24,7 +28,8 @@ def first_rows(ranking: Ranking, k: int | None, unit: int, discount: Discount | 
             native.keys.stand_within(codes, ranking.wide_scores(), ranking.length, k, float(unit), shown)
         return ranking.of_judged(shown)
     of_row = np.zeros(len(ranking.judgments.codes), np.int64)
-    of_row[ranking.row] = np.rint(first_shares(ranking, k, discount) * unit).astype(np.int64)
+    row = ranking.row if by is None else ranking.row_by([by])
+    of_row[row] = np.rint(first_shares(ranking, k, discount) * unit).astype(np.int64)
     return of_row
 
 

@@ -127,6 +127,16 @@ class Judgments:
             return count_by(self.codes, self.groups, flags)
         return np.bincount(self.codes[self._counted(flags)], minlength=self.groups)
 
+    def once(self, flags: Flags, values: Codes | Floats) -> Flags:
+        """Return ``flags`` with one row for each value of an item, if each item counts once."""
+        if self.item_row is None:
+            return flags
+        rows = np.flatnonzero(flags)
+        first = np.unique(np.stack([self.item_row[rows], values[rows]]), axis=1, return_index=True)[1]
+        some = np.zeros(len(flags), np.bool_)
+        some[rows[first]] = True
+        return some
+
     def _counted(self, flags: Flags) -> Ints:
         counted = self.counted()
         return np.flatnonzero(flags) if counted is None else counted[flags[counted]]

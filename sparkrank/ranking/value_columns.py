@@ -57,14 +57,21 @@ class ValueColumn:
     The values of a ``category`` are texts or numbers; their codes ascend as the values do. Those of ``texts`` and
     ``numbers`` are arrays, which have codes as well.
 
-    If ``equals`` is given, the column is read as texts, and its values are 1 where the text is ``equals``, else 0.
+    If ``equals`` is given, the column is read as texts, and its values are 1 where the text is ``equals``, else 0. If
+    ``is_share`` is true, a value is the share of the catalog's items with a value that have the same value.
     """
 
     name: str
     kind: ValueKind = "number"
     equals: str | None = None
+    is_share: bool = False
 
     @property
     def stored(self) -> ValueColumn:
-        """The column as a bucket holds it, without a condition on its values."""
-        return replace(self, equals=None)
+        """The column as a bucket holds it, of which other values may be computed."""
+        return replace(self, equals=None, is_share=False)
+
+    @property
+    def share(self) -> ValueColumn:
+        """The shares of the catalog's items that have the values of this column of categories."""
+        return replace(self, is_share=True)

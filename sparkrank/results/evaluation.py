@@ -26,6 +26,7 @@ from sparkrank.tables.rows.blocks import all_blocks
 from sparkrank.tables.rows.comparisons import comparisons_table
 from sparkrank.tables.rows.curves import curves_table
 from sparkrank.tables.rows.disparities import disparities_table
+from sparkrank.tables.rows.exposures import exposures_table
 from sparkrank.tables.rows.lookup import found_metric, has_metric, text_of, value_of
 from sparkrank.tables.rows.pandas_types import with_whole_numbers
 from sparkrank.tables.rows.quality import quality_table
@@ -444,6 +445,11 @@ class Evaluation:
     def curves(self) -> pa.Table:
         """The table of points on the ROC and PR curves, which has no rows if ``curve_points`` is 0."""
         return curves_table(self.solved, self.plan)
+
+    @property
+    def exposures(self) -> pa.Table:
+        """The table of what values such as providers get and are due, with rows for each metric ``exposure_gap``."""
+        return exposures_table(self.solved.merged, self.plan)
 
     @property
     def quality(self) -> pa.Table:

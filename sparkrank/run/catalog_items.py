@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from sparkrank.engines.request import CatalogRows, Request
 from sparkrank.inputs.catalog_columns import CatalogPlan
 from sparkrank.metrics.slices import ALL
 from sparkrank.numeric.text_arrays import encoded_column
-from sparkrank.ranking.value_columns import CATALOG
+from sparkrank.ranking.value_columns import CATALOG, ValueColumn
 from sparkrank.run.lane import open_lane
 from sparkrank.sources.joined_types import fit
 from sparkrank.states.item_table import ItemTable, repeated_items
@@ -60,6 +61,11 @@ def with_catalogue(partials: Partials, plan: Plan) -> Partials:
     tables = [items.table for items in plan.items] if plan.exposures else []
     keys = [StateKey(model, ALL, ALL, str(exposure)) for model in plan.models for exposure in plan.exposures]
     counted = [ItemCounts.of_catalogue(table.items, keys) for table in tables if table.name == CATALOG]
+    for table, exposure in itertools.product((items.table for items in plan.items), plan.catalog_targets):
+        name = value_column(plan.value_columns.index(ValueColumn(str(exposure.by), "category")))
+        if name in table.columns:
+            keys = [StateKey(model, ALL, ALL, exposure.of_catalog) for model in plan.models]
+            counted.append(ItemCounts.of_target(*table.counts(name), keys))
     return replace(partials, items=partials.items.merge(*counted))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.numeric.array_types import Ints
+from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.key_hashes import Hashes, hash_keys
 from sparkrank.ranking.value_columns import CATALOG
@@ -67,6 +67,20 @@ class ItemTable:
             found[open_[is_same]] = place[is_same]
             open_, place = open_[~is_same], place[~is_same] + 1
         return found
+
+    def shares(self, column: str, values: pa.Array) -> Floats:
+        """Return which share of the items with a value in ``column`` has each of ``values``; NaN for a null."""
+        texts, counts = self.counts(column)
+        place = pc.index_in(values.cast(TEXT), value_set=texts).fill_null(len(texts)).to_numpy(zero_copy_only=False)
+        shares: Floats = np.append(counts / max(int(counts.sum()), 1), 0.0)[place]
+        shares[values.is_null().to_numpy(zero_copy_only=False)] = np.nan
+        return shares
+
+    @cached
+    def counts(self, column: str) -> tuple[pa.Array, Ints]:
+        """Return the texts of the values in ``column``, and how many items have each."""
+        counted = pc.value_counts(self.columns[column].drop_null())
+        return counted.field("values").cast(TEXT), counted.field("counts").to_numpy()
 
 
 def _alike(kind: pa.DataType, other: pa.DataType) -> bool:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank import native
@@ -23,6 +24,7 @@ from sparkrank.states.keys import SliceKey, StateKey, in_order, rows_by_key
 ITEM_KEY = ("model", "slice", "slice_value", "exposure", "item")
 ITEM_SCHEMA = TABLE.schema
 ITEM_AMOUNTS = ("shown", "relevant")
+PART_DIGITS = 2
 TEXT = pa.large_string()  # the items of a large catalogue may have more than 2 GiB
 UNIT = 2**32  # the amount of one shown row; if a cut-off divides tied rows, each counts a share of it
 
@@ -117,6 +119,13 @@ class ItemCounts:
         return cls(CodedItems(tuple(keys), code, repeated, none, none))
 
     @classmethod
+    def of_target(cls, items: pa.Array, counts: Ints, keys: Sequence[StateKey]) -> ItemCounts:
+        """Return counts under each of ``keys`` in which each of ``items`` is relevant ``counts`` times."""
+        code = np.repeat(np.arange(len(keys)), len(items))
+        repeated = pa.concat_arrays([_plain(items)] * len(keys))
+        return cls(CodedItems(tuple(keys), code, repeated, np.zeros(len(code), np.int64), np.tile(counts, len(keys))))
+
+    @classmethod
     def all_of(cls, parts: Sequence[ItemCounts]) -> ItemCounts:
         return parts[0].merge(*parts[1:]) if parts else cls.empty()
 
@@ -168,6 +177,11 @@ class ItemCounts:
         counts = np.bincount(self.coded.code, minlength=len(self.coded.series)).tolist()
         return [(key, count) for key, count in zip(self.coded.series, counts, strict=True) if count]
 
+    def of_key(self, key: StateKey) -> tuple[pa.Array, Ints, Ints]:
+        """Return the items of ``key`` as texts, how often each is shown, and in how many groups it is relevant."""
+        places = self._places.get(key, np.zeros(0, np.int64))
+        return self.coded.item.take(pa.array(places)).cast(TEXT), *self.amounts(key)
+
     def amounts(self, key: StateKey) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         places = self._places.get(key, np.zeros(0, np.int64))
         return self.coded.shown[places], self.coded.relevant[places]
@@ -180,6 +194,23 @@ class ItemCounts:
         order = np.argsort(code, kind="stable")
         ends = np.cumsum(np.bincount(code, minlength=len(series)))
         return dict(zip(series, np.split(order, ends[:-1]), strict=True))
+
+
+def with_parts(part: Codes, codes: Codes, items: pa.Array) -> tuple[pa.Array, Codes]:
+    """Return texts of a part and an item, and the code of each row's text. ``codes`` are indices in ``items``."""
+    pair, code = np.unique(part * np.int64(len(items)) + codes, return_inverse=True)
+    part, item = np.divmod(pair, max(len(items), 1))
+    texts = pa.array([f"{own:0{PART_DIGITS}}" for own in range(int(part.max(initial=-1)) + 1)], TEXT)
+    joined = pc.binary_join_element_wise(
+        texts.take(pa.array(part)), items.cast(TEXT).take(pa.array(item)), pa.scalar(" ", TEXT)
+    )
+    return joined, code.astype(np.int32)
+
+
+def split_parts(texts: pa.Array) -> tuple[Ints, pa.Array]:
+    """Return the parts and the items of texts from :func:`with_parts`."""
+    part = pc.utf8_slice_codeunits(texts, 0, PART_DIGITS).cast(pa.int64())
+    return part.to_numpy(), pc.utf8_slice_codeunits(texts, PART_DIGITS + 1)
 
 
 def _added(codes: Codes, amounts: Ints, count: int) -> Ints:

@@ -157,6 +157,7 @@ def test_arrays_may_be_their_own_truth() -> None:
 WITHOUT_LABELS = {"coverage", "gini", "entropy", "personalization", "filled", "list_length", "shown", "distinct"}
 WITHOUT_LABELS |= {"category_entropy", "ild", "new"}
 BESIDE_A_RANK = {"overlap", "unexpected", "serendipity"}
+WITH_VALUES = {"shown", "awrf", "exposure_gap"}  # each names a column
 OF_TWO_MODELS = ["kendall_tau(ref=b)", "kendall_distance(ref=b)", "spearman(ref=b)", "rbo(ref=b)", "overlap(ref=b)@2"]
 
 
@@ -176,6 +177,7 @@ def test_a_label_is_asked_for_by_every_other_metric_and_some_definitions() -> No
         {*CATALOG, "serendipity(ref=b)", "kendall_tau(ref=label)", "median(ap)", "novelty@3"}
         - WITHOUT_LABELS
         - BESIDE_A_RANK
+        - WITH_VALUES
     ):
         with pytest.raises(sr.SpecError, match=r"reads labels, but label names no column, and there is no truth"):
             sr.evaluate(log(), [text], **asked, item="item", ties="block")

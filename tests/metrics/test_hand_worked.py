@@ -8,24 +8,21 @@ from math import log2
 
 import pytest
 
-from sparkrank.bucket import evaluate_bucket
 from sparkrank.metrics import Definitions, Metric, Plan
 from tests.cases import CASES, Case, ranking
 from tests.cases.grades import DCG_32101, IDEAL_33332
 from tests.support.buckets import (
     KEY,
     MODEL,
-    beside_past,
     bits_of_groups,
     bits_of_partials,
     bucket,
     day,
     evaluate,
+    evaluate_rows,
     group_values,
     mean,
     or_nan,
-    with_catalog,
-    with_values,
 )
 
 CLOSE = 1e-14  # the last places of a float64
@@ -103,8 +100,7 @@ def test_without_a_group_table_the_means_are_the_same() -> None:
     for case in CASES:
         definitions = Definitions(case.ties, case.undefined)
         plan = Plan.of([case.metric], [MODEL], [KEY], definitions, group_table=False, score_sums=True)
-        rows = bucket(case.rows)
-        lean = evaluate_bucket(beside_past(with_values(rows, plan), plan), with_catalog(rows, plan))
+        lean = evaluate_rows(bucket(case.rows), plan)
         full = evaluate(case.rows, [case.metric], case.ties, case.undefined)
         assert lean.groups is None
         assert len(bits_of_groups(full.groups)) == len({row[0] for row in case.rows})

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Sequence
 
 from tests.oracles.values import Label, Ranked, Value, count_relevant, hits_within, is_relevant
 
@@ -228,3 +229,34 @@ def intra_list_diversity(
     if not pairs:
         return 0.0 if single == "zero" else None
     return sum(one != other for one, other in pairs) / len(pairs)
+
+
+def shares_of(amounts: Sequence[tuple[Hashable, float]]) -> dict[Hashable, float] | None:
+    """The share of each value, or None if there is nothing to share."""
+    summed: dict[Hashable, float] = defaultdict(float)
+    for value, amount in amounts:
+        summed[value] += amount
+    whole = sum(summed.values())
+    return {value: amount / whole for value, amount in summed.items()} if whole else None
+
+
+def distance_of(one: dict[Hashable, float], other: dict[Hashable, float], distance: str) -> float:
+    pairs = [(one.get(value, 0.0), other.get(value, 0.0)) for value in {*one, *other}]
+    if distance == "tv":
+        return sum(abs(left - right) for left, right in pairs) / 2
+    means = [(share, (left + right) / 2) for left, right in pairs for share in (left, right) if share > 0]
+    return sum(share * math.log2(share / mean) for share, mean in means) / 2
+
+
+def fairness(
+    shown: Sequence[tuple[int, Hashable]], target: Sequence[Hashable], k=None, discount="log2", distance="tv"
+) -> Value:
+    """1 less the distance between the attention to values, of (position, value), and the shares of ``target``."""
+    within = [(value, discount_of(at, discount)) for at, value in shown if value is not None and (k is None or at <= k)]
+    attention, wanted = shares_of(within), shares_of([(value, 1.0) for value in target if value is not None])
+    return None if attention is None or wanted is None else 1 - distance_of(attention, wanted, distance)
+
+
+def awrf(ranked: Ranked, judged: Sequence[Label], k=None, by="label", rel=None, **given) -> Value:
+    """By the labels of the rows, against those of relevant rows."""
+    return fairness(ranked, [label for label in judged if is_relevant(label, rel)], k, **given)

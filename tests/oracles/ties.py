@@ -39,7 +39,8 @@ def expected_over_orders(scored: Iterable[Scored], values: Sequence[Callable[[Ra
 def settled(rows: Iterable[tuple[str, float, Label]], ties: str, *, none_last: bool = False) -> list[tuple[int, Label]]:
     """(position, label) of rows of (item, score, label) in the one order that ``ties`` names.
 
-    A label of None stands for 0 or, with ``none_last`` and where labels decide, behind all others.
+    A label of None stands for 0 or, with ``none_last`` and where labels decide, behind all others. Equal labels stand
+    by their items.
     """
     rows = list(rows)
     if ties == "block":
@@ -51,5 +52,5 @@ def settled(rows: Iterable[tuple[str, float, Label]], ties: str, *, none_last: b
         "best": lambda item, label: (none if label is None else label, label is None),
         "worst": lambda item, label: (none if label is None else -label, label is None),
     }
-    order = sorted(rows, key=lambda row: (row[1], keys[ties](row[0], row[2])), reverse=True)
+    order = sorted(rows, key=lambda row: (row[1], keys[ties](row[0], row[2]), row[0].encode()), reverse=True)
     return [(place, label) for place, (_, _, label) in enumerate(order, start=1)]

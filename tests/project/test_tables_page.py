@@ -49,7 +49,7 @@ def test_the_command_prints_the_page_or_some_tables(capsys: pytest.CaptureFixtur
     assert exit_code("tables", "metric") == 2
     assert capsys.readouterr().err.endswith(
         'sparkrank: there is no table "metric", did you mean "metrics"? (there are: metrics, comparisons, '
-        "disparities, groups, blocks, curves, distributions, items, parts, quality, gates, states, runs, "
+        "disparities, groups, blocks, curves, distributions, items, exposures, parts, quality, gates, states, runs, "
         "decomposition)\n"
     )
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import sparkrank as sr
 from sparkrank.base.errors import MetricError, SpecError
 from sparkrank.metrics import CATALOG, PRESETS, CatalogueMetric, Definitions, GroupMetric, Metric, Plan, PooledMetric
+from sparkrank.metrics.attention_metric import AttentionMetric
 from sparkrank.metrics.definitions import ALLOWED
 from tests.cases import Row
 from tests.cases.rows import FOUR_TIED
@@ -63,7 +64,7 @@ def test_the_others_say_why_they_take_none() -> None:
     for name in set(CATALOG) - set(TAKING):
         with pytest.raises(MetricError, match=f"gives ties, but {name} takes none: "):
             Metric.parse(f"{name}(ties=item)")
-    assert all(isinstance(CATALOG[name], (GroupMetric, CatalogueMetric)) for name in TAKING)
+    assert all(isinstance(CATALOG[name], (GroupMetric, CatalogueMetric, AttentionMetric)) for name in TAKING)
 
 
 def test_a_rule_that_is_that_of_the_evaluation_is_not_written() -> None:

@@ -26,11 +26,12 @@ from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL
 from sparkrank.ranking.value_columns import SEPARATOR
+from sparkrank.run.catalog_items import with_catalogue
 from sparkrank.states import Partials
 from sparkrank.states.item_table import HeldItems, ItemTable
 from sparkrank.states.items import items_table
 from sparkrank.states.keys import Subject
-from tests.cases import Row
+from tests.cases import KINDS, Row
 
 MODEL = "model"
 KEY = "user"
@@ -56,14 +57,24 @@ def evaluate(
     rows: Iterable[Row] | pa.Table, metrics: Sequence[str | Metric], ties: str = "expected", undefined: str = "skip"
 ) -> BucketResult:
     plan = Plan.of(metrics, [MODEL], [KEY], Definitions(ties, undefined), score_sums=True)
-    table = rows if isinstance(rows, pa.Table) else bucket(rows)
-    return evaluate_bucket(beside_past(with_values(table, plan), plan), with_catalog(table, plan))
+    return evaluate_rows(rows if isinstance(rows, pa.Table) else bucket(rows), plan)
+
+
+def evaluate_rows(rows: pa.Table, plan: Plan) -> BucketResult:
+    plan = with_catalog(rows, plan)
+    result = evaluate_bucket(beside_past(with_values(rows, plan), plan), plan)
+    return replace(result, partials=with_catalogue(result.partials, plan))
 
 
 def with_catalog(rows: pa.Table, plan: Plan) -> Plan:
-    """``plan`` with a catalog in which each item of ``rows`` has the values of the columns that ``plan`` looks up."""
-    columns = {name: rows[column.partition(".")[2]] for name, column in item_columns(plan).items()}
-    return replace(plan, items=(HeldItems(ItemTable.of(one_array(rows[ITEM]), columns)),)) if columns else plan
+    """``plan`` with a catalog if it looks up what items are: of the kinds of cases, else of the columns of ``rows``."""
+    columns = {name: column.partition(".")[2] for name, column in item_columns(plan).items()}
+    if not columns:
+        return plan
+    if "kind" in columns.values():
+        rows = pa.table({ITEM: [*KINDS], "kind": pa.array(KINDS.values(), pa.large_string()).dictionary_encode()})
+    values = {name: one_array(rows[column]) for name, column in columns.items()}
+    return replace(plan, items=(HeldItems(ItemTable.of(one_array(rows[ITEM]), values)),))
 
 
 def with_values(rows: pa.Table, plan: Plan) -> pa.Table:

@@ -99,6 +99,8 @@ def asked(
         given.pop("ideal", None)
     if "scale" in declaration.defaults and given.get("scale") != "unit":
         given.pop("items", None)
+    if "against" in declaration.defaults:
+        given.pop("against", None)  # the catalog has no labels
     if isinstance(discount := given.get("discount"), tuple):
         given["discount"] = tuple(min(each, MOST_DISCOUNT) for each in discount)
     if given.get("distance") in ("jaccard", "cosine"):

@@ -186,3 +186,18 @@ def test_items_of_another_column_are_not_counted_with_them(tmp_path: Path, capsy
         f'"k=2 of sku; ties=expected, undefined=skip"'
     ) in refused(capsys, *merging(specs[1], last=DAYS[1]))
     cli.main([*merging(specs[1], last=DAYS[1]), "--set", "metrics=[ap]"])
+
+
+def test_a_week_of_attention(tables: Path, week) -> None:
+    """Whole units by value, through the job: the bits of all rows, in both tables. One kind comes on one day alone."""
+    metrics = ["exposure_gap(by=kind,discount=zipf)@3", "awrf(by=kind,ties=best)@3"]
+    conf = spec_of(tables, metrics=metrics, slices=[["country"]], output__path=f"{tables}/tables")
+    for day in DAYS:
+        evaluate(conf, day)
+    cli.main(merging(conf))
+    of_all = together([week[1]], metrics, slices=["country"])
+    assert_same(window_table(tables, "metrics"), of_all.table, VALUES)
+    merged = window_table(tables, "exposures")
+    assert_same(merged, of_all.exposures, ["model", "slice", "slice_value", "value", "exposure", "due", "ratio"])
+    assert set(merged["value"]) == {"book", "film", "game"}
+    assert merged["ci_low"].lt(merged["ratio"]).any()

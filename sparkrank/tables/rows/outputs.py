@@ -15,6 +15,7 @@ from sparkrank.schemas.tables import (
     DECOMPOSITION,
     DISPARITIES,
     DISTRIBUTIONS,
+    EXPOSURES,
     GATES,
     GROUPS,
     ITEMS,
@@ -30,6 +31,7 @@ from sparkrank.states.items import items_table
 from sparkrank.tables.rows.blocks import all_blocks
 from sparkrank.tables.rows.curves import curves_table
 from sparkrank.tables.rows.disparities import finished_disparities
+from sparkrank.tables.rows.exposures import exposures_table
 from sparkrank.tables.rows.finished import Finished
 from sparkrank.tables.rows.states import states_table
 
@@ -83,7 +85,15 @@ OUTPUTS: list[OutputTable] = [
         DISTRIBUTIONS,
         lambda ev: distributions_table(ev.solved.stored.partials.distributions) if ev.plan.distributions else None,
     ),
-    OutputTable(ITEMS, lambda ev: items_table(ev.solved.stored.partials.items) if ev.plan.exposures else None),
+    OutputTable(ITEMS, lambda ev: items_table(ev.solved.stored.partials.items) if ev.plan.has_item_counts else None),
+    OutputTable(
+        EXPOSURES,
+        lambda ev: (
+            exposures_table(ev.solved.merged, ev.plan, clustered=ev.source is None)
+            if ev.plan.attention_metrics
+            else None
+        ),
+    ),
     OutputTable(
         PARTS,
         lambda ev: (

@@ -124,7 +124,11 @@ def of_run(tables: Mapping[str, Any], run_id: str | None) -> dict[str, Any]:
 
 def _item_counts(partials: Partials, plan: Plan) -> dict[StateKey, int]:
     """Return the number of items for each model, slice value and exposure metric of ``plan``, including zeros."""
-    keys = itertools.product(plan.models, slices_of(partials, plan), map(str, plan.exposures))
+    values, exposures = slices_of(partials, plan), (*plan.exposures, *plan.value_exposures)
+    keys = [*itertools.product(plan.models, values, map(str, exposures))]
+    keys += itertools.product(plan.models, values, (exposure.of_catalog for exposure in plan.catalog_targets))
+    parted = [value for value in values if plan.parted_slices(value[0])]
+    keys += itertools.product(plan.models, parted, (exposure.by_part for exposure in plan.value_exposures))
     return {StateKey(model, *value, name): 0 for model, value, name in keys} | dict(partials.items.sizes())
 
 

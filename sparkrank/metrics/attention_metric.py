@@ -1,0 +1,108 @@
+"""The class of metrics of the attention that all lists together give to the values of a column, such as providers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sparkrank.metrics.arithmetic import LIST, Arithmetic, OneGroup, TermTable, total
+from sparkrank.metrics.fairness import AGAINST, BY, DISTANCE, common_shares
+from sparkrank.metrics.merged import Merged, MetricKind, MetricRow, WithoutParts, effective_number
+from sparkrank.metrics.metric import Metric, PlanPart
+from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT, Exposure, Needed, StatePlan, of_parts, sums_needed
+from sparkrank.metrics.parameters import TIES, Parameter
+from sparkrank.metrics.slices import ALL
+from sparkrank.numeric.array_types import Floats
+from sparkrank.ranking.first_rows import first_rows
+from sparkrank.ranking.value_columns import CATALOG
+from sparkrank.states.forms import ITEM_FORM, PART_SUM_FORM, SUM_FORM
+from sparkrank.states.items import UNIT, rows_shown
+from sparkrank.states.keys import Subject
+from sparkrank.states.value_amounts import ValueAmounts
+
+OF_ALL_LISTS = "the value is of all lists together: this list adds its attention to the values that it shows"
+
+
+@dataclass(frozen=True)
+class AttentionMetric(MetricKind):
+    """A metric of how the attention of all lists, and what is due, are shared among the values of a column."""
+
+    parts: ClassVar[tuple[PlanPart, ...]] = ("values",)
+    heading: ClassVar[str] = "Metrics over lists"
+    about: ClassVar[str] = "Properties of all lists together."
+    common: tuple[Parameter, ...] = (TIES,)
+    refused: tuple[tuple[str, str], ...] = (("weight", "in what all lists show no group has a weight of its own"),)
+
+    def exposure_of(self, metric: Metric) -> Exposure:
+        """Return the settings of the attention to values from which ``metric`` is computed."""
+        return Exposure.of(metric)._replace(by=metric.word(BY))
+
+    def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
+        exposure = self.exposure_of(metric)
+        yield Needed(ITEM_FORM.kind, str(exposure), str(metric), f"{exposure}; {plan.settings}")
+        if metric[AGAINST.name] == CATALOG:
+            yield Needed(ITEM_FORM.kind, exposure.of_catalog, str(metric), f"{exposure.of_catalog}; {plan.settings}")
+        yield Needed(SUM_FORM.kind, GROUPS, str(metric), f"{GROUPS}; {plan.settings}")
+        yield from sums_needed(metric, plan, ROWS_AND_WEIGHT)
+        if plan.has_parts:
+            name = exposure.by_part
+            yield Needed(ITEM_FORM.kind, name, str(metric), of_parts(f"{name}; {plan.settings}", plan), optional=True)
+            yield Needed(PART_SUM_FORM.kind, GROUPS, str(metric), of_parts(plan.settings, plan))
+
+    def amounts(self, merged: Merged, subject: Subject, metric: Metric) -> ValueAmounts:
+        """Return the attention to each value of the column, and what it is due."""
+        exposure, of_catalog = self.exposure_of(metric), None
+        if metric[AGAINST.name] == CATALOG:
+            of_catalog = Subject(subject.model, ALL, ALL).state(exposure.of_catalog)
+        return ValueAmounts.of(merged.partials.items, subject.state(exposure), of_catalog)
+
+    def amounts_of_parts(self, merged: Merged, subject: Subject, metric: Metric, parts: int) -> ValueAmounts | None:
+        """Return the same for each part of the groups, or None without parts. The catalog is the same without any."""
+        whole, key = self.amounts(merged, subject, metric), subject.state(self.exposure_of(metric).by_part)
+        return whole.of_parts(merged.partials.items, key, parts, varies=metric[AGAINST.name] != CATALOG)
+
+    def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
+        amounts = self.amounts(merged, subject, metric)
+        value = float(self._distances(*amounts.shares(), metric))
+        sums = merged.partials.sums.results()
+        groups, rows = (int(sums.get(subject.state(name), 0)) for name in (GROUPS, ROWS_AND_WEIGHT[0]))
+        attention = rows_shown(amounts.attention)
+        return MetricRow(value, int(math.isnan(value)), rows, attention, groups, error_bound=0.0)
+
+    def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
+        sizes = merged.sizes_of_parts(subject)
+        parts = None if sizes is None else self.amounts_of_parts(merged, subject, metric, len(sizes))
+        if sizes is None or parts is None:
+            return None
+        whole = self.amounts(merged, subject, metric)
+        left = whole.without(parts)
+        without = np.where(sizes > 0, self._distances(*left.shares(), metric), np.nan)
+        value = float(self._distances(*whole.shares(), metric))
+        return WithoutParts(value, without, sizes, np.array([rows_shown(own) for own in left.attention]))
+
+    def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:  # noqa: ARG002
+        sizes = merged.sizes_of_parts(subject)
+        if clustered and sizes is not None:
+            return effective_number(sizes)
+        return float(merged.partials.sums.results().get(subject.state(GROUPS), 0)) or None
+
+    def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
+        ranking, column, exposure = group.ranking, metric.value_column(BY), self.exposure_of(metric)
+        row = ranking.row_by([column])
+        shown = first_rows(ranking, metric.k, UNIT, exposure.discount, column)[row] / UNIT
+        columns = {"attention": np.where(ranking.columns[column][row] >= 0, shown, np.nan)}
+        if metric[AGAINST.name] != CATALOG:
+            columns["relevant"] = ranking.judgments.flags(metric.rel)[row].astype(np.float64)
+        return Arithmetic.of([TermTable(LIST, columns, row)], [total("attention", "attention")], [OF_ALL_LISTS])
+
+    def _distances(self, shown: Floats, target: Floats, metric: Metric) -> Floats:
+        """Return the distance of the shares along the last axis; NaN where one of both has nothing to share."""
+        if not shown.shape[-1]:
+            return np.full(shown.shape[:-1], np.nan)
+        terms = np.sort(common_shares(shown, target, metric.word(DISTANCE.name)), axis=-1)  # values have no order
+        distance: Floats = np.clip(1.0 - terms.sum(axis=-1), 0.0, 1.0)
+        return distance

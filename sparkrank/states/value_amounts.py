@@ -1,0 +1,70 @@
+"""The amounts of attention that the values of a column get, and of what they are due, read from counts of items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.numeric.array_types import Floats, Ints
+from sparkrank.states.items import UNIT, ItemCounts, split_parts
+from sparkrank.states.keys import StateKey
+
+
+@dataclass(frozen=True, eq=False)
+class ValueAmounts:
+    """The attention to each of n ``values``, and the amount that each is due, as whole numbers.
+
+    ``attention`` is in units of :data:`sparkrank.states.items.UNIT`, and ``due`` counts rows or items. If the amounts
+    are those of parts, both have the shape (parts, n), else (n,).
+    """
+
+    values: pa.Array
+    attention: Ints
+    due: Ints
+
+    @classmethod
+    def of(cls, counts: ItemCounts, key: StateKey, of_catalog: StateKey | None) -> ValueAmounts:
+        """Return the amounts of ``key``. What is due are its relevant rows, or the items of ``of_catalog`` if given."""
+        values, attention, relevant = counts.of_key(key)
+        if of_catalog is None:
+            return cls(values, attention, relevant)
+        others, _, items = counts.of_key(of_catalog)
+        every = pa.concat_arrays([values, others]).unique()
+        return cls(every, _at(values, attention, every), _at(others, items, every))
+
+    def of_parts(self, counts: ItemCounts, key: StateKey, parts: int, *, varies: bool) -> ValueAmounts | None:
+        """Return the amounts of each of ``parts``, or None if ``key`` has none. Nothing is due unless it ``varies``."""
+        texts, attention, relevant = counts.of_key(key)
+        if not len(texts):
+            return None
+        part, values = split_parts(texts)
+        place = pc.index_in(values, value_set=self.values).to_numpy(zero_copy_only=False)
+        amounts = np.zeros((2, parts, len(self.values)), np.int64)
+        amounts[0, part, place] = attention
+        amounts[1, part, place] = relevant if varies else 0
+        return ValueAmounts(self.values, *amounts)
+
+    def without(self, parts: ValueAmounts) -> ValueAmounts:
+        """Return the amounts without each of ``parts``."""
+        return ValueAmounts(self.values, self.attention - parts.attention, self.due - parts.due)
+
+    def shares(self) -> tuple[Floats, Floats]:
+        """Return the shares of attention and of what is due, NaN where there is nothing to share."""
+        return _shares(self.attention), _shares(self.due)
+
+
+def _shares(amounts: Ints) -> Floats:
+    whole, part = (units.sum(axis=-1, keepdims=True) for units in np.divmod(amounts, UNIT))  # 64 bits hold each sum
+    with np.errstate(invalid="ignore"):
+        shares: Floats = (amounts / UNIT) / (whole + part / UNIT)
+    return shares
+
+
+def _at(values: pa.Array, amounts: Ints, every: pa.Array) -> Ints:
+    """Return the ``amounts`` of ``values`` at their places in ``every``, and 0 at all others."""
+    spread = np.zeros(len(every), np.int64)
+    spread[pc.index_in(values, value_set=every).to_numpy(zero_copy_only=False)] = amounts
+    return spread

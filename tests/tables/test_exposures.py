@@ -1,0 +1,77 @@
+"""The table of what values get and are due: by hand, with an interval that holds the truth, and with many values."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sparkrank as sr
+from sparkrank.numeric.key_hashes import hash_keys, parts_of
+from sparkrank.stats.intervals import jackknife
+from sparkrank.tables.rows import exposures
+
+ROLES = {"group": "user", "score": "score", "label": "label"}
+
+
+def test_by_hand() -> None:
+    """a stands first in both lists, b below it in one, c in no list; z has no value."""
+    rows = pa.table(
+        {
+            "user": ["u", "u", "u", "v", "v"],
+            "score": [3.0, 2.0, 1.0, 1.0, None],
+            "label": [1, 0, 1, 1, 1],
+            "kind": ["a", None, "b", "a", "c"],
+        }
+    )
+    table = sr.evaluate(rows, ["exposure_gap(by=kind)"], **ROLES).exposures
+    assert table.select(["value", "exposure", "due", "ratio"]).to_pylist() == [
+        {"value": "a", "exposure": 2 / 2.5, "due": 2 / 4, "ratio": (2 / 2.5) / (2 / 4)},
+        {"value": "b", "exposure": 0.5 / 2.5, "due": 1 / 4, "ratio": (0.5 / 2.5) / (1 / 4)},
+        {"value": "c", "exposure": 0.0, "due": 1 / 4, "ratio": 0.0},
+    ]
+    assert sr.evaluate(rows, ["ndcg"], **ROLES).exposures.num_rows == 0
+
+
+def lists(groups: int, values: int, seed: int) -> pa.Table:
+    draw = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "user": np.repeat(np.arange(groups), 5),
+            "score": draw.random(groups * 5),
+            "label": draw.integers(0, 2, groups * 5),
+            "kind": [f"kind {number}" for number in draw.integers(0, values, groups * 5)],
+        }
+    )
+
+
+def test_the_interval_of_a_quotient_is_that_of_leaving_out_groups() -> None:
+    """Each part is left out by an evaluation of the others."""
+    rows = lists(300, 3, 1)
+    whole = sr.evaluate(rows, ["exposure_gap(by=kind)@2"], **ROLES)
+    part = parts_of(hash_keys([rows["user"].combine_chunks()]))
+    left = [sr.evaluate(rows.filter(pa.array(part != own)), ["exposure_gap(by=kind)@2"], **ROLES) for own in range(64)]
+    sizes = np.bincount(part, minlength=64) / 5
+    for row in whole.exposures.to_pylist():
+        without = [each.exposures.to_pylist() for each in left]
+        ratios = [next(own["ratio"] for own in table if own["value"] == row["value"]) for table in without]
+        (stderr,) = jackknife([row["ratio"]], [ratios], sizes)[0]
+        assert row["stderr"] == pytest.approx(stderr, rel=1e-9)
+        assert row["ci_low"] < row["ratio"] < row["ci_high"]
+
+
+def test_values_of_little_attention_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = lists(200, 12, 2)
+    whole = sr.evaluate(rows, ["exposure_gap(by=kind)@2"], **ROLES)
+    every = whole.exposures.to_pylist()
+    monkeypatch.setattr(exposures, "MOST_VALUES", 4)
+    pooled = whole.exposures.to_pylist()
+    assert pooled[:3] == every[:3]
+    assert [row["value"] for row in pooled[3:]] == ["(other)"]
+    for name in ("exposure", "due"):
+        assert pooled[3][name] == pytest.approx(math.fsum(row[name] for row in every[3:]))
+    attention = [row["exposure"] for row in every]
+    assert attention == sorted(attention, reverse=True)
+    assert pooled[3]["ci_low"] < pooled[3]["ratio"] < pooled[3]["ci_high"]

@@ -6,7 +6,8 @@ import errno
 import itertools
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from sparkrank.base.errors import writing_errors
 
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # errors of file systems that write folder entries to disk by themselves
 _PERMISSIONS = 0o777
+_AT_ONCE = 8
 
 
 def make_folder(path: Path, made: list[Path] | None = None) -> None:
@@ -40,14 +42,22 @@ def make_folder(path: Path, made: list[Path] | None = None) -> None:
             path.mkdir(exist_ok=True)  # raises an error if something other than a folder is there
 
 
-def sync_all(paths: Iterable[Path]) -> None:
-    """Flush the files and folders ``paths`` to disk; raises :class:`SparkrankError` if flushing fails."""
-    for path in paths:
-        with writing_errors(f"{path}", "flushed to disk"):
-            _sync(path)
+def sync_all(paths: Collection[Path]) -> None:
+    """Flush the files and folders ``paths`` to disk; raises :class:`SparkrankError` if flushing fails.
+
+    Several are flushed at once, because a file system writes together what is asked for at the same time.
+    """
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for _ in pool.map(_sync, paths):  # raises the error of the first path that cannot be flushed
+            pass
 
 
 def _sync(path: Path) -> None:
+    with writing_errors(f"{path}", "flushed to disk"):
+        _flush(path)
+
+
+def _flush(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(handle)

@@ -16,7 +16,7 @@ from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.segments import run_starts, sum_by
 from sparkrank.ranking.discounts import LOG2
 from sparkrank.ranking.ranking import Ranking
-from sparkrank.ranking.subtopic_cover import Cover, GreedyLists, cover_of, greedy_lists, subtopics_of_groups
+from sparkrank.ranking.subtopic_cover import Cover, GreedyLists, cover_of, relevant_subtopics
 
 
 def _cover(ranking: Ranking, metric: Metric) -> Cover:
@@ -24,7 +24,12 @@ def _cover(ranking: Ranking, metric: Metric) -> Cover:
 
 
 def _greedy(ranking: Ranking, metric: Metric) -> GreedyLists:
-    return greedy_lists(ranking, metric.value_column("by"), metric.rel, metric.number("alpha"), metric.k)
+    subtopics = relevant_subtopics(ranking, metric.value_column("by"), metric.rel)
+    return subtopics.greedy(metric.number("alpha"), metric.k)
+
+
+def _count(ranking: Ranking, metric: Metric) -> Ints:
+    return relevant_subtopics(ranking, metric.value_column("by"), metric.rel).counts(ranking.groups)
 
 
 def alpha_ndcg(ranking: Ranking, metric: Metric) -> Floats:
@@ -41,7 +46,7 @@ def strecall(ranking: Ranking, metric: Metric) -> Floats:
     cover = _cover(ranking, metric)
     first = cover.place[cover.times == 0]
     covered = np.bincount(ranking.lists.group_of(first), minlength=ranking.groups)
-    return _over(covered, subtopics_of_groups(ranking, metric.value_column("by"), metric.rel))
+    return _over(covered, _count(ranking, metric))
 
 
 def _over(amounts: Floats | Ints, whole: Floats | Ints) -> Floats:
@@ -63,11 +68,11 @@ def _alpha_ndcg_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
 
 
 def _strecall_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
-    cover, column = _cover(ranking, metric), metric.value_column("by")
+    cover, order = _cover(ranking, metric), ranking.row_by([metric.value_column("by")])
     start = run_starts(cover.place)
     new = np.add.reduceat(cover.times == 0, start, dtype=np.float64) if len(start) else np.empty(0)
-    terms = list_terms(ranking.row_by([column]), cover.place[start], {"new subtopics": new})
-    every = given("subtopics of relevant rows", subtopics_of_groups(ranking, column, metric.rel)[0])
+    terms = list_terms(order, cover.place[start], {"new subtopics": new})
+    every = given("subtopics of relevant rows", _count(ranking, metric)[0])
     steps = [total("subtopics covered", "new subtopics"), every]
     return Arithmetic.of([terms], [*steps, ratio(str(metric), "subtopics covered", every.name)])
 
@@ -97,7 +102,6 @@ DECLARATIONS = (
         "one of the highest gain, of equal ones that with the greater item (without an item column, the greater texts)",
         undefined=NO_SUBTOPIC,
         reference="Clarke et al.: SIGIR 2008; NIST ndeval: alpha-nDCG",
-        aliases=("a_ndcg",),
         parameters=(
             BY,
             Number("alpha", 0.5, "how much less a subtopic counts each time", above=0.0, below=1.0, closed=True),
@@ -115,7 +119,6 @@ DECLARATIONS = (
         formula="different subtopics of the relevant rows in the first k / those of all relevant rows of the group",
         undefined=NO_SUBTOPIC,
         reference="Zhai, Cohen, Lafferty: SIGIR 2003; NIST ndeval: strec",
-        aliases=("strec", "subtopic_recall"),
         parameters=(BY, REL),
         needs_order=NeedsOrder(
             "the chance that a subtopic is covered is a product over rows", "@k", lambda metric: metric.k is not None

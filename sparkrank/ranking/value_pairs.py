@@ -166,13 +166,13 @@ class Jaccard:
 
 def distinct_texts(codes: Codes | Floats, arrays: Arrays) -> tuple[Ints, Ints]:
     """Return the distinct texts of rows with arrays: for each the place of the row and the code of the text, by row."""
-    code = codes.astype(np.int64)
-    count = np.diff(arrays.ends)[code]
+    code, sizes = codes.astype(np.int64), np.diff(arrays.ends)
+    most = int(arrays.values.max(initial=0)) + 1
+    array, text = np.divmod(np.unique(np.repeat(np.arange(len(sizes)), sizes) * most + arrays.values), most)
+    start = np.searchsorted(array, np.arange(len(sizes) + 1))
+    count = np.diff(start)[code]
     row = np.repeat(np.arange(len(code)), count)
-    inside = np.arange(len(row)) - np.repeat(_before(count), count)
-    text = arrays.values[np.repeat(arrays.ends[code], count) + inside].astype(np.int64)
-    most = int(text.max(initial=0)) + 1
-    return np.divmod(np.unique(row * most + text), most)
+    return row, text[np.repeat(start[code] - _before(count), count) + np.arange(len(row))]
 
 
 def _before(counts: Ints) -> Ints:

@@ -6,8 +6,8 @@ from math import log2
 
 from tests.cases.case import Row, many_groups, one_group, ranking, under_ties
 
-# The greedy list: a+d, as the greater of two equal rows, a+b with b and half of a, c, and a quarter of a. The row c+d of
-# label 0 is not relevant, and d is in no list.
+# The greedy list: a+d, as the greater of two equal rows, a+b with b and half of a, c, and a quarter of a. The row c+d
+# of label 0 is not relevant, and d is in no list.
 COVERED: tuple[Row, ...] = (
     ("u", "a+b", 4.0, 1.0),
     ("u", "c+d", 3.0, 0.0),

@@ -236,10 +236,10 @@ Topics = frozenset[Hashable]
 
 
 def subtopic_gain(rows: Iterable[tuple[int, Topics]], alpha: float) -> float:
-    """The discounted gain of relevant rows of (position, subtopics), which stand in the order of a list."""
+    """The discounted gain of relevant rows of (position, subtopics). Rows of one position may stand in any order."""
     covered: list[Hashable] = []
     total = 0.0
-    for position, topics in rows:
+    for position, topics in sorted(rows, key=lambda row: row[0]):
         total += sum((1 - alpha) ** covered.count(topic) for topic in topics) / math.log2(position + 1)
         covered += topics
     return total

@@ -142,7 +142,7 @@ ROW_ROLES: tuple[Role, ...] = (
         ("plain",),
         "item",
         "item",
-        used=lambda plan: plan.shows_items and plan.item is not None,
+        used=lambda plan: plan.reads_items,
         asked=lambda plan: plan.item_is_for,
     ),
     Role(

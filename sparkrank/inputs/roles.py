@@ -580,11 +580,12 @@ def _validate_values(plan: Plan) -> None:
 def _validate_values_of_rows(plan: Plan) -> None:
     """Raise :class:`SpecError` if a metric reads a column of rows that not all of its rows have."""
     for metric in plan.metrics if plan.joins else ():
-        for value in metric.gain_columns:
+        for value in metric.relevant_columns:
             if plan.table_of(value.name) is None:
+                what = "gain" if value in metric.gain_columns else "subtopic"
                 raise SpecError(
-                    f"{shorten(metric)} takes gains from the column {shorten(value.name)} of the lists, but an item of "
-                    f"the truth that no list has would have no gain: a column of the catalog is needed"
+                    f"{shorten(metric)} takes {what}s from the column {shorten(value.name)} of the lists, but an item "
+                    f"of the truth that no list has would have no {what}: a column of the catalog is needed"
                 )
     for metric in plan.metrics if plan.arrays else ():
         for value in metric.value_columns:

@@ -53,6 +53,7 @@ _NAMES: Mapping[str, str] = {
     "gini": "listgini",
     "distinct": "categoricaldiversity",
     "ild(single=zero)": "intralistdiversity",
+    "strecall": "strec subtopic_recall",
 }
 ALIASES: Mapping[str, str] = {name: here for here, names in _NAMES.items() for name in names.split()}
 _ABOVE = "of torchmetrics predicts no for a score equal to the threshold: write {}, which predicts yes from it on"

@@ -13,7 +13,7 @@ from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.metric import Metric, NeedsOrder, Unbounded
 from sparkrank.metrics.overlap import divisor, share_of
 from sparkrank.metrics.parameters import Choice, Column
-from sparkrank.numeric.array_types import Floats
+from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.elementary import log2
 from sparkrank.numeric.segments import sum_by
 from sparkrank.ranking.ranking import Ranking
@@ -60,18 +60,22 @@ def ild(ranking: Ranking, metric: Metric) -> Floats:
     return mean / len(columns) if metric["scale"] == "mean" else mean
 
 
-def _table(ranking: Ranking, rows: ValuedRows, columns: dict[str, Floats]) -> TermTable:
-    """Return the table of the list, with terms for ``rows`` alone."""
-    spread = {name: np.full(len(ranking.row), math.nan) for name in columns}
+def list_terms(order: Ints, place: Ints, columns: dict[str, Floats]) -> TermTable:
+    """Return the table of a list, whose rows have the ``order``, with terms for the rows at ``place`` alone."""
+    spread = {name: np.full(len(order), math.nan) for name in columns}
     for name, terms in columns.items():
-        spread[name][rows.place] = terms
-    return TermTable(LIST, spread, rows.order)
+        spread[name][place] = terms
+    return TermTable(LIST, spread, order)
+
+
+def _table(rows: ValuedRows, columns: dict[str, Floats]) -> TermTable:
+    return list_terms(rows.order, rows.place, columns)
 
 
 def _distinct_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     column = metric.value_column("by")
     rows = valued_rows(ranking, (column,), metric.k)
-    table = _table(ranking, rows, {"new value": (equal_above(ranking.columns[column][rows.row]) == 0) * 1.0})
+    table = _table(rows, {"new value": (equal_above(ranking.columns[column][rows.row]) == 0) * 1.0})
     below = [given("values of the catalog", ranking.catalog_values[column])] if metric["over"] == "catalog" else []
     below = below or divisor(ranking, metric.k, metric.word("over"))
     steps = [total("distinct values", "new value"), *below]
@@ -87,7 +91,7 @@ def _entropy_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     columns = {"counts": np.ones(len(codes)), "p": share, "-p·log2 p": -share * np.log2(share)}
     steps = [total("bits", "-p·log2 p"), total("rows with a value", "counts")]
     last = step(str(metric), "where", "bits", "rows with a value")
-    return Arithmetic.of([_table(ranking, rows, columns)], [*steps, last])
+    return Arithmetic.of([_table(rows, columns)], [*steps, last])
 
 
 def _ild_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
@@ -96,7 +100,7 @@ def _ild_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     above = np.arange(len(rows.row)) * len(columns)
     alike = [LIKENESS[metric.word("distance")](ranking, column).above(rows) for column in columns]
     terms = {"counts": np.ones(len(above)), "distances from rows above": above - np.sum(alike, axis=0)}
-    table = _table(ranking, rows, terms)
+    table = _table(rows, terms)
     if rows.is_cut.any():
         return Arithmetic.of([table], [given(str(metric), float(ild(ranking, metric)[0]))], [CUT])
     name = str(metric)

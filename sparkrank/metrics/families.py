@@ -17,6 +17,7 @@ from sparkrank.metrics import (
     rank_comparison,
     retrieval,
     shown_values,
+    subtopics,
     unseen,
 )
 from sparkrank.metrics.metric import CATALOG
@@ -36,6 +37,7 @@ for family in (
     calibration,
     shown_values,
     diversity,
+    subtopics,
     fairness,
     exposure,
     unseen,

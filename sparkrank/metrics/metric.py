@@ -339,10 +339,15 @@ class Metric:
         )
 
     @cached_property
-    def gain_columns(self) -> tuple[ValueColumn, ...]:
+    def relevant_columns(self) -> tuple[ValueColumn, ...]:
         """Those of :attr:`value_columns` that are read for relevant rows, whether or not a list has them."""
         declared = (own for own in self.declaration.all_parameters if isinstance(own, Column) and own.of_relevant)
         return tuple(column for own in declared for column in self._columns_of(own))
+
+    @cached_property
+    def gain_columns(self) -> tuple[ValueColumn, ...]:
+        """Those of :attr:`relevant_columns` that are numbers, which are gains."""
+        return tuple(column for column in self.relevant_columns if column.kind == "number")
 
     def value_column(self, parameter: str) -> ValueColumn:
         """Return the column of values that ``parameter`` names."""

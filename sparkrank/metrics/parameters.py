@@ -146,9 +146,10 @@ class Column(Name):
     If the parameter that ``equals`` names is given too, its value is a text, and the column's values are 1 where they
     are this text, and 0 where they are another. If ``several`` is true, a list such as ``[genre,brand]`` is allowed.
     ``kinds`` pairs values of the parameter ``read_by`` with the kinds that columns then have. ``of_relevant`` says that
-    the metric reads the column for relevant rows, whether or not a list has them. If ``listed`` is given, a list of
-    numbers is allowed too, of which each is ``listed``. Where the parameter that ``shares`` names has the value there,
-    the metric also reads which share of the catalog's items has the value of each row.
+    the metric reads the column for relevant rows, whether or not a list has them; numbers are then their gains. If
+    ``listed`` is given, a list of numbers is allowed too, of which each is ``listed``. Where the parameter that
+    ``shares`` names has the value there, the metric also reads which share of the catalog's items has the value of each
+    row.
     """
 
     named: str = "<column>"

@@ -431,6 +431,12 @@ class Plan:
         """Return the table of items that has ``column``, or None if it is a column of the rows."""
         return table_of_items(column, has_interactions=self.has_interactions)
 
+    @cached_property
+    def reads_items(self) -> bool:
+        """Whether the item column is read if one is named. Items order equal rows of greedy lists of subtopics."""
+        subtopics = any(column.kind == "texts" for metric in self.metrics for column in metric.relevant_columns)
+        return self.item is not None and (self.shows_items or subtopics)
+
     @property
     def reads_popularity(self) -> bool:
         """Whether the popularity of items is counted, in a pass of its own over the interactions."""

@@ -150,7 +150,7 @@ class Jaccard:
 
     def _pairs(self, rows: ValuedRows) -> tuple[Ints, Ints, Floats]:
         """Return the pairs of rows of a group that have a common text, in the order of lists, and their index."""
-        row, text = self._texts(rows)
+        row, text = distinct_texts(self.codes[rows.row], self.arrays)
         order = np.lexsort((row, text, rows.group[row]))
         row, text = row[order], text[order]
         start = run_starts(rows.group[row], text)
@@ -163,15 +163,16 @@ class Jaccard:
         sizes = np.bincount(row, minlength=len(rows.row))
         return first, second, common / (sizes[first] + sizes[second] - common)
 
-    def _texts(self, rows: ValuedRows) -> tuple[Ints, Ints]:
-        """Return the distinct texts of each row, as pairs of the row's place in ``rows`` and the code of a text."""
-        code = self.codes[rows.row].astype(np.int64)
-        count = np.diff(self.arrays.ends)[code]
-        row = np.repeat(np.arange(len(code)), count)
-        inside = np.arange(len(row)) - np.repeat(_before(count), count)
-        text = self.arrays.values[np.repeat(self.arrays.ends[code], count) + inside].astype(np.int64)
-        most = int(text.max(initial=0)) + 1
-        return np.divmod(np.unique(row * most + text), most)
+
+def distinct_texts(codes: Codes | Floats, arrays: Arrays) -> tuple[Ints, Ints]:
+    """Return the distinct texts of rows with arrays: for each the place of the row and the code of the text, by row."""
+    code, sizes = codes.astype(np.int64), np.diff(arrays.ends)
+    most = int(arrays.values.max(initial=0)) + 1
+    array, text = np.divmod(np.unique(np.repeat(np.arange(len(sizes)), sizes) * most + arrays.values), most)
+    start = np.searchsorted(array, np.arange(len(sizes) + 1))
+    count = np.diff(start)[code]
+    row = np.repeat(np.arange(len(code)), count)
+    return row, text[np.repeat(start[code] - _before(count), count) + np.arange(len(row))]
 
 
 def _before(counts: Ints) -> Ints:

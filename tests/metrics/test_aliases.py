@@ -43,6 +43,8 @@ PRINTED = """
     Evidently     PersonalizationMetric@5 personalization@5, personalisation personalization,
                   MAPKMetric@5 ap@5, MRRKMetric@5 rr@5, HitRateKMetric@5 hit@5, RecallTopKMetric@5 r@5,
                   PrecisionTopKMetric@5 p(over=retrieved)@5, FBetaTopKMetric@5 f(over=retrieved)@5
+    ndeval        alpha-nDCG(by=topics)@20 alpha_ndcg(by=topics)@20, strec(by=topics)@20 strecall(by=topics)@20,
+                  alpha_nDCG(by=topics)@20 alpha_ndcg(by=topics)@20, StRecall(by=topics)@9 strecall(by=topics)@9
     trec_eval     map ap, P_10 p@10, recall_100 r@100, ndcg_cut_10 ndcg@10, map_cut_5 ap@5, success_1 hit@1,
                   recip_rank rr, Rprec rprec, iprec_at_recall_0.10 iprec(recall=0.1), infAP infap, set_P p,
                   set_recall r, set_F f, set_F(beta=4) f(beta=2)

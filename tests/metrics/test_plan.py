@@ -57,7 +57,7 @@ def test_what_has_no_expectation_needs_an_order(name: str) -> None:
 def test_the_other_forms_of_such_metrics_have_an_expectation() -> None:
     needs = {name: declared.needs_order for name, declared in CATALOG.items()}
     forms = {name for name, needed in needs.items() if needed and needed.form}
-    diversity = {"distinct", "category_entropy"}
+    diversity = {"distinct", "category_entropy", "strecall"}
     assert forms == {"ap", "shown", "coverage", "overlap", "unexpected", "personalization"} | diversity
     assert plan(
         "ap", "coverage", "overlap(ref=prod)@3", "unexpected(over=union)", "personalization", "distinct(by=a)"

@@ -75,6 +75,8 @@ ORACLES: dict[str, Callable[..., Value]] = {
     "distinct": lists.distinct,
     "category_entropy": lists.category_entropy,
     "ild": lists.intra_list_diversity,
+    "alpha_ndcg": lists.alpha_ndcg,
+    "strecall": lists.subtopic_recall,
     "awrf": lists.awrf,
     **{name: of_strict_order(name) for name in PAIRED},
     **TWO_LISTS,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any
 
 from tests.oracles.values import Label, Ranked, Value, count_relevant, hits_within, is_relevant
 
@@ -229,6 +230,58 @@ def intra_list_diversity(
     if not pairs:
         return 0.0 if single == "zero" else None
     return sum(one != other for one, other in pairs) / len(pairs)
+
+
+Topics = frozenset[Hashable]
+
+
+def subtopic_gain(rows: Iterable[tuple[int, Topics]], alpha: float) -> float:
+    """The discounted gain of relevant rows of (position, subtopics). Rows of one position may stand in any order."""
+    covered: list[Hashable] = []
+    total = 0.0
+    for position, topics in sorted(rows, key=lambda row: row[0]):
+        total += sum((1 - alpha) ** covered.count(topic) for topic in topics) / math.log2(position + 1)
+        covered += topics
+    return total
+
+
+def greedy_order(rows: Sequence[tuple[str, Topics]], alpha: float) -> list[Topics]:
+    """The subtopics of rows of (item, subtopics), with the best next row first, as ndeval takes them."""
+    left, covered, order = [*rows], [], []
+    while left:
+        best = max(left, key=lambda row: (sum((1 - alpha) ** covered.count(t) for t in row[1]), row[0].encode()))
+        left.remove(best)
+        covered += best[1]
+        order.append(best[1])
+    return order
+
+
+def alpha_ndcg_of(
+    ranked: Sequence[tuple[int, Topics]], judged: Sequence[tuple[str, Topics]], k=None, alpha=0.5
+) -> Value:
+    """Of the relevant rows of the list, as (position, subtopics), and of all of the group, as (item, subtopics)."""
+    best = subtopic_gain(list(enumerate(greedy_order(judged, alpha), start=1))[:k], alpha)
+    return subtopic_gain([row for row in ranked if k is None or row[0] <= k], alpha) / best if best else None
+
+
+def subtopic_recall_of(ranked: Sequence[tuple[int, Topics]], judged: Sequence[tuple[str, Topics]], k=None) -> Value:
+    every = {topic for _, topics in judged for topic in topics}
+    covered = {topic for position, topics in ranked if k is None or position <= k for topic in topics}
+    return len(covered) / len(every) if every else None
+
+
+def by_subtopic(ranked: Ranked, judged: Sequence[Label], rel: float | None) -> tuple[list[Any], list[Any]]:
+    """The relevant rows of a list and of a group, where the label of a row is its subtopic."""
+    listed = [(position, frozenset([label])) for position, label in ranked if is_relevant(label, rel)]
+    return listed, [("", frozenset([label])) for label in judged if is_relevant(label, rel)]
+
+
+def alpha_ndcg(ranked: Ranked, judged: Sequence[Label], k=None, by="label", alpha=0.5, rel=None) -> Value:
+    return alpha_ndcg_of(*by_subtopic(ranked, judged, rel), k, alpha)
+
+
+def subtopic_recall(ranked: Ranked, judged: Sequence[Label], k=None, by="label", rel=None) -> Value:
+    return subtopic_recall_of(*by_subtopic(ranked, judged, rel), k)
 
 
 def shares_of(amounts: Sequence[tuple[Hashable, float]]) -> dict[Hashable, float] | None:

@@ -25,5 +25,6 @@ pytrec_eval = library("pytrec_eval", "pytrec_eval is the reference for trec_eval
 ir_measures = library("ir_measures", "ir_measures gives the metrics their names")
 ranx = library("ranx", "ranx is a second opinion on lists without ties")
 sklearn_metrics = library("sklearn.metrics", "scikit-learn is the reference for averaged ties and AUC")
+pyndeval = library("pyndeval", "pyndeval is the reference for relevance by subtopic")
 scipy_stats = library("scipy.stats", "scipy is another way to AUC and to rank correlations")
 scipy_distances = library("scipy.spatial.distance", "scipy forms the pairs of a list")

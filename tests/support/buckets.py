@@ -80,12 +80,12 @@ def with_catalog(rows: pa.Table, plan: Plan) -> Plan:
 def with_values(rows: pa.Table, plan: Plan) -> pa.Table:
     """``rows`` with the columns of values that ``plan`` reads: a copy of the labels, or of the items, by their name.
 
-    An item such as ``a+b`` stands for the texts a and b, and ``1+0`` for these numbers.
+    An item such as ``a+b`` stands for the texts a and b, and ``1+0`` for these numbers. A label is one text.
     """
     for index, value in plan.row_values:
         own = rows[value.name]
         if value.kind == "texts":
-            own = pc.replace_substring(own, "+", SEPARATOR)
+            own = pc.replace_substring(own.cast(pa.string()), "+", SEPARATOR)
         elif value.kind == "numbers":
             own = pa.chunked_array([[[*map(float, item.split("+"))] for item in own.to_pylist()]])
         rows = rows.append_column(value_column(index), own)

@@ -93,6 +93,15 @@ ITEMS = Count(
     most=MOST_ITEMS,
 )
 NOTHING = "no row is listed"
+OF_RELEVANT = Choice(
+    "of",
+    "relevant",
+    "the popularity of an item: the groups in which it is relevant; users or rows, those of the interactions, are "
+    "past_novelty",
+    choices=("relevant",),
+    later=True,
+)
+OF_THE_PAST = "with of=users or of=rows it does, where the popularity is that of the interactions"
 ITEMS_OF_UNIT = "gives items with scale=bits: only scale=unit is relative to the items of the catalogue"
 ATTENTION = replace(
     DISCOUNT,
@@ -142,7 +151,9 @@ DECLARATIONS = (
         formula="mean over rows within k of -log2(groups in which the item is relevant, at least 1 / groups)",
         undefined=NOTHING,
         reference="Zhou et al.: PNAS 2010; Castells, Vargas, Wang 2011",
-        parameters=(REL,),
+        parameters=(OF_RELEVANT, REL),
+        others=(("of=users", "past_novelty"), ("of=rows", "past_novelty")),
+        refused=(*CatalogueMetric.refused, *((name, OF_THE_PAST) for name in ("over", "scale"))),
         highest=math.inf,
         value=lambda exposure, relevant, groups, metric: novelty(exposure, relevant, groups),
     ),

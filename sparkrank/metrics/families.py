@@ -17,6 +17,7 @@ from sparkrank.metrics import (
     rank_comparison,
     retrieval,
     shown_values,
+    surprise,
     unseen,
 )
 from sparkrank.metrics.metric import CATALOG
@@ -39,5 +40,6 @@ for family in (
     fairness,
     exposure,
     unseen,
+    surprise,
 ):
     CATALOG.fill(*family.DECLARATIONS)

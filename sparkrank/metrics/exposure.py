@@ -93,6 +93,7 @@ ITEMS = Count(
     most=MOST_ITEMS,
 )
 NOTHING = "no row is listed"
+BY = Choice("by", "share", "share of the catalogue, or count of items", choices=("share", "count"), later=True)
 OF_RELEVANT = Choice(
     "of",
     "relevant",
@@ -123,15 +124,23 @@ DECLARATIONS = (
     CatalogueMetric(
         name="coverage",
         title="share of the catalogue that some list shows",
-        formula="items in the first k of some list / items of the catalogue",
-        undefined="the catalogue has no item",
+        formula="items in the first k of some list / items of the catalogue; by=count: their number",
+        undefined="the catalogue has no item; by=count: never",
         reference="Ge, Delgado-Battenfeld, Jannach: RecSys 2010 (catalogue coverage)",
         aliases=("catalog_coverage",),
-        parameters=(ITEMS,),
+        parameters=(ITEMS, BY),
+        unbounded=Unbounded("by=count", lambda metric: metric["by"] == "count", has_ideal=False),
+        check=lambda metric: (
+            "gives items with by=count, which divides by none" if metric["items"] and metric["by"] == "count" else None
+        ),
         needs_order=NeedsOrder(
             "the chance that no list shows an item is a product over lists", "@k", lambda metric: metric.k is not None
         ),
-        value=lambda exposure, relevant, groups, metric: coverage(exposure, _catalogue(exposure, metric)),
+        value=lambda exposure, relevant, groups, metric: (
+            float(np.count_nonzero(exposure))
+            if metric["by"] == "count"
+            else coverage(exposure, _catalogue(exposure, metric))
+        ),
     ),
     CatalogueMetric(
         name="gini",

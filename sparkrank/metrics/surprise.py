@@ -19,7 +19,7 @@ from sparkrank.numeric.elementary import log2
 from sparkrank.numeric.segments import sum_by
 from sparkrank.ranking.first_rows import first_shares
 from sparkrank.ranking.ranking import Ranking
-from sparkrank.ranking.value_columns import RANK, ROWS, USERS, ValueColumn
+from sparkrank.ranking.value_columns import ITEM_RANK, ROWS, USERS, ValueColumn
 
 
 def _information(popularity: Floats, all_: int, scale: str) -> Floats:
@@ -176,7 +176,7 @@ DECLARATIONS = (
         undefined="neither the catalog nor the interactions have an item",
         reference="RecTools: Serendipity; its form of Murakami, Mori, Orihara: JSAI 2008",
         parameters=(
-            ColumnChoice("of", None, "the popularity that ranks the items", columns=(("rows", RANK),)),
+            ColumnChoice("of", None, "the popularity that ranks the items", columns=(("rows", ITEM_RANK),)),
             Choice(
                 "over",
                 "k",

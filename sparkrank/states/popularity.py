@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, shorten
 from sparkrank.numeric.array_types import Ints
-from sparkrank.ranking.value_columns import RANK, ROWS, TIER, USERS
+from sparkrank.ranking.value_columns import ITEM_RANK, ROWS, TIER, USERS
 from sparkrank.states.items import UNIT, ItemCounts
 
 TierMeasure: TypeAlias = Literal["rows", "users", "items"]
@@ -104,8 +104,8 @@ class Popularity:
 
     def columns(self) -> dict[str, pa.Array]:
         """Return the columns of an item, by the names that metrics and slices use."""
-        return {USERS: self.users, ROWS: self.rows, RANK: self.rank, TIER: self.tier}
+        return {USERS: self.users, ROWS: self.rows, ITEM_RANK: self.rank, TIER: self.tier}
 
     def totals(self, catalog: int) -> dict[str, int]:
         """Return the number of which each column is a share or a rank. ``catalog`` is the number of its items, or 0."""
-        return {USERS: self.groups, ROWS: int(self.rows.to_numpy().sum()), RANK: catalog or len(self.items)}
+        return {USERS: self.groups, ROWS: int(self.rows.to_numpy().sum()), ITEM_RANK: catalog or len(self.items)}

@@ -17,6 +17,7 @@ from tests.cases.grades import GRADES
 from tests.cases.lists import LISTS
 from tests.cases.means import MEANS
 from tests.cases.retrieval import RETRIEVAL
+from tests.cases.surprise import SURPRISE
 from tests.cases.ties import TIES
 from tests.cases.values import VALUES
 
@@ -32,6 +33,7 @@ GROUPED = (
     *DIVERSITY,
     *EARLIER,
     *FAIRNESS,
+    *SURPRISE,
 )
 CASES: tuple[Case, ...] = (*GROUPED, *DAYS, *CLASSIFIED, *CALIBRATED, *LISTS, *GAPS)
 

@@ -58,7 +58,7 @@ OTHERWISE = {
     sorted(
         name
         for name, each in CATALOG.items()
-        if each.higher_is_better is not None and not getattr(each, "reads_interactions", False)
+        if each.higher_is_better is not None and not reads_the_past(each)
     ),
 )
 def test_the_direction_of_every_metric(name: str) -> None:

@@ -26,9 +26,10 @@ def popularity_states(table: pa.Table) -> Partials:
     rows = with_values(table.select([*key_columns(table), ITEM]))
     counts = Counter({(checks.PAST_ROWS[INTERACTIONS], ""): table.num_rows})
     counts[checks.PAST_WITHOUT_PAIR[INTERACTIONS], ""] = table.num_rows - rows.num_rows
-    groups = groups_of([rows[name] for name in key_columns(rows)]).codes
+    groups = groups_of([rows[name] for name in key_columns(rows)])
+    counts[checks.PAST_GROUPS, ""] = groups.count
     codes, items = encode(rows[ITEM])
     is_first = np.zeros(rows.num_rows, np.bool_)
-    is_first[np.unique(paired(groups, codes), return_index=True)[1]] = True
+    is_first[np.unique(paired(groups.codes, codes), return_index=True)[1]] = True
     shown = np.full(rows.num_rows, UNIT, np.int64)
     return Partials(items=ItemCounts.of(KEY, items, codes, shown, is_first), counts=dict(counts))

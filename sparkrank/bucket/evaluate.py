@@ -223,7 +223,7 @@ def ranked_models(
 ) -> list[RankedModel]:
     """Return the rankings of each model. All models share one set of judgments, unless a list repeats items."""
     references = _references(judged, plan)
-    columns, catalog_values = _columns(judged, plan), _catalog_values(plan)
+    columns, totals = _columns(judged, plan), _totals(plan)
     arrays = _arrays(judged.rows, plan)
     gains = {column: np.asarray(columns[column], np.float64) for column in plan.gain_columns}
     for column, values in gains.items():
@@ -247,7 +247,7 @@ def ranked_models(
             plan.definitions.positions,
             plan.cutoffs,
             columns=columns,
-            catalog_values=catalog_values,
+            totals=totals,
             arrays=arrays,
         )
         chosen = chosen_groups(judged, index, name, plan, counts)
@@ -295,11 +295,17 @@ def _arrays(rows: BucketRows, plan: Plan) -> dict[ValueColumn, Arrays]:
     return arrays
 
 
-def _catalog_values(plan: Plan) -> dict[ValueColumn, int]:
-    """Return how many distinct values the catalog has in each column of categories."""
-    names = {value: value_column(index) for index, value in enumerate(plan.value_columns) if value.kind == "category"}
-    tables = [items.table for items in plan.items]
-    return {value: table.distinct(name) for value, name in names.items() for table in tables if name in table.columns}
+def _totals(plan: Plan) -> dict[ValueColumn, int]:
+    """Return how many distinct values the catalog has in each column of categories, and of what popularity is."""
+    totals = {}
+    for index, value in enumerate(plan.value_columns):
+        name = value_column(index)
+        for table in (items.table for items in plan.items if name in items.table.columns):
+            if value.kind == "category":
+                totals[value] = table.distinct(name)
+            elif name in table.totals:
+                totals[value] = table.totals[name]
+    return totals
 
 
 def _references(judged: JudgedRows, plan: Plan) -> dict[str, Floats]:

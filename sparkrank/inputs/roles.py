@@ -36,6 +36,7 @@ from sparkrank.ranking.value_columns import (
     CATALOG,
     GROUP_ITEMS,
     POPULARITY,
+    ITEM_RANK,
     POPULARITY_COLUMNS,
     TIER,
     ValueColumn,
@@ -606,7 +607,7 @@ def _validate_item_columns(plan: Plan) -> None:
             raise SpecError(
                 f"{shorten(what)} reads the column {shorten(catalog_column(column))} of a catalog, but there is none"
             )
-    of_catalog = any(plan.table_of(column) == CATALOG for column in plan.item_columns)
+    of_catalog = any(plan.table_of(column) == CATALOG or column == ITEM_RANK for column in plan.item_columns)
     if plan.has_catalog and not of_catalog and not plan.catalogue_metrics:
         raise SpecError("there is a catalog, but no metric counts its items, and none names a column as catalog.price")
     for source in plan.slice_sources:

@@ -47,6 +47,11 @@ _NAMES: Mapping[str, str] = {
     "f(over=retrieved)": "fbetatopk@ fbetatopkmetric@",
     "personalization": "personalizationmetric@ interlistdiversity inter_list_diversity",
     "unexpected": "unexpectedness",
+    "novelty(of=users,over=lists)": "meaninvuserfreq mean_inv_user_freq",
+    "novelty(of=users,over=lists,scale=unit)": "surprisal",
+    "shown(of=interactions.rows)": "arp avgrecpopularity averagepopularity",
+    "shown(of=tier,is=tail)": "aplt",
+    "coverage(by=count)": "catalogcoverage",
     "overlap(over=retrieved)": "intersection",
     "list_length": "listlength",
     "entropy": "distributional_coverage",
@@ -69,10 +74,6 @@ ELSEWHERE: Mapping[str, str] = {
     "r_precision_at_k": "of Recommenders is a mean over users with a hit: write p(over=min_k_relevant)@k for all users",
     "ndcgkmetric": "of Evidently takes the best order of the first k rows as the ideal: write ndcg@k for that of all "
     "judged rows, or ndcg(ideal=retrieved)@k",
-    "catalogcoverage": "of RecTools is a number of items: write coverage@k for their share of the catalogue",
-    "meaninvuserfreq": "of RecTools uses the popularity in earlier interactions: write novelty@k for that in the input",
-    "surprisal": "of RePlay is scaled to 1 and uses the popularity in a training log: write novelty@k for that in the "
-    "input, in bits",
     "shannonentropy": "of RecBole is in nats, and divided by the number of items shown: write entropy@k, in bits",
     "exposuregini": "of LensKit has a geometric discount: write gini(discount=[1,0.85])@k, with one number for each "
     "position, or gini(discount=log2)@k",

@@ -35,7 +35,7 @@ def distinct(ranking: Ranking, metric: Metric) -> Floats:
     column = metric.value_column("by")
     values = np.bincount(value_counts(ranking, column, metric.k).group, minlength=ranking.groups).astype(np.float64)
     if metric["over"] == "catalog":
-        return values / max(ranking.catalog_values[column], 1)
+        return values / max(ranking.totals[column], 1)
     return share_of(values, ranking, metric.k, metric.word("over"))
 
 
@@ -76,7 +76,7 @@ def _distinct_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     column = metric.value_column("by")
     rows = valued_rows(ranking, (column,), metric.k)
     table = _table(rows, {"new value": (equal_above(ranking.columns[column][rows.row]) == 0) * 1.0})
-    below = [given("values of the catalog", ranking.catalog_values[column])] if metric["over"] == "catalog" else []
+    below = [given("values of the catalog", ranking.totals[column])] if metric["over"] == "catalog" else []
     below = below or divisor(ranking, metric.k, metric.word("over"))
     steps = [total("distinct values", "new value"), *below]
     return Arithmetic.of([table], [*steps, step(str(metric), "share", "distinct values", below[-1].name)])

@@ -93,6 +93,16 @@ ITEMS = Count(
     most=MOST_ITEMS,
 )
 NOTHING = "no row is listed"
+BY = Choice("by", "share", "share of the catalogue, or count of items", choices=("share", "count"), later=True)
+OF_RELEVANT = Choice(
+    "of",
+    "relevant",
+    "the popularity of an item: the groups in which it is relevant; users or rows, those of the interactions, are "
+    "past_novelty",
+    choices=("relevant",),
+    later=True,
+)
+OF_THE_PAST = "with of=users or of=rows it does, where the popularity is that of the interactions"
 ITEMS_OF_UNIT = "gives items with scale=bits: only scale=unit is relative to the items of the catalogue"
 ATTENTION = replace(
     DISCOUNT,
@@ -114,15 +124,23 @@ DECLARATIONS = (
     CatalogueMetric(
         name="coverage",
         title="share of the catalogue that some list shows",
-        formula="items in the first k of some list / items of the catalogue",
-        undefined="the catalogue has no item",
+        formula="items in the first k of some list / items of the catalogue; by=count: their number",
+        undefined="the catalogue has no item; by=count: never",
         reference="Ge, Delgado-Battenfeld, Jannach: RecSys 2010 (catalogue coverage)",
         aliases=("catalog_coverage",),
-        parameters=(ITEMS,),
+        parameters=(ITEMS, BY),
+        unbounded=Unbounded("by=count", lambda metric: metric["by"] == "count", has_ideal=False),
+        check=lambda metric: (
+            "gives items with by=count, which divides by none" if metric["items"] and metric["by"] == "count" else None
+        ),
         needs_order=NeedsOrder(
             "the chance that no list shows an item is a product over lists", "@k", lambda metric: metric.k is not None
         ),
-        value=lambda exposure, relevant, groups, metric: coverage(exposure, _catalogue(exposure, metric)),
+        value=lambda exposure, relevant, groups, metric: (
+            float(np.count_nonzero(exposure))
+            if metric["by"] == "count"
+            else coverage(exposure, _catalogue(exposure, metric))
+        ),
     ),
     CatalogueMetric(
         name="gini",
@@ -142,7 +160,9 @@ DECLARATIONS = (
         formula="mean over rows within k of -log2(groups in which the item is relevant, at least 1 / groups)",
         undefined=NOTHING,
         reference="Zhou et al.: PNAS 2010; Castells, Vargas, Wang 2011",
-        parameters=(REL,),
+        parameters=(OF_RELEVANT, REL),
+        others=(("of=users", "past_novelty"), ("of=rows", "past_novelty")),
+        refused=(*CatalogueMetric.refused, *((name, OF_THE_PAST) for name in ("over", "scale"))),
         highest=math.inf,
         value=lambda exposure, relevant, groups, metric: novelty(exposure, relevant, groups),
     ),

@@ -18,6 +18,7 @@ from sparkrank.metrics import (
     retrieval,
     shown_values,
     subtopics,
+    surprise,
     unseen,
 )
 from sparkrank.metrics.metric import CATALOG
@@ -41,5 +42,6 @@ for family in (
     fairness,
     exposure,
     unseen,
+    surprise,
 ):
     CATALOG.fill(*family.DECLARATIONS)

@@ -29,7 +29,17 @@ from sparkrank.base.errors import (
 )
 from sparkrank.metrics.aliases import cut_off, looked_up
 from sparkrank.metrics.catalog import Catalog
-from sparkrank.metrics.parameters import ORDERS, TIES, WEIGHT, Column, Name, Parameter, Value, format_number
+from sparkrank.metrics.parameters import (
+    ORDERS,
+    TIES,
+    WEIGHT,
+    Column,
+    ColumnChoice,
+    Name,
+    Parameter,
+    Value,
+    format_number,
+)
 from sparkrank.metrics.presets import Preset
 from sparkrank.ranking.ranking import Ties
 from sparkrank.ranking.value_columns import ValueColumn
@@ -91,7 +101,10 @@ class Declaration:
     an open end is infinite. The metrics that ``unbounded`` selects have no highest value. ``common`` are parameters
     that all declarations of the same class have: they are documented once, and definitions omit them while they have
     their default. ``refused`` gives, for parameters that other declarations have and this one lacks, the reason why.
-    Each of ``others`` is (parameter, declaration): with this parameter, the name means that other declaration.
+    ``alike`` pairs the parameters that say how groups weigh in a mean with the value by which all weigh the same.
+    Each of ``others`` is (parameter, declaration): with this parameter, such as ``by`` or ``of=users``, the name means
+    that other declaration. The other has another name only in the register if it is ``called`` as this one: the strings
+    of its metrics have the name ``called``, and a parameter that tells the two apart.
     ``columns`` are the roles of the columns that the metric reads besides label and score
     (:data:`sparkrank.inputs.role_table.ROW_ROLES`), and ``reads_interactions`` says that it needs to know of each row
     whether the interactions have its group with its item. ``interval`` is the scale of the metric's interval: ``t`` is
@@ -117,8 +130,10 @@ class Declaration:
     highest: float = 1.0
     unbounded: Unbounded | None = None
     common: tuple[Parameter, ...] = ()
+    alike: tuple[tuple[str, str], ...] = ((WEIGHT.name, "uniform"),)
     refused: tuple[tuple[str, str], ...] = ()
     others: tuple[tuple[str, str], ...] = ()
+    called: str | None = None
     columns: tuple[str, ...] = ()
     reads_interactions: bool = False
     interval: Scale = "t"
@@ -173,7 +188,8 @@ class Declaration:
             raise MetricError(f'"{text}" gives {name}, but {self.name} takes none: {reason}')
         names = [parameter.name for parameter in self.all_parameters]
         problem = f'unknown parameter "{shorten(name)}" in "{text}"{did_you_mean(name, names)}'
-        raise MetricError(f"{problem} ({self.name} takes {itemize(names) if names else 'no parameter'})")
+        takes = f"{self.called or self.name} takes"
+        raise MetricError(f"{problem} ({takes} {itemize(names) if names else 'no parameter'})")
 
     @property
     def all_parameters(self) -> tuple[Parameter, ...]:
@@ -267,7 +283,7 @@ class Metric:
         name, own = (name, "") if preset is None else preset.meant(name, at is not None, inside)
         declaration, implied = CATALOG.meaning(name, at is not None, quoted)
         inside = f"{own},{implied},{inside}"
-        declaration = next((CATALOG[other] for own, other in declaration.others if own in _names(inside)), declaration)
+        declaration = next((CATALOG[other] for own, other in declaration.others if own in _given(inside)), declaration)
         if declaration.at and at:
             k, inside = None, f"{inside},{declaration.at}={at}"
         else:
@@ -367,9 +383,11 @@ class Metric:
         return self[name] == value
 
     def _columns_of(self, parameter: Parameter) -> tuple[ValueColumn, ...]:
+        given = self[parameter.name]
+        if isinstance(parameter, ColumnChoice):
+            return tuple(ValueColumn(column) for word, column in parameter.columns if word == given)
         if not isinstance(parameter, Column):
             return ()
-        given = self[parameter.name]
         if not isinstance(given, str) or given in parameter.choices:
             return ()
         equals = None if parameter.equals is None else self[parameter.equals]
@@ -393,11 +411,13 @@ class Metric:
         """
         if self.percentile is not None or not self.declaration.is_averaged:
             raise MetricError(f"{shorten(self)} has no percentiles: only the values of a metric of groups have any")
-        if self.word(WEIGHT.name) != "uniform":
-            uniform = "group_auc" if self.name == "gauc" else "weight=uniform"
+        for name, uniform in self.declaration.alike:
+            if (word := self.word(name)) == uniform:
+                continue
+            remedy = "group_auc" if self.name == "gauc" else f"{name}={uniform}"
             raise MetricError(
-                f"{self} has no percentiles: a group counts once in one, and {WEIGHT.name}={self.word(WEIGHT.name)} "
-                f"says otherwise: write {uniform}"
+                f"{self} has no percentiles: a group counts once in one, and {name}={word} says otherwise: "
+                f"write {remedy}"
             )
         if not 0 <= percentile <= 100:
             raise MetricError(f"{shorten(self)} has no p{format_number(percentile)}: p0 to p100 are allowed")
@@ -412,7 +432,8 @@ class Metric:
         """Return the string of the metric with these ``settings``, separated by ``comma``."""
         named = ((name, self.declaration.parameter(name, self.name), value) for name, value in settings)
         inside = comma.join(name if value is True else f"{name}={own.write(value)}" for name, own, value in named)
-        text = f"{self.name}({inside})" if inside else self.name
+        name = self.declaration.called or self.name
+        text = f"{name}({inside})" if inside else name
         text = text if self.k is None else f"{text}@{self.k}"
         if self.percentile is None:
             return text
@@ -497,9 +518,10 @@ def _cutoff(digits: str | None, text: str) -> int | None:
     return int(digits)
 
 
-def _names(inside: str) -> list[str]:
-    """Return the names of the parameters that the text ``inside`` gives."""
-    return [part.partition("=")[0].strip().lower() for part in _COMMA.split(inside)]
+def _given(inside: str) -> set[str]:
+    """Return what the text ``inside`` gives: the names of parameters, and each with its value, as ``of=users``."""
+    parts = [[piece.strip(" '\"").lower() for piece in part.split("=")] for part in _COMMA.split(inside)]
+    return {"=".join(part[:length]) for part in parts for length in (1, 2)}
 
 
 def _settings(declaration: Declaration, inside: str, text: str) -> Iterator[tuple[str, Value]]:
@@ -518,9 +540,11 @@ def _settings(declaration: Declaration, inside: str, text: str) -> Iterator[tupl
         try:
             yield parameter.name, parameter.read(value.strip("'\""))
         except ValueError:
+            others = (other.partition("=") for other, _ in declaration.others)
+            allowed = [parameter.allowed, *(word for own, _, word in others if word and own == parameter.name)]
             raise MetricError(
                 f'{parameter.name}={shorten(value)} in "{text}" is not allowed: {parameter.name} takes '
-                f"{parameter.allowed}"
+                f"{'|'.join(allowed)}"
             ) from None
 
 

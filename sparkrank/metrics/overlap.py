@@ -144,6 +144,7 @@ DECLARATIONS = (
         undefined="never",
         reference="Murakami, Mori, Orihara: JSAI 2008; Ge, Delgado-Battenfeld, Jannach: RecSys 2010",
         parameters=(OTHER_LIST, REL),
+        others=(("of", "past_serendipity"),),
         values=lambda ranking, metric: serendipity(_both(ranking, metric), metric.k, metric.rel),
         arithmetic=_serendipity_terms,
     ),

@@ -77,6 +77,19 @@ class Choice(Parameter):
 
 
 @dataclass(frozen=True)
+class ColumnChoice(Choice):
+    """A choice of which each word stands for a column of values, which the metric reads as numbers.
+
+    ``columns`` pairs the words with the columns.
+    """
+
+    columns: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "choices", tuple(word for word, _ in self.columns))
+
+
+@dataclass(frozen=True)
 class Number(Parameter):
     """A parameter whose value is a number between ``above`` and ``below``, and may equal them if ``closed`` is true."""
 

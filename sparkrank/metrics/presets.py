@@ -136,15 +136,14 @@ _ALL = (
         (AP_MIN_K, BINARY_GAIN),
         (
             "MAP and NDCG credit an item that is twice in a list at both places: add duplicates=keep",
-            "novelty is the share of shown items that are new to the user there",
+            "novelty is the share of shown items that are new to the user there: new(over=retrieved)@k",
+            "Novelty of a user without a list or without earlier interactions is 1 there",
+            "Surprisal divides by k there even if the list is shorter",
             "CategoricalDiversity is distinct(by=<column>)@k",
             "Unexpectedness is unexpected(ref=<model>)@k, where the base recommendations are the list of that model",
             NO_TIE_RULE,
         ),
-        elsewhere={
-            "novelty": "of RePlay is the share of shown items that are new to the user, which no metric here is: "
-            "novelty(rel=1) is the self-information of what is shown",
-        },
+        names=dict.fromkeys(("novelty", "novelty@"), "new(over=retrieved)"),
     ),
     Preset(
         "rectools",
@@ -158,12 +157,11 @@ _ALL = (
             "r_precision=True is p(over=min_k_relevant)@k",
             "IntraListDiversity with Hamming distances is ild(by=[<column>,...],single=zero)@k",
             "Intersection is overlap(ref=<model>,over=retrieved)@k; its ref_k has no other value than k here",
-            "serendipity weighs hits by how much less popular they are than by chance there",
+            "serendipity is serendipity(of=rows,over=retrieved)@k, with the previous interactions and the catalog",
+            "CatalogCoverage is coverage(by=count)@k, with normalize=True coverage@k; AvgRecPopularity is "
+            "shown(of=interactions.rows)@k",
         ),
-        elsewhere={
-            "serendipity": "of RecTools weighs hits by popularity in earlier interactions, which no metric here does: "
-            "serendipity(ref=<model>)@k counts hits that another model, for example by popularity, does not have",
-        },
+        names=dict.fromkeys(("serendipity", "serendipity@"), "serendipity(of=rows,over=retrieved)"),
     ),
     Preset(
         "recommenders",
@@ -176,9 +174,11 @@ _ALL = (
             "r_precision_at_k is averaged only over users with a hit",
             "ndcg_at_k of its Python evaluation (1.2) counts a user without a list as 0: add population=truth",
             "diversity by vectors of features is ild(by=<column>,distance=cosine)@k; else it is by common users",
+            "novelty is novelty(of=rows), with the training log as interactions; items that the log lacks count 0 there",
             "serendipity is by the similarity of items to those of the user's history there",
             NO_TIE_RULE,
         ),
+        names=dict.fromkeys(("novelty", "novelty@"), "novelty(of=rows)"),
         elsewhere={
             "serendipity": "of Recommenders is by the similarity of items to the user's history, which no metric here "
             "is: serendipity(ref=<model>)@k counts hits that another model does not have",

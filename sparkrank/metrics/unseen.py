@@ -61,6 +61,7 @@ DECLARATIONS = (
                 choices=("k", "retrieved"),
             ),
         ),
+        reads_labels=False,
         reads_interactions=True,
         values=lambda ranking, metric: new_share(ranking, metric.k, metric.word("over")),
         arithmetic=_terms,

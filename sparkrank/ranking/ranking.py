@@ -209,8 +209,9 @@ class Ranking:
     ``item``, and tied rows with equal labels if it is ``worst`` or ``best``. Unless ``positions`` is ``dense``, scores
     are negated positions, counted from 1 or 0. These may have gaps, and rows at the same position count together.
     ``cutoffs`` are the cut-offs of most metrics. ``sorted_rows`` are the same rows, already sorted. ``columns`` are
-    values of the judged rows that metrics read, with -1 or NaN for a null. ``catalog_values`` are the numbers of
-    distinct values that columns of the catalog have, and ``arrays`` those of columns whose values are arrays.
+    values of the judged rows that metrics read, with -1 or NaN for a null. ``totals`` are numbers
+    that belong to columns of items: how many distinct values the catalog has there, or of how many groups, rows or
+    items the popularity is. ``arrays`` are those of columns whose values are arrays.
     """
 
     def __init__(
@@ -224,12 +225,12 @@ class Ranking:
         cutoffs: tuple[int, ...] = (),
         sorted_rows: ScoreOrder | None = None,
         columns: Mapping[str | ValueColumn, Codes | Floats] | None = None,
-        catalog_values: Mapping[ValueColumn, int] | None = None,
+        totals: Mapping[ValueColumn, int] | None = None,
         arrays: Mapping[ValueColumn, Arrays] | None = None,
     ) -> None:
         self.judgments = judgments
         self.columns = columns or {}
-        self.catalog_values = catalog_values or {}
+        self.totals = totals or {}
         self.arrays = arrays or {}
         self.groups = judgments.groups
         self.ties = ties if positions == "dense" else "block"
@@ -246,7 +247,7 @@ class Ranking:
         if self._positions != "dense" or ties == self.ties:
             return self
         rows = (self.judgments, self._scores, self._retrieved)
-        columns = (self.columns, self.catalog_values, self.arrays)
+        columns = (self.columns, self.totals, self.arrays)
         return Ranking(*rows, ties, self.item_order, self._positions, self.cutoffs, self._sorted, *columns)
 
     @property

@@ -17,10 +17,10 @@ SEPARATOR = "\x1f"
 
 # The tables of items: the catalog, and the popularity of items in the interactions.
 CATALOG, POPULARITY = "catalog", "interactions"
-USERS, ROWS, TIER = f"{POPULARITY}.users", f"{POPULARITY}.rows", "tier"
+USERS, ROWS, ITEM_RANK, TIER = f"{POPULARITY}.users", f"{POPULARITY}.rows", f"{POPULARITY}.rank", "tier"
 GROUP_ITEMS = f"{POPULARITY}.items"  # of a group, not of an item: how many different items it had
 # The columns of the popularity of items, with the value of an item that nobody had.
-POPULARITY_COLUMNS: Mapping[str, int | str] = {USERS: 0, ROWS: 0, TIER: "new"}
+POPULARITY_COLUMNS: Mapping[str, int | str] = {USERS: 0, ROWS: 0, ITEM_RANK: 0, TIER: "new"}
 
 
 def catalog_column(name: str) -> str | None:

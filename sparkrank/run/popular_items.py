@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from sparkrank.base import checks
 from sparkrank.base.checks import NO_LIMITS
 from sparkrank.base.errors import InputError, shorten
 from sparkrank.bucket.impressions import ITEM, slice_column, value_column
@@ -41,10 +42,12 @@ def with_popularity(request: Request, lane: Lane) -> Request:
     side = request.past.get(INTERACTIONS)
     partials = Partials() if side is None else popularity_states_of(request, kind)
     validate_past([] if side is None or side.optional else [INTERACTIONS], partials)
-    popularity = Popularity.of(partials.items, plan.tiers)
-    columns, types = popularity.columns(), _types(plan)
-    values = {name: columns[column].cast(types[name]) for name, column in item_columns(plan, POPULARITY).items()}
-    table = ItemTable.of(_as_listed(popularity.items, kind), values, POPULARITY)
+    popularity = Popularity.of(partials.items, partials.counts.get((checks.PAST_GROUPS, ""), 0), plan.tiers)
+    columns, types, read = popularity.columns(), _types(plan), item_columns(plan, POPULARITY)
+    values = {name: columns[column].cast(types[name]) for name, column in read.items()}
+    of_column = popularity.totals(request.counts.get((checks.CATALOG_ITEMS, ""), 0))
+    totals = {name: of_column[column] for name, column in read.items() if column in of_column}
+    table = ItemTable.of(_as_listed(popularity.items, kind), values, POPULARITY, totals)
     plan = replace(plan, items=(*plan.items, lane.shared(table)))
     return replace(request, plan=plan, counts={**request.counts, **partials.counts})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -24,18 +24,26 @@ class ItemTable:
     """The values of items, sorted by the hash of the item. No item may be null or twice in ``items``.
 
     ``columns`` maps the name of a bucket column to its values, one for each of ``items``. ``name`` is that
-    of the table.
+    of the table. ``totals`` maps the name of a bucket column to the number of which its values are shares or ranks.
     """
 
     items: pa.Array
     columns: Mapping[str, pa.Array]
     name: str = CATALOG
+    totals: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, items: pa.Array, columns: Mapping[str, pa.Array], name: str = CATALOG) -> ItemTable:
+    def of(
+        cls,
+        items: pa.Array,
+        columns: Mapping[str, pa.Array],
+        name: str = CATALOG,
+        totals: Mapping[str, int] | None = None,
+    ) -> ItemTable:
         keys = _plain(items)
         order = pa.array(np.argsort(hash_keys([keys]), kind="stable"))
-        return cls(keys.take(order), {column: values.take(order) for column, values in columns.items()}, name)
+        taken = {column: values.take(order) for column, values in columns.items()}
+        return cls(keys.take(order), taken, name, totals or {})
 
     @property
     def nbytes(self) -> int:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, shorten
 from sparkrank.numeric.array_types import Ints
-from sparkrank.ranking.value_columns import ROWS, TIER, USERS
+from sparkrank.ranking.value_columns import ITEM_RANK, ROWS, TIER, USERS
 from sparkrank.states.items import UNIT, ItemCounts
 
 TierMeasure: TypeAlias = Literal["rows", "users", "items"]
@@ -76,22 +76,36 @@ class Tiers:
 
 @dataclass(frozen=True, eq=False)
 class Popularity:
-    """The ``users`` (groups) and ``rows`` of each of the ``items`` that somebody had, with the ``tier`` of each."""
+    """The ``users`` (groups) and ``rows`` of each of the ``items`` that somebody had, with the ``tier`` of each.
+
+    ``groups`` is the number of all groups that had an item.
+    """
 
     items: pa.Array
     users: pa.Array
     rows: pa.Array
     tier: pa.Array
+    groups: int
 
     @classmethod
-    def of(cls, counts: ItemCounts, tiers: Tiers) -> Popularity:
+    def of(cls, counts: ItemCounts, groups: int, tiers: Tiers) -> Popularity:
         """Return the popularity in ``counts``, in which the rows of an item are shown, and its users relevant."""
         counted = counts.coded
         rows = counted.shown // UNIT
-        return cls(
-            counted.item, pa.array(counted.relevant), pa.array(rows), tiers.names(counted.item, counted.relevant, rows)
-        )
+        tier = tiers.names(counted.item, counted.relevant, rows)
+        return cls(counted.item, pa.array(counted.relevant), pa.array(rows), tier, groups)
+
+    @property
+    def rank(self) -> pa.Array:
+        """The rank of each item by rows: 1 for the most rows. Items of as many rows have one rank."""
+        rows = self.rows.to_numpy()
+        distinct, place = np.unique(rows, return_inverse=True)
+        return pa.array(len(distinct) - place)
 
     def columns(self) -> dict[str, pa.Array]:
         """Return the columns of an item, by the names that metrics and slices use."""
-        return {USERS: self.users, ROWS: self.rows, TIER: self.tier}
+        return {USERS: self.users, ROWS: self.rows, ITEM_RANK: self.rank, TIER: self.tier}
+
+    def totals(self, catalog: int) -> dict[str, int]:
+        """Return the number of which each column is a share or a rank. ``catalog`` is the number of its items, or 0."""
+        return {USERS: self.groups, ROWS: int(self.rows.to_numpy().sum()), ITEM_RANK: catalog or len(self.items)}

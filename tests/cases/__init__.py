@@ -18,6 +18,7 @@ from tests.cases.lists import LISTS
 from tests.cases.means import MEANS
 from tests.cases.retrieval import RETRIEVAL
 from tests.cases.subtopics import SUBTOPICS
+from tests.cases.surprise import SURPRISE
 from tests.cases.ties import TIES
 from tests.cases.values import VALUES
 
@@ -34,6 +35,7 @@ GROUPED = (
     *EARLIER,
     *FAIRNESS,
     *SUBTOPICS,
+    *SURPRISE,
 )
 CASES: tuple[Case, ...] = (*GROUPED, *DAYS, *CLASSIFIED, *CALIBRATED, *LISTS, *GAPS)
 

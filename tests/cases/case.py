@@ -28,8 +28,8 @@ class Case:
 
     @property
     def has_rows_of_its_own(self) -> bool:
-        """Whether the metric makes bad rows of others: those whose labels have no gain in its list."""
-        return "gain=[" in self.metric
+        """Whether the rows of other cases matter: labels without a gain in its list are bad, or all make popularity."""
+        return any(text in self.metric for text in ("gain=[", "(of=users", "(of=rows"))
 
 
 def ranking(group: str, *labels: float | None, unlisted: tuple[float, ...] = ()) -> tuple[Row, ...]:

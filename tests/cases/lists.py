@@ -42,6 +42,7 @@ LISTS = (
             "gini": ((0 * 1 + 2 * 2 + 4 * 3) / (5 * 6), 0),
             "coverage": (3 / 5, 0),
             "coverage(items=10)": (3 / 10, 0),
+            "coverage(by=count)": (3, 0),
             # relevant in 1, 0, 2 of 4 groups: x, y (counted as 1), z
             "novelty@2": ((3 * log2(4 / 1) + log2(4 / 1) + log2(4 / 2)) / 5, 0),
             "novelty": ((3 * log2(4 / 1) + log2(4 / 1) + 2 * log2(4 / 2)) / 6, 0),

@@ -20,7 +20,7 @@ from sparkrank.functions.pooled_rows import PooledRows, pooled_values_of_lists
 from sparkrank.metrics import CATALOG, GroupMetric, Metric, PooledMetric
 from tests.cases import Row
 from tests.oracles import ORACLES
-from tests.support.strategies import PATIENT, impressions, needed
+from tests.support.strategies import PATIENT, impressions, needed, reads_the_past
 
 OF_GROUPS = [name for name, declared in CATALOG.items() if isinstance(declared, GroupMetric)]
 # Every group metric of the catalogue, whole and cut off, in an order of tied rows where it has no mean over them.
@@ -28,9 +28,7 @@ METRICS = [
     f"{name}{'(ties=item)' if CATALOG[name].needs_order else ''}{cut}"
     for name in OF_GROUPS
     # the others compare with a column, or read one, or the interactions
-    if CATALOG[name].defaults.get("ref", "label") == "label"
-    and not needed(name)
-    and not CATALOG[name].reads_interactions
+    if CATALOG[name].defaults.get("ref", "label") == "label" and not needed(name) and not reads_the_past(CATALOG[name])
     for cut in (("", "@2") if CATALOG[name].cutoff == "optional" else ("",))
 ]
 POOLED = [name for name, declared in CATALOG.items() if isinstance(declared, PooledMetric)]

@@ -156,6 +156,7 @@ def test_arrays_may_be_their_own_truth() -> None:
 
 WITHOUT_LABELS = {"coverage", "gini", "entropy", "personalization", "filled", "list_length", "shown", "distinct"}
 WITHOUT_LABELS |= {"category_entropy", "ild", "new"}
+OF_THE_PAST = {"past_novelty", "past_serendipity"}  # each names a popularity of the interactions
 BESIDE_A_RANK = {"overlap", "unexpected", "serendipity"}
 WITH_VALUES = {"shown", "awrf", "exposure_gap", "alpha_ndcg", "strecall"}  # each names a column
 OF_TWO_MODELS = ["kendall_tau(ref=b)", "kendall_distance(ref=b)", "spearman(ref=b)", "rbo(ref=b)", "overlap(ref=b)@2"]
@@ -178,6 +179,7 @@ def test_a_label_is_asked_for_by_every_other_metric_and_some_definitions() -> No
         - WITHOUT_LABELS
         - BESIDE_A_RANK
         - WITH_VALUES
+        - OF_THE_PAST
     ):
         with pytest.raises(sr.SpecError, match=r"reads labels, but label names no column, and there is no truth"):
             sr.evaluate(log(), [text], **asked, item="item", ties="block")

@@ -49,6 +49,11 @@ TWO_LISTS: dict[str, Callable[..., Value]] = {
     "unexpected": orders.unexpected,
     "serendipity": orders.serendipity,
 }
+# Metrics of what items had before take the pairs of the interactions in place of labels, and lists of items.
+BY_POPULARITY: dict[str, Callable[..., Value]] = {
+    "past_novelty": orders.past_novelty,
+    "past_serendipity": orders.past_serendipity,
+}
 # By the name of the metric. Each of the others takes (ranked, judged, k=..., and the metric's parameters by name).
 ORACLES: dict[str, Callable[..., Value]] = {
     "p": lists.precision,
@@ -78,6 +83,7 @@ ORACLES: dict[str, Callable[..., Value]] = {
     "alpha_ndcg": lists.alpha_ndcg,
     "strecall": lists.subtopic_recall,
     "awrf": lists.awrf,
+    **BY_POPULARITY,
     **{name: of_strict_order(name) for name in PAIRED},
     **TWO_LISTS,
 }

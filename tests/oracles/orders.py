@@ -142,3 +142,34 @@ def best_blocks_auc(blocks: Sequence[tuple[int, int]]) -> Value:
         rows += [(place, False) for place, (_, neg) in enumerate(order) for _ in range(neg)]
         values.append(pair_count_auc(rows))
     return None if None in values else max(values)
+
+
+Pairs = Sequence[tuple[str, str]]  # (group, item) of each row of the interactions
+
+
+def past_novelty(
+    ranked: Sequence[tuple[int, str]], had: Pairs, k=None, of="users", over="lists", scale="bits"
+) -> Value:
+    """The mean self-information of items, by the popularity that they had before."""
+    everyone = {group for group, _ in had} if of == "users" else had
+    counted = {*had} if of == "users" else had
+    shown = [item for position, item in ranked if k is None or position <= k]
+    if not shown or len(everyone) < (2 if scale == "unit" else 1):
+        return None
+    bits = [-math.log2(max(sum(own == item for _, own in counted), 1) / len(everyone)) for item in shown]
+    return sum(bits) / len(bits) / (math.log2(len(everyone)) if scale == "unit" else 1)
+
+
+def past_serendipity(ranked: Sequence[tuple[int, tuple[str, bool]]], had: Pairs, k=None, over="k") -> Value:
+    """As RecTools has it: how much likelier items are in their position than by their popularity."""
+    rows = Counter(item for _, item in had)
+    ranks = {count: rank for rank, count in enumerate(sorted({*rows.values()}, reverse=True), start=1)}
+    if not rows:
+        return None
+    summed = 0.0
+    for position, (item, is_hit) in ranked:
+        own = (len(rows) + 1 - position) / len(rows)
+        anyone = (len(rows) + 1 - ranks[rows[item]]) / len(rows) if item in rows else 0.0
+        summed += max(own - anyone, 0.0) if is_hit and (k is None or position <= k) else 0.0
+    whole = k if k is not None and over == "k" else min(k or len(ranked), len(ranked))
+    return summed / whole if whole else 0.0

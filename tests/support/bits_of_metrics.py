@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import sparkrank as sr
 from sparkrank.base.errors import SparkrankError
 from sparkrank.metrics import CATALOG, Metric
-from sparkrank.metrics.parameters import Column
+from sparkrank.metrics.parameters import Column, ColumnChoice
 from sparkrank.ranking.ranking import Ties
 
 GROUPS, ROWS = 60, 100
@@ -34,6 +34,8 @@ def texts() -> Iterator[str]:
         chosen = [
             f"({each.name}={word})" for each in declaration.parameters for word in getattr(each, "choices", None) or ()
         ]
+        if any(isinstance(each, ColumnChoice) for each in declaration.parameters):
+            chosen = [f"(of=rows,{one[1:]}" for one in chosen if not one.startswith("(of=")] + ["(of=rows)"]
         forms = [f"({','.join(f'{each.name}=item' for each in columns)})"] if columns else ["", *chosen]
         yield from (f"{name}{one}{at}" for one, at in itertools.product(forms, ["", "@10", "@60"]))
     yield from MORE

@@ -9,7 +9,9 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkrank.base import checks
 from sparkrank.bucket import BucketResult, evaluate_bucket
+from sparkrank.bucket.counted_items import popularity_states
 from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.bucket.impressions import (
     ITEM,
@@ -25,12 +27,13 @@ from sparkrank.bucket.item_columns import item_columns
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL
-from sparkrank.ranking.value_columns import SEPARATOR
+from sparkrank.ranking.value_columns import POPULARITY, SEPARATOR
 from sparkrank.run.catalog_items import with_catalogue
 from sparkrank.states import Partials
 from sparkrank.states.item_table import HeldItems, ItemTable
 from sparkrank.states.items import items_table
 from sparkrank.states.keys import Subject
+from sparkrank.states.popularity import Popularity
 from tests.cases import KINDS, Row
 
 MODEL = "model"
@@ -67,7 +70,12 @@ def evaluate_rows(rows: pa.Table, plan: Plan) -> BucketResult:
 
 
 def with_catalog(rows: pa.Table, plan: Plan) -> Plan:
-    """``plan`` with a catalog if it looks up what items are: of the kinds of cases, else of the columns of ``rows``."""
+    """``plan`` with a catalog if it looks up what items are: of the kinds of cases, else of the columns of ``rows``.
+
+    Where it looks up the popularity of items, the interactions are those that cases mean.
+    """
+    if plan.reads_popularity:
+        return replace(plan, items=(HeldItems(popularity_of(past_of(rows), plan)),))
     columns = {name: column.partition(".")[2] for name, column in item_columns(plan).items()}
     if not columns:
         return plan
@@ -75,6 +83,24 @@ def with_catalog(rows: pa.Table, plan: Plan) -> Plan:
         rows = pa.table({ITEM: [*KINDS], "kind": pa.array(KINDS.values(), pa.large_string()).dictionary_encode()})
     values = {name: one_array(rows[column]) for name, column in columns.items()}
     return replace(plan, items=(HeldItems(ItemTable.of(one_array(rows[ITEM]), values)),))
+
+
+def popularity_of(past: pa.Table, plan: Plan) -> ItemTable:
+    states = popularity_states(past)
+    popularity = Popularity.of(states.items, states.counts[checks.PAST_GROUPS, ""], plan.tiers)
+    columns, totals = popularity.columns(), popularity.totals(0)
+    read = item_columns(plan, POPULARITY)
+    return ItemTable.of(
+        popularity.items,
+        {name: columns[column].cast(pa.float64()) for name, column in read.items()},
+        POPULARITY,
+        {name: totals[column] for name, column in read.items()},
+    )
+
+
+def past_of(rows: pa.Table) -> pa.Table:
+    """The interactions that cases mean: the rows with a label above 0."""
+    return rows.filter(pc.fill_null(pc.greater(rows[LABEL], 0), fill_value=False))
 
 
 def with_values(rows: pa.Table, plan: Plan) -> pa.Table:
@@ -96,7 +122,7 @@ def beside_past(rows: pa.Table, plan: Plan) -> pa.Table:
     """``rows``, and where ``plan`` reads interactions those that cases mean: of their items with a label above 0."""
     if not plan.past:
         return rows
-    had = rows.filter(pc.fill_null(pc.greater(rows[LABEL], 0), fill_value=False))
+    had = past_of(rows)
     pairs = {name: had[name] if name in (key_column(0), ITEM) else pa.nulls(len(had)) for name in rows.column_names}
     number = pa.array([0] * len(rows) + [1] * len(had), pa.int8())
     together = pa.concat_tables([rows, pa.table(pairs)], promote_options="permissive")

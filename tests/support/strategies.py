@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sparkrank.metrics import CATALOG, GroupMetric, Metric
 from sparkrank.metrics.gain import MOST_DISCOUNT, MOST_EXPONENT
 from sparkrank.metrics.metric import Declaration
-from sparkrank.metrics.parameters import Choice, Column, Count, Flag, Name, Number, Parameter, Value
+from sparkrank.metrics.parameters import Choice, Column, ColumnChoice, Count, Flag, Name, Number, Parameter, Value
 from tests.cases import Row
 from tests.oracles import OWN_TIES
 
@@ -87,7 +87,7 @@ def asked(
     own = declaration.parameters
     some = st.lists(st.sampled_from(own), unique_by=lambda each: each.name) if own else st.just([])
     given = {parameter.name: draw(values_of(parameter, thresholds)) for parameter in draw(some)}
-    given |= needed(declaration.name, column)
+    given = needed(declaration.name, column) | given
     given |= {own.name: column for own in own if isinstance(own, Column) and given.get(own.name) == "_"}
     for extra in [name for name in given if name in declaration.exclusive][1:]:
         del given[extra]
@@ -119,7 +119,13 @@ def needed(name: str, column: str = "label") -> dict[str, Value]:
     Those of the labels are what oracles see.
     """
     declared = CATALOG[name].parameters
-    return {own.name: column for own in declared if isinstance(own, Column) and own.default is None}
+    words = {own.name: own.choices[0] for own in declared if isinstance(own, ColumnChoice)}
+    return words | {own.name: column for own in declared if isinstance(own, Column) and own.default is None}
+
+
+def reads_the_past(declaration: Declaration) -> bool:
+    """Whether the metric reads interactions: those of groups, or the popularity of items in them."""
+    return declaration.reads_interactions or any(isinstance(own, ColumnChoice) for own in declaration.parameters)
 
 
 def group_metrics(tied: bool, *, values: bool = False) -> st.SearchStrategy[Asked]:
@@ -129,7 +135,7 @@ def group_metrics(tied: bool, *, values: bool = False) -> st.SearchStrategy[Aske
     """
     declared = [declaration for declaration in CATALOG.values() if isinstance(declaration, GroupMetric)]
     small = asked(
-        [own for own in declared if not own.reads_interactions and (values or not needed(own.name))],
+        [own for own in declared if not reads_the_past(own) and (values or not needed(own.name))],
         st.sampled_from([0.5, 1.0, 1.5, 2.0, 3.0]),
         st.integers(1, 7),
         "label",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import tempfile
 import uuid
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import SparkSession
 
-_ITEMS, _NAME = "items", b"name"
+_ITEMS, _NAME, _TOTALS = "items", b"name", b"totals"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,8 @@ def _table_in(name: str) -> ItemTable:
     with pa.memory_map(SparkFiles.get(name)) as file:
         rows = pa.ipc.open_file(file).read_all().combine_chunks()
     columns = {column: rows[column].chunk(0) for column in rows.column_names}
-    return ItemTable(columns.pop(_ITEMS), columns, rows.schema.metadata[_NAME].decode())
+    said = rows.schema.metadata
+    return ItemTable(columns.pop(_ITEMS), columns, said[_NAME].decode(), json.loads(said[_TOTALS]))
 
 
 def shared_items(spark: SparkSession, items: ItemTable) -> ItemValues:
@@ -63,7 +65,9 @@ def shared_items(spark: SparkSession, items: ItemTable) -> ItemValues:
     if context is not None:
         return BroadcastItems(context.broadcast(items))
     name = f"sparkrank-items-{uuid.uuid4().hex}.arrow"
-    rows = pa.table({_ITEMS: items.items, **items.columns}, metadata={_NAME: items.name})
+    rows = pa.table(
+        {_ITEMS: items.items, **items.columns}, metadata={_NAME: items.name, _TOTALS: json.dumps(dict(items.totals))}
+    )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)
         with pa.ipc.new_file(path, rows.schema) as file:

@@ -73,6 +73,7 @@ def checks_of(plan: Plan) -> dict[str, bool]:
     counted |= {checks.LACKING_ITEMS: True, checks.CATALOG_ITEMS: False} if plan.has_catalog else {}
     if plan.reads_popularity:
         counted |= {checks.PAST_ROWS[INTERACTIONS]: False, checks.PAST_WITHOUT_PAIR[INTERACTIONS]: True}
+        counted |= {checks.PAST_GROUPS: False}
     unread = {bad.check: not role.needed(plan) for role in row_roles() for bad in role.bad}
     return {name: share for name, share in counted.items() if not unread.get(name)}
 

@@ -14,10 +14,13 @@ ALS learns from one part and scores the other; the popularity of an item is the 
 The last two are slices: about half of the users and of the held-out ratings are on either side. The sample knows no
 more of a user or a film than these ratings.
 
+The training ratings are written beside it, as `user_id` and `item_id`: what the users had before, from which the
+evaluation counts how popular films are.
+
 A user or item without training ratings has no factors, and ALS gives NaN. Such a row gets the mean training rating:
 it stays in the evaluation, at a place that claims nothing, and the run says how many there are.
 
-    spark-submit examples/movielens.py --date 2026-01-31 --output demo/impressions
+    spark-submit examples/movielens.py --date 2026-01-31 --output demo/impressions --history demo/ratings
 """
 
 from __future__ import annotations
@@ -107,7 +110,6 @@ def fill_cold_starts(scored: DataFrame, rating: float) -> tuple[DataFrame, int]:
 
 
 def write_impressions(scored: DataFrame, folder: str) -> None:
-    """One Parquet file in a fixed row order, so two runs write the same rows in the same places."""
     impressions = scored.select(
         F.col("user").cast("long").alias("user_id"),
         F.col("item").cast("long").alias("item_id"),
@@ -117,13 +119,27 @@ def write_impressions(scored: DataFrame, folder: str) -> None:
         "user_ratings",
         "film_ratings",
     )
-    impressions.coalesce(1).sortWithinPartitions("user_id", "item_id").write.mode("overwrite").parquet(folder)
+    write_rows(impressions, folder)
+
+
+def write_history(train: DataFrame, folder: str) -> None:
+    write_rows(
+        train.select(F.col("user").cast("long").alias("user_id"), F.col("item").cast("long").alias("item_id")), folder
+    )
+
+
+def write_rows(rows: DataFrame, folder: str) -> None:
+    """One Parquet file in a fixed row order, so two runs write the same rows in the same places."""
+    rows.coalesce(1).sortWithinPartitions("user_id", "item_id").write.mode("overwrite").parquet(folder)
 
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Makes the input of the demo: scored impressions from real ratings.")
     parser.add_argument("--date", required=True, type=dt.date.fromisoformat, help="day of the impressions, YYYY-MM-DD")
     parser.add_argument("--output", default="demo/impressions", help="folder that gets dt=<day> (default: %(default)s)")
+    parser.add_argument(
+        "--history", default="demo/ratings", help="folder that gets training ratings (default: %(default)s)"
+    )
     return parser.parse_args()
 
 
@@ -142,12 +158,13 @@ def main() -> None:
         scored = score_with_als(train, with_slices(train, score_with_popularity(train, test)))
         scored, cold_starts = fill_cold_starts(scored, mean_rating)
         write_impressions(scored, folder)
+        write_history(train, arguments.history)
         n_train, n_test = train.count(), test.count()
     finally:
         spark.stop()
     print(f"{n_train + n_test:,} ratings: {n_train:,} to learn from, {n_test:,} held out and scored.")
     print(f"Rows that ALS cannot score: {cold_starts} (they would get the mean training rating, {mean_rating:.2f}).")
-    print(f"Impressions are in {folder}")
+    print(f"Impressions are in {folder}, the ratings to learn from in {arguments.history}")
 
 
 if __name__ == "__main__":

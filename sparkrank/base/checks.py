@@ -54,6 +54,9 @@ BAD_GROUP_WEIGHT = _check(
 )
 SMALL_GROUP_WEIGHT = _check("rejected_small_group_weight", "rejected: group weight above 0 and below 1e-6")
 BAD_VALUE = _check("rejected_bad_value", "rejected: value that is NaN, infinite or beyond 1e100")
+BAD_VECTOR = _check(
+    "rejected_bad_vector", "rejected: array of numbers that is empty, all 0, or not finite, or that has a null"
+)
 BAD_GAIN = _check(
     "rejected_bad_gain", "rejected: gain of a relevant row that is negative or so small that digits are lost"
 )
@@ -91,9 +94,12 @@ MODEL_ROWS = _check("rows_read_of_model", "rows read of the model")
 ROWS_JOINED = _check("rows_of_other_models", "rows joined with that of another model for the same group and item")
 LABELS_DIFFER = _check("labels_of_models_differ", "rows with another label than that of the row they are joined with")
 
-# If there is a catalog. An item that it lacks counts once for each row of the lists.
+# If columns of items are looked up. An item that the table lacks counts once for each row of the lists.
 CATALOG_ITEMS = _check("items_of_catalog", "items of the catalog")
-LACKING_ITEMS = _check("items_not_in_catalog", "items that the catalog lacks")
+LACKING_ITEMS = {
+    "catalog": _check("items_not_in_catalog", "items that the catalog lacks"),
+    "interactions": _check("items_not_in_interactions", "items that the interactions lack"),
+}
 
 UNJUDGED_ROWS = _check("rows_without_label", "rows without a label, counted as not relevant")
 UNJUDGED_DROPPED = _check("rows_without_label_dropped", "rows without a label, dropped")

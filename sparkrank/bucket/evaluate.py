@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from sparkrank import native
 from sparkrank.base import checks
-from sparkrank.base.errors import InputError, quote
+from sparkrank.base.errors import InputError, shorten
 from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.clusters import clustered_groups, clusters_of
 from sparkrank.bucket.counted_items import popularity_states
@@ -224,7 +224,7 @@ def ranked_models(
     """Return the rankings of each model. All models share one set of judgments, unless a list repeats items."""
     references = _references(judged, plan)
     columns, totals = _columns(judged, plan), _totals(plan)
-    arrays = _arrays(judged.rows, plan)
+    arrays = _arrays(judged, plan)
     gains = {column: np.asarray(columns[column], np.float64) for column in plan.gain_columns}
     for column, values in gains.items():
         lacking = np.isnan(values) & is_relevant(judged.labels, None)
@@ -281,18 +281,31 @@ def _values(rows: BucketRows, value: ValueColumn, plan: Plan) -> Codes | Floats:
     return rows.floats(name) if value.kind == "number" else rows.names(name)
 
 
-def _arrays(rows: BucketRows, plan: Plan) -> dict[ValueColumn, Arrays]:
-    """Return the arrays of each column of arrays. Raise :class:`InputError` if arrays of numbers differ in length."""
-    kinds = enumerate(plan.value_columns)
-    arrays = {value: rows.arrays(value_column(index)) for index, value in kinds if value.kind in ("texts", "numbers")}
-    for value, of_column in arrays.items():
-        lengths = np.unique(np.diff(of_column.ends))
-        if value.kind == "numbers" and len(lengths) > 1:
-            raise InputError(
-                f"the value column {quote(value.name)} has arrays of {lengths[0]} and of {lengths[1]} numbers: one "
-                "length is needed"
-            )
+def _arrays(judged: JudgedRows, plan: Plan) -> dict[ValueColumn, Arrays]:
+    """Return the arrays of each column of arrays."""
+    arrays = {}
+    for index, value in enumerate(plan.value_columns):
+        if value.kind in ("texts", "numbers"):
+            arrays[value] = judged.rows.arrays(value_column(index))
+        if value.kind == "numbers":
+            _validate_lengths(judged, value.name, judged.rows.categories(value_column(index)), arrays[value])
     return arrays
+
+
+def _validate_lengths(judged: JudgedRows, column: str, codes: Codes, arrays: Arrays) -> None:
+    """Raise :class:`InputError` if a group has arrays of different lengths. Groups may differ, as buckets may."""
+    lengths = np.diff(arrays.ends)
+    if len(np.unique(lengths)) < 2:
+        return
+    rows = np.flatnonzero(codes >= 0)
+    most = int(lengths.max()) + 1
+    group, length = np.divmod(np.unique(judged.codes[rows].astype(np.int64) * most + lengths[codes[rows]]), most)
+    if len(several := np.flatnonzero(group[1:] == group[:-1])):
+        first, second = length[several[0] : several[0] + 2]
+        raise InputError(
+            f'the value column "{shorten(column)}" has arrays of {first} and of {second} numbers in one group: one '
+            "length is needed"
+        )
 
 
 def _totals(plan: Plan) -> dict[ValueColumn, int]:

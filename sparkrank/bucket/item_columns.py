@@ -13,7 +13,7 @@ from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.encoding import encode
 from sparkrank.bucket.impressions import ITEM, one_array, slice_column, value_column
 from sparkrank.metrics import Plan
-from sparkrank.ranking.value_columns import CATALOG, POPULARITY, POPULARITY_COLUMNS
+from sparkrank.ranking.value_columns import POPULARITY, POPULARITY_COLUMNS
 
 
 def item_columns(plan: Plan, table: str | None = None) -> dict[str, str]:
@@ -25,7 +25,7 @@ def item_columns(plan: Plan, table: str | None = None) -> dict[str, str]:
 
 
 def with_items(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -> BucketRows:
-    """Return ``rows`` with the columns of their items. Counts the rows of lists whose item the catalog lacks.
+    """Return ``rows`` with the columns of their items. Counts the rows of lists whose item a table lacks.
 
     Where the catalog lacks the item, a value is null. An item that nobody had is in no row of the interactions.
     """
@@ -35,9 +35,8 @@ def with_items(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -
     table, is_item = rows.table, one_array(pc.is_valid(rows.table[ITEM]))
     for items in plan.items:
         place = items.table.find(distinct)[codes]
-        if items.table.name == CATALOG:
-            lists = ~rows.truth if (named := rows.valid(ITEM)) is None else ~rows.truth & named
-            counts[checks.LACKING_ITEMS, ""] += int(np.count_nonzero((place < 0) & lists))
+        lists = ~rows.truth if (named := rows.valid(ITEM)) is None else ~rows.truth & named
+        counts[checks.LACKING_ITEMS[items.table.name], ""] += int(np.count_nonzero((place < 0) & lists))
         index, columns = pa.array(place, mask=place < 0), item_columns(plan)
         for name, values in items.table.columns.items():
             taken = values.take(index)

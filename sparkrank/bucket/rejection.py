@@ -61,10 +61,10 @@ def reject(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -> Bu
 def _bad_values(rows: BucketRows, plan: Plan) -> dict[str, Flags | None]:
     """Return flags of the rows whose values, or whose gains, cannot be evaluated, by reason."""
     reasons: dict[str, Flags | None] = {}
-    tests = {"number": _no_value, "numbers": _no_vector}
-    kinds = [(value_column(index), value.kind) for index, value in enumerate(plan.value_columns)]
-    if any(kind in tests for _, kind in kinds):
-        reasons[checks.BAD_VALUE] = _any([tests[kind](rows, name) for name, kind in kinds if kind in tests])
+    for kind, (check, test) in _VALUE_TESTS.items():
+        columns = [value_column(index) for index, value in enumerate(plan.value_columns) if value.kind == kind]
+        if columns:
+            reasons[check] = _any([test(rows, column) for column in columns])
     if plan.gain_columns:
         reasons[checks.BAD_GAIN] = _any([_bad_gain(rows, plan, column) for column in plan.gain_columns])
     if plan.listed_gains is not None:
@@ -159,6 +159,8 @@ def _flags(flags: Flags) -> Flags | None:
     return flags if flags.any() else None
 
 
+# For each kind of values that may be bad, the check and the function that flags the rows to reject.
+_VALUE_TESTS = {"number": (checks.BAD_VALUE, _no_value), "numbers": (checks.BAD_VECTOR, _no_vector)}
 # For each test named in the table of roles, the function that flags the rows to reject.
 BAD_ROWS: dict[BadTest, Callable[[BucketRows, str], Flags | None]] = {
     "nan": _nan,

@@ -96,9 +96,14 @@ class Solved:
         """The result with the states of all values of slices, as days store it."""
         return self if self.before_pooling is None else replace(self, partials=self.before_pooling, before_pooling=None)
 
+    @property
+    def holds_rows(self) -> bool:
+        """Whether Spark has rows for this result until ``release`` is called."""
+        return self.release is not _release_nothing
+
     def leased(self) -> Solved:
         """Return a copy that is released automatically once nothing refers to the result or to its Spark tables."""
-        if self.release is _release_nothing:
+        if not self.holds_rows:
             return self
         lease = _Lease()
         unheld = weakref.finalize(lease, _release_unheld, os.getpid(), self.release)

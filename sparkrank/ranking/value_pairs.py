@@ -206,8 +206,9 @@ class Cosine:
 
     def _directions(self, rows: ValuedRows) -> Iterator[Floats]:
         """Yield, for each dimension, the values of all rows' vectors when these have the length 1."""
-        count = len(self.arrays.ends) - 1
-        vectors = self.arrays.values.reshape(count, len(self.arrays.values) // max(count, 1))
+        lengths = np.diff(self.arrays.ends)
+        vectors = np.zeros((len(lengths), int(lengths.max(initial=0))))  # of a shorter one the rest is 0
+        vectors[np.arange(vectors.shape[1]) < lengths[:, None]] = self.arrays.values
         largest = np.abs(vectors).max(axis=1, initial=0.0, keepdims=True)
         vectors = vectors / largest
         squares = np.zeros(len(vectors))

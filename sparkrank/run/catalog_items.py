@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -102,9 +103,13 @@ def _refuse_large(size: int, at_least: str, request: Request) -> None:
     if size > (most := request.catalog.most_bytes):
         used = itemize(dict.fromkeys(request.plan.item_columns))
         raise InputError(
-            f"the catalog takes {at_least}{size / 2**20:,.1f} MiB of items and the columns {used}, but "
-            f"catalog.most_bytes allows {most / 2**20:,.1f} MiB: have these columns in the rows"
+            f"the catalog takes {at_least}{_shown(size)} of items and the columns {used}, but catalog.most_bytes "
+            f"allows {_shown(most)}: have these columns in the rows"
         )
+
+
+def _shown(size: int) -> str:
+    return f"{size / 2**20:,.1f} MiB" if size >= 2**20 else f"{size:,} bytes"
 
 
 def _columns_of_items(rows: pa.Table, names: list[str]) -> pa.Table:
@@ -115,6 +120,19 @@ def _columns_of_items(rows: pa.Table, names: list[str]) -> pa.Table:
 def _held(column: pa.ChunkedArray) -> pa.Array:
     """Return ``column`` as one array. Texts are encoded, as few are distinct, and so are arrays of numbers."""
     if pa.types.is_list(column.type):
-        return encoded_column(vectors(column))
+        return encoded_column(vectors(_of_one_length(column)))
     is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     return encoded_column(column) if is_text else one_array(column)
+
+
+def _of_one_length(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return arrays of numbers, of which those of another length than most are empty, so that they make bad rows.
+
+    Of two lengths that are as frequent, the larger one stays.
+    """
+    lengths = pc.list_value_length(column)
+    counts = np.bincount(lengths.drop_null().to_numpy())
+    if np.count_nonzero(counts[1:]) < 2:
+        return column
+    usual = len(counts) - 1 - int(np.argmax(counts[:0:-1]))
+    return pc.if_else(pc.equal(lengths, usual), column, pa.scalar([], column.type))

@@ -417,6 +417,7 @@ history` judges that fall with its error. Checks, which keep their names:
 | `rejected: label beyond the last true item` | `rows read` | with `true_items` |
 | `rejected: null item` | `rows read` | where rows are told apart by item |
 | `rejected: value that is NaN, infinite or beyond 1e100` | `rows read` | where a metric reads a column as numbers |
+| `rejected: array of numbers that is empty, all 0, or not finite, or that has a null` | `rows read` | with `distance=cosine`; also where the array of a catalog has another length than most of its arrays |
 | `rejected: rank that is no position` | `rows read` | with `positions=given` |
 | `rows rejected`, `rows evaluated` | `rows read` | always |
 | `rows joined with that of another model for the same group and item` | `rows read` | where the rows of models are apart |
@@ -427,6 +428,7 @@ history` judges that fall with its error. Checks, which keep their names:
 | `rows of a list without a cluster` | `rows read` | where groups have clusters; a single one stops the evaluation |
 | `items of the catalog` | | with a catalog |
 | `items that the catalog lacks` | `rows read` | with a catalog: rows of lists with such an item |
+| `items that the interactions lack` | `rows read` | where the popularity of items is read: rows of lists with such an item |
 | `rows of the interactions`, `rows of the pairs to exclude` | | where these are read; they are no `rows read` |
 | `rows of the interactions without a group or an item` | `rows of the interactions` | where these are read; such rows are not used |
 | `rows of the pairs to exclude without a group or an item` | `rows of the pairs to exclude` | where these are read; such rows are not used |

@@ -201,7 +201,8 @@ def test_the_document_of_a_day_has_numbers_codes_and_places(conf: str, capsys: p
 
 # Programs know checks, warnings and errors by these: a code that changes breaks them, so it is changed here alone.
 CODES_OF_CHECKS = [
-    "items_of_catalog", "items_not_in_catalog", "rejected_bad_value", "rows_without_value",
+    "items_of_catalog", "items_not_in_catalog", "items_not_in_interactions", "rejected_bad_value",
+    "rejected_bad_vector", "rows_without_value",
     "rejected_label_without_gain", "rejected_bad_gain", "relevant_rows_without_gain",
     "interactions", "pairs_to_exclude", "interactions_without_pair", "pairs_to_exclude_without_pair",
     "rows_in_interactions", "rows_excluded", "truth_excluded",
@@ -223,7 +224,7 @@ CODES_OF_CHECKS = [
 ]  # fmt: skip
 CODES_OF_WARNINGS = [
     "nan_of_pandas", "truth_in_no_list", "model_hardly_in_truth", "no_labels", "no_scores", "undefined_everywhere",
-    "past_in_no_list",
+    "past_in_no_list", "items_of_no_list",
     "few_groups", "large_group", "expectation_not_checked", "large_text_file", "acceptance_dropped",
     "candidate_lacks_days", "ties_decide", "defined_for_few", "report_index", "lists_shorter",
 ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
@@ -18,6 +19,7 @@ __all__ = ["browser", "opened"]  # fixtures
 DAY = "2026-01-31"
 SPEC = str(PROJECT / "conf" / "demo.yaml")
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
+BEYOND_ACCURACY = ("shown(of=interactions.rows)@3", "shown(of=tier,is=tail)@3", "coverage(ties=item)@3")
 # Scripts one after the other, each with a session of its own: in one JVM, whose start is most of a small job.
 SCRIPTS = """
 import runpy, sys
@@ -61,8 +63,9 @@ def test_its_report_opens_in_a_browser(demo: tuple[Path, str], opened: Open) -> 
     text = found.page.inner_text("body")
     assert f"films - {DAY}" in text
     metrics = pd.read_parquet(demo[0] / "demo/tables/metrics")
-    whole = metrics[(metrics["slice"] == "all") & (metrics["metric"] == "ndcg@10")].set_index("model")["value"]
-    assert len(whole) == 2
+    asked = metrics["metric"].isin(["ndcg@10", *BEYOND_ACCURACY])
+    whole = metrics[(metrics["slice"] == "all") & asked]["value"]
+    assert len(whole) == 2 * (1 + len(BEYOND_ACCURACY))
     for value in whole:
         assert f"{value:.4f}" in text
     for gate in pd.read_parquet(demo[0] / "demo/tables/gates")["gate"]:
@@ -93,3 +96,25 @@ def test_the_readme_shows_what_the_demo_prints(
     assert [float(text) for text in line[1:4]] == pytest.approx(expected, abs=5.1e-6)
     assert line[6:10] == [str(int(count)) for count in ((als > popularity).sum(), 0, 0, len(few))]
     assert rows.groupby("user_ratings")["user_id"].nunique().to_dict() == {"few": 14, "many": 16}
+
+
+def test_what_als_and_popularity_differ_in_beyond_accuracy(demo: tuple[Path, str]) -> None:
+    """The README's numbers are those that pandas counts in the training ratings and the first three films."""
+    rows = pd.read_parquet(demo[0] / "demo/impressions")
+    rows = rows.sort_values("item_id", key=lambda items: items.astype(str), ascending=False)  # as ties=item has it
+    ratings = pd.read_parquet(demo[0] / "demo/ratings")["item_id"].value_counts()
+    ranked = ratings.iloc[np.lexsort([ratings.index.astype(str), -ratings])]
+    tail = ranked.index[ranked.cumsum() - ranked >= 0.95 * ranked.sum()]
+    values = {}
+    for model in ("als", "popularity"):
+        first = rows.sort_values(model, ascending=False, kind="stable").groupby("user_id").head(3)["item_id"]
+        shown = ratings[first].mean(), first.isin(tail).mean(), first.nunique() / rows["item_id"].nunique()
+        values |= {(model, metric): value for metric, value in zip(BEYOND_ACCURACY, shown, strict=True)}
+    metrics = pd.read_parquet(demo[0] / "demo/tables/metrics")
+    whole = metrics[metrics["slice"] == "all"].set_index(["model", "metric"])["value"]
+    assert {key: whole[key] for key in values} == pytest.approx(values, abs=1e-12)
+    (text,) = (line for line in README.splitlines() if line.startswith("They also differ beyond accuracy."))
+    for (_, metric), value in values.items():
+        text_of = f"{value:.1f}" if metric == BEYOND_ACCURACY[0] else f"{value:.1%}".replace("%", " %")
+        assert metric in text
+        assert text_of.replace("0.0 %", "none") in text

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
+from sparkrank.base import checks
 from sparkrank.config.loading import spec_of
 from sparkrank.engines.request import CatalogRows
 from sparkrank.metrics import Metric
@@ -136,7 +137,7 @@ def test_infinite_values_are_bad_rows_of_the_lists_that_show_them() -> None:
 def test_a_catalog_too_large_to_send(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CatalogRows, "__init__", _small(CatalogRows.__init__))
     told = (
-        r"^the catalog takes 0\.0 MiB of items and the columns catalog\.price, but catalog\.most_bytes allows 0\.0 MiB"
+        r"^the catalog takes 70 bytes of items and the columns catalog\.price, but catalog\.most_bytes allows 10 bytes"
     )
     with pytest.raises(sr.InputError, match=told + ": have these columns in the rows$"):
         sr.evaluate(LISTS, [PRICE], catalog=ITEMS, **BESIDE)
@@ -162,12 +163,12 @@ def test_the_footers_tell_that_a_catalog_is_too_large_before_it_is_read(
     read: list[list[str]] = []
     monkeypatch.setattr(catalog_items, "_columns_of_items", _noted(catalog_items._columns_of_items, read))
     monkeypatch.setattr(CatalogRows, "__init__", _small(CatalogRows.__init__, 31))
-    with pytest.raises(sr.InputError, match=r"^the catalog takes at least 0\.0 MiB of items and the columns catalog"):
+    with pytest.raises(sr.InputError, match=r"^the catalog takes at least 32 bytes of items and the columns catalog"):
         sr.evaluate(LISTS, [PRICE], catalog=tmp_path / "items.parquet", **BESIDE)
     assert read == []
     monkeypatch.undo()
     monkeypatch.setattr(CatalogRows, "__init__", _small(CatalogRows.__init__, 32))
-    with pytest.raises(sr.InputError, match=r"^the catalog takes 0\.0 MiB"):
+    with pytest.raises(sr.InputError, match=r"^the catalog takes 70 bytes"):
         sr.evaluate(LISTS, [PRICE], catalog=tmp_path / "items.parquet", **BESIDE)
 
 
@@ -198,3 +199,33 @@ def test_a_spec_with_a_catalog() -> None:
         sr.SpecError, match=f"{re.escape(PRICE)} reads the column price of a catalog, but there is none"
     ):
         spec_of({**document, "catalog": None}, "a spec").plan()
+
+
+@pytest.mark.parametrize("bad", [[1.0], [], [0.0, 0.0], [1.0, float("nan")], [1.0, None]])
+def test_an_array_without_a_direction_is_a_bad_row_of_the_catalog(bad: list) -> None:
+    """Of user a, x and z are at a right angle, and y is the bad row."""
+    items = pa.table({"id": ["x", "y", "z", "w"], "of": pa.array([[1.0, 0.0], bad, [0.0, 1.0], [2.0, 3.0]])})
+    metrics = ["ild(by=catalog.of,distance=cosine)"]
+    found = sr.evaluate(LISTS, metrics, catalog=items, max_bad_fraction=0.2, **BESIDE)
+    assert found.value(*metrics) == 1.0
+    counts = {row["check"]: row["count"] for row in found.quality.to_pylist()}
+    assert counts[checks.BAD_VECTOR] == counts["rows rejected"] == 1
+    with pytest.raises(sr.InputError, match="array of numbers that is empty"):
+        sr.evaluate(LISTS, metrics, catalog=items, **BESIDE)
+
+
+def test_tables_of_items_that_no_list_has_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    """Two warnings of two tables; one item of the lists is enough for none."""
+    past = pa.table({"user": ["c"], "item": ["X"]})
+    metrics = [PRICE, "shown(of=interactions.rows)"]
+    sr.evaluate(LISTS, metrics, catalog=ITEMS.slice(0, 1), interactions=past, **BESIDE)
+    said = [record.getMessage() for record in caplog.records if getattr(record, "code", "") == "items_of_no_list"]
+    assert [text.split(":")[0] for text in said] == [
+        f"No item of the lists is in the {table}" for table in ("catalog", "interactions")
+    ]
+    caplog.clear()
+    past = pa.table({"user": ["c"], "item": ["x"]})
+    found = sr.evaluate(LISTS, metrics, catalog=ITEMS, interactions=past, **BESIDE)
+    assert "items_of_no_list" not in {getattr(record, "code", "") for record in caplog.records}
+    counts = {row["check"]: row["count"] for row in found.quality.to_pylist()}
+    assert (counts["items that the interactions lack"], counts["items that the catalog lacks"]) == (3, 1)

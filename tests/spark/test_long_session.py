@@ -5,8 +5,9 @@ from __future__ import annotations
 import gc
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sparkrank as sr
@@ -45,3 +46,25 @@ def test_dropped_evaluations_leave_no_cached_rows(spark: SparkSession, tmp_path:
         assert cached(spark) == before + 1
     assert cached(spark) == before
     assert ev.groups.count() == count  # it is computed anew
+
+
+def test_items_of_evaluations_leave_no_file(spark: SparkSession, tmp_path: Path) -> None:
+    """A table of groups that is a DataFrame keeps what it is computed anew from."""
+    pq.write_table(log(), tmp_path / "log.parquet")
+    path, roles = str(tmp_path / "log.parquet"), {"group": "user", "item": "item", "score": "score", "label": "label"}
+    items = pa.table({"item": log()["item"].unique(), "price": pa.array(range(len(log()["item"].unique())))})
+    files = Path(spark.sparkContext._temp_dir)  # where Spark writes values of broadcast variables
+    before, rows = {*files.iterdir()}, cached(spark)
+    metrics = ["shown(of=catalog.price)@5", "auc(exact)"]
+    values = set()
+    for lane, buckets in (("frame", 2), ("scan", 3)):
+        more: dict[str, Any] = {"catalog": items, "spark": spark, "lane": lane, "buckets": buckets, **roles}
+        values |= {
+            sr.evaluate(path, metrics, group_table=table, **more)[metrics[0]] for table in (False, tmp_path / lane)
+        }
+    assert cached(spark) == rows
+    assert {*files.iterdir()} == before
+    assert values == {sr.evaluate(path, metrics, catalog=items, **roles)[metrics[0]]}
+    with sr.evaluate(path, metrics, **more) as ev:
+        count = ev.groups.count()
+    assert ev.groups.count() == count

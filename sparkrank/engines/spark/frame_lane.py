@@ -100,9 +100,10 @@ class FrameLane:
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         from sparkrank.engines.spark.frame import evaluate_frame
+        from sparkrank.engines.spark.shared_items import without_items
 
         with task_errors(self._session):
-            return evaluate_frame(self._sides, self.roles, plan, buckets, files)
+            return without_items(evaluate_frame(self._sides, self.roles, plan, buckets, files), plan)
 
     def bucket_schema(self, plan: Plan) -> pa.Schema:
         from sparkrank.engines.spark.frame import framed_schema

@@ -70,9 +70,10 @@ class ScanLane(SidesLane):
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         from sparkrank.engines.spark.scan import evaluate_scan
+        from sparkrank.engines.spark.shared_items import without_items
 
         with task_errors(self.spark):
-            return evaluate_scan(self.spark, self.sides, plan, buckets, files, self.colocation)
+            return without_items(evaluate_scan(self.spark, self.sides, plan, buckets, files, self.colocation), plan)
 
     def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
         from sparkrank.engines.spark.scan import pick_scanned

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import tempfile
-import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,18 +19,25 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import SparkSession
 
+    from sparkrank.engines.result import Solved
+    from sparkrank.metrics import Plan
+
 _ITEMS, _NAME, _TOTALS = "items", b"name", b"totals"
 
 
 @dataclass(frozen=True, eq=False)
 class BroadcastItems:
-    """A table of items in a broadcast variable."""
+    """A table of items in a broadcast variable. The driver holds it."""
 
     broadcast: Broadcast[ItemTable]
+    held: ItemTable | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BroadcastItems, (self.broadcast,)
 
     @property
     def table(self) -> ItemTable:
-        return self.broadcast.value
+        return self.broadcast.value if self.held is None else self.held
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,14 +70,33 @@ def shared_items(spark: SparkSession, items: ItemTable) -> ItemValues:
     """Send ``items`` to the workers of ``spark``, and return the reference by which a plan names it."""
     context, _ = context_of_rdds(spark)
     if context is not None:
-        return BroadcastItems(context.broadcast(items))
-    name = f"sparkrank-items-{uuid.uuid4().hex}.arrow"
-    rows = pa.table(
-        {_ITEMS: items.items, **items.columns}, metadata={_NAME: items.name, _TOTALS: json.dumps(dict(items.totals))}
-    )
+        return BroadcastItems(context.broadcast(items), items)
+    said = {_NAME: items.name, _TOTALS: json.dumps(dict(items.totals))}
+    rows = pa.table({_ITEMS: items.items, **items.columns}, metadata=said)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, name)
-        with pa.ipc.new_file(path, rows.schema) as file:
+        written = Path(folder, _ITEMS)
+        with pa.ipc.new_file(written, rows.schema) as file:
             file.write_table(rows)
+        with pa.memory_map(str(written)) as mapped:
+            digest = hashlib.sha256(mapped.read_buffer()).hexdigest()
+        name = f"sparkrank-items-{digest}.arrow"  # a session keeps its files: days with the same items share one
+        path = written.rename(Path(folder, name))
         spark.addArtifacts(str(path), file=True)
     return FileItems(name, items)
+
+
+def without_items(solved: Solved, plan: Plan) -> Solved:
+    """Return ``solved``, and free the tables of items in ``plan``: now, or with the rows that Spark has of ``solved``.
+
+    Spark keeps the file of a broadcast variable until the variable is destroyed. A group table that is a DataFrame may
+    be computed anew at any time, so that its variables last as long as the session.
+    """
+    if solved.groups is not None and not isinstance(solved.groups, pa.Table):
+        return solved
+    for items in plan.items:
+        if isinstance(items, BroadcastItems):
+            if solved.holds_rows:
+                solved = solved.releasing(items.broadcast.destroy)
+            else:
+                items.broadcast.destroy()
+    return solved

@@ -18,6 +18,7 @@ from sparkrank.bucket.item_columns import item_columns
 from sparkrank.inputs.role_table import row_roles
 from sparkrank.metrics import Plan
 from sparkrank.metrics.needs import INTERACTIONS
+from sparkrank.ranking.value_columns import CATALOG, POPULARITY
 from sparkrank.tables.rows.quality import few_rows, is_least, quality_table
 
 _KNOWN = {name for key, name in vars(checks).items() if key.isupper() and isinstance(name, str)}
@@ -70,10 +71,10 @@ def checks_of(plan: Plan) -> dict[str, bool]:
         row["check"]: row["of"] is not None for row in quality_table(partials, plan, checks.NO_LIMITS).to_pylist()
     }
     counted |= {few_rows(metric): False for metric, declared in plan.histogram_metrics if declared.by_rate}
-    counted |= {checks.LACKING_ITEMS: True, checks.CATALOG_ITEMS: False} if plan.has_catalog else {}
+    counted |= {checks.LACKING_ITEMS[CATALOG]: True, checks.CATALOG_ITEMS: False} if plan.has_catalog else {}
     if plan.reads_popularity:
         counted |= {checks.PAST_ROWS[INTERACTIONS]: False, checks.PAST_WITHOUT_PAIR[INTERACTIONS]: True}
-        counted |= {checks.PAST_GROUPS: False}
+        counted |= {checks.PAST_GROUPS: False, checks.LACKING_ITEMS[POPULARITY]: True}
     unread = {bad.check: not role.needed(plan) for role in row_roles() for bad in role.bad}
     return {name: share for name, share in counted.items() if not unread.get(name)}
 

@@ -102,7 +102,7 @@ def _of_other_tables(counts: Mapping[tuple[str, str], int], plan: Plan) -> Itera
     """Yield the rows for the catalog and for the tables of what groups had before."""
     read, truth = (counts.get((name, ""), 0) for name in (checks.ROWS_READ, checks.TRUTH_ROWS))
     yield from _looked_for((checks.CATALOG_ITEMS,), counts, None, 0)
-    yield from _looked_for((checks.LACKING_ITEMS,), counts, checks.ROWS_READ, read)
+    yield from _looked_for(checks.LACKING_ITEMS.values(), counts, checks.ROWS_READ, read)
     for name in dict.fromkeys([*plan.past, *([INTERACTIONS] if plan.reads_popularity else [])]):
         rows = checks.PAST_ROWS[name]
         yield from _looked_for((rows,), counts, None, 0)

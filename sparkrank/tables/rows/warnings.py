@@ -14,6 +14,7 @@ from sparkrank.base.errors import CodedSentence
 from sparkrank.metrics import Plan
 from sparkrank.metrics.plan import level_text
 from sparkrank.metrics.slices import ALL
+from sparkrank.ranking.value_columns import CATALOG
 from sparkrank.states import Partials
 from sparkrank.states.distinct_items import distinct_items
 from sparkrank.states.keys import StateKey
@@ -34,6 +35,7 @@ def warnings_of(partials: Partials, plan: Plan, metrics: pa.Table, limits: check
         *_unmatched(partials, plan, limits),
         *_strangers(partials, plan),
         *_past_of_others(partials, plan),
+        *_unknown_items(partials),
         *_missing(partials, plan),
         *_ordered(partials, plan),
         *_short(partials, plan),
@@ -178,6 +180,19 @@ def _past_of_others(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
                 "past_in_no_list",
                 f"none of the {read:,} pairs of {name} is in a list: are its groups and items written as those of the "
                 f"lists?",
+            )
+
+
+def _unknown_items(partials: Partials) -> Iterator[CodedSentence]:
+    """Warn of a table of items that has no item of any list: its items may be spelled otherwise."""
+    counts = partials.counts
+    listed = _count(counts, checks.ROWS_READ) - _count(counts, checks.TRUTH_ROWS)
+    for name, check in checks.LACKING_ITEMS.items():
+        read = _count(counts, checks.CATALOG_ITEMS if name == CATALOG else checks.PAST_ROWS[name])
+        if read and listed and _count(counts, check) == listed:
+            yield CodedSentence(
+                "items_of_no_list",
+                f"no item of the lists is in the {name}: are its items written as those of the lists?",
             )
 
 

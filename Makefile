@@ -62,7 +62,7 @@ TELL_NUMPY = $(BIN)/python -c 'from sparkrank.native import COMPILED; \
 .DEFAULT_GOAL := help
 # Two pips in one environment do not go together.
 .NOTPARALLEL:
-.PHONY: help demo pages test quick test-tools test-airflow test-long test-minimum first-steps faults soak lint format check bench bench-all wheel clean distclean java chromium
+.PHONY: help demo pages test quick test-tools test-airflow test-long test-minimum test-peers first-steps faults soak lint format check bench bench-all wheel clean distclean java chromium
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -102,6 +102,9 @@ test-minimum: java .venv-minimum/.made ## Tests without a JVM, and some with one
 	@$(WITH_JAVA) export $(MINIMUM_PYSPARK) && .venv-minimum/bin/python -m pytest --numprocesses $(TEST_PROCESSES) \
 		--dist worksteal -m "not ($(JVM) or browser or peer or tools or long)" $(PYTEST_ARGS)
 	@$(WITH_JAVA) export $(MINIMUM_PYSPARK) && .venv-minimum/bin/python -m pytest $(MINIMUM_SPARK) $(PYTEST_ARGS)
+
+test-peers: java .venv-peers/.made ## Metrics beyond accuracy beside the libraries that have them, at their newest versions
+	@$(WITH_JAVA) .venv-peers/bin/python -m pytest tests/peers/test_live_beyond_accuracy.py $(PYTEST_ARGS)
 
 first-steps: java $(VENV)/.dev ## What docs/first_steps.md says, with its installations, in fresh clones
 	@$(WITH_JAVA) SPARKRANK_TEST_INSTALL=1 $(BIN)/python -m pytest tests/jobs/test_first_steps.py $(PYTEST_ARGS)
@@ -156,7 +159,7 @@ clean: ## Remove what demo, tests and builds have written
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean ## The same, the virtual environments and the compiled loops
-	rm -rf $(VENV) .venv-replay .venv-rectools .venv-recommenders .venv-airflow .venv-build .venv-minimum sparkrank/native/*.so
+	rm -rf $(VENV) .venv-replay .venv-rectools .venv-recommenders .venv-airflow .venv-build .venv-minimum .venv-peers sparkrank/native/*.so
 
 # Asked before the installation: better to hear of a missing Java now than after a download of 580 MB.
 java:
@@ -216,6 +219,17 @@ $(VENV)/spark.jsa: scripts/spark_classes.py $(VENV)/.dev
 	@$(call REMOVE_LOOPS,.venv-minimum)
 	@.venv-minimum/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-minimum.txt \
 		--editable '.[spark,stores,report,test]'
+	@touch $@
+
+# Those in the second line say that they need older packages, or many more, than these metrics do.
+.venv-peers/.made: $(BUILT_FROM)
+	@echo "Installing sparkrank and libraries with metrics beyond accuracy into .venv-peers: a few minutes, once"
+	@$(PYTHON) -m venv --clear .venv-peers
+	@$(call REMOVE_LOOPS,.venv-peers)
+	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[spark,test]' \
+		evidently jurity lenskit typeguard colorama colorlog tabulate tensorboard texttable
+	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
+		rectools recommenders replay-rec recbole
 	@touch $@
 
 .venv-airflow: | $(VENV)/.made

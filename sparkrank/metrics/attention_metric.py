@@ -8,15 +8,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from sparkrank.metrics.arithmetic import LIST, Arithmetic, OneGroup, TermTable, total
 from sparkrank.metrics.fairness import AGAINST, BY, DISTANCE, common_shares
-from sparkrank.metrics.merged import Merged, MetricKind, MetricRow, WithoutParts, effective_number
+from sparkrank.metrics.merged import Merged, MetricKind, MetricRow, SubjectStates, WithoutParts, effective_number
 from sparkrank.metrics.metric import Metric, PlanPart
 from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT, Exposure, Needed, StatePlan, of_parts, sums_needed
 from sparkrank.metrics.parameters import TIES, Parameter
 from sparkrank.metrics.slices import ALL
 from sparkrank.numeric.array_types import Floats
+from sparkrank.numeric.signed_parts import exchanges
 from sparkrank.ranking.first_rows import first_rows
 from sparkrank.ranking.value_columns import CATALOG
 from sparkrank.states.forms import ITEM_FORM, PART_SUM_FORM, SUM_FORM
@@ -71,7 +74,29 @@ class AttentionMetric(MetricKind):
         sums = merged.partials.sums.results()
         groups, rows = (int(sums.get(subject.state(name), 0)) for name in (GROUPS, ROWS_AND_WEIGHT[0]))
         attention = rows_shown(amounts.attention)
-        return MetricRow(value, int(math.isnan(value)), rows, attention, groups, error_bound=0.0)
+        floor = self._noise_floor(amounts, metric)
+        return MetricRow(value, int(math.isnan(value)), rows, attention, groups, error_bound=0.0, noise_floor=floor)
+
+    def mixed_values(self, metric: Metric, *sides: SubjectStates) -> tuple[Floats, int] | None:
+        known = []
+        for merged, subject in sides:
+            whole, sizes = self.amounts(merged, subject, metric), merged.sizes_of_parts(subject)
+            parts = None if sizes is None else self.amounts_of_parts(merged, subject, metric, len(sizes))
+            if sizes is None or parts is None:
+                return None
+            known.append((whole, parts, sizes))
+        filled = np.flatnonzero(np.sum([sizes for *_, sizes in known], axis=0))
+        values = pa.concat_arrays([whole.values for whole, *_ in known]).unique()
+        values = values.take(pc.sort_indices(values))
+        parts_of_sides = [parts.at(values) for _, parts, _ in known]
+        attention, due = (
+            exchanges(filled, [own.astype(np.float64) for own in amounts])
+            for amounts in zip(*((own.attention, own.due) for own in parts_of_sides), strict=True)
+        )
+        if metric[AGAINST.name] == CATALOG:
+            due = np.broadcast_to(known[0][0].at(values).due, attention.shape)
+        distances = self._distances(_shares(attention), _shares(due), metric)
+        return np.reshape(distances, (2 * len(sides) - 1, 2, -1)), len(filled)
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
         sizes = merged.sizes_of_parts(subject)
@@ -99,6 +124,17 @@ class AttentionMetric(MetricKind):
             columns["relevant"] = ranking.judgments.flags(metric.rel)[row].astype(np.float64)
         return Arithmetic.of([TermTable(LIST, columns, row)], [total("attention", "attention")], [OF_ALL_LISTS])
 
+    def _noise_floor(self, amounts: ValueAmounts, metric: Metric) -> float | None:
+        """Return about what the distance would be if rows were drawn by the shares T: those shown, or the relevant."""
+        attention, due = amounts.totals()
+        rows, shares = attention if metric[AGAINST.name] == CATALOG else due, np.sort(amounts.shares()[1])
+        if not rows > 0 or np.isnan(shares).any():
+            return None
+        variance = shares * (1.0 - shares) / rows
+        if metric[DISTANCE.name] == "tv":
+            return float(np.sqrt(variance / (2 * math.pi)).sum())
+        return float((variance[shares > 0] / shares[shares > 0]).sum() / (8 * math.log(2)))
+
     def _distances(self, shown: Floats, target: Floats, metric: Metric) -> Floats:
         """Return the distance of the shares along the last axis; NaN where one of both has nothing to share."""
         if not shown.shape[-1]:
@@ -106,3 +142,9 @@ class AttentionMetric(MetricKind):
         terms = np.sort(common_shares(shown, target, metric.word(DISTANCE.name)), axis=-1)  # values have no order
         distance: Floats = np.clip(1.0 - terms.sum(axis=-1), 0.0, 1.0)
         return distance
+
+
+def _shares(amounts: Floats) -> Floats:
+    with np.errstate(invalid="ignore"):
+        shares: Floats = amounts / amounts.sum(axis=-1, keepdims=True)
+    return shares

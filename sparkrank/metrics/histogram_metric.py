@@ -32,7 +32,7 @@ from sparkrank.metrics.pooled_metric import (
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.exact_sums import rounded
 from sparkrank.numeric.segments import sum_by
-from sparkrank.numeric.signed_parts import mixtures
+from sparkrank.numeric.signed_parts import exchanges
 from sparkrank.states import ScoreHistogram
 from sparkrank.states.forms import BLOCKS_KIND, PARTS_KIND
 from sparkrank.states.keys import Subject
@@ -217,23 +217,15 @@ class HistogramMetric(PooledMetric):
             known.append((bins, sums, sizes))
         filled = np.flatnonzero(np.sum([sizes for _, _, sizes in known], axis=0))
 
-        def mixed(of_sides: Sequence[Floats]) -> Floats:
-            alone = [(total,) for total in of_sides]
-            return np.concatenate(
-                [mixtures(filled, *total) for total in ([tuple(of_sides)] if alone[1:] else []) + alone]
-            )
-
         # bins of two models match by score if scores are probabilities, else by rank, because scales may differ
         order = [bins.together.bins if self.score_sums else bins.ranks for bins, _, _ in known]
         places = np.unique(np.concatenate(order))
         of_bins = zip(known, order, strict=True)
-        amounts = mixed(
-            [
-                bins.amounts_of(len(sizes), np.searchsorted(places, own), len(places))
-                for (bins, _, sizes), own in of_bins
-            ]
-        )
-        limbs = {total: mixed([sums[total] for _, sums, _ in known]) for total in known[0][1]}
+        of_parts = [
+            bins.amounts_of(len(sizes), np.searchsorted(places, own), len(places)) for (bins, _, sizes), own in of_bins
+        ]
+        amounts = exchanges(filled, of_parts)
+        limbs = {total: exchanges(filled, [sums[total] for _, sums, _ in known]) for total in known[0][1]}
         pos, neg, offset = np.moveaxis(amounts, 1, 0)
         scores = None
         if self.score_sums:

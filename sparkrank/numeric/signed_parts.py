@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from sparkrank.numeric.array_types import Floats, Ints
@@ -45,3 +47,15 @@ def mixtures(filled: Ints, ours: Floats, theirs: Floats | None = None) -> Floats
         sides[1, : len(filled)] = theirs[filled]
     together, swapped = walsh_hadamard(sides[0] + sides[1])[0], walsh_hadamard(sides[0] - sides[1])
     return np.concatenate([together + swapped, together - swapped]) / 2
+
+
+def exchanges(filled: Ints, sides: Sequence[Floats]) -> Floats:
+    """Return the mixtures of two ``sides`` if there are two, and then the halves of each side alone.
+
+    Examples
+    --------
+    >>> exchanges(np.array([0, 1]), [np.array([1.0, 2.0]), np.array([10.0, 20.0])]).reshape(3, 2, 2).tolist()
+    [[[3.0, 21.0], [30.0, 12.0]], [[3.0, 1.0], [0.0, 2.0]], [[30.0, 10.0], [0.0, 20.0]]]
+    """
+    together = [mixtures(filled, *sides)] if len(sides) > 1 else []
+    return np.concatenate([*together, *(mixtures(filled, side) for side in sides)])

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.numeric.array_types import Floats, Ints
-from sparkrank.states.items import UNIT, ItemCounts, split_parts
+from sparkrank.states.items import UNIT, ItemCounts, rows_shown, split_parts
 from sparkrank.states.keys import StateKey
 
 
@@ -47,6 +47,10 @@ class ValueAmounts:
         amounts[1, part, place] = relevant if varies else 0
         return ValueAmounts(self.values, *amounts)
 
+    def at(self, values: pa.Array) -> ValueAmounts:
+        """Return the amounts of ``values``, of which these are some; the others have none."""
+        return ValueAmounts(values, _at(self.values, self.attention, values), _at(self.values, self.due, values))
+
     def without(self, parts: ValueAmounts) -> ValueAmounts:
         """Return the amounts without each of ``parts``."""
         return ValueAmounts(self.values, self.attention - parts.attention, self.due - parts.due)
@@ -54,6 +58,10 @@ class ValueAmounts:
     def shares(self) -> tuple[Floats, Floats]:
         """Return the shares of attention and of what is due, NaN where there is nothing to share."""
         return _shares(self.attention), _shares(self.due)
+
+    def totals(self) -> tuple[float, float]:
+        """Return all attention, in rows, and all that is due."""
+        return rows_shown(self.attention), float(self.due.sum())
 
 
 def _shares(amounts: Ints) -> Floats:
@@ -64,7 +72,7 @@ def _shares(amounts: Ints) -> Floats:
 
 
 def _at(values: pa.Array, amounts: Ints, every: pa.Array) -> Ints:
-    """Return the ``amounts`` of ``values`` at their places in ``every``, and 0 at all others."""
-    spread = np.zeros(len(every), np.int64)
-    spread[pc.index_in(values, value_set=every).to_numpy(zero_copy_only=False)] = amounts
+    """Return the ``amounts`` of ``values``, along the last axis, at their places in ``every``, and 0 at all others."""
+    spread = np.zeros((*amounts.shape[:-1], len(every)), np.int64)
+    spread[..., pc.index_in(values, value_set=every).to_numpy(zero_copy_only=False)] = amounts
     return spread

@@ -10,9 +10,9 @@ import pytest
 
 
 def library(module: str, reason: str) -> Callable[[], ModuleType]:
-    """A fixture of the same name, its dot as a line."""
+    """A fixture that imports the module."""
 
-    @pytest.fixture(scope="module", name=module.replace(".", "_"))
+    @pytest.fixture(scope="module")
     def imported() -> ModuleType:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -27,4 +27,13 @@ ranx = library("ranx", "ranx is a second opinion on lists without ties")
 sklearn_metrics = library("sklearn.metrics", "scikit-learn is the reference for averaged ties and AUC")
 pyndeval = library("pyndeval", "pyndeval is the reference for relevance by subtopic")
 scipy_stats = library("scipy.stats", "scipy is another way to AUC and to rank correlations")
-scipy_distances = library("scipy.spatial.distance", "scipy forms the pairs of a list")
+scipy_spatial_distance = library("scipy.spatial.distance", "scipy forms the pairs of a list")
+
+# Those of test_live_beyond_accuracy.py, which `make test-peers` installs.
+rectools_metrics = library("rectools.metrics", "RecTools has popularity, diversity and the intersection of lists")
+replay_metrics = library("replay.metrics", "RePlay has what users had not before, and the unexpected")
+recommenders_spark = library("recommenders.evaluation.spark_evaluation", "recommenders has diversity on Spark")
+evidently_metrics = library("evidently.legacy.metrics", "Evidently has personalization")
+jurity_recommenders = library("jurity.recommenders", "jurity has diversity between lists and within them")
+lenskit_ranking = library("lenskit.metrics.ranking", "LensKit has Gini's coefficient of exposure")
+recbole_metrics = library("recbole.evaluator.metrics", "RecBole has an entropy of items")

@@ -14,6 +14,7 @@ import pytest
 from scipy.stats import binom
 
 from tests.extent import IS_LONG, examples
+from tests.simulations import shown_lists
 from tests.simulations.scenarios import SCENARIOS
 from tests.simulations.trials import FAR, Outcome, outcome
 from tests.simulations.truth import drawn, name_of, truth_of
@@ -102,6 +103,16 @@ def test_intervals_and_tests_do_as_they_say(name: str) -> None:
         scenario = replace(scenario, days=min(scenario.days, 3))  # of a window
     at = outcome(scenario, examples(TRIALS[name]))
     assert not [*wrong_coverage(at), *wrong_reasons(at), *wrong_tests(at)]
+
+
+@pytest.mark.parametrize(("users", "days", "trials"), [(300, 1, 300), (300, 7, 90)])
+def test_intervals_of_what_is_shown(users: int, days: int, trials: int) -> None:
+    """Means of lists, exposures and disparities of countries; an exposure without a gap has an upper end alone."""
+    for (slice_value, metric), found in shown_lists.intervals(users, days, examples(trials)).items():
+        is_upper = metric == shown_lists.NOTHING
+        low, high = limits(found.count, COMMON[0], 1.0 if is_upper else COMMON[1])
+        assert found.count == found.trials, (metric, slice_value, found.without)
+        assert low <= found.coverage <= high, (metric, slice_value, found.coverage)
 
 
 def test_truth_that_is_stored_is_that_of_the_population() -> None:

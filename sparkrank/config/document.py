@@ -49,6 +49,7 @@ from sparkrank.gates.judge import Judge
 from sparkrank.gates.register import KINDS
 from sparkrank.gates.rules import is_pattern
 from sparkrank.inputs.catalog_columns import CatalogPlan, item_of_catalog
+from sparkrank.inputs.request_plan import planned
 from sparkrank.inputs.role_table import (
     CLUSTER,
     GROUP_WEIGHT,
@@ -61,7 +62,7 @@ from sparkrank.inputs.role_table import (
     TITLE,
     VALUES,
 )
-from sparkrank.inputs.roles import PastColumns, Roles, TruthColumns, planned
+from sparkrank.inputs.roles import PastColumns, Roles, TruthColumns
 from sparkrank.inputs.spec_hash import hash_of_plan
 from sparkrank.metrics import Metric, Plan, find_preset
 from sparkrank.metrics.definitions import default_duplicates

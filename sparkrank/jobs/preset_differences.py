@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from sparkrank.base.errors import InputError, SpecError
 from sparkrank.engines.spark.session_settings import time_zone
-from sparkrank.inputs.roles import Roles, planned
+from sparkrank.inputs.request_plan import planned
+from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.metrics.parameters import TIES
 from sparkrank.metrics.presets import Preset, find_preset

@@ -9,8 +9,9 @@ from typing import Any
 from sparkrank.base.errors import SpecError, quote, shorten
 from sparkrank.engines.request import AUTO, CatalogRows, Request
 from sparkrank.inputs.catalog_columns import CatalogPlan, item_of_catalog
+from sparkrank.inputs.request_plan import planned
 from sparkrank.inputs.role_table import MODEL
-from sparkrank.inputs.roles import COLUMN_ROLES, PastColumns, Roles, TruthColumns, planned
+from sparkrank.inputs.roles import COLUMN_ROLES, PastColumns, Roles, TruthColumns
 from sparkrank.metrics import Definitions, Metric, Plan, find_preset
 from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.metrics.needs import EXCLUDE, INTERACTIONS
@@ -42,7 +43,7 @@ def request_called(
     """Return the request for ``impressions``, and the columns of the truth as the caller named them (None without one).
 
     ``options`` has the :class:`sparkrank.doors.keywords.InputOptions`, with defaults, and ``cluster``; ``asked`` has
-    other arguments of :func:`sparkrank.inputs.roles.planned`. Raise :class:`SpecError` if the arguments are invalid.
+    other arguments of :func:`sparkrank.inputs.request_plan.planned`. Raise :class:`SpecError` if the arguments are invalid.
     """
     truth, truth_columns, label = (options.get(name) for name in ("truth", "truth_columns", "label"))
     lane, partition_types, spark = options["lane"], options["partition_types"], options.get("spark")

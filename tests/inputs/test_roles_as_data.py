@@ -19,7 +19,8 @@ from sparkrank.bucket import bucket_columns
 from sparkrank.config import sections
 from sparkrank.engines.request import Request
 from sparkrank.inputs import role_table as columns
-from sparkrank.inputs.roles import Roles, TruthColumns, planned
+from sparkrank.inputs.request_plan import planned
+from sparkrank.inputs.roles import Roles, TruthColumns
 from sparkrank.metrics import Definitions, Metric
 from sparkrank.metrics.metric import CATALOG
 from sparkrank.run.execute import EvaluationOutcome, open_request

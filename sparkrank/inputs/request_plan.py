@@ -9,7 +9,7 @@ from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, short
 from sparkrank.inputs.buckets import validate_buckets
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Definitions, Metric, Plan
-from sparkrank.metrics.needs import INTERACTIONS
+from sparkrank.metrics.needs import INTERACTIONS, TRUTH
 from sparkrank.metrics.parameters import ORDERS
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.slices import slice_name
@@ -39,14 +39,16 @@ def planned(
     compare: Comparison | None = None,
     ties_asked: bool = True,
     has_catalog: bool = False,
+    has_since: bool = False,
     tiers: Tiers | None = None,
     disparities: Sequence[str] = (),
 ) -> tuple[Roles, Plan]:
     """Return ``roles`` with the group weights added, and the plan for ``metrics``. Strings are parsed with ``preset``.
 
     Unless ``ties_asked`` is set, metrics that have no expectation over tied rows get ``ties=item``, or ``ties=worst``
-    without an item column. ``has_catalog`` says whether there is a catalog, of which columns may be named. ``tiers``
-    is the rule for the tiers of items, if the user names one.
+    without an item column. ``has_catalog`` says whether there is a catalog, of which columns may be named, and
+    ``has_since`` whether it says since when its items are there. ``tiers`` is the rule for the tiers of items, if the
+    user names one.
     """
     given: object = disparities
     if isinstance(given, str) or not isinstance(given, Iterable):
@@ -78,6 +80,7 @@ def planned(
         has_catalog=has_catalog,
         has_interactions=INTERACTIONS in roles.past,
         tiers=Tiers() if tiers is None else tiers,
+        times=_times(roles, has_since),
     )
     if tiers is not None and not plan.reads_tiers:
         raise SpecError("tiers says what a tier is, but no metric and no slice names the column tier of interactions")
@@ -96,6 +99,23 @@ def planned(
     roles.validate_required_roles(plan)
     validate_buckets(buckets, plan)
     return roles, plan
+
+
+def _times(roles: Roles, has_since: bool) -> tuple[str, ...]:
+    """Return the sides whose times are compared with those of the lists. Raise :class:`SpecError` if there is none."""
+    beside = {TRUTH: roles.truth, INTERACTIONS: roles.past.get(INTERACTIONS)}
+    timed = [name for name, own in beside.items() if own is not None and own.time is not None]
+    timed += [CATALOG] if has_since else []
+    if roles.time is None:
+        if has_since:
+            raise SpecError("the catalog says since when items are there, but the lists name no time to compare with")
+        return ()
+    if not timed:
+        raise SpecError(
+            f'time="{shorten(roles.time)}" says when a list was made, but nothing has a time to compare with it: name '
+            f"that of the truth, of the interactions, or since of the catalog"
+        )
+    return tuple(timed)
 
 
 def _validate_values(plan: Plan) -> None:
@@ -141,7 +161,7 @@ def _validate_item_columns(plan: Plan) -> None:
                 f"{shorten(what)} reads the column {shorten(catalog_column(column))} of a catalog, but there is none"
             )
     of_catalog = any(plan.table_of(column) == CATALOG for column in plan.item_columns)
-    if plan.has_catalog and not of_catalog and not plan.catalogue_metrics:
+    if plan.has_catalog and not of_catalog and not plan.catalogue_metrics and CATALOG not in plan.times:
         raise SpecError("there is a catalog, but no metric counts its items, and none names a column as catalog.price")
     for source in plan.slice_sources:
         if source.column == GROUP_ITEMS and not plan.has_interactions:

@@ -19,6 +19,7 @@ from sparkrank.inputs.role_table import (
     SCORE,
     SLICE,
     SLICE_NUMBER,
+    TIME,
     TRUE_ITEMS,
     VALUES,
     Role,
@@ -62,8 +63,8 @@ class PastColumns:
     """The tables of what groups had before, as a user names them.
 
     ``columns`` maps the name of each table (``interactions`` or ``exclude``) to its columns for ``group`` and ``item``;
-    a role without a column has that of the lists. ``exclude`` names the table whose pairs of group and item are left
-    out, or is None.
+    a role without a column has that of the lists. Interactions may have a column for ``time`` too. ``exclude`` names
+    the table whose pairs of group and item are left out, or is None.
     """
 
     columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -74,9 +75,9 @@ class PastColumns:
             if not isinstance(named, Mapping):
                 raise SpecError(f"{name}_columns is {quote(named)}: a mapping of roles to columns is needed")
             for role in named:
-                if role not in PAST_ROLES:
-                    problem = f'{name}_columns names "{shorten(role)}"{did_you_mean(role, PAST_ROLES)}'
-                    raise SpecError(f"{problem} (allowed: {itemize(PAST_ROLES)})")
+                if role not in PAST_ROLES[name]:
+                    problem = f'{name}_columns names "{shorten(role)}"{did_you_mean(role, PAST_ROLES[name])}'
+                    raise SpecError(f"{problem} (allowed: {itemize(PAST_ROLES[name])})")
         if self.exclude is not None and self.exclude not in self.columns:
             raise SpecError(f"exclude is {INTERACTIONS}, but there are none: name the rows of the interactions")
 
@@ -99,12 +100,13 @@ class PastColumns:
                 raise SpecError(f"{name} names no item column, and the lists are arrays, which have none")
             if len(keys) != len(lists.group):
                 raise SpecError(f"the group key has {len(lists.group)} columns in the lists and {len(keys)} in {name}")
-            roles[name] = Roles(keys, None, {}, {"item": item}, of_past=name)
+            of_rows = {"item": item} | ({} if (time := named.get("time")) is None else {"time": time})
+            roles[name] = Roles(keys, None, {}, of_rows, of_past=name)
             roles[name].validate_roles(beside=f"of the {name}")
         return roles
 
 
-PAST_ROLES = ("group", "item")
+PAST_ROLES = {INTERACTIONS: ("group", "item", "time"), EXCLUDE: ("group", "item")}
 
 
 def columns_of_key(group: Any) -> tuple[str, ...]:
@@ -326,7 +328,7 @@ class Roles:
                     f"such names by rows.columns = rows.columns.map(str))"
                 )
             first, first_title = role_of.setdefault(column, (role, title))
-            shares = role in (SLICE, SLICE_NUMBER, GROUP_WEIGHT, CLUSTER, *VALUES.values())
+            shares = role in (SLICE, SLICE_NUMBER, GROUP_WEIGHT, CLUSTER, TIME, *VALUES.values())
             if shares or title == first_title or (first != GROUP and role != LABELS):
                 continue
             side, why = f" {beside}" if beside else "", "labels are numbers beside the items"
@@ -420,6 +422,10 @@ class Roles:
     @property
     def cluster(self) -> str | None:
         return self.of_rows.get("cluster")
+
+    @property
+    def time(self) -> str | None:
+        return self.of_rows.get("time")
 
     @property
     def arrays(self) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sparkrank.base.errors import SpecError, quote, shorten
 from sparkrank.engines.request import AUTO, CatalogRows, Request
-from sparkrank.inputs.catalog_columns import CatalogPlan, item_of_catalog
+from sparkrank.inputs.catalog_columns import CatalogPlan, columns_of_catalog
 from sparkrank.inputs.request_plan import planned
 from sparkrank.inputs.role_table import MODEL
 from sparkrank.inputs.roles import COLUMN_ROLES, PastColumns, Roles, TruthColumns
@@ -43,7 +43,8 @@ def request_called(
     """Return the request for ``impressions``, and the columns of the truth as the caller named them (None without one).
 
     ``options`` has the :class:`sparkrank.doors.keywords.InputOptions`, with defaults, and ``cluster``; ``asked`` has
-    other arguments of :func:`sparkrank.inputs.request_plan.planned`. Raise :class:`SpecError` if the arguments are invalid.
+    other arguments of :func:`sparkrank.inputs.request_plan.planned`. Raise :class:`SpecError` if the arguments are
+    invalid.
     """
     truth, truth_columns, label = (options.get(name) for name in ("truth", "truth_columns", "label"))
     lane, partition_types, spark = options["lane"], options["partition_types"], options.get("spark")
@@ -73,6 +74,7 @@ def request_called(
     asked = {**asked, "buckets": buckets, "ties_asked": settings["ties"] is not None}
     asked["tiers"] = None if options.get("tiers") is None else Tiers.asked(options["tiers"])
     asked["has_catalog"] = options.get("catalog") is not None
+    asked["has_since"] = (options.get("catalog_columns") or {}).get("since") is not None
     roles, plan = planned(named, metrics, definitions, library, **asked)
     counts: Counter[tuple[str, str]] = Counter()
 
@@ -111,10 +113,10 @@ def _catalog_called(options: Mapping[str, Any], roles: Roles, plan: Plan, partit
         if columns is not None:
             raise SpecError("catalog_columns names columns of a catalog, but there is no catalog")
         return None
-    item = item_of_catalog(columns, roles)
-    own = CatalogPlan.of_items(plan, item)
+    item, since = columns_of_catalog(columns, roles)
+    own = CatalogPlan.of_items(plan, item, since)
     rows = out_of_pandas(accepted("the catalog is", given, own.roles), own.roles, own, "catalog", Counter())
-    return CatalogRows(SideRows.of("catalog", rows, partition_types), item)
+    return CatalogRows(SideRows.of("catalog", rows, partition_types), item, since=since)
 
 
 def _past(options: Mapping[str, Any]) -> tuple[dict[str, Any], PastColumns]:

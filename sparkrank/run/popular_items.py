@@ -9,14 +9,14 @@ import pyarrow as pa
 
 from sparkrank.base.checks import NO_LIMITS
 from sparkrank.base.errors import InputError, shorten
-from sparkrank.bucket.impressions import ITEM, slice_column, value_column
+from sparkrank.bucket.impressions import ITEM, SINCE, one_array, slice_column, value_column
 from sparkrank.bucket.item_columns import item_columns
 from sparkrank.engines.request import Request
 from sparkrank.inputs.buckets import bucket_count
 from sparkrank.metrics import Plan
 from sparkrank.metrics.needs import INTERACTIONS
 from sparkrank.metrics.uncertainty import Uncertainty
-from sparkrank.ranking.value_columns import POPULARITY
+from sparkrank.ranking.value_columns import FIRST_TIMES, POPULARITY
 from sparkrank.run.lane import open_lane
 from sparkrank.sources.joined_types import fit
 from sparkrank.states import Partials
@@ -29,23 +29,29 @@ if TYPE_CHECKING:
 
 
 def with_popularity(request: Request, lane: Lane) -> Request:
-    """Return ``request`` with the popularity of items in the plan, sent once to where ``lane`` evaluates buckets.
+    """Return ``request`` with what is counted of items in the plan, sent once to where ``lane`` evaluates buckets.
+
+    That is their popularity, and the first time that somebody had each, as far as the plan reads them.
 
     Raise :class:`InputError` if the interactions have no rows, unless they are optional, or items of another type than
     the lists.
     """
     plan = request.plan
-    if not plan.reads_popularity:
+    if not (plan.reads_popularity or plan.counts_first_times):
         return request
     kind = lane.bucket_schema(plan).field(ITEM).type
     side = request.past.get(INTERACTIONS)
     partials = Partials() if side is None else popularity_states_of(request, kind)
     validate_past([] if side is None or side.optional else [INTERACTIONS], partials)
-    popularity = Popularity.of(partials.items, plan.tiers)
-    columns, types = popularity.columns(), _types(plan)
-    values = {name: columns[column].cast(types[name]) for name, column in item_columns(plan, POPULARITY).items()}
-    table = ItemTable.of(_as_listed(popularity.items, kind), values, POPULARITY)
-    plan = replace(plan, items=(*plan.items, lane.shared(table)))
+    tables = []
+    if plan.reads_popularity:
+        popularity = Popularity.of(partials.items, plan.tiers)
+        columns, types = popularity.columns(), _types(plan)
+        values = {name: columns[column].cast(types[name]) for name, column in item_columns(plan, POPULARITY).items()}
+        tables.append(ItemTable.of(_as_listed(popularity.items, kind), values, POPULARITY))
+    if (first := partials.first_times.table) is not None:
+        tables.append(ItemTable.of(one_array(first["item"]), {SINCE: one_array(first["time"])}, FIRST_TIMES))
+    plan = replace(plan, items=(*plan.items, *map(lane.shared, tables)))
     return replace(request, plan=plan, counts={**request.counts, **partials.counts})
 
 
@@ -57,7 +63,15 @@ def popularity_states_of(request: Request, kind: pa.DataType) -> Partials:
     side, roles = request.past[INTERACTIONS], request.roles.past[INTERACTIONS]
     off = Uncertainty(off=True)
     plan = Plan(
-        (), (), roles.group, group_table=False, item=roles.item, shows_items=True, uncertainty=off, counts_items=True
+        (),
+        (),
+        roles.group,
+        group_table=False,
+        item=roles.item,
+        shows_items=True,
+        uncertainty=off,
+        counts_items=True,
+        times=(INTERACTIONS,) if request.plan.counts_first_times else (),
     )
     lane = open_lane(Request((side,), None, roles, plan, NO_LIMITS, request.lane, request.spark or request.session))
     lane.check(plan)
@@ -68,7 +82,8 @@ def popularity_states_of(request: Request, kind: pa.DataType) -> Partials:
         )
     solved = lane.evaluate(plan, request.buckets or bucket_count(lane.rows(), request.bucket_rows))
     try:
-        return replace(Partials(), items=solved.partials.items, counts=solved.partials.counts)
+        counted = solved.partials
+        return Partials(items=counted.items, counts=counted.counts, first_times=counted.first_times)
     finally:
         solved.release()
 

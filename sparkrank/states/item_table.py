@@ -33,7 +33,7 @@ class ItemTable:
 
     @classmethod
     def of(cls, items: pa.Array, columns: Mapping[str, pa.Array], name: str = CATALOG) -> ItemTable:
-        keys = _plain(items)
+        keys = plain_items(items)
         order = pa.array(np.argsort(hash_keys([keys]), kind="stable"))
         return cls(keys.take(order), {column: values.take(order) for column, values in columns.items()}, name)
 
@@ -55,7 +55,7 @@ class ItemTable:
         found = np.full(len(items), -1, np.int64)
         if not len(self.items) or not _alike(items.type, self.items.type):
             return found
-        items = _plain(items)
+        items = plain_items(items)
         hashes, open_ = hash_keys([items]), np.flatnonzero(items.is_valid().to_numpy(zero_copy_only=False))
         place = np.searchsorted(self._hashes, hashes[open_])
         while len(open_):  # a second time only where two items have the same hash
@@ -87,7 +87,7 @@ def _alike(kind: pa.DataType, other: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) == pa.types.is_integer(other))
 
 
-def _plain(items: pa.Array) -> pa.Array:
+def plain_items(items: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Return ``items`` as 64-bit integers, as doubles, or as texts."""
     if pa.types.is_floating(items.type):
         return items.cast(pa.float64())

@@ -74,7 +74,8 @@ def request_called(
     asked = {**asked, "buckets": buckets, "ties_asked": settings["ties"] is not None}
     asked["tiers"] = None if options.get("tiers") is None else Tiers.asked(options["tiers"])
     asked["has_catalog"] = options.get("catalog") is not None
-    asked["has_since"] = (options.get("catalog_columns") or {}).get("since") is not None
+    of_catalog = _catalog_columns(options, named)
+    asked["has_since"] = of_catalog is not None and of_catalog[1] is not None
     roles, plan = planned(named, metrics, definitions, library, **asked)
     counts: Counter[tuple[str, str]] = Counter()
 
@@ -100,20 +101,23 @@ def request_called(
         row_memory=row_memory,
         grouped=grouped,
         counts=counts,
-        catalog=_catalog_called(options, roles, plan, partition_types),
+        catalog=None if of_catalog is None else _catalog_called(options["catalog"], *of_catalog, plan, partition_types),
         past={name: side(f"{name} is", rows, roles.past[name], name) for name, rows in past_rows.items()},
     )
     return request, beside
 
 
-def _catalog_called(options: Mapping[str, Any], roles: Roles, plan: Plan, partition_types: Any) -> CatalogRows | None:
-    """Return the catalog in ``options``, or None without one."""
-    given, columns = options.get("catalog"), options.get("catalog_columns")
-    if given is None:
-        if columns is not None:
-            raise SpecError("catalog_columns names columns of a catalog, but there is no catalog")
-        return None
-    item, since = columns_of_catalog(columns, roles)
+def _catalog_columns(options: Mapping[str, Any], roles: Roles) -> tuple[str, str | None] | None:
+    """Return the columns of the catalog in ``options`` for its items and for ``since``, or None without a catalog."""
+    columns = options.get("catalog_columns")
+    if options.get("catalog") is not None:
+        return columns_of_catalog(columns, roles)
+    if columns is not None:
+        raise SpecError("catalog_columns names columns of a catalog, but there is no catalog")
+    return None
+
+
+def _catalog_called(given: Any, item: str, since: str | None, plan: Plan, partition_types: Any) -> CatalogRows:
     own = CatalogPlan.of_items(plan, item, since)
     rows = out_of_pandas(accepted("the catalog is", given, own.roles), own.roles, own, "catalog", Counter())
     return CatalogRows(SideRows.of("catalog", rows, partition_types), item, since=since)

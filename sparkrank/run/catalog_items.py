@@ -80,7 +80,8 @@ def with_catalogue(partials: Partials, plan: Plan) -> Partials:
 
 
 def _read(catalog: CatalogRows, request: Request) -> ItemTable:
-    plan, own = request.plan, CatalogPlan.of_items(request.plan, catalog.item, catalog.since)
+    plan = request.plan
+    own = CatalogPlan.of_items(plan, catalog.item, catalog.since if CATALOG in plan.times else None)
     roles = own.roles
     names = [*map(slice_column, range(len(own.slices))), *map(value_column, range(len(own.columns)))]
     try:
@@ -91,7 +92,7 @@ def _read(catalog: CatalogRows, request: Request) -> ItemTable:
     side = catalog.rows
     if side.path is not None and side.format == "parquet" and side.where is None and not lane.takes_time_zone:
         _refuse_large(lane.rows() * LEAST_ITEM_BYTES, "at least ", request)  # as the footers say, before it is read
-    of_times = [] if catalog.since is None else [TIME]
+    of_times = [] if own.since is None else [TIME]
     tables = lane.picked(own, None, partial(_columns_of_items, names=[ITEM, *names, *of_times]))
     if not tables:
         raise NoInputError("the catalog has no rows")

@@ -403,6 +403,42 @@ def past() -> WideLog:
     return WideLog(halves(lists), metrics, {**settings, "group_table": True}, halves(labels), past=tables)
 
 
+def times() -> WideLog:
+    """Two models, a truth, interactions and a catalog with instants, some null; rows of one list differ in time."""
+    lists, labels = sides(pa.int32())
+    names = ["user", "name", "sku"]
+    rng = np.random.default_rng(41)
+
+    def instants(rows: pa.Table, column: str) -> pa.Table:
+        seconds = pa.array(rng.integers(0, 9, len(rows)), mask=rng.random(len(rows)) < 0.1)
+        return rows.append_column(column, seconds.cast(pa.timestamp("s")).cast(pa.timestamp("us", "UTC")))
+
+    had = instants(pairs(lists, names, 3), "bought")
+    items = values()
+    settings = {"group": ["user", "name"], "item": "sku", "score": MODELS["score"], "label": "grade", "time": "at"}
+    settings |= {"truth_columns": {"time": "wanted"}, "interactions_columns": {"time": "bought"}}
+    settings |= {"slices": [{"column": "interactions.items", "edges": [1, 2, 3]}, "interactions.users"]}
+    settings |= {"exclude": "interactions", "group_table": True}
+    metrics = ["ndcg@3", "r@5", "new@3", "gini@3", "auc", "shown(of=catalog.price)@3"]
+    files = [halves(instants(lists, "at")), halves(instants(labels, "wanted"))]
+    return WideLog(files[0], metrics, settings, files[1], None, items, {"interactions": halves(had)})
+
+
+def times_of_arrays() -> WideLog:
+    """Lists in arrays, some of one user with days of their own, beside what the users had by each day."""
+    log = past_of_arrays()
+    days = [
+        table.append_column("on", pa.array(np.arange(len(table)) % 5, pa.int32()).cast(pa.date32()))
+        for table in log.files
+    ]
+    had = [
+        table.append_column("day", pa.array(np.arange(len(table)) % 4, pa.int32()).cast(pa.date32()))
+        for table in log.past["interactions"]
+    ]
+    settings = {**log.arguments, "time": "on", "interactions_columns": {"item": "sku", "time": "day"}}
+    return WideLog(days, log.metrics, settings, past={"interactions": had})
+
+
 def past_of_labels() -> WideLog:
     """Pairs that are left out of a log with labels of its own, by whole numbers, with metrics of all rows."""
     lists, _ = sides(pa.int64())
@@ -486,6 +522,8 @@ _OF_SIDES = (
     past,
     past_of_labels,
     past_of_arrays,
+    times,
+    times_of_arrays,
     catalog,
     popularity,
     catalog_of_arrays,

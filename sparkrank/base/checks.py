@@ -89,6 +89,14 @@ ROWS_IN_PAST = _check("rows_in_interactions", "rows of the lists that the intera
 EXCLUDED_ROWS = _check("rows_excluded", "rows that the group had before")
 EXCLUDED_TRUTH = _check("truth_excluded", "rows of the truth that the group had before")
 
+TRUTH_IN_PAST = _check("truth_in_interactions", "rows of the truth that the history has")
+
+# If lists have a time. A list has an item too early if the item was there, or in the interactions, only later.
+LIST_TIMES = _check("rows_of_lists_with_time", "rows of the lists with a time")
+EARLY_TRUTH = _check("truth_before_list", "rows of the truth before the list")
+EARLY_ITEMS = _check("items_listed_early", "items listed before they were there")
+LATE_PAST = _check("interactions_after_list", "rows of the history after the list")
+
 # If each row has the score of one model.
 MODEL_ROWS = _check("rows_read_of_model", "rows read of the model")
 ROWS_JOINED = _check("rows_of_other_models", "rows joined with that of another model for the same group and item")

@@ -46,6 +46,7 @@ from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.rejection import reject
 from sparkrank.bucket.relevance_slices import GroupCopies, copies_by_relevance
 from sparkrank.bucket.slicing import WHOLE_DAY, GroupSlice, SlicedRows, sliced_rows
+from sparkrank.bucket.times import without_times
 from sparkrank.bucket.weights import weighed_groups, weights_of_groups
 from sparkrank.bucket.wide_rows import count_rows_of_models, wide_rows
 from sparkrank.inputs.role_table import row_roles
@@ -182,7 +183,7 @@ def ranked_rows(
     rows = reject(rows, plan, counts)
     if plan.long:
         rows = wide_rows(rows, plan, counts)
-    rows = with_past(rows, pairs, plan, counts)
+    rows = without_times(with_past(rows, pairs, plan, counts), plan, counts)
     groups = groups_of_rows(rows, plan)
     hashes = hashes_with_past(hashes_of_keys(rows, groups), pairs) if plan.hashes_keys else None
     if plan.arrays and plan.past:  # otherwise lists of one key stand in several splits, whose hashes are compared

@@ -14,17 +14,24 @@ import pyarrow.compute as pc
 
 from sparkrank.base import checks
 from sparkrank.bucket.evaluate import ranked_rows
-from sparkrank.bucket.impressions import ITEM, LIST, TITLE, score_column
+from sparkrank.bucket.impressions import EARLY_ITEM, EARLY_TRUTH, ITEM, LIST, TITLE, past_column, score_column
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.row_order import row_order
 from sparkrank.inputs.role_table import rejections
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.arithmetic import LIST as RANKED
 from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable
+from sparkrank.metrics.needs import INTERACTIONS
 from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.ranking.ranking import Ranking
 
 UNLISTED = "judged and not in the list"
+# The columns that mark rows, with the bucket columns that flag them.
+MARKS = {
+    "truth before list": EARLY_TRUTH,
+    "listed too early": EARLY_ITEM,
+    "truth had before": past_column(INTERACTIONS),
+}
 
 
 @dataclass(frozen=True)
@@ -189,12 +196,16 @@ def _list(
     columns["tie block"] = tuple(block)
     if (repeats := ranking.judgments.repeats) is not None:
         columns["repeats"] = tuple(map(bool, repeats[row]))
+    columns |= {name: values for name, values in named.items() if name in MARKS}
     own = {name: values for name, values in terms.columns.items() if name != "relevant"}
     return ExplainedTable(RANKED, columns | _plain(own))
 
 
 def _named(rows: Ints, model: RankedModel, ranking: Ranking) -> dict[str, tuple[Any, ...]]:
-    """Return the label of each row in ``rows`` (None if not judged), and the item and its title if there are any."""
+    """Return the label of each row in ``rows`` (None if not judged), and the item and its title if there are any.
+
+    Rows that came too early, and rows of the truth that the group had before, are marked in columns of their own.
+    """
     columns: dict[str, tuple[Any, ...]] = {}
     for name in (ITEM, TITLE):
         if name in model.rows and model.rows.table[name].null_count < len(model.rows):
@@ -202,6 +213,12 @@ def _named(rows: Ints, model: RankedModel, ranking: Ranking) -> dict[str, tuple[
     judgments = ranking.judgments
     labels, judged = judgments.labels[rows].tolist(), judgments.pooled()[rows].tolist()
     columns["label"] = tuple(label if there else None for label, there in zip(labels, judged, strict=True))
+    for title, name in MARKS.items():
+        if name in model.rows:
+            flags = np.asarray(model.rows.values(name), np.bool_)[rows]
+            if name == past_column(INTERACTIONS):
+                flags &= judgments.pooled()[rows]
+            columns[title] = tuple(flags.tolist())
     return columns
 
 

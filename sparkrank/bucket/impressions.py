@@ -12,6 +12,10 @@ LIST = "list"  # for input rows with arrays: the number of the input row, unique
 REFERENCE_RANK = "reference_rank"
 WEIGHT = "weight"
 CLUSTER = "cluster"
+TIME = "time"  # of the lists, the truth and the interactions
+SINCE = "since"  # looked up by item: since when it has been there
+# For explanations: rows whose truth came before their list, and rows of a list before their item was there.
+EARLY_TRUTH, EARLY_ITEM = "early_truth", "early_item"
 TITLE = "title"  # for explanations: what the item is called
 MODEL = "model"  # for rows that have the score of one model: the number of the model, null in truth rows
 _KEY = "key_"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -15,13 +14,12 @@ import pyarrow.compute as pc
 
 from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows, flags_of
-from sparkrank.bucket.encoding import encode, paired
-from sparkrank.bucket.grouping import groups_of
-from sparkrank.bucket.impressions import ITEM, PAST, key_columns, one_array, past_column, slice_column
-from sparkrank.bucket.matching import has_match
+from sparkrank.bucket.impressions import ITEM, PAST, TIME, key_columns, one_array, past_column, slice_column
+from sparkrank.bucket.listed_pairs import ListedPairs
+from sparkrank.bucket.times import TimedPairs
 from sparkrank.metrics import Plan
 from sparkrank.metrics.needs import INTERACTIONS
-from sparkrank.numeric.array_types import Codes, Flags, Ints
+from sparkrank.numeric.array_types import Codes, Flags
 from sparkrank.numeric.key_hashes import Hashes, hash_keys
 
 
@@ -32,8 +30,9 @@ def without_past(table: pa.Table, plan: Plan, counts: Counter[tuple[str, str]]) 
     past = table[PAST].to_numpy()
     pairs = {}
     for number, name in enumerate(plan.past, 1):
-        rows = _where(table, past == number).select([*key_columns(table), ITEM])
-        pairs[name] = with_values(rows)
+        read = [*key_columns(table), ITEM]
+        rows = _where(table, past == number).select([*read, *([TIME] if name in plan.times else [])])
+        pairs[name] = with_values(rows, read)
         counts[checks.PAST_ROWS[name], ""] = rows.num_rows
         counts[checks.PAST_WITHOUT_PAIR[name], ""] = rows.num_rows - pairs[name].num_rows
     return _where(table, past == 0).drop_columns([PAST]), pairs
@@ -47,9 +46,10 @@ def _where(table: pa.Table, flags: Flags) -> pa.Table:
     return table.slice(rows[0] if len(rows) else 0, len(rows))
 
 
-def with_values(rows: pa.Table) -> pa.Table:
-    """Return the ``rows`` without a null or NaN."""
-    missing = [pc.is_null(column, nan_is_null=True) for column in rows.columns if _may_lack_values(column)]
+def with_values(rows: pa.Table, read: Sequence[str]) -> pa.Table:
+    """Return the ``rows`` without a null or NaN in a column of ``read``."""
+    columns = map(rows.column, read)
+    missing = [pc.is_null(column, nan_is_null=True) for column in columns if _may_lack_values(column)]
     if not missing:
         return rows
     return rows.filter(~pa.array(np.logical_or.reduce([flags_of(flags) for flags in missing])).to_numpy(False))
@@ -68,13 +68,17 @@ def with_past(
     """
     table = rows.table
     for name, own in pairs.items():
-        listed = ListedPairs.of(rows.table, own)
-        flags = listed.flags(rows.table)
+        kind = TimedPairs if name in plan.times else ListedPairs
+        listed = kind.of(rows, own, plan)
+        counts.update(listed.counts())
+        flags = listed.flags()
         table = table.append_column(past_column(name), pa.array(flags))
         for index in plan.items_had if name == INTERACTIONS else ():
             table = table.append_column(slice_column(index), pa.array(listed.items_had().astype(np.float64)))
         if name != plan.exclude:
             counts[checks.ROWS_IN_PAST, ""] = int(np.count_nonzero(flags & ~rows.truth))
+            if plan.joins:
+                counts[checks.TRUTH_IN_PAST, ""] = int(np.count_nonzero(flags & rows.truth))
     return rows if table is rows.table else BucketRows(table)
 
 
@@ -82,39 +86,6 @@ def hashes_with_past(hashes: Hashes, pairs: Mapping[str, pa.Table]) -> Hashes:
     """Return ``hashes``, those of the keys of groups, with those of the groups that ``pairs`` are of."""
     past = [hash_keys([one_array(own[name]) for name in key_columns(own)]) for own in pairs.values()]
     return np.unique(np.concatenate([hashes, *past])) if past else hashes
-
-
-@dataclass(frozen=True)
-class ListedPairs:
-    """The ``pairs`` of the groups that the rows have, with the ``group`` of each row and ``own`` that of each pair."""
-
-    group: Codes
-    own: Codes
-    groups: int
-    pairs: pa.Table
-
-    @classmethod
-    def of(cls, rows: pa.Table, pairs: pa.Table) -> ListedPairs:
-        count = rows.num_rows
-        group = groups_of(_columns((rows, pairs), key_columns(rows))).codes
-        is_listed = np.zeros(int(group.max(initial=-1)) + 1, np.bool_)
-        is_listed[group[:count]] = True
-        own = is_listed[group[count:]]  # most pairs may be of groups without a list
-        return cls(group[:count], group[count:][own], len(is_listed), pairs.filter(pa.array(own)))
-
-    def flags(self, rows: pa.Table) -> Flags:
-        """Flag the ``rows`` whose group and item are one of the pairs."""
-        (items,) = _columns((rows, self.pairs), [ITEM])
-        return has_match(np.concatenate([self.group, self.own]), self.groups, items, rows.num_rows)
-
-    def items_had(self) -> Ints:
-        """Return for each row how many different items the pairs of its group have."""
-        first = np.unique(paired(self.own, encode(self.pairs[ITEM])[0]), return_index=True)[1]
-        return np.bincount(self.own[first], minlength=self.groups)[self.group]
-
-
-def _columns(tables: Sequence[pa.Table], names: Sequence[str]) -> list[pa.ChunkedArray]:
-    return list(pa.concat_tables([table.select(names) for table in tables]).columns)
 
 
 def without_excluded(

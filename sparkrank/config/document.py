@@ -48,7 +48,8 @@ from sparkrank.engines.lanes import time_zone_lanes
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.register import KINDS
 from sparkrank.gates.rules import is_pattern
-from sparkrank.inputs.catalog_columns import CatalogPlan, item_of_catalog
+from sparkrank.inputs.catalog_columns import CatalogPlan, columns_of_catalog
+from sparkrank.inputs.request_plan import planned
 from sparkrank.inputs.role_table import (
     CLUSTER,
     GROUP_WEIGHT,
@@ -58,10 +59,11 @@ from sparkrank.inputs.role_table import (
     SCORE,
     SLICE,
     SLICE_NUMBER,
+    TIME,
     TITLE,
     VALUES,
 )
-from sparkrank.inputs.roles import PastColumns, Roles, TruthColumns, planned
+from sparkrank.inputs.roles import PastColumns, Roles, TruthColumns
 from sparkrank.inputs.spec_hash import hash_of_plan
 from sparkrank.metrics import Metric, Plan, find_preset
 from sparkrank.metrics.definitions import default_duplicates
@@ -223,10 +225,11 @@ class Spec(Section):
             compare=None if self.compare is None else self.compare.comparison,
             ties_asked=self.definitions.ties is not None,
             has_catalog=self.catalog is not None,
+            has_since=self.catalog is not None and self.catalog.columns.since is not None,
             tiers=self._tiers,
             disparities=self.disparities,
         )
-        of_catalog = None if self.catalog is None else CatalogPlan.of_items(plan, self.item_of_catalog(roles)).roles
+        of_catalog = None if self.catalog is None else CatalogPlan.of_items(plan, *self.columns_of_catalog(roles)).roles
         others = (roles.truth, *roles.past.values(), of_catalog)
         of_sides = (*roles.of_lists, *(own for own in others if own is not None))
         for (what, rows), own in zip(self.places, of_sides, strict=True):
@@ -236,10 +239,10 @@ class Spec(Section):
             raise SpecError(f"least_groups.tables is {least}, but the spec has no slices that it could be about")
         return roles, replace(plan, least_groups=least)
 
-    def item_of_catalog(self, roles: Roles) -> str:
-        """Return the item column of the catalog, by default that of the lists."""
-        item = None if self.catalog is None else self.catalog.columns.item
-        return item_of_catalog(None if item is None else {"item": item}, roles)
+    def columns_of_catalog(self, roles: Roles) -> tuple[str, str | None]:
+        """Return the columns of the catalog for its items, by default that of the lists, and for ``since``."""
+        named = {} if self.catalog is None else self.catalog.columns.model_dump(exclude_none=True)
+        return columns_of_catalog(named or None, roles)
 
     @property
     def _tiers(self) -> Tiers | None:
@@ -327,7 +330,7 @@ class Spec(Section):
             of_truth = [*_columns_of_source(roles.truth, by_item), *_reading_of_source(self.truth)]
             parts += [f"truth {part}" for part in of_truth]
         if self.catalog is not None:
-            of_catalog = [f"item={self.item_of_catalog(roles)}", *_reading_of_source(self.catalog)]
+            of_catalog = [f"item={self.columns_of_catalog(roles)[0]}", *_reading_of_source(self.catalog)]
             parts += [f"catalog {part}" for part in of_catalog]
         for name, rows in self.past.items():
             of_past = [*_columns_of_source(roles.past[name], by_item), *_reading_of_source(rows)]
@@ -400,6 +403,7 @@ def _columns_of_source(roles: Roles, by_item: bool) -> list[str]:
         CLUSTER,
         MODEL,
         TITLE,
+        TIME,  # definitions say where times decide
         *VALUES.values(),
     }  # the cluster only matters for parts, and the states of parts name the cluster
     kept = [

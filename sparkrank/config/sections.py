@@ -123,7 +123,8 @@ class Columns(_OfRows):
     metrics of groups are not available. ``rank`` replaces ``score`` if lower is better. ``label`` is not needed if
     there is a separate truth, or if no metric reads labels. ``weight`` is the weight of a row in pooled metrics.
     ``cluster`` says which groups depend on each other, for example the user of a session. ``title`` is the name of an
-    item, which explanations show. With ``items`` and ``true_items``, each row is a whole group, with arrays of items.
+    item, which explanations show. ``time`` says when a list was made, and is compared with the times of other sides.
+    With ``items`` and ``true_items``, each row is a whole group, with arrays of items.
     """
 
     items: _ByModel | None = None
@@ -134,7 +135,8 @@ class Columns(_OfRows):
 class TruthNames(_OfTruth):
     """The columns of the truth: the label, and also the group and the item if the lists name these columns differently.
 
-    ``cluster`` is needed if some groups are only in the truth. Without ``label``, every row has the label 1.
+    ``cluster`` is needed if some groups are only in the truth. ``time`` says when a row came about. Without ``label``,
+    every row has the label 1.
     """
 
     label: str | None = None
@@ -275,9 +277,10 @@ class Truth(InputRows):
 
 
 class CatalogNames(Section):
-    """The column of the items, if the lists name it differently."""
+    """The column of the items, if the lists name it differently, and that of the time since when they are there."""
 
     item: str | None = None
+    since: str | None = None
 
 
 class CatalogTable(InputRows):
@@ -312,6 +315,12 @@ class PastRows(InputRows):
     optional: bool = False
 
 
+class InteractionNames(PastNames):
+    """The columns of :class:`PastNames`, and the ``time`` at which a group had an item."""
+
+    time: str | None = None
+
+
 class TierSettings(Section):
     """The rule that puts items into tiers, from the most popular item down (:class:`Tiers`)."""
 
@@ -327,6 +336,7 @@ class TierSettings(Section):
 class Interactions(PastRows):
     """What groups had before, and how its items are put into ``tiers`` of popularity."""
 
+    columns: Annotated[InteractionNames, BeforeValidator(as_keys)] = InteractionNames()
     tiers: TierSettings | None = None
 
 

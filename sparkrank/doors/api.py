@@ -90,17 +90,23 @@ def evaluate(
     cluster : str, optional
         The column of the unit behind a group, such as the user behind a session. All rows of a group must have the same
         value. Intervals and tests then treat clusters, not groups, as independent.
+    time : str, optional
+        A column that says when the list of a row was made: an instant, a date or a whole number. It is compared with
+        the times of the truth, the interactions or the catalog (``since``), and :attr:`Evaluation.quality` counts what
+        came too early. Rows of the interactions that are later than the list are left out.
     truth : as impressions, optional
         The relevant items, one row for each group and item, joined by ``group`` and ``item`` to ``impressions``, which
         has the lists. An item that is in no list still counts in the ideal list and in R, the number of relevant items.
     truth_columns : mapping of str to str or sequence of str, optional
-        The truth's columns for ``group``, ``item``, ``label`` or ``cluster``, if their names differ from the lists'.
+        The truth's columns for ``group``, ``item``, ``label`` or ``cluster``, if their names differ from the lists',
+        and for ``time``.
     catalog : as impressions, optional
         The items, one row for each. Metrics and slices name its columns as ``catalog.price``, as in
         ``"shown(of=catalog.price)@10"``; the items and the columns in use are sent to every worker. The catalogue of
         ``coverage`` and ``gini`` is then this table.
     catalog_columns : mapping of str to str, optional
-        The column of the catalog for ``item``, if its name differs from the lists'.
+        The column of the catalog for ``item``, if its name differs from the lists', and for ``since``: since when an
+        item has been there.
     interactions : as impressions, optional
         What groups had before: a row for each time that a group had an item. Metrics such as ``new`` read it.
         Metrics and slices name ``interactions.users`` and ``interactions.rows``, how many groups had an item and how
@@ -112,7 +118,8 @@ def evaluate(
         Pairs of group and item that are left out of lists and truth before positions are given: those of the
         ``interactions``, or of a table of its own. A path that is called ``interactions`` is ``"./interactions"``.
     interactions_columns, exclude_columns : mapping of str to str or sequence of str, optional
-        The columns of that table for ``group`` and ``item``, if their names differ from the lists'.
+        The columns of that table for ``group`` and ``item``, if their names differ from the lists', and for ``time`` of
+        the interactions.
     items : str or mapping of str to str, optional
         An array column with the items in the order of a model, the best first. Each row is then a separate group.
     true_items : str, optional
@@ -266,7 +273,7 @@ def _evaluated(request: Request, folder: str | None, stages: Stages) -> Evaluati
 
 
 def _columns_of_past(roles: Roles) -> dict[str, Any]:
-    return {"group": list(roles.group), "item": roles.item}
+    return {"group": list(roles.group), "item": roles.item, "time": roles.time}
 
 
 def _hash_of(
@@ -286,4 +293,4 @@ def _hash_of(
 
 
 def _catalog_asked(catalog: CatalogRows) -> dict[str, Any]:
-    return rows_asked({"item": catalog.item}, catalog.rows.partition_types)
+    return rows_asked({"item": catalog.item, "since": catalog.since}, catalog.rows.partition_types)

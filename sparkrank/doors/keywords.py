@@ -30,6 +30,7 @@ class _ColumnOptions(TypedDict, total=False):
     reference_rank: str | None
     weight: str | None
     model: str | None
+    time: str | None
     truth: Rows | None
     truth_columns: Mapping[str, str | Sequence[str]] | None
     catalog: Rows | None

@@ -78,8 +78,11 @@ def document_of_call(
     if request.truth is not None and truth is not None:
         document["truth"] = {**_place(request.truth), "columns": _columns(truth)}
     if request.catalog is not None:
-        document["catalog"] = {**_place(request.catalog.rows), "columns": {"item": request.catalog.item}}
-    document |= {name: {**_place(request.past[name]), "columns": dict(own)} for name, own in past.items()}
+        document["catalog"] = {
+            **_place(request.catalog.rows),
+            "columns": _columns({"item": request.catalog.item, "since": request.catalog.since}),
+        }
+    document |= {name: {**_place(request.past[name]), "columns": _columns(own)} for name, own in past.items()}
     if plan.reads_tiers:
         document[INTERACTIONS]["tiers"] = asdict(plan.tiers)
     if plan.exclude not in (EXCLUDE, None):

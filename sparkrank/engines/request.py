@@ -25,11 +25,15 @@ CATALOG_BYTES = 256 << 20  # the default of ``catalog.most_bytes``, which each P
 
 @dataclass(frozen=True)
 class CatalogRows:
-    """The rows of a catalog, one for each item in the column ``item``. Up to ``most_bytes`` are sent to workers."""
+    """The rows of a catalog, one for each item in the column ``item``. Up to ``most_bytes`` are sent to workers.
+
+    The column ``since``, if there is one, says since when an item has been there.
+    """
 
     rows: SideRows
     item: str
     most_bytes: int = CATALOG_BYTES
+    since: str | None = None
 
 
 @dataclass(frozen=True)

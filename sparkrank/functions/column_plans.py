@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sparkrank.base.errors import SpecError
+from sparkrank.inputs.request_plan import planned
 from sparkrank.inputs.role_table import row_roles
-from sparkrank.inputs.roles import Roles, planned
+from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import AttentionMetric, CatalogueMetric, Definitions, GroupMetric, Metric, Plan, find_preset
 from sparkrank.metrics.metric import Declaration, asked_metrics
 from sparkrank.metrics.parameters import WEIGHT, Column

@@ -11,28 +11,35 @@ from sparkrank.base.errors import SpecError, quote
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.metrics.slices import SliceColumn, source_of
-from sparkrank.ranking.value_columns import ValueColumn, catalog_column
+from sparkrank.ranking.value_columns import CATALOG, ValueColumn, catalog_column
 
 
 @dataclass(frozen=True)
 class CatalogPlan(Plan):
-    """The plan of a pass over a catalog, which reads items, ``columns`` of values, and the columns of ``slices``."""
+    """The plan of a pass over a catalog, which reads items, ``columns`` of values, and the columns of ``slices``.
+
+    ``since`` is the column that says since when an item has been there, or None.
+    """
 
     columns: tuple[ValueColumn, ...] = ()
+    since: str | None = None
 
     @classmethod
-    def of_items(cls, plan: Plan, item: str) -> CatalogPlan:
+    def of_items(cls, plan: Plan, item: str, since: str | None = None) -> CatalogPlan:
         """Return the plan that reads what ``plan`` needs of a catalog whose items are in the column ``item``."""
         parts = {source_of(part): part for columns in reversed(plan.slices) for part in columns}
         sliced = ((catalog_column(source.column), parts[source]) for source in plan.slice_sources)
         slices = ((SliceColumn(inner, part.edges),) for inner, part in sliced if inner is not None)
         named = ((value, catalog_column(value.name)) for value in plan.value_columns)
         values = tuple(replace(value, name=inner) for value, inner in named if inner is not None)
-        return cls((), (), (), slices=tuple(slices), item=item, shows_items=True, columns=values)
+        times = () if since is None else (CATALOG,)
+        return cls(
+            (), (), (), slices=tuple(slices), item=item, shows_items=True, times=times, columns=values, since=since
+        )
 
     @property
     def roles(self) -> Roles:
-        of_rows = {} if self.item is None else {"item": self.item}
+        of_rows = {key: column for key, column in (("item", self.item), ("time", self.since)) if column is not None}
         return Roles((), None, {}, of_rows, slices=self.slices, values=self.columns)
 
     @cached_property
@@ -43,13 +50,18 @@ class CatalogPlan(Plan):
         """Return None: the rows of a catalog have all columns themselves, whatever the names of the columns are."""
 
 
-def item_of_catalog(named: Any, roles: Roles) -> str:
-    """Return the item column of a catalog from ``named``, which maps roles to columns; by default that of the lists."""
-    if named is not None and (not isinstance(named, Mapping) or [*named] != ["item"]):
-        raise SpecError(f"catalog_columns is {quote(named)}: a mapping of item to a column of the catalog is needed")
-    item = roles.item if named is None else named["item"]
-    if item is None:
+def columns_of_catalog(named: Any, roles: Roles) -> tuple[str, str | None]:
+    """Return the columns of a catalog with its items and, if there is one, with the time since when they are there.
+
+    ``named`` maps ``item`` and ``since`` to columns. The items are by default in the column that the lists have.
+    """
+    if named is not None and (not isinstance(named, Mapping) or not named or not {*named} <= {"item", "since"}):
+        needed = "a mapping of item, since or both to columns of the catalog is needed"
+        raise SpecError(f"catalog_columns is {quote(named)}: {needed}")
+    item, since = ((named or {}).get(role) for role in ("item", "since"))
+    if (item := roles.item if item is None else item) is None:
         raise SpecError("the lists name no item column: catalog_columns={'item': ...} names that of the catalog")
-    if not isinstance(item, str):
-        raise SpecError(f"the item column of the catalog is {quote(item)}: a name, which is a text, is needed")
-    return item
+    for role, column in (("item", item), ("since", since)):
+        if column is not None and not isinstance(column, str):
+            raise SpecError(f"the {role} column of the catalog is {quote(column)}: a name, which is a text, is needed")
+    return item, since

@@ -18,18 +18,19 @@ if TYPE_CHECKING:
     from sparkrank.metrics.slices import SliceSource
 
 # The type that a column must have. Both engines have a test for each name (FITS in values.py).
-Takes: TypeAlias = Literal["plain", "slice", "category", "number", "label", "array", "numbers"]
+Takes: TypeAlias = Literal["plain", "slice", "category", "number", "label", "time", "array", "numbers"]
 NEEDED: dict[Takes, str] = {
     "plain": "a plain value",
     "slice": "a text, whole number, boolean or date",
     "category": "a text, number, boolean or date",
     "number": "a number",
     "label": "a number",  # or true and false
+    "time": "an instant, a date or a whole number",
     "array": "an array of plain values",
     "numbers": "an array of numbers",
 }
 # How a column is read. Both engines have a function for each name (READERS in values.py).
-Reader: TypeAlias = Literal["key", "item", "label", "float", "double", "text", "name", "texts", "doubles"]
+Reader: TypeAlias = Literal["key", "item", "label", "float", "double", "text", "name", "time", "texts", "doubles"]
 # The kinds of bad row. The bucket has a test for each name (BAD_ROWS in rejection.py).
 BadTest: TypeAlias = Literal["nan", "no weight", "small weight"]
 # Whether lists and the truth joined with the lists have the role, or only lists. Only the truth has a label.
@@ -55,7 +56,7 @@ class Role:
     ``key`` is the role's name as an argument, in ``columns`` of a spec, and as a bucket column. ``used`` says whether a
     plan reads the column if one is named. ``asked`` returns why a plan must have the column, as the beginning of an
     error message, or None. If the lists or the truth have no such column, their rows get the value ``missing``. If
-    ``of_groups`` is set, all rows of a group have the same value, and a table of arrays has a plain column for it. If
+    ``of_groups`` is set, a list has one value, and a table of arrays a plain column for it. If
     ``of_lists_first`` is set, a truth has the role only if a column is named for the truth.
     """
 
@@ -134,6 +135,16 @@ TITLE = Role(
     used=lambda plan: plan.shows_items and not plan.arrays,
     of_lists_first=True,
 )
+# When a list was made, or when a row of the truth or of the interactions came about. The rows of one list may differ.
+TIME = Role(
+    "time",
+    ("time",),
+    "time",
+    "time",
+    used=lambda plan: bool(plan.times),
+    of_groups=True,
+    of_lists_first=True,
+)
 
 # The roles with one column for each row, besides its label and scores.
 ROW_ROLES: tuple[Role, ...] = (
@@ -167,6 +178,7 @@ ROW_ROLES: tuple[Role, ...] = (
     CLUSTER,
     MODEL,
     TITLE,
+    TIME,
 )
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, shorten
-from sparkrank.inputs.buckets import validate_buckets
 from sparkrank.inputs.role_table import (
     CLUSTER,
     GROUP,
@@ -20,29 +19,19 @@ from sparkrank.inputs.role_table import (
     SCORE,
     SLICE,
     SLICE_NUMBER,
+    TIME,
     TRUE_ITEMS,
     VALUES,
     Role,
     row_roles,
     slice_role,
 )
-from sparkrank.metrics import Definitions, Metric, Plan
+from sparkrank.metrics import Plan
 from sparkrank.metrics.needs import EXCLUDE, INTERACTIONS
-from sparkrank.metrics.parameters import ORDERS
-from sparkrank.metrics.presets import Preset
-from sparkrank.metrics.slices import Slice, Slices, SliceSource, named_slices, slice_name, sources_of
-from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
+from sparkrank.metrics.slices import Slice, Slices, SliceSource, named_slices, sources_of
 from sparkrank.ranking.value_columns import (
-    CATALOG,
-    GROUP_ITEMS,
-    POPULARITY,
-    ITEM_RANK,
-    POPULARITY_COLUMNS,
-    TIER,
     ValueColumn,
-    catalog_column,
 )
-from sparkrank.states.popularity import Tiers
 
 
 @dataclass(frozen=True)
@@ -74,8 +63,8 @@ class PastColumns:
     """The tables of what groups had before, as a user names them.
 
     ``columns`` maps the name of each table (``interactions`` or ``exclude``) to its columns for ``group`` and ``item``;
-    a role without a column has that of the lists. ``exclude`` names the table whose pairs of group and item are left
-    out, or is None.
+    a role without a column has that of the lists. Interactions may have a column for ``time`` too. ``exclude`` names
+    the table whose pairs of group and item are left out, or is None.
     """
 
     columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -86,9 +75,9 @@ class PastColumns:
             if not isinstance(named, Mapping):
                 raise SpecError(f"{name}_columns is {quote(named)}: a mapping of roles to columns is needed")
             for role in named:
-                if role not in PAST_ROLES:
-                    problem = f'{name}_columns names "{shorten(role)}"{did_you_mean(role, PAST_ROLES)}'
-                    raise SpecError(f"{problem} (allowed: {itemize(PAST_ROLES)})")
+                if role not in PAST_ROLES[name]:
+                    problem = f'{name}_columns names "{shorten(role)}"{did_you_mean(role, PAST_ROLES[name])}'
+                    raise SpecError(f"{problem} (allowed: {itemize(PAST_ROLES[name])})")
         if self.exclude is not None and self.exclude not in self.columns:
             raise SpecError(f"exclude is {INTERACTIONS}, but there are none: name the rows of the interactions")
 
@@ -111,12 +100,13 @@ class PastColumns:
                 raise SpecError(f"{name} names no item column, and the lists are arrays, which have none")
             if len(keys) != len(lists.group):
                 raise SpecError(f"the group key has {len(lists.group)} columns in the lists and {len(keys)} in {name}")
-            roles[name] = Roles(keys, None, {}, {"item": item}, of_past=name)
+            of_rows = {"item": item} | ({} if (time := named.get("time")) is None else {"time": time})
+            roles[name] = Roles(keys, None, {}, of_rows, of_past=name)
             roles[name].validate_roles(beside=f"of the {name}")
         return roles
 
 
-PAST_ROLES = ("group", "item")
+PAST_ROLES = {INTERACTIONS: ("group", "item", "time"), EXCLUDE: ("group", "item")}
 
 
 def columns_of_key(group: Any) -> tuple[str, ...]:
@@ -338,7 +328,7 @@ class Roles:
                     f"such names by rows.columns = rows.columns.map(str))"
                 )
             first, first_title = role_of.setdefault(column, (role, title))
-            shares = role in (SLICE, SLICE_NUMBER, GROUP_WEIGHT, CLUSTER, *VALUES.values())
+            shares = role in (SLICE, SLICE_NUMBER, GROUP_WEIGHT, CLUSTER, TIME, *VALUES.values())
             if shares or title == first_title or (first != GROUP and role != LABELS):
                 continue
             side, why = f" {beside}" if beside else "", "labels are numbers beside the items"
@@ -434,6 +424,10 @@ class Roles:
         return self.of_rows.get("cluster")
 
     @property
+    def time(self) -> str | None:
+        return self.of_rows.get("time")
+
+    @property
     def arrays(self) -> list[str]:
         """The array columns that have one element for each row of a list or of a truth."""
         return list(dict.fromkeys(column for role, _, column in self.played() if role in (ITEMS, TRUE_ITEMS)))
@@ -489,150 +483,3 @@ def _roles_of_models(
         raise SpecError("rows of several models are joined by group and item, but no group column is named")
     (column,) = roles.scores.values()
     return replace(roles, scores=by_model("models", dict.fromkeys(models, column)), long=True)
-
-
-def planned(
-    roles: Roles,
-    metrics: Sequence[str | Metric],
-    definitions: Definitions,
-    preset: Preset | None = None,
-    *,
-    group_table: bool = True,
-    score_sums: bool = False,
-    curve_points: int = 0,
-    buckets: int | None = None,
-    uncertainty: Uncertainty = DEFAULT,
-    compare: Comparison | None = None,
-    ties_asked: bool = True,
-    has_catalog: bool = False,
-    tiers: Tiers | None = None,
-    disparities: Sequence[str] = (),
-) -> tuple[Roles, Plan]:
-    """Return ``roles`` with the group weights added, and the plan for ``metrics``. Strings are parsed with ``preset``.
-
-    Unless ``ties_asked`` is set, metrics that have no expectation over tied rows get ``ties=item``, or ``ties=worst``
-    without an item column. ``has_catalog`` says whether there is a catalog, of which columns may be named. ``tiers``
-    is the rule for the tiers of items, if the user names one.
-    """
-    given: object = disparities
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        shown = f'"{shorten(disparities)}", one text' if isinstance(disparities, str) else quote(disparities)
-        raise SpecError(f"disparities is {shown}: a list of slices is needed")
-    order = None if ties_asked or roles.by_rank else ORDERS[roles.item is None]
-    plan = Plan.of(
-        metrics,
-        tuple(roles.scores),
-        roles.group,
-        definitions,
-        group_table=group_table,
-        score_sums=score_sums,
-        weighted=roles.weight is not None,
-        joins=roles.joins,
-        preset=preset,
-        order=order,
-        curve_points=curve_points,
-        slices=roles.slices,
-        item=roles.item,
-        arrays=roles.true_items is not None,
-        by_rank=roles.by_rank,
-        long=roles.long,
-        exclude=roles.exclude,
-        uncertainty=uncertainty,
-        compare=compare,
-        cluster=roles.cluster,
-        disparities=tuple(disparities),
-        has_catalog=has_catalog,
-        has_interactions=INTERACTIONS in roles.past,
-        tiers=Tiers() if tiers is None else tiers,
-    )
-    if tiers is not None and not plan.reads_tiers:
-        raise SpecError("tiers says what a tier is, but no metric and no slice names the column tier of interactions")
-    of_items = frozenset([*plan.item_columns, *([GROUP_ITEMS] if plan.items_had else [])])
-    roles = replace(
-        roles,
-        truth=None if roles.truth is None else replace(roles.truth, item_columns=of_items),
-        item_columns=of_items,
-        group_weights=plan.group_weights,
-        values=tuple(value for _, value in plan.row_values),
-    )
-    _validate_values(plan)
-    roles.validate_positions(definitions.positions)
-    roles.validate_weight_is_read(bool(plan.pooled_metrics) or plan.metric_reading("weight") is not None)
-    roles.validate_past_is_read(plan)
-    roles.validate_required_roles(plan)
-    validate_buckets(buckets, plan)
-    return roles, plan
-
-
-def _validate_values(plan: Plan) -> None:
-    """Raise :class:`SpecError` if ``plan`` reads values that are not there."""
-    for column in plan.group_weights:
-        if plan.table_of(column) is not None:
-            raise SpecError(
-                f"weight={shorten(column)} is of an item, but a group is weighed: name a column of the rows"
-            )
-    _validate_item_columns(plan)
-    for metric, declared in plan.catalogue_metrics if plan.has_catalog else ():
-        if "items" in declared.defaults and metric["items"] is not None:
-            raise SpecError(f"{shorten(metric)} gives the number of items, but there is a catalog, which has them")
-    _validate_values_of_rows(plan)
-
-
-def _validate_values_of_rows(plan: Plan) -> None:
-    """Raise :class:`SpecError` if a metric reads a column of rows that not all of its rows have."""
-    for metric in plan.metrics if plan.joins else ():
-        for value in metric.relevant_columns:
-            if plan.table_of(value.name) is None:
-                what = "gain" if value in metric.gain_columns else "subtopic"
-                raise SpecError(
-                    f"{shorten(metric)} takes {what}s from the column {shorten(value.name)} of the lists, but an item "
-                    f"of the truth that no list has would have no {what}: a column of the catalog is needed"
-                )
-    for metric in plan.metrics if plan.arrays else ():
-        for value in metric.value_columns:
-            if value.name not in plan.item_columns:
-                raise SpecError(
-                    f"{shorten(metric)} reads the column {shorten(value.name)} of rows, but the rows are arrays: a "
-                    f"column of the catalog is needed"
-                )
-
-
-def _validate_item_columns(plan: Plan) -> None:
-    """Raise :class:`SpecError` if the columns of items in ``plan`` and the tables of items do not fit each other."""
-    for column, what in plan.item_columns.items():
-        if plan.table_of(column) == POPULARITY:
-            if not plan.has_interactions:
-                raise SpecError(f"{shorten(what)} reads {column} of an item, but there are no interactions")
-        elif not plan.has_catalog:
-            raise SpecError(
-                f"{shorten(what)} reads the column {shorten(catalog_column(column))} of a catalog, but there is none"
-            )
-    of_catalog = any(plan.table_of(column) == CATALOG or column == ITEM_RANK for column in plan.item_columns)
-    if plan.has_catalog and not of_catalog and not plan.catalogue_metrics:
-        raise SpecError("there is a catalog, but no metric counts its items, and none names a column as catalog.price")
-    for source in plan.slice_sources:
-        if source.column == GROUP_ITEMS and not plan.has_interactions:
-            raise SpecError(f"a slice reads {GROUP_ITEMS} of a group, but there are no interactions")
-        if source.column == GROUP_ITEMS and not source.is_number:
-            raise SpecError(f"a slice reads {GROUP_ITEMS}, which is a number: edges divide it, as in [1, 5, 20]")
-    _validate_tiers(plan)
-
-
-def _validate_tiers(plan: Plan) -> None:
-    """Raise :class:`SpecError` if ``plan`` reads tiers as numbers, or a column that interactions do not have."""
-    columns = [(value.name, str(metric)) for metric in plan.metrics for value in metric.value_columns]
-    sliced = ((part.column, f"the slice {slice_name(parts)}") for parts in plan.slices for part in parts)
-    columns += [(column, what) for column, what in sliced if column != GROUP_ITEMS]
-    for column, what in columns if plan.has_interactions else ():
-        if column.startswith(f"{POPULARITY}.") and column not in POPULARITY_COLUMNS:
-            near = did_you_mean(column, POPULARITY_COLUMNS)
-            allowed = itemize(POPULARITY_COLUMNS)
-            raise SpecError(f"{shorten(what)} reads {shorten(column)}{near} (interactions give {allowed})")
-    if not plan.reads_tiers:
-        return
-    as_number = "as a number, but a tier is head, torso, tail or new"
-    for metric in plan.metrics:
-        if any(value.name == TIER and value.kind == "number" for value in metric.value_columns):
-            raise SpecError(f"{shorten(metric)} reads tier {as_number}: is=tail counts those of the tail")
-    if any(source.column == TIER and source.is_number for source in plan.slice_sources):
-        raise SpecError(f"a slice reads tier {as_number}: leave out edges")

@@ -14,7 +14,7 @@ from sparkrank.metrics.slices import written_slices
 from sparkrank.metrics.uncertainty import DEFAULT
 
 DIGITS = 12
-_NEWER = ("cluster", "model")
+_NEWER = ("cluster", "model", "time", "since")
 _SHOWN = ("title",)  # roles that no result depends on
 _OF_GATES = ("most_unpaired",)  # fields of a comparison that change verdicts and no numbers
 
@@ -44,11 +44,11 @@ def hash_of_plan(
     if plan.least_groups > 1:  # the limit may remove comparisons from a family
         numbers["least_groups"] = plan.least_groups
     if catalog is not None:
-        numbers["catalog"] = dict(catalog)
+        numbers["catalog"] = _as_before(catalog)
     if plan.disparities:
         numbers["disparities"] = list(plan.disparities)
     if past:
-        numbers |= {"past": dict(past), "exclude": plan.exclude}
+        numbers |= {"past": {name: _as_before(own) for name, own in past.items()}, "exclude": plan.exclude}
     if plan.reads_tiers:
         numbers["tiers"] = asdict(plan.tiers)
     if plugins:  # plugins define the meaning of their metrics

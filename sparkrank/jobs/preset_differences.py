@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from sparkrank.base.errors import InputError, SpecError
 from sparkrank.engines.spark.session_settings import time_zone
-from sparkrank.inputs.roles import Roles, planned
+from sparkrank.inputs.request_plan import planned
+from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Definitions, Metric, Plan
+from sparkrank.metrics.needs import INTERACTIONS
 from sparkrank.metrics.parameters import TIES
 from sparkrank.metrics.presets import Preset, find_preset
 from sparkrank.metrics.uncertainty import Uncertainty
@@ -76,6 +78,8 @@ class _Passes:
             roles = replace(roles, of_rows={key: name for key, name in roles.of_rows.items() if key != "weight"})
         if not any(metric.declaration.reads_interactions for metric in metrics):
             roles = replace(roles, past={name: own for name, own in roles.past.items() if name == roles.exclude})
+        if INTERACTIONS not in roles.past:  # times decide nothing else
+            roles = replace(roles, of_rows={key: name for key, name in roles.of_rows.items() if key != "time"})
         return planned(roles, metrics, definitions, group_table=False, uncertainty=Uncertainty(off=True))
 
     def _pass(self, definitions: Definitions, together: Sequence[_Asked]) -> None:

@@ -20,6 +20,7 @@ ROWS_AND_WEIGHT = (RowSum("rows"), WEIGHT)  # tables show both for every pooled 
 POSITIVES, NEGATIVES = "positives", "negatives"
 # The tables of the past: what groups had before, and pairs of group and item that are left out for no other reason.
 INTERACTIONS, EXCLUDE = "interactions", "exclude"
+TRUTH = "truth"  # as a side with times of its own
 GROUPS = "groups"  # the name of the sum that counts the groups evaluated
 
 

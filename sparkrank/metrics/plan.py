@@ -49,6 +49,7 @@ from sparkrank.states.part_bins import VALUES, coarse, rule_name
 from sparkrank.states.popularity import Tiers
 
 MOST_CURVE_POINTS = 1_000_000_000
+UNTIL_LIST = "up to the list"  # which rows of the interactions count, in definitions
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,8 @@ class Plan:
     one another. ``exclude`` is the name of the table of the past whose pairs of group and item are left out, or None.
     ``counts_items`` says that the rows are interactions, of which the popularity of items is counted and nothing else.
     ``has_interactions`` says that there is a table of what groups had before, and ``tiers`` how its items are put into
-    tiers.
+    tiers. ``times`` names the other sides (the truth, interactions, catalog) whose times are compared with those of the
+    lists; without any, no time is read.
     """
 
     metrics: tuple[Metric, ...]
@@ -107,6 +109,7 @@ class Plan:
     counts_items: bool = False
     has_interactions: bool = False
     tiers: Tiers = field(default_factory=Tiers)
+    times: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -286,10 +289,13 @@ class Plan:
 
     def definition(self, metric: Metric) -> str:
         """Return the definition of ``metric`` for the tables, which includes the settings of the evaluation."""
+        of_items = self._tiers_of(metric)
+        if metric.declaration.reads_interactions and INTERACTIONS in self.times:
+            of_items += f"; interactions {UNTIL_LIST}"
         if metric.ties is None:
-            return f"{metric.definition}; {self.settings}{self._tiers_of(metric)}"
+            return f"{metric.definition}; {self.settings}{of_items}"
         written = self._written(replace(self.definitions, ties=metric.ties))
-        return f"{metric.with_ties(None).definition}; {written}{self._tiers_of(metric)}"
+        return f"{metric.with_ties(None).definition}; {written}{of_items}"
 
     def _tiers_of(self, metric: Metric) -> str:
         """Return the rule of the tiers that ``metric`` reads, as the end of its definition."""
@@ -306,7 +312,8 @@ class Plan:
         written = definitions.written("duplicates") if self.joins else str(definitions)
         if self.exclude is None:
             return written
-        return f"{written}, exclude={INTERACTIONS if self.exclude == INTERACTIONS else 'pairs'}"
+        until = f" {UNTIL_LIST}" if self.exclude in self.times else ""
+        return f"{written}, exclude={INTERACTIONS if self.exclude == INTERACTIONS else 'pairs'}{until}"
 
     @cached_property
     def catalogue_metrics(self) -> tuple[tuple[Metric, CatalogueMetric], ...]:
@@ -396,9 +403,11 @@ class Plan:
         """What the values of a slice mean, by the slice's name, if they are not those of its columns."""
         rules = rules_of(self.slices)
         for columns in self.slices:
+            name = slice_name(columns)
             if self.reads_tiers and any(part.column == TIER for part in columns):
-                name = slice_name(columns)
                 rules[name] = f"{rules.get(name, '')} {self.tiers}".strip()
+            if INTERACTIONS in self.times and any(part.column == GROUP_ITEMS for part in columns):
+                rules[name] = f"{rules.get(name, '')} {UNTIL_LIST}".strip()
         return rules
 
     @property
@@ -443,6 +452,16 @@ class Plan:
         return any(self.table_of(column) == POPULARITY for column in self.item_columns)
 
     @property
+    def reads_since(self) -> bool:
+        """Whether the time since when an item has been there is looked up, in a catalog or in the interactions."""
+        return CATALOG in self.times or INTERACTIONS in self.times
+
+    @property
+    def counts_first_times(self) -> bool:
+        """Whether the first time of each item is taken from the interactions, in the pass that counts popularity."""
+        return INTERACTIONS in self.times and CATALOG not in self.times
+
+    @property
     def reads_tiers(self) -> bool:
         return self.has_interactions and TIER in self.item_columns
 
@@ -465,6 +484,7 @@ class Plan:
         if self.definitions.duplicates != "keep":
             yield "duplicates are found by item"
         yield from (f"{what} looks up {column} by item" for column, what in self.item_columns.items())
+        yield from ["times are compared by item"] if self.times else []
         yield from (f"{metric.with_ties(None)} counts items" for metric, _ in self.catalogue_metrics)
 
     @cached_property
@@ -488,7 +508,7 @@ class Plan:
     def past(self) -> tuple[str, ...]:
         """The names of the tables of what groups had before whose rows come to the buckets, each once."""
         read = [INTERACTIONS for metric in self.metrics if metric.declaration.reads_interactions]
-        read += [INTERACTIONS] if self.items_had else []
+        read += [INTERACTIONS] if self.items_had or (INTERACTIONS in self.times and not self.counts_items) else []
         return tuple(dict.fromkeys([*read, *([] if self.exclude is None else [self.exclude])]))
 
     @property

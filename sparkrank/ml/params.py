@@ -20,7 +20,8 @@ from sparkrank.doors.api import evaluate
 from sparkrank.doors.keywords import with_options
 from sparkrank.engines.spark.worker_python import validate_session
 from sparkrank.inputs.buckets import MOST_BUCKETS
-from sparkrank.inputs.roles import COLUMN_ROLES, Roles, columns_of_key, planned
+from sparkrank.inputs.request_plan import planned
+from sparkrank.inputs.roles import COLUMN_ROLES, Roles, columns_of_key
 from sparkrank.metrics import PRESETS, Definitions, Metric, Plan, find_preset
 from sparkrank.metrics.definitions import ABOUT, ALLOWED, SettingOptions
 from sparkrank.metrics.uncertainty import Uncertainty

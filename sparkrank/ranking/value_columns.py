@@ -15,8 +15,8 @@ ValueKind: TypeAlias = Literal["number", "text", "category", "texts", "numbers"]
 SEPARATOR = "\x1f"
 
 
-# The tables of items: the catalog, and the popularity of items in the interactions.
-CATALOG, POPULARITY = "catalog", "interactions"
+# The tables of items: the catalog, and the popularity and the first times of items in the interactions.
+CATALOG, POPULARITY, FIRST_TIMES = "catalog", "interactions", "first times"
 USERS, ROWS, ITEM_RANK, TIER = f"{POPULARITY}.users", f"{POPULARITY}.rows", f"{POPULARITY}.rank", "tier"
 GROUP_ITEMS = f"{POPULARITY}.items"  # of a group, not of an item: how many different items it had
 # The columns of the popularity of items, with the value of an item that nobody had.

@@ -8,9 +8,10 @@ from typing import Any
 
 from sparkrank.base.errors import SpecError, quote, shorten
 from sparkrank.engines.request import AUTO, CatalogRows, Request
-from sparkrank.inputs.catalog_columns import CatalogPlan, item_of_catalog
+from sparkrank.inputs.catalog_columns import CatalogPlan, columns_of_catalog
+from sparkrank.inputs.request_plan import planned
 from sparkrank.inputs.role_table import MODEL
-from sparkrank.inputs.roles import COLUMN_ROLES, PastColumns, Roles, TruthColumns, planned
+from sparkrank.inputs.roles import COLUMN_ROLES, PastColumns, Roles, TruthColumns
 from sparkrank.metrics import Definitions, Metric, Plan, find_preset
 from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.metrics.needs import EXCLUDE, INTERACTIONS
@@ -42,7 +43,8 @@ def request_called(
     """Return the request for ``impressions``, and the columns of the truth as the caller named them (None without one).
 
     ``options`` has the :class:`sparkrank.doors.keywords.InputOptions`, with defaults, and ``cluster``; ``asked`` has
-    other arguments of :func:`sparkrank.inputs.roles.planned`. Raise :class:`SpecError` if the arguments are invalid.
+    other arguments of :func:`sparkrank.inputs.request_plan.planned`. Raise :class:`SpecError` if the arguments are
+    invalid.
     """
     truth, truth_columns, label = (options.get(name) for name in ("truth", "truth_columns", "label"))
     lane, partition_types, spark = options["lane"], options["partition_types"], options.get("spark")
@@ -72,6 +74,8 @@ def request_called(
     asked = {**asked, "buckets": buckets, "ties_asked": settings["ties"] is not None}
     asked["tiers"] = None if options.get("tiers") is None else Tiers.asked(options["tiers"])
     asked["has_catalog"] = options.get("catalog") is not None
+    of_catalog = _catalog_columns(options, named)
+    asked["has_since"] = of_catalog is not None and of_catalog[1] is not None
     roles, plan = planned(named, metrics, definitions, library, **asked)
     counts: Counter[tuple[str, str]] = Counter()
 
@@ -97,23 +101,26 @@ def request_called(
         row_memory=row_memory,
         grouped=grouped,
         counts=counts,
-        catalog=_catalog_called(options, roles, plan, partition_types),
+        catalog=None if of_catalog is None else _catalog_called(options["catalog"], *of_catalog, plan, partition_types),
         past={name: side(f"{name} is", rows, roles.past[name], name) for name, rows in past_rows.items()},
     )
     return request, beside
 
 
-def _catalog_called(options: Mapping[str, Any], roles: Roles, plan: Plan, partition_types: Any) -> CatalogRows | None:
-    """Return the catalog in ``options``, or None without one."""
-    given, columns = options.get("catalog"), options.get("catalog_columns")
-    if given is None:
-        if columns is not None:
-            raise SpecError("catalog_columns names columns of a catalog, but there is no catalog")
-        return None
-    item = item_of_catalog(columns, roles)
-    own = CatalogPlan.of_items(plan, item)
+def _catalog_columns(options: Mapping[str, Any], roles: Roles) -> tuple[str, str | None] | None:
+    """Return the columns of the catalog in ``options`` for its items and for ``since``, or None without a catalog."""
+    columns = options.get("catalog_columns")
+    if options.get("catalog") is not None:
+        return columns_of_catalog(columns, roles)
+    if columns is not None:
+        raise SpecError("catalog_columns names columns of a catalog, but there is no catalog")
+    return None
+
+
+def _catalog_called(given: Any, item: str, since: str | None, plan: Plan, partition_types: Any) -> CatalogRows:
+    own = CatalogPlan.of_items(plan, item, since)
     rows = out_of_pandas(accepted("the catalog is", given, own.roles), own.roles, own, "catalog", Counter())
-    return CatalogRows(SideRows.of("catalog", rows, partition_types), item)
+    return CatalogRows(SideRows.of("catalog", rows, partition_types), item, since=since)
 
 
 def _past(options: Mapping[str, Any]) -> tuple[dict[str, Any], PastColumns]:

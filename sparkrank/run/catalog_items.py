@@ -15,7 +15,7 @@ from sparkrank.base import checks
 from sparkrank.base.checks import NO_LIMITS
 from sparkrank.base.errors import InputError, MissingColumnError, NoInputError, SpecError, itemize, shorten
 from sparkrank.bucket.bucket_rows import vectors
-from sparkrank.bucket.impressions import ITEM, one_array, slice_column, value_column
+from sparkrank.bucket.impressions import ITEM, SINCE, TIME, one_array, slice_column, value_column
 from sparkrank.bucket.item_columns import item_columns
 from sparkrank.engines.request import CatalogRows, Request
 from sparkrank.inputs.catalog_columns import CatalogPlan
@@ -52,9 +52,19 @@ def with_catalog(request: Request, lane: Lane) -> Request:
             f"{str(other).removeprefix('large_')} in the catalog "
             f'("{shorten(request.catalog.item)}"): one type is needed'
         )
+    if SINCE in table.columns:
+        _validate_since(lane.bucket_schema(request.plan).field(TIME).type, table.columns[SINCE].type, request.catalog)
     counts = {**request.counts, (checks.CATALOG_ITEMS, ""): len(table.items)}
     plan = replace(request.plan, items=(*request.plan.items, lane.shared(table)))
     return replace(request, plan=plan, counts=counts)
+
+
+def _validate_since(kind: pa.DataType, other: pa.DataType, catalog: CatalogRows) -> None:
+    if kind != other and pa.null() not in (kind, other):
+        raise InputError(
+            f"the time column is of type {shorten(kind)} in the lists and of type {shorten(other)} in the catalog "
+            f'("{shorten(catalog.since)}"): one type is needed'
+        )
 
 
 def with_catalogue(partials: Partials, plan: Plan) -> Partials:
@@ -71,7 +81,8 @@ def with_catalogue(partials: Partials, plan: Plan) -> Partials:
 
 
 def _read(catalog: CatalogRows, request: Request) -> ItemTable:
-    plan, own = request.plan, CatalogPlan.of_items(request.plan, catalog.item)
+    plan = request.plan
+    own = CatalogPlan.of_items(plan, catalog.item, catalog.since if CATALOG in plan.times else None)
     roles = own.roles
     names = [*map(slice_column, range(len(own.slices))), *map(value_column, range(len(own.columns)))]
     try:
@@ -82,7 +93,8 @@ def _read(catalog: CatalogRows, request: Request) -> ItemTable:
     side = catalog.rows
     if side.path is not None and side.format == "parquet" and side.where is None and not lane.takes_time_zone:
         _refuse_large(lane.rows() * LEAST_ITEM_BYTES, "at least ", request)  # as the footers say, before it is read
-    tables = lane.picked(own, None, partial(_columns_of_items, names=[ITEM, *names]))
+    of_times = [] if own.since is None else [TIME]
+    tables = lane.picked(own, None, partial(_columns_of_items, names=[ITEM, *names, *of_times]))
     if not tables:
         raise NoInputError("the catalog has no rows")
     rows = pa.concat_tables(tables, promote_options="permissive")
@@ -90,9 +102,9 @@ def _read(catalog: CatalogRows, request: Request) -> ItemTable:
     if repeated := repeated_items(items):
         count = f"{len(repeated):,} items" if len(repeated) > 1 else "1 item"
         raise InputError(f'catalog names {count} twice, the first is "{shorten(repeated[0])}"')
-    table = ItemTable.of(
-        items, {name: _held(rows[read]) for name, read in zip(item_columns(plan, CATALOG), names, strict=True)}
-    )
+    columns = {name: _held(rows[read]) for name, read in zip(item_columns(plan, CATALOG), names, strict=True)}
+    columns |= {SINCE: one_array(rows[TIME])} if of_times else {}
+    table = ItemTable.of(items, columns)
     _refuse_large(table.nbytes, "", request)
     return table
 

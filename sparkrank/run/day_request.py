@@ -26,8 +26,8 @@ def request_of(spec: Spec, day: str, spark: SparkSession | None) -> Request:
     lists = tuple(side_of(what, rows, day) for what, rows in spec.lists)
     catalog = None
     if spec.catalog is not None:
-        item = spec.item_of_catalog(spec.roles)
-        catalog = CatalogRows(side_of("catalog", spec.catalog, day), item, spec.catalog.most_bytes)
+        item, since = spec.columns_of_catalog(spec.roles)
+        catalog = CatalogRows(side_of("catalog", spec.catalog, day), item, spec.catalog.most_bytes, since)
     past = {name: replace(side_of(name, rows, day), optional=rows.optional) for name, rows in spec.past.items()}
     return Request(
         lists, truth, spec.roles, plan, spec.limits(plan), *how, spec.input.grouped, catalog=catalog, past=past

@@ -10,14 +10,14 @@ import pyarrow as pa
 from sparkrank.base import checks
 from sparkrank.base.checks import NO_LIMITS
 from sparkrank.base.errors import InputError, shorten
-from sparkrank.bucket.impressions import ITEM, slice_column, value_column
+from sparkrank.bucket.impressions import ITEM, SINCE, one_array, slice_column, value_column
 from sparkrank.bucket.item_columns import item_columns
 from sparkrank.engines.request import Request
 from sparkrank.inputs.buckets import bucket_count
 from sparkrank.metrics import Plan
 from sparkrank.metrics.needs import INTERACTIONS
 from sparkrank.metrics.uncertainty import Uncertainty
-from sparkrank.ranking.value_columns import POPULARITY
+from sparkrank.ranking.value_columns import FIRST_TIMES, POPULARITY
 from sparkrank.run.lane import open_lane
 from sparkrank.sources.joined_types import fit
 from sparkrank.states import Partials
@@ -30,26 +30,38 @@ if TYPE_CHECKING:
 
 
 def with_popularity(request: Request, lane: Lane) -> Request:
-    """Return ``request`` with the popularity of items in the plan, sent once to where ``lane`` evaluates buckets.
+    """Return ``request`` with what is counted of items in the plan, sent once to where ``lane`` evaluates buckets.
+
+    That is their popularity, and the first time that somebody had each, as far as the plan reads them.
 
     Raise :class:`InputError` if the interactions have no rows, unless they are optional, or items of another type than
     the lists.
     """
     plan = request.plan
-    if not plan.reads_popularity:
+    if not (plan.reads_popularity or plan.counts_first_times):
         return request
     kind = lane.bucket_schema(plan).field(ITEM).type
     side = request.past.get(INTERACTIONS)
     partials = Partials() if side is None else popularity_states_of(request, kind)
     validate_past([] if side is None or side.optional else [INTERACTIONS], partials)
+    tables = []
+    if plan.reads_popularity:
+        tables.append(_popularity_table(partials, request, kind))
+    if (first := partials.first_times.table) is not None:
+        tables.append(ItemTable.of(one_array(first["item"]), {SINCE: one_array(first["time"])}, FIRST_TIMES))
+    plan = replace(plan, items=(*plan.items, *map(lane.shared, tables)))
+    return replace(request, plan=plan, counts={**request.counts, **partials.counts})
+
+
+def _popularity_table(partials: Partials, request: Request, kind: pa.DataType) -> ItemTable:
+    """Return the columns of popularity that the plan reads, for each item of the interactions."""
+    plan = request.plan
     popularity = Popularity.of(partials.items, partials.counts.get((checks.PAST_GROUPS, ""), 0), plan.tiers)
     columns, types, read = popularity.columns(), _types(plan), item_columns(plan, POPULARITY)
     values = {name: columns[column].cast(types[name]) for name, column in read.items()}
     of_column = popularity.totals(request.counts.get((checks.CATALOG_ITEMS, ""), 0))
     totals = {name: of_column[column] for name, column in read.items() if column in of_column}
-    table = ItemTable.of(_as_listed(popularity.items, kind), values, POPULARITY, totals)
-    plan = replace(plan, items=(*plan.items, lane.shared(table)))
-    return replace(request, plan=plan, counts={**request.counts, **partials.counts})
+    return ItemTable.of(_as_listed(popularity.items, kind), values, POPULARITY, totals)
 
 
 def popularity_states_of(request: Request, kind: pa.DataType) -> Partials:
@@ -60,7 +72,15 @@ def popularity_states_of(request: Request, kind: pa.DataType) -> Partials:
     side, roles = request.past[INTERACTIONS], request.roles.past[INTERACTIONS]
     off = Uncertainty(off=True)
     plan = Plan(
-        (), (), roles.group, group_table=False, item=roles.item, shows_items=True, uncertainty=off, counts_items=True
+        (),
+        (),
+        roles.group,
+        group_table=False,
+        item=roles.item,
+        shows_items=True,
+        uncertainty=off,
+        counts_items=True,
+        times=(INTERACTIONS,) if request.plan.counts_first_times else (),
     )
     lane = open_lane(Request((side,), None, roles, plan, NO_LIMITS, request.lane, request.spark or request.session))
     lane.check(plan)
@@ -71,7 +91,8 @@ def popularity_states_of(request: Request, kind: pa.DataType) -> Partials:
         )
     solved = lane.evaluate(plan, request.buckets or bucket_count(lane.rows(), request.bucket_rows))
     try:
-        return replace(Partials(), items=solved.partials.items, counts=solved.partials.counts)
+        counted = solved.partials
+        return Partials(items=counted.items, counts=counted.counts, first_times=counted.first_times)
     finally:
         solved.release()
 

@@ -432,7 +432,12 @@ history` judges that fall with its error. Checks, which keep their names:
 | `rows of the interactions`, `rows of the pairs to exclude` | | where these are read; they are no `rows read` |
 | `rows of the interactions without a group or an item` | `rows of the interactions` | where these are read; such rows are not used |
 | `rows of the pairs to exclude without a group or an item` | `rows of the pairs to exclude` | where these are read; such rows are not used |
-| `rows of the lists that the interactions have` | `rows read` | with a metric of interactions, unless `exclude` names them |
+| `rows of the lists that the interactions have` | `rows read` | where interactions come to the groups, unless `exclude` names them |
+| `rows of the truth that the history has` | `rows of truth` | as the check above, with a truth; up to the time of the list where both have a time |
+| `rows of the truth before the list` | `rows of truth` | with times of lists and truth |
+| `rows of the lists with a time` | `rows read` | with a time of the lists |
+| `items listed before they were there` | the check above | with a time of the lists, and `since` of the catalog or a time of the interactions: rows of lists |
+| `rows of the history after the list` | `rows of the interactions` | with times of lists and interactions: rows of groups that have a list, left out for it |
 | `rows that the group had before` | `rows read` | with `exclude`: rows of lists that it leaves out |
 | `rows of the truth that the group had before` | `rows of truth` | with `exclude` and a truth: rows of the truth that it leaves out |
 | `rows without an item, counted in no coverage, gini or novelty` | `rows evaluated` | with one of these metrics |

@@ -17,6 +17,7 @@ from sparkrank.bucket.impressions import (
     LABEL,
     LIST,
     PAST,
+    TIME,
     TRUTH,
     group_weight_column,
     key_column,
@@ -30,7 +31,7 @@ from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.sources.sizes import bytes_of_elements, elements_in, in_parts
 from sparkrank.sources.types import list_parts
-from sparkrank.sources.values import double_values, float_values, item_values, key_values, label_values
+from sparkrank.sources.values import double_values, float_values, item_values, key_values, label_values, time_values
 
 TRUE_ITEMS, TRUE_LABELS = "true_items", "true_labels"
 _LISTED = "listed_"
@@ -61,6 +62,8 @@ def array_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int) -> pa.Table
         columns[group_weight_column(index)] = float_values(rows[column]).cast(pa.float64())
     if plan.cluster is not None:
         columns[CLUSTER] = key_values(rows[plan.cluster])
+    if plan.times:
+        columns[TIME] = time_values(rows[roles.time])
     columns[LIST] = pa.chunked_array([np.arange(first, first + rows.num_rows)])
     for index, column in enumerate(roles.scores.values()):
         columns[listed_column(index)] = rows[column]

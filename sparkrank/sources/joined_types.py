@@ -16,10 +16,10 @@ from sparkrank.base.errors import (
     itemize,
     shorten,
 )
-from sparkrank.inputs.role_table import ITEMS, NEEDED, SLICE, Takes
+from sparkrank.inputs.role_table import ITEMS, NEEDED, SLICE, TIME, Takes
 from sparkrank.inputs.roles import Roles, of_model
 from sparkrank.sources.types import plain_type
-from sparkrank.sources.values import is_array
+from sparkrank.sources.values import is_array, time_kind
 
 K = TypeVar("K")  # a column type of an engine
 
@@ -45,17 +45,21 @@ def check_joined(
     beside: Roles,
     fit: Callable[[K, K], bool],
     is_integer: Callable[[K], bool],
+    time_kind: Callable[[K], str | None],
     text_of: Callable[[K], str],
     sides: tuple[str, str] = ("lists", "truth"),
 ) -> None:
     """Raise :class:`InputError` if group keys or items of two ``sides`` have types whose values cannot be equal.
 
-    Slice columns must be integers on both sides or on neither side.
+    Slice columns must be integers on both sides or on neither side, and times of one kind.
     """
     joined = [(*columns, fit) for columns in joined_columns(roles, beside)]
     alike = lambda kind, other: is_integer(kind) == is_integer(other)  # noqa: E731 - a rule like the other
     of_slices = (source.column for source in beside.slice_sources if not source.is_number)
     joined += [(SLICE.name, column, column, alike) for column in of_slices]
+    alike_times = lambda kind, other: "null" in (kinds := {time_kind(kind), time_kind(other)}) or len(kinds) == 1  # noqa: E731
+    if roles.time is not None and beside.time is not None and beside is not roles:
+        joined.append((TIME.name, roles.time, beside.time, alike_times))
     for role, column, other_column, fits in joined:
         kind, other = kind_of(column), kind_beside(other_column)
         if not fits(kind, other):
@@ -76,6 +80,7 @@ def check_arrow_joined(
         beside,
         fit,
         lambda kind: bool(pa.types.is_integer(plain_type(kind))),
+        time_kind,
         str,
         sides,
     )

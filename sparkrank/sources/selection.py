@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sparkrank.base.errors import FrameLaneNeededError, InputError, SpecError, first_line, shorten
 from sparkrank.inputs.field_paths import Place, places
-from sparkrank.inputs.role_table import MODEL
+from sparkrank.inputs.role_table import MODEL, TIME
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.sources.arrays import whole_lists
@@ -132,9 +132,10 @@ def _condition(where: str | None, source: Source, what: str) -> Condition | None
 
 def _validate_types(schema: pa.Schema, roles: Roles) -> None:
     """Raise :class:`FrameLaneNeededError` for a column type whose values Spark and Arrow read differently."""
-    for role, column in roles.columns():
-        if not _is_of_every_lane(kind := schema.field(column).type):
-            problem = f"the {role} column {shorten(column)} is of type {shorten(kind)}"
+    for role, title, column in roles.played():
+        kind = schema.field(column).type
+        if not (_is_of_every_lane(kind) or (role is TIME and pa.types.is_timestamp(kind))):
+            problem = f"the {title} column {shorten(column)} is of type {shorten(kind)}"
             raise FrameLaneNeededError(f"{problem}, which Spark and Arrow read differently")
 
 

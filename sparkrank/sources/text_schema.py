@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
+from sparkrank.inputs.role_table import TIME
 from sparkrank.inputs.roles import Roles
 
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean")
@@ -117,7 +118,7 @@ def number_kinds(roles: Roles, fields: Sequence[DdlField] | None) -> dict[str, s
     names = {column for role, _, column in roles.played() if role.is_name}
     kinds: dict[str, str] = {}
     for role, title, column in roles.played():
-        if role.is_name:
+        if role.is_name or role is TIME:
             continue
         if column in names and column not in declared:
             raise SpecError(

@@ -72,6 +72,14 @@ def double_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return float_values(column).cast(pa.float64())
 
 
+def time_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Convert times to microseconds, in UTC if they have a zone, to dates, or to 64-bit integers."""
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        return column.cast(pa.timestamp("us", None if kind.tz is None else "UTC"), safe=False)
+    return column if pa.types.is_date32(kind) or pa.types.is_null(kind) else column.cast(pa.int64())
+
+
 def joined_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Join the texts of each array to one text, without nulls. An array without texts becomes null."""
     kind = pa.list_(pa.string())
@@ -104,6 +112,14 @@ def _is_plain(kind: pa.DataType) -> bool:
     return not (pa.types.is_nested(kind) or pa.types.is_interval(kind))
 
 
+def time_kind(kind: pa.DataType) -> str | None:
+    """Return which kind of time ``kind`` is, or None if it is no time. Only times of one kind can be compared."""
+    if pa.types.is_timestamp(kind):
+        return "instant" if kind.tz is not None else "timestamp without a zone"
+    names = {"whole number": pa.types.is_integer, "date": pa.types.is_date32, "null": pa.types.is_null}
+    return next((name for name, is_kind in names.items() if is_kind(kind)), None)
+
+
 def _is_label(kind: pa.DataType) -> bool:
     return is_number(kind) or bool(pa.types.is_boolean(kind))
 
@@ -117,6 +133,7 @@ READERS: dict[Reader, Callable[[pa.ChunkedArray], pa.ChunkedArray]] = {
     "double": double_values,
     "text": text_values,
     "name": name_values,
+    "time": time_values,
     "texts": joined_texts,
     "doubles": arrays_of_doubles,
 }
@@ -126,6 +143,7 @@ FITS: dict[Takes, Callable[[pa.DataType], bool]] = {
     "category": lambda kind: is_slice_value(kind) or is_number(kind),
     "number": is_number,
     "label": _is_label,
+    "time": lambda kind: time_kind(kind) is not None,
     "array": lambda kind: is_array(kind) and _is_plain(kind.value_type),
     "numbers": lambda kind: is_array(kind) and _is_label(kind.value_type),
 }

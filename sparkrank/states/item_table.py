@@ -40,7 +40,7 @@ class ItemTable:
         name: str = CATALOG,
         totals: Mapping[str, int] | None = None,
     ) -> ItemTable:
-        keys = _plain(items)
+        keys = plain_items(items)
         order = pa.array(np.argsort(hash_keys([keys]), kind="stable"))
         taken = {column: values.take(order) for column, values in columns.items()}
         return cls(keys.take(order), taken, name, totals or {})
@@ -63,7 +63,7 @@ class ItemTable:
         found = np.full(len(items), -1, np.int64)
         if not len(self.items) or not _alike(items.type, self.items.type):
             return found
-        items = _plain(items)
+        items = plain_items(items)
         hashes, open_ = hash_keys([items]), np.flatnonzero(items.is_valid().to_numpy(zero_copy_only=False))
         place = np.searchsorted(self._hashes, hashes[open_])
         while len(open_):  # a second time only where two items have the same hash
@@ -95,7 +95,7 @@ def _alike(kind: pa.DataType, other: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) == pa.types.is_integer(other))
 
 
-def _plain(items: pa.Array) -> pa.Array:
+def plain_items(items: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Return ``items`` as 64-bit integers, as doubles, or as texts."""
     if pa.types.is_floating(items.type):
         return items.cast(pa.float64())

@@ -13,6 +13,7 @@ from sparkrank.histogram.state import ScoreHistogram, ScoreSeries
 from sparkrank.histogram.wire import NarrowHistogram, NarrowRows, merged
 from sparkrank.states.distinct_items import merged_hashes
 from sparkrank.states.distributions import Distribution
+from sparkrank.states.first_times import FirstTimes
 from sparkrank.states.items import ItemCounts
 from sparkrank.states.keys import StateKey, by_key, in_order
 from sparkrank.states.largest import LargestGroups, merged_largest
@@ -38,6 +39,7 @@ class Partials:
     groups with the most rows. ``heaviest`` has the largest weight of a single group, by (metric, model). ``failure`` is
     the message of a task that ran out of memory; the message is returned because Spark would run a failed task three
     times. ``repeated`` counts the group keys that several groups have, if each row of the input is a group.
+    ``first_times`` has the first time of each item, if interactions with times are counted.
     """
 
     means: MeanStates = field(default_factory=MeanStates.empty)
@@ -54,6 +56,7 @@ class Partials:
     failure: str = ""
     item_hashes: tuple[int, ...] = ()
     repeated: RepeatedKeys = field(default_factory=RepeatedKeys)
+    first_times: FirstTimes = field(default_factory=FirstTimes)
 
     @classmethod
     def merged(cls, parts: Iterable[Partials]) -> Partials:
@@ -85,6 +88,7 @@ class Partials:
             max(part.failure for part in gathered),
             merged_hashes(part.item_hashes for part in gathered),
             RepeatedKeys.merged(part.repeated for part in gathered),
+            FirstTimes.merged(part.first_times for part in gathered),
         )
 
     def slice_values(self, slice_: str) -> list[str | None]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sparkrank.base.errors import escape, shorten
-from sparkrank.bucket.explained import ExplainedGroup, ExplainedKey, ExplainedMetric, ExplainedTable
+from sparkrank.bucket.explained import MARKS, ExplainedGroup, ExplainedKey, ExplainedMetric, ExplainedTable
 from sparkrank.metrics.arithmetic import Step
 from sparkrank.metrics.parameters import format_number
 from sparkrank.text.text import WIDEST, aligned
@@ -83,7 +83,7 @@ def value_text(metric: ExplainedMetric) -> str:
 
 def shown_columns(table: ExplainedTable) -> dict[str, tuple[Any, ...]]:
     """Return the columns of a table by name, without the optional columns that hold no information."""
-    quiet = {"tie block", "repeats"}
+    quiet = {"tie block", "repeats", *MARKS}
     return {name: values for name, values in table.columns.items() if name not in quiet or any(values)}
 
 

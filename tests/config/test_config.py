@@ -160,7 +160,10 @@ REFUSED: list[tuple[str, str]] = [
     ("metrcs=[rr]", f'unknown key "metrcs", did you mean "metrics"? (known here: {PARTS})'),
     (
         "truth.columns.lable=x",
-        'unknown key "truth.columns.lable", did you mean "label"? (known here: group, item, cluster, title, label)',
+        (
+            'unknown key "truth.columns.lable", did you mean "label"? '
+            "(known here: group, item, cluster, title, time, label)"
+        ),
     ),
     ("name=42", f"name is 42: {TEXT}"),
     (f"owner={'x' * 81}", f"owner is '{'x' * 81}': a text of 1 to 80 characters is needed"),

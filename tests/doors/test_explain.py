@@ -21,7 +21,8 @@ import sparkrank as sr
 from sparkrank.base.errors import escape
 from sparkrank.doors.keywords import INPUT_DEFAULTS
 from sparkrank.engines.one_group import GroupKeys
-from sparkrank.inputs.roles import Roles, planned
+from sparkrank.inputs.request_plan import planned
+from sparkrank.inputs.roles import Roles
 from sparkrank.jobs.explain_job import explain_request
 from sparkrank.metrics import CATALOG, Arithmetic, Definitions, TermTable
 from sparkrank.metrics.arithmetic import LIST, total

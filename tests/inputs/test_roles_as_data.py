@@ -19,7 +19,8 @@ from sparkrank.bucket import bucket_columns
 from sparkrank.config import sections
 from sparkrank.engines.request import Request
 from sparkrank.inputs import role_table as columns
-from sparkrank.inputs.roles import Roles, TruthColumns, planned
+from sparkrank.inputs.request_plan import planned
+from sparkrank.inputs.roles import Roles, TruthColumns
 from sparkrank.metrics import Definitions, Metric
 from sparkrank.metrics.metric import CATALOG
 from sparkrank.run.execute import EvaluationOutcome, open_request
@@ -142,7 +143,7 @@ def test_a_truth_has_what_is_of_both_sides() -> None:
     rows = bucket_rows(given, roles.truth, plan)
     assert rows["subtopic"].to_pylist() == [7]
     assert rows["propensity"].to_pylist() == [None]  # of the lists alone
-    allowed = r"\(allowed: group, item, cluster, title, subtopic, label\)"
+    allowed = r"\(allowed: group, item, cluster, title, time, subtopic, label\)"
     with pytest.raises(sr.SpecError, match=rf'truth_columns names "propensity" {allowed}'):
         TruthColumns.of(None, {"propensity": "chance"})
 
@@ -152,7 +153,7 @@ def test_a_spec_has_it() -> None:
     made = sections.with_row_roles("Fake", sections.Section)
     assert made.model_validate(NAMED).model_dump(exclude_none=True) == NAMED
     of_both = sections.with_row_roles("Fake", sections.Section, "both")
-    assert set(of_both.model_fields) == {"item", "cluster", "title", "subtopic"}
+    assert set(of_both.model_fields) == {"item", "cluster", "title", "time", "subtopic"}
 
 
 def test_both_doors_name_every_role_of_a_row() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 
 import pyarrow as pa
@@ -105,3 +106,83 @@ def test_what_a_table_of_the_past_is_refused_for(
     assert told in capsys.readouterr().err
     if code == 0:
         assert _column(tmp_path, "metrics", "metric", "value")["new@2"] == 1.0  # nobody had anything
+
+
+@pytest.fixture
+def timed_day(day: dict, tmp_path: Path) -> dict:
+    """The day with dates: new was wanted a day after the list, and bought then, too; of old the catalog has no date."""
+    first, second = dt.date(2026, 1, 1), dt.date(2026, 1, 2)
+    files = {
+        "lists": {"user": ["a", "a"], "item": ["old", "new"], "score": [2.0, 1.0], "on": [first, first]},
+        "truth": {"user": ["a"], "item": ["new"], "on": [second]},
+        f"bought-{DAY}": {"buyer": ["a", "a"], "sku": ["old", "new"], "day": [first, second]},
+        "catalog": {"item": ["new", "old"], "since": [second, None]},
+    }
+    for name, columns in files.items():
+        pq.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
+    past = {**day["interactions"], "columns": {"group": "buyer", "item": "sku", "time": "day"}}
+    lists = {**day["input"], "columns": {**day["input"]["columns"], "time": "on"}}
+    truth = {**day["truth"], "columns": {"time": "on"}}
+    catalog = {"path": f"{tmp_path}/catalog.parquet", "columns": {"since": "since"}}
+    return {**day, "input": lists, "truth": truth, "interactions": past, "catalog": catalog}
+
+
+EARLY = [
+    ("rows of the truth before the list", 0.0, 0),
+    ("rows of the truth that the history has", 0.0, 0),  # it was bought after the list, which is no leak
+    ("rows of the history after the list", 0.0, 4),
+    ("rows of the history after the list", 0.5, 0),
+    ("items listed before they were there", 0.4, 4),
+    ("items listed before they were there", 0.5, 0),
+]
+
+
+@pytest.mark.parametrize(("check", "limit", "code"), EARLY)
+def test_limits_stop_a_day_with_what_came_too_early(
+    timed_day: dict, check: str, limit: float, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _run(tmp_path, {**timed_day, "quality": {"limits": {check: limit}}}) == code
+    if code:
+        assert f'"{check}" is 50.0000% (1) of rows of the' in capsys.readouterr().err
+        return
+    assert _column(tmp_path, "metrics", "metric", "value") == {"rr": 1 / 2, "new@2": 1 / 2}
+
+
+def test_a_truth_that_the_history_has_stops_a_day(
+    day: dict, timed_day: dict, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a time of the lists, new was bought at any time."""
+    untimed = {**timed_day, "input": day["input"], "truth": day["truth"]}
+    del untimed["catalog"]
+    had = "rows of the truth that the history has"
+    assert _run(tmp_path, {**untimed, "quality": {"limits": {had: 0}}}) == 4
+    assert f'"{had}" is 100.0000% (1) of rows of truth, and limits allows 0.0000%' in capsys.readouterr().err
+    excluded = {**untimed, "exclude": "interactions", "quality": {"limits": {had: 0}}}
+    assert _run(tmp_path, excluded) == 2  # these are left out, and counted as rows that the group had before
+    assert "which this run does not count" in capsys.readouterr().err
+
+
+def test_times_of_a_spec_are_in_its_hash_and_in_definitions(day: dict, timed_day: dict, tmp_path: Path) -> None:
+    timed, plain = (load_spec(write_spec(tmp_path, {**own, "exclude": "interactions"})) for own in (timed_day, day))
+    assert timed.hash() != plain.hash()
+    assert timed.plan().settings == f"{plain.plan().settings} up to the list"
+    at = ("--conf", write_spec(tmp_path, timed_day), "--date", DAY)
+    assert exit_code("explain", *at, "--from", "trec_eval", "--to", "recommenders", "ap@2") == 0
+    assert exit_code("explain", *at, "--group", "user=a", "--metric", "rr") == 0
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        (("truth", "interactions", "catalog"), "nothing has a time to compare with it"),
+        (("input",), 'the truth has a time column, "on", but the lists name none'),
+        (("input", "truth"), "the lists name no time to compare with"),
+    ],
+)
+def test_times_of_one_side_alone_are_refused(
+    day: dict, timed_day: dict, keys: tuple[str, ...], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = {**timed_day, **{key: day[key] for key in keys if key in day}}
+    document = {key: section for key, section in document.items() if key not in keys or key in day}
+    assert _run(tmp_path, document) == 2
+    assert told in capsys.readouterr().err

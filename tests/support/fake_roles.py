@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 
 from sparkrank.inputs import role_table as columns
+from sparkrank.inputs.request_plan import planned
 from sparkrank.inputs.role_table import BadRow, Role
-from sparkrank.inputs.roles import Roles, planned
+from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Definitions, Plan
 from sparkrank.metrics.metric import CATALOG
 

@@ -6,8 +6,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sparkrank.bucket.impressions import CLUSTER, LIST, group_weight_column, key_column, slice_column
-from sparkrank.engines.spark.values import TEXTS, double_of, item_of, key_of, label_of, named
+from sparkrank.bucket.impressions import CLUSTER, LIST, TIME, group_weight_column, key_column, slice_column
+from sparkrank.engines.spark.values import TEXTS, double_of, item_of, key_of, label_of, named, time_of
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.sources.arrays import TRUE_ITEMS, TRUE_LABELS, listed_column
@@ -28,6 +28,8 @@ def rows_of_arrays(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
         columns[group_weight_column(index)] = named(column).cast("double")
     if plan.cluster is not None:
         columns[CLUSTER] = key_of(named(plan.cluster), kinds[plan.cluster])
+    if plan.times:
+        columns[TIME] = time_of(named(str(roles.time)), kinds[str(roles.time)])
     columns[LIST] = F.monotonically_increasing_id()
     for index, column in enumerate(roles.scores.values()):
         columns[listed_column(index)] = _items(column, kinds[column])

@@ -19,7 +19,7 @@ from sparkrank.bucket.impressions import (
     slice_column,
     value_column,
 )
-from sparkrank.engines.spark.values import FITS, READERS, TEXTS, named
+from sparkrank.engines.spark.values import FITS, READERS, TEXTS, named, time_kind
 from sparkrank.inputs.role_table import GROUP, GROUP_WEIGHT, SCORE, VALUES, Role, row_roles, slice_role
 from sparkrank.inputs.role_table import LABEL as OF_LABEL
 from sparkrank.inputs.roles import Roles
@@ -52,6 +52,7 @@ def check_joined_schemas(
         beside,
         _fit,
         lambda kind: isinstance(kind, T.IntegralType),
+        time_kind,
         lambda kind: kind.simpleString(),
         sides,
     )

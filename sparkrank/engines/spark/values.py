@@ -82,6 +82,10 @@ def double_of(column: Column, _: T.DataType) -> Column:
     return column.cast("double")
 
 
+def time_of(column: Column, kind: T.DataType) -> Column:
+    return column.cast("bigint") if isinstance(kind, T.IntegralType) else column
+
+
 def joined_texts(column: Column, _: T.DataType) -> Column:
     return F.nullif(F.array_join(column.cast("array<string>"), SEPARATOR), F.lit(""))
 
@@ -93,6 +97,18 @@ def arrays_of_doubles(column: Column, _: T.DataType) -> Column:
 def is_number(kind: T.DataType) -> bool:
     """Return whether ``kind`` is a numeric type, or the type of a column that has only nulls."""
     return isinstance(kind, (T.NumericType, T.NullType))
+
+
+def time_kind(kind: T.DataType) -> str | None:
+    """Return which kind of time ``kind`` is, as :func:`sparkrank.sources.values.time_kind` does."""
+    kinds: dict[str, type[T.DataType]] = {
+        "whole number": T.IntegralType,
+        "date": T.DateType,
+        "instant": T.TimestampType,
+        "timestamp without a zone": T.TimestampNTZType,
+        "null": T.NullType,
+    }
+    return next((name for name, own in kinds.items() if isinstance(kind, own)), None)
 
 
 def _is_label(kind: T.DataType) -> bool:
@@ -112,6 +128,7 @@ READERS: dict[Reader, Callable[[Column, T.DataType], Column]] = {
     "double": double_of,
     "text": text_of,
     "name": text_of,
+    "time": time_of,
     "texts": joined_texts,
     "doubles": arrays_of_doubles,
 }
@@ -121,6 +138,7 @@ FITS: dict[Takes, Callable[[T.DataType], bool]] = {
     "category": lambda kind: _is_slice_value(kind) or is_number(kind),
     "number": is_number,
     "label": _is_label,
+    "time": lambda kind: time_kind(kind) is not None,
     "array": lambda kind: isinstance(kind, T.ArrayType) and is_plain(kind.elementType),
     "numbers": lambda kind: isinstance(kind, T.ArrayType) and _is_label(kind.elementType),
 }

@@ -13,7 +13,7 @@ import pyarrow as pa
 from sparkrank.base import checks
 from sparkrank.base.errors import InputError, SpecError, did_you_mean, itemize, quote, shorten
 from sparkrank.bucket import bucket_columns, evaluate_bucket
-from sparkrank.bucket.impressions import PAST, TRUTH, slice_column
+from sparkrank.bucket.impressions import PAST, TIME, TRUTH, slice_column
 from sparkrank.bucket.item_columns import item_columns
 from sparkrank.inputs.role_table import row_roles
 from sparkrank.metrics import Plan
@@ -60,7 +60,7 @@ def limits_of(
 
 def checks_of(plan: Plan) -> dict[str, bool]:
     """Return the checks that ``plan`` counts, from an empty bucket, and whether each check is a share of a total."""
-    kinds = {TRUTH: pa.bool_(), PAST: pa.int8()}
+    kinds = {TRUTH: pa.bool_(), PAST: pa.int8(), TIME: pa.int64()}
     kinds |= {role.key: pa.string() for role in row_roles() if role.reads == "item"}
     sources = enumerate(plan.slice_sources)
     kinds |= {slice_column(index): pa.string() for index, source in sources if not source.is_number}

@@ -109,7 +109,13 @@ def _of_other_tables(counts: Mapping[tuple[str, str], int], plan: Plan) -> Itera
         yield from _looked_for((checks.PAST_WITHOUT_PAIR[name],), counts, rows, counts.get((rows, ""), 0))
     yield from _looked_for((checks.PAST_GROUPS,), counts, None, 0)
     yield from _looked_for((checks.ROWS_IN_PAST, checks.EXCLUDED_ROWS), counts, checks.ROWS_READ, read)
-    yield from _looked_for((checks.EXCLUDED_TRUTH,), counts, checks.TRUTH_ROWS, truth)
+    of_truth = (checks.EXCLUDED_TRUTH, checks.TRUTH_IN_PAST, checks.EARLY_TRUTH)
+    yield from _looked_for(of_truth, counts, checks.TRUTH_ROWS, truth)
+    yield from _looked_for((checks.LIST_TIMES,), counts, checks.ROWS_READ, read)
+    timed = counts.get((checks.LIST_TIMES, ""), 0)
+    yield from _looked_for((checks.EARLY_ITEMS,), counts, checks.LIST_TIMES, timed)
+    rows = checks.PAST_ROWS[INTERACTIONS]
+    yield from _looked_for((checks.LATE_PAST,), counts, rows, counts.get((rows, ""), 0))
 
 
 def _largest(partials: Partials, plan: Plan) -> Iterator[dict[str, Any]]:

@@ -175,7 +175,8 @@ def _past_of_others(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
     counts = partials.counts
     for name in plan.past:
         read = _count(counts, checks.PAST_ROWS[name])
-        if read and not _count(counts, checks.EXCLUDED_ROWS if name == plan.exclude else checks.ROWS_IN_PAST):
+        listed = checks.EXCLUDED_ROWS if name == plan.exclude else checks.ROWS_IN_PAST
+        if read and not _count(counts, listed) and not (name in plan.times and _count(counts, checks.LATE_PAST)):
             yield CodedSentence(
                 "past_in_no_list",
                 f"none of the {read:,} pairs of {name} is in a list: are its groups and items written as those of the "

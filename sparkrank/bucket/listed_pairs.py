@@ -1,0 +1,60 @@
+"""The pairs of group and item that groups had before, as far as a bucket has these groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sparkrank.bucket.bucket_rows import BucketRows
+from sparkrank.bucket.encoding import encode, paired
+from sparkrank.bucket.grouping import groups_of
+from sparkrank.bucket.impressions import ITEM, key_columns
+from sparkrank.bucket.matching import has_match
+from sparkrank.metrics import Plan
+from sparkrank.numeric.array_types import Codes, Flags, Ints
+
+
+@dataclass(frozen=True)
+class ListedPairs:
+    """The ``pairs`` of the groups that ``rows`` have, with the ``group`` of each row and ``own`` that of each pair."""
+
+    rows: BucketRows
+    group: Codes
+    own: Codes
+    groups: int
+    pairs: pa.Table
+    plan: Plan
+
+    @classmethod
+    def of(cls, rows: BucketRows, pairs: pa.Table, plan: Plan) -> ListedPairs:
+        count = len(rows)
+        group = groups_of(_columns((rows.table, pairs), key_columns(rows.table))).codes
+        is_listed = np.zeros(int(group.max(initial=-1)) + 1, np.bool_)
+        is_listed[group[:count]] = True
+        own = is_listed[group[count:]]  # most pairs may be of groups without a list
+        return cls(rows, group[:count], group[count:][own], len(is_listed), pairs.filter(pa.array(own)), plan)
+
+    def counts(self) -> Mapping[tuple[str, str], int]:
+        """Return what is counted of the pairs."""
+        return {}
+
+    def flags(self) -> Flags:
+        """Flag the rows whose group and item are one of the pairs."""
+        return has_match(np.concatenate([self.group, self.own]), self.groups, self.items, len(self.rows))
+
+    def items_had(self) -> Ints:
+        """Return for each row how many different items the pairs of its group have."""
+        first = np.unique(paired(self.own, encode(self.pairs[ITEM])[0]), return_index=True)[1]
+        return np.bincount(self.own[first], minlength=self.groups)[self.group]
+
+    @property
+    def items(self) -> pa.ChunkedArray:
+        """The items of the rows, followed by those of the pairs."""
+        return _columns((self.rows.table, self.pairs), [ITEM])[0]
+
+
+def _columns(tables: Sequence[pa.Table], names: Sequence[str]) -> list[pa.ChunkedArray]:
+    return list(pa.concat_tables([table.select(names) for table in tables]).columns)

@@ -1,0 +1,193 @@
+"""The plan for the metrics and columns that a user names. Requests whose parts do not fit one another are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, shorten
+from sparkrank.inputs.buckets import validate_buckets
+from sparkrank.inputs.roles import Roles
+from sparkrank.metrics import Definitions, Metric, Plan
+from sparkrank.metrics.needs import INTERACTIONS, TRUTH
+from sparkrank.metrics.parameters import ORDERS
+from sparkrank.metrics.presets import Preset
+from sparkrank.metrics.slices import slice_name
+from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
+from sparkrank.ranking.value_columns import (
+    CATALOG,
+    GROUP_ITEMS,
+    ITEM_RANK,
+    POPULARITY,
+    POPULARITY_COLUMNS,
+    TIER,
+    catalog_column,
+)
+from sparkrank.states.popularity import Tiers
+
+
+def planned(
+    roles: Roles,
+    metrics: Sequence[str | Metric],
+    definitions: Definitions,
+    preset: Preset | None = None,
+    *,
+    group_table: bool = True,
+    score_sums: bool = False,
+    curve_points: int = 0,
+    buckets: int | None = None,
+    uncertainty: Uncertainty = DEFAULT,
+    compare: Comparison | None = None,
+    ties_asked: bool = True,
+    has_catalog: bool = False,
+    has_since: bool = False,
+    tiers: Tiers | None = None,
+    disparities: Sequence[str] = (),
+) -> tuple[Roles, Plan]:
+    """Return ``roles`` with the group weights added, and the plan for ``metrics``. Strings are parsed with ``preset``.
+
+    Unless ``ties_asked`` is set, metrics that have no expectation over tied rows get ``ties=item``, or ``ties=worst``
+    without an item column. ``has_catalog`` says whether there is a catalog, of which columns may be named, and
+    ``has_since`` whether it says since when its items are there. ``tiers`` is the rule for the tiers of items, if the
+    user names one.
+    """
+    given: object = disparities
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        shown = f'"{shorten(disparities)}", one text' if isinstance(disparities, str) else quote(disparities)
+        raise SpecError(f"disparities is {shown}: a list of slices is needed")
+    order = None if ties_asked or roles.by_rank else ORDERS[roles.item is None]
+    plan = Plan.of(
+        metrics,
+        tuple(roles.scores),
+        roles.group,
+        definitions,
+        group_table=group_table,
+        score_sums=score_sums,
+        weighted=roles.weight is not None,
+        joins=roles.joins,
+        preset=preset,
+        order=order,
+        curve_points=curve_points,
+        slices=roles.slices,
+        item=roles.item,
+        arrays=roles.true_items is not None,
+        by_rank=roles.by_rank,
+        long=roles.long,
+        exclude=roles.exclude,
+        uncertainty=uncertainty,
+        compare=compare,
+        cluster=roles.cluster,
+        disparities=tuple(disparities),
+        has_catalog=has_catalog,
+        has_interactions=INTERACTIONS in roles.past,
+        tiers=Tiers() if tiers is None else tiers,
+        times=_times(roles, has_since),
+    )
+    if tiers is not None and not plan.reads_tiers:
+        raise SpecError("tiers says what a tier is, but no metric and no slice names the column tier of interactions")
+    of_items = frozenset([*plan.item_columns, *([GROUP_ITEMS] if plan.items_had else [])])
+    roles = replace(
+        roles,
+        truth=None if roles.truth is None else replace(roles.truth, item_columns=of_items),
+        item_columns=of_items,
+        group_weights=plan.group_weights,
+        values=tuple(value for _, value in plan.row_values),
+    )
+    _validate_values(plan)
+    roles.validate_positions(definitions.positions)
+    roles.validate_weight_is_read(bool(plan.pooled_metrics) or plan.metric_reading("weight") is not None)
+    roles.validate_past_is_read(plan)
+    roles.validate_required_roles(plan)
+    validate_buckets(buckets, plan)
+    return roles, plan
+
+
+def _times(roles: Roles, has_since: bool) -> tuple[str, ...]:
+    """Return the sides whose times are compared with those of the lists. Raise :class:`SpecError` if there is none."""
+    beside = {TRUTH: roles.truth, INTERACTIONS: roles.past.get(INTERACTIONS)}
+    timed = [name for name, own in beside.items() if own is not None and own.time is not None]
+    timed += [CATALOG] if has_since else []
+    if roles.time is None:
+        if has_since:
+            raise SpecError("the catalog says since when items are there, but the lists name no time to compare with")
+        return ()
+    if not timed:
+        raise SpecError(
+            f'time="{shorten(roles.time)}" says when a list was made, but nothing has a time to compare with it: name '
+            f"that of the truth, of the interactions, or since of the catalog"
+        )
+    return tuple(timed)
+
+
+def _validate_values(plan: Plan) -> None:
+    """Raise :class:`SpecError` if ``plan`` reads values that are not there."""
+    for column in plan.group_weights:
+        if plan.table_of(column) is not None:
+            raise SpecError(
+                f"weight={shorten(column)} is of an item, but a group is weighed: name a column of the rows"
+            )
+    _validate_item_columns(plan)
+    for metric, declared in plan.catalogue_metrics if plan.has_catalog else ():
+        if "items" in declared.defaults and metric["items"] is not None:
+            raise SpecError(f"{shorten(metric)} gives the number of items, but there is a catalog, which has them")
+    _validate_values_of_rows(plan)
+
+
+def _validate_values_of_rows(plan: Plan) -> None:
+    """Raise :class:`SpecError` if a metric reads a column of rows that not all of its rows have."""
+    for metric in plan.metrics if plan.joins else ():
+        for value in metric.relevant_columns:
+            if plan.table_of(value.name) is None:
+                what = "gain" if value in metric.gain_columns else "subtopic"
+                raise SpecError(
+                    f"{shorten(metric)} takes {what}s from the column {shorten(value.name)} of the lists, but an item "
+                    f"of the truth that no list has would have no {what}: a column of the catalog is needed"
+                )
+    for metric in plan.metrics if plan.arrays else ():
+        for value in metric.value_columns:
+            if value.name not in plan.item_columns:
+                raise SpecError(
+                    f"{shorten(metric)} reads the column {shorten(value.name)} of rows, but the rows are arrays: a "
+                    f"column of the catalog is needed"
+                )
+
+
+def _validate_item_columns(plan: Plan) -> None:
+    """Raise :class:`SpecError` if the columns of items in ``plan`` and the tables of items do not fit each other."""
+    for column, what in plan.item_columns.items():
+        if plan.table_of(column) == POPULARITY:
+            if not plan.has_interactions:
+                raise SpecError(f"{shorten(what)} reads {column} of an item, but there are no interactions")
+        elif not plan.has_catalog:
+            raise SpecError(
+                f"{shorten(what)} reads the column {shorten(catalog_column(column))} of a catalog, but there is none"
+            )
+    of_catalog = any(plan.table_of(column) == CATALOG or column == ITEM_RANK for column in plan.item_columns)
+    if plan.has_catalog and not of_catalog and not plan.catalogue_metrics and CATALOG not in plan.times:
+        raise SpecError("there is a catalog, but no metric counts its items, and none names a column as catalog.price")
+    for source in plan.slice_sources:
+        if source.column == GROUP_ITEMS and not plan.has_interactions:
+            raise SpecError(f"a slice reads {GROUP_ITEMS} of a group, but there are no interactions")
+        if source.column == GROUP_ITEMS and not source.is_number:
+            raise SpecError(f"a slice reads {GROUP_ITEMS}, which is a number: edges divide it, as in [1, 5, 20]")
+    _validate_tiers(plan)
+
+
+def _validate_tiers(plan: Plan) -> None:
+    """Raise :class:`SpecError` if ``plan`` reads tiers as numbers, or a column that interactions do not have."""
+    columns = [(value.name, str(metric)) for metric in plan.metrics for value in metric.value_columns]
+    sliced = ((part.column, f"the slice {slice_name(parts)}") for parts in plan.slices for part in parts)
+    columns += [(column, what) for column, what in sliced if column != GROUP_ITEMS]
+    for column, what in columns if plan.has_interactions else ():
+        if column.startswith(f"{POPULARITY}.") and column not in POPULARITY_COLUMNS:
+            near = did_you_mean(column, POPULARITY_COLUMNS)
+            allowed = itemize(POPULARITY_COLUMNS)
+            raise SpecError(f"{shorten(what)} reads {shorten(column)}{near} (interactions give {allowed})")
+    if not plan.reads_tiers:
+        return
+    as_number = "as a number, but a tier is head, torso, tail or new"
+    for metric in plan.metrics:
+        if any(value.name == TIER and value.kind == "number" for value in metric.value_columns):
+            raise SpecError(f"{shorten(metric)} reads tier {as_number}: is=tail counts those of the tail")
+    if any(source.column == TIER and source.is_number for source in plan.slice_sources):
+        raise SpecError(f"a slice reads tier {as_number}: leave out edges")

@@ -1,0 +1,31 @@
+"""The mergeable state of the first time at which somebody had an item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from sparkrank.states.item_table import plain_items
+
+
+@dataclass(frozen=True, eq=False)
+class FirstTimes:
+    """The first time of each item: ``table`` has the columns ``item`` and ``time``, or is None without any item."""
+
+    table: pa.Table | None = None
+
+    @classmethod
+    def of(cls, items: pa.ChunkedArray, times: pa.ChunkedArray) -> FirstTimes:
+        """Return the first of the ``times`` of each of ``items``. An item may have null times beside others."""
+        return cls(_first(pa.table({"item": plain_items(items), "time": times})))
+
+    @classmethod
+    def merged(cls, parts: Iterable[FirstTimes]) -> FirstTimes:
+        tables = [part.table for part in parts if part.table is not None]
+        return cls(_first(pa.concat_tables(tables, promote_options="permissive"))) if tables else cls()
+
+
+def _first(rows: pa.Table) -> pa.Table:
+    return rows.group_by("item", use_threads=False).aggregate([("time", "min")]).rename_columns(["item", "time"])

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, shorten
 from sparkrank.inputs.buckets import validate_buckets
+from sparkrank.inputs.popularity_days import validate_popularity
 from sparkrank.inputs.role_table import (
     CLUSTER,
     GROUP,
@@ -74,11 +75,12 @@ class PastColumns:
 
     ``columns`` maps the name of each table (``interactions`` or ``exclude``) to its columns for ``group`` and ``item``;
     a role without a column has that of the lists. ``exclude`` names the table whose pairs of group and item are left
-    out, or is None.
+    out, or is None. ``popularity_days`` is the number of stored days that take the place of ``interactions``, or 0.
     """
 
     columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     exclude: str | None = None
+    popularity_days: int = 0
 
     def __post_init__(self) -> None:
         for name, named in self.columns.items():
@@ -89,7 +91,8 @@ class PastColumns:
                     problem = f'{name}_columns names "{shorten(role)}"{did_you_mean(role, PAST_ROLES)}'
                     raise SpecError(f"{problem} (allowed: {itemize(PAST_ROLES)})")
         if self.exclude is not None and self.exclude not in self.columns:
-            raise SpecError(f"exclude is {INTERACTIONS}, but there are none: name the rows of the interactions")
+            none = "stored days have no pairs of group and item" if self.popularity_days else "there are none"
+            raise SpecError(f"exclude is {INTERACTIONS}, but {none}: name the rows of the interactions")
 
     def validate_keys(self, group: Any, item: Any, *, arrays: bool) -> None:
         """Raise :class:`SpecError` if the rows of the lists have no group, or no item unless they are ``arrays``."""
@@ -187,7 +190,8 @@ class Roles:
 
     ``past`` has the roles of the tables of what groups had before, by their names, and ``exclude`` the name of the one
     whose pairs are left out. The roles of such a table have its name as ``of_past``. ``item_columns`` are looked up by
-    item, or counted in the interactions, in contrast to columns that the rows have themselves.
+    item, or counted in the interactions, in contrast to columns that the rows have themselves. ``popularity_days`` is
+    the number of stored days that take the place of the interactions, or 0.
     """
 
     group: tuple[str, ...]
@@ -206,6 +210,7 @@ class Roles:
     exclude: str | None = None
     of_past: str | None = None
     item_columns: frozenset[str] = frozenset()
+    popularity_days: int = 0
 
     @classmethod
     def named(
@@ -223,10 +228,11 @@ class Roles:
 
         ``models`` has the names of models with separate rows, which are told apart by input or by the column ``model``.
         """
-        if past is not None and past.columns:
+        if past is not None:
             past.validate_keys(group, columns["item"], arrays=columns["items"] is not None)
             roles = cls.named(columns, group, label, truth, relevance, slices, models)
-            return replace(roles, past=past.roles(roles), exclude=past.exclude)
+            days = past.popularity_days
+            return replace(roles, past=past.roles(roles), exclude=past.exclude, popularity_days=days)
         if models is not None:
             return _roles_of_models(columns, group, label, truth, slices, models)
         if columns["items"] is None and columns["true_items"] is None:
@@ -506,12 +512,14 @@ def planned(
     has_catalog: bool = False,
     tiers: Tiers | None = None,
     disparities: Sequence[str] = (),
+    stores_popularity: bool = False,
 ) -> tuple[Roles, Plan]:
     """Return ``roles`` with the group weights added, and the plan for ``metrics``. Strings are parsed with ``preset``.
 
     Unless ``ties_asked`` is set, metrics that have no expectation over tied rows get ``ties=item``, or ``ties=worst``
     without an item column. ``has_catalog`` says whether there is a catalog, of which columns may be named. ``tiers``
-    is the rule for the tiers of items, if the user names one.
+    is the rule for the tiers of items, if the user names one. ``stores_popularity`` asks for the counts of the items in
+    relevant rows.
     """
     given: object = disparities
     if isinstance(given, str) or not isinstance(given, Iterable):
@@ -541,8 +549,10 @@ def planned(
         cluster=roles.cluster,
         disparities=tuple(disparities),
         has_catalog=has_catalog,
-        has_interactions=INTERACTIONS in roles.past,
+        has_interactions=INTERACTIONS in roles.past or roles.popularity_days > 0,
         tiers=Tiers() if tiers is None else tiers,
+        popularity_days=roles.popularity_days,
+        stores_popularity=stores_popularity,
     )
     if tiers is not None and not plan.reads_tiers:
         raise SpecError("tiers says what a tier is, but no metric and no slice names the column tier of interactions")
@@ -557,6 +567,7 @@ def planned(
     _validate_values(plan)
     roles.validate_positions(definitions.positions)
     roles.validate_weight_is_read(bool(plan.pooled_metrics) or plan.metric_reading("weight") is not None)
+    validate_popularity(plan)
     roles.validate_past_is_read(plan)
     roles.validate_required_roles(plan)
     validate_buckets(buckets, plan)

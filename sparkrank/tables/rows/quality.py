@@ -107,6 +107,7 @@ def _of_other_tables(counts: Mapping[tuple[str, str], int], plan: Plan) -> Itera
         rows = checks.PAST_ROWS[name]
         yield from _looked_for((rows,), counts, None, 0)
         yield from _looked_for((checks.PAST_WITHOUT_PAIR[name],), counts, rows, counts.get((rows, ""), 0))
+    yield from _looked_for((checks.DAYS_WITHOUT_POPULARITY,), counts, None, 0)
     yield from _looked_for((checks.ROWS_IN_PAST, checks.EXCLUDED_ROWS), counts, checks.ROWS_READ, read)
     yield from _looked_for((checks.EXCLUDED_TRUTH,), counts, checks.TRUTH_ROWS, truth)
 

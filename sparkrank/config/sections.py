@@ -350,7 +350,8 @@ class Interactions(PastRows):
                 raise ValueError("has days, but no states: name the output whose days have counted items")
             super()._validate_source()
             return
-        beside = [name for name in PastRows.model_fields if name in self.model_fields_set and name != "optional"]
+        defaults = {name: field.get_default(call_default_factory=True) for name, field in PastRows.model_fields.items()}
+        beside = [name for name, default in defaults.items() if name != "optional" and getattr(self, name) != default]
         if beside:
             own = beside[0].replace("ddl", "schema")
             raise ValueError(f"has states and {own}: stored days take the place of a table")

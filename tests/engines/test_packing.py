@@ -54,7 +54,7 @@ def test_texts_of_pieces_may_need_a_wider_code_together_than_each() -> None:
     code = pa.array(np.arange(100, dtype=np.int8))
     pieces = [pa.record_batch({"key_0": code, "item": pa.DictionaryArray.from_arrays(code, own)}) for own in texts]
     rows = join_pieces(pieces, pa.schema({"key_0": pa.int64(), "item": pa.string()}))
-    assert rows["item"].to_pylist() == sum(texts, [])
+    assert rows["item"].to_pylist() == list(itertools.chain(*texts))
 
 
 @pytest.mark.parametrize("buckets", [1, 3, 70_000])

@@ -12,7 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
+from sparkrank.comparison.run_states import RunStates
 from sparkrank.config import load_spec
+from sparkrank.doors.stored_states import stored_states
 from sparkrank.run.day_request import places_of
 from tests.support.commands import exit_code, write_spec
 
@@ -193,6 +195,7 @@ def test_days_of_calls(tmp_path: Path) -> None:
     again.write(str(tmp_path / "again"), day=DAYS[2])
     (spec,) = pq.read_table(next((tmp_path / "again/runs").glob("*/*.parquet")), partitioning=None)["spec"].to_pylist()
     assert f'"days": "{had["days"]}"' in spec
+    assert isinstance(stored_states("one", str(tmp_path / "again"), DAYS[2], None), RunStates)  # for comparisons
     for wrong, sentence in [
         ({**had, "day": 1}, 'interactions has the key "day", did you mean "days"?'),
         ({**had, "days": 28}, "interactions.days is 28: a call has no day of its own, so first..last is needed"),

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import sparkrank as sr
+from sparkrank.states.items import items_table
 from tests.spark.logs import log_rows, rows_of
 
 GROUP_METRICS = ["ndcg@3", "ap", "rr", "p@2", "group_auc", "gauc", "kendall_tau(ref=b)", "spearman(ref=reference_rank)"]
@@ -70,6 +71,8 @@ class WideLog:
         with sr.evaluate(impressions, self.metrics, spark=spark, **settings, **self.arguments) as evaluation:
             tables = {name: getattr(evaluation, name) for name in ("metrics", "table", "quality", "blocks", "groups")}
             tables["comparison"] = None if self.baseline is None else evaluation.compare(self.baseline)
+            if self.arguments.get("popularity"):
+                tables["items"] = items_table(evaluation.solved.stored.partials.items)
             rows = {name: rows_of(table) for name, table in tables.items() if table is not None}
             return {"lane": [{"lane": evaluation.lane}], **rows}
 
@@ -240,7 +243,7 @@ def arrays() -> WideLog:
         "labels": pa.array([[n % 5 / 2 for n in range(rng.integers(0, 9))] for _ in range(300)]),
     }
     settings = {"group": "user", "items": {"a": "first", "b": "second"}, "true_items": "actual", "label": "labels"}
-    settings |= {"cluster": "family", "slices": ["born"], "max_bad_fraction": 0.5}
+    settings |= {"popularity": True, "cluster": "family", "slices": ["born"], "max_bad_fraction": 0.5}
     return WideLog(halves(pa.table(columns)), OF_LISTS, settings)
 
 
@@ -444,6 +447,7 @@ def past_of_labels() -> WideLog:
     lists, _ = sides(pa.int64())
     lists = lists.append_column("label", pa.array(lists["item"].to_numpy() % 3))
     settings = {"group": "user", "item": "item", "score": MODELS["score"], "label": "label", "exclude": "interactions"}
+    settings |= {"popularity": True}
     narrow = pa.schema({name: pa.int32() for name in ("user", "item")})
     had = [table.cast(narrow) for table in halves(pairs(lists, ["user", "item"], 3))]
     return WideLog(halves(lists), ["ndcg@3", "gauc", "auc(exact)", "ap"], settings, past={"interactions": had})
@@ -468,7 +472,7 @@ def popularity() -> WideLog:
     settings |= {"slices": ["tier", {"column": "tier", "of": "relevant"}, "interactions.users"], "group_table": True}
     settings["slices"] += [{"column": "interactions.rows", "edges": [1, 9, 11.5]}, "catalog.kind"]
     settings["slices"] += [{"column": "interactions.items", "edges": [1, 2, 4]}]
-    settings["tiers"] = {"of": "users", "head": 0.05, "tail": 0.09}
+    settings |= {"tiers": {"of": "users", "head": 0.05, "tail": 0.09}, "popularity": True}
     metrics = ["shown(of=interactions.rows)@3", "shown(of=interactions.users,by=sum,discount=log2)@4"]
     metrics += ["shown(of=tier,is=tail)@3", "shown(of=tier,is=new)@9", "shown(of=catalog.price)@3", "r@3", "gini@2"]
     return WideLog(halves(lists), metrics, settings, halves(labels), None, values(), {"interactions": halves(had)})

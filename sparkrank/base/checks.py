@@ -84,6 +84,7 @@ PAST_WITHOUT_PAIR = {
     "exclude": _check("pairs_to_exclude_without_pair", "rows of the pairs to exclude without a group or an item"),
 }
 PAST_GROUPS = _check("groups_of_interactions", "groups of the interactions")
+DAYS_WITHOUT_POPULARITY = _check("days_without_popularity", "stored days of the interactions that are missing")
 # What is found in the lists of a table whose pairs are not left out.
 ROWS_IN_PAST = _check("rows_in_interactions", "rows of the lists that the interactions have")
 EXCLUDED_ROWS = _check("rows_excluded", "rows that the group had before")

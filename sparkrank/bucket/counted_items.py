@@ -1,4 +1,7 @@
-"""Counts of how many groups of a bucket had each item, and in how many rows. They are states, as those of lists are."""
+"""Counts of how many groups of a bucket had each item, and in how many rows. They are states, as those of lists are.
+
+The rows are interactions, which a pass of its own reads, or relevant rows of a day, whose counts later days may read.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,23 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank.base import checks
+from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.encoding import encode, paired
 from sparkrank.bucket.grouping import groups_of
 from sparkrank.bucket.impressions import ITEM, TIME, key_columns
 from sparkrank.bucket.past import with_values
+from sparkrank.metrics import Plan
 from sparkrank.metrics.needs import INTERACTIONS
 from sparkrank.metrics.slices import ALL
+from sparkrank.numeric.array_types import Codes
+from sparkrank.ranking.judgments import is_relevant
 from sparkrank.states import ItemCounts, Partials
 from sparkrank.states.first_times import FirstTimes
 from sparkrank.states.items import UNIT
 from sparkrank.states.keys import SliceKey
+from sparkrank.states.popularity import POPULARITY_COUNTS
 
-KEY = SliceKey(INTERACTIONS, ALL, (ALL,), INTERACTIONS)
+KEY = SliceKey("", ALL, (ALL,), POPULARITY_COUNTS)  # of all models
 
 
 def popularity_states(table: pa.Table) -> Partials:
@@ -33,9 +41,24 @@ def popularity_states(table: pa.Table) -> Partials:
     counts[checks.PAST_WITHOUT_PAIR[INTERACTIONS], ""] = table.num_rows - rows.num_rows
     groups = groups_of([rows[name] for name in key_columns(rows)])
     counts[checks.PAST_GROUPS, ""] = groups.count
-    codes, items = encode(rows[ITEM])
-    is_first = np.zeros(rows.num_rows, np.bool_)
-    is_first[np.unique(paired(groups.codes, codes), return_index=True)[1]] = True
-    shown = np.full(rows.num_rows, UNIT, np.int64)
     first = FirstTimes.of(rows[ITEM], rows[TIME]) if TIME in rows.column_names else FirstTimes()
-    return Partials(items=ItemCounts.of(KEY, items, codes, shown, is_first), counts=dict(counts), first_times=first)
+    return Partials(items=_counts(rows[ITEM], groups.codes), counts=dict(counts), first_times=first)
+
+
+def relevant_items(rows: BucketRows, groups: Codes, plan: Plan) -> ItemCounts:
+    """Count the items of the relevant rows among ``rows``, those of the truth where there is one, as a stored day does.
+
+    Rows count before any are left out, whatever the definitions and models of ``plan`` are.
+    """
+    had = is_relevant(rows.labels(), None)
+    had = had & rows.truth if plan.joins else had
+    if (named := rows.valid(ITEM)) is not None:
+        had &= named
+    return _counts(rows.table[ITEM].filter(pa.array(had)), groups[had])
+
+
+def _counts(items: pa.ChunkedArray, groups: Codes) -> ItemCounts:
+    codes, distinct = encode(items)
+    is_first = np.zeros(len(codes), np.bool_)
+    is_first[np.unique(paired(groups, codes), return_index=True)[1]] = True
+    return ItemCounts.of(KEY, distinct, codes, np.full(len(codes), UNIT, np.int64), is_first)

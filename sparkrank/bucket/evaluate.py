@@ -16,7 +16,7 @@ from sparkrank.base import checks
 from sparkrank.base.errors import InputError, shorten
 from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.clusters import clustered_groups, clusters_of
-from sparkrank.bucket.counted_items import popularity_states
+from sparkrank.bucket.counted_items import popularity_states, relevant_items
 from sparkrank.bucket.encoding import TextOrder, encode, paired
 from sparkrank.bucket.group_parts import part_states
 from sparkrank.bucket.group_rows import group_rows
@@ -99,7 +99,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     counts[checks.ROWS_EVALUATED, ""] = len(judged.rows)
     if plan.keys:
         counts[checks.GROUPS, ""] = judged.groups
-    if plan.exposures:
+    if plan.exposures or plan.stores_popularity:
         counts[checks.ITEMLESS_ROWS, ""] = judged.rows.table[ITEM].null_count
     for model in models:
         counts.update(model.counts())
@@ -117,6 +117,8 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
             own = _of_copies(copies, part, models)
             states = Partials.merged([states, _states([own], plan)])
             _drop_cached(own[2])
+    if plan.stores_popularity:
+        states = replace(states, items=states.items.merge(relevant_items(accepted, groups.codes, plan)))
     states = replace(
         states,
         counts=dict(counts),

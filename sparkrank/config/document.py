@@ -49,6 +49,7 @@ from sparkrank.gates.judge import Judge
 from sparkrank.gates.register import KINDS
 from sparkrank.gates.rules import is_pattern
 from sparkrank.inputs.catalog_columns import CatalogPlan, columns_of_catalog
+from sparkrank.inputs.popularity_days import PopularityDays, window_before, window_of
 from sparkrank.inputs.request_plan import planned
 from sparkrank.inputs.role_table import (
     CLUSTER,
@@ -189,8 +190,17 @@ class Spec(Section):
     @property
     def past(self) -> dict[str, PastRows]:
         """The sections of tables of what groups had before, by their keys."""
-        named = {INTERACTIONS: self.interactions, EXCLUDE: self.exclude}
+        had = None if self.interactions is None or self.interactions.states is not None else self.interactions
+        named = {INTERACTIONS: had, EXCLUDE: self.exclude}
         return {name: rows for name, rows in named.items() if isinstance(rows, PastRows)}
+
+    def popularity_days(self, day: str) -> PopularityDays | None:
+        """Return the stored days that take the place of the interactions on ``day``, or None if none do."""
+        rows = self.interactions
+        if rows is None or rows.states is None or rows.days is None:
+            return None
+        window = window_of(rows.days) if isinstance(rows.days, str) else window_before(day, rows.days)
+        return PopularityDays(rows.states, window.days, rows.optional)
 
     @property
     def roles(self) -> Roles:
@@ -210,7 +220,9 @@ class Spec(Section):
             truth = TruthColumns.of(beside.label, beside.model_dump())
         models = None if self.input.models is None else tuple(self.input.models)
         excluded = EXCLUDE if isinstance(self.exclude, PastRows) else self.exclude
-        past = PastColumns({name: rows.columns.model_dump() for name, rows in self.past.items()}, excluded)
+        days = None if self.interactions is None else self.interactions.days
+        count = window_of(days).count if isinstance(days, str) else days or 0
+        past = PastColumns({name: rows.columns.model_dump() for name, rows in self.past.items()}, excluded, count)
         named = columns.model_dump(exclude={"group", "label", "relevance"})
         roles, plan = planned(
             Roles.named(named, columns.group, columns.label, truth, columns.relevance, self._slices, models, past),
@@ -228,6 +240,7 @@ class Spec(Section):
             has_since=self.catalog is not None and self.catalog.columns.since is not None,
             tiers=self._tiers,
             disparities=self.disparities,
+            stores_popularity=self.output.popularity,
         )
         of_catalog = None if self.catalog is None else CatalogPlan.of_items(plan, *self.columns_of_catalog(roles)).roles
         others = (roles.truth, *roles.past.values(), of_catalog)
@@ -375,6 +388,8 @@ def _asked(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
         "most_bytes",
         "optional",
         "tiers",
+        "states",
+        "days",
         *(["models"] if asked.get("models") is None else []),
     ]
     return {key: value for key, value in asked.items() if key not in left_out}

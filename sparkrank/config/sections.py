@@ -44,6 +44,7 @@ from sparkrank.config.validators import (
     as_schema,
     as_size,
     as_whole,
+    as_window,
     as_zone,
     kind_of,
     looks_of,
@@ -56,6 +57,7 @@ from sparkrank.engines.spark.files import FILE_FORMATS
 from sparkrank.inputs.buckets import BUCKET_ROWS, MOST_BUCKET_ROWS, MOST_BUCKETS
 from sparkrank.inputs.day_marks import check_name
 from sparkrank.inputs.role_table import RoleSide, row_roles
+from sparkrank.inputs.window import MOST_DAYS
 from sparkrank.metrics import Definitions, find_preset
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
 from sparkrank.metrics.slices import SlicedRowsWord
@@ -83,6 +85,12 @@ _Points = Annotated[
     Annotated[int, Field(ge=10, le=MOST_CURVE_POINTS), Tag(POINTS)] | Annotated[Literal[False], Tag(NOTHING)],
     Discriminator(kind_of, "points_or_none", "a whole number from 10, or false, is needed"),
     BeforeValidator(as_points),
+]
+
+
+_DayCount = Annotated[
+    Annotated[int, Field(ge=1, le=MOST_DAYS), Tag(POINTS)] | Annotated[str, AfterValidator(as_window), Tag(COLUMN)],
+    Discriminator(kind_of, "days_or_window", "a number of days, or first..last, is needed"),
 ]
 
 
@@ -334,10 +342,32 @@ class TierSettings(Section):
 
 
 class Interactions(PastRows):
-    """What groups had before, and how its items are put into ``tiers`` of popularity."""
+    """What groups had before, and how its items are put into ``tiers`` of popularity.
+
+    In place of rows, ``states`` may name the output whose days have counted items (``output.popularity``). ``days`` is
+    then the number of days before the day that is evaluated, or a window ``first..last``. With ``optional``, days may
+    be missing.
+    """
 
     columns: Annotated[InteractionNames, BeforeValidator(as_keys)] = InteractionNames()
+    states: Annotated[_Filled, AfterValidator(as_output), PlainSerializer(shown_url)] | None = None
+    days: _DayCount | None = None
     tiers: TierSettings | None = None
+
+    def _validate_source(self) -> None:
+        if self.states is None:
+            if self.days is not None:
+                raise ValueError("has days, but no states: name the output whose days have counted items")
+            super()._validate_source()
+            return
+        defaults = {name: field.get_default(call_default_factory=True) for name, field in PastRows.model_fields.items()}
+        beside = [name for name, default in defaults.items() if name != "optional" and getattr(self, name) != default]
+        if beside:
+            own = beside[0].replace("ddl", "schema")
+            raise ValueError(f"has states and {own}: stored days take the place of a table")
+        if self.days is None:
+            raise ValueError("has states, but no days: a number of days, or first..last, is needed")
+        validate_no_password(self.states)
 
 
 def _kind_of_excluded(value: object) -> str | None:
@@ -465,7 +495,8 @@ class Output(Section):
 
     ``curves`` is the approximate number of points of each ROC and PR curve, or ``false`` for no curves. ``keep_runs``
     is the number of earlier runs of a day that are kept until ``sparkrank clean``, for readers that have their files
-    open. ``plain`` writes real folders instead of links, for programs that do not follow links. ``report`` also writes
+    open. ``popularity`` also counts the items of the day's relevant rows, which ``interactions.states`` of later days
+    reads. ``plain`` writes real folders instead of links, for programs that do not follow links. ``report`` also writes
     the HTML report. ``explain`` is the number of groups under "Look closer" that the report explains, with another pass
     over the input.
     """
@@ -475,6 +506,7 @@ class Output(Section):
     blocks: bool = True
     curves: _Points = 1000
     keep_runs: Annotated[int, BeforeValidator(as_whole)] = Field(default=KEEP_RUNS, ge=0, le=MOST_KEPT_RUNS)
+    popularity: bool = False
     plain: bool = False
     report: bool = False
     explain: Annotated[int, BeforeValidator(as_number)] = Field(default=0, ge=0, le=MOST_EXPLAINED)

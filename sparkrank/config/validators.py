@@ -14,11 +14,12 @@ from decimal import Decimal
 
 from pydantic_core import PydanticCustomError
 
-from sparkrank.base.errors import did_you_mean, itemize
+from sparkrank.base.errors import SpecError, did_you_mean, itemize
 from sparkrank.base.redaction import has_secret
 from sparkrank.engines.lanes import lane_words
 from sparkrank.engines.spark.files import FILE_FORMATS, OTHER_FORMATS
 from sparkrank.inputs.day_marks import check_name, check_path, check_sql, day_of
+from sparkrank.inputs.popularity_days import window_of
 from sparkrank.sources.condition_syntax import validate_condition
 from sparkrank.sources.formats import SOURCES
 from sparkrank.sources.text_schema import fields_of
@@ -209,6 +210,14 @@ def as_whole(value: object) -> object:
     """Return a whole number, also if it is written as ``1e6``, which YAML reads as a string."""
     number = value_of(value)
     return as_number(int(number) if isinstance(number, float) and number.is_integer() else number)
+
+
+def as_window(text: str) -> str:
+    """Validate the days ``first..last``."""
+    try:
+        return str(window_of(text))
+    except SpecError as error:
+        raise ValueError(str(error)) from None
 
 
 def as_points(value: object) -> object:

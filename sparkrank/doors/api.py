@@ -57,6 +57,7 @@ def evaluate(
     uncertainty: Mapping[str, Any] | bool = True,
     compare: str | None = None,
     disparities: Sequence[str] = (),
+    popularity: bool = False,
     **options: Unpack[InputOptions],
 ) -> Evaluation:
     """Evaluate rankings of rows by score, with metrics for each group and metrics for all rows together.
@@ -111,6 +112,8 @@ def evaluate(
         What groups had before: a row for each time that a group had an item. Metrics such as ``new`` read it.
         Metrics and slices name ``interactions.users`` and ``interactions.rows``, how many groups had an item and how
         many rows they have of it, and the item's ``tier``: ``head``, ``torso``, ``tail``, or ``new`` without a row.
+        ``{"states": folder, "days": "2026-11-01..2026-11-28"}`` takes what days stored with ``popularity`` have counted
+        (with ``"optional": True``, days may be missing): ``interactions.rows`` and ``tier``.
     tiers : mapping, optional
         What a tier is: ``{"of": "rows", "head": 0.8, "tail": 0.95}``. From the most popular item down, an item is in
         the head while the items before it have less than that share of the rows, ``"users"`` or ``"items"``.
@@ -167,6 +170,9 @@ def evaluate(
         compares them by part (one of 64 fixed subsets of groups).
     disparities : sequence of str
         The slices, by name, for which :attr:`Evaluation.disparities` says how far apart their values are.
+    popularity : bool
+        Whether :meth:`Evaluation.write` also stores how often each item is in a relevant row, for ``interactions`` of
+        later days.
     spark : SparkSession, optional
         The session that reads a path.
     lane : {"auto", "scan", "local", "frame"}
@@ -236,6 +242,7 @@ def evaluate(
         "uncertainty": Uncertainty.of(uncertainty),
         "compare": None if compare is None else Comparison(compare),
         "disparities": disparities,
+        "stores_popularity": popularity,
     }
     of_request: Any = {"bad": max_bad_fraction, "limits": limits, "buckets": buckets, "row_memory": row_memory}
     of_request["grouped"] = grouped

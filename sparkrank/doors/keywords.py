@@ -35,7 +35,7 @@ class _ColumnOptions(TypedDict, total=False):
     truth_columns: Mapping[str, str | Sequence[str]] | None
     catalog: Rows | None
     catalog_columns: Mapping[str, str] | None
-    interactions: Rows | None
+    interactions: Rows | Mapping[str, str | bool] | None
     interactions_columns: Mapping[str, str | Sequence[str]] | None
     tiers: Mapping[str, str | float] | None
     exclude: Rows | Literal["interactions"] | None

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # The sections of a stored spec that describe its states. Other sections do not matter and may be of another version.
-_SECTIONS = ("input", "truth", "metrics", "slices", "definitions", "uncertainty", "output", "engine")
+_OF_ROWS = ("input", "truth", "catalog", "interactions", "exclude")
+_SECTIONS = (*_OF_ROWS, "metrics", "slices", "definitions", "uncertainty", "output", "engine")
 DOTS = ".."  # between the ends of a window
 
 

@@ -41,6 +41,7 @@ class EvaluationWriter:
             raise SpecError(f"day is {quote(day)}: a day of the form YYYY-MM-DD is needed")
         plan, spark, compare = evaluation.plan, self.parts.spark, evaluation.plan.compare
         output = {"path": folder, "groups": evaluation.groups is not None, "curves": max(10, plan.curve_points)}
+        output["popularity"] = plan.stores_popularity
         spec = spec_of({**self.document, "output": output}, "the evaluation")
         place = on_day(folder, day)
         if spark is None and needs_spark(place):
@@ -83,6 +84,9 @@ def document_of_call(
             "columns": _columns({"item": request.catalog.item, "since": request.catalog.since}),
         }
     document |= {name: {**_place(request.past[name]), "columns": _columns(own)} for name, own in past.items()}
+    if (stored := request.popularity) is not None:
+        days = f"{stored.days[0]}..{stored.days[-1]}"
+        document[INTERACTIONS] = {"states": stored.path, "days": days, "optional": stored.optional}
     if plan.reads_tiers:
         document[INTERACTIONS]["tiers"] = asdict(plan.tiers)
     if plan.exclude not in (EXCLUDE, None):

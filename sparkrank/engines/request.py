@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkrank.base.checks import Limits
 from sparkrank.inputs.buckets import BUCKET_ROWS
+from sparkrank.inputs.popularity_days import PopularityDays
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.sources.colocation import GroupedWord
@@ -46,6 +47,7 @@ class Request:
 
     If ``buckets`` is None, rows are counted, and buckets get about ``bucket_rows`` rows. ``grouped`` says
     which files hold whole groups. ``counts`` describe the input. ``catalog`` has what the plan reads of items.
+    ``popularity`` names the stored days from which the popularity of items is taken, if not from rows of the past.
     """
 
     impressions: tuple[SideRows, ...]
@@ -62,6 +64,7 @@ class Request:
     counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
     catalog: CatalogRows | None = None
     past: Mapping[str, SideRows] = field(default_factory=dict)
+    popularity: PopularityDays | None = None
 
     @property
     def sides(self) -> tuple[tuple[SideRows, Roles], ...]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, shorten
 from sparkrank.inputs.buckets import validate_buckets
+from sparkrank.inputs.popularity_days import validate_popularity
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.metrics.needs import INTERACTIONS, TRUTH
@@ -43,13 +44,14 @@ def planned(
     has_since: bool = False,
     tiers: Tiers | None = None,
     disparities: Sequence[str] = (),
+    stores_popularity: bool = False,
 ) -> tuple[Roles, Plan]:
     """Return ``roles`` with the group weights added, and the plan for ``metrics``. Strings are parsed with ``preset``.
 
     Unless ``ties_asked`` is set, metrics that have no expectation over tied rows get ``ties=item``, or ``ties=worst``
     without an item column. ``has_catalog`` says whether there is a catalog, of which columns may be named, and
     ``has_since`` whether it says since when its items are there. ``tiers`` is the rule for the tiers of items, if the
-    user names one.
+    user names one. ``stores_popularity`` asks for the counts of the items in relevant rows.
     """
     given: object = disparities
     if isinstance(given, str) or not isinstance(given, Iterable):
@@ -79,9 +81,11 @@ def planned(
         cluster=roles.cluster,
         disparities=tuple(disparities),
         has_catalog=has_catalog,
-        has_interactions=INTERACTIONS in roles.past,
+        has_interactions=INTERACTIONS in roles.past or roles.popularity_days > 0,
         tiers=Tiers() if tiers is None else tiers,
         times=_times(roles, has_since),
+        popularity_days=roles.popularity_days,
+        stores_popularity=stores_popularity,
     )
     if tiers is not None and not plan.reads_tiers:
         raise SpecError("tiers says what a tier is, but no metric and no slice names the column tier of interactions")
@@ -96,6 +100,7 @@ def planned(
     _validate_values(plan)
     roles.validate_positions(definitions.positions)
     roles.validate_weight_is_read(bool(plan.pooled_metrics) or plan.metric_reading("weight") is not None)
+    validate_popularity(plan)
     roles.validate_past_is_read(plan)
     roles.validate_required_roles(plan)
     validate_buckets(buckets, plan)

@@ -64,11 +64,13 @@ class PastColumns:
 
     ``columns`` maps the name of each table (``interactions`` or ``exclude``) to its columns for ``group`` and ``item``;
     a role without a column has that of the lists. Interactions may have a column for ``time`` too. ``exclude`` names
-    the table whose pairs of group and item are left out, or is None.
+    the table whose pairs of group and item are left out, or is None. ``popularity_days`` is the number of stored days
+    that take the place of ``interactions``, or 0.
     """
 
     columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     exclude: str | None = None
+    popularity_days: int = 0
 
     def __post_init__(self) -> None:
         for name, named in self.columns.items():
@@ -79,7 +81,8 @@ class PastColumns:
                     problem = f'{name}_columns names "{shorten(role)}"{did_you_mean(role, PAST_ROLES[name])}'
                     raise SpecError(f"{problem} (allowed: {itemize(PAST_ROLES[name])})")
         if self.exclude is not None and self.exclude not in self.columns:
-            raise SpecError(f"exclude is {INTERACTIONS}, but there are none: name the rows of the interactions")
+            none = "stored days have no pairs of group and item" if self.popularity_days else "there are none"
+            raise SpecError(f"exclude is {INTERACTIONS}, but {none}: name the rows of the interactions")
 
     def validate_keys(self, group: Any, item: Any, *, arrays: bool) -> None:
         """Raise :class:`SpecError` if the rows of the lists have no group, or no item unless they are ``arrays``."""
@@ -178,7 +181,8 @@ class Roles:
 
     ``past`` has the roles of the tables of what groups had before, by their names, and ``exclude`` the name of the one
     whose pairs are left out. The roles of such a table have its name as ``of_past``. ``item_columns`` are looked up by
-    item, or counted in the interactions, in contrast to columns that the rows have themselves.
+    item, or counted in the interactions, in contrast to columns that the rows have themselves. ``popularity_days`` is
+    the number of stored days that take the place of the interactions, or 0.
     """
 
     group: tuple[str, ...]
@@ -197,6 +201,7 @@ class Roles:
     exclude: str | None = None
     of_past: str | None = None
     item_columns: frozenset[str] = frozenset()
+    popularity_days: int = 0
 
     @classmethod
     def named(
@@ -214,10 +219,11 @@ class Roles:
 
         ``models`` has the names of models with separate rows, which are told apart by input or by the column ``model``.
         """
-        if past is not None and past.columns:
+        if past is not None:
             past.validate_keys(group, columns["item"], arrays=columns["items"] is not None)
             roles = cls.named(columns, group, label, truth, relevance, slices, models)
-            return replace(roles, past=past.roles(roles), exclude=past.exclude)
+            days = past.popularity_days
+            return replace(roles, past=past.roles(roles), exclude=past.exclude, popularity_days=days)
         if models is not None:
             return _roles_of_models(columns, group, label, truth, slices, models)
         if columns["items"] is None and columns["true_items"] is None:

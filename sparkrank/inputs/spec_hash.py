@@ -51,6 +51,8 @@ def hash_of_plan(
         numbers |= {"past": {name: _as_before(own) for name, own in past.items()}, "exclude": plan.exclude}
     if plan.reads_tiers:
         numbers["tiers"] = asdict(plan.tiers)
+    if plan.popularity_days:
+        numbers["popularity_days"] = plan.popularity_days
     if plugins:  # plugins define the meaning of their metrics
         numbers["plugins"] = list(plugins)
     if session:

@@ -76,8 +76,9 @@ class Plan:
     one another. ``exclude`` is the name of the table of the past whose pairs of group and item are left out, or None.
     ``counts_items`` says that the rows are interactions, of which the popularity of items is counted and nothing else.
     ``has_interactions`` says that there is a table of what groups had before, and ``tiers`` how its items are put into
-    tiers. ``times`` names the other sides (the truth, interactions, catalog) whose times are compared with those of the
-    lists; without any, no time is read.
+    tiers. ``popularity_days`` is the number of stored days whose counts take the place of that table, or 0, and
+    ``stores_popularity`` asks for such counts of the rows evaluated. ``times`` names the other sides (the truth,
+    interactions, catalog) whose times are compared with those of the lists; without any, no time is read.
     """
 
     metrics: tuple[Metric, ...]
@@ -110,6 +111,8 @@ class Plan:
     has_interactions: bool = False
     tiers: Tiers = field(default_factory=Tiers)
     times: tuple[str, ...] = ()
+    popularity_days: int = 0
+    stores_popularity: bool = False
 
     @classmethod
     def of(
@@ -289,18 +292,28 @@ class Plan:
 
     def definition(self, metric: Metric) -> str:
         """Return the definition of ``metric`` for the tables, which includes the settings of the evaluation."""
-        of_items = self._tiers_of(metric)
-        if metric.declaration.reads_interactions and INTERACTIONS in self.times:
-            of_items += f"; interactions {UNTIL_LIST}"
         if metric.ties is None:
-            return f"{metric.definition}; {self.settings}{of_items}"
-        written = self._written(replace(self.definitions, ties=metric.ties))
-        return f"{metric.with_ties(None).definition}; {written}{of_items}"
+            written = f"{metric.definition}; {self.settings}"
+        else:
+            of_metric = self._written(replace(self.definitions, ties=metric.ties))
+            written = f"{metric.with_ties(None).definition}; {of_metric}"
+        rules = self._popularity_rules([column.name for column in metric.value_columns])
+        if metric.declaration.reads_interactions and INTERACTIONS in self.times:
+            rules.append(f"interactions {UNTIL_LIST}")
+        return "; ".join([written, *rules])
 
-    def _tiers_of(self, metric: Metric) -> str:
-        """Return the rule of the tiers that ``metric`` reads, as the end of its definition."""
-        is_read = self.reads_tiers and any(column.name == TIER for column in metric.value_columns)
-        return f"; {self.tiers}" if is_read else ""
+    def _popularity_rules(self, columns: Sequence[str]) -> list[str]:
+        """Return what the popularity of items in ``columns`` means: the rule of the tiers, and the days that count."""
+        rules = [str(self.tiers)] if self.has_interactions and TIER in columns else []
+        if self.popularity_days and any(self.table_of(column) == POPULARITY for column in columns):
+            rules.append(f"popularity of {self.popularity_days} stored days")
+        return rules
+
+    @property
+    def popularity_definition(self) -> str:
+        """What a stored day counts as popularity."""
+        of_truth = " of the truth" if self.joins else ""
+        return f"rows{of_truth} with a label above 0, by {'item' if self.item is None else self.item}"
 
     @cached_property
     def settings(self) -> str:
@@ -403,11 +416,12 @@ class Plan:
         """What the values of a slice mean, by the slice's name, if they are not those of its columns."""
         rules = rules_of(self.slices)
         for columns in self.slices:
-            name = slice_name(columns)
-            if self.reads_tiers and any(part.column == TIER for part in columns):
-                rules[name] = f"{rules.get(name, '')} {self.tiers}".strip()
+            own = self._popularity_rules([part.column for part in columns])
             if INTERACTIONS in self.times and any(part.column == GROUP_ITEMS for part in columns):
-                rules[name] = f"{rules.get(name, '')} {UNTIL_LIST}".strip()
+                own.append(UNTIL_LIST)
+            if own:
+                name = slice_name(columns)
+                rules[name] = " ".join([*([rules[name]] if name in rules else []), *own])
         return rules
 
     @property
@@ -485,6 +499,8 @@ class Plan:
             yield "duplicates are found by item"
         yield from (f"{what} looks up {column} by item" for column, what in self.item_columns.items())
         yield from ["times are compared by item"] if self.times else []
+        if self.stores_popularity:
+            yield "popularity counts items"
         yield from (f"{metric.with_ties(None)} counts items" for metric, _ in self.catalogue_metrics)
 
     @cached_property
@@ -496,6 +512,8 @@ class Plan:
             return f"population={self.definitions.population} chooses groups with labels"
         for columns in filter(is_of_relevant, self.slices):
             return f"the slice {slice_name(columns)} reads labels"
+        if self.stores_popularity:
+            return "popularity counts rows with a label above 0"
         for metric in (metric.of_groups for metric in self.metrics):
             defaults = metric.declaration.defaults
             other_order = REF.name in defaults and metric.word(REF.name) != LABEL and "rel" not in defaults

@@ -9,6 +9,7 @@ from typing import Any
 from sparkrank.base.errors import SpecError, quote, shorten
 from sparkrank.engines.request import AUTO, CatalogRows, Request
 from sparkrank.inputs.catalog_columns import CatalogPlan, columns_of_catalog
+from sparkrank.inputs.popularity_days import PopularityDays
 from sparkrank.inputs.request_plan import planned
 from sparkrank.inputs.role_table import MODEL
 from sparkrank.inputs.roles import COLUMN_ROLES, PastColumns, Roles, TruthColumns
@@ -53,7 +54,9 @@ def request_called(
     library = find_preset(options.get("preset"))
     apart = dict(impressions) if isinstance(impressions, Mapping) else None  # the rows of each model
     sides = [impressions] if apart is None else list(apart.values())
-    past_rows, past = _past(options)
+    had = options.get(INTERACTIONS)
+    stored = PopularityDays.asked(had) if isinstance(had, Mapping) else None
+    past_rows, past = _past(options if stored is None else {**options, INTERACTIONS: None}, stored)
     given = (*sides, truth, *past_rows.values())
     validate_argument_words(lane, partition_types, grouped, any(map(is_path, given)))
     beside = None if truth is None else TruthColumns.of(label, truth_columns)
@@ -103,6 +106,7 @@ def request_called(
         counts=counts,
         catalog=None if of_catalog is None else _catalog_called(options["catalog"], *of_catalog, plan, partition_types),
         past={name: side(f"{name} is", rows, roles.past[name], name) for name, rows in past_rows.items()},
+        popularity=stored,
     )
     return request, beside
 
@@ -123,8 +127,11 @@ def _catalog_called(given: Any, item: str, since: str | None, plan: Plan, partit
     return CatalogRows(SideRows.of("catalog", rows, partition_types), item, since=since)
 
 
-def _past(options: Mapping[str, Any]) -> tuple[dict[str, Any], PastColumns]:
-    """Return the rows of each table of the past in ``options``, and the columns that the caller names."""
+def _past(options: Mapping[str, Any], stored: PopularityDays | None) -> tuple[dict[str, Any], PastColumns]:
+    """Return the rows of each table of the past in ``options``, and the columns that the caller names.
+
+    ``stored`` are the days that take the place of interactions, if any do.
+    """
     rows = {name: options.get(name) for name in (INTERACTIONS, EXCLUDE)}
     exclude = None if rows[EXCLUDE] is None else EXCLUDE
     if isinstance(rows[EXCLUDE], str) and rows[EXCLUDE] == INTERACTIONS:  # the word, not a path
@@ -135,4 +142,5 @@ def _past(options: Mapping[str, Any]) -> tuple[dict[str, Any], PastColumns]:
             columns[name] = options.get(f"{name}_columns") or {}
         elif options.get(f"{name}_columns") is not None:
             raise SpecError(f"{name}_columns names columns of {name}, but there are none")
-    return {name: given for name, given in rows.items() if given is not None}, PastColumns(columns, exclude)
+    days = 0 if stored is None else len(stored.days)
+    return {name: given for name, given in rows.items() if given is not None}, PastColumns(columns, exclude, days)

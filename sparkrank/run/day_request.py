@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sparkrank.base.errors import SpecError, escape, shorten
 from sparkrank.base.redaction import redact, shown_url
 from sparkrank.engines.request import CatalogRows, Request
 from sparkrank.inputs.day_marks import as_pattern, day_of, on_day, on_days
+from sparkrank.inputs.window import spans
 from sparkrank.sources.side_rows import SideRows
 
 if TYPE_CHECKING:
@@ -29,9 +30,8 @@ def request_of(spec: Spec, day: str, spark: SparkSession | None) -> Request:
         item, since = spec.columns_of_catalog(spec.roles)
         catalog = CatalogRows(side_of("catalog", spec.catalog, day), item, spec.catalog.most_bytes, since)
     past = {name: replace(side_of(name, rows, day), optional=rows.optional) for name, rows in spec.past.items()}
-    return Request(
-        lists, truth, spec.roles, plan, spec.limits(plan), *how, spec.input.grouped, catalog=catalog, past=past
-    )
+    beside: Any = {"catalog": catalog, "past": past, "popularity": spec.popularity_days(day)}
+    return Request(lists, truth, spec.roles, plan, spec.limits(plan), *how, spec.input.grouped, **beside)
 
 
 def side_of(what: str, rows: InputRows, day: str) -> SideRows:
@@ -69,4 +69,6 @@ def places_of(spec: Spec, day: str) -> list[str]:
             lines += [f"{what}.path: {shown_url(path)}" for path in on_days(rows.path, day)]
         texts = {"table": rows.table, "where": rows.where}
         lines += [f"{what}.{key}: {redact(on_day(text, day))}" for key, text in texts.items() if text is not None]
+    if (stored := spec.popularity_days(day)) is not None:
+        lines.append(f"interactions.states: {shown_url(stored.path)} of {spans(stored.days)}")
     return list(map(escape, (*lines, f"output.path: {shown_url(on_day(spec.output.path, day))}")))

@@ -1,4 +1,7 @@
-"""Count the popularity of items in a pass of its own over the interactions, which reads groups and items alone."""
+"""Count the popularity of items in a pass of its own over the interactions, which reads groups and items alone.
+
+Stored days may take the place of the interactions. They have counted the items of their relevant rows.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from sparkrank.bucket.impressions import ITEM, SINCE, one_array, slice_column, v
 from sparkrank.bucket.item_columns import item_columns
 from sparkrank.engines.request import Request
 from sparkrank.inputs.buckets import bucket_count
+from sparkrank.inputs.popularity_days import PopularityDays
 from sparkrank.metrics import Plan
 from sparkrank.metrics.needs import INTERACTIONS
 from sparkrank.metrics.uncertainty import Uncertainty
@@ -22,8 +26,10 @@ from sparkrank.run.lane import open_lane
 from sparkrank.sources.joined_types import fit
 from sparkrank.states import Partials
 from sparkrank.states.item_table import ItemTable
+from sparkrank.states.items import UNIT
 from sparkrank.states.popularity import Popularity
 from sparkrank.tables.rows.refusals import validate_past
+from sparkrank.tables.stored.stored_popularity import stored_popularity
 
 if TYPE_CHECKING:
     from sparkrank.engines.lanes import Lane
@@ -35,15 +41,19 @@ def with_popularity(request: Request, lane: Lane) -> Request:
     That is their popularity, and the first time that somebody had each, as far as the plan reads them.
 
     Raise :class:`InputError` if the interactions have no rows, unless they are optional, or items of another type than
-    the lists.
+    the lists, and the errors of :func:`stored_popularity` if stored days take their place.
     """
     plan = request.plan
     if not (plan.reads_popularity or plan.counts_first_times):
         return request
     kind = lane.bucket_schema(plan).field(ITEM).type
-    side = request.past.get(INTERACTIONS)
-    partials = Partials() if side is None else popularity_states_of(request, kind)
-    validate_past([] if side is None or side.optional else [INTERACTIONS], partials)
+    if request.popularity is not None:
+        partials, is_optional = _of_stored_days(request.popularity, request), request.popularity.optional
+    else:
+        side = request.past.get(INTERACTIONS)
+        partials = Partials() if side is None else popularity_states_of(request, kind)
+        is_optional = side is None or side.optional
+    validate_past([] if is_optional else [INTERACTIONS], partials)
     tables = []
     if plan.reads_popularity:
         tables.append(_popularity_table(partials, request, kind))
@@ -97,6 +107,16 @@ def popularity_states_of(request: Request, kind: pa.DataType) -> Partials:
         solved.release()
 
 
+def _of_stored_days(asked: PopularityDays, request: Request) -> Partials:
+    """Return the counts of the items of stored days, with the numbers of their rows and of the days without any."""
+    items, missing = stored_popularity(asked, request.spark or request.session)
+    counts = {
+        (checks.PAST_ROWS[INTERACTIONS], ""): int((items.coded.shown // UNIT).sum()),
+        (checks.DAYS_WITHOUT_POPULARITY, ""): len(missing),
+    }
+    return Partials(items=items, counts=counts)
+
+
 def _types(plan: Plan) -> dict[str, pa.DataType]:
     """Return the type of each bucket column of popularity: numbers where they are read as such, and else texts."""
     numbers = {slice_column(index) for index, source in enumerate(plan.slice_sources) if source.is_number}
@@ -106,6 +126,13 @@ def _types(plan: Plan) -> dict[str, pa.DataType]:
 
 def _as_listed(items: pa.Array, kind: pa.DataType) -> pa.Array:
     """Return ``items``, which states may hold as texts, as numbers if the items of lists (of type ``kind``) are."""
-    if pa.types.is_floating(kind):
-        return items.cast(kind)
-    return items.cast(pa.int64()) if pa.types.is_integer(kind) else items
+    numbers = kind if pa.types.is_floating(kind) else pa.int64() if pa.types.is_integer(kind) else None
+    if numbers is None:
+        return items
+    try:
+        return items.cast(numbers)
+    except pa.ArrowInvalid:  # rows are checked by their type, but a stored day has texts alone
+        raise InputError(
+            f"the item column is of type {shorten(kind)} in the lists, and the stored days of the interactions have "
+            f"items that are no numbers: days of items of this type are needed"
+        ) from None

@@ -12,6 +12,7 @@ from sparkrank.base import checks
 from sparkrank.base.errors import MOST_SENTENCE, shorten
 from sparkrank.base.redaction import shown_url
 from sparkrank.engines.spark.session_settings import with_session
+from sparkrank.inputs.window import spans
 from sparkrank.run.provenance import origin_of, runs_table
 from sparkrank.schemas.tables import RUNS
 from sparkrank.tables.rows.finished import Finished
@@ -51,6 +52,9 @@ class RunParts:
         inputs = lists + "".join(
             f" with {what} {shown_url(side.name)}" for what, side in {**beside, **request.past}.items()
         )
+        if request.popularity is not None:
+            days = spans(request.popularity.days)
+            inputs += f" with interactions of {days} under {shown_url(request.popularity.path)}"
         session = lane.session_settings(request, own_zone=own_zone)
         own = (lane.name, shorten(lane.reason, MOST_SENTENCE), inputs, outcome.buckets, session, outcome.warnings)
         return cls(*own, request.spark)

@@ -305,14 +305,16 @@ groups whole: groups with that value"""),
 ITEMS = TableSchema(
     "items",
     """\
-A row per model, slice value, what is counted, and item, where a metric of all lists together is asked for.""",
+A row per model, slice value, what is counted, and item, where a metric of all lists together is asked for, or
+`output.popularity`.""",
     (
         *SUBJECT,
         *columns("""\
 exposure text: the first positions that count, and what else matters: the least relevant label, the order of ties, a
     discount, or that a list counts an item once: `k=10`, `k=all,rel=3`, `k=10,discount=log2`, `k=10,once`.
     Of attention to values, its column, `k=10,discount=log2,by=brand`; behind `,parts` that by part of the groups; and
-    `catalog,by=catalog.brand` for the items of the catalog
+    `catalog,by=catalog.brand` for the items of the catalog. `popularity` is of the rows with a label above 0 of a day
+    (of its truth, where there is one); the model of these rows is an empty text
 item text: as text; a value where values are counted, by part behind the number of the part and a blank
 shown whole: how often it stands there, in 2^-32: a tie block that `k` cuts shows each of its rows in part
 relevant whole: groups in which it is relevant; of a value, relevant rows or items of the catalog"""),
@@ -431,6 +433,7 @@ history` judges that fall with its error. Checks, which keep their names:
 | `items that the interactions lack` | `rows read` | where the popularity of items is read: rows of lists with such an item |
 | `rows of the interactions`, `rows of the pairs to exclude` | | where these are read; they are no `rows read` |
 | `rows of the interactions without a group or an item` | `rows of the interactions` | where these are read; such rows are not used |
+| `stored days of the interactions that are missing` | | with `interactions.states`; above 0 it needs `optional: true` |
 | `rows of the pairs to exclude without a group or an item` | `rows of the pairs to exclude` | where these are read; such rows are not used |
 | `rows of the lists that the interactions have` | `rows read` | where interactions come to the groups, unless `exclude` names them |
 | `rows of the truth that the history has` | `rows of truth` | as the check above, with a truth; up to the time of the list where both have a time |
@@ -440,7 +443,7 @@ history` judges that fall with its error. Checks, which keep their names:
 | `rows of the history after the list` | `rows of the interactions` | with times of lists and interactions: rows of groups that have a list, left out for it |
 | `rows that the group had before` | `rows read` | with `exclude`: rows of lists that it leaves out |
 | `rows of the truth that the group had before` | `rows of truth` | with `exclude` and a truth: rows of the truth that it leaves out |
-| `rows without an item, counted in no coverage, gini or novelty` | `rows evaluated` | with one of these metrics |
+| `rows without an item, counted in no coverage, gini or novelty` | `rows evaluated` | with one of these metrics, or `output.popularity` |
 | `truth with a label, each item of a group once` | `rows of truth` | with a truth |
 | `truth found in a list, its label given to the list row`, `truth in no list` | the check above | with a truth |
 | `truth for which the lists of its group have rows` | `truth with a label, each item of a group once` | with a truth: more than that cannot be in a list |

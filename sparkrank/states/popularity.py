@@ -17,6 +17,7 @@ from sparkrank.states.items import UNIT, ItemCounts
 
 TierMeasure: TypeAlias = Literal["rows", "users", "items"]
 MEASURES: tuple[TierMeasure, ...] = get_args(TierMeasure)
+POPULARITY_COUNTS = "popularity"  # the name of the state in which a stored day counts items
 HEAD_TIER, TORSO_TIER, TAIL_TIER = "head", "torso", "tail"  # an item that nobody had is in the tier "new"
 
 

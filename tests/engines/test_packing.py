@@ -48,6 +48,15 @@ def test_whole_labels_stay_narrow(wide: pa.DataType) -> None:
     assert rows.to_pydict() == {"key_0": [1, 2, 1, 2], "label": [0, 3, 0, 3]}
 
 
+def test_texts_of_pieces_may_need_a_wider_code_together_than_each() -> None:
+    """Each piece has 100 texts, which codes of 8 bits number; the 300 of all pieces do not fit."""
+    texts = [[f"{part}-{number}" for number in range(100)] for part in range(3)]
+    code = pa.array(np.arange(100, dtype=np.int8))
+    pieces = [pa.record_batch({"key_0": code, "item": pa.DictionaryArray.from_arrays(code, own)}) for own in texts]
+    rows = join_pieces(pieces, pa.schema({"key_0": pa.int64(), "item": pa.string()}))
+    assert rows["item"].to_pylist() == list(itertools.chain(*texts))
+
+
 @pytest.mark.parametrize("buckets", [1, 3, 70_000])
 def test_what_a_side_does_not_have_takes_no_room_and_lists_come_first(buckets: int) -> None:
     """Of more than 65,536 buckets numpy cuts the rows, of fewer the loops."""

@@ -196,7 +196,8 @@ def side_of(piece: pa.RecordBatch) -> tuple[int, ...]:
 
 def _joined(pieces: Sequence[pa.RecordBatch], agreed: pa.Schema) -> pa.Table:
     are_of_one_schema = all(piece.schema == pieces[0].schema for piece in pieces)
-    if are_of_one_schema and not any(map(pa.types.is_dictionary, agreed.types)):
+    kinds = [*agreed.types, *pieces[0].schema.types]  # dictionaries together may need a wider index than each of them
+    if are_of_one_schema and not any(map(pa.types.is_dictionary, kinds)):
         # concatenating before widening takes four fifths of the time of widening each piece
         return in_one_piece(pa.Table.from_batches(pieces)).cast(agreed)
     return pa.concat_tables([with_schema(piece, agreed).cast(agreed) for piece in pieces])

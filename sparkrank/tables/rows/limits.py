@@ -13,16 +13,24 @@ import pyarrow as pa
 from sparkrank.base import checks
 from sparkrank.base.errors import InputError, SpecError, did_you_mean, itemize, quote, shorten
 from sparkrank.bucket import bucket_columns, evaluate_bucket
-from sparkrank.bucket.impressions import PAST, TIME, TRUTH, slice_column
+from sparkrank.bucket.impressions import PAST, TIME, TRUTH, slice_column, value_column
 from sparkrank.bucket.item_columns import item_columns
 from sparkrank.inputs.role_table import row_roles
 from sparkrank.metrics import Plan
 from sparkrank.metrics.needs import INTERACTIONS
-from sparkrank.ranking.value_columns import CATALOG, POPULARITY
+from sparkrank.ranking.value_columns import CATALOG, POPULARITY, ValueKind
 from sparkrank.tables.rows.quality import few_rows, is_least, quality_table
 
 _KNOWN = {name for key, name in vars(checks).items() if key.isupper() and isinstance(name, str)}
 _KNOWN |= set(checks.LARGEST_GROUPS)
+# The types of columns of values in a bucket; arrays of texts are joined to one text.
+_TYPES: dict[ValueKind, pa.DataType] = {
+    "number": pa.float64(),
+    "text": pa.string(),
+    "category": pa.string(),
+    "texts": pa.string(),
+    "numbers": pa.list_(pa.float64()),
+}
 
 
 def limits_of(
@@ -64,6 +72,7 @@ def checks_of(plan: Plan) -> dict[str, bool]:
     kinds |= {role.key: pa.string() for role in row_roles() if role.reads == "item"}
     sources = enumerate(plan.slice_sources)
     kinds |= {slice_column(index): pa.string() for index, source in sources if not source.is_number}
+    kinds |= {value_column(index): _TYPES[value.kind] for index, value in enumerate(plan.value_columns)}
     columns = [*bucket_columns(plan, len(plan.keys)), *item_columns(plan)]
     rows = pa.table({name: pa.array([], kinds.get(name, pa.float64())) for name in columns})
     partials = evaluate_bucket(rows, replace(plan, group_table=False)).partials
@@ -73,8 +82,9 @@ def checks_of(plan: Plan) -> dict[str, bool]:
     counted |= {few_rows(metric): False for metric, declared in plan.histogram_metrics if declared.by_rate}
     counted |= {checks.LACKING_ITEMS[CATALOG]: True, checks.CATALOG_ITEMS: False} if plan.has_catalog else {}
     if plan.reads_popularity:
-        counted |= {checks.PAST_ROWS[INTERACTIONS]: False, checks.PAST_WITHOUT_PAIR[INTERACTIONS]: True}
-        counted |= {checks.PAST_GROUPS: False, checks.LACKING_ITEMS[POPULARITY]: True}
+        counted |= {checks.PAST_ROWS[INTERACTIONS]: False, checks.LACKING_ITEMS[POPULARITY]: True}
+        of_rows = {checks.PAST_WITHOUT_PAIR[INTERACTIONS]: True, checks.PAST_GROUPS: False}
+        counted |= {checks.DAYS_WITHOUT_POPULARITY: False} if plan.popularity_days else of_rows
     unread = {bad.check: not role.needed(plan) for role in row_roles() for bad in role.bad}
     return {name: share for name, share in counted.items() if not unread.get(name)}
 

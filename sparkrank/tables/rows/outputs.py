@@ -73,6 +73,12 @@ def _has_parts(finished: Finished) -> bool:
     return finished.source is not None and finished.plan.has_parts and bool(finished.plan.part_bins)
 
 
+def _has_items(finished: Finished) -> bool:
+    """Return whether to make the table ``items``, in which days, but no windows, also have the popularity of items."""
+    of_day = finished.source is not None and finished.plan.stores_popularity
+    return finished.plan.has_item_counts or of_day
+
+
 # In the order of the documentation page.
 OUTPUTS: list[OutputTable] = [
     OutputTable(METRICS, lambda finished: finished.metrics),
@@ -85,7 +91,7 @@ OUTPUTS: list[OutputTable] = [
         DISTRIBUTIONS,
         lambda ev: distributions_table(ev.solved.stored.partials.distributions) if ev.plan.distributions else None,
     ),
-    OutputTable(ITEMS, lambda ev: items_table(ev.solved.stored.partials.items) if ev.plan.has_item_counts else None),
+    OutputTable(ITEMS, lambda ev: items_table(ev.solved.stored.partials.items) if _has_items(ev) else None),
     OutputTable(
         EXPOSURES,
         lambda ev: (

@@ -107,7 +107,7 @@ def _of_other_tables(counts: Mapping[tuple[str, str], int], plan: Plan) -> Itera
         rows = checks.PAST_ROWS[name]
         yield from _looked_for((rows,), counts, None, 0)
         yield from _looked_for((checks.PAST_WITHOUT_PAIR[name],), counts, rows, counts.get((rows, ""), 0))
-    yield from _looked_for((checks.PAST_GROUPS,), counts, None, 0)
+    yield from _looked_for((checks.PAST_GROUPS, checks.DAYS_WITHOUT_POPULARITY), counts, None, 0)
     yield from _looked_for((checks.ROWS_IN_PAST, checks.EXCLUDED_ROWS), counts, checks.ROWS_READ, read)
     of_truth = (checks.EXCLUDED_TRUTH, checks.TRUTH_IN_PAST, checks.EARLY_TRUTH)
     yield from _looked_for(of_truth, counts, checks.TRUTH_ROWS, truth)

@@ -19,6 +19,7 @@ from sparkrank.engines.result import ExactBins
 from sparkrank.metrics import Plan
 from sparkrank.metrics.merged import kind_of
 from sparkrank.metrics.needs import Needed
+from sparkrank.metrics.slices import ALL
 from sparkrank.metrics.subjects import slices_of
 from sparkrank.numeric.text_arrays import encoded_column
 from sparkrank.schemas.tables import PART, RUN_ID, STATES
@@ -33,6 +34,7 @@ from sparkrank.states.forms import (
     VERSION,
 )
 from sparkrank.states.keys import StateKey
+from sparkrank.states.popularity import POPULARITY_COUNTS
 
 SLICE_RULE = "; slice "  # what stands between a definition and the rule of a slice
 _NO_ROWS = STATES.schema.empty_table()  # made once, because Arrow makes an array for each column
@@ -55,6 +57,7 @@ def states_table(
 ) -> pa.Table:
     """Make the table ``states``, sorted by kind and key. ``blocks`` says whether the table ``blocks`` is written."""
     definitions = {(need.kind, need.name): need.definition for need in needed_states(plan)}
+    definitions[ITEM_FORM.kind, POPULARITY_COUNTS] = plan.popularity_definition
     small = ((form, form.to_table(partials)) for form in SMALL_FORMS)
     parts = [(form.kind, rows) for form, rows in small if rows.num_rows or not form.is_of_parts]
     large: dict[str, Iterable[tuple[StateKey, int]]] = {
@@ -127,6 +130,7 @@ def _item_counts(partials: Partials, plan: Plan) -> dict[StateKey, int]:
     values, exposures = slices_of(partials, plan), (*plan.exposures, *plan.value_exposures)
     keys = [*itertools.product(plan.models, values, map(str, exposures))]
     keys += itertools.product(plan.models, values, (exposure.of_catalog for exposure in plan.catalog_targets))
+    keys += [("", (ALL, ALL), POPULARITY_COUNTS)] if plan.stores_popularity else []
     parted = [value for value in values if plan.parted_slices(value[0])]
     keys += itertools.product(plan.models, parted, (exposure.by_part for exposure in plan.value_exposures))
     return {StateKey(model, *value, name): 0 for model, value, name in keys} | dict(partials.items.sizes())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -48,14 +48,8 @@ class StoredDay:
         Raises :class:`StateError` if the day's states do not match ``plan`` and ``source``, and :class:`InputError` if
         files are incomplete or damaged.
         """
-        run = self.files.run
-        states = self.files.read("states", STATES.schema)
-        run_ids = pc.unique(states[RUN_ID]).to_pylist() if RUN_ID in states.column_names else []
-        validate_run(run, run_ids, self.day)
-        self._with(states, [*_TEXTS, "version"], "states")
+        states = self.states()
         self._with(states.filter(pc.equal(states["kind"], COUNT_FORM.kind)), COUNT_FORM.columns, "states")
-        part = [PART.name] if PART.name in states.column_names else []
-        validate_unique_keys(states, ("kind", *STATE_KEY, *part), "states", self.day)
         rows, covered = required_states(states, self.day, plan, source)
         kinds = {}
         for form in SMALL_FORMS:
@@ -72,8 +66,21 @@ class StoredDay:
                     kinds[form.kind] = self._large(form, plan, names, expected)
         return kinds, covered
 
-    def _large(self, form: StateForm, plan: Plan, names: list[str], expected: int) -> pa.Table:
-        """Read the rows of ``form`` for the states ``names`` and for the models and slices of ``plan``.
+    def states(self) -> pa.Table:
+        """Read the table ``states``; raises :class:`InputError` if it is incomplete or damaged."""
+        run = self.files.run
+        states = self.files.read("states", STATES.schema)
+        run_ids = pc.unique(states[RUN_ID]).to_pylist() if RUN_ID in states.column_names else []
+        validate_run(run, run_ids, self.day)
+        self._with(states, [*_TEXTS, "version"], "states")
+        part = [PART.name] if PART.name in states.column_names else []
+        validate_unique_keys(states, ("kind", *STATE_KEY, *part), "states", self.day)
+        return states
+
+    def rows(
+        self, form: StateForm, asked: Mapping[str, Sequence[str]], expected: int, plan: Plan | None = None
+    ) -> pa.Table:
+        """Read the rows of ``form`` with values in ``asked``, by key column. ``plan`` says which sums may be missing.
 
         Raises :class:`InputError` if the number of rows is not ``expected``.
         """
@@ -82,9 +89,8 @@ class StoredDay:
         rows = self.files.read(form.kind, form.schema)
         run_id = (rows.schema.metadata or {}).get(RUN_ID.encode())  # earlier releases did not record the run
         validate_run(self.files.run, [] if run_id is None else [run_id.decode(errors="replace")], self.day, form.kind)
-        rows = self._with(_summed(rows, plan), form.columns, form.kind)
-        whose = (("model", plan.models), ("slice", asked_slices(plan)), (form.key[STATE_KEY.index("name")], names))
-        for column, requested in whose:
+        rows = self._with(rows if plan is None else _summed(rows, plan), form.columns, form.kind)
+        for column, requested in asked.items():
             # Most days have only requested rows, and filtering would cost as much as reading.
             if set(rows[column].unique().to_pylist()) - set(requested):
                 rows = rows.filter(pc.field(column).isin(requested))
@@ -93,9 +99,15 @@ class StoredDay:
                 f"{self.day} has {rows.num_rows} rows of {form.kind} where its states say {expected}: {ADVICE}"
             )
         validate_unique_keys(rows, form.key, form.kind, self.day)
+        return rows.select(form.columns)
+
+    def _large(self, form: StateForm, plan: Plan, names: list[str], expected: int) -> pa.Table:
+        """Read the rows of ``form`` for the states ``names`` and for the models and slices of ``plan``."""
+        named = form.key[STATE_KEY.index("name")]
+        rows = self.rows(form, {"model": plan.models, "slice": asked_slices(plan), named: names}, expected, plan)
         if form is DISTRIBUTION_FORM and (others := set(rows["rule"].unique().to_pylist()) - DISTRIBUTION_RULES):
             raise InputError(f"{form.kind} of {self.day} are by the rule {min(others):.200}: {ADVICE}")
-        return rows.select(form.columns)
+        return rows
 
     def _with(self, table: pa.Table, columns: Sequence[str], name: str) -> pa.Table:
         """Return ``table`` after checking that it has ``columns``, and that only slice values are null."""

@@ -21,9 +21,6 @@ from sparkrank.metrics.needs import INTERACTIONS
 from sparkrank.ranking.value_columns import CATALOG, POPULARITY
 from sparkrank.tables.rows.quality import few_rows, is_least, quality_table
 
-_KNOWN = {name for key, name in vars(checks).items() if key.isupper() and isinstance(name, str)}
-_KNOWN |= set(checks.LARGEST_GROUPS)
-
 
 def limits_of(
     plan: Plan, max_bad_fraction: float, given: Any, where: str = "limits", also: Iterable[str] = ()
@@ -44,7 +41,7 @@ def limits_of(
         if name not in counted:
             near = did_you_mean(name, counted)
             problem, names = f'{where} names "{shorten(name)}"', itemize(f'"{check}"' for check in counted)
-            if name in _KNOWN:
+            if name in checks.CODES:
                 raise SpecError(f"{problem}, which this run does not count (it counts {names})")
             raise SpecError(f"{problem}{near} (checks of this run: {names})")
         most = 1.0 if counted[name] else sys.float_info.max

@@ -61,7 +61,7 @@ CASES: dict[str, tuple[list[str], dict[str, Any], dict[str, pa.Table], int, str]
         {},
         {"past": PAST[:0]},
         4,
-        "the table interactions has no rows (optional: true allows it)",
+        "the table interactions has no rows (in a spec, optional: true allows it)",
     ),
     "no pairs": (["p@1"], {"exclude": {"path": "past"}}, {"past": PAST[:0]}, 4, "the table exclude has no rows"),
     "a first day": ([NEW], {"interactions": {"path": "past", "optional": True}}, {"past": PAST[:0]}, 0, ""),

@@ -83,7 +83,7 @@ def test_what_a_spec_and_its_hash_say(day: dict, tmp_path: Path) -> None:
 
 
 ASKED = [
-    ({"path": "{0}/empty.parquet"}, 4, "the table interactions has no rows (optional: true allows it)"),
+    ({"path": "{0}/empty.parquet"}, 4, "the table interactions has no rows (in a spec, optional: true allows it)"),
     ({"path": "{0}/empty.parquet", "optional": True}, 0, ""),
     ({"path": "{0}/none.parquet"}, 4, "there is no parquet interactions at"),
     ({"path": "{0}/none.parquet", "optional": True}, 0, ""),

@@ -71,6 +71,7 @@ NO_LIMITS: list[tuple[Any, str]] = [
     ({"ok": 0.5}, 'limits names "ok" (checks of this run: "rows read", "rows of truth", '),
     ({3: 0.5}, 'limits names "3"'),
     *(({name: 0.5}, UNCOUNTED.format(name)) for name in (checks.BAD_WEIGHT, checks.GROUPS_LEFT_OUT)),
+    *(({name: 0.5}, UNCOUNTED.format(name)) for name in checks.LACKING_ITEMS.values()),
     *(({checks.TRUTH_UNLISTED: value}, NO_SHARE.format(repr(value))) for value in (1.5, -1, math.nan, True, "a")),
     *(({checks.GROUPS: value}, f'limits of "groups" is {value}: a count from 0 is needed') for value in (-1, math.inf)),
     ({checks.ROWS_REJECTED: 0.5}, 'limits of "rows rejected" and max_bad_fraction are one limit: give one of them'),

@@ -21,8 +21,6 @@ from sparkrank.metrics.needs import INTERACTIONS
 from sparkrank.ranking.value_columns import CATALOG, POPULARITY, ValueKind
 from sparkrank.tables.rows.quality import few_rows, is_least, quality_table
 
-_KNOWN = {name for key, name in vars(checks).items() if key.isupper() and isinstance(name, str)}
-_KNOWN |= set(checks.LARGEST_GROUPS)
 # The types of columns of values in a bucket; arrays of texts are joined to one text.
 _TYPES: dict[ValueKind, pa.DataType] = {
     "number": pa.float64(),
@@ -52,7 +50,7 @@ def limits_of(
         if name not in counted:
             near = did_you_mean(name, counted)
             problem, names = f'{where} names "{shorten(name)}"', itemize(f'"{check}"' for check in counted)
-            if name in _KNOWN:
+            if name in checks.CODES:
                 raise SpecError(f"{problem}, which this run does not count (it counts {names})")
             raise SpecError(f"{problem}{near} (checks of this run: {names})")
         most = 1.0 if counted[name] else sys.float_info.max

@@ -65,7 +65,7 @@ def validate_past(names: Iterable[str], partials: Partials) -> None:
         read, without = (partials.counts.get((of[name], ""), 0) for of in (checks.PAST_ROWS, checks.PAST_WITHOUT_PAIR))
         if read == without:
             unusable = f": none of {read:,} has a group and an item" if read else ""
-            raise InputError(f"the table {name} has no rows{unusable} (optional: true allows it)")
+            raise InputError(f"the table {name} has no rows{unusable} (in a spec, optional: true allows it)")
 
 
 def _validate_clusters(partials: Partials, plan: Plan, column: str) -> None:

@@ -221,15 +221,15 @@ $(VENV)/spark.jsa: scripts/spark_classes.py $(VENV)/.dev
 		--editable '.[spark,stores,report,test]'
 	@touch $@
 
-# Those in the second line say that they need older packages, or many more, than these metrics do.
+# RecTools, recommenders and RePlay name older packages, or many more, than these metrics need. LensKit and RecBole need
+# torch, of some gigabytes, which is left to `pip install lenskit` and `pip install --no-deps recbole` in .venv-peers.
 .venv-peers/.made: $(BUILT_FROM)
 	@echo "Installing sparkrank and libraries with metrics beyond accuracy into .venv-peers: a few minutes, once"
 	@$(PYTHON) -m venv --clear .venv-peers
 	@$(call REMOVE_LOOPS,.venv-peers)
-	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[spark,test]' \
-		evidently jurity lenskit typeguard colorama colorlog tabulate tensorboard texttable
-	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
-		rectools recommenders replay-rec recbole
+	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) --editable '.[spark,test]'
+	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check evidently jurity typeguard
+	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps rectools recommenders replay-rec
 	@touch $@
 
 .venv-airflow: | $(VENV)/.made

@@ -26,6 +26,8 @@ VERSION = 1  # to be raised when the same arguments give other rows: folders of 
 DEFAULT_ROOT = Path(__file__).parent / "data"
 
 LISTS, TRUTH = "lists", "truth"  # folders inside of that of a log whose layout is lists
+LOG, CATALOG, PAST = "log", "catalog", "past"  # and of one whose layout is beside
+CATEGORIES = 40
 FIRST_DAY = dt.date(2026, 1, 1)  # of a log whose layout is days
 ITEMS = 200_000
 LIST_ROWS = 20
@@ -52,8 +54,10 @@ class LogShape:
     Where the ``layout`` is ``lists``, each user has a list of twenty rows, one after the other, and a truth of some
     true items without labels. With ``slices``, impressions have a country, the user's, and a device of their own.
     Where it is ``arrays``, a list and its true items are one row; ``rows`` then counts the items of lists. Where it is
-    ``days``, the log has a folder for each of so many ``days``. ``keys`` are numbers, texts of 16 letters (``string``)
-    or of 21 (``text``), and with ``sessions`` there is a second key: users have up to four sessions.
+    ``days``, the log has a folder for each of so many ``days``. Where it is ``beside``, there are a catalog of all
+    items with a price and a category, and as many pairs of a user and an item of the past, beside the impressions.
+    ``keys`` are numbers, texts of 16 letters (``string``) or of 21 (``text``), and with ``sessions`` there is a second
+    key: users have up to four sessions.
 
     ``items`` are numbers that many impressions share, or a text for each impression (``text``). Where rows are
     ``weighted``, each has a weight from 0.5 to 2. ``heavy`` is the share of rows that are of one user. ``format`` is
@@ -165,6 +169,14 @@ def lists_and_truth(shape: LogShape, rows: int, chunk: int) -> tuple[pa.Table, p
     return pa.table(lists), pa.table(truth)
 
 
+def catalog(shape: LogShape) -> pa.Table:
+    """All items that impressions may have, each with a price and one of the categories."""
+    random = np.random.default_rng([shape.seed, 2**32 - 1])
+    category = pa.array([f"category-{number:02d}" for number in range(CATEGORIES)])
+    category = category.take(pa.array(random.integers(0, CATEGORIES, ITEMS)))
+    return pa.table({"item_id": np.arange(ITEMS), "price": random.lognormal(3, 1, ITEMS), "category": category})
+
+
 def arrays_of(lists: pa.Table, truth: pa.Table) -> pa.Table:
     """The rows of ``lists``, twenty of a user one after the other, and those of ``truth`` as a row for each user."""
     users = lists["user_id"].to_numpy()[::LIST_ROWS]
@@ -245,6 +257,14 @@ def _write_files(shape: LogShape, folder: Path) -> None:
     if shape.layout == "days":
         _write_days(shape, folder)
         return
+    if shape.layout == "beside":
+        past = replace(shape, seed=shape.seed + 1)
+        made = ((file, impressions(shape, rows, chunk, file)) for file, chunk, rows in chunks(shape))
+        pairs = ((file, impressions(past, rows, chunk, file).select([0, 1])) for file, chunk, rows in chunks(past))
+        for name, tables in ((LOG, made), (CATALOG, [(0, catalog(shape))]), (PAST, pairs)):
+            (folder / name).mkdir()
+            _write_tables(shape, tables, folder / name)
+        return
     for side, name in enumerate((LISTS, TRUTH)):
         (folder / name).mkdir()
         made = ((file, lists_and_truth(shape, rows, chunk)[side]) for file, chunk, rows in chunks(shape))
@@ -294,7 +314,7 @@ def add_arguments(parser: argparse.ArgumentParser, several: bool = False) -> Non
     parser.add_argument("--seed", type=int, default=default.seed)
     parser.add_argument(
         "--layout",
-        choices=("log", "lists", "arrays", "days"),
+        choices=("log", "lists", "arrays", "days", "beside"),
         default=default.layout,
         help="lists have a truth beside them, arrays in the same row",
     )

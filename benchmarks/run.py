@@ -81,9 +81,12 @@ def work_of(shape: LogShape, log: Path, metrics: Sequence[str], cores: int, outp
     asked = (tuple(metrics), shape.label, shape.graded, shape.scores, cores, output)
     if shape.layout == "lists":
         return Work(log / generate.LISTS, *asked, truth=log / generate.TRUTH)
+    beside = shape.layout == "beside"
     return Work(
-        log,
+        log / generate.LOG if beside else log,
         *asked,
+        catalog=log / generate.CATALOG if beside else None,
+        past=log / generate.PAST if beside else None,
         keys=(GROUP, "session_id") if shape.sessions else (GROUP,),
         weight="weight" if shape.weighted else None,
         arrays=shape.layout == "arrays",

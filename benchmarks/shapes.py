@@ -31,6 +31,8 @@ LIBRARIES = ("rectools", "replay", "ranx", "recommenders", "recommenders-spark")
 LIBRARY_LIMIT = 0.05  # of the time of a library that has the shape
 NIGHTLY = SETS["nightly"]
 LIMITS = {"sparkrank-scan": 0.5, "sparkrank-local": 0.25, "sparkrank-frame": 1.0}  # of the yardstick's time
+# Beside the nightly set: what lists show, how different it is, and how well known.
+BEYOND = ("shown(of=catalog.price)@10", "ild(by=catalog.category)@10", "novelty@10")
 GROUPED = {"asked": {"grouped": "files"}, "plain": {"asked": {}}}
 
 
@@ -146,6 +148,24 @@ SHAPES: Mapping[str, Shape] = {
         ("ndcg@10", "novelty@10"),
         asked={"plain": {"metrics": ("ndcg@10",)}},
         contenders=(*LANES, YARDSTICK, *PLAIN),
+    ),
+    "beyond": Shape(
+        "a catalog, what is shown, diversity and novelty, on against off",
+        (*NIGHTLY, *BEYOND),
+        log={"layout": "beside"},
+        asked={"plain": {"metrics": NIGHTLY}},
+        contenders=(*LANES, *PLAIN),
+        plain_limit=1.3,
+        rows=20_000_000,
+    ),
+    "exclude": Shape(
+        "the same, and as many pairs that users had before left out",
+        (*NIGHTLY, *BEYOND),
+        log={"layout": "beside"},
+        asked={"excludes": True, "plain": {"metrics": NIGHTLY}},
+        contenders=(*LANES, *PLAIN),
+        plain_limit=1.8,
+        rows=20_000_000,
     ),
     "csv": Shape(
         "CSV, as a job",

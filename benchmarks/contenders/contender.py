@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 GROUP, ITEM = "user_id", "item_id"
+PATHS = ("log", "output", "truth", "catalog", "past")
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,8 @@ class Work:
     columns, one of each model. Only ``cores`` threads may be used.
 
     Where there is a ``truth``, the log has lists of items without labels, and the truth the items that are relevant.
+    A ``catalog`` has columns of items, and ``past`` the pairs of a group and an item that are left out as they were
+    before, where this is to be done (``excludes``).
     ``slices`` are sets of columns by whose values the means are asked for as well; then no group table is written.
 
     ``keys`` identify a group. Rows count by the column ``weight`` in metrics of all rows. Where ties are ``by_item``,
@@ -30,7 +33,7 @@ class Work:
 
     ``asked`` are further arguments of :func:`sparkrank.evaluate`, or sections of a spec where there is a ``job``.
     ``plain`` are the ``metrics`` and what is ``asked`` in their place of the contenders that do the same work without
-    what the shape is about.
+    what the shape is about. Their values are other ones where rows are left out, and are not compared.
     """
 
     log: Path
@@ -41,6 +44,9 @@ class Work:
     cores: int
     output: Path
     truth: Path | None = None
+    catalog: Path | None = None
+    past: Path | None = None
+    excludes: bool = False
     slices: tuple[tuple[str, ...], ...] = ()
     keys: tuple[str, ...] = (GROUP,)
     weight: str | None = None
@@ -57,7 +63,7 @@ class Work:
     def from_json(cls, text: str) -> Work:
         """The work that :meth:`to_json` made ``text`` of."""
         work = json.loads(text)
-        work.update({name: Path(work[name]) for name in ("log", "output", "truth") if work[name] is not None})
+        work.update({name: Path(work[name]) for name in PATHS if work[name] is not None})
         work.update({name: tuple(work[name]) for name in ("metrics", "scores", "keys", "days")})
         return cls(**{**work, "slices": tuple(map(tuple, work["slices"]))})
 
@@ -67,14 +73,14 @@ class Work:
     def without(self) -> Work:
         """The same work without what the shape is about."""
         plain = dict(self.plain or {})
-        return replace(
-            self, plain=None, asked=plain.get("asked", {}), metrics=tuple(plain.get("metrics", self.metrics))
-        )
+        metrics = tuple(plain.get("metrics", self.metrics))
+        return replace(self, plain=None, asked=plain.get("asked", {}), metrics=metrics, catalog=None, excludes=False)
 
     @property
     def needs_item(self) -> bool:
         """Whether the items of a log are asked about."""
-        return self.by_item or any(metric.startswith("novelty") for metric in self.metrics)
+        of_items = any(metric.startswith("novelty") for metric in self.metrics)
+        return self.by_item or self.catalog is not None or self.excludes or of_items
 
     def table_of(self, name: str) -> Path | None:
         """Where the contender ``name`` writes its group table, if one is asked for."""

@@ -121,7 +121,8 @@ def without(lane: type[Lane]) -> Callable[..., Contender]:
     """The same work without what its shape is about, by ``lane``."""
 
     def made(work: Work, spark: SparkSession | None = None) -> Contender:
-        return of_work(type(lane.__name__, (lane,), {"name": plain(lane.name)}))(work.without(), spark)
+        own = {"name": plain(lane.name), **({"values": lambda _: {}} if work.excludes else {})}
+        return of_work(type(lane.__name__, (lane,), own))(work.without(), spark)
 
     return made
 

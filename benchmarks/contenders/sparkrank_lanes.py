@@ -24,6 +24,8 @@ class Lane:
     def prepare(self) -> None:
         self._input: Any = str(self._work.log)
         self._truth: Any = None if self._work.truth is None else str(self._work.truth)
+        self._catalog: Any = None if self._work.catalog is None else str(self._work.catalog)
+        self._past: Any = str(self._work.past) if self._work.excludes else None
 
     def run(self) -> None:
         import sparkrank as sr
@@ -34,6 +36,8 @@ class Lane:
             **roles_of(self._work),
             **self._work.asked,
             truth=self._truth,
+            catalog=self._catalog,
+            exclude=self._past,
             spark=self._spark,
             lane=self.lane,
             group_table=False if self.table is None else str(self.table),
@@ -88,7 +92,8 @@ class FrameLane(Lane):
         super().prepare()
         if self._spark is not None:
             self._input = self._spark.read.parquet(self._input)
-            self._truth = None if self._truth is None else self._spark.read.parquet(self._truth)
+            beside = (self._truth, self._past)
+            self._truth, self._past = (path and self._spark.read.parquet(path) for path in beside)
 
 
 class ScanLane(Lane):

@@ -85,6 +85,12 @@ Counting:
   RecTools divides by the pairs that are there, adds up the columns (`by=[genre,year]`; `scale=mean` is their mean), and
   counts 0 for a list of one row, which is `single=zero`; here such a list has no value. recommenders and LensKit have
   similarities, 1 less the distance.
+- `serendipity` is a share of the list. Evidently's is 1 - Σ similarity / items of the history, summed over the relevant
+  rows without division: of one such row that is like all of the history it is 0, and of four -3.
+- `new@k` divides by k. The page of RePlay's Novelty says so too, while its code divides by the rows of a list that is
+  shorter: `over=retrieved`.
+- `category_entropy` is that of the counts. LensKit adds a millionth of a row to each category, shown or not: of five
+  rows of one category out of four it has 0.000014 bits instead of 0. Its ExposureGini keeps exposures as float32.
 - A row with a null in a column that `distinct`, `category_entropy` or `ild` reads is left out, and `quality` counts it:
   of jazz, null and rock, `ild` has one pair. Where k cuts tied rows, `ild` is the mean over their orders that leave a
   pair: of a row above and two of three tied rows, each of the three pairs inside the block has the chance 2·1 / (3·2).

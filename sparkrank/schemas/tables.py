@@ -108,7 +108,8 @@ interval text: how it was made: `t`, `wilson`, `logit`, `jackknife`, `order stat
     `novelty`, `entropy`, `personalization`)
 degrees float: the degrees of freedom of the standard error; null where it has none
 noise_floor float: of `ece`, about what a calibrated model would have on as many rows; of `ks`, about what scores
-    without information would have; null of the others
+    without information would have; of `exposure_gap`, about what rows drawn by the shares that are due would have;
+    null of the others
 n_groups whole: groups evaluated; null where rows have no group
 n_effective float: how many equal groups would carry as much: 1 / Σ share², by what each group adds (its weight in
     the mean; of `auc` or `logloss` its relevant rows or its others, whichever gives fewer); 0 where none adds any

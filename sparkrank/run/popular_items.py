@@ -20,7 +20,7 @@ from sparkrank.ranking.value_columns import POPULARITY
 from sparkrank.run.lane import open_lane
 from sparkrank.sources.joined_types import fit
 from sparkrank.states import Partials
-from sparkrank.states.item_table import ItemTable
+from sparkrank.states.item_table import TARGET_ROWS, HeldItems, ItemTable
 from sparkrank.states.popularity import Popularity
 from sparkrank.tables.rows.refusals import validate_past
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def with_popularity(request: Request, lane: Lane) -> Request:
-    """Return ``request`` with the popularity of items in the plan, sent once to where ``lane`` evaluates buckets.
+    """Return ``request`` with the popularity of items in the plan.
 
     Raise :class:`InputError` if the interactions have no rows, unless they are optional, or items of another type than
     the lists.
@@ -44,8 +44,10 @@ def with_popularity(request: Request, lane: Lane) -> Request:
     popularity = Popularity.of(partials.items, plan.tiers)
     columns, types = popularity.columns(), _types(plan)
     values = {name: columns[column].cast(types[name]) for name, column in item_columns(plan, POPULARITY).items()}
+    if plan.reads_target_rows:
+        values[TARGET_ROWS] = popularity.rows
     table = ItemTable.of(_as_listed(popularity.items, kind), values, POPULARITY)
-    plan = replace(plan, items=(*plan.items, lane.shared(table)))
+    plan = replace(plan, items=(*plan.items, HeldItems(table)))
     return replace(request, plan=plan, counts={**request.counts, **partials.counts})
 
 

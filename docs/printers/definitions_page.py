@@ -88,13 +88,12 @@ Counting:
 - A row with a null in a column that `distinct`, `category_entropy` or `ild` reads is left out, and `quality` counts it:
   of jazz, null and rock, `ild` has one pair. Where k cuts tied rows, `ild` is the mean over their orders that leave a
   pair: of a row above and two of three tied rows, each of the three pairs inside the block has the chance 2·1 / (3·2).
-
-- `alpha_ndcg` and `strecall` read relevance by subtopic: a row is relevant to the subtopics in its array if its label is
-  relevant. A list of a+b, b and c, all relevant, has 2 + 1/2 / log2(3) + 1 / log2(4); the greedy list takes c before b.
-  It is made of all relevant rows of the group, listed or not, and of equal rows it takes that with the greater item, as
-  ndeval does: rows that are equal now may lead to different gains later. The greedy list is not always the best one, so
-  a list may have more than 1, which `quality` counts. ndeval rounds (1-alpha)^c in the order of the subtopics, so that
-  with some alpha equal rows differ in the last bit for it, and it compares lists up to the 20th row. Under `ties=block`
+- `alpha_ndcg` and `strecall` read relevance by subtopic: a relevant row is relevant to the subtopics in its array. The
+  list a+b, b and c, all relevant, has 2 + 1/2 / log2(3) + 1 / log2(4); the greedy list takes c before b. It is made of
+  all relevant rows of the group, listed or not, and of equal rows it takes that with the greater item, as ndeval does:
+  rows that are equal now may lead to different gains later. The greedy list is not always the best one, so a list may
+  have more than 1, which `quality` counts. ndeval adds up rounded (1-alpha)^c in the order of the subtopics, so that
+  equal rows may differ in the last bit for it (not with alpha=0.5), and it compares 20 rows at most. Under `ties=block`
   rows of a tie stand at one position, in any order. Beside a truth subtopics are a column of the catalog.
 
 Scores and labels:

@@ -361,6 +361,11 @@ def catalog() -> WideLog:
     metrics += ["distinct(by=catalog.kind,over=catalog)@3", "category_entropy(by=margin,ties=worst)@3"]
     metrics += [f"ild(by={table}tags,distance=jaccard)@4" for table in ("", "catalog.")]
     metrics += [f"ild(by={table}vector,distance=cosine)@4" for table in ("", "catalog.")]
+    metrics += [
+        "alpha_ndcg(by=catalog.tags)@4",
+        "alpha_ndcg(by=catalog.tags,alpha=0.3,ties=block)",
+        "strecall(by=catalog.tags)@2",
+    ]
     metrics += ["ndcg(gain=catalog.worth)@3", "cg(gain=catalog.worth,ties=worst)@2"]
     metrics += ["awrf(by=catalog.kind)@3", "awrf(by=catalog.year,against=catalog,distance=js,ties=block)@3"]
     metrics += ["exposure_gap(by=catalog.kind,against=catalog)@3"]
@@ -474,6 +479,8 @@ def popularity() -> WideLog:
     settings["slices"] += [{"column": "interactions.items", "edges": [1, 2, 4]}]
     settings |= {"tiers": {"of": "users", "head": 0.05, "tail": 0.09}, "popularity": True}
     metrics = ["shown(of=interactions.rows)@3", "shown(of=interactions.users,by=sum,discount=log2)@4"]
+    metrics += ["awrf(by=catalog.kind,against=interactions)@3", "exposure_gap(by=tier,against=interactions)@3"]
+    metrics += ["exposure_gap(by=catalog.year,against=interactions,distance=js)@2"]
     metrics += ["shown(of=tier,is=tail)@3", "shown(of=tier,is=new)@9", "shown(of=catalog.price)@3", "r@3", "gini@2"]
     return WideLog(halves(lists), metrics, settings, halves(labels), None, values(), {"interactions": halves(had)})
 

@@ -94,6 +94,13 @@ Counting:
 - A row with a null in a column that `distinct`, `category_entropy` or `ild` reads is left out, and `quality` counts it:
   of jazz, null and rock, `ild` has one pair. Where k cuts tied rows, `ild` is the mean over their orders that leave a
   pair: of a row above and two of three tied rows, each of the three pairs inside the block has the chance 2·1 / (3·2).
+- `alpha_ndcg` and `strecall` read relevance by subtopic: a relevant row is relevant to the subtopics in its array. The
+  list a+b, b and c, all relevant, has 2 + 1/2 / log2(3) + 1 / log2(4); the greedy list takes c before b. It is made of
+  all relevant rows of the group, listed or not, and of equal rows it takes that with the greater item, as ndeval does:
+  rows that are equal now may lead to different gains later. The greedy list is not always the best one, so a list may
+  have more than 1, which `quality` counts. ndeval adds up rounded (1-alpha)^c in the order of the subtopics, so that
+  equal rows may differ in the last bit for it (not with alpha=0.5), and it compares 20 rows at most. Under `ties=block`
+  rows of a tie stand at one position, in any order. Beside a truth subtopics are a column of the catalog.
 
 Scores and labels:
 
@@ -125,7 +132,8 @@ Ties and two orders:
   rows as R does, an item once (once for each of its values); relevant rows of a truth that are in no list have a
   value only if it is one of the catalog. `js` is the divergence of base 2 from 0 to 1, and not its root. The gap of
   few rows is above 0 even where nobody is preferred, as chance moves shares apart: compare gaps of as many rows. Over
-  several days the items of each day's catalog count.
+  several days the items of each day's catalog count, or the rows of each day's interactions: items that the catalog
+  lacks, or whose value is null, have no part in either.
 - `fitness` is Σ w / (alpha·(|p-q| + 1) + (1-alpha)·p) over its value for p = q, where p is a row's position by score
   and q by reference. Where the reference ties, q follows the score, so that a perfect ranking has 1. Under
   `ties=expected` a row that the reference ties with no other of its tie block stands at each position of the block

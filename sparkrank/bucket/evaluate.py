@@ -274,9 +274,10 @@ def _columns(judged: JudgedRows, plan: Plan) -> dict[str | ValueColumn, Codes | 
 
 def _values(rows: BucketRows, value: ValueColumn, plan: Plan) -> Codes | Floats:
     name = value_column(plan.value_columns.index(value.stored))
-    if value.is_share:
+    if value.share_of is not None:
         codes, distinct = encode(rows.table[name])
-        return next(items.table for items in plan.items if name in items.table.columns).shares(name, distinct)[codes]
+        table = next(items.table for items in plan.items if name in items.table.columns)
+        return table.shares(name, distinct, value.share_of)[codes]
     if value.equals is not None:
         return rows.equal(name, value.equals)
     if value.kind in ("category", "texts", "numbers"):

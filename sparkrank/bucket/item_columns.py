@@ -38,7 +38,8 @@ def with_items(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -
         lists = ~rows.truth if (named := rows.valid(ITEM)) is None else ~rows.truth & named
         counts[checks.LACKING_ITEMS[items.table.name], ""] += int(np.count_nonzero((place < 0) & lists))
         index, columns = pa.array(place, mask=place < 0), item_columns(plan)
-        for name, values in items.table.columns.items():
+        for name in filter(columns.__contains__, items.table.columns):
+            values = items.table.columns[name]
             taken = values.take(index)
             if items.table.name == POPULARITY:
                 nobody = pa.scalar(POPULARITY_COLUMNS[columns[name]]).cast(values.type)

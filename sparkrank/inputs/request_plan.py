@@ -167,6 +167,9 @@ def _validate_item_columns(plan: Plan) -> None:
             raise SpecError(
                 f"{shorten(what)} reads the column {shorten(catalog_column(column))} of a catalog, but there is none"
             )
+    for metric in plan.metrics:
+        if not plan.has_interactions and any(column.share_of == POPULARITY for column in metric.value_columns):
+            raise SpecError(f"{shorten(metric)} compares with the rows of the interactions, but there are none")
     of_catalog = any(plan.table_of(column) == CATALOG or column == ITEM_RANK for column in plan.item_columns)
     if plan.has_catalog and not of_catalog and not plan.catalogue_metrics and CATALOG not in plan.times:
         raise SpecError("there is a catalog, but no metric counts its items, and none names a column as catalog.price")

@@ -15,10 +15,9 @@ from sparkrank.engines.spark.session_settings import time_zone
 from sparkrank.metrics import Metric, Plan, find_preset
 from sparkrank.metrics.plan import validate_plan
 from sparkrank.results.explanation import Explanation
-from sparkrank.run.catalog_items import with_catalog
 from sparkrank.run.day_request import request_of
+from sparkrank.run.item_tables import with_item_tables
 from sparkrank.run.lane import open_lane
-from sparkrank.run.popular_items import with_popularity
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,7 +38,7 @@ def explain_request(
     with stages.stage("open"):
         lane = open_lane(request)
         lane.check(request.plan)
-        request = with_popularity(with_catalog(request, lane), lane)
+        request = with_item_tables(request, lane)
     with stages.stage("explain"):
         plan = request.plan
         schema = lane.bucket_schema(plan)

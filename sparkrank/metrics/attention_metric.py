@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.metrics.arithmetic import LIST, Arithmetic, OneGroup, TermTable, total
-from sparkrank.metrics.fairness import AGAINST, BY, DISTANCE, common_shares
+from sparkrank.metrics.fairness import AGAINST, BY, DISTANCE, RELEVANT, common_shares
 from sparkrank.metrics.merged import Merged, MetricKind, MetricRow, SubjectStates, WithoutParts, effective_number
 from sparkrank.metrics.metric import Metric, PlanPart
 from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT, Exposure, Needed, StatePlan, of_parts, sums_needed
@@ -21,7 +21,6 @@ from sparkrank.metrics.slices import ALL
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.signed_parts import exchanges
 from sparkrank.ranking.first_rows import first_rows
-from sparkrank.ranking.value_columns import CATALOG
 from sparkrank.states.forms import ITEM_FORM, PART_SUM_FORM, SUM_FORM
 from sparkrank.states.items import UNIT, rows_shown
 from sparkrank.states.keys import Subject
@@ -45,28 +44,29 @@ class AttentionMetric(MetricKind):
         return Exposure.of(metric)._replace(by=metric.word(BY))
 
     def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
-        exposure = self.exposure_of(metric)
-        yield Needed(ITEM_FORM.kind, str(exposure), str(metric), f"{exposure}; {plan.settings}")
-        if metric[AGAINST.name] == CATALOG:
-            yield Needed(ITEM_FORM.kind, exposure.of_catalog, str(metric), f"{exposure.of_catalog}; {plan.settings}")
+        exposure, settings = self.exposure_of(metric), f"{plan.settings}{plan.popularity_of(metric)}"
+        yield Needed(ITEM_FORM.kind, str(exposure), str(metric), f"{exposure}; {settings}")
+        if (against := metric.word(AGAINST.name)) != RELEVANT:
+            target = exposure.of_target(against)
+            yield Needed(ITEM_FORM.kind, target, str(metric), f"{target}; {settings}")
         yield Needed(SUM_FORM.kind, GROUPS, str(metric), f"{GROUPS}; {plan.settings}")
         yield from sums_needed(metric, plan, ROWS_AND_WEIGHT)
         if plan.has_parts:
             name = exposure.by_part
-            yield Needed(ITEM_FORM.kind, name, str(metric), of_parts(f"{name}; {plan.settings}", plan), optional=True)
+            yield Needed(ITEM_FORM.kind, name, str(metric), of_parts(f"{name}; {settings}", plan), optional=True)
             yield Needed(PART_SUM_FORM.kind, GROUPS, str(metric), of_parts(plan.settings, plan))
 
     def amounts(self, merged: Merged, subject: Subject, metric: Metric) -> ValueAmounts:
         """Return the attention to each value of the column, and what it is due."""
-        exposure, of_catalog = self.exposure_of(metric), None
-        if metric[AGAINST.name] == CATALOG:
-            of_catalog = Subject(subject.model, ALL, ALL).state(exposure.of_catalog)
-        return ValueAmounts.of(merged.partials.items, subject.state(exposure), of_catalog)
+        exposure, target = self.exposure_of(metric), None
+        if (against := metric.word(AGAINST.name)) != RELEVANT:
+            target = Subject(subject.model, ALL, ALL).state(exposure.of_target(against))
+        return ValueAmounts.of(merged.partials.items, subject.state(exposure), target)
 
     def amounts_of_parts(self, merged: Merged, subject: Subject, metric: Metric, parts: int) -> ValueAmounts | None:
-        """Return the same for each part of the groups, or None without parts. The catalog is the same without any."""
+        """Return the same for each part of the groups, or None without parts. A target of items has no parts."""
         whole, key = self.amounts(merged, subject, metric), subject.state(self.exposure_of(metric).by_part)
-        return whole.of_parts(merged.partials.items, key, parts, varies=metric[AGAINST.name] != CATALOG)
+        return whole.of_parts(merged.partials.items, key, parts, varies=metric[AGAINST.name] == RELEVANT)
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
         amounts = self.amounts(merged, subject, metric)
@@ -93,7 +93,7 @@ class AttentionMetric(MetricKind):
             exchanges(filled, [own.astype(np.float64) for own in amounts])
             for amounts in zip(*((own.attention, own.due) for own in parts_of_sides), strict=True)
         )
-        if metric[AGAINST.name] == CATALOG:
+        if metric[AGAINST.name] != RELEVANT:
             due = np.broadcast_to(known[0][0].at(values).due, attention.shape)
         distances = self._distances(_shares(attention), _shares(due), metric)
         return np.reshape(distances, (2 * len(sides) - 1, 2, -1)), len(filled)
@@ -120,14 +120,14 @@ class AttentionMetric(MetricKind):
         row = ranking.row_by([column])
         shown = first_rows(ranking, metric.k, UNIT, exposure.discount, column)[row] / UNIT
         columns = {"attention": np.where(ranking.columns[column][row] >= 0, shown, np.nan)}
-        if metric[AGAINST.name] != CATALOG:
+        if metric[AGAINST.name] == RELEVANT:
             columns["relevant"] = ranking.judgments.flags(metric.rel)[row].astype(np.float64)
         return Arithmetic.of([TermTable(LIST, columns, row)], [total("attention", "attention")], [OF_ALL_LISTS])
 
     def _noise_floor(self, amounts: ValueAmounts, metric: Metric) -> float | None:
         """Return about what the distance would be if rows were drawn by the shares T: those shown, or the relevant."""
         attention, due = amounts.totals()
-        rows, shares = attention if metric[AGAINST.name] == CATALOG else due, np.sort(amounts.shares()[1])
+        rows, shares = due if metric[AGAINST.name] == RELEVANT else attention, np.sort(amounts.shares()[1])
         if not rows > 0 or np.isnan(shares).any():
             return None
         variance = shares * (1.0 - shares) / rows

@@ -17,14 +17,16 @@ from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.elementary import log2
 from sparkrank.numeric.segments import sum_by
 from sparkrank.ranking.ranking import Ranking
-from sparkrank.ranking.value_columns import CATALOG, ValueColumn, catalog_column
+from sparkrank.ranking.value_columns import CATALOG, POPULARITY, TIER, ValueColumn, catalog_column, table_of_items
 
 BY, VALUES = "by", "values"
+RELEVANT = "relevant"
 AGAINST = Choice(
     "against",
-    "relevant",
-    "T: the shares of values among the relevant rows, listed or not, or among the items of the catalog",
-    choices=("relevant", CATALOG),
+    RELEVANT,
+    "T: the shares of values among the relevant rows, listed or not, among the items of the catalog, or among the rows "
+    "of the interactions",
+    choices=(RELEVANT, CATALOG, POPULARITY),
 )
 DISTANCE = Choice(
     "distance",
@@ -78,8 +80,9 @@ class ListShares:
         some = np.flatnonzero(amount)  # a list of discounts may end before k
         pair, row, group = pair[some], row[first[some]], group[first[some]]
         shown = amount[some] / whole[group]
-        if metric[AGAINST.name] == CATALOG:
-            target = ranking.columns[column.share][row].astype(np.float64)
+        against = metric.word(AGAINST.name)
+        if against != RELEVANT:
+            target = ranking.columns[column.as_share_of(against)][row].astype(np.float64)
             return cls(group, row, shown, target, whole > 0)
         wanted = _relevant_pairs(ranking, metric, column, values)
         wanted, count = np.unique(wanted, return_counts=True)
@@ -113,11 +116,14 @@ def why_no_shares(metric: Metric) -> str | None:
     """Return why the parameters of a metric of shares mean nothing together, or None."""
     if metric[BY] is None:
         return f"names no column: {BY}=<column> says what is shown, as in {metric.name}({BY}={CATALOG}.provider)@10"
-    if metric[AGAINST.name] == CATALOG:
-        if catalog_column(metric.word(BY)) is None:
-            return f"compares {metric.word(BY)} with the items of a catalog: {BY}={CATALOG}.<column> is needed"
-        if metric["rel"] is not None:
-            return f"gives rel, but {AGAINST.name}={CATALOG} reads no labels"
+    against = metric.word(AGAINST.name)
+    if against == CATALOG and catalog_column(metric.word(BY)) is None:
+        return f"compares {metric.word(BY)} with the items of a catalog: {BY}={CATALOG}.<column> is needed"
+    if against == POPULARITY and table_of_items(metric.word(BY), has_interactions=True) is None:
+        needed = f"{BY}={CATALOG}.<column> or {BY}={TIER} is needed"
+        return f"compares {metric.word(BY)} with the items of the interactions: {needed}"
+    if against != RELEVANT and metric["rel"] is not None:
+        return f"gives rel, but {AGAINST.name}={against} reads no labels"
     return why_no_discounts(metric)
 
 
@@ -146,7 +152,7 @@ FAIRNESS_PARAMETERS = (
         None,
         "a column of texts or numbers; a row with a null is left out",
         kind="category",
-        shares=("against", CATALOG),
+        shares="against",
     ),
     AGAINST,
     DISCOUNT,
@@ -159,8 +165,8 @@ DECLARATIONS = (
         name="awrf",
         title="how near the attention that values such as providers get in a list is to what they are due",
         formula="1 - distance of E and T over the values v of a column: E_v = the share of Σ d_i over the first k that "
-        "rows of v have, T_v = its share of the relevant rows, or of the catalog's items; rows without a value are "
-        "left out",
+        "rows of v have, T_v = its share of the relevant rows, of the catalog's items or of the rows of the "
+        "interactions; rows without a value are left out",
         undefined="no row in the first k has a value and a discount above 0, or no row or item of the target has a "
         "value",
         reference="Sapiezynski et al.: WWW 2019 companion; Raj, Ekstrand: SIGIR 2022",

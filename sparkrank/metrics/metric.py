@@ -42,7 +42,8 @@ from sparkrank.metrics.parameters import (
 )
 from sparkrank.metrics.presets import Preset
 from sparkrank.ranking.ranking import Ties
-from sparkrank.ranking.value_columns import ValueColumn
+from sparkrank.ranking.value_columns import CATALOG as CATALOG_TABLE
+from sparkrank.ranking.value_columns import POPULARITY, ValueColumn
 
 # Each blank can match in one place of the pattern only, because matching a long run of blanks would be slow otherwise.
 _TEXT = re.compile(r"(?P<name>[A-Za-z_][\w.-]*)(?:\s*\((?P<parameters>.*)\))?(?:\s*@\s*(?P<k>[^@()\s]+))?", re.DOTALL)
@@ -349,10 +350,8 @@ class Metric:
         """The columns of values that the parameters of the metric name, in the order of the declaration."""
         declared = self.declaration.all_parameters
         named = [column for own in declared for column in self._columns_of(own)]
-        return (
-            *named,
-            *(column.share for own in declared if self._reads_shares(own) for column in self._columns_of(own)),
-        )
+        shares = ((self._share_of(own), column) for own in declared for column in self._columns_of(own))
+        return (*named, *(column.as_share_of(table) for table, column in shares if table is not None))
 
     @cached_property
     def relevant_columns(self) -> tuple[ValueColumn, ...]:
@@ -376,11 +375,12 @@ class Metric:
         """Return the columns of values that ``parameter`` names, which may be none."""
         return self._columns_of(self.declaration.parameter(parameter, self.name))
 
-    def _reads_shares(self, parameter: Parameter) -> bool:
+    def _share_of(self, parameter: Parameter) -> str | None:
+        """Return the table of whose items or rows the shares of the values in the column ``parameter`` are read."""
         if not isinstance(parameter, Column) or parameter.shares is None:
-            return False
-        name, value = parameter.shares
-        return self[name] == value
+            return None
+        table = self.word(parameter.shares)
+        return table if table in (CATALOG_TABLE, POPULARITY) else None
 
     def _columns_of(self, parameter: Parameter) -> tuple[ValueColumn, ...]:
         given = self[parameter.name]

@@ -77,6 +77,8 @@ class StatePlan(Protocol):
 
     def definition(self, metric: Metric) -> str: ...
 
+    def popularity_of(self, metric: Metric) -> str: ...
+
 
 def amounts_by_group(carrier: RowSum) -> tuple[str, str]:
     return f"{carrier} by group", f"{carrier} by group, squared"
@@ -131,10 +133,9 @@ class Exposure(NamedTuple):
         """The name of the same counts for each part of the groups."""
         return f"{self},parts"
 
-    @property
-    def of_catalog(self) -> str:
-        """The name of the counts of the catalog's items by value."""
-        return f"catalog,by={self.by}"
+    def of_target(self, table: str) -> str:
+        """Return the name of the counts by value of the items of the catalog, or of the rows of the interactions."""
+        return f"{table},by={self.by}"
 
     @staticmethod
     def _discount_text(discount: Discount) -> str:

@@ -160,9 +160,8 @@ class Column(Name):
     are this text, and 0 where they are another. If ``several`` is true, a list such as ``[genre,brand]`` is allowed.
     ``kinds`` pairs values of the parameter ``read_by`` with the kinds that columns then have. ``of_relevant`` says that
     the metric reads the column for relevant rows, whether or not a list has them; numbers are then their gains. If
-    ``listed`` is given, a list of numbers is allowed too, of which each is ``listed``. Where the parameter that
-    ``shares`` names has the value there, the metric also reads which share of the catalog's items has the value of each
-    row.
+    ``listed`` is given, a list of numbers is allowed too, of which each is ``listed``. If the parameter
+    that ``shares`` names is a table, the metric also reads which share of that table has the value of each row.
     """
 
     named: str = "<column>"
@@ -173,7 +172,7 @@ class Column(Name):
     kinds: tuple[tuple[str, ValueKind], ...] = ()
     of_relevant: bool = False
     listed: str | None = None
-    shares: tuple[str, str] | None = None
+    shares: str | None = None
 
     @property
     def allowed(self) -> str:

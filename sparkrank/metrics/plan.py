@@ -18,7 +18,7 @@ from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics.attention_metric import AttentionMetric
 from sparkrank.metrics.catalogue_metric import CatalogueMetric
 from sparkrank.metrics.definitions import DEFAULTS, Definitions
-from sparkrank.metrics.fairness import AGAINST
+from sparkrank.metrics.fairness import AGAINST, RELEVANT
 from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.histogram_metric import HistogramMetric
 from sparkrank.metrics.metric import Metric, PlanPart, asked_metrics
@@ -43,7 +43,7 @@ from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 from sparkrank.numeric.whole_units import LARGEST
 from sparkrank.ranking.judgments import LABEL
 from sparkrank.ranking.ranking import Ties
-from sparkrank.ranking.value_columns import CATALOG, GROUP_ITEMS, POPULARITY, TIER, ValueColumn, table_of_items
+from sparkrank.ranking.value_columns import CATALOG, GROUP_ITEMS, POPULARITY, ROWS, TIER, ValueColumn, table_of_items
 from sparkrank.states.item_table import ItemValues
 from sparkrank.states.part_bins import VALUES, coarse, rule_name
 from sparkrank.states.popularity import Tiers
@@ -297,10 +297,14 @@ class Plan:
         else:
             of_metric = self._written(replace(self.definitions, ties=metric.ties))
             written = f"{metric.with_ties(None).definition}; {of_metric}"
-        rules = self._popularity_rules([column.name for column in metric.value_columns])
-        if metric.declaration.reads_interactions and INTERACTIONS in self.times:
-            rules.append(f"interactions {UNTIL_LIST}")
-        return "; ".join([written, *rules])
+        written = f"{written}{self.popularity_of(metric)}"
+        timed = metric.declaration.reads_interactions and INTERACTIONS in self.times
+        return f"{written}; interactions {UNTIL_LIST}" if timed else written
+
+    def popularity_of(self, metric: Metric) -> str:
+        """Return what the popularity of items that ``metric`` reads means, as the end of its definition."""
+        columns = [ROWS if column.share_of == POPULARITY else column.name for column in metric.value_columns]
+        return "".join(f"; {rule}" for rule in self._popularity_rules(columns))
 
     def _popularity_rules(self, columns: Sequence[str]) -> list[str]:
         """Return what the popularity of items in ``columns`` means: the rule of the tiers, and the days that count."""
@@ -347,10 +351,15 @@ class Plan:
         return tuple(dict.fromkeys(declared.exposure_of(metric) for metric, declared in self.attention_metrics))
 
     @cached_property
-    def catalog_targets(self) -> tuple[Exposure, ...]:
-        """The settings of which the catalog's items are the target."""
-        against = (pair for pair in self.attention_metrics if pair[0].word(AGAINST.name) == CATALOG)
-        return tuple(dict.fromkeys(declared.exposure_of(metric) for metric, declared in against))
+    def item_targets(self) -> tuple[tuple[Exposure, str], ...]:
+        """The settings of attention to values with the table whose items, or rows, are its target, each once."""
+        targets = ((declared.exposure_of(own), own.word(AGAINST.name)) for own, declared in self.attention_metrics)
+        return tuple(dict.fromkeys(target for target in targets if target[1] != RELEVANT))
+
+    @property
+    def reads_target_rows(self) -> bool:
+        """Whether some metric compares with the shares that values have of the rows of the interactions."""
+        return any(column.share_of == POPULARITY for column in self.values)
 
     @property
     def has_item_counts(self) -> bool:
@@ -463,7 +472,7 @@ class Plan:
     @property
     def reads_popularity(self) -> bool:
         """Whether the popularity of items is counted, in a pass of its own over the interactions."""
-        return any(self.table_of(column) == POPULARITY for column in self.item_columns)
+        return self.reads_target_rows or any(self.table_of(column) == POPULARITY for column in self.item_columns)
 
     @property
     def reads_since(self) -> bool:
@@ -517,7 +526,7 @@ class Plan:
         for metric in (metric.of_groups for metric in self.metrics):
             defaults = metric.declaration.defaults
             other_order = REF.name in defaults and metric.word(REF.name) != LABEL and "rel" not in defaults
-            other_target = AGAINST.name in defaults and metric.word(AGAINST.name) == CATALOG
+            other_target = AGAINST.name in defaults and metric.word(AGAINST.name) != RELEVANT
             if metric.declaration.reads_labels and not other_order and not other_target:
                 return f"{metric} reads labels"
         return None

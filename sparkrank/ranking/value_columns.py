@@ -58,20 +58,20 @@ class ValueColumn:
     ``numbers`` are arrays, which have codes as well.
 
     If ``equals`` is given, the column is read as texts, and its values are 1 where the text is ``equals``, else 0. If
-    ``is_share`` is true, a value is the share of the catalog's items with a value that have the same value.
+    ``share_of`` names a table, a value is the share that the same value has among the items of the catalog, or among
+    the rows of the interactions, whose item has a value.
     """
 
     name: str
     kind: ValueKind = "number"
     equals: str | None = None
-    is_share: bool = False
+    share_of: str | None = None
 
     @property
     def stored(self) -> ValueColumn:
         """The column as a bucket holds it, of which other values may be computed."""
-        return replace(self, equals=None, is_share=False)
+        return replace(self, equals=None, share_of=None)
 
-    @property
-    def share(self) -> ValueColumn:
-        """The shares of the catalog's items that have the values of this column of categories."""
-        return replace(self, is_share=True)
+    def as_share_of(self, table: str) -> ValueColumn:
+        """Return the shares of ``table`` that have the values of this column of categories."""
+        return replace(self, share_of=table)

@@ -24,7 +24,7 @@ from sparkrank.numeric.text_arrays import encoded_column
 from sparkrank.ranking.value_columns import CATALOG, ValueColumn
 from sparkrank.run.lane import open_lane
 from sparkrank.sources.joined_types import fit
-from sparkrank.states.item_table import ItemTable, repeated_items
+from sparkrank.states.item_table import HeldItems, ItemTable, repeated_items
 from sparkrank.states.items import ItemCounts
 from sparkrank.states.keys import StateKey
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def with_catalog(request: Request, lane: Lane) -> Request:
-    """Return ``request`` with its catalog in the plan, sent once to where ``lane`` evaluates buckets.
+    """Return ``request`` with its catalog in the plan.
 
     Raise :class:`InputError` if the catalog has no rows, an item twice, items of another type than the lists, or more
     than its ``most_bytes``, and :class:`SpecError` if it lacks a column.
@@ -55,7 +55,7 @@ def with_catalog(request: Request, lane: Lane) -> Request:
     if SINCE in table.columns:
         _validate_since(lane.bucket_schema(request.plan).field(TIME).type, table.columns[SINCE].type, request.catalog)
     counts = {**request.counts, (checks.CATALOG_ITEMS, ""): len(table.items)}
-    plan = replace(request.plan, items=(*request.plan.items, lane.shared(table)))
+    plan = replace(request.plan, items=(*request.plan.items, HeldItems(table)))
     return replace(request, plan=plan, counts=counts)
 
 
@@ -68,15 +68,18 @@ def _validate_since(kind: pa.DataType, other: pa.DataType, catalog: CatalogRows)
 
 
 def with_catalogue(partials: Partials, plan: Plan) -> Partials:
-    """Return ``partials`` in which the items of the catalog count as items of the catalogue, be they listed or not."""
+    """Return ``partials`` in which the items of the catalog count as items of the catalogue, be they listed or not.
+
+    What is due to values by the items of the catalog, or by the rows of the interactions, is added.
+    """
     tables = [items.table for items in plan.items] if plan.exposures else []
     keys = [StateKey(model, ALL, ALL, str(exposure)) for model in plan.models for exposure in plan.exposures]
     counted = [ItemCounts.of_catalogue(table.items, keys) for table in tables if table.name == CATALOG]
-    for table, exposure in itertools.product((items.table for items in plan.items), plan.catalog_targets):
+    for table, (exposure, against) in itertools.product((items.table for items in plan.items), plan.item_targets):
         name = value_column(plan.value_columns.index(ValueColumn(str(exposure.by), "category")))
         if name in table.columns:
-            keys = [StateKey(model, ALL, ALL, exposure.of_catalog) for model in plan.models]
-            counted.append(ItemCounts.of_target(*table.counts(name), keys))
+            keys = [StateKey(model, ALL, ALL, exposure.of_target(against)) for model in plan.models]
+            counted.append(ItemCounts.of_target(*table.counts(name, against), keys))
     return replace(partials, items=partials.items.merge(*counted))
 
 

@@ -17,10 +17,10 @@ from sparkrank.engines.result import Solved
 from sparkrank.inputs.buckets import bucket_count
 from sparkrank.inputs.field_paths import elements_of
 from sparkrank.metrics.uncertainty import Comparison
-from sparkrank.run.catalog_items import with_catalog, with_catalogue
+from sparkrank.run.catalog_items import with_catalogue
 from sparkrank.run.completeness import NOTHING_EXPECTED, Completeness
+from sparkrank.run.item_tables import with_item_tables
 from sparkrank.run.lane import open_lane
-from sparkrank.run.popular_items import with_popularity
 from sparkrank.run.stages import Stages
 from sparkrank.tables.rows.comparisons import comparisons_table
 from sparkrank.tables.rows.limits import validate_quality
@@ -129,7 +129,7 @@ def open_request(request: Request, stages: Stages) -> Opened:
         request = request.without_absent()
         lane = open_lane(request)
         lane.check(request.plan)
-        request = with_popularity(with_catalog(request, lane), lane)
+        request = with_item_tables(request, lane)
     with stages.stage("count"):
         if not request.plan.keys:
             return Opened(request, lane, 1)

@@ -25,7 +25,7 @@ from sparkrank.ranking.value_columns import FIRST_TIMES, POPULARITY
 from sparkrank.run.lane import open_lane
 from sparkrank.sources.joined_types import fit
 from sparkrank.states import Partials
-from sparkrank.states.item_table import ItemTable
+from sparkrank.states.item_table import TARGET_ROWS, HeldItems, ItemTable
 from sparkrank.states.items import UNIT
 from sparkrank.states.popularity import Popularity
 from sparkrank.tables.rows.refusals import validate_past
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def with_popularity(request: Request, lane: Lane) -> Request:
-    """Return ``request`` with what is counted of items in the plan, sent once to where ``lane`` evaluates buckets.
+    """Return ``request`` with what is counted of items in the plan.
 
     That is their popularity, and the first time that somebody had each, as far as the plan reads them.
 
@@ -59,7 +59,7 @@ def with_popularity(request: Request, lane: Lane) -> Request:
         tables.append(_popularity_table(partials, request, kind))
     if (first := partials.first_times.table) is not None:
         tables.append(ItemTable.of(one_array(first["item"]), {SINCE: one_array(first["time"])}, FIRST_TIMES))
-    plan = replace(plan, items=(*plan.items, *map(lane.shared, tables)))
+    plan = replace(plan, items=(*plan.items, *map(HeldItems, tables)))
     return replace(request, plan=plan, counts={**request.counts, **partials.counts})
 
 
@@ -70,6 +70,8 @@ def _popularity_table(partials: Partials, request: Request, kind: pa.DataType) -
     columns, types, read = popularity.columns(), _types(plan), item_columns(plan, POPULARITY)
     values = {name: columns[column].cast(types[name]) for name, column in read.items()}
     of_column = popularity.totals(request.counts.get((checks.CATALOG_ITEMS, ""), 0))
+    if plan.reads_target_rows:
+        values[TARGET_ROWS] = popularity.rows
     totals = {name: of_column[column] for name, column in read.items() if column in of_column}
     return ItemTable.of(_as_listed(popularity.items, kind), values, POPULARITY, totals)
 

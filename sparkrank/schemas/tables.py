@@ -314,11 +314,11 @@ A row per model, slice value, what is counted, and item, where a metric of all l
 exposure text: the first positions that count, and what else matters: the least relevant label, the order of ties, a
     discount, or that a list counts an item once: `k=10`, `k=all,rel=3`, `k=10,discount=log2`, `k=10,once`.
     Of attention to values, its column, `k=10,discount=log2,by=brand`; behind `,parts` that by part of the groups; and
-    `catalog,by=catalog.brand` for the items of the catalog. `popularity` is of the rows with a label above 0 of a day
-    (of its truth, where there is one); the model of these rows is an empty text
+    `catalog,by=catalog.brand` for what is due by the catalog (or `interactions,...`). `popularity` is of the rows with
+    a label above 0 of a day (of its truth, where there is one); the model of these rows is an empty text
 item text: as text; a value where values are counted, by part behind the number of the part and a blank
 shown whole: how often it stands there, in 2^-32: a tie block that `k` cuts shows each of its rows in part
-relevant whole: groups in which it is relevant; of a value, relevant rows or items of the catalog"""),
+relevant whole: groups in which it is relevant; of a value, what it is due"""),
     ),
 )
 EXPOSURES = TableSchema(
@@ -332,7 +332,7 @@ A row per model, slice value, `exposure_gap` and value of its column, the value 
 metric text: the metric that compares the shares
 value text: a value of the column, as text
 exposure float: its share of the attention of all lists; null where no list shows a value
-due float: its share of the relevant rows or of the items of the catalog; null where no value is due anything
+due float: its share of the relevant rows, or of the items or rows of `against`; null where no value is due anything
 ratio float: `exposure / due`: above 1 where the value gets more than it is due; null where it is due nothing
 ci_low float: end of the interval of `ratio`, by the jackknife over parts of the groups; null where none is honest
 ci_high float: the other end

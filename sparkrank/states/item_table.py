@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.key_hashes import Hashes, hash_keys
-from sparkrank.ranking.value_columns import CATALOG
+from sparkrank.ranking.value_columns import CATALOG, ROWS
 
+TARGET_ROWS = ROWS  # a column that buckets do not read: it gives the shares of values among these rows
 TEXT = pa.large_string()  # the items of a large catalog may have more than 2 GiB
 
 
@@ -76,19 +77,27 @@ class ItemTable:
             open_, place = open_[~is_same], place[~is_same] + 1
         return found
 
-    def shares(self, column: str, values: pa.Array) -> Floats:
-        """Return which share of the items with a value in ``column`` has each of ``values``; NaN for a null."""
-        texts, counts = self.counts(column)
+    def shares(self, column: str, values: pa.Array, of: str) -> Floats:
+        """Return the share that each of ``values`` has of the :meth:`counts` in ``column``; NaN for a null."""
+        texts, counts = self.counts(column, of)
         place = pc.index_in(values.cast(TEXT), value_set=texts).fill_null(len(texts)).to_numpy(zero_copy_only=False)
         shares: Floats = np.append(counts / max(int(counts.sum()), 1), 0.0)[place]
         shares[values.is_null().to_numpy(zero_copy_only=False)] = np.nan
         return shares
 
     @cached
-    def counts(self, column: str) -> tuple[pa.Array, Ints]:
-        """Return the texts of the values in ``column``, and how many items have each."""
-        counted = pc.value_counts(self.columns[column].drop_null())
-        return counted.field("values").cast(TEXT), counted.field("counts").to_numpy()
+    def counts(self, column: str, of: str) -> tuple[pa.Array, Ints]:
+        """Return the texts of the values in ``column``, and how many items (of the catalog) or rows have each.
+
+        Rows are those of the interactions, whose numbers are in the column :data:`TARGET_ROWS`.
+        """
+        if of == CATALOG:
+            counted = pc.value_counts(self.columns[column].drop_null())
+            return counted.field("values").cast(TEXT), counted.field("counts").to_numpy()
+        codes = self.columns[column].dictionary_encode()
+        rows = pa.table({"code": codes.indices, "rows": self.columns[TARGET_ROWS]}).drop_null()
+        summed = rows.group_by("code").aggregate([("rows", "sum")])
+        return codes.dictionary.take(summed["code"].combine_chunks()).cast(TEXT), summed["rows_sum"].to_numpy()
 
 
 def _alike(kind: pa.DataType, other: pa.DataType) -> bool:

@@ -26,14 +26,14 @@ class ValueAmounts:
     due: Ints
 
     @classmethod
-    def of(cls, counts: ItemCounts, key: StateKey, of_catalog: StateKey | None) -> ValueAmounts:
-        """Return the amounts of ``key``. What is due are its relevant rows, or the items of ``of_catalog`` if given."""
+    def of(cls, counts: ItemCounts, key: StateKey, target: StateKey | None) -> ValueAmounts:
+        """Return the amounts of ``key``. What is due are its relevant rows, or what ``target`` counts if given."""
         values, attention, relevant = counts.of_key(key)
-        if of_catalog is None:
+        if target is None:
             return cls(values, attention, relevant)
-        others, _, items = counts.of_key(of_catalog)
+        others, _, due = counts.of_key(target)
         every = pa.concat_arrays([values, others]).unique()
-        return cls(every, _at(values, attention, every), _at(others, items, every))
+        return cls(every, _at(values, attention, every), _at(others, due, every))
 
     def of_parts(self, counts: ItemCounts, key: StateKey, parts: int, *, varies: bool) -> ValueAmounts | None:
         """Return the amounts of each of ``parts``, or None if ``key`` has none. Nothing is due unless it ``varies``."""

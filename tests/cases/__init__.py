@@ -12,7 +12,7 @@ from tests.cases.classified import CLASSIFIED, DAYS
 from tests.cases.comparisons import COMPARISONS
 from tests.cases.diversity import DIVERSITY
 from tests.cases.earlier import EARLIER
-from tests.cases.fairness import FAIRNESS, GAPS, KINDS
+from tests.cases.fairness import FAIRNESS, GAPS, HAD, KINDS
 from tests.cases.grades import GRADES
 from tests.cases.lists import LISTS
 from tests.cases.means import MEANS
@@ -39,4 +39,4 @@ GROUPED = (
 )
 CASES: tuple[Case, ...] = (*GROUPED, *DAYS, *CLASSIFIED, *CALIBRATED, *LISTS, *GAPS)
 
-__all__ = ["CASES", "GROUPED", "KINDS", "Case", "Row", "ranking"]
+__all__ = ["CASES", "GROUPED", "HAD", "KINDS", "Case", "Row", "ranking"]

@@ -8,6 +8,8 @@ from tests.cases.case import Row, many_groups, one_group, ranking, under_ties, w
 
 # The catalog: of the items with a kind, two of five are a, one is b, and two are c.
 KINDS: dict[str, str | None] = {"i0": "a", "i1": "b", "i2": "a", "i3": None, "i8": "c", "i9": "c"}
+# The rows that the interactions have of items with a kind: of eight one is a, three are b, and four are c.
+HAD: dict[str, int] = {"i0": 1, "i1": 3, "i2": 0, "i3": 5, "i8": 4, "i9": 0}
 # Of the relevant rows half are 2, a quarter is 4 and a quarter 3, which is not listed. The second row has no value.
 SHOWN = ranking("u", 2, None, 4, 2, unlisted=(3,))
 TIED: tuple[Row, ...] = (("u", "x", 3.0, 1.0), ("u", "y", 2.0, 2.0), ("u", "z", 2.0, 1.0))
@@ -36,6 +38,8 @@ FAIRNESS = (
             "awrf(by=label,rel=3,discount=[1,0.5,0.25])@3": 0.25 / (1 + 0.25),
             # the second kind has more than its fifth, the first more than its two fifths, the third nothing
             "awrf(by=catalog.kind,against=catalog)@2": 2 / 5 + 1 / 5,
+            # a has more than its eighth, b more than its three eighths
+            "awrf(by=catalog.kind,against=interactions)@2": 1 / 8 + 3 / 8,
             # i0 is relevant, and so are i2, i3 without a kind, and what the catalog lacks
             "awrf(by=catalog.kind)@2": 1 / (1 + 1 / log2(3)),
         },
@@ -88,6 +92,7 @@ GAPS = (
             "exposure_gap(by=label,discount=[1,0.5,0.25])": (1 / (1 + 1 / 4 + 1) - 1 / 3, 0.0),
             # a is shown twice, for 2/5 of the catalog; b is due a fifth and c two fifths
             "exposure_gap(by=catalog.kind,against=catalog)@1": (1 - 2 / 5, 0.0),
+            "exposure_gap(by=catalog.kind,against=interactions)@1": (1 - 1 / 8, 0.0),
         },
         ties="item",
     ),

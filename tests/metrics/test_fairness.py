@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparkrank as sr
-from sparkrank.base.errors import MetricError, SpecError
+from sparkrank.base.errors import InputError, MetricError, SpecError
 from sparkrank.metrics.merged import Merged
 from sparkrank.numeric.key_hashes import hash_keys, parts_of
 from sparkrank.states import Partials
@@ -100,7 +100,9 @@ def test_numbers_are_values_as_their_texts_are(against: str) -> None:
         ("awrf@3", '"awrf@3" names no column: by=<column> says what is shown, as in awrf(by=catalog.provider)@10'),
         ("awrf(by=kind,against=catalog)", "compares kind with the items of a catalog: by=catalog.<column> is needed"),
         ("awrf(by=catalog.kind,against=catalog,rel=2)", "gives rel, but against=catalog reads no labels"),
-        ("awrf(by=kind,against=history)", "against takes relevant|catalog"),
+        ("awrf(by=kind,against=interactions)", "with the items of the interactions: by=catalog.<column> or by=tier is"),
+        ("exposure_gap(by=tier,against=interactions,rel=2)", "gives rel, but against=interactions reads no labels"),
+        ("awrf(by=kind,against=history)", "against takes relevant|catalog|interactions"),
         ("awrf(by=kind,discount=[0.5,1])", "gives position 2 a larger discount than position 1"),
     ],
 )
@@ -190,3 +192,35 @@ def test_a_gap_without_a_part_is_that_of_the_other_groups() -> None:
     row = whole.metrics.to_pylist()[0]
     assert row["ci_low"] < row["value"] < row["ci_high"]
     assert row["interval"] == "jackknife"
+
+
+def test_the_rows_of_interactions_are_a_target() -> None:
+    """Each of two items of a has one row and one of b has three, of which two are twice the same; none is of c."""
+    had = pa.table({"user": ["a", "b", "b", "b", "c", "d"], "item": ["i0", "i2", "i1", "i1", "i1", "elsewhere"]})
+    lists = pa.table({"user": ["a", "a", "b"], "item": ["i0", "i1", "i0"], "score": [2.0, 1.0, 1.0]})
+    roles = {name: ROLES[name] for name in ("group", "item", "score")}
+    asked = {**roles, "catalog": AS_CATALOG, "catalog_columns": {"item": "id"}, "interactions": had}
+    metrics = [f"{name}(by=catalog.kind,against=interactions)@1" for name in ("awrf", "exposure_gap")]
+    found = sr.evaluate(lists, metrics, **asked)
+    assert found.metrics["value"].to_pylist() == [2 / 5, 3 / 5]  # a alone is shown
+    assert {row["value"]: row["due"] for row in found.exposures.to_pylist()} == {"a": 2 / 5, "b": 3 / 5, "c": 0}
+    # i2 begins where the others have five of six rows, so that it is no head
+    tiers = sr.evaluate(lists, ["exposure_gap(by=tier,against=interactions,discount=[1])@1"], **roles, interactions=had)
+    due = {row["value"]: row["due"] for row in tiers.exposures.to_pylist()}
+    assert (tiers.metrics["value"].to_pylist(), due) == ([pytest.approx(1 / 6)], {"head": 5 / 6, "torso": 1 / 6})
+    with pytest.raises(SpecError, match="compares with the rows of the interactions, but there are none"):
+        sr.evaluate(lists, metrics, **{**asked, "interactions": None})
+    nobody = had.slice(0, 0)
+    with pytest.raises(InputError, match="interactions"):
+        sr.evaluate(lists, metrics, **{**asked, "interactions": nobody})
+
+
+def test_rows_without_a_value_are_counted() -> None:
+    lists = pa.table({"user": ["a"] * 3, "item": ["i0", "i3", "x"], "score": [3.0, 2.0, 1.0], "label": [1, 1, 1]})
+    for name in ("awrf", "exposure_gap"):
+        found = sr.evaluate(
+            lists, [f"{name}(by=catalog.kind)"], catalog=AS_CATALOG, catalog_columns={"item": "id"}, **ROLES
+        )
+        counted = {row["check"]: row["count"] for row in found.quality.to_pylist()}
+        assert counted["rows with a score that have no catalog.kind"] == 2
+        assert counted["items that the catalog lacks"] == 1

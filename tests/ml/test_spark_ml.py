@@ -35,6 +35,7 @@ ROWS = pa.table(
         "rare": [0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0],
         "short": [0.9, 0.8, None, None, None, None, 0.95, 0.3, 0.2, 0.1, 0.85, 0.15],
         "popular": [1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0],
+        "topics": [["x"]] * 12,
     }
 )
 # Where the whole list, or bad scores, would show nothing: the text of the metric, and the better and the worse scores.
@@ -48,6 +49,8 @@ OTHERWISE = {
     "entropy": ("entropy@1", "other", "same"),
     "personalization": ("personalization@1", "other", "same"),
     "filled": ("filled@6", "good", "short"),
+    **{name: (f"{name}(by=topics)@2", "good", "bad") for name in ("alpha_ndcg", "strecall")},
+    **{name: (f"{name}(by=label)@2", "good", "bad") for name in ("awrf", "exposure_gap")},
     **{name: (f"{name}(by=rare)@2", "bad", "good") for name in ("ild", "distinct", "category_entropy")},
     "serendipity": ("serendipity@1", "same", "other"),  # of b, whose reference shows item 0 first
 }

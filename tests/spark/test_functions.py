@@ -23,6 +23,7 @@ from sparkrank.metrics import CATALOG, CatalogueMetric, GroupMetric, PooledMetri
 from tests.conftest import PROJECT
 from tests.functions.test_list_values import METRICS, POOLED, bits, known
 from tests.spark.logs import groups_with_ties
+from tests.support.strategies import needed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -170,7 +171,7 @@ def test_by_default_sql_has_every_metric_of_scores_and_labels() -> None:
     texts = default_texts()
     lists = {name for name, declared in CATALOG.items() if not isinstance(declared, CatalogueMetric)}
     # beside another list, a column of values or what the group had before
-    of_scores = lists - {"overlap", "unexpected", "serendipity", "new", "shown", "distinct", "category_entropy", "ild"}
+    of_scores = {name for name in lists if not needed(name)} - {"overlap", "unexpected", "serendipity", "new"}
     assert {text.partition("@")[0] for text in texts} == of_scores
     assert {"ndcg", "ndcg@5", "ndcg@10", "ndcg@20", "auc"} <= set(texts)
     assert len({srf.sql_name(text) for text in texts}) == len(texts)

@@ -24,7 +24,7 @@ GROUPS, ROWS = 60, 100
 MORE = ["rbp(p=0.95)", "rbp(p=0.5)@20", "rbo(p=0.98)", "err(max_grade=4.5)", "fbeta(beta=0.3)", "f(beta=0.7)@10"]
 MORE += ["ndcg(ideal=[4,3,3,2,1,1,1,0.5,0.3],gain=exp2)@9", "ndcg(discount=[1,0.7,0.3])", "ece(bins=7)"]
 MORE += ["fitness(alpha=0.9,discount=log2)", "fitness(alpha=0.3,discount=log2)", "median(dcg)", "auc(exact)"]
-MORE += ["auc(digits=3)", "ece(digits=3)"]
+MORE += ["auc(digits=3)", "ece(digits=3)", "alpha_ndcg(by=texts,alpha=0.3)"]
 
 
 def texts() -> Iterator[str]:
@@ -36,7 +36,8 @@ def texts() -> Iterator[str]:
         ]
         if any(isinstance(each, ColumnChoice) for each in declaration.parameters):
             chosen = [f"(of=rows,{one[1:]}" for one in chosen if not one.startswith("(of=")] + ["(of=rows)"]
-        forms = [f"({','.join(f'{each.name}=item' for each in columns)})"] if columns else ["", *chosen]
+        named = ",".join(f"{each.name}={'texts' if each.kind == 'texts' else 'item'}" for each in columns)
+        forms = [f"({named})"] if columns else ["", *chosen]
         yield from (f"{name}{one}{at}" for one, at in itertools.product(forms, ["", "@10", "@60"]))
     yield from MORE
 
@@ -48,6 +49,7 @@ def rows(*, tied: bool, fractions: bool) -> pa.Table:
     labels = random.integers(0, 5, count) * (random.random(count) < 0.3)
     columns = {"user": np.repeat(np.arange(GROUPS), ROWS), "item": random.integers(0, 10**9, count)}
     columns |= {"m": np.round(score, 1) if tied else score, "n": random.random(count).astype(np.float32)}
+    columns["texts"] = [[f"text {number}" for number in item] for item in random.integers(0, 9, (count, 2))]
     columns |= {"label": labels * random.random(count) if fractions else labels.astype(np.float64)}
     return pa.table({**columns, "rank": random.random(count), "weight": random.random(count) + 0.1})
 

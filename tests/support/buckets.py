@@ -30,11 +30,11 @@ from sparkrank.metrics.slices import ALL
 from sparkrank.ranking.value_columns import POPULARITY, SEPARATOR
 from sparkrank.run.catalog_items import with_catalogue
 from sparkrank.states import Partials
-from sparkrank.states.item_table import HeldItems, ItemTable
+from sparkrank.states.item_table import TARGET_ROWS, HeldItems, ItemTable
 from sparkrank.states.items import items_table
 from sparkrank.states.keys import Subject
 from sparkrank.states.popularity import Popularity
-from tests.cases import KINDS, Row
+from tests.cases import HAD, KINDS, Row
 
 MODEL = "model"
 KEY = "user"
@@ -74,7 +74,7 @@ def with_catalog(rows: pa.Table, plan: Plan) -> Plan:
 
     Where it looks up the popularity of items, the interactions are those that cases mean.
     """
-    if plan.reads_popularity:
+    if plan.reads_popularity and not plan.reads_target_rows:
         return replace(plan, items=(HeldItems(popularity_of(past_of(rows), plan)),))
     columns = {name: column.partition(".")[2] for name, column in item_columns(plan).items()}
     if not columns:
@@ -82,6 +82,8 @@ def with_catalog(rows: pa.Table, plan: Plan) -> Plan:
     if "kind" in columns.values():
         rows = pa.table({ITEM: [*KINDS], "kind": pa.array(KINDS.values(), pa.large_string()).dictionary_encode()})
     values = {name: one_array(rows[column]) for name, column in columns.items()}
+    if plan.reads_target_rows:
+        values[TARGET_ROWS] = pa.array(HAD.values())
     return replace(plan, items=(HeldItems(ItemTable.of(one_array(rows[ITEM]), values)),))
 
 

@@ -75,3 +75,18 @@ def test_values_of_little_attention_are_one(monkeypatch: pytest.MonkeyPatch) -> 
     attention = [row["exposure"] for row in every]
     assert attention == sorted(attention, reverse=True)
     assert pooled[3]["ci_low"] < pooled[3]["ratio"] < pooled[3]["ci_high"]
+
+
+def test_more_than_a_thousand_values_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    rows = lists(400, 1_300, 3)
+    values = len(set(rows["kind"].to_pylist()))
+    assert values > 1_000
+    found = sr.evaluate(rows, ["exposure_gap(by=kind)@2"], **ROLES)
+    said = (
+        f"exposure_gap(by=kind)@2 is of {values:,} values, of which the table exposures has the 999 of most attention"
+    )
+    assert said[1:] in caplog.text
+    assert found.exposures["value"].to_pylist()[999:] == ["(other)"]
+    caplog.clear()
+    sr.evaluate(rows.filter(pa.array(np.array(rows["kind"]) < "kind 5")), ["exposure_gap(by=kind)@2"], **ROLES)
+    assert "of most attention" not in caplog.text

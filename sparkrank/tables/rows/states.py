@@ -129,7 +129,7 @@ def _item_counts(partials: Partials, plan: Plan) -> dict[StateKey, int]:
     """Return the number of items for each model, slice value and exposure metric of ``plan``, including zeros."""
     values, exposures = slices_of(partials, plan), (*plan.exposures, *plan.value_exposures)
     keys = [*itertools.product(plan.models, values, map(str, exposures))]
-    keys += itertools.product(plan.models, values, (exposure.of_catalog for exposure in plan.catalog_targets))
+    keys += itertools.product(plan.models, values, (exposure.of_target(table) for exposure, table in plan.item_targets))
     keys += [("", (ALL, ALL), POPULARITY_COUNTS)] if plan.stores_popularity else []
     parted = [value for value in values if plan.parted_slices(value[0])]
     keys += itertools.product(plan.models, parted, (exposure.by_part for exposure in plan.value_exposures))

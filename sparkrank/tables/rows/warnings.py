@@ -12,13 +12,15 @@ import pyarrow.compute as pc
 from sparkrank.base import checks
 from sparkrank.base.errors import CodedSentence
 from sparkrank.metrics import Plan
+from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.plan import level_text
-from sparkrank.metrics.slices import ALL
+from sparkrank.metrics.slices import ALL, OTHER
 from sparkrank.ranking.value_columns import CATALOG
 from sparkrank.states import Partials
 from sparkrank.states.distinct_items import distinct_items
-from sparkrank.states.keys import StateKey
+from sparkrank.states.keys import StateKey, Subject
 from sparkrank.states.unmatched import IRRELEVANT, LISTS, TRUTH, Unmatched, UnmatchedRow
+from sparkrank.tables.rows.exposures import MOST_VALUES
 
 # The number of letters shown at the two ends of a long key, where a blank or a suffix may explain a mismatch.
 FIRST_LETTERS, LAST_LETTERS = 40, 16
@@ -39,6 +41,7 @@ def warnings_of(partials: Partials, plan: Plan, metrics: pa.Table, limits: check
         *_missing(partials, plan),
         *_ordered(partials, plan),
         *_short(partials, plan),
+        *_pooled_values(partials, plan),
         *_undefined(metrics, plan),
         *(_large_group(partials) if plan.has_parts else ()),
         *(_few_groups(metrics) if plan.has_parts else ()),
@@ -237,6 +240,20 @@ def _short(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
                 "lists_shorter",
                 f"{lists:,} of {groups:,} lists{_of(model, plan)} have fewer than {metric.k} rows: {metric} takes the "
                 "rows that they lack for rows that no other list has",
+            )
+
+
+def _pooled_values(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
+    """Warn of the values that the table ``exposures`` pools, for the model with most of them."""
+    merged = Merged(partials)
+    for metric, declared in plan.attention_metrics:
+        subjects = ((model, Subject(model, ALL, ALL)) for model in plan.models)
+        values, model = max((len(declared.amounts(merged, own, metric).values), model) for model, own in subjects)
+        if values > MOST_VALUES:
+            yield CodedSentence(
+                "values_pooled",
+                f"{metric} is of {values:,} values{_of(model, plan)}, of which the table exposures has the "
+                f"{MOST_VALUES - 1:,} of most attention: it pools the others as {OTHER}",
             )
 
 

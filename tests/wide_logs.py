@@ -435,6 +435,7 @@ def popularity() -> WideLog:
     settings["tiers"] = {"of": "users", "head": 0.05, "tail": 0.09}
     metrics = ["shown(of=interactions.rows)@3", "shown(of=interactions.users,by=sum,discount=log2)@4"]
     metrics += ["shown(of=tier,is=tail)@3", "shown(of=tier,is=new)@9", "shown(of=catalog.price)@3", "r@3", "gini@2"]
+    metrics += ["novelty(of=users)@3", "novelty(of=rows,over=lists,scale=unit)", "serendipity(of=rows)@4", "novelty@3"]
     return WideLog(halves(lists), metrics, settings, halves(labels), None, values(), {"interactions": halves(had)})
 
 

@@ -35,8 +35,8 @@ from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 from sparkrank.ranking.value_columns import (
     CATALOG,
     GROUP_ITEMS,
-    POPULARITY,
     ITEM_RANK,
+    POPULARITY,
     POPULARITY_COLUMNS,
     TIER,
     ValueColumn,

@@ -429,6 +429,7 @@ history` judges that fall with its error. Checks, which keep their names:
 | `items that the catalog lacks` | `rows read` | with a catalog: rows of lists with such an item |
 | `rows of the interactions`, `rows of the pairs to exclude` | | where these are read; they are no `rows read` |
 | `rows of the interactions without a group or an item` | `rows of the interactions` | where these are read; such rows are not used |
+| `groups of the interactions` | | where the popularity of items is read: those that have an item |
 | `rows of the pairs to exclude without a group or an item` | `rows of the pairs to exclude` | where these are read; such rows are not used |
 | `rows of the lists that the interactions have` | `rows read` | with a metric of interactions, unless `exclude` names them |
 | `rows that the group had before` | `rows read` | with `exclude`: rows of lists that it leaves out |

@@ -66,9 +66,7 @@ SURPRISE = (
     _serendipity("serendipity(of=rows,rel=2)@2", 2 / 4 / 2),
     many_groups("there is no item", ranking("u", 0, 0), "serendipity(of=rows)@1", {"u": None}, None),
     *(
-        many_groups(
-            "a tie", RANKED_TIED, f"serendipity(of=rows)@{k}", {"u": u / 4, **UNLISTED}, u / 4 / 4, ties=ties
-        )
+        many_groups("a tie", RANKED_TIED, f"serendipity(of=rows)@{k}", {"u": u / 4, **UNLISTED}, u / 4 / 4, ties=ties)
         for ties, k, u in (
             ("expected", 1, (2 + 0) / 2),
             ("expected", 2, (2 + 1) / 2 / 2),

@@ -28,9 +28,7 @@ METRICS = [
     f"{name}{'(ties=item)' if CATALOG[name].needs_order else ''}{cut}"
     for name in OF_GROUPS
     # the others compare with a column, or read one, or the interactions
-    if CATALOG[name].defaults.get("ref", "label") == "label"
-    and not needed(name)
-    and not reads_the_past(CATALOG[name])
+    if CATALOG[name].defaults.get("ref", "label") == "label" and not needed(name) and not reads_the_past(CATALOG[name])
     for cut in (("", "@2") if CATALOG[name].cutoff == "optional" else ("",))
 ]
 POOLED = [name for name, declared in CATALOG.items() if isinstance(declared, PooledMetric)]

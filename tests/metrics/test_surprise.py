@@ -34,7 +34,9 @@ FORMS = (
 @pytest.mark.parametrize("ties", ["expected", "item", "block"])
 @settings(PATIENT, max_examples=examples(100))
 @given(impressions(most_rows=6), st.none() | st.integers(1, 5), st.sampled_from(FORMS))
-def test_values_of_slow_definitions(ties: str, rows: list[Row], k: int | None, form: tuple[str, dict[str, str]]) -> None:
+def test_values_of_slow_definitions(
+    ties: str, rows: list[Row], k: int | None, form: tuple[str, dict[str, str]]
+) -> None:
     """A group had the items of its rows with a label above 0."""
     name, settings_ = form
     had = [(group, item) for group, item, _, label in rows if is_relevant(label)]

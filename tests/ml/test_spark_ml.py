@@ -17,6 +17,7 @@ from sparkrank.metrics import CATALOG, PRESETS
 from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.ml import RankingMetricEvaluator
 from sparkrank.ml.connect import RankingMetricEvaluator as OfConnect
+from tests.support.strategies import reads_the_past
 
 KINDS = pytest.mark.parametrize("kind", [RankingMetricEvaluator, OfConnect], ids=["pyspark.ml", "pyspark.ml.connect"])
 # ``good`` puts relevant rows first, by probabilities near their labels; ``bad`` puts them last, ``tied`` knows nothing.
@@ -55,11 +56,7 @@ OTHERWISE = {
 
 @pytest.mark.parametrize(
     "name",
-    sorted(
-        name
-        for name, each in CATALOG.items()
-        if each.higher_is_better is not None and not reads_the_past(each)
-    ),
+    sorted(name for name, each in CATALOG.items() if each.higher_is_better is not None and not reads_the_past(each)),
 )
 def test_the_direction_of_every_metric(name: str) -> None:
     """What ranks well is better than what ranks badly, for every metric of the catalogue: no list of names."""
@@ -185,7 +182,10 @@ def test_a_value_that_is_not_allowed(kind: type[RankingMetricEvaluator], given: 
         ({"metricName": "ndcg@10", "weightCol": "w", "groupCol": "u"}, 'weight="w" multiplies what a row counts'),
         ({"metricName": "err", "groupCol": "u", "ties": "expected"}, "err is not computed under ties=expected"),
         ({"metricName": "rr", "groupCol": "u", "labelCol": "u"}, 'column "u" is both group and label'),
-        ({"metricName": "novelty", "preset": "replay", "groupCol": "u"}, "metricName: novelty of RePlay is"),
+        (
+            {"metricName": "serendipity", "preset": "recommenders", "groupCol": "u"},
+            "metricName: serendipity of Recommenders is",
+        ),
     ],
     ids=str,
 )

@@ -147,7 +147,9 @@ def best_blocks_auc(blocks: Sequence[tuple[int, int]]) -> Value:
 Pairs = Sequence[tuple[str, str]]  # (group, item) of each row of the interactions
 
 
-def past_novelty(ranked: Sequence[tuple[int, str]], had: Pairs, k=None, of="users", over="lists", scale="bits") -> Value:
+def past_novelty(
+    ranked: Sequence[tuple[int, str]], had: Pairs, k=None, of="users", over="lists", scale="bits"
+) -> Value:
     """The mean self-information of items, by the popularity that they had before."""
     everyone = {group for group, _ in had} if of == "users" else had
     counted = {*had} if of == "users" else had

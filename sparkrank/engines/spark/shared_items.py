@@ -65,7 +65,9 @@ def shared_items(spark: SparkSession, items: ItemTable) -> ItemValues:
     if context is not None:
         return BroadcastItems(context.broadcast(items))
     name = f"sparkrank-items-{uuid.uuid4().hex}.arrow"
-    rows = pa.table({_ITEMS: items.items, **items.columns}, metadata={_NAME: items.name, _TOTALS: json.dumps(dict(items.totals))})
+    rows = pa.table(
+        {_ITEMS: items.items, **items.columns}, metadata={_NAME: items.name, _TOTALS: json.dumps(dict(items.totals))}
+    )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)
         with pa.ipc.new_file(path, rows.schema) as file:

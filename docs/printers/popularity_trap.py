@@ -17,8 +17,8 @@ ann is shown `a`, `b` and bob `c`; bob clicks it. `novelty` is the mean of -log2
 libraries take four numbers for it: the users who had the item (RecTools, RePlay), its rows (Recommenders), those of the
 days of a training log, or those of the very day that is evaluated (`novelty@k` without `of`). That last one calls new
 what nobody clicks, and knows the answer in advance. `interactions` has every row of its table, so `where` says which
-days count: with Tuesday, `c` is no longer what nobody had. Over the rows of all lists ann's two rows count twice as much
-as bob's one; over lists both count alike."""
+days count: with Tuesday, `c` is no longer what nobody had. Over the rows of all lists ann's two rows count twice as
+much as bob's one; over lists both count alike."""
 
 LISTS = {
     "user": ["ann", "ann", "bob"],

@@ -482,6 +482,7 @@ def popularity() -> WideLog:
     metrics += ["awrf(by=catalog.kind,against=interactions)@3", "exposure_gap(by=tier,against=interactions)@3"]
     metrics += ["exposure_gap(by=catalog.year,against=interactions,distance=js)@2"]
     metrics += ["shown(of=tier,is=tail)@3", "shown(of=tier,is=new)@9", "shown(of=catalog.price)@3", "r@3", "gini@2"]
+    metrics += ["novelty(of=users)@3", "novelty(of=rows,over=lists,scale=unit)", "serendipity(of=rows)@4", "novelty@3"]
     return WideLog(halves(lists), metrics, settings, halves(labels), None, values(), {"interactions": halves(had)})
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from docs.printers.markdown import declaration_markdown, markdown_table, parameter_markdown
 from docs.printers.metric_traps import METRIC_TRAPS
+from docs.printers.popularity_trap import popularity_markdown
 from docs.printers.setting_traps import SETTING_TRAPS
 from docs.printers.slice_trap import slice_markdown
 from docs.printers.worked import INPUT, Impression, trap_markdown
@@ -80,6 +81,14 @@ Counting:
 - `entropy` is in bits. RecBole takes natural logarithms and divides by the number of items shown, so that its value
   falls where more items are shown: of two items shown equally often it is ln(2) / 2, and of four ln(4) / 4, the same.
 - `entropy(by=genre)` is that of the values in a list, a mean over lists: another metric, `category_entropy`.
+- `novelty` has one name and two declarations. With `of=users` or `of=rows` it is a metric of groups, `past_novelty` in
+  the register; without, one of all lists. In the same way `serendipity(of=rows)` is `past_serendipity`. Recommenders gives
+  items that its log lacks 0 bits; here nobody had them, and they count as if one had. RePlay's `Surprisal@k` divides by
+  k where a list is shorter; here by its rows.
+- `serendipity(of=rows)` takes `over=retrieved` as RecTools computes it; RecTools' page says k. With p_i - u_i =
+  (r_i - i) / N a relevant row counts by how many places its position is above its rank by popularity. Under
+  `ties=expected` a tied row counts the mean over the positions of its block. Ranks beyond N + 1, where the catalog has
+  fewer items than were had, count as N + 1.
 - `ild` divides by the pairs. A list of jazz, jazz, rock and folk has six, of which five differ: 5/6. Evidently divides
   the five by the four rows of the list: 5/4, and (n - 1) / 2 for n rows that all differ, so that it grows with k.
   RecTools divides by the pairs that are there, adds up the columns (`by=[genre,year]`; `scale=mean` is their mean), and
@@ -239,6 +248,7 @@ def _traps() -> Iterator[str]:
     yield markdown_table(Impression._fields, ([_shown(value) for value in row] for row in INPUT))
     yield from map(trap_markdown, (*METRIC_TRAPS, *SETTING_TRAPS))
     yield slice_markdown()
+    yield popularity_markdown()
 
 
 def _shown(value: str | float | None) -> str:

@@ -435,6 +435,7 @@ history` judges that fall with its error. Checks, which keep their names:
 | `rows of the interactions`, `rows of the pairs to exclude` | | where these are read; they are no `rows read` |
 | `rows of the interactions without a group or an item` | `rows of the interactions` | where these are read; such rows are not used |
 | `stored days of the interactions that are missing` | | with `interactions.states`; above 0 it needs `optional: true` |
+| `groups of the interactions` | | where the popularity of items is read: those that have an item |
 | `rows of the pairs to exclude without a group or an item` | `rows of the pairs to exclude` | where these are read; such rows are not used |
 | `rows of the lists that the interactions have` | `rows read` | where interactions come to the groups, unless `exclude` names them |
 | `rows of the truth that the history has` | `rows of truth` | as the check above, with a truth; up to the time of the list where both have a time |

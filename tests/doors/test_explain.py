@@ -31,7 +31,7 @@ from sparkrank.run.stages import Stages
 from sparkrank.sources.columns import needed_columns
 from sparkrank.sources.selection import Sides
 from tests.support.commands import exit_code, write_spec
-from tests.support.strategies import needed
+from tests.support.strategies import needed, reads_the_past
 
 DAY = "2026-01-31"
 NOON = dt.datetime(2026, 1, 31, 12, tzinfo=dt.timezone.utc)
@@ -273,9 +273,9 @@ def test_every_declared_metric_can_be_explained() -> None:
     """Also those whose value is of all rows together, by what the group adds to it."""
     rows = ROWS.append_column("place", pa.array([1.0, 2.0, 3.0, None, 1.0]))
     for name in CATALOG:
-        columns = "".join(f"{column}=place" for column in needed(name))
+        columns = "".join(f"{own}={value}" for own, value in needed(name, "place").items())
         text = f"{name}(ties=item)" if name in ("err", "iprec", "infap") else f"{name}({columns})"
-        past = {"interactions": rows.select(["user", "item"])} if name == "new" else {}
+        past = {"interactions": rows.select(["user", "item"])} if reads_the_past(CATALOG[name]) else {}
         found = sr.explain(rows, text, group={"user": "a"}, reference_rank="place", **past, **COLUMNS).metric
         assert found.steps, name
         assert found.is_mean == CATALOG[name].is_averaged

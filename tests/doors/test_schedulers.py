@@ -205,6 +205,7 @@ CODES_OF_CHECKS = [
     "rejected_bad_vector", "rows_without_value",
     "rejected_label_without_gain", "rejected_bad_gain", "relevant_rows_without_gain",
     "interactions", "pairs_to_exclude", "interactions_without_pair", "pairs_to_exclude_without_pair",
+    "groups_of_interactions",
     "rows_in_interactions", "rows_excluded", "truth_excluded",
     "labels_of_models_differ", "rows_of_other_models", "rows_read_of_model",
     "rows_read", "rows_evaluated", "rows_rejected", "rejected_no_number", "rejected_null_group", "rejected_nan_score",

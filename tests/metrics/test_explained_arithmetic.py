@@ -73,6 +73,13 @@ OF_A_GROUP = {
     ),
     **dict.fromkeys(("alpha_ndcg(by=tags)@3", "alpha_ndcg(by=tags,alpha=0.25,rel=2)", "strecall(by=tags)"), ""),
     "strecall(by=tags,rel=2)@3": "",
+    **dict.fromkeys(
+        [
+            *("past_novelty(of=users)", "past_novelty(of=rows,over=lists)@3", "past_novelty(of=users,scale=unit)@3"),
+            *("past_serendipity(of=rows)", "past_serendipity(of=rows,over=retrieved)@3"),
+        ],
+        "",
+    ),
     "awrf(by=item)": "",
     "awrf(by=item)@3": "",
     "awrf(by=item,distance=js,rel=2)@3": "",

@@ -17,6 +17,7 @@ from sparkrank.metrics import CATALOG, PRESETS
 from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.ml import RankingMetricEvaluator
 from sparkrank.ml.connect import RankingMetricEvaluator as OfConnect
+from tests.support.strategies import reads_the_past
 
 KINDS = pytest.mark.parametrize("kind", [RankingMetricEvaluator, OfConnect], ids=["pyspark.ml", "pyspark.ml.connect"])
 # ``good`` puts relevant rows first, by probabilities near their labels; ``bad`` puts them last, ``tied`` knows nothing.
@@ -184,7 +185,10 @@ def test_a_value_that_is_not_allowed(kind: type[RankingMetricEvaluator], given: 
         ({"metricName": "ndcg@10", "weightCol": "w", "groupCol": "u"}, 'weight="w" multiplies what a row counts'),
         ({"metricName": "err", "groupCol": "u", "ties": "expected"}, "err is not computed under ties=expected"),
         ({"metricName": "rr", "groupCol": "u", "labelCol": "u"}, 'column "u" is both group and label'),
-        ({"metricName": "novelty", "preset": "replay", "groupCol": "u"}, "metricName: novelty of RePlay is"),
+        (
+            {"metricName": "serendipity", "preset": "recommenders", "groupCol": "u"},
+            "metricName: serendipity of Recommenders is",
+        ),
     ],
     ids=str,
 )

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from itertools import product
+from math import log2
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ import pytest
 from sparkrank.metrics import PRESETS
 from tests.support.examples import EXAMPLES, PAGES, PROJECT, blocks, numbers, printed, program
 
-PRESET_OF = {"ranx": "ranx", "recommenders": "recommenders", "replay": "replay"}
+PRESET_OF = {"ranx": "ranx", "recommenders": "recommenders", "rectools": "rectools", "replay": "replay"}
 PRESET_OF |= {"scikit_learn": "sklearn", "spark_ml": "mllib"}  # of the library that each page comes from
 
 # ann has one hit of two at place 1, bob one of three at place 2, cat none, dan no list; k is 2. NDCG of ann and bob is
@@ -27,6 +28,10 @@ P, R, AP, AP_OF_ALL, NDCG = 1 / 2 + 1 / 2, 1 / 2 + 1 / 3, 1 / 2 + (1 / 2) / 2, 1
 RECOMMENDERS = {"p@2": P / 3, "r@2": R / 3, "ap@2": AP / 3, "ap(over=relevant)@2": AP_OF_ALL / 3, "ndcg@2": NDCG / 4}
 REPLAY = {"Precision@2": P / 4, "Recall@2": R / 4, "MAP@2": AP / 4, "NDCG@2": NDCG / 4}
 REPLAY |= {"HitRate@2": 2 / 4, "MRR@2": (1 + 1 / 2) / 4}
+RECTOOLS = {"Precision@2": P / 4, "Recall@2": R / 4, "MAP@2": AP_OF_ALL / 4, "NDCG@2": NDCG / 4}
+# Of five users four had e, two d, one each a, b and c; the lists are a b, b e, c d and a, of which e and a are hits.
+RECTOOLS |= {"MeanInvUserFreq@2": (4 * log2(5) - log2(4) / 2 - log2(2) / 2) / 4, "CatalogCoverage@2": 5}
+RECTOOLS |= {"AvgRecPopularity@2": (1 + 5 / 2 + 3 / 2 + 1) / 4, "Serendipity@2": ((3 - 1) / 5 / 2) / 4}
 RANX = {"precision@2": P / 4, "recall@2": R / 4, "map@2": AP_OF_ALL / 4, "ndcg@2": NDCG / 4}
 RANX |= {"mrr": (1 + 1 / 2) / 4, "hit_rate@2": 2 / 4}
 # The arithmetic stands on the page.
@@ -39,12 +44,18 @@ SCIKIT_LEARN = {
 
 
 @pytest.mark.parametrize(
-    ("page", "expected"), [("recommenders", RECOMMENDERS), ("replay", REPLAY), ("scikit_learn", SCIKIT_LEARN)]
+    ("page", "expected"),
+    [
+        ("recommenders", RECOMMENDERS),
+        ("rectools", RECTOOLS),
+        ("replay", REPLAY),
+        ("scikit_learn", SCIKIT_LEARN),
+    ],
 )
 def test_old_and_new_numbers_are_those_of_the_page(
     page: str, expected: dict[str, float], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The old code runs where its library is there; recommenders and RePlay state its numbers otherwise."""
+    """The old code runs where its library is there; the others state its numbers otherwise."""
     if page == "scikit_learn":
         pytest.importorskip("sklearn.metrics", reason="the old code is scikit-learn's")
     are_equal_numbers(page, expected, printed(program(page), capsys))
@@ -66,7 +77,7 @@ def are_equal_numbers(page: str, expected: dict[str, float], text: str) -> None:
     assert blocks(PAGES / f"{page}.md", "text") == [text]
 
 
-@pytest.mark.parametrize("page", ["recommenders", "replay"])
+@pytest.mark.parametrize("page", ["recommenders", "rectools", "replay"])
 def test_other_numbers_than_those_of_the_library_end_in_an_error(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Both where its numbers are stated and where it runs: at the twelfth digit, not at the last that is printed."""
     there = runpy.run_path(str(program(page)))

@@ -55,12 +55,13 @@ def old_numbers() -> dict[str, float]:
 
 
 def new_numbers() -> dict[str, float]:
-    columns = {"group": "user_id", "item": "item_id", "rank": "rank", "preset": "rectools"}
+    columns = {"group": "user_id", "item": "item_id", "rank": "rank"}
     metrics = ["Precision@2", "Recall@2", "MAP@2", "NDCG@2"]  # its names are known
-    accuracy = sr.evaluate(lists, metrics, truth=truth, **columns)
+    accuracy = sr.evaluate(lists, metrics, truth=truth, preset="rectools", **columns)
     # beyond accuracy it averages over the users with a list
     beyond = ["MeanInvUserFreq@2", "AvgRecPopularity@2", "Serendipity@2", "CatalogCoverage@2"]
-    found = sr.evaluate(lists, beyond, truth=truth, interactions=train, population="lists", **columns)
+    columns |= {"preset": "rectools", "population": "lists"}
+    found = sr.evaluate(lists, beyond, truth=truth, interactions=train, **columns)
     values = zip(beyond, found.metrics.column("value").to_pylist(), strict=True)
     return {**{metric: accuracy[metric] for metric in metrics}, **dict(values)}
 

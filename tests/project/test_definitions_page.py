@@ -117,6 +117,14 @@ BY_HAND: dict[tuple[str, str], float | tuple[float, float]] = {
     ("r@2, tier of relevant", "tail"): 0 / (1 + 1),
     ("p@2, tier of relevant", "tail"): (0 + 0) / 2,
     ("rr, tier of relevant", "tail"): 1 / 3,
+    # a was had by two of four users and has four of six rows, b and c by one, once; on Monday by two and one of three
+    ("novelty(of=users)", "both days"): (log2(2) + log2(4) + log2(4)) / 3,
+    ("novelty(of=users,over=lists)", "both days"): ((log2(2) + log2(4)) / 2 + log2(4)) / 2,
+    ("novelty(of=users,over=lists,scale=unit)", "both days"): ((1 / 2 + 1) / 2 + 1) / 2,
+    ("novelty(of=rows)", "both days"): (log2(6 / 4) + log2(6) + log2(6)) / 3,
+    ("novelty(of=users)", "Monday"): (log2(3 / 2) + log2(3) + log2(3)) / 3,
+    ("novelty(of=rows)", "Monday"): (log2(3 / 2) + log2(3) + log2(3)) / 3,
+    ("novelty", "none"): log2(2),
     # 1 0 1 and the tie, and f and g in no list; without b, which is not relevant, and f, which is: 1 1
     ("p@2", "ann"): 1 / 2,
     ("p@2, exclude", "ann"): 2 / 2,

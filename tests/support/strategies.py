@@ -99,6 +99,8 @@ def asked(
         given.pop("ideal", None)
     if "scale" in declaration.defaults and given.get("scale") != "unit":
         given.pop("items", None)
+    if given.get("by") == "count":
+        given.pop("items", None)  # a number of items is divided by none
     if "against" in declaration.defaults:
         given.pop("against", None)  # the catalog has no labels
     if isinstance(discount := given.get("discount"), tuple):

@@ -293,8 +293,8 @@ def test_names_an_owner_and_titles_are_shown_and_change_no_number() -> None:
 def test_a_copy_with_other_metrics_asks_for_these() -> None:
     spec = load_spec(PROJECT / "conf" / "demo.yaml")
     before = spec.plan().metrics
-    copied = spec.model_copy(update={"metrics": ["rr"]})
-    assert list(map(str, copied.plan().metrics)) == ["rr"]
+    copied = spec.model_copy(update={"metrics": ["new@3"]})
+    assert list(map(str, copied.plan().metrics)) == ["new@3"]
     assert spec.plan().metrics == before
     assert spec.plan() is spec.plan()
 

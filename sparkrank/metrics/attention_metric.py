@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from sparkrank.metrics.arithmetic import LIST, Arithmetic, OneGroup, TermTable, total
 from sparkrank.metrics.fairness import AGAINST, BY, DISTANCE, RELEVANT, common_shares
@@ -24,7 +22,7 @@ from sparkrank.ranking.first_rows import first_rows
 from sparkrank.states.forms import ITEM_FORM, PART_SUM_FORM, SUM_FORM
 from sparkrank.states.items import UNIT, rows_shown
 from sparkrank.states.keys import Subject
-from sparkrank.states.value_amounts import ValueAmounts
+from sparkrank.states.value_amounts import ValueAmounts, values_of_all
 
 OF_ALL_LISTS = "the value is of all lists together: this list adds its attention to the values that it shows"
 
@@ -86,8 +84,7 @@ class AttentionMetric(MetricKind):
                 return None
             known.append((whole, parts, sizes))
         filled = np.flatnonzero(np.sum([sizes for *_, sizes in known], axis=0))
-        values = pa.concat_arrays([whole.values for whole, *_ in known]).unique()
-        values = values.take(pc.sort_indices(values))
+        values = values_of_all([whole for whole, *_ in known])
         parts_of_sides = [parts.at(values) for _, parts, _ in known]
         attention, due = (
             exchanges(filled, [own.astype(np.float64) for own in amounts])

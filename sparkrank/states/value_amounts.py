@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,6 +63,12 @@ class ValueAmounts:
     def totals(self) -> tuple[float, float]:
         """Return all attention, in rows, and all that is due."""
         return rows_shown(self.attention), float(self.due.sum())
+
+
+def values_of_all(amounts: Sequence[ValueAmounts]) -> pa.Array:
+    """Return the values of all ``amounts``, each once and in order."""
+    values = pa.concat_arrays([own.values for own in amounts]).unique()
+    return values.take(pc.sort_indices(values))
 
 
 def _shares(amounts: Ints) -> Floats:

@@ -9,6 +9,8 @@ import pyarrow as pa
 import pytest
 
 import sparkrank as sr
+from sparkrank.metrics.merged import Merged, SubjectStates, kind_of
+from sparkrank.metrics.subjects import subjects_of
 from sparkrank.numeric.key_hashes import hash_keys, parts_of
 from sparkrank.stats.intervals import jackknife
 from sparkrank.tables.rows import exposures
@@ -60,6 +62,37 @@ def test_the_interval_of_a_quotient_is_that_of_leaving_out_groups() -> None:
         (stderr,) = jackknife([row["ratio"]], [ratios], sizes)[0]
         assert row["stderr"] == pytest.approx(stderr, rel=1e-9)
         assert row["ci_low"] < row["ratio"] < row["ci_high"]
+
+
+@pytest.mark.parametrize("against", ["relevant", "catalog"])
+def test_values_on_halves_are_those_of_evaluations_of_their_groups(against: str) -> None:
+    rows, metric = lists(300, 3, 4), f"exposure_gap(by=catalog.kind,against={against})@2"
+    rows = rows.append_column("item", pa.array(np.arange(len(rows))))
+    catalog = {"catalog": rows.select(["item", "kind"])}
+    whole = sr.evaluate(rows, [metric], item="item", **catalog, **ROLES)
+    (own,), merged = whole.plan.metrics, Merged(whole.partials)
+    mixed = kind_of(own).mixed_values(own, SubjectStates(merged, subjects_of(whole.partials, whole.plan)[0]))
+    assert mixed is not None
+    values, parts = mixed
+    filled, place = np.unique(parts_of(hash_keys([rows["user"].combine_chunks()])), return_inverse=True)
+    assert (values.shape, parts) == ((1, 2, 64), len(filled))
+    assert values[0, 0, 0] == pytest.approx(whole.metrics["value"][0].as_py())
+    for way in (1, 6):  # the sign of a part is that of the bits that its number shares with the way
+        is_second = np.array([(way & number).bit_count() % 2 == 1 for number in range(64)])[place]
+        for half, kept in enumerate((~is_second, is_second)):
+            alone = sr.evaluate(rows.filter(pa.array(kept)), [metric], item="item", **catalog, **ROLES)
+            assert values[0, half, way] == pytest.approx(alone.metrics["value"][0].as_py(), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("distance", "floor"),
+    # shares of 3/4 and 1/4 of 4 relevant rows; js: Σ (1 - T) / (8·4·ln 2)
+    [("tv", 2 * math.sqrt(3 / 16 / 4 / (2 * math.pi))), ("js", (1 / 4 + 3 / 4) / (32 * math.log(2)))],
+)
+def test_the_noise_floor_by_hand(distance: str, floor: float) -> None:
+    columns = {"user": [*"uuuv"], "score": [4.0, 3.0, 2.0, 1.0], "label": [1, 1, 1, 1], "kind": [*"aaba"]}
+    found = sr.evaluate(pa.table(columns), [f"exposure_gap(by=kind,distance={distance})"], **ROLES)
+    assert found.metrics["noise_floor"].to_pylist() == pytest.approx([floor])
 
 
 def test_values_of_little_attention_are_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -444,7 +444,10 @@ def times_of_arrays() -> WideLog:
         for table in log.past["interactions"]
     ]
     settings = {**log.arguments, "time": "on", "interactions_columns": {"item": "sku", "time": "day"}}
-    return WideLog(days, log.metrics, settings, past={"interactions": had})
+    since = pa.array(np.arange(12) % 6, pa.int32(), mask=np.arange(12) == 7).cast(pa.date32())
+    items = pa.table({"id": [f"{item}" for item in range(12)], "since": since})
+    settings |= {"catalog_columns": {"item": "id", "since": "since"}}
+    return WideLog(days, log.metrics, settings, catalog=items, past={"interactions": had})
 
 
 def past_of_labels() -> WideLog:

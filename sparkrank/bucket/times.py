@@ -142,7 +142,7 @@ def without_times(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]
     """
     if not plan.times:
         return rows
-    group = groups_of(rows.keys.columns).codes
+    group = groups_of(rows.keys.columns).codes if plan.keys else np.zeros(len(rows), np.int32)
     pair = paired(group, encode(rows.table[ITEM])[0])
     sizes = [int(codes.max(initial=-1)) + 1 for codes in (pair, group)]
     lists = ListTimes.of(_times_of_lists(rows), pair, sizes[0], group, sizes[1])

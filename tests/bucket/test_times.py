@@ -111,6 +111,28 @@ def test_items_that_are_listed_before_they_were_there_are_counted() -> None:
     assert shares(both, EARLY_ITEMS) == [(3, 1.0)]  # the catalog knows better
 
 
+def test_items_of_a_log_without_groups_are_counted_too() -> None:
+    log = timed([("a", "x", 5), ("b", "y", 5)]).append_column("label", pa.array([0, 1]))
+    asked = {"score": "score", "label": "label", "item": "item", "time": "at"}
+    found = sr.evaluate(log, ["auc"], catalog=log, catalog_columns={"since": "at"}, **asked)
+    assert shares(found, EARLY_ITEMS) == [(0, 0.0)]
+    later = pa.table({"item": ["x", "y"], "from": [6, 5]})
+    found = sr.evaluate(log, ["auc"], catalog=later, catalog_columns={"since": "from"}, **asked)
+    assert shares(found, EARLY_ITEMS) == [(1, 1 / 2)]
+
+
+def test_models_in_tables_of_their_own_have_the_times_of_one_long_table() -> None:
+    """Both list x, at the time of the first model; z, which the second alone lists, was wanted before."""
+    own = {"first": timed([("a", "x", 3), ("a", "y", 4)]), "second": timed([("a", "x", 5), ("a", "z", 4)])}
+    long = pa.concat_tables([rows.append_column("by", pa.array([name] * len(rows))) for name, rows in own.items()])
+    truth, past = timed([("a", "x", 4), ("a", "z", 3), ("a", "w", 2)]), timed([("a", "x", 4), ("a", "q", 3)])
+    for given_as, more in ((own, {}), (long, {"model": "by"})):
+        asked = {"truth": truth, "interactions": past, **AT, **OF_TRUTH, **OF_PAST, **more}
+        found = sr.evaluate(given_as, ["new@2"], **asked)
+        assert shares(found, EARLY_TRUTH, LATE, EARLY_ITEMS) == [(2, 2 / 3), (1, 1 / 2), (1, 1 / 3)]
+        assert [found.value("new@2", model=model) for model in own] == [1.0, 1.0]
+
+
 def test_lists_in_arrays_have_times_of_their_own() -> None:
     """Two lists of a, by the second of which it had x, and one of b."""
     rows = pa.table({"user": ["a", "a", "b"], "at": [3, 5, 3], "got": [["x", "y"], ["y", "x"], ["x"]]})

@@ -14,6 +14,7 @@ from sparkrank.bucket.encoding import encode
 from sparkrank.bucket.impressions import ITEM, one_array, slice_column, value_column
 from sparkrank.metrics import Plan
 from sparkrank.ranking.value_columns import POPULARITY, POPULARITY_COLUMNS
+from sparkrank.states.item_table import TARGET_ROWS
 
 
 def item_columns(plan: Plan, table: str | None = None) -> dict[str, str]:
@@ -35,11 +36,13 @@ def with_items(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -
     table, is_item = rows.table, one_array(pc.is_valid(rows.table[ITEM]))
     for items in plan.items:
         place = items.table.find(distinct)[codes]
-        lists = ~rows.truth if (named := rows.valid(ITEM)) is None else ~rows.truth & named
-        counts[checks.LACKING_ITEMS[items.table.name], ""] += int(np.count_nonzero((place < 0) & lists))
+        if (lacking := checks.LACKING_ITEMS.get(items.table.name)) is not None:
+            lists = ~rows.truth if (named := rows.valid(ITEM)) is None else ~rows.truth & named
+            counts[lacking, ""] += int(np.count_nonzero((place < 0) & lists))
         index, columns = pa.array(place, mask=place < 0), item_columns(plan)
-        for name in filter(columns.__contains__, items.table.columns):
-            values = items.table.columns[name]
+        for name, values in items.table.columns.items():
+            if name == TARGET_ROWS:  # only shares are taken of it
+                continue
             taken = values.take(index)
             if items.table.name == POPULARITY:
                 nobody = pa.scalar(POPULARITY_COLUMNS[columns[name]]).cast(values.type)

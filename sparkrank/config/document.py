@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -241,6 +240,7 @@ class Spec(Section):
             tiers=self._tiers,
             disparities=self.disparities,
             stores_popularity=self.output.popularity,
+            least_groups=self.least_groups.tables,
         )
         of_catalog = None if self.catalog is None else CatalogPlan.of_items(plan, *self.columns_of_catalog(roles)).roles
         others = (roles.truth, *roles.past.values(), of_catalog)
@@ -250,7 +250,7 @@ class Spec(Section):
         least = self.least_groups.tables
         if least > 1 and not plan.slices:
             raise SpecError(f"least_groups.tables is {least}, but the spec has no slices that it could be about")
-        return roles, replace(plan, least_groups=least)
+        return roles, plan
 
     def columns_of_catalog(self, roles: Roles) -> tuple[str, str | None]:
         """Return the columns of the catalog for its items, by default that of the lists, and for ``since``."""

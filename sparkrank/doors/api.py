@@ -20,7 +20,7 @@ from sparkrank.metrics import Metric, find_preset
 from sparkrank.metrics.slices import Slices
 from sparkrank.metrics.uncertainty import Comparison, Uncertainty
 from sparkrank.results.evaluation import Evaluation
-from sparkrank.run.arguments import validate_argument_numbers, validate_other_arguments
+from sparkrank.run.arguments import validate_argument_numbers, validate_least_groups, validate_other_arguments
 from sparkrank.run.called import request_called
 from sparkrank.run.execute import EvaluationOutcome, open_request
 from sparkrank.run.interruption import interruptible
@@ -58,6 +58,7 @@ def evaluate(
     compare: str | None = None,
     disparities: Sequence[str] = (),
     popularity: bool = False,
+    least_groups: int = 1,
     **options: Unpack[InputOptions],
 ) -> Evaluation:
     """Evaluate rankings of rows by score, with metrics for each group and metrics for all rows together.
@@ -170,6 +171,8 @@ def evaluate(
         compares them by part (one of 64 fixed subsets of groups).
     disparities : sequence of str
         The slices, by name, for which :attr:`Evaluation.disparities` says how far apart their values are.
+    least_groups : int
+        Values of slices with fewer groups have no rows in the tables; :attr:`Evaluation.quality` counts them.
     popularity : bool
         Whether :meth:`Evaluation.write` also stores how often each item is in a relevant row, for ``interactions`` of
         later days.
@@ -229,6 +232,7 @@ def evaluate(
     0.5
     """
     validate_argument_numbers(buckets, curve_points, max_bad_fraction, row_memory)
+    validate_least_groups(least_groups, slices)
     validate_other_arguments(group_table, options.get("spark"))
     arguments = {**INPUT_DEFAULTS, **options}
     library = find_preset(options.get("preset"))
@@ -243,6 +247,7 @@ def evaluate(
         "compare": None if compare is None else Comparison(compare),
         "disparities": disparities,
         "stores_popularity": popularity,
+        "least_groups": least_groups,
     }
     of_request: Any = {"bad": max_bad_fraction, "limits": limits, "buckets": buckets, "row_memory": row_memory}
     of_request["grouped"] = grouped

@@ -91,6 +91,8 @@ def document_of_call(
         document[INTERACTIONS]["tiers"] = asdict(plan.tiers)
     if plan.exclude not in (EXCLUDE, None):
         document[EXCLUDE] = plan.exclude
+    if plan.least_groups > 1:
+        document["least_groups"] = {"tables": plan.least_groups}
     if plan.compare is not None:
         document["compare"] = asdict(plan.compare)
     return document

@@ -45,13 +45,15 @@ def planned(
     tiers: Tiers | None = None,
     disparities: Sequence[str] = (),
     stores_popularity: bool = False,
+    least_groups: int = 1,
 ) -> tuple[Roles, Plan]:
     """Return ``roles`` with the group weights added, and the plan for ``metrics``. Strings are parsed with ``preset``.
 
     Unless ``ties_asked`` is set, metrics that have no expectation over tied rows get ``ties=item``, or ``ties=worst``
     without an item column. ``has_catalog`` says whether there is a catalog, of which columns may be named, and
     ``has_since`` whether it says since when its items are there. ``tiers`` is the rule for the tiers of items, if the
-    user names one. ``stores_popularity`` asks for the counts of the items in relevant rows.
+    user names one. ``stores_popularity`` asks for the counts of the items in relevant rows. Values of
+    slices with fewer than ``least_groups`` groups have no rows.
     """
     given: object = disparities
     if isinstance(given, str) or not isinstance(given, Iterable):
@@ -86,6 +88,7 @@ def planned(
         times=_times(roles, has_since),
         popularity_days=roles.popularity_days,
         stores_popularity=stores_popularity,
+        least_groups=least_groups,
     )
     if tiers is not None and not plan.reads_tiers:
         raise SpecError("tiers says what a tier is, but no metric and no slice names the column tier of interactions")

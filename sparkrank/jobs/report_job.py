@@ -43,7 +43,17 @@ from sparkrank.report.report_tables import DayBefore, Explain, Key, ReportTables
 from sparkrank.report.score_bins import COLUMNS, BinsByRule, frame_bins, score_bins
 from sparkrank.report.sections.trend import TrendDay, trend_of, verdict_of
 from sparkrank.run.stages import Stages
-from sparkrank.schemas.tables import COMPARISONS, CURVES, DISTRIBUTIONS, GATES, METRICS, QUALITY, TableSchema
+from sparkrank.schemas.tables import (
+    COMPARISONS,
+    CURVES,
+    DISPARITIES,
+    DISTRIBUTIONS,
+    EXPOSURES,
+    GATES,
+    METRICS,
+    QUALITY,
+    TableSchema,
+)
 from sparkrank.sources.files import file_system
 from sparkrank.tables.stored.day_files import DayFiles, day_files, files_of_run
 from sparkrank.tables.stored.stored_days import READING_THREADS
@@ -60,7 +70,8 @@ if TYPE_CHECKING:
 TREND_DAYS = 28  # days in the trend, up to the day of the report; a window shows all its days
 EXPLAINED_WIDTH = 110  # characters of a line of an explanation
 LOOKED_BACK = 7  # previous days, among which a run looks for the last day with tables
-_TABLES = ("metrics", "comparisons", "gates", "quality", "curves", "blocks", GROUPS, "distributions", "runs")
+_SMALL = ("metrics", "comparisons", "disparities", "exposures", "gates", "quality", "curves")
+_TABLES = (*_SMALL, "blocks", GROUPS, "distributions", "runs")
 _TREND_COLUMNS = (
     "model",
     "slice",
@@ -147,6 +158,8 @@ def report_of_files(
             conf=spec.file,
             shows_keys=spec.report.keys,
             explain=_explain(spec, target, spark),
+            disparities=_whole_table(files, DISPARITIES),
+            exposures=_whole_table(files, EXPOSURES),
             **_large(files, names_of(result.metrics, "model")),
         )
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from sparkrank.gates.day_verdict import DayState, head_of
 from sparkrank.gates.verdicts import CheckVerdict
-from sparkrank.schemas.tables import COMPARISONS, GATES, METRICS, QUALITY, RUNS
+from sparkrank.schemas.tables import COMPARISONS, DISPARITIES, EXPOSURES, GATES, METRICS, QUALITY, RUNS
 
 State: TypeAlias = Literal["pass", "fail", "undecided"]
 ReportKind: TypeAlias = Literal["day", "window", "evaluation"]
@@ -81,6 +81,16 @@ class QualityRow(TableRow):
 @_with_columns(column.name for column in RUNS.schema.field("files").type.value_type)
 class FileRow(TableRow):
     """A file that the run wrote, as the table ``runs`` lists it."""
+
+
+@_with_columns(DISPARITIES.schema.names, "degrees", "n_effective", "definition", "spec_hash", "run_id")
+class DisparityRow(TableRow):
+    """A row of the table ``disparities``: how far apart the values of a slice are."""
+
+
+@_with_columns(EXPOSURES.schema.names)
+class ExposureRow(TableRow):
+    """A row of the table ``exposures``: the attention that a value of a column gets, and what it is due."""
 
 
 @_with_columns(RUNS.schema.names, "from_now_on")

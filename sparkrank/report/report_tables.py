@@ -75,6 +75,8 @@ class ReportTables:
     conf: str = "sparkrank.yaml"
     shows_keys: bool = True
     explain: Explain | None = None
+    disparities: pa.Table | None = None
+    exposures: pa.Table | None = None
 
     @cached_property
     def models(self) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from sparkrank.report.section import ReportSection
 from sparkrank.report.sections.auc_up_gap import AUC_UP_GAP
 from sparkrank.report.sections.closer_look import CLOSER_LOOK
+from sparkrank.report.sections.disparity_rows import DISPARITY_ROWS
+from sparkrank.report.sections.exposure_rows import EXPOSURE_ROWS
 from sparkrank.report.sections.group_distributions import GROUP_DISTRIBUTIONS
 from sparkrank.report.sections.headline import HEADLINE
 from sparkrank.report.sections.metric_definitions import METRIC_DEFINITIONS
@@ -25,6 +27,8 @@ _BUILT_IN = (
     TREND,
     MODEL_COMPARISONS,
     SLICE_VALUES,
+    DISPARITY_ROWS,
+    EXPOSURE_ROWS,
     CLOSER_LOOK,
     ROC,
     PRECISION_RECALL,

@@ -430,6 +430,8 @@ class Evaluation:
             bins=bins[0],
             bins_missing=bins[1],
             groups=None if groups is None else GroupTable.of_evaluation("report", groups, plan),
+            disparities=self.disparities,
+            exposures=self.exposures if plan.attention_metrics else None,
         )
         return report_data(tables)
 

@@ -35,6 +35,13 @@ def validate_number(name: str, value: Any, kind: Any, low: float, high: float, a
         raise SpecError(f"{name} is {quote(value)}: {allowed} is allowed")
 
 
+def validate_least_groups(least_groups: Any, slices: Any) -> None:
+    """Raise :class:`SpecError` if ``least_groups`` is no number of groups, or if it could be about no slice."""
+    validate_number("least_groups", least_groups, int, 1, (1 << 63) - 1, "a whole number from 1")
+    if least_groups > 1 and not len(slices):
+        raise SpecError(f"least_groups is {least_groups}, but there are no slices that it could be about")
+
+
 def validate_other_arguments(group_table: Any, spark: Any) -> None:
     """Raise :class:`SpecError` if ``group_table`` is neither a bool nor a folder, or ``spark`` is not a session."""
     if not isinstance(group_table, (bool, str, os.PathLike)) or group_table == "":  # the folder of this process

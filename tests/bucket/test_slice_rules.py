@@ -247,6 +247,17 @@ def test_small_values_are_left_out_and_counted_after_pooling(tmp_path: Path) -> 
     quality = pq.read_table(tmp_path / "tables/quality").to_pylist()
     (small,) = (row["count"] for row in quality if row["check"] == checks.SMALL_SLICES)
     assert small == 2  # (other) and (-inf, 18)
+    called = sr.evaluate(rows, ["rr"], slices=[[AGE], [ADS]], least_groups=3, **COLUMNS)
+    assert {row["slice_value"] for row in called.metrics.to_pylist()} == {"all", "a", "b", "[25, inf)"}
+    called.write(str(tmp_path / "called"), day=DAYS[0])
+    (spec,) = pq.read_table(tmp_path / "called/runs")["spec"].to_pylist()
+    assert '"least_groups": {"gates": 30, "tables": 3}' in spec
+    for least, slices, sentence in (
+        (3, [], "least_groups is 3, but there are no slices that it could be about"),
+        (0, [[AGE]], "least_groups is 0: a whole number from 1 is allowed"),
+    ):
+        with pytest.raises(sr.SpecError, match=sentence):
+            sr.evaluate(rows, ["rr"], slices=slices, least_groups=least, **COLUMNS)
 
 
 def test_the_precisions_of_its_values_add_up_to_that_of_the_day() -> None:

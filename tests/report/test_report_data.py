@@ -413,6 +413,7 @@ ASKED = {
     "verdict": "gates:", "trend": "second", "comparisons": "score column", "slices": "slices:", "roc": "metric auc",
     "pr": "pr_auc", "calibration": "ece", "histograms": "output.blocks", "auc_up": "auc_up",
     "closer": "output.groups", "distributions": "output.groups", "paired": "score column", "gates": "gates:",
+    "disparities": "disparities", "exposures": "exposure_gap(by=COLUMN)",
 }  # fmt: skip
 
 

@@ -1,0 +1,62 @@
+"""The report section on the attention that values of a column, such as providers, get and are due."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sparkrank.report.data import ExposureRow, ReportData
+from sparkrank.report.figures import (
+    Figure,
+    Frame,
+    IntervalChart,
+    IntervalMark,
+    IntervalRow,
+    charted,
+    model_key,
+    shown_level,
+    shown_name,
+)
+from sparkrank.report.report_tables import ReportTables, rows_of, whole_day
+from sparkrank.report.section import Made, ReportSection
+
+MOST_VALUES = 20  # of a metric and model, those of most attention; the table has all
+
+
+def _made(tables: ReportTables) -> Made:
+    """Return the rows about the whole day, the values of most attention first, as the table has them."""
+    kept: list[ExposureRow] = []
+    counts: dict[tuple[str, str], int] = {}
+    for row in rows_of(None if tables.exposures is None else whole_day(tables.exposures), ExposureRow):
+        counts[row.metric, row.model] = counts.get((row.metric, row.model), 0) + 1
+        if counts[row.metric, row.model] <= MOST_VALUES:
+            kept.append(row)
+    return tuple(kept), None
+
+
+def _figures(data: ReportData) -> Iterator[Figure]:
+    """Yield a chart for each metric, with the values of its column as rows."""
+    rows: tuple[ExposureRow, ...] = data.more.get("exposures", ())
+    shown = charted(data.models, data.baseline)
+    for metric in dict.fromkeys(row.metric for row in rows):
+        lines = []
+        for value in dict.fromkeys(row.value for row in rows if row.metric == metric):
+            marks = [
+                IntervalMark(shown.index(row.model), row.ratio, row.ci_low, row.ci_high)
+                for row in rows
+                if (row.metric, row.value) == (metric, value) and row.model in shown and row.ratio is not None
+            ]
+            lines += [IntervalRow(shown_name(value), tuple(marks))] if marks else []
+        if lines:
+            keys = [model_key(data, model) for model in shown]
+            about = f"The attention that a value gets as a multiple of what it is due, with {shown_level(data)}."
+            chart = IntervalChart(lines[:MOST_VALUES], keys, Frame("attention / due", width=208))
+            yield Figure("exposures", shown_name(metric), about, chart, metric)
+
+
+EXPOSURE_ROWS = ReportSection(
+    "exposures",
+    "Exposure",
+    _made,
+    "The attention that items get is not divided by a column: ask for the metric exposure_gap(by=COLUMN)@10.",
+    figures=_figures,
+)

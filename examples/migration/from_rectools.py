@@ -7,6 +7,7 @@ Where RecTools is not installed (`pip install rectools`), its numbers are those 
 
 from __future__ import annotations
 
+import functools
 import math
 
 import pandas as pd
@@ -55,14 +56,15 @@ def old_numbers() -> dict[str, float]:
 
 
 def new_numbers() -> dict[str, float]:
-    columns = {"group": "user_id", "item": "item_id", "rank": "rank"}
+    evaluate = functools.partial(
+        sr.evaluate, truth=truth, preset="rectools", group="user_id", item="item_id", rank="rank"
+    )
     metrics = ["Precision@2", "Recall@2", "MAP@2", "NDCG@2"]  # its names are known
-    accuracy = sr.evaluate(lists, metrics, truth=truth, preset="rectools", **columns)
+    accuracy = evaluate(lists, metrics)
     # beyond accuracy it averages over the users with a list
     beyond = ["MeanInvUserFreq@2", "AvgRecPopularity@2", "Serendipity@2", "CatalogCoverage@2"]
-    columns |= {"preset": "rectools", "population": "lists"}
-    found = sr.evaluate(lists, beyond, truth=truth, interactions=train, **columns)
-    values = zip(beyond, found.metrics.column("value").to_pylist(), strict=True)
+    found = evaluate(lists, beyond, interactions=train, population="lists")
+    values = zip(beyond, found.metrics.to_pydict()["value"], strict=True)
     return {**{metric: accuracy[metric] for metric in metrics}, **dict(values)}
 
 

@@ -15,6 +15,7 @@ from sparkrank.metrics import CATALOG, GroupMetric, Metric
 from tests.support.strategies import needed
 
 OF_GROUPS = [name for name, declared in CATALOG.items() if isinstance(declared, GroupMetric)]
+TOPICS = dict.fromkeys(("alpha_ndcg", "strecall"), "topics")  # the column of arrays that these read; others read labels
 ROLES = {"group": "query", "score": "score", "label": "label"}
 
 # Query a is in order, and b is not; c has nothing to find. Listed rows 3, 2 and 1; relevant rows 2, 1 and 0.
@@ -88,12 +89,14 @@ def test_every_metric_of_groups_weighs_its_own_values(weight: str) -> None:
     query = np.repeat(np.arange(12), draw.integers(1, 7, 12))
     rows = len(query)
     columns = {"query": query, "item": np.arange(rows).astype(str), "query_weight": (query * 7 % 5) / 4}
+    columns["topics"] = [[f"t{number}" for number in own] for own in draw.integers(0, 4, (rows, 2)).tolist()]
     score, label = draw.integers(0, 4, rows).astype(float), draw.integers(0, 3, rows)
     log = pa.table({**columns, "score": score, "label": label, "rank": draw.integers(0, 4, rows)})
     texts = []
     for name in OF_GROUPS:
         ties = ",ties=item" if CATALOG[name].needs_order and not CATALOG[name].needs_order.form else ""
-        given = "".join(f",{own}={column}" for own, column in needed(name).items())
+        given = "".join(f",{own}={column}" for own, column in needed(name, TOPICS.get(name, "label")).items())
+        given += ",over=lists" if name == "past_novelty" else ""  # under over=rows lists have weights of their own
         texts.append(str(Metric.parse(f"{name}(weight={weight}{ties}{given})")))
     had = log.select(["query", "item"])[::2]
     ev = sr.evaluate(log, texts, **ROLES, item="item", reference_rank="rank", interactions=had)

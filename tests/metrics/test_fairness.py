@@ -159,14 +159,15 @@ def test_a_gap_is_that_of_all_lists(rows: list[Row], k: int, distance: str) -> N
 def test_a_gap_without_a_part_is_that_of_the_other_groups() -> None:
     """Each part is left out by hand, of the day and of a slice, for both targets; and days merge with their parts."""
     draw = np.random.default_rng(3)
-    users, items = np.repeat(np.arange(90), 6), draw.integers(0, 4, 540)
+    users, items, score = np.repeat(np.arange(90), 6), draw.integers(0, 4, 540), draw.random(540)
+    kinds = [f"kind {number}" for number in (3 * score).astype(int)]  # the lists show one kind more than others
     table = pa.table(
         {
             "user": users,
             "item": pa.array([None if item == 3 else f"i{item}" for item in items]).fill_null("x"),
-            "score": draw.random(540),
+            "score": score,
             "label": draw.integers(0, 2, 540),
-            "kind": pa.array([f"kind {number}" for number in draw.integers(0, 3, 540)], mask=draw.random(540) < 0.2),
+            "kind": pa.array(kinds, mask=draw.random(540) < 0.2),
             "country": np.repeat(draw.choice(["no", "de"], 90), 6),
         }
     )

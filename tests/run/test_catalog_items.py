@@ -96,7 +96,11 @@ CASES = [
     ({}, [PRICE, "ndcg(weight=catalog.price)"], "weight=catalog.price is of an item, but a group is weighed"),
     ({}, ["coverage(items=9)"], "coverage(items=9) gives the number of items, but there is a catalog, which has them"),
     ({}, ["shown(of=catalog.prise)"], 'the value column "prise" is not in the catalog, did you mean "price"?'),
-    ({"catalog_columns": {"group": "u"}}, [PRICE], "catalog_columns is {'group': 'u'}: a mapping of item to a column"),
+    (
+        {"catalog_columns": {"group": "u"}},
+        [PRICE],
+        "catalog_columns is {'group': 'u'}: a mapping of item, since or both to columns",
+    ),
     ({"catalog_columns": None}, [PRICE], 'the item column "item" is not in the catalog'),
 ]
 
@@ -144,7 +148,7 @@ def test_a_catalog_too_large_to_send(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _small(init: Any, most: int = 10) -> Any:
-    return lambda self, rows, item, most_bytes=most: init(self, rows, item, most_bytes)
+    return lambda self, rows, item, most_bytes=most, **other: init(self, rows, item, most_bytes, **other)
 
 
 def test_columns_that_nobody_names_are_not_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -30,12 +30,12 @@ def by_item(popularity: Popularity) -> dict[object, tuple[object, ...]]:
 
 def test_a_pair_counts_once_in_users_and_each_time_in_rows() -> None:
     partials = popularity_states(HAD)
-    assert by_item(Popularity.of(partials.items, Tiers())) == {
-        "x": (2, 3, "head"),
-        "z": (2, 2, "head"),  # 3/6 are before it
-        "y": (1, 1, "torso"),  # 5/6 are
+    assert by_item(Popularity.of(partials.items, 4, Tiers())) == {
+        "x": (2, 3, 1, "head"),
+        "z": (2, 2, 2, "head"),  # 3/6 are before it
+        "y": (1, 1, 3, "torso"),  # 5/6 are
     }
-    assert list(partials.counts.values()) == [8, 2]
+    assert list(partials.counts.values()) == [8, 2, 4]
 
 
 def test_states_of_some_groups_merge_into_those_of_all() -> None:
@@ -43,8 +43,8 @@ def test_states_of_some_groups_merge_into_those_of_all() -> None:
         popularity_states(HAD.filter(pa.array([key in group for key in HAD["key_0"].to_pylist()])))
         for group in (["a", "c"], ["b", "d"])
     ]
-    assert by_item(Popularity.of(Partials.merged(parts).items, Tiers())) == by_item(
-        Popularity.of(popularity_states(HAD).items, Tiers())
+    assert by_item(Popularity.of(Partials.merged(parts).items, 4, Tiers())) == by_item(
+        Popularity.of(popularity_states(HAD).items, 4, Tiers())
     )
 
 
@@ -78,5 +78,5 @@ def test_a_pass_over_files_counts_what_a_dict_does(tmp_path: Path, item: pa.Data
     expected = {
         key: (len({u for u, i in had if i == key}), sum(i == key for _, i in had)) for key in set(items.to_pylist())
     }
-    found = by_item(Popularity.of(popularity_states_of(request, item).items, Tiers()))
+    found = by_item(Popularity.of(popularity_states_of(request, item).items, len(set(users.tolist())), Tiers()))
     assert {key: values[:2] for key, values in found.items()} == expected

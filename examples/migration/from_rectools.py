@@ -7,7 +7,6 @@ Where RecTools is not installed (`pip install rectools`), its numbers are those 
 
 from __future__ import annotations
 
-import functools
 import math
 
 import pandas as pd
@@ -56,16 +55,21 @@ def old_numbers() -> dict[str, float]:
 
 
 def new_numbers() -> dict[str, float]:
-    evaluate = functools.partial(
-        sr.evaluate, truth=truth, preset="rectools", group="user_id", item="item_id", rank="rank"
-    )
     metrics = ["Precision@2", "Recall@2", "MAP@2", "NDCG@2"]  # its names are known
-    accuracy = evaluate(lists, metrics)
-    # beyond accuracy it averages over the users with a list
-    beyond = ["MeanInvUserFreq@2", "AvgRecPopularity@2", "Serendipity@2", "CatalogCoverage@2"]
-    found = evaluate(lists, beyond, interactions=train, population="lists")
-    values = zip(beyond, found.metrics.to_pydict()["value"], strict=True)
-    return {**{metric: accuracy[metric] for metric in metrics}, **dict(values)}
+    accuracy = sr.evaluate(lists, metrics, group="user_id", item="item_id", rank="rank", truth=truth, preset="rectools")
+    others = ["MeanInvUserFreq@2", "AvgRecPopularity@2", "Serendipity@2", "CatalogCoverage@2"]
+    beyond = sr.evaluate(
+        lists,
+        others,
+        group="user_id",
+        item="item_id",
+        rank="rank",
+        truth=truth,
+        interactions=train,
+        preset="rectools",
+        population="lists",  # beyond accuracy it averages over the users with a list
+    )
+    return {**{name: accuracy[name] for name in metrics}, **{name: beyond[name] for name in others}}
 
 
 def main() -> None:

@@ -103,5 +103,5 @@ def _signature(declaration: Declaration) -> Iterable[str]:
             yield f"`{parameter.name}=`"
         else:
             others = [word for word in parameter.allowed.split("|") if word != parameter.default]
-            rest = "|" + "|".join(others) if isinstance(parameter.default, str) else ""
+            rest = "".join(f"|{word}" for word in others) if isinstance(parameter.default, str) else ""
             yield f"`{parameter.name}={parameter.write(parameter.default)}{rest}`"

@@ -94,7 +94,7 @@ def plans(draw: st.DrawFn) -> Plan:
             plan = Plan.of([metric], models, keys, definitions, **more)
         except (MetricError, SpecError):
             continue  # not under these definitions
-        chosen += [] if plan.past else [metric]  # these buckets have no rows of the past
+        chosen += [] if plan.past or plan.item_columns else [metric]  # these buckets have no rows of the past
     return Plan.of(chosen, models, keys, definitions, **more)
 
 
@@ -123,9 +123,6 @@ def buckets(draw: st.DrawFn, plan: Plan) -> pa.Table:
         WEIGHT: pa.array(rng.choice([0.0, 1.0, 0.1, 2.5], n)),
         REFERENCE_RANK: pa.array(rng.integers(1, 50, n)),
     }
-    for index, value in enumerate(plan.value_columns):
-        drawn = rng.integers(0, 4, n).astype(np.float64 if value.kind == "number" else str)
-        columns[value_column(index)] = pa.array(drawn, mask=rng.random(n) < 0.2)
     for index in range(len(plan.models)):
         wide = np.concatenate([np.empty(0), *(SCORES[draw(st.sampled_from(sorted(SCORES)))](rng, s) for s in sizes)])
         with np.errstate(over="ignore"):  # 1.7e308 is infinite as a float32

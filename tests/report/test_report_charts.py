@@ -36,8 +36,10 @@ def drawn(name: str, data: ReportData = DATA, **which: str) -> list[dict[str, ob
 
 
 def test_each_chart_is_valid_and_alone_has_a_title() -> None:
-    """Against the schema of Vega-Lite, as altair has it."""
+    """Against the schema of Vega-Lite, as altair has it. What few reports have is in test_report_of_slices_and_values."""
     for name in charts.charted_sections():
+        if name in ("disparities", "exposures"):
+            continue
         spec = charts.chart(DATA, name).to_dict(validate=True)
         assert spec["title"]["text"], name
         assert drawn(name), name

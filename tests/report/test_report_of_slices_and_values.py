@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
+from sparkrank.report.charts import chart as chart_of
 from sparkrank.report.charts import figures
 from sparkrank.report.data import ReportData
 from sparkrank.report.figures import IntervalChart
@@ -51,6 +52,8 @@ def validate_sections(data: ReportData) -> None:
     (figure,) = figures(data, "exposures")
     assert isinstance(figure.chart, IntervalChart)
     assert [(row.label, row.intervals[0].value) for row in figure.chart.rows] == [("p", 2.0), ("q", 0.0)]
+    for name in ("disparities", "exposures"):
+        assert chart_of(data, name).to_dict(validate=True)["title"]["text"]
     text = page(data)
     for name, cells in (("disparities", ("country", "rr", "0.5000")), ("exposures", (">p<", "2.0000"))):
         (section,) = re.findall(rf"<section id=\"?{name}.*?</section>", text, re.DOTALL)

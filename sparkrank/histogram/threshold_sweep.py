@@ -220,11 +220,54 @@ def separation_terms(sweep: Sweep) -> Terms:
     return Terms.of(highest=(tpr - _share(sweep.fp, sweep.negatives), tpr - _share(sweep.fp_above, sweep.negatives)))
 
 
+def partial_roc_terms(sweep: Sweep, max_fpr: float) -> Terms:
+    """Sum the pairs of a positive and a negative below it, of the negatives up to ``max_fpr``: as is, most, fewest.
+
+    In a bin, the positives are spread evenly over the negatives, or all stand before them, or all after them.
+    """
+    in_pos, in_neg = magnified(sweep.positives), magnified(sweep.negatives)
+    wide = np.minimum(sweep.fp, max_fpr * sweep.negatives) - sweep.fp_above
+    wide = np.maximum(wide, 0.0) * in_neg
+    before, after = sweep.tp_above * in_pos, sweep.tp * in_pos
+    inside = sweep.pos * in_pos * _share(wide, sweep.neg * in_neg) / 2
+    return Terms.of((wide * (before + inside), wide * after, wide * before))
+
+
+def recall_at_precision_terms(sweep: Sweep, precision: float) -> Terms:
+    """Return the highest recall at the end of a bin with this precision, and that if positives of a bin come first."""
+    recall = _share(sweep.tp, sweep.positives)
+    taken = sweep.tp + sweep.fp, sweep.tp + sweep.fp_above
+    return Terms.of(highest=[np.where(_share(sweep.tp, rows) >= precision, recall, -np.inf) for rows in taken])
+
+
+def precision_at_recall_terms(sweep: Sweep, recall: float) -> Terms:
+    """Return the highest precision at the end of a bin with this recall, and that if positives of a bin come first."""
+    holds = _share(sweep.tp, sweep.positives) >= recall
+    taken = sweep.tp + sweep.fp, sweep.tp + sweep.fp_above
+    return Terms.of(highest=[np.where(holds, _share(sweep.tp, rows), -np.inf) for rows in taken])
+
+
+def tpr_at_fpr_terms(sweep: Sweep, fpr: float) -> Terms:
+    """Return the highest TPR at the end of a bin with at most this FPR, and that if positives of a bin come first."""
+    tpr = _share(sweep.tp, sweep.positives)
+    taken = sweep.fp, sweep.fp_above
+    return Terms.of(highest=[np.where(_share(fp, sweep.negatives) <= fpr, tpr, -np.inf) for fp in taken])
+
+
 def break_even_terms(sweep: Sweep) -> Terms:
     """Return the positives in the first P rows, where P is the number of positives: pro rata, at most, and at least."""
+    return _positives_of_first(sweep, sweep.positives)
+
+
+def capture_terms(sweep: Sweep, top: float) -> Terms:
+    """Return the positives in the share ``top`` of all rows, highest scores first: pro rata, at most, and at least."""
+    return _positives_of_first(sweep, top * (sweep.positives + sweep.negatives))
+
+
+def _positives_of_first(sweep: Sweep, rows: float) -> Terms:
     before, after = sweep.tp_above + sweep.fp_above, sweep.tp + sweep.fp
-    here = np.flatnonzero((before < sweep.positives) & (sweep.positives <= after))
-    left = sweep.positives - before[here]
+    here = np.flatnonzero((before < rows) & (rows <= after))
+    left = rows - before[here]
     pos, neg, above = sweep.pos[here], sweep.neg[here], sweep.tp_above[here]
     inside = (left * _share(pos, pos + neg), np.minimum(pos, left), np.maximum(left - neg, 0.0))
     return Terms.of([(above + part) * magnified(sweep.positives) for part in inside])

@@ -16,6 +16,7 @@ from tests.cases.fairness import FAIRNESS, GAPS, KINDS
 from tests.cases.grades import GRADES
 from tests.cases.lists import LISTS
 from tests.cases.means import MEANS
+from tests.cases.operating_points import OPERATING_POINTS
 from tests.cases.retrieval import RETRIEVAL
 from tests.cases.ties import TIES
 from tests.cases.values import VALUES
@@ -33,6 +34,6 @@ GROUPED = (
     *EARLIER,
     *FAIRNESS,
 )
-CASES: tuple[Case, ...] = (*GROUPED, *DAYS, *CLASSIFIED, *CALIBRATED, *LISTS, *GAPS)
+CASES: tuple[Case, ...] = (*GROUPED, *DAYS, *CLASSIFIED, *OPERATING_POINTS, *CALIBRATED, *LISTS, *GAPS)
 
 __all__ = ["CASES", "GROUPED", "KINDS", "Case", "Row", "ranking"]

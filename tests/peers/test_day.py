@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pytest
 from sklearn import metrics as sk
 
 import sparkrank as sr
+from tests.oracles import thresholds
 
 pytestmark = pytest.mark.peer
 
@@ -25,6 +27,30 @@ def _separation(y: np.ndarray, s: np.ndarray, w: np.ndarray | None) -> float:
     return float(np.max(tpr - fpr))
 
 
+def _area_up_to(limit: float, y: np.ndarray, s: np.ndarray, w: np.ndarray | None) -> float:
+    return float(sk.roc_auc_score(y, s, sample_weight=w, max_fpr=limit))
+
+
+def _recall_at(precision: float, y: np.ndarray, s: np.ndarray, w: np.ndarray | None) -> float:
+    precisions, recalls, _ = sk.precision_recall_curve(y, s, sample_weight=w)  # the last point is of no row
+    return float(max(recalls[:-1][precisions[:-1] >= precision], default=math.nan))
+
+
+def _precision_at(recall: float, y: np.ndarray, s: np.ndarray, w: np.ndarray | None) -> float:
+    precisions, recalls, _ = sk.precision_recall_curve(y, s, sample_weight=w)
+    return float(max(precisions[:-1][recalls[:-1] >= recall]))
+
+
+def _tpr_at(limit: float, y: np.ndarray, s: np.ndarray, w: np.ndarray | None) -> float:
+    fpr, tpr, _ = sk.roc_curve(y, s, sample_weight=w, drop_intermediate=False)
+    return float(max(tpr[fpr <= limit]))
+
+
+def _correlation(y: np.ndarray, s: np.ndarray, w: np.ndarray | None) -> float:
+    predicted = s >= AT
+    return math.nan if predicted.all() or not predicted.any() else sk.matthews_corrcoef(y, predicted, sample_weight=w)
+
+
 ANY_SCORE: dict[str, Reference] = {
     "auc(exact)": lambda y, s, w: sk.roc_auc_score(y, s, sample_weight=w),
     "pr_auc(exact)": lambda y, s, w: sk.average_precision_score(y, s, sample_weight=w),
@@ -35,6 +61,15 @@ ANY_SCORE: dict[str, Reference] = {
     f"f1(threshold={AT})": lambda y, s, w: sk.f1_score(y, s >= AT, sample_weight=w),
     f"fbeta(beta=2,threshold={AT})": lambda y, s, w: sk.fbeta_score(y, s >= AT, beta=2, sample_weight=w),
     "ks(exact)": _separation,
+    f"mcc(threshold={AT})": _correlation,
+    f"balanced_accuracy(threshold={AT})": lambda y, s, w: sk.balanced_accuracy_score(y, s >= AT, sample_weight=w),
+    **{f"partial_auc(max_fpr={limit},exact)": partial(_area_up_to, limit) for limit in (0.01, 0.1, 0.77)},
+    "recall_at_precision(precision=0.63,exact)": partial(_recall_at, 0.63),
+    "recall_at_precision(precision=0.999,exact)": partial(_recall_at, 0.999),
+    "precision_at_recall(recall=0.31,exact)": partial(_precision_at, 0.31),
+    "tpr_at_fpr(fpr=0.31,exact)": partial(_tpr_at, 0.31),
+    "capture(top=0.17,exact)": partial(thresholds.capture, 0.17),
+    "lift(top=0.17,exact)": lambda y, s, w: thresholds.capture(0.17, y, s, w) / 0.17,
 }
 PROBABILITY: dict[str, Reference] = {
     "logloss": lambda y, s, w: sk.log_loss(y, s.astype(np.float64), sample_weight=w),
@@ -80,10 +115,11 @@ def test_scikit_learn(kind: str, weighing: str) -> None:
     table = pa.table(columns if weights is None else columns | {"w": weights})
     got = day_values(table, list(references), None if weights is None else "w")
     for text, reference in references.items():
-        if kind == "click model" and text.startswith(("precision", "f1", "fbeta")):
+        if kind == "click model" and text.startswith(("precision(", "f1", "fbeta")):
             assert (got[text] == 0) if text[0] == "f" else math.isnan(got[text]), text  # nothing is predicted positive
             continue
-        assert got[text] == pytest.approx(reference(labels, scores, weights), rel=CLOSE, abs=CLOSE), text
+        expected = reference(labels, scores, weights)
+        assert got[text] == pytest.approx(expected, rel=CLOSE, abs=CLOSE, nan_ok=True), text
 
 
 def test_float32_probabilities_are_clipped_as_float32() -> None:

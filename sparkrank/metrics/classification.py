@@ -178,8 +178,8 @@ DECLARATIONS = (
         _correlation,
         positives_of,
         negatives_of,
-        reference="Matthews: Biochimica et Biophysica Acta 1975; scikit-learn: matthews_corrcoef, which gives 0 where it is "
-        "undefined here",
+        reference="Matthews: Biochimica et Biophysica Acta 1975; scikit-learn: matthews_corrcoef, which gives "
+        "0 where it is undefined here",
         lowest=-1.0,
         interval="t",
     ),

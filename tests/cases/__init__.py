@@ -16,6 +16,7 @@ from tests.cases.fairness import FAIRNESS, GAPS, KINDS
 from tests.cases.grades import GRADES
 from tests.cases.lists import LISTS
 from tests.cases.means import MEANS
+from tests.cases.numbers import PREDICTED_NUMBERS
 from tests.cases.operating_points import OPERATING_POINTS
 from tests.cases.retrieval import RETRIEVAL
 from tests.cases.ties import TIES
@@ -34,6 +35,15 @@ GROUPED = (
     *EARLIER,
     *FAIRNESS,
 )
-CASES: tuple[Case, ...] = (*GROUPED, *DAYS, *CLASSIFIED, *OPERATING_POINTS, *CALIBRATED, *LISTS, *GAPS)
+CASES: tuple[Case, ...] = (
+    *GROUPED,
+    *DAYS,
+    *CLASSIFIED,
+    *OPERATING_POINTS,
+    *CALIBRATED,
+    *PREDICTED_NUMBERS,
+    *LISTS,
+    *GAPS,
+)
 
 __all__ = ["CASES", "GROUPED", "KINDS", "Case", "Row", "ranking"]

@@ -27,7 +27,7 @@ ALL_DAY = [
     *("accuracy", "precision", "recall", "specificity", "fpr", "tpr", "f1", "fbeta(beta=2)"),
     *("mcc", "balanced_accuracy", "recall_at_precision", "precision_at_recall", "tpr_at_fpr", "partial_auc"),
     *("capture(exact)", "lift(top=0.5)"),
-    *("logloss", "ne", "brier", "ece", "copc"),
+    *("logloss", "ne", "brier", "ece", "copc", "rmse", "mse", "mae", "bias", "r2"),
 ]
 
 

@@ -122,6 +122,32 @@ def test_scikit_learn(kind: str, weighing: str) -> None:
         assert got[text] == pytest.approx(expected, rel=CLOSE, abs=CLOSE, nan_ok=True), text
 
 
+NUMBERS: dict[str, Reference] = {
+    "rmse": lambda y, s, w: sk.root_mean_squared_error(y, s, sample_weight=w),
+    "mse": lambda y, s, w: sk.mean_squared_error(y, s, sample_weight=w),
+    "mae": lambda y, s, w: sk.mean_absolute_error(y, s, sample_weight=w),
+    "bias": lambda y, s, w: np.average(s - y, weights=w),
+    "r2": lambda y, s, w: sk.r2_score(y, s, sample_weight=w),
+}
+
+
+@pytest.mark.parametrize("weighing", list(WEIGHTS)[:3])
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e6])
+def test_predicted_numbers(size: float, weighing: str) -> None:
+    """Rows without a label are left out, as scikit-learn has none."""
+    rng = np.random.default_rng(len(weighing))
+    n = 2000
+    labels = rng.normal(3, 2, n) * size
+    scores, weights = labels + rng.normal(0.3, 1, n) * size, WEIGHTS[weighing](rng, n)
+    known = rng.random(n) < 0.9
+    columns = {"user": rng.integers(0, 40, n), "score": scores, "label": pa.array(labels, mask=~known)}
+    table = pa.table(columns if weights is None else columns | {"w": weights})
+    got = day_values(table, list(NUMBERS), None if weights is None else "w")
+    for text, reference in NUMBERS.items():
+        expected = reference(labels[known], scores[known], None if weights is None else weights[known])
+        assert got[text] == pytest.approx(expected, rel=1e-11), text
+
+
 def test_float32_probabilities_are_clipped_as_float32() -> None:
     """A certain and wrong row costs 23 ln 2, not 52 ln 2."""
     scores = np.array([0.0, 1.0, 0.75, 0.5], np.float32)

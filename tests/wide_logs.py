@@ -27,9 +27,10 @@ DISTRIBUTIONS += ["gini(discount=log2)@3", "personalization(ties=item)@3", "entr
 THRESHOLDS = ["accuracy", "precision(threshold=0.25)", "recall", "specificity", "fpr", "f1", "fbeta(beta=2)", "mcc"]
 THRESHOLDS += ["balanced_accuracy", "recall_at_precision", "precision_at_recall", "tpr_at_fpr", "partial_auc", "lift"]
 POOLED = ["auc", "auc_up(digits=1)", "pr_auc", "ks", "bep", *THRESHOLDS, "logloss", "ne", "brier", "ece", "copc"]
-POOLED += ["rmse", "mae", "bias", "r2"]
+POOLED += ["rmse", "mae", "bias", "r2", "rig", "mce", "ece(mass=5)"]
 EXACT = ["auc(exact)", "pr_auc(exact)", "ks(exact)", "bep(exact)", "auc_up(exact)", "auc(exact,rel=3)", "auc", "brier"]
 EXACT += ["partial_auc(exact)", "recall_at_precision(precision=0.5,exact)", "tpr_at_fpr(fpr=0.2,exact)", "lift(exact)"]
+EXACT += ["ece_by_mass(mass=5,exact)"]
 OF_LISTS = ["ndcg@3", "ap", "rr", "p@2", "r@5", "gauc", "auc(exact)", "list_length"]
 VECTOR = pa.struct(
     [("type", pa.int8()), ("size", pa.int32()), ("indices", pa.list_(pa.int32())), ("values", pa.list_(pa.float64()))]

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sparkrank import native
 from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.binomial import mean_deviation
-from sparkrank.numeric.exact_sums import LIMBS, UNITS, Amounts, exact_sum, limbs_of, rounded, total
-from sparkrank.numeric.segments import run_starts
+from sparkrank.numeric.exact_sums import LIMBS, UNITS, Amounts, exact_sum, exact_sums, limbs_of, rounded, total
+from sparkrank.numeric.segments import Segments, run_starts
 
 _UNITS, _NO_WEIGHTS = np.array(UNITS), np.empty(0)
 MAX_EXPONENT = 1023  # the highest exponent of a power of two in float64
@@ -286,6 +286,32 @@ def calibration_terms(sweep: Sweep) -> Terms:
         score = np.clip(_share(sweep.score_sum, weight), 0.0, 1.0)
         terms.append(weight * mean_deviation(sweep.rows, score) / sweep.rows)
     return Terms.of(terms)
+
+
+def mass_terms(sweep: Sweep, mass: int) -> Terms:
+    """Sum positives, weights and scores, and for a single day rows, over each of ``mass`` runs of about equal weight.
+
+    A bin belongs to the run in which its middle row by weight stands.
+    """
+    if sweep.score_sum is None:
+        raise ValueError("calibration needs the sums of scores")
+    weight = sweep.pos + sweep.neg
+    middle = _share(sweep.tp_above + sweep.fp_above + weight / 2, sweep.positives + sweep.negatives)
+    run = np.clip(middle * mass, 0, mass - 1).astype(np.int32)
+    amounts = (sweep.pos, weight, sweep.score_sum)
+    if isinstance(sweep, Sweeps):
+        return Terms.of([np.where(run == number, amount, 0.0) for amount in amounts for number in range(mass)])
+    runs = Segments(mass, run)
+    limbs = [exact_sums(amount, runs) for amount in (*amounts, sweep.rows.astype(np.float64))]
+    return Terms(np.concatenate(limbs), np.empty(0))
+
+
+def largest_gap_terms(sweep: Sweep) -> Terms:
+    """Return the largest distance of a bin's share of positives from its mean score, 1 at most."""
+    if sweep.score_sum is None:
+        raise ValueError("calibration needs the sums of scores")
+    weight = sweep.pos + sweep.neg
+    return Terms.of(highest=(np.minimum(_share(np.abs(sweep.pos - sweep.score_sum), weight), 1.0),))
 
 
 def _share(part: Floats, whole: Floats | float) -> Floats:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from sklearn import metrics as sk
+from sklearn.calibration import calibration_curve
 
 import sparkrank as sr
 from tests.oracles import thresholds
@@ -71,10 +72,25 @@ ANY_SCORE: dict[str, Reference] = {
     "capture(top=0.17,exact)": partial(thresholds.capture, 0.17),
     "lift(top=0.17,exact)": lambda y, s, w: thresholds.capture(0.17, y, s, w) / 0.17,
 }
+
+
+def _error_by_mass(mass: int, y: np.ndarray, s: np.ndarray, w: np.ndarray | None) -> float:
+    gaps = thresholds.calibration_gaps(lambda score, above: int(above * mass), y, s, w)
+    return sum(gap for _, gap in gaps) / sum(weight for weight, _ in gaps)
+
+
+def _largest_error(y: np.ndarray, s: np.ndarray, w: np.ndarray | None) -> float:
+    gaps = thresholds.calibration_gaps(lambda score, above: score, y, s, w)
+    return max(gap / weight for weight, gap in gaps if weight)
+
+
 PROBABILITY: dict[str, Reference] = {
     "logloss": lambda y, s, w: sk.log_loss(y, s.astype(np.float64), sample_weight=w),
     "brier": lambda y, s, w: sk.brier_score_loss(y, s, sample_weight=w),
     "ne": lambda y, s, w: sk.log_loss(y, s, sample_weight=w) / sk.log_loss(y, _base_rate(y, w), sample_weight=w),
+    "rig": lambda y, s, w: 1 - sk.log_loss(y, s, sample_weight=w) / sk.log_loss(y, _base_rate(y, w), sample_weight=w),
+    "ece_by_mass(mass=7,exact)": partial(_error_by_mass, 7),
+    "mce(exact)": _largest_error,
     "copc": lambda y, s, w: np.average(y, weights=w) / np.average(s, weights=w),
 }
 
@@ -120,6 +136,17 @@ def test_scikit_learn(kind: str, weighing: str) -> None:
             continue
         expected = reference(labels, scores, weights)
         assert got[text] == pytest.approx(expected, rel=CLOSE, abs=CLOSE, nan_ok=True), text
+
+
+def test_calibration_by_mass() -> None:
+    """Runs of as many rows each are those of scikit-learn's curve, if no scores are tied."""
+    rng = np.random.default_rng(5)
+    scores = rng.random(2000)
+    labels = rng.random(2000) < scores**2
+    table = pa.table({"user": rng.integers(0, 40, 2000), "score": scores, "label": labels.astype(np.int8)})
+    rates, means = calibration_curve(labels, scores, n_bins=20, strategy="quantile")
+    got = day_values(table, ["ece(mass=20,exact)"], None)["ece(mass=20,exact)"]
+    assert got == pytest.approx(np.abs(rates - means).mean(), rel=CLOSE)
 
 
 NUMBERS: dict[str, Reference] = {

@@ -441,8 +441,10 @@ class RankedModel:
         scores = self.listed.scores if evaluated is None else self.listed.scores[evaluated]
         weights = self.rows.floats(WEIGHT) if self.plan.weighted else None
         if scored is None:
-            return ScoredRows(scores, judgments.labels, weights, judgments.flags)
-        return ScoredRows(scores, taken(judgments.labels, scored), None if weights is None else taken(weights, scored))
+            return ScoredRows(scores, judgments.labels, weights, judgments.flags, judgments.judged)
+        labels, judged = taken(judgments.labels, scored), judgments.judged
+        weights = None if weights is None else taken(weights, scored)
+        return ScoredRows(scores, labels, weights, judged=None if judged is None else judged[scored])
 
 
 def _weighed(values: Floats, weights: Floats | None, segments: Segments, plan: Plan) -> Floats:

@@ -17,6 +17,8 @@ from sparkrank.numeric.ordered_integers import Range
 from sparkrank.numeric.segments import WHOLE, Segments
 from sparkrank.ranking.judgments import is_relevant
 
+FARTHEST = 2.0**32  # a billion squares of a thousandth of this still add up exactly
+
 
 @dataclass(frozen=True)
 class RowSum:
@@ -27,6 +29,10 @@ class RowSum:
     with s >= ``threshold``, ``true_positives`` = Σ w·y over the same rows, ``scores`` = Σ w·s, ``squared_error`` =
     Σ w·(s-y)², and ``log_loss`` = Σ w·l, where l is -log s if y is 1, else -log(1-s). ``outside`` is the number of rows
     whose score is outside [0, 1].
+
+    The sums over the rows that have a label z, a number, are ``judged`` = Σ w, ``residuals`` = Σ w·(s-z),
+    ``absolute_residuals`` = Σ w·|s-z|, ``squared_residuals`` = Σ w·(s-z)², ``labels`` = Σ w·z, and ``squared_labels`` =
+    Σ w·z². ``beyond`` is the number of these rows with a score or label beyond ±:data:`FARTHEST`; other sums omit them.
     """
 
     name: str
@@ -46,6 +52,7 @@ class ScoredRows:
     labels: NDArray[np.generic]
     weights: Floats | None = None
     relevant: Callable[[float | None], Flags] | None = None  # computes flags if the caller caches them
+    judged: Flags | None = None  # the rows with a label; None if all rows have one
 
     def sums(self, quantity: RowSum, segments: Segments = WHOLE) -> Floats:
         """Return the exact sum of ``quantity`` over each segment, split into floats. Shape: (segments, 6)."""
@@ -104,6 +111,24 @@ class ScoredRows:
     def _classes(self, rel: float | None, part: slice) -> Floats:
         return self.flags(rel)[part].astype(np.float64)
 
+    @cached
+    def beyond(self) -> Flags:
+        """Return a flag for each row with a label: whether its score or its label is too far from 0 to be summed."""
+        far: Flags = (np.abs(self.wide()) > FARTHEST) | (np.abs(self.labels.astype(np.float64)) > FARTHEST)
+        return far if self.judged is None else far & self.judged
+
+    def compared(self, part: slice) -> tuple[Floats, Floats]:
+        """Return the scores and labels in ``part``, both 0 for rows without a label or with a number too far from 0."""
+        left_out = self.beyond()[part]
+        if self.judged is not None:
+            left_out = left_out | ~self.judged[part]
+        scores, labels = self.wide()[part], self.labels[part].astype(np.float64)
+        return np.where(left_out, 0.0, scores), np.where(left_out, 0.0, labels)
+
+    def residuals(self, part: slice) -> Floats:
+        scores, labels = self.compared(part)
+        return np.subtract(scores, labels, out=scores)
+
     def weight_where(self, flags: Flags, segments: Segments) -> Floats:
         """Return the weight of flagged rows in each segment, as six limbs that add up to it. Shape: (segments, 6)."""
         if self.weights is None:
@@ -141,6 +166,15 @@ _QUANTITIES: dict[str, Callable[[ScoredRows, RowSum, Segments], Floats]] = {
         lambda part: rows.squared_errors(quantity.rel, part), by
     ),
     "log_loss": lambda rows, quantity, by: rows.weighted_sum(lambda part: rows.log_losses(quantity.rel, part), by),
+    "judged": lambda rows, quantity, by: (
+        _weight(rows, by) if rows.judged is None else rows.weight_where(rows.judged, by)
+    ),
+    "beyond": lambda rows, quantity, by: whole_limbs(by.count_flagged(rows.beyond())),
+    "residuals": lambda rows, quantity, by: rows.weighted_sum(rows.residuals, by),
+    "absolute_residuals": lambda rows, quantity, by: rows.weighted_sum(lambda part: np.abs(rows.residuals(part)), by),
+    "squared_residuals": lambda rows, quantity, by: rows.weighted_sum(lambda part: np.square(rows.residuals(part)), by),
+    "labels": lambda rows, quantity, by: rows.weighted_sum(lambda part: rows.compared(part)[1], by),
+    "squared_labels": lambda rows, quantity, by: rows.weighted_sum(lambda part: np.square(rows.compared(part)[1]), by),
     "outside": lambda rows, quantity, by: whole_limbs(by.count_flagged(rows.outside())),
 }
 

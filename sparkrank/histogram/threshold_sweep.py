@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sparkrank import native
 from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.binomial import mean_deviation
-from sparkrank.numeric.exact_sums import LIMBS, UNITS, Amounts, exact_sum, limbs_of, rounded, total
-from sparkrank.numeric.segments import run_starts
+from sparkrank.numeric.exact_sums import LIMBS, UNITS, Amounts, exact_sum, exact_sums, limbs_of, rounded, total
+from sparkrank.numeric.segments import Segments, run_starts
 
 _UNITS, _NO_WEIGHTS = np.array(UNITS), np.empty(0)
 MAX_EXPONENT = 1023  # the highest exponent of a power of two in float64
@@ -220,11 +220,54 @@ def separation_terms(sweep: Sweep) -> Terms:
     return Terms.of(highest=(tpr - _share(sweep.fp, sweep.negatives), tpr - _share(sweep.fp_above, sweep.negatives)))
 
 
+def partial_roc_terms(sweep: Sweep, max_fpr: float) -> Terms:
+    """Sum the pairs of a positive and a negative below it, of the negatives up to ``max_fpr``: as is, most, fewest.
+
+    In a bin, the positives are spread evenly over the negatives, or all stand before them, or all after them.
+    """
+    in_pos, in_neg = magnified(sweep.positives), magnified(sweep.negatives)
+    wide = np.minimum(sweep.fp, max_fpr * sweep.negatives) - sweep.fp_above
+    wide = np.maximum(wide, 0.0) * in_neg
+    before, after = sweep.tp_above * in_pos, sweep.tp * in_pos
+    inside = sweep.pos * in_pos * _share(wide, sweep.neg * in_neg) / 2
+    return Terms.of((wide * (before + inside), wide * after, wide * before))
+
+
+def recall_at_precision_terms(sweep: Sweep, precision: float) -> Terms:
+    """Return the highest recall at the end of a bin with this precision, and that if positives of a bin come first."""
+    recall = _share(sweep.tp, sweep.positives)
+    taken = sweep.tp + sweep.fp, sweep.tp + sweep.fp_above
+    return Terms.of(highest=[np.where(_share(sweep.tp, rows) >= precision, recall, -np.inf) for rows in taken])
+
+
+def precision_at_recall_terms(sweep: Sweep, recall: float) -> Terms:
+    """Return the highest precision at the end of a bin with this recall, and that if positives of a bin come first."""
+    holds = _share(sweep.tp, sweep.positives) >= recall
+    taken = sweep.tp + sweep.fp, sweep.tp + sweep.fp_above
+    return Terms.of(highest=[np.where(holds, _share(sweep.tp, rows), -np.inf) for rows in taken])
+
+
+def tpr_at_fpr_terms(sweep: Sweep, fpr: float) -> Terms:
+    """Return the highest TPR at the end of a bin with at most this FPR, and that if positives of a bin come first."""
+    tpr = _share(sweep.tp, sweep.positives)
+    taken = sweep.fp, sweep.fp_above
+    return Terms.of(highest=[np.where(_share(fp, sweep.negatives) <= fpr, tpr, -np.inf) for fp in taken])
+
+
 def break_even_terms(sweep: Sweep) -> Terms:
     """Return the positives in the first P rows, where P is the number of positives: pro rata, at most, and at least."""
+    return _positives_of_first(sweep, sweep.positives)
+
+
+def capture_terms(sweep: Sweep, top: float) -> Terms:
+    """Return the positives in the share ``top`` of all rows, highest scores first: pro rata, at most, and at least."""
+    return _positives_of_first(sweep, top * (sweep.positives + sweep.negatives))
+
+
+def _positives_of_first(sweep: Sweep, rows: float) -> Terms:
     before, after = sweep.tp_above + sweep.fp_above, sweep.tp + sweep.fp
-    here = np.flatnonzero((before < sweep.positives) & (sweep.positives <= after))
-    left = sweep.positives - before[here]
+    here = np.flatnonzero((before < rows) & (rows <= after))
+    left = rows - before[here]
     pos, neg, above = sweep.pos[here], sweep.neg[here], sweep.tp_above[here]
     inside = (left * _share(pos, pos + neg), np.minimum(pos, left), np.maximum(left - neg, 0.0))
     return Terms.of([(above + part) * magnified(sweep.positives) for part in inside])
@@ -243,6 +286,32 @@ def calibration_terms(sweep: Sweep) -> Terms:
         score = np.clip(_share(sweep.score_sum, weight), 0.0, 1.0)
         terms.append(weight * mean_deviation(sweep.rows, score) / sweep.rows)
     return Terms.of(terms)
+
+
+def mass_terms(sweep: Sweep, mass: int) -> Terms:
+    """Sum positives, weights and scores, and for a single day rows, over each of ``mass`` runs of about equal weight.
+
+    A bin belongs to the run in which its middle row by weight stands.
+    """
+    if sweep.score_sum is None:
+        raise ValueError("calibration needs the sums of scores")
+    weight = sweep.pos + sweep.neg
+    middle = _share(sweep.tp_above + sweep.fp_above + weight / 2, sweep.positives + sweep.negatives)
+    run = np.clip(middle * mass, 0, mass - 1).astype(np.int32)
+    amounts = (sweep.pos, weight, sweep.score_sum)
+    if isinstance(sweep, Sweeps):
+        return Terms.of([np.where(run == number, amount, 0.0) for amount in amounts for number in range(mass)])
+    runs = Segments(mass, run)
+    limbs = [exact_sums(amount, runs) for amount in (*amounts, sweep.rows.astype(np.float64))]
+    return Terms(np.concatenate(limbs), np.empty(0))
+
+
+def largest_gap_terms(sweep: Sweep) -> Terms:
+    """Return the largest distance of a bin's share of positives from its mean score, 1 at most."""
+    if sweep.score_sum is None:
+        raise ValueError("calibration needs the sums of scores")
+    weight = sweep.pos + sweep.neg
+    return Terms.of(highest=(np.minimum(_share(np.abs(sweep.pos - sweep.score_sum), weight), 1.0),))
 
 
 def _share(part: Floats, whole: Floats | float) -> Floats:

@@ -31,6 +31,12 @@ _NAMES: Mapping[str, str] = {
     "recall": "recall_score",
     "f1": "f1_score",
     "fbeta": "fbeta_score",
+    "mcc": "matthews_corrcoef",
+    "balanced_accuracy": "balanced_accuracy_score",
+    "rmse": "root_mean_squared_error rootmeansquarederror",
+    "mse": "mean_squared_error meansquarederror",
+    "mae": "mean_absolute_error meanabsoluteerror",
+    "r2": "r2_score rsquared r2score",
     "p": "set_p precisionat@ precisionatk@ precision_at_k@ retrievalprecision",
     "r": "set_recall recallat@ recallatk@ recall_at_k@ retrievalrecall recalltopk@ recalltopkmetric@",
     "ap": "map_cut@ meanaverageprecision retrievalmap retrievalaverageprecision mapkmetric@",
@@ -62,8 +68,8 @@ _NAMES: Mapping[str, str] = {
 }
 ALIASES: Mapping[str, str] = {name: here for here, names in _NAMES.items() for name in names.split()}
 _ABOVE = "of torchmetrics predicts no for a score equal to the threshold: write {}, which predicts yes from it on"
-_BINARY = ("accuracy", "precision", "recall", "specificity", "f1score", "fbetascore")
-_RATINGS = "is a metric of predicted ratings, and sparkrank has none: it measures rankings and classifiers"
+_BINARY = ("accuracy", "precision", "recall", "specificity", "f1score", "fbetascore", "matthewscorrcoef")
+_NUMBERS = "is a metric of predicted numbers that sparkrank lacks: write rmse, mse, mae, bias or r2"
 
 ELSEWHERE: Mapping[str, str] = {
     "hits": "is the number of hits in some programs, here cg(gain=binary)@k, and whether there is one in others, hit@k",
@@ -86,11 +92,17 @@ ELSEWHERE: Mapping[str, str] = {
     "retrievalfallout": "is a share of the rows that are not relevant, which sparkrank has for no group: write p@k, or "
     "fpr for all rows at a threshold",
     "retrievalprecisionrecallcurve": "is a curve: write p@k and r@k for each of its points",
-    "retrievalrecallatfixedprecision": "searches a curve for its best point, which sparkrank does not: write r@k",
+    "binaryrecallatfixedprecision": "is 0 where no threshold has that precision: write recall(at_precision=<number>)",
+    "binaryprecisionatfixedrecall": "gives its number another name: write precision(at_recall=<number>)",
+    "retrievalrecallatfixedprecision": "searches a curve of each group, which sparkrank does not: write r@k, or "
+    "recall(at_precision=<number>) of all rows",
     "binaryroc": "is a curve, as in the table curves: write auc(exact) for the area under it",
     "binaryprecisionrecallcurve": "is a curve, as in the table curves: write pr_auc(exact) for its area",
-    **{f"binary{name}": _ABOVE.format(name.removesuffix("score")) for name in _BINARY},
-    **dict.fromkeys(("rmse", "mse", "mae", "mape", "smape", "r2", "rsquared", "exp_var"), _RATINGS),
+    **{
+        f"binary{name}": _ABOVE.format({"matthewscorrcoef": "mcc"}.get(name, name.removesuffix("score")))
+        for name in _BINARY
+    },
+    **dict.fromkeys(("mape", "smape", "exp_var", "explainedvariance"), _NUMBERS),
 }
 
 # ndcg_cut_10, P_10, recall_5, iprec_at_recall_0.10 of trec_eval; ndcg_at_10 of many; rbp.80 of ranx

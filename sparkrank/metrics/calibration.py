@@ -14,17 +14,19 @@ import numpy as np
 from sparkrank.histogram import threshold_sweep as kernel
 from sparkrank.histogram.bins import MOST_BINS
 from sparkrank.histogram.scored_rows import RowSum
-from sparkrank.metrics.discrimination import RULES, rule_of, rule_parameters
+from sparkrank.metrics.discrimination import DEFAULT_BITS, RULES, rule_of, rule_parameters
 from sparkrank.metrics.histogram_metric import HistogramMetric
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.needs import WEIGHT, both_classes, positives_of
 from sparkrank.metrics.parameters import Count
 from sparkrank.metrics.pooled_metric import PooledMetric, PooledTotals, PooledValue
 from sparkrank.metrics.precision import REL
+from sparkrank.numeric.binomial import mean_deviation
 from sparkrank.numeric.elementary import log, log1p
 
 OUTSIDE = RowSum("outside")
 DEFAULT_BINS = 15  # as in Guo et al. and torchmetrics
+MOST_RUNS = 1000
 # Exact sums drop what a row adds below 2^-85, which is at most 2^-30 of a mean weighted prediction of this size.
 LEAST_PREDICTION = 2.0**-55
 NO_PROBABILITY = "a score outside [0, 1]"
@@ -58,6 +60,26 @@ def _calibration_error(totals: PooledTotals, metric: Metric) -> PooledValue:  # 
     return PooledValue(value, noise_floor=by_chance[0] if by_chance else None)
 
 
+def _error_by_mass(totals: PooledTotals, metric: Metric) -> PooledValue:
+    """Return the calibration error of runs of about equal weight, with a noise floor as :func:`_calibration_error`."""
+    if not _has_probabilities(totals):
+        return PooledValue(math.nan)
+    positives, weight, scores, *rows = np.reshape(totals.terms, (-1, int(metric.number("mass"))))
+    whole = totals.positives + totals.negatives
+    value = math.fsum(np.minimum(np.abs(positives - scores), weight).tolist()) / whole
+    if not rows:
+        return PooledValue(value)
+    there = np.flatnonzero(weight > 0)
+    weight, count = weight[there], rows[0][there]
+    mean = np.clip(scores[there] / weight, 0.0, 1.0)
+    by_chance = weight * mean_deviation(count.astype(np.int64), mean) / count
+    return PooledValue(value, noise_floor=math.fsum(by_chance.tolist()) / whole)
+
+
+def _largest_error(totals: PooledTotals, metric: Metric) -> PooledValue:  # noqa: ARG001
+    return PooledValue(totals.highest[0] if _has_probabilities(totals) else math.nan)
+
+
 # Declares a metric of probabilities that depends on the rows of both classes, and for which lower values are better.
 _of_scores = partial(PooledMetric, parameters=(REL,), higher_is_better=False, carriers=both_classes)
 
@@ -77,6 +99,31 @@ def _clicks_over_predicted(totals: PooledTotals, metric: Metric) -> float:
     enough = predicted > totals.sum(RowSum("rows")) * LEAST_PREDICTION
     return totals.sum(positives_of(metric)) / predicted if enough else math.nan
 
+
+# Declares a metric that compares the scores of each bin with its positives.
+_of_bins = partial(
+    HistogramMetric,
+    undefined=f"no rows; {NO_PROBABILITY}",
+    parameters=(
+        Count(
+            "bins",
+            DEFAULT_BINS,
+            "bins of equal width between 0 and 1, each with its lower edge as in torchmetrics (in Guo et al. with its "
+            "upper one), the last with both",
+            least=1,
+            most=MOST_BINS,
+        ),
+        *rule_parameters(),
+        REL,
+    ),
+    exclusive=("bins", *RULES),
+    higher_is_better=False,
+    sums=lambda metric: (OUTSIDE, WEIGHT),
+    rule=rule_of,
+    at_once=True,
+    score_sums=True,
+    carriers=both_classes,
+)
 
 DECLARATIONS = (
     _of_scores(
@@ -103,6 +150,17 @@ DECLARATIONS = (
         value=_of_probabilities(_normalised_entropy),
     ),
     _of_scores(
+        name="rig",
+        title="relative information gain over all rows",
+        formula="1 - ne",
+        undefined=f"R·N = 0 (one class only); {NO_PROBABILITY}",
+        reference="Yi et al.: Predictive Model Performance: Offline and Online Evaluations, KDD 2013",
+        higher_is_better=True,
+        lowest=-math.inf,
+        sums=lambda metric: (OUTSIDE, WEIGHT, positives_of(metric), _log_loss(metric)),
+        value=_of_probabilities(lambda totals, metric: 1 - _normalised_entropy(totals, metric)),
+    ),
+    _of_scores(
         name="brier",
         title="Brier score over all rows",
         formula="mean of (s - y)², y = 1 for a positive and 0 for a negative",
@@ -124,32 +182,36 @@ DECLARATIONS = (
         value=_of_probabilities(_clicks_over_predicted),
         carriers=lambda metric: (WEIGHT, positives_of(metric)),
     ),
-    HistogramMetric(
+    _of_bins(
         name="ece",
         title="expected calibration error over all rows",
         formula="Σ over bins |p_b - Σ s| / (P + N)",
-        undefined=f"no rows; {NO_PROBABILITY}",
         reference="Guo et al.: On Calibration of Modern Neural Networks, ICML 2017",
+        others=(("mass", "ece_by_mass"),),
+        terms=kernel.calibration_terms,
+        value=_calibration_error,
+    ),
+    _of_bins(
+        name="ece_by_mass",
+        title="expected calibration error over all rows, of runs of about as many rows",
+        formula="Σ over runs |Σ p_b - Σ s| / (P + N); a bin is of the run ⌊mass·m⌋, m = share of rows above its middle",
+        reference="Nguyen, O'Connor: EMNLP 2015; scikit-learn: calibration_curve(strategy=quantile) of distinct scores",
         parameters=(
-            Count(
-                "bins",
-                DEFAULT_BINS,
-                "bins of equal width between 0 and 1, each with its lower edge as in torchmetrics (in Guo et al. with "
-                "its upper one), the last with both",
-                least=1,
-                most=MOST_BINS,
-            ),
-            *rule_parameters(),
+            Count("mass", 20, "number of runs of about equal weight", least=1, most=MOST_RUNS),
+            *rule_parameters(bits=DEFAULT_BITS),
             REL,
         ),
-        exclusive=("bins", *RULES),
-        higher_is_better=False,
-        sums=lambda metric: (OUTSIDE, WEIGHT),
-        rule=rule_of,
-        terms=kernel.calibration_terms,
-        at_once=True,
-        score_sums=True,
-        value=_calibration_error,
-        carriers=both_classes,
+        exclusive=RULES,
+        terms_by=lambda metric: partial(kernel.mass_terms, mass=int(metric.number("mass"))),
+        value=_error_by_mass,
+    ),
+    _of_bins(
+        name="mce",
+        title="maximum calibration error over all rows",
+        formula="max over bins |p_b - Σ s| / (p_b + n_b)",
+        reference="Naeini, Cooper, Hauskrecht: AAAI 2015",
+        terms=kernel.largest_gap_terms,
+        value=_largest_error,
+        interval="none",  # the bin is the one that chance treats worst, and mostly one of few rows
     ),
 )

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sparkrank.histogram.scored_rows import RowSum
+from sparkrank.metrics.group_auc import ONE_CLASS
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.needs import WEIGHT, negatives_of, positives_of
 from sparkrank.metrics.parameters import Number
@@ -85,6 +86,23 @@ def _share(
     return _at_threshold(name, title, formula, undefined, quotient, *carriers, **fields)
 
 
+def _balanced(count: dict[str, float], _: Metric) -> tuple[float, float]:
+    positives, negatives = count["tp"] + count["fn"], count["tn"] + count["fp"]
+    if not positives or not negatives:
+        return math.nan, 0.0
+    return count["tp"] / positives + count["tn"] / negatives, 2.0
+
+
+def _correlation(count: dict[str, float], _: Metric) -> tuple[float, float]:
+    """Return numerator and denominator of the correlation, of shares of all rows, whose products do not overflow."""
+    rows = sum(count.values())
+    if not rows:
+        return math.nan, 0.0
+    tp, fp, fn, tn = (count[name] / rows for name in ("tp", "fp", "fn", "tn"))
+    whole = math.prod(map(math.sqrt, (tp + fp, tp + fn, tn + fp, tn + fn)))
+    return max(-whole, min(tp * tn - fp * fn, whole)), whole
+
+
 def _predicted(metric: Metric) -> RowSum:
     return RowSum("predicted", threshold=metric.number("threshold"))
 
@@ -112,11 +130,59 @@ def _f_measure(name: str, title: str, formula: str, beta: Callable[[Metric], flo
 
 DECLARATIONS = (
     _share("accuracy", "(TP + TN) / (P + N)", "no rows", "tp+tn fp fn", lambda _: WEIGHT, is_row_mean=True),
-    _share("precision", "TP / (TP + FP)", "no row is predicted positive", "tp fp", _predicted, reference=MANNING),
-    _share("recall", "TP / P", "P = 0", "tp fn", positives_of, reference=MANNING),
+    _share(
+        "precision",
+        "TP / (TP + FP)",
+        "no row is predicted positive",
+        "tp fp",
+        _predicted,
+        reference=MANNING,
+        others=(("at_recall", "precision_at_recall"),),
+    ),
+    _share(
+        "recall",
+        "TP / P",
+        "P = 0",
+        "tp fn",
+        positives_of,
+        reference=MANNING,
+        others=(("at_precision", "recall_at_precision"),),
+    ),
     _share("specificity", "TN / N", "N = 0", "tn fp", negatives_of),
     _share("fpr", "FP / N", "N = 0", "fp tn", negatives_of, title="false positive rate", higher_is_better=False),
-    _share("tpr", "TP / P", "P = 0", "tp fn", positives_of, title="true positive rate (recall)"),
+    _share(
+        "tpr",
+        "TP / P",
+        "P = 0",
+        "tp fn",
+        positives_of,
+        title="true positive rate (recall)",
+        others=(("at_fpr", "tpr_at_fpr"),),
+    ),
+    _at_threshold(
+        "balanced_accuracy",
+        "balanced accuracy",
+        "(TP/P + TN/N) / 2",
+        ONE_CLASS,
+        _balanced,
+        positives_of,
+        negatives_of,
+        reference="Brodersen et al.: ICPR 2010; scikit-learn: balanced_accuracy_score",
+        interval="logit",
+    ),
+    _at_threshold(
+        "mcc",
+        "Matthews correlation of labels and predictions",
+        "(TP·TN - FP·FN) / √((TP+FP)·(TP+FN)·(TN+FP)·(TN+FN))",
+        f"{ONE_CLASS}; or all rows or none are predicted positive",
+        _correlation,
+        positives_of,
+        negatives_of,
+        reference="Matthews: Biochimica et Biophysica Acta 1975; scikit-learn: matthews_corrcoef, which gives "
+        "0 where it is undefined here",
+        lowest=-1.0,
+        interval="t",
+    ),
     _f_measure("f1", "F1", " with b = 1", lambda _: 1.0),
     _f_measure("fbeta", "F-measure", "", lambda metric: metric.number("beta"), parameters=(THRESHOLD, BETA, REL)),
 )

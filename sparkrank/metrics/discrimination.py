@@ -51,7 +51,7 @@ def _auc(totals: PooledTotals, metric: Metric) -> PooledValue:
     return PooledValue(_share(in_order, all_pairs), 0.0 if metric["exact"] else 0.5 * inside / all_pairs)
 
 
-def _of_positives(totals: PooledTotals, metric: Metric) -> PooledValue:
+def of_positives(totals: PooledTotals, metric: Metric) -> PooledValue:
     """Return the first of the terms divided by the positives; the other two, its extremes, give the error bound."""
     exact, whole = bool(metric["exact"]), totals.positives
     if not whole:
@@ -85,7 +85,7 @@ def _separation_by_chance(totals: PooledTotals) -> float:
 
 
 # Declares a metric of score bins that depends on the rows of both classes.
-_of_bins = partial(
+of_bins = partial(
     HistogramMetric,
     exclusive=RULES,
     rule=rule_of,
@@ -96,19 +96,20 @@ _of_bins = partial(
 )
 
 DECLARATIONS = (
-    _of_bins(
+    of_bins(
         name="auc",
         title="AUC over all rows",
         formula="bins by score descending: area += (TP + p_b/2)·n_b, TP += p_b; over P·N",
         undefined=ONE_CLASS,
         reference="Fawcett: Pattern Recognition Letters 2006",
         aliases=("roc_auc",),
+        others=(("max_fpr", "partial_auc"),),
         terms=kernel.roc_terms,
         curve="roc",
         value=_auc,
         interval="logit",
     ),
-    _of_bins(
+    of_bins(
         name="auc_up",
         title="AUC that the score bins could reach in their best order",
         formula="as auc, bins by empirical rate p_b/(p_b+n_b) descending",
@@ -132,7 +133,7 @@ DECLARATIONS = (
         by_rate=True,
         value=lambda totals, metric: PooledValue(_auc(totals, metric).value),
     ),
-    _of_bins(
+    of_bins(
         name="pr_auc",
         title="average precision over all rows, the area under its PR curve",
         formula="bins by score descending: Σ (p_b/P)·TP/(TP+FP), both counted with the bin",
@@ -140,20 +141,20 @@ DECLARATIONS = (
         aliases=("auprc",),
         terms=kernel.average_precision_terms,
         curve="pr",
-        value=_of_positives,
+        value=of_positives,
         interval="logit",
     ),
-    _of_bins(
+    of_bins(
         name="bep",
         title="break-even point of the PR curve, where precision = recall",
         formula="TP/P of the P highest rows, the bin in which they end taken by its share of positives",
         reference="Joachims: ECML 1998",
         terms=kernel.break_even_terms,
         at_once=False,
-        value=_of_positives,
+        value=of_positives,
         interval="logit",
     ),
-    _of_bins(
+    of_bins(
         name="ks",
         title="Kolmogorov-Smirnov statistic of the scores of both classes",
         formula="max over thresholds of TPR - FPR, 0 at least",

@@ -54,6 +54,8 @@ class HistogramMetric(PooledMetric):
         Returns the terms of n bins, in the order of a sweep from the highest score down. ``sweep.pos``, ``sweep.neg``,
         ``sweep.tp`` and ``sweep.fp`` are float64 arrays of shape (n,) with weights, all divided by the same power of
         two. If the scores are swept in several ranges, ``terms`` is called for each range and the terms are added up.
+    terms_by : callable (Metric) -> callable (Sweep) -> Terms, optional
+        Returns the function to use in place of ``terms``, if the terms depend on parameters of the metric.
     value : callable (PooledTotals, Metric) -> PooledValue
         Computes the value from the totals of the terms.
     by_rate : bool
@@ -94,6 +96,7 @@ class HistogramMetric(PooledMetric):
     computed_by: ClassVar[tuple[str, ...]] = ("value", "terms")
     rule: Callable[[Metric], BinRule] = lambda metric: BinRule("exact")
     terms: Callable[[Sweep], Terms] = lambda sweep: Terms.of()
+    terms_by: Callable[[Metric], Callable[[Sweep], Terms]] | None = None
     by_rate: bool = False
     at_once: bool = False
     score_sums: bool = False
@@ -146,7 +149,8 @@ class HistogramMetric(PooledMetric):
         return outside.bin_rule(metric, self.rule)
 
     def terms_of(self, sweep: Sweep, metric: Metric) -> Terms:
-        return outside.terms_of_bins(metric, self.terms, sweep)
+        terms = self.terms if self.terms_by is None else self.terms_by(metric)
+        return outside.terms_of_bins(metric, terms, sweep)
 
     def _value_of_bins(
         self, measured: MeasuredTerms, limbs: Mapping[RowSum, Sequence[float] | Floats], metric: Metric

@@ -324,7 +324,7 @@ TYPOS = {
 
 OTHERS = {
     **dict.fromkeys(
-        ("rmse", "mae", "mse", "map_at_n", "lift", "roc", "wer", "bleu", "diversity", "usefulness", "iou", "x", "42"),
+        ("mape", "medae", "map_at_n", "uplifts", "roc", "wer", "bleu", "diversity", "usefulness", "iou", "x", "42"),
         METRICS,
     ),
     **dict.fromkeys(("price", "click", "query", "timestamp", "model", "category", "id"), NAMES_OF_COLUMNS),

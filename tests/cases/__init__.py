@@ -16,6 +16,8 @@ from tests.cases.fairness import FAIRNESS, GAPS, HAD, KINDS
 from tests.cases.grades import GRADES
 from tests.cases.lists import LISTS
 from tests.cases.means import MEANS
+from tests.cases.numbers import PREDICTED_NUMBERS
+from tests.cases.operating_points import OPERATING_POINTS
 from tests.cases.retrieval import RETRIEVAL
 from tests.cases.subtopics import SUBTOPICS
 from tests.cases.surprise import SURPRISE
@@ -37,6 +39,15 @@ GROUPED = (
     *SUBTOPICS,
     *SURPRISE,
 )
-CASES: tuple[Case, ...] = (*GROUPED, *DAYS, *CLASSIFIED, *CALIBRATED, *LISTS, *GAPS)
+CASES: tuple[Case, ...] = (
+    *GROUPED,
+    *DAYS,
+    *CLASSIFIED,
+    *OPERATING_POINTS,
+    *CALIBRATED,
+    *PREDICTED_NUMBERS,
+    *LISTS,
+    *GAPS,
+)
 
 __all__ = ["CASES", "GROUPED", "HAD", "KINDS", "Case", "Row", "ranking"]

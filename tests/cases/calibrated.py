@@ -43,6 +43,14 @@ CALIBRATED = (
             # below 1/2 one row at .25; from 1/2 on 2 clicked, scores 1.75 together
             "ece(bins=2)": ((0.25 + 0.25) / 4, 0),
             "ece(bins=1)": (0, 0),
+            "rig": (1 - HALF_AND_THREE_QUARTERS / log(2), 0),
+            **dict.fromkeys(("mce", "mce(exact)", "mce(digits=2)", "mce(bits=3)"), (0.25, 0)),
+            "mce(bins=2)": (0.25, 0),  # of the second bin 0.25 / 3
+            "mce(bins=1)": (0, 0),
+            **dict.fromkeys(("ece(mass=20)", "ece(mass=20,exact)", "ece(mass=20,bits=3)"), ((0 + 0.25 + 0.25) / 4, 0)),
+            # the middle of .5 has half of the rows above it, so it is in the second run, with 1.25 in all and one click
+            "ece(mass=2,digits=2)": ((0.25 + 0.25) / 4, 0),
+            "ece(mass=1)": (0, 0),
         },
     ),
     *whole_day(
@@ -71,6 +79,9 @@ CALIBRATED = (
             "brier(rel=2)": ((0.64 + 0.16 + 0.36) / 3, 0),
             "copc(rel=2)": (2 / 1.8, 0),
             "ece(rel=2)": ((0.8 + 0.4 + 0.6) / 3, 0),
+            "ece(mass=20,rel=2)": ((0.8 + 0.4 + 0.6) / 3, 0),
+            "mce(rel=2)": (0.8, 0),
+            "rig(rel=2)": (1 - (-log(0.2) - log(0.6) - log(0.4)) / 3 / -(log(1 / 3) / 3 + log(2 / 3) * 2 / 3), 0),
             "pr_auc(exact,rel=2)": ((1 / 2 + 2 / 3) / 2, 0),
             "bep(exact,rel=2)": (1 / 2, 0),
             "ks(exact,rel=2)": (0, 0),
@@ -106,7 +117,7 @@ CALIBRATED = (
     *whole_day(
         "scores that are no probabilities",
         LOGITS_TIED,
-        dict.fromkeys(("logloss", "ne", "brier", "copc", "ece"), (None, 0)),
+        dict.fromkeys(("logloss", "ne", "brier", "copc", "ece", "rig", "mce", "ece(mass=20)"), (None, 0)),
     ),
     *whole_day(
         "no row with a score",

@@ -28,7 +28,7 @@ PRINTED = """
                   IntraListDiversity(by=[year,genre])@5 ild(by=[year,genre],single=zero)@5
     Recommenders  ndcg_at_k@10 ndcg(gain=binary)@10, map_at_k@10 ap(over=min_k_relevant)@10, precision_at_k@10 p@10,
                   recall_at_k@10 r@10, map@10 ap@10, auc auc, logloss logloss,
-                  distributional_coverage entropy
+                  distributional_coverage entropy, rmse rmse, mae mae, rsquared r2
     ranx          hit_rate@3 hit@3, precision@3 p@3, recall@3 r@3, f1@3 f@3, r-precision rprec, mrr rr, mrr@3 rr@3,
                   map ap, ndcg ndcg, ndcg_burges@3 ndcg(gain=exp2)@3, dcg_burges dcg(gain=exp2), bpref bpref,
                   rbp.80 rbp, rbp.95 rbp(p=0.95), rbp.5@9 rbp(p=0.5)@9
@@ -53,8 +53,10 @@ PRINTED = """
                   recip_rank rr, Rprec rprec, iprec_at_recall_0.10 iprec(recall=0.1), infAP infap, set_P p,
                   set_recall r, set_F f, set_F(beta=4) f(beta=2)
     Spark         meanAveragePrecision ap, meanAveragePrecisionAtK@5 ap(over=min_k_relevant)@5, precisionAtK@5 p@5,
-                  ndcgAtK@5 ndcg(gain=binary)@5, recallAtK@5 r@5, areaUnderROC auc
-    scikit-learn  ndcg_score@5 ndcg@5, roc_auc_score auc(exact), brier_score_loss brier, log_loss logloss
+                  ndcgAtK@5 ndcg(gain=binary)@5, recallAtK@5 r@5, areaUnderROC auc,
+                  rootMeanSquaredError rmse, meanAbsoluteError mae
+    scikit-learn  ndcg_score@5 ndcg@5, roc_auc_score auc(exact), brier_score_loss brier, log_loss logloss,
+                  mean_squared_error mse, r2_score r2, matthews_corrcoef mcc
     anybody       ndcg_at_10 ndcg@10, HitRate_at_5 hit@5, median(HitRate@5) median(hit@5)
 """
 PAIRS = [each.split() for each in re.split(r",(?![^(]*\))", re.sub(r"\n {4}\S+", ",", PRINTED)) if each.strip()]

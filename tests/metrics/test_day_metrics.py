@@ -25,7 +25,10 @@ from tests.support.strategies import PATIENT
 ALL_DAY = [
     *("auc", "auc(exact)", "auc_up", "auc_up(exact,min_rows=3)", "pr_auc", "pr_auc(exact)", "bep", "ks", "ks(exact)"),
     *("accuracy", "precision", "recall", "specificity", "fpr", "tpr", "f1", "fbeta(beta=2)"),
-    *("logloss", "ne", "brier", "ece", "copc"),
+    *("mcc", "balanced_accuracy", "recall_at_precision", "precision_at_recall", "tpr_at_fpr", "partial_auc"),
+    *("capture(exact)", "lift(top=0.5)"),
+    *("logloss", "ne", "brier", "ece", "copc", "rmse", "mse", "mae", "bias", "r2"),
+    *("rig", "mce", "ece_by_mass(mass=3)"),
 ]
 
 

@@ -44,6 +44,7 @@ OTHERWISE = {
     **{name: (f"{name}@2", "good", "bad") for name in ("p", "r", "f", "hit", "cg")},
     "iprec": ("iprec(recall=0.5)", "good", "bad"),
     "auc_up": ("auc_up", "good", "tied"),  # of bins in their best order: the worst order is as good as the best
+    "recall_at_precision": ("recall_at_precision(precision=0.4)", "good", "same"),  # of the other, at the highest score
     "coverage": ("coverage@1", "other", "same"),
     "gini": ("gini@1", "other", "same"),
     "novelty": ("novelty@1", "rare", "popular"),

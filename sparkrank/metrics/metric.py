@@ -35,7 +35,9 @@ from sparkrank.ranking.ranking import Ties
 from sparkrank.ranking.value_columns import ValueColumn
 
 # Each blank can match in one place of the pattern only, because matching a long run of blanks would be slow otherwise.
-_TEXT = re.compile(r"(?P<name>[A-Za-z_][\w.-]*)(?:\s*\((?P<parameters>.*)\))?(?:\s*@\s*(?P<k>[^@()\s]+))?", re.DOTALL)
+_TEXT = re.compile(
+    r"(?P<name>(?:11[Pp][Tt]|[A-Za-z_])[\w.-]*)(?:\s*\((?P<parameters>.*)\))?(?:\s*@\s*(?P<k>[^@()\s]+))?", re.DOTALL
+)
 _PERCENTILE = re.compile(r"(?:median|p(?P<percent>\d+(?:\.\d+)?))\s*\((?P<of>.*)\)", re.IGNORECASE | re.DOTALL)
 _COMMA = re.compile(r",(?![^\[]*\])")  # a comma inside [ ] separates grades, not parameters
 

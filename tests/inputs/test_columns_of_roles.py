@@ -155,7 +155,7 @@ def test_arrays_may_be_their_own_truth() -> None:
 
 
 WITHOUT_LABELS = {"coverage", "gini", "entropy", "personalization", "filled", "list_length", "shown", "distinct"}
-WITHOUT_LABELS |= {"category_entropy", "ild", "new"}
+WITHOUT_LABELS |= {"category_entropy", "ild", "new", "n_ret"}
 BESIDE_A_RANK = {"overlap", "unexpected", "serendipity"}
 WITH_VALUES = {"shown", "awrf", "exposure_gap"}  # each names a column
 OF_TWO_MODELS = ["kendall_tau(ref=b)", "kendall_distance(ref=b)", "spearman(ref=b)", "rbo(ref=b)", "overlap(ref=b)@2"]

@@ -46,7 +46,18 @@ def test_a_metric_may_come_as_a_value() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["ap(over=hits)", "err", "iprec(recall=0.5)", "iprec11", "pfound@3", "infap", "first_rank@3", "coverage@3", "personalization@3", "distinct(by=a)@3"],
+    [
+        "ap(over=hits)",
+        "err",
+        "iprec(recall=0.5)",
+        "iprec11",
+        "pfound@3",
+        "infap",
+        "first_rank@3",
+        "coverage@3",
+        "personalization@3",
+        "distinct(by=a)@3",
+    ],
 )
 def test_what_has_no_expectation_needs_an_order(name: str) -> None:
     assert all(plan(name, ties=ties).metrics for ties in ("item", "worst", "best", "block"))

@@ -101,7 +101,7 @@ IR_MEASURES = [
     *("nDCG", "nDCG@1", "nDCG@3", "nDCG@20", "P@2", "P@20", "P(rel=2)@3", "R@3", "R(rel=2)@20"),
     *("RR", "RR(rel=2)", "AP", "AP@3", "AP(rel=2)", "AP(rel=2)@3", "Rprec", "Rprec(rel=2)"),
     *("Success@2", "Success(rel=2)@3", "SetP", "SetP(rel=2)", "SetR", "SetR(rel=2)", "SetF", "SetF(rel=2)"),
-    *("SetAP", "SetAP(rel=2)", "NumRet", "NumRel", "NumRel(rel=2)"),
+    *("SetAP", "SetAP(rel=2)", "NumRet", "NumRel"),
     *("Bpref", "Bpref(rel=2)", "IPrec@0.0", "IPrec(rel=2)@0.3", "IPrec@0.5", "IPrec@1.0", "infAP", "infAP(rel=2)"),
 ]
 MS_MARCO = ["RR@1", "RR@3", "RR(rel=2)@3", "RR@20"]

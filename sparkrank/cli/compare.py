@@ -30,6 +30,7 @@ from sparkrank.inputs.day_marks import on_day
 from sparkrank.inputs.window import Window, spans
 from sparkrank.jobs.compare_job import compare_days
 from sparkrank.metrics import find_preset
+from sparkrank.metrics.metric import texts_of
 from sparkrank.metrics.registry import import_plugins
 from sparkrank.metrics.uncertainty import FAMILIES, Comparison, Family
 from sparkrank.stats.corrections import METHODS, Correction
@@ -87,6 +88,7 @@ def compare(
     """
     asked = SidesAsked(**sides)
     import_plugins(plugins, "--plugin")
+    metrics = tuple(one for text in metrics for one in texts_of(text))
     of_states = asked.spec is not None and decompose is None and asked.left_date is None
     if of_states:
         of_runs: dict[str, object] = {"--other-definitions": other_definitions, "--groups": groups}

@@ -67,6 +67,7 @@ from sparkrank.inputs.roles import PastColumns, Roles, TruthColumns
 from sparkrank.inputs.spec_hash import hash_of_plan
 from sparkrank.metrics import Metric, Plan, find_preset
 from sparkrank.metrics.definitions import default_duplicates
+from sparkrank.metrics.metric import texts_of
 from sparkrank.metrics.needs import EXCLUDE, INTERACTIONS
 from sparkrank.metrics.registry import import_plugins
 from sparkrank.metrics.uncertainty import Comparison
@@ -277,7 +278,8 @@ class Spec(Section):
 
     def _is_known(self, metric: str) -> bool:
         try:
-            Metric.parse(metric, find_preset(self.definitions.preset))
+            for one in texts_of(metric):
+                Metric.parse(one, find_preset(self.definitions.preset))
         except SpecError:
             return False
         return True

@@ -13,6 +13,7 @@ from sparkrank.bucket.explained import ExplainedKey, explain_rows
 from sparkrank.engines.one_group import GroupKeys, raise_no_rows, rows_of_key, validate_few
 from sparkrank.engines.spark.session_settings import time_zone
 from sparkrank.metrics import Metric, Plan, find_preset
+from sparkrank.metrics.metric import texts_of
 from sparkrank.metrics.plan import validate_plan
 from sparkrank.results.explanation import Explanation
 from sparkrank.run.day_request import request_of
@@ -77,6 +78,7 @@ def explain_day(
 ) -> Explanation:
     """Explain the metrics ``texts`` for groups of a day. Raise :class:`SpecError` if a metric or model is invalid."""
     plan, preset = spec.plan(), find_preset(spec.definitions.preset)
+    texts = [one for text in texts for one in texts_of(text)]
     metrics = [plan.resolved(Metric.parse(text, preset)) for text in texts]
     more = [text for text, metric in zip(texts, metrics, strict=True) if metric not in plan.metrics]
     # keep the spec's metrics, so that the same rows are rejected as in an evaluation of the day

@@ -21,7 +21,8 @@ _NAMES: Mapping[str, str] = {
     "group_auc": "uauc retrievalauroc",
     "gauc": "wuauc",
     "rprec": "rprecision retrievalrprecision",
-    "p(over=min_k_relevant)": "rprecision@",
+    "p(over=min_k_relevant)": "rprecision@ relative_p@",
+    "p(over=min_retrieved_relevant)": "set_relative_p setrelp",
     "auc(exact)": "roc_auc_score binaryauroc",
     "ndcg": "ndcg_score ndcg_cut@ retrievalnormalizeddcg",
     "dcg": "dcg_score",
@@ -89,8 +90,6 @@ ELSEWHERE: Mapping[str, str] = {
     "ild(by=<array of numbers>,distance=cosine)@k for features",
     "ils": "of LensKit is the mean similarity of two items: write ild(by=<array of numbers>,distance=cosine)@k, which "
     "is 1 less that",
-    "retrievalfallout": "is a share of the rows that are not relevant, which sparkrank has for no group: write p@k, or "
-    "fpr for all rows at a threshold",
     "retrievalprecisionrecallcurve": "is a curve: write p@k and r@k for each of its points",
     "binaryrecallatfixedprecision": "is 0 where no threshold has that precision: write recall(at_precision=<number>)",
     "binaryprecisionatfixedrecall": "gives its number another name: write precision(at_recall=<number>)",

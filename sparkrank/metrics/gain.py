@@ -1,4 +1,4 @@
-"""Declarations of metrics of graded relevance: cg, dcg and ndcg (Järvelin and Kekäläinen, TOIS 2002)."""
+"""Declarations of metrics of graded relevance: cg, dcg, ndcg (Järvelin and Kekäläinen, TOIS 2002) and rbp."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable, at_k, list
 from sparkrank.metrics.arithmetic import ratio as quotient
 from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.metric import Metric, Unbounded
-from sparkrank.metrics.parameters import Choice, Column, Value, discount_of
+from sparkrank.metrics.parameters import Choice, Column, Number, Value, discount_of
 from sparkrank.metrics.precision import REL, needs_cutoff, ratio
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.cached import cached
+from sparkrank.numeric.elementary import powers
 from sparkrank.numeric.segments import sum_by
 from sparkrank.ranking.discounts import LOG2, TABLED_POSITIONS, Discount
 from sparkrank.ranking.hit_sums import CompiledSums, Sum, compiled_sums
@@ -148,6 +149,7 @@ GAIN = Column(
     of_relevant=True,
     listed="gain",
 )
+MOST_GRADE = 1000.0  # 2^1024 would be too large for a float64
 MOST_DISCOUNT = 1e6  # so that the squares of sums stay below float64's 2^1024
 DISCOUNT = Choice(
     "discount",
@@ -181,7 +183,12 @@ def _named_gain(metric: Metric) -> Gain:
 
 
 def _gain(ranking: Ranking, metric: Metric) -> Gain:
-    gain, labels = _named_gain(metric), ranking.judgments.labels
+    return checked_gain(ranking, metric, _named_gain(metric))
+
+
+def checked_gain(ranking: Ranking, metric: Metric, gain: Gain) -> Gain:
+    """Return ``gain``. Raises :class:`InputError` if a label is too large for ``metric`` to add up such gains."""
+    labels = ranking.judgments.labels
     highest = float(labels.max(initial=0)) if gain.kind in ("linear", "exp2") else 0.0
     if gain.kind == "exp2" and highest > MOST_EXPONENT:
         raise InputError(f"{shorten(metric)} makes 2^{highest:g} of a label: labels up to {MOST_EXPONENT} are allowed")
@@ -259,6 +266,48 @@ def _ideal(metric: Metric) -> str | tuple[float, ...]:
 def _beats_its_ideal(metric: Metric) -> bool:
     """Return whether the gains of the ideal list are fixed, so that the gains of labels may exceed them."""
     return isinstance(metric["ideal"], tuple) or (metric["ideal"] == "k_relevant" and metric["gain"] != "binary")
+
+
+def rank_biased_precision(ranking: Ranking, metric: Metric) -> Floats:
+    """Return (1 - p) · Σ rel_i · p^(i-1) over hits within k, where rel_i is 1, or the label over ``max_grade``."""
+    relevance = _relevance(ranking, metric)
+    earned = replace(relevance, amount=relevance.amount * _persistence(relevance, metric))
+    return cumulated_gain(earned, metric.k, ranking.groups)
+
+
+def _relevance(ranking: Ranking, metric: Metric) -> Credit:
+    """Return how relevant each hit is to rank-biased precision."""
+    if metric["gain"] == "linear":
+        credit = gains_of(ranking, checked_gain(ranking, metric, Gain()))
+        return replace(credit, amount=credit.amount / metric.number("max_grade"))
+    hits = hits_of(ranking, metric.rel)
+    return Credit(hits.group, hits.position, hits.probability)
+
+
+def _persistence(credit: Credit, metric: Metric) -> Floats:
+    """Return the weight of the position of each of ``credit``."""
+    p = metric.number("p")
+    return (1 - p) * powers(p, credit.position - 1)
+
+
+def _why_no_grades(metric: Metric) -> str | None:
+    if metric["gain"] == "binary":
+        return "gives max_grade with gain=binary: only gain=linear divides by it" if metric["max_grade"] else None
+    if metric.rel is not None:
+        return "gives rel with gain=linear: only gain=binary asks which labels are relevant"
+    return None if metric["max_grade"] else "gives gain=linear alone: add max_grade=, the label that counts 1"
+
+
+def _biased_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    credit, row = _relevance(ranking, metric), hits_of(ranking, metric.rel).row
+    weight = _persistence(credit, metric)
+    columns = {
+        "relevance": spread(ranking, row, credit.amount, 0.0),
+        "weight": spread(ranking, row, weight),
+        "contribution": spread(ranking, row, credit.amount * weight, 0.0),
+    }
+    columns = {name: within(terms, ranking.stands_at(), metric.k) for name, terms in columns.items()}
+    return Arithmetic.of([list_table(ranking, columns)], [total(str(metric), "contribution")])
 
 
 def _list_terms(ranking: Ranking, metric: Metric, discount: Discount | None) -> TermTable:
@@ -349,6 +398,38 @@ DECLARATIONS = (
         sums=_sums,
         values=lambda gains, metric: ratio(gains.of_list(metric.k), gains.of_ideal(metric.k, _ideal(metric))),
         arithmetic=_normalised_terms,
+        interval="logit",
+    ),
+    GroupMetric(
+        name="rbp",
+        title="rank-biased precision",
+        formula="(1-p) · Σ rel_i · p^(i-1)",
+        undefined="never",
+        reference="Moffat, Zobel: TOIS 2008",
+        parameters=(
+            Number("p", 0.8, "persistence: the chance that a reader goes on to the next row", above=0.0, below=1.0),
+            REL,
+            Choice(
+                "gain",
+                "binary",
+                "rel_i: binary = 1 if relevant; linear = label / max_grade, where a label below 0 counts 0",
+                later=True,
+                choices=("binary", "linear"),
+            ),
+            Number(
+                "max_grade",
+                None,
+                "with gain=linear, the label that counts 1; a higher one counts more, so 1 adds up labels as trec_eval "
+                "and ranx do",
+                later=True,
+                above=0.0,
+                below=MOST_GRADE,
+            ),
+        ),
+        check=_why_no_grades,
+        unbounded=Unbounded("gain=linear", lambda metric: metric["gain"] == "linear", has_ideal=False),
+        values=rank_biased_precision,
+        arithmetic=_biased_terms,
         interval="logit",
     ),
 )

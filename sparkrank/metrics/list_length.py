@@ -19,6 +19,12 @@ def filled(ranking: Ranking, k: int | None) -> Floats:
     return np.minimum(ranking.length, whole) / whole
 
 
+def retrieved(ranking: Ranking, k: int | None) -> Floats:
+    """Return the number of rows in the first ``k`` positions of each list."""
+    length = ranking.length if k is None else np.minimum(ranking.length, k)
+    return length.astype(np.float64)
+
+
 def _filled_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     whole = 1 if metric.k is None else metric.k
     steps = [
@@ -31,6 +37,14 @@ def _filled_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
 
 def _length_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     return Arithmetic.of([list_table(ranking, {})], [given(str(metric), int(ranking.length[0]))])
+
+
+def _retrieved_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    length = int(ranking.length[0])
+    if metric.k is None:
+        return _length_terms(ranking, metric)
+    steps = [given("length of the list", length), step(str(metric), "min", float(metric.k), "length of the list")]
+    return Arithmetic.of([list_table(ranking, {})], steps)
 
 
 DECLARATIONS = (
@@ -56,5 +70,19 @@ DECLARATIONS = (
         reads_labels=False,
         values=lambda ranking, metric: ranking.length.astype(np.float64),
         arithmetic=_length_terms,
+    ),
+    GroupMetric(
+        name="n_ret",
+        title="rows in the first k; without k, list_length",
+        formula="min(k, rows with a score)",
+        undefined="never",
+        reference="NIST trec_eval: num_ret, which is the sum over groups",
+        aliases=("num_ret", "numret"),
+        higher_is_better=None,
+        highest=math.inf,
+        refused=(("rel", "NumRet(rel=) of ir_measures is n_rel_ret(rel=)"),),
+        reads_labels=False,
+        values=lambda ranking, metric: retrieved(ranking, metric.k),
+        arithmetic=_retrieved_terms,
     ),
 )

@@ -5,6 +5,7 @@ A declaration holds everything that sparkrank knows about a metric as data;
 identified by its string, which tables contain. Equal strings mean equal metrics. The grammar of the strings is:
 
 name [ "(" param[=value], ... ")" ] [ "@" k ]      ndcg@10   ap(over=min_k_relevant)@5   auc(exact)
+name@{k,k,...}                                    several metrics, which differ in their cut-off
 median "(" metric ")"    p90 "(" metric ")"        a percentile of the per-group values, instead of their mean
 """
 
@@ -46,8 +47,11 @@ from sparkrank.ranking.value_columns import CATALOG as CATALOG_TABLE
 from sparkrank.ranking.value_columns import POPULARITY, ValueColumn
 
 # Each blank can match in one place of the pattern only, because matching a long run of blanks would be slow otherwise.
-_TEXT = re.compile(r"(?P<name>[A-Za-z_][\w.-]*)(?:\s*\((?P<parameters>.*)\))?(?:\s*@\s*(?P<k>[^@()\s]+))?", re.DOTALL)
+_TEXT = re.compile(
+    r"(?P<name>(?:11[Pp][Tt]|[A-Za-z_])[\w.-]*)(?:\s*\((?P<parameters>.*)\))?(?:\s*@\s*(?P<k>[^@()\s]+))?", re.DOTALL
+)
 _PERCENTILE = re.compile(r"(?:median|p(?P<percent>\d+(?:\.\d+)?))\s*\((?P<of>.*)\)", re.IGNORECASE | re.DOTALL)
+_SEVERAL = re.compile(r"@\s*\{(?P<cutoffs>[^{}]*)\}")  # a list of cut-offs
 _COMMA = re.compile(r",(?![^\[]*\])")  # a comma inside [ ] separates grades, not parameters
 
 MOST_CUTOFF = 2**31 - 1  # positions have 32 bits
@@ -509,6 +513,8 @@ def _name_and_cutoff(name: str, k: str | None) -> tuple[str, str | None]:
 def _cutoff(digits: str | None, text: str) -> int | None:
     if digits is None:
         return None
+    if digits.startswith("{") and digits.endswith("}"):
+        raise MetricError(f'"{text}" stands for several metrics, and one is needed here')
     is_short = len(digits.lstrip("0")) <= len(str(MOST_CUTOFF))  # Python refuses numbers of thousands of digits
     if not (digits.isascii() and digits.isdigit() and is_short and 0 < int(digits) <= MOST_CUTOFF):
         raise MetricError(
@@ -548,8 +554,29 @@ def _settings(declaration: Declaration, inside: str, text: str) -> Iterator[tupl
             ) from None
 
 
+def texts_of(text: str) -> list[str]:
+    """Return the strings of the metrics that ``text`` stands for: ``ndcg@{1,5}`` stands for ndcg@1 and ndcg@5.
+
+    Raises :class:`MetricError` if a cut-off of the list is missing or given twice.
+    """
+    lists = _SEVERAL.findall(text)
+    if not lists:
+        return [text]
+    quoted = shorten(text)
+    if len(lists) > 1 or len(text) > MOST_LETTERS:
+        raise MetricError(f'"{quoted}" is too much: one list of cut-offs and {MOST_LETTERS} letters are allowed')
+    cutoffs = [cutoff.strip() for cutoff in lists[0].split(",")]
+    if "" in cutoffs:
+        raise MetricError(f'"{quoted}" lacks a cut-off: write numbers between commas, as in ndcg@{{1,5,10}}')
+    if (twice := next((cutoff for cutoff in cutoffs if cutoffs.count(cutoff) > 1), None)) is not None:
+        raise MetricError(f'"{quoted}" gives the cut-off {shorten(twice, MOST_DIGITS)} twice')
+    return [_SEVERAL.sub(f"@{cutoff}", text) for cutoff in cutoffs]
+
+
 def asked_metrics(metrics: Iterable[str | Metric], preset: Preset | None) -> tuple[Metric, ...]:
     """Return each of ``metrics`` once, in the given order, after parsing strings with the defaults of ``preset``.
+
+    A string with a list of cut-offs, such as ``ndcg@{1,5,10}``, stands for several metrics.
 
     A :class:`Metric` is not affected by ``preset``. Raises :class:`MetricError` for an invalid metric, with its index.
     """
@@ -563,7 +590,10 @@ def asked_metrics(metrics: Iterable[str | Metric], preset: Preset | None) -> tup
             raise MetricError(f"metrics[{index}] is {quote(metric)}: a text is needed, for example ndcg@10")
         try:
             # a Metric is parsed again, because its fields may have values that a string cannot express
-            parsed.append(Metric.parse(str(metric), None if isinstance(metric, Metric) else preset))
+            if isinstance(metric, Metric):
+                parsed.append(Metric.parse(str(metric)))
+            else:
+                parsed += [Metric.parse(text, preset) for text in texts_of(metric)]
         except MetricError as error:
             raise MetricError(f"metrics[{index}]: {error}") from None
     if not parsed:

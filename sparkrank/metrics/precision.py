@@ -15,7 +15,7 @@ from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.metric import Metric, NeedsOrder
 from sparkrank.metrics.parameters import Choice, Number
 from sparkrank.numeric.array_types import Floats
-from sparkrank.numeric.elementary import powers
+from sparkrank.numeric.segments import count_by
 from sparkrank.ranking.hit_sums import HitSums, hit_sums
 from sparkrank.ranking.hits import Hits, hits_of
 from sparkrank.ranking.ranking import Ranking
@@ -31,8 +31,14 @@ def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic] | flo
 
 
 def precision(hits: HitSums, k: int | None, over: str) -> Floats:
-    """Return hits@k divided by k, by the number of retrieved rows within k, or by min(k, R); 0 if the divisor is 0."""
-    if over == "min_k_relevant" and k is not None:
+    """Return hits@k divided by what ``over`` names; 0 if the divisor is 0.
+
+    The divisor is k, the number of retrieved rows within k, min(k, R), or the lower of R and the retrieved rows within
+    k. Without k, the length of the list stands for k.
+    """
+    if over == "min_retrieved_relevant":
+        below = np.minimum(hits.length if k is None else np.minimum(k, hits.length), hits.relevant)
+    elif over == "min_k_relevant" and k is not None:
         below = np.minimum(k, hits.relevant)
     elif over == "retrieved" and k is not None:
         below = np.minimum(k, hits.length)
@@ -86,9 +92,18 @@ def average_precision(hits: HitSums, k: int | None, over: str) -> Floats:
     return total / below
 
 
-def rank_biased_precision(hits: Hits, k: int | None, p: float) -> Floats:
-    """Return (1 - p) times the sum of p^(position - 1) over hits within ``k``; never NaN (Moffat, Zobel: TOIS 2008)."""
-    return hits.sum(hits.probability * ((1 - p) * powers(p, hits.position - 1)), k)
+def set_average_precision(hits: HitSums) -> Floats:
+    """Return precision times recall of the whole list, hits² / (length of the list · R); NaN if R = 0."""
+    count = hits.count(None)
+    return count * count / (np.maximum(hits.length, 1) * hits.relevant_or_nan)
+
+
+def fallout(ranking: Ranking, k: int | None, rel: float | None) -> Floats:
+    """Return the share of the group's rows that are not relevant which stand within ``k``; NaN if all are relevant."""
+    judgments, hits = ranking.judgments, hits_of(ranking, rel)
+    all_rows = count_by(judgments.codes, ranking.groups, ~judgments.flags(rel))
+    listed = ranking.length if k is None else count_by(ranking.lists.group, ranking.groups, ranking.stands_at() <= k)
+    return ratio(listed - hits.count(k), all_rows)
 
 
 def hit_column(ranking: Ranking, hits: Hits, amounts: Floats, k: int | None, other: float = 0.0) -> Floats:
@@ -105,8 +120,11 @@ def _of_hits(ranking: Ranking, metric: Metric) -> tuple[Hits, dict[str, Floats],
 def _precision_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     _, columns, (counted, relevant) = _of_hits(ranking, metric)
     k, over, length = metric.k, metric.word("over"), given("length of the list", ranking.length[0])
-    if k is None:
-        below: list[Step] = [length]
+    if over == "min_retrieved_relevant":
+        rows = [length] if k is None else [length, step("min(k, length)", "min", float(k), length.name)]
+        below: list[Step] = [relevant, *rows, step("min of both", "min", rows[-1].name, relevant.name)]
+    elif k is None:
+        below = [length]
     elif over == "k":
         below = [given("k", k)]
     else:
@@ -185,13 +203,36 @@ def _average_precision_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     return Arithmetic.of([list_table(ranking, columns)], steps)
 
 
-def _rank_biased_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
-    hits, columns, _ = _of_hits(ranking, metric)
-    p = metric.number("p")
-    weight = (1 - p) * powers(p, hits.position - 1)
-    columns["weight"] = hit_column(ranking, hits, weight, metric.k, math.nan)
-    columns["contribution"] = hit_column(ranking, hits, hits.probability * weight, metric.k)
-    return Arithmetic.of([list_table(ranking, columns)], [total(str(metric), "contribution")])
+def _set_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    _, columns, (counted, relevant) = _of_hits(ranking, metric)
+    steps = [
+        counted,
+        given("length of the list", ranking.length[0]),
+        relevant,
+        step("P", "share", counted.name, "length of the list"),
+        quotient("r", counted.name, "R"),
+        step(str(metric), "times", "P", "r"),
+    ]
+    return Arithmetic.of([list_table(ranking, columns)], steps)
+
+
+def _fallout_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    hits = hits_of(ranking, metric.rel)
+    hit = spread(ranking, hits.row, hits.probability, 0.0)
+    columns = {"not relevant": within(1 - hit, ranking.stands_at(), metric.k)}
+    all_rows = int(np.count_nonzero(~ranking.judgments.flags(metric.rel)))
+    steps = [total("rows not relevant", "not relevant"), given("N", all_rows)]
+    last = quotient(str(metric), "rows not relevant", "N")
+    return Arithmetic.of([list_table(ranking, columns)], [*steps, last])
+
+
+def _relevant_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    return Arithmetic.of([list_table(ranking, {})], [given(str(metric), ranking.judgments.relevant(metric.rel)[0])])
+
+
+def _count_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    _, columns, _ = _of_hits(ranking, metric)
+    return Arithmetic.of([list_table(ranking, columns)], [total(str(metric), "hit")])
 
 
 # With these limits of b, F equals precision or recall to the last bit; squares of more extreme numbers may overflow.
@@ -234,8 +275,9 @@ DECLARATIONS = (
             Choice(
                 "over",
                 "k",
-                "denominator: k; retrieved = min(k, length of the list); min_k_relevant = min(k, R)",
-                choices=("k", "retrieved", "min_k_relevant"),
+                "denominator: k; retrieved = min(k, length of the list); min_k_relevant = min(k, R); "
+                "min_retrieved_relevant = min(k, length of the list, R)",
+                choices=("k", "retrieved", "min_k_relevant", "min_retrieved_relevant"),
             ),
             REL,
         ),
@@ -339,20 +381,56 @@ DECLARATIONS = (
         values=lambda hits, metric: hits.where_relevant(hits.first(metric.k)),
         arithmetic=lambda ranking, metric: _first_hit_terms(ranking, metric, discounted=True),
     ),
+    of_relevant(
+        name="set_ap",
+        title="precision times recall of the whole list",
+        formula="hits / length of the list · hits / R, 0 for an empty list",
+        reference=f"{TREC}: set_map",
+        aliases=("set_map", "setap"),
+        cutoff="none",
+        sums=hits,
+        values=lambda hits, metric: set_average_precision(hits),
+        arithmetic=_set_terms,
+    ),
     GroupMetric(
-        name="rbp",
-        title="rank-biased precision",
-        formula="(1-p) · Σ rel_i · p^(i-1)",
-        undefined="never",
-        reference="Moffat, Zobel: TOIS 2008",
-        parameters=(
-            Number("p", 0.8, "persistence: the chance that a reader goes on to the next row", above=0.0, below=1.0),
-            REL,
-        ),
-        values=lambda ranking, metric: rank_biased_precision(
-            hits_of(ranking, metric.rel), metric.k, metric.number("p")
-        ),
-        arithmetic=_rank_biased_terms,
+        name="fallout",
+        title="fallout, the share of the rows not relevant that are in the first k",
+        formula="rows not relevant in the first k / N, N = all rows of the group that are not relevant, listed or not",
+        undefined="N = 0",
+        reference="van Rijsbergen: Information Retrieval, 1979, ch. 7",
+        aliases=("fall_out", "retrievalfallout"),
+        parameters=(REL,),
+        higher_is_better=False,
+        values=lambda ranking, metric: fallout(ranking, metric.k, metric.rel),
+        arithmetic=_fallout_terms,
         interval="logit",
+    ),
+    GroupMetric(
+        name="n_rel",
+        title="relevant rows of a group, listed or not",
+        formula="R, the number of relevant rows",
+        undefined="never",
+        reference=f"{TREC}: num_rel, which is the sum over groups",
+        aliases=("num_rel", "numrel"),
+        parameters=(REL,),
+        cutoff="none",
+        higher_is_better=None,
+        highest=math.inf,
+        sums=hits,
+        values=lambda hits, metric: hits.relevant.astype(np.float64),
+        arithmetic=_relevant_terms,
+    ),
+    GroupMetric(
+        name="n_rel_ret",
+        title="hits in the first k",
+        formula="hits@k",
+        undefined="never",
+        reference=f"{TREC}: num_rel_ret, which is the sum over groups",
+        aliases=("num_rel_ret", "numrelret"),
+        parameters=(REL,),
+        highest=math.inf,
+        sums=hits,
+        values=lambda hits, metric: hits.count(metric.k),
+        arithmetic=_count_terms,
     ),
 )

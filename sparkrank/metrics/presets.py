@@ -81,7 +81,7 @@ _ALL = (
         (
             "scores are read as float32 there: those that differ by less are tied",
             "with its option -c the population is truth",
-            "rbp takes grades as gains there, as does RBP of ir_measures without rel; here a row is relevant or not",
+            "rbp takes grades as gains there, as does RBP of ir_measures without rel: rbp(gain=linear,max_grade=1)",
             "Accuracy of ir_measures is group_auc",
         ),
     ),
@@ -106,7 +106,7 @@ _ALL = (
             "an item twice in a list: a Run made from a table keeps only the last of its scores",
             "ndcg_burges and dcg_burges are ndcg(gain=exp2) and dcg(gain=exp2)",
             "precision, recall and f1 without @k are p, r and f there; precision(threshold=0.5) is sparkrank's own",
-            "rbp adds up grades there; here a row is relevant or not",
+            "rbp adds up grades there: rbp(gain=linear,max_grade=1)",
             "bpref of a group without judged non-relevant rows is NaN there; here, as in trec_eval, every hit counts 1",
         ),
         names={

@@ -1,13 +1,16 @@
-"""Declarations of further metrics for search: ARHR, ERR, bpref, interpolated precision and infAP."""
+"""Declarations of further metrics for search: ARHR, ERR, pFound, bpref, interpolated precision and infAP."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparkrank.metrics.arithmetic import LIST, Arithmetic, TermColumn, given, list_table, spread, step, total, within
 from sparkrank.metrics.arithmetic import ratio as quotient
+from sparkrank.metrics.gain import MOST_GRADE
 from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.metric import Metric, NeedsOrder
 from sparkrank.metrics.parameters import Choice, Number
@@ -108,35 +111,65 @@ def interpolated_precision(hits: Hits, recall: float, added: float) -> Floats:
     return np.where(hits.relevant > 0, value, np.nan)
 
 
-def expected_reciprocal_rank(ranking: Ranking, k: int | None, max_grade: float) -> Floats:
-    """Return ERR, the mean of 1 / (position at which a reader stops), for each group; it is never NaN.
+def mean_interpolated_precision(hits: Hits, added: float) -> Floats:
+    """Return the mean of the interpolated precisions at the levels of recall 0, 0.1, ..., 1; NaN if R = 0."""
+    value = interpolated_precision(hits, LEVELS[0], added)
+    for level in LEVELS[1:]:
+        value = value + interpolated_precision(hits, level, added)
+    return value / len(LEVELS)
 
-    The reader stops at a row of grade g with probability (2^g - 1) / 2^max_grade. A label above ``max_grade`` counts as
-    ``max_grade``.
+
+@dataclass(frozen=True)
+class Cascade:
+    """A reader who goes down a list, stops at each row with some chance, and else goes on with the chance ``decay``.
+
+    A row of grade g stops the reader with the chance (2^g - 1) / 2^max_grade, where a grade above ``max_grade`` counts
+    as ``max_grade``. Without ``max_grade``, labels are the chances themselves, and one above 1 counts as 1.
     """
-    row, reached, stops = stopping(ranking, k, max_grade)
+
+    max_grade: float | None
+    decay: float = 1.0
+
+    def stops(self, labels: NDArray[np.generic]) -> Floats:
+        highest = 1.0 if self.max_grade is None else self.max_grade
+        grades = np.clip(labels.astype(np.float64, copy=False), 0, highest)  # as powers of float32 are float32
+        if self.max_grade is None:
+            return grades
+        chances: Floats = (exp2(grades) - 1) / exp2(np.array([self.max_grade]))
+        return chances
+
+    def walk(self, ranking: Ranking, k: int | None) -> tuple[Ints, Floats, Floats]:
+        """Return the ranked rows up to ``k``, the chance that the reader reaches each, and the chance of stopping."""
+        position = ranking.stands_at()
+        row = np.arange(len(position)) if k is None else np.flatnonzero(position <= k)
+        stops = self.stops(ranking.judgments.labels[ranking.row[row]])
+        goes_on = np.ones(len(row))
+        goes_on[1:] = (1 - stops[:-1]) * self.decay  # the product within a group starts after the group's first row
+        return row, running_product(goes_on, ranking.lists.place_of(row).astype(np.int64)), stops
+
+
+def expected_reciprocal_rank(ranking: Ranking, k: int | None, max_grade: float) -> Floats:
+    """Return ERR, the mean of 1 / (position at which a reader stops), for each group; it is never NaN."""
+    row, reached, stops = Cascade(max_grade).walk(ranking, k)
     position = ranking.stands_at()
     return sum_by(ranking.lists.group_of(row), reached * stops / position[row], ranking.groups)
 
 
-def stopping(ranking: Ranking, k: int | None, max_grade: float) -> tuple[Ints, Floats, Floats]:
-    """Return the ranked rows up to ``k``, the chance that a reader reaches each, and the chance of then stopping."""
-    position = ranking.stands_at()
-    row = np.arange(len(position)) if k is None else np.flatnonzero(position <= k)
-    labels = ranking.judgments.labels[ranking.row[row]]
-    grades = np.clip(labels.astype(np.float64, copy=False), 0, max_grade)  # float64, as powers of float32 are float32
-    stops = (exp2(grades) - 1) / exp2(np.array([max_grade]))
-    goes_on = np.ones(len(row))
-    goes_on[1:] = 1 - stops[:-1]  # the product within a group starts after the group's first row
-    return row, running_product(goes_on, ranking.lists.place_of(row).astype(np.int64)), stops
+def chance_of_finding(ranking: Ranking, k: int | None, decay: float) -> Floats:
+    """Return pFound, the chance that a reader stops within ``k``, for each group; it is never NaN."""
+    row, reached, stops = Cascade(None, decay).walk(ranking, k)
+    return sum_by(ranking.lists.group_of(row), reached * stops, ranking.groups)
 
 
 def _cascade_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
-    row, reached, stops = stopping(ranking, metric.k, metric.number("max_grade"))
+    is_err = metric.name == "err"
+    cascade = Cascade(metric.number("max_grade")) if is_err else Cascade(None, metric.number("decay"))
+    row, reached, stops = cascade.walk(ranking, metric.k)
+    amounts = reached * stops / ranking.stands_at()[row] if is_err else reached * stops
     columns = {
         "stops": spread(ranking, row, stops),
         "reached": spread(ranking, row, reached),
-        "contribution": spread(ranking, row, reached * stops / ranking.stands_at()[row]),
+        "contribution": spread(ranking, row, amounts),
     }
     return Arithmetic.of([list_table(ranking, columns)], [total(str(metric), "contribution")])
 
@@ -188,12 +221,29 @@ def _interpolated_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     return Arithmetic.of([list_table(ranking, columns)], [*steps, step(str(metric), "where", "highest precision", "R")])
 
 
+def _mean_interpolated_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    hits, added = hits_of(ranking, metric.rel), ADDED[metric.word("round")]
+    columns = {
+        "hits so far": spread(ranking, hits.row, hits.through),
+        "precision": spread(ranking, hits.row, hits.through / hits.position),
+    }
+    levels = [
+        given(f"iprec at {level:g}", float(np.nan_to_num(interpolated_precision(hits, level, added)[0])))
+        for level in LEVELS
+    ]
+    sums = [step(f"sum to {LEVELS[1]:g}", "plus", levels[0].name, levels[1].name)]
+    for level, own in zip(LEVELS[2:], levels[2:], strict=True):
+        sums.append(step(f"sum to {level:g}", "plus", sums[-1].name, own.name))
+    mean = quotient("mean", sums[-1].name, float(len(LEVELS)))
+    last = step(str(metric), "where", "mean", "R")
+    return Arithmetic.of([list_table(ranking, columns)], [given("R", hits.relevant[0]), *levels, *sums, mean, last])
+
+
 def _reciprocal_ranks(ranking: Ranking, metric: Metric) -> Floats:
     hits = hits_of(ranking, metric.rel)
     return np.where(hits.relevant > 0, hits.reciprocals(metric.k), np.nan)
 
 
-MOST_GRADE = 1000.0  # 2^1024 would be too large for a float64
 ROUND = Choice(
     "round",
     "up",
@@ -201,6 +251,7 @@ ROUND = Choice(
     choices=("up", "nearest"),
 )
 ADDED = {"up": 0.9, "nearest": 0.5}
+LEVELS = tuple(tenth / 10 for tenth in range(11))  # of recall
 
 DECLARATIONS = (
     of_relevant(
@@ -251,6 +302,42 @@ DECLARATIONS = (
             hits_of(ranking, metric.rel), metric.number("recall"), ADDED[metric.word("round")]
         ),
         arithmetic=_interpolated_terms,
+    ),
+    of_relevant(
+        name="iprec11",
+        title="mean of the interpolated precisions at eleven levels of recall",
+        formula="1/11 · Σ iprec(recall=l) over l = 0, 0.1, ..., 1",
+        reference=f"{TREC}: 11pt_avg",
+        aliases=("11pt_avg",),
+        cutoff="none",
+        parameters=(ROUND, REL),
+        needs_order=NeedsOrder("a mean over orders of a maximum"),
+        values=lambda ranking, metric: mean_interpolated_precision(
+            hits_of(ranking, metric.rel), ADDED[metric.word("round")]
+        ),
+        arithmetic=_mean_interpolated_terms,
+    ),
+    GroupMetric(
+        name="pfound",
+        title="the chance that a reader who loses patience finds what is relevant (pFound)",
+        formula="Σ over i ≤ k of S_i · Π over j < i of (1 - S_j) · decay, S = the label, a chance from 0 to 1; one "
+        "below 0 counts as 0, one above 1 as 1",
+        undefined="never",
+        reference="CatBoost: PFound; Gulin, Karpovich, Raskovalov, Segalovich: ROMIP 2009",
+        parameters=(
+            Number(
+                "decay",
+                0.85,
+                "the chance that a reader who has not found it goes on to the next row",
+                above=0.0,
+                below=1.0,
+                closed=True,
+            ),
+        ),
+        needs_order=NeedsOrder("a mean over orders of a product of all rows above takes n² steps for n tied rows"),
+        values=lambda ranking, metric: chance_of_finding(ranking, metric.k, metric.number("decay")),
+        arithmetic=_cascade_terms,
+        interval="logit",
     ),
     of_relevant(
         name="infap",

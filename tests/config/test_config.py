@@ -53,6 +53,9 @@ def test_a_preset_in_a_spec_is_in_the_names_of_the_metrics_and_in_no_hash(tmp_pa
     ]
     assert load_spec(conf, written_out).hash() == by_preset.hash()
     assert load_spec(conf, ["definitions.preset=ranx"]).hash() != by_preset.hash()
+    several, apart = (load_spec(conf, [f"metrics={texts}"]) for texts in ("['p@{1,5}', rr]", "[p@1, p@5, rr]"))
+    assert several.plan().metrics == apart.plan().metrics
+    assert several.hash() == apart.hash()
     with pytest.raises(SpecError, match=r'recommendations.yaml: preset is "relay", did you mean "replay"'):
         load_spec(conf, ["definitions.preset=relay"])
 

@@ -387,13 +387,13 @@ def _document(conf: str, capsys: pytest.CaptureFixture[str], *words: str) -> dic
 
 def test_both_doors_explain_alike(conf: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The command reads the day of the spec, the call the rows; ndcg@7 is no metric of the spec."""
-    found = _document(conf, capsys, "--group", "user=42", "ndcg@5", "--metric", "ndcg@7", "--metric", "auc")
+    found = _document(conf, capsys, "--group", "user=42", "ndcg@{5,7}", "--metric", "auc")
     assert {name: found[name] for name in ("day", "spec", "models")} == {
         "day": DAY, "spec": conf, "models": ["new", "old"],
     }  # fmt: skip
     rows = pq.read_table(Path(conf).parent / f"{DAY}.parquet")
     columns = {"score": {"new": "new", "old": "old"}, "label": "click", "item": "item"}
-    by_call = sr.explain(rows, ["ndcg@5", "ndcg@7", "auc"], group={"user": 42}, **columns)
+    by_call = sr.explain(rows, ["ndcg@5", "ndcg@{7,5}", "auc"], group={"user": 42}, **columns)
     assert found["groups"] == json.loads(json.dumps(by_call.to_dict()["groups"]).replace("NaN", "null"))
     row = next(row for row in _groups(conf) if row["user"] == 42 and row["model"] == "old")
     values = {(each["metric"], each["model"]): each["value"] for each in found["groups"][0]["metrics"]}

@@ -155,7 +155,7 @@ def test_arrays_may_be_their_own_truth() -> None:
 
 
 WITHOUT_LABELS = {"coverage", "gini", "entropy", "personalization", "filled", "list_length", "shown", "distinct"}
-WITHOUT_LABELS |= {"category_entropy", "ild", "new"}
+WITHOUT_LABELS |= {"category_entropy", "ild", "new", "n_ret"}
 OF_THE_PAST = {"past_novelty", "past_serendipity"}  # each names a popularity of the interactions
 BESIDE_A_RANK = {"overlap", "unexpected", "serendipity"}
 WITH_VALUES = {"shown", "awrf", "exposure_gap", "alpha_ndcg", "strecall"}  # each names a column

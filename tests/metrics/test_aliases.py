@@ -40,7 +40,12 @@ PRINTED = """
                   retrieval_reciprocal_rank rr, retrieval_precision@3 p@3, retrieval_recall@3 r@3,
                   retrieval_hit_rate@3 hit@3, retrieval_normalized_dcg@3 ndcg@3, retrieval_normalized_dcg ndcg,
                   retrieval_r_precision rprec, retrieval_auroc group_auc, binary_auroc auc(exact),
-                  binary_average_precision pr_auc(exact), binary_calibration_error ece, retrieval_recall_at_3 r@3
+                  binary_average_precision pr_auc(exact), binary_calibration_error ece, retrieval_recall_at_3 r@3,
+                  RetrievalFallOut@3 fallout@3, retrieval_fall_out fallout
+    ir_measures   NumRet n_ret, NumRel(rel=2) n_rel(rel=2), NumRelRet n_rel_ret, SetP p, SetR r, SetAP set_ap,
+                  SetRelP p(over=min_retrieved_relevant)
+    TF-Ranking    arp relevance_position
+    recpack       PercentileRanking percentile_rank
     Jurity        InterListDiversity@5 personalization@5, inter_list_diversity personalization
     LensKit       ListLength list_length, ListGini@5 gini@5,
                   Entropy(by=genre)@5 category_entropy(by=genre)@5
@@ -50,8 +55,10 @@ PRINTED = """
     ndeval        alpha-nDCG(by=topics)@20 alpha_ndcg(by=topics)@20, strec(by=topics)@20 strecall(by=topics)@20,
                   alpha_nDCG(by=topics)@20 alpha_ndcg(by=topics)@20, StRecall(by=topics)@9 strecall(by=topics)@9
     trec_eval     map ap, P_10 p@10, recall_100 r@100, ndcg_cut_10 ndcg@10, map_cut_5 ap@5, success_1 hit@1,
+                  num_ret n_ret, num_rel n_rel, num_rel_ret n_rel_ret, set_map set_ap, 11pt_avg iprec11,
+                  set_relative_P p(over=min_retrieved_relevant),
                   recip_rank rr, Rprec rprec, iprec_at_recall_0.10 iprec(recall=0.1), infAP infap, set_P p,
-                  set_recall r, set_F f, set_F(beta=4) f(beta=2)
+                  set_recall r, set_F f, relative_P_5 p(over=min_k_relevant)@5, set_F(beta=4) f(beta=2)
     Spark         meanAveragePrecision ap, meanAveragePrecisionAtK@5 ap(over=min_k_relevant)@5, precisionAtK@5 p@5,
                   ndcgAtK@5 ndcg(gain=binary)@5, recallAtK@5 r@5, areaUnderROC auc,
                   rootMeanSquaredError rmse, meanAbsoluteError mae
@@ -95,7 +102,7 @@ def test_a_name_that_means_something_else_is_refused_with_what_to_write(name: st
 # Functions of torchmetrics that are nothing here, for which a score of 0.5 is no (preds > threshold) and here yes;
 # and texts that contradict what their alias says.
 TOLD = {
-    "retrieval_fall_out@3": "which sparkrank has for no group: write p@k",
+    "NumRet(rel=2)": "NumRet(rel=) of ir_measures is n_rel_ret(rel=)",
     "retrieval_precision_recall_curve": "is a curve: write p@k and r@k",
     "binary_accuracy": "write accuracy, which predicts yes from it on",
     "BinaryF1Score": "write f1, which predicts yes from it on",

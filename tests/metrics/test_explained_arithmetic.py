@@ -22,8 +22,8 @@ from sparkrank.results.explanation import ExplainedMetric
 
 # The metrics of a group, with the parameters of each that change its steps.
 OF_A_GROUP = {
-    "p": "over=k over=retrieved",
-    "p@5": "over=k over=retrieved over=min_k_relevant",
+    "p": "over=k over=retrieved over=min_retrieved_relevant",
+    "p@5": "over=k over=retrieved over=min_k_relevant over=min_retrieved_relevant",
     "r@5": "over=relevant over=min_k_relevant",
     "f@5": "beta=1 beta=2",
     "hit@5": "",
@@ -36,7 +36,14 @@ OF_A_GROUP = {
     "dcg@5": "gain=linear gain=exp2 gain=binary discount=log2 discount=zipf discount=[1,0.5]",
     "ndcg": "gain=linear gain=exp2 gain=binary ideal=judged ideal=retrieved ideal=[3,2,1] discount=log2 discount=zipf",
     "ndcg@5": "gain=linear ideal=judged ideal=retrieved ideal=k_relevant ideal=[3,2,1]",
-    "rbp": "p=0.8 p=0.5",
+    "rbp": "p=0.8 p=0.5 gain=linear,max_grade=2",
+    "rbp@3": "gain=linear,max_grade=1",
+    "fallout@3": "rel=2",
+    "n_ret@3": "",
+    "n_rel_ret@3": "",
+    "first_rank": "",
+    "percentile_rank": "items=20",
+    "pfound@5": "decay=0.85 decay=1",
     "group_auc": "weight=uniform weight=rows weight=positives weight=pairs",
     "gauc": "weight=rows weight=uniform weight=positives weight=pairs",
     "pair_auc": "weight=uniform weight=rows weight=pairs",

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sparkrank.base.errors import MetricError, SpecError
 from sparkrank.metrics import CATALOG, Metric
+from sparkrank.metrics.metric import asked_metrics
 from tests.extent import examples
 from tests.support.strategies import PATIENT, Asked, asked, text, written
 
@@ -164,6 +165,36 @@ REFUSED = {
     "ndcg(ideal=k_relevant)@5000000": ("an ideal list of k items", "a cut-off up to 4194304"),
     "ndcg(rel=2)@10": ("rel with gain=linear", "gain=binary"),
 }
+
+
+LISTS = {
+    "ndcg@{1,5,10}": ["ndcg@1", "ndcg@5", "ndcg@10"],
+    "MAP(rel=2)@{ 5, 3 }": ["ap(rel=2)@5", "ap(rel=2)@3"],
+    "median(rr@{1,5})": ["median(rr@1)", "median(rr@5)"],
+    "p @ {7}": ["p@7"],
+    "iprec@{0,0.5}": ["iprec", "iprec(recall=0.5)"],
+    "dcg(discount=[1,0.5])@{1,2}": ["dcg(discount=[1,0.5])@1", "dcg(discount=[1,0.5])@2"],
+}
+NO_LISTS = {
+    "ndcg@{}": 'metrics[0]: "ndcg@{}" lacks a cut-off',
+    "ndcg@{1,,5}": "write numbers between commas, as in ndcg@{1,5,10}",
+    "ndcg@{1,5,1}": '"ndcg@{1,5,1}" gives the cut-off 1 twice',
+    "ndcg@{1,0}": 'the cut-off of "ndcg@0" is 0',
+    "ndcg@{1,x}": 'the cut-off of "ndcg@x" is x',
+    "ndcg@{1}@{2}": "one list of cut-offs",
+    "rprec@{1,2}": "rprec takes no cut-off",
+    "ndcg@{1,2": 'the cut-off of "ndcg@{1,2" is {1,2',
+}
+
+
+def test_a_list_of_cutoffs_stands_for_several_metrics() -> None:
+    assert {typed: list(map(str, asked_metrics([typed], None))) for typed in LISTS} == LISTS
+    assert list(map(str, asked_metrics(["ndcg@5", "ndcg@{1,5}"], None))) == ["ndcg@5", "ndcg@1"]
+    for refused, sentence in NO_LISTS.items():
+        with pytest.raises(MetricError, match=re.escape(sentence)):
+            asked_metrics([refused], None)
+    with pytest.raises(MetricError, match="stands for several metrics, and one is needed here"):
+        Metric.parse("ndcg@{1,5}")
 
 
 @pytest.mark.parametrize("typed", REFUSED)

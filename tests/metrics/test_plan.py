@@ -46,7 +46,18 @@ def test_a_metric_may_come_as_a_value() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["ap(over=hits)", "err", "iprec(recall=0.5)", "infap", "coverage@3", "personalization@3", "distinct(by=a)@3"],
+    [
+        "ap(over=hits)",
+        "err",
+        "iprec(recall=0.5)",
+        "iprec11",
+        "pfound@3",
+        "infap",
+        "first_rank@3",
+        "coverage@3",
+        "personalization@3",
+        "distinct(by=a)@3",
+    ],
 )
 def test_what_has_no_expectation_needs_an_order(name: str) -> None:
     assert all(plan(name, ties=ties).metrics for ties in ("item", "worst", "best", "block"))
@@ -58,7 +69,8 @@ def test_the_other_forms_of_such_metrics_have_an_expectation() -> None:
     needs = {name: declared.needs_order for name, declared in CATALOG.items()}
     forms = {name for name, needed in needs.items() if needed and needed.form}
     diversity = {"distinct", "category_entropy", "strecall"}
-    assert forms == {"ap", "shown", "coverage", "overlap", "unexpected", "personalization"} | diversity
+    others = {"ap", "first_rank", "shown", "coverage", "overlap", "unexpected", "personalization"}
+    assert forms == others | diversity
     assert plan(
         "ap", "coverage", "overlap(ref=prod)@3", "unexpected(over=union)", "personalization", "distinct(by=a)"
     ).metrics

@@ -35,14 +35,16 @@ ROWS = pa.table(
         "other": [1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0],
         "rare": [0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0],
         "short": [0.9, 0.8, None, None, None, None, 0.95, 0.3, 0.2, 0.1, 0.85, 0.15],
+        "none": [None] * 12,
         "popular": [1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0],
         "topics": [["x"]] * 12,
     }
 )
 # Where the whole list, or bad scores, would show nothing: the text of the metric, and the better and the worse scores.
 OTHERWISE = {
-    **{name: (f"{name}@2", "good", "bad") for name in ("p", "r", "f", "hit", "cg")},
+    **{name: (f"{name}@2", "good", "bad") for name in ("p", "r", "f", "hit", "cg", "fallout", "n_rel_ret")},
     "iprec": ("iprec(recall=0.5)", "good", "bad"),
+    "set_ap": ("set_ap", "good", "none"),
     "auc_up": ("auc_up", "good", "tied"),  # of bins in their best order: the worst order is as good as the best
     "recall_at_precision": ("recall_at_precision(precision=0.4)", "good", "same"),  # of the other, at the highest score
     "coverage": ("coverage@1", "other", "same"),

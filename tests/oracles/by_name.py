@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from tests.oracles import lists, orders
-from tests.oracles.values import Label, Pair, Ranked, Scored, Value, is_relevant
+from tests.oracles.values import Label, Pair, Ranked, Scored, Value, count_relevant, hits_within, is_relevant
 
 
 def listed(rows: Iterable[Scored]) -> list[Scored]:
@@ -71,6 +71,16 @@ ORACLES: dict[str, Callable[..., Value]] = {
     "infap": lists.inferred_average_precision,
     "fitness": orders.fitness,
     "filled": lists.filled,
+    "iprec11": lists.mean_interpolated_precision,
+    "pfound": lists.chance_of_finding,
+    "set_ap": lists.set_average_precision,
+    "fallout": lists.fallout,
+    "first_rank": lists.first_rank,
+    "relevance_position": lists.relevance_position,
+    "percentile_rank": lists.percentile_rank,
+    "n_ret": lambda ranked, judged, k=None: float(len(ranked[:k])),
+    "n_rel": lambda ranked, judged, rel=None: float(count_relevant(judged, rel)),
+    "n_rel_ret": lambda ranked, judged, k=None, rel=None: float(len(hits_within(ranked, k, rel))),
     "list_length": lambda ranked, judged: float(len(ranked)),
     "cg": lists.cumulated_gain,
     "dcg": lists.discounted_gain,

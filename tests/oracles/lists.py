@@ -12,7 +12,9 @@ from tests.oracles.values import Label, Ranked, Value, count_relevant, hits_with
 
 
 def precision(ranked: Ranked, judged: Sequence[Label], k=None, over="k", rel=None) -> Value:
-    if k is None:
+    if over == "min_retrieved_relevant":
+        below = min(len(ranked) if k is None else min(k, len(ranked)), count_relevant(judged, rel))
+    elif k is None:
         below = len(ranked)
     else:
         below = {"k": k, "retrieved": min(k, len(ranked)), "min_k_relevant": min(k, count_relevant(judged, rel))}[over]
@@ -79,8 +81,43 @@ def reciprocal_rank(ranked: Ranked, judged: Sequence[Label], k=None, rel=None) -
     return 1 / min(hits) if hits else 0.0
 
 
-def rank_biased_precision(ranked: Ranked, judged: Sequence[Label], k=None, p=0.8, rel=None) -> Value:
+def rank_biased_precision(
+    ranked: Ranked, judged: Sequence[Label], k=None, p=0.8, rel=None, gain="binary", max_grade=1.0
+) -> Value:
+    if gain == "linear":
+        within = [(position, label) for position, label in ranked if k is None or position <= k]
+        return sum((1 - p) * p ** (position - 1) * max(label or 0.0, 0.0) / max_grade for position, label in within)
     return sum((1 - p) * p ** (position - 1) for position in hits_within(ranked, k, rel))
+
+
+def set_average_precision(ranked: Ranked, judged: Sequence[Label], rel=None) -> Value:
+    recalled = recall(ranked, judged, rel=rel)
+    return None if recalled is None else precision(ranked, judged, rel=rel) * recalled
+
+
+def fallout(ranked: Ranked, judged: Sequence[Label], k=None, rel=None) -> Value:
+    others = [label for label in judged if not is_relevant(label, rel)]
+    shown = [label for position, label in ranked if not is_relevant(label, rel) and (k is None or position <= k)]
+    return len(shown) / len(others) if others else None
+
+
+def first_rank(ranked: Ranked, judged: Sequence[Label], k=None, rel=None) -> Value:
+    return min(hits_within(ranked, k, rel), default=None)
+
+
+def relevance_position(ranked: Ranked, judged: Sequence[Label]) -> Value:
+    gains = [(position, label) for position, label in ranked if is_relevant(label)]
+    whole = sum(label for _, label in gains)
+    return sum(label / whole * position for position, label in gains) if gains else None
+
+
+def percentile_rank(ranked: Ranked, judged: Sequence[Label], items=None, rel=None) -> Value:
+    """Of a relevant row outside of the list, the mean over the places below it that are left."""
+    hits, whole = hits_within(ranked, None, rel), max(len(judged), items or 0)
+    shares = [(position - 1) / whole for position in hits]
+    left = (max(len(ranked) - 1, 0) / whole + 1) / 2
+    shares += [left] * (count_relevant(judged, rel) - len(hits))
+    return sum(shares) / len(shares) if shares else None
 
 
 def reciprocal_ranks(ranked: Ranked, judged: Sequence[Label], k=None, rel=None) -> Value:
@@ -96,6 +133,17 @@ def expected_reciprocal_rank(ranked: Ranked, judged: Sequence[Label], k=None, ma
             value += still_reading * satisfied / position
             still_reading *= 1 - satisfied
     return value
+
+
+def chance_of_finding(ranked: Ranked, judged: Sequence[Label], k=None, decay=0.85) -> Value:
+    """A reader who has not found it goes on with a chance; rows at one position come one after the other."""
+    found, looks = 0.0, 1.0
+    for position, label in sorted(ranked, key=lambda row: row[0]):
+        if k is None or position <= k:
+            chance = min(max(label or 0.0, 0.0), 1.0)
+            found += looks * chance
+            looks *= (1 - chance) * decay
+    return found
 
 
 def judged_against(label: Label, rel: float | None) -> bool:
@@ -130,6 +178,12 @@ def interpolated_precision(ranked: Ranked, judged: Sequence[Label], recall=0.0, 
         if count >= int(recall * relevant + (0.9 if round == "up" else 0.5))
     ]
     return max(reached, default=0.0) if relevant else None
+
+
+def mean_interpolated_precision(ranked: Ranked, judged: Sequence[Label], round="up", rel=None) -> Value:  # noqa: A002 - the parameter's name
+    levels = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+    values = [interpolated_precision(ranked, judged, level, round, rel) for level in levels]
+    return None if None in values else math.fsum(values) / 11
 
 
 def inferred_average_precision(ranked: Ranked, judged: Sequence[Label], rel=None) -> Value:

@@ -39,6 +39,7 @@ LEVELS = ("0.00", "0.10", "0.25", "0.30", "0.50", "0.70", "0.75", "0.90", "1.00"
 ASKED = {
     *(f"{name}.{CUT}" for name in ("P", "recall", "map_cut", "ndcg_cut", "success", "relative_P")),
     *("map", "ndcg", "recip_rank", "Rprec", "set_P", "set_recall", "set_F", "num_ret", "num_rel", "num_rel_ret"),
+    *("set_map", "set_relative_P", "11pt_avg"),
     *("bpref", "infAP", f"iprec_at_recall.{','.join(LEVELS)}"),
 }
 
@@ -58,7 +59,7 @@ def test_pytrec_eval(pytrec_eval: ModuleType, rows: list[Impression], level: int
     names = {f"{name}_{k}" for name in ("P", "recall", "map_cut", "ndcg_cut", "success", "relative_P") for k in CUTOFFS}
     names |= {f"iprec_at_recall_{recall}" for recall in LEVELS}
     texts = trec.metric_texts(names | ASKED, level)
-    assert len(texts) == 6 * len(CUTOFFS) + len(LEVELS) + 10
+    assert len(texts) == 6 * len(CUTOFFS) + len(LEVELS) + 15
     sides = lists_and_truth(qrels, run)
     if not printed:
         with pytest.raises(InputError):
@@ -100,6 +101,7 @@ IR_MEASURES = [
     *("nDCG", "nDCG@1", "nDCG@3", "nDCG@20", "P@2", "P@20", "P(rel=2)@3", "R@3", "R(rel=2)@20"),
     *("RR", "RR(rel=2)", "AP", "AP@3", "AP(rel=2)", "AP(rel=2)@3", "Rprec", "Rprec(rel=2)"),
     *("Success@2", "Success(rel=2)@3", "SetP", "SetP(rel=2)", "SetR", "SetR(rel=2)", "SetF", "SetF(rel=2)"),
+    *("SetAP", "SetAP(rel=2)", "NumRet", "NumRel"),
     *("Bpref", "Bpref(rel=2)", "IPrec@0.0", "IPrec(rel=2)@0.3", "IPrec@0.5", "IPrec@1.0", "infAP", "infAP(rel=2)"),
 ]
 MS_MARCO = ["RR@1", "RR@3", "RR(rel=2)@3", "RR@20"]

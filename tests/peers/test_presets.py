@@ -100,7 +100,10 @@ def test_ranx_adds_up_grades_in_rbp(ranx: ModuleType) -> None:
         there = ranx.evaluate(ranx.Qrels({"q": {"b": grade}}), run, "rbp.80")
         assert_close(float(there), (1 - 0.8) * grade * 0.8, grade)
         rows = [Impression("q", "a", 2.0, None), Impression("q", "b", 1.0, float(grade))]
-        assert_close(evaluate(rows, "rbp", preset="ranx").means["rbp"].value, (1 - 0.8) * 0.8, grade)
+        graded = "rbp(gain=linear,max_grade=1)"
+        found = evaluate(rows, ["rbp", graded], preset="ranx").means
+        assert_close(found["rbp"].value, (1 - 0.8) * 0.8, grade)
+        assert_close(found[graded].value, float(there), grade)
 
 
 def test_scikit_learn_takes_a_label_below_0_for_a_gain_below_0(sklearn_metrics: ModuleType) -> None:

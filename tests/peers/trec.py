@@ -22,7 +22,7 @@ COUNTS = ("num_ret", "num_rel", "num_rel_ret")
 Run = list[tuple[str, str, float]]  # (query, document, score)
 Qrels = dict[tuple[str, str], float]
 
-# Names without a cut-off. set_relative_P, gm_map, 11pt_avg and the preference measures are not here.
+# Names without a cut-off. The preference measures are not here.
 _WHOLE_LIST = {
     "map": "ap",
     "ndcg": "ndcg",
@@ -32,7 +32,12 @@ _WHOLE_LIST = {
     "set_recall": "r",
     "set_F": "f",
     "rbp": "rbp(p=0.9)",
-    "num_rel_ret": "cg(gain=binary)",
+    "num_ret": "n_ret",
+    "num_rel": "n_rel",
+    "num_rel_ret": "n_rel_ret",
+    "set_map": "set_ap",
+    "set_relative_P": "p(over=min_retrieved_relevant)",
+    "11pt_avg": "iprec11",
     "bpref": "bpref",
     "infAP": "infap",
 }
@@ -73,7 +78,7 @@ def metric_text(name: str, level: int = 1, version: int = 9) -> str | None:
     """
     cut = _CUT.fullmatch(name)
     if name in _WHOLE_LIST:
-        text, k = _WHOLE_LIST[name], ""
+        text, k = _WHOLE_LIST[name] + ("(round=nearest)" if name == "11pt_avg" and version == 10 else ""), ""
     elif cut and cut["name"] in _AT:
         text, k = _AT[cut["name"]], f"@{cut['k']}"
     elif name.startswith("iprec_at_recall_"):
@@ -82,7 +87,9 @@ def metric_text(name: str, level: int = 1, version: int = 9) -> str | None:
         return None
     if level > 1 and name == "rbp":
         return None  # of graded judgments trec_eval sums grades, not hits
-    if level > 1 and not text.startswith("ndcg"):  # trec_eval's ndcg takes every level as a gain, whatever -l says
+    if level > 1 and not text.startswith(
+        ("ndcg", "n_ret")
+    ):  # trec_eval's ndcg takes every level as a gain, whatever -l says
         text = f"{text[:-1]},rel={level})" if text.endswith(")") else f"{text}(rel={level})"
     return text + k
 
@@ -95,8 +102,7 @@ def metric_texts(names: Iterable[str], level: int = 1, version: int = 9) -> dict
 
 def of_query(answer: Evaluation, texts: dict[str, str], query: str) -> dict[str, float]:
     """What trec_eval prints for a query, from an evaluation of `texts`."""
-    values = {name: answer.counted(text)[query] for name, text in texts.items()}
-    return values | {"num_ret": answer.counts[query].retrieved}
+    return {name: answer.counted(text)[query] for name, text in texts.items()}
 
 
 def lesser_item_first(rows: Iterable[Impression]) -> list[Impression]:

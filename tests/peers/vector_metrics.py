@@ -20,7 +20,7 @@ KNOWN = frozenset(
         *("truth_duplicates", "list_duplicates", "groups", "empty_truth", "empty_list", "single_class"),
     ]
 )
-GRADED = ("dcg", "ndcg", "err")
+GRADED = ("dcg", "ndcg", "err", "arp")
 NEED_AN_ORDER = ("err", "iprec")
 BASES = {"log2": 2.0, "ln": math.e, "log10": 10.0}
 OF_THE_DAY = ("auc_global", "average_precision_score")  # in which rows may have weights
@@ -158,6 +158,11 @@ _METRICS: dict[str, Callable[[Parameters], str]] = {
     "hits": lambda p: _text("cg", p, "gain=binary", _rel(p)),
     "bpref": lambda p: _text("bpref", {}, _rel(p)),
     "err": lambda p: _text("err", p, f"max_grade={p['max_grade']}"),
+    "set_ap": lambda p: _text("set_ap", {}, _rel(p)),
+    "num_ret": lambda p: _text("n_ret", p),
+    "arp": lambda p: "relevance_position",
+    "min_label_position": lambda p: _text("first_rank", p, _rel(p)),
+    "fallout": lambda p: _text("fallout", p, _rel(p)),
     "iprec": lambda p: _text("iprec", {}, f"recall={p['recall']}", _rel(p)),
     "kendall_tau": lambda p: _text("kendall_tau", {}, f"variant={p.get('variant', 'b')}"),
     "auc": _auc,

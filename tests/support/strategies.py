@@ -93,6 +93,8 @@ def asked(
         del given[extra]
     if "gain" in declaration.defaults and given.get("gain") != "binary":
         given.pop("rel", None)
+    if declaration.name == "rbp":
+        given = with_grades(given)
     if given.get("gain") == "exp2" and isinstance(ideal := given.get("ideal"), tuple):
         given["ideal"] = tuple(min(grade, MOST_EXPONENT) for grade in ideal)
     if given.get("gain", "linear") not in GAINS:
@@ -113,6 +115,13 @@ def asked(
         return declaration.name, given, None
     needs = any((declaration.name, value) in NEED_A_CUTOFF for value in given.values())
     return declaration.name, given, draw(cutoffs if needs else st.none() | cutoffs)
+
+
+def with_grades(given: dict[str, Value]) -> dict[str, Value]:
+    """The parameters of rbp, of which a highest grade goes with linear gains alone, and a threshold with others."""
+    if "max_grade" not in given:
+        return {**given, "gain": "binary"}
+    return {**{name: value for name, value in given.items() if name != "rel"}, "gain": "linear"}
 
 
 def needed(name: str, column: str = "label") -> dict[str, Value]:

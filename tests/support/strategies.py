@@ -115,14 +115,15 @@ def asked(
     return declaration.name, given, draw(cutoffs if needs else st.none() | cutoffs)
 
 
-def needed(name: str, column: str = "label") -> dict[str, Value]:
+def needed(name: str, column: str = "label", arrays: str | None = None) -> dict[str, Value]:
     """The parameters without which the metric means nothing: the columns of values that it reads.
 
-    Those of the labels are what oracles see.
+    Those of the labels are what oracles see. ``arrays`` is the column for metrics that read arrays of texts.
     """
     declared = CATALOG[name].parameters
     words = {own.name: own.choices[0] for own in declared if isinstance(own, ColumnChoice)}
-    return words | {own.name: column for own in declared if isinstance(own, Column) and own.default is None}
+    columns = [own for own in declared if isinstance(own, Column) and own.default is None]
+    return words | {own.name: arrays if arrays and own.kind == "texts" else column for own in columns}
 
 
 def reads_the_past(declaration: Declaration) -> bool:

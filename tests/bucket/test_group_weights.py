@@ -15,7 +15,6 @@ from sparkrank.metrics import CATALOG, GroupMetric, Metric
 from tests.support.strategies import needed
 
 OF_GROUPS = [name for name, declared in CATALOG.items() if isinstance(declared, GroupMetric)]
-TOPICS = dict.fromkeys(("alpha_ndcg", "strecall"), "topics")  # the column of arrays that these read; others read labels
 ROLES = {"group": "query", "score": "score", "label": "label"}
 
 # Query a is in order, and b is not; c has nothing to find. Listed rows 3, 2 and 1; relevant rows 2, 1 and 0.
@@ -95,7 +94,7 @@ def test_every_metric_of_groups_weighs_its_own_values(weight: str) -> None:
     texts = []
     for name in OF_GROUPS:
         ties = ",ties=item" if CATALOG[name].needs_order and not CATALOG[name].needs_order.form else ""
-        given = "".join(f",{own}={column}" for own, column in needed(name, TOPICS.get(name, "label")).items())
+        given = "".join(f",{own}={column}" for own, column in needed(name, arrays="topics").items())
         given += ",over=lists" if name == "past_novelty" else ""  # under over=rows lists have weights of their own
         texts.append(str(Metric.parse(f"{name}(weight={weight}{ties}{given})")))
     had = log.select(["query", "item"])[::2]

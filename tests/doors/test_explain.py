@@ -272,8 +272,9 @@ def test_a_metric_from_outside_by_its_value_or_by_its_own_arithmetic() -> None:
 def test_every_declared_metric_can_be_explained() -> None:
     """Also those whose value is of all rows together, by what the group adds to it."""
     rows = ROWS.append_column("place", pa.array([1.0, 2.0, 3.0, None, 1.0]))
+    rows = rows.append_column("topics", pa.array([["a"], ["a", "b"], ["b"], None, ["a"]]))
     for name in CATALOG:
-        columns = "".join(f"{own}={value}" for own, value in needed(name, "place").items())
+        columns = "".join(f"{own}={value}" for own, value in needed(name, "place", "topics").items())
         text = f"{name}(ties=item)" if name in ("err", "iprec", "infap") else f"{name}({columns})"
         past = {"interactions": rows.select(["user", "item"])} if reads_the_past(CATALOG[name]) else {}
         found = sr.explain(rows, text, group={"user": "a"}, reference_rank="place", **past, **COLUMNS).metric

@@ -124,14 +124,15 @@ def with_grades(given: dict[str, Value]) -> dict[str, Value]:
     return {**{name: value for name, value in given.items() if name != "rel"}, "gain": "linear"}
 
 
-def needed(name: str, column: str = "label") -> dict[str, Value]:
+def needed(name: str, column: str = "label", arrays: str | None = None) -> dict[str, Value]:
     """The parameters without which the metric means nothing: the columns of values that it reads.
 
-    Those of the labels are what oracles see.
+    Those of the labels are what oracles see. ``arrays`` is the column for metrics that read arrays of texts.
     """
     declared = CATALOG[name].parameters
     words = {own.name: own.choices[0] for own in declared if isinstance(own, ColumnChoice)}
-    return words | {own.name: column for own in declared if isinstance(own, Column) and own.default is None}
+    columns = [own for own in declared if isinstance(own, Column) and own.default is None]
+    return words | {own.name: arrays if arrays and own.kind == "texts" else column for own in columns}
 
 
 def reads_the_past(declaration: Declaration) -> bool:

@@ -360,7 +360,8 @@ class Interactions(PastRows):
                 raise ValueError("has days, but no states: name the output whose days have counted items")
             super()._validate_source()
             return
-        defaults = {name: field.get_default(call_default_factory=True) for name, field in PastRows.model_fields.items()}
+        fields = {name: Interactions.model_fields[name] for name in PastRows.model_fields}
+        defaults = {name: field.get_default(call_default_factory=True) for name, field in fields.items()}
         beside = [name for name, default in defaults.items() if name != "optional" and getattr(self, name) != default]
         if beside:
             own = beside[0].replace("ddl", "schema")

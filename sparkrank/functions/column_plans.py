@@ -12,7 +12,7 @@ from sparkrank.inputs.role_table import row_roles
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import AttentionMetric, CatalogueMetric, Definitions, GroupMetric, Metric, Plan, find_preset
 from sparkrank.metrics.metric import Declaration, asked_metrics
-from sparkrank.metrics.parameters import WEIGHT, Column
+from sparkrank.metrics.parameters import WEIGHT, Column, ColumnChoice
 from sparkrank.metrics.presets import PresetName
 from sparkrank.metrics.uncertainty import Uncertainty
 
@@ -71,7 +71,7 @@ def column_plan(
 
 def is_of_one_list(declared: Declaration) -> bool:
     """Return whether the metric needs nothing but the rows of one group, without a column that it names."""
-    names_column = any(isinstance(own, Column) and own.default is None for own in declared.parameters)
+    names_column = any(isinstance(own, (Column, ColumnChoice)) and own.default is None for own in declared.parameters)
     reads_interactions = isinstance(declared, GroupMetric) and declared.reads_interactions
     return not (isinstance(declared, (CatalogueMetric, AttentionMetric)) or names_column or reads_interactions)
 

@@ -28,8 +28,11 @@ class Case:
 
     @property
     def has_rows_of_its_own(self) -> bool:
-        """Whether the rows of other cases matter: labels without a gain in its list are bad, or all make popularity."""
-        return any(text in self.metric for text in ("gain=[", "(of=users", "(of=rows"))
+        """Whether the rows of other cases matter, or the metric reads what they lack.
+
+        Labels without a gain in its list are bad, all rows make popularity, and subtopics are arrays.
+        """
+        return any(text in self.metric for text in ("gain=[", "(of=users", "(of=rows", "alpha_ndcg(", "strecall("))
 
 
 def ranking(group: str, *labels: float | None, unlisted: tuple[float, ...] = ()) -> tuple[Row, ...]:

@@ -20,7 +20,7 @@ from sparkrank.numeric.key_hashes import hash_keys
 from sparkrank.sources import colocation
 from tests.wide_logs import LOGS, differences, written_whole
 
-OF_LISTS = {"arrays", "recommendations", "past_of_arrays", "catalog_of_arrays"}
+OF_LISTS = {"arrays", "recommendations", "past_of_arrays", "times_of_arrays", "catalog_of_arrays"}
 OF_GROUPS = [name for name in LOGS if name not in OF_LISTS | {"no_groups"}]
 METRICS = ["rr", "ndcg@2", "auc"]
 COLUMNS = {"group": "user_id", "score": "score", "label": "label"}

@@ -194,7 +194,8 @@ WITHOUT_ORDER = [
     for name, each in CATALOG.items()
     if "ref" not in each.defaults and each.needs_order is None and name != "new"  # which reads interactions
 ]
-PARAMETERS |= {"ild": "ild(by=click)"}
+PARAMETERS |= {"ild": "ild(by=click)", "exposure_gap": "exposure_gap(by=click)"}
+PARAMETERS |= {"past_novelty": "novelty(of=users)", "past_serendipity": "serendipity(of=rows)"}
 KNOWN = [PARAMETERS.get(name, name) for name in WITHOUT_ORDER]
 
 
@@ -206,7 +207,8 @@ def test_no_interval_leaves_the_range_of_its_metric(lists: list[list[int]], seed
     rows = rows_of({f"u{n}": clicks for n, clicks in enumerate(lists)})
     score = np.random.default_rng(seed).random(len(rows)).round(1)
     rows = rows.set_column(1, "score", pa.array(score)).append_column("item", pa.array(range(len(rows))))
-    for name, row in of_metrics(rows, *KNOWN, item="item").items():
+    had = rows.select(["user", "item"])[::2]
+    for name, row in of_metrics(rows, *KNOWN, item="item", interactions=had).items():
         metric = Metric.parse(name)
         lowest, highest = metric.declaration.range_of(metric)
         if row["ci_low"] is None:

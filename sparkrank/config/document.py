@@ -385,6 +385,7 @@ def _asked(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
         of_models = rows.by_model.items()  # in the order of models, which decides whose label counts
         asked["models"] = [(name, _asked(asked["models"][name], own)) for name, own in of_models]
     left_out = [
+        "as_of",
         "expect",
         "grouped",
         "most_bytes",
@@ -392,6 +393,7 @@ def _asked(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
         "tiers",
         "states",
         "days",
+        "version",
         *(["models"] if asked.get("models") is None else []),
     ]
     return {key: value for key, value in asked.items() if key not in left_out}

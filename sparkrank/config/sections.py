@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import (
@@ -64,7 +65,7 @@ from sparkrank.metrics.slices import SlicedRowsWord
 from sparkrank.metrics.uncertainty import LEAST_LEVEL, MOST_LEVEL, MOST_NIGHTS, Comparison, Family, Uncertainty
 from sparkrank.sources.colocation import BY_ITSELF, GroupedWord
 from sparkrank.sources.folders import PartitionTypes
-from sparkrank.sources.reader_options import validate_options
+from sparkrank.sources.reader_options import VERSION_OPTIONS, validate_options
 from sparkrank.sources.text_schema import TEXT_FORMATS, DdlField, fields_of
 from sparkrank.states.popularity import TierMeasure, Tiers
 from sparkrank.stats.corrections import Correction
@@ -179,6 +180,8 @@ class InputRows(Section):
     options of Spark's reader for this format; only options that are known to be harmless are shown. ``schema`` has the
     types of the columns of CSV and JSON, in Spark's DDL. ``partition_types`` is ``inferred`` to infer the types of
     values in folder names from all of these values, or ``text``, so that ``007`` and ``7`` remain different.
+    ``version`` is that of a lake table (a snapshot id of Iceberg), and ``as_of`` a time, of which the newest version
+    then is read. By default the newest version when the run begins is read.
     """
 
     path: Annotated[_Filled, AfterValidator(as_rows), PlainSerializer(shown_url)] | None = None
@@ -190,6 +193,8 @@ class InputRows(Section):
     )
     where: Annotated[_Filled, AfterValidator(as_condition), PlainSerializer(redact)] | None = None
     partition_types: PartitionTypes = "inferred"
+    version: Annotated[int | None, BeforeValidator(as_whole)] = Field(default=None, ge=0)
+    as_of: datetime | None = None
     expect: Expect | None = None
 
     @model_validator(mode="after")
@@ -209,7 +214,18 @@ class InputRows(Section):
                 raise ValueError(f"has partition_types text, but {read}, whose columns have types of their own")
             if self.expect is not None and self.expect.marker is not None:
                 raise ValueError(f"has expect.marker, but {read}, which says by itself what is whole")
+        self._validate_version()
         self._validate_reading()
+
+    def _validate_version(self) -> None:
+        asked = [name for name in ("version", "as_of") if getattr(self, name) is not None]
+        if len(asked) > 1:
+            raise ValueError("has a version and as_of: one of the two is needed")
+        if asked and (self.table is not None or self.format not in VERSION_OPTIONS):
+            named = f"format {self.format}" if self.table is None else "a table"
+            raise ValueError(
+                f"has {asked[0]}, but is of {named}: only {' and '.join(VERSION_OPTIONS)} named by path have versions"
+            )
 
     def _validate_reading(self) -> None:
         """Refuse a schema for data that has types already, and options that have no effect or lose rows or values."""

@@ -15,7 +15,7 @@ from sparkrank.inputs.roles import Roles
 from sparkrank.sources.joined_types import validate_column
 from sparkrank.sources.parquet import ParquetInput
 from sparkrank.sources.protocol import Source
-from sparkrank.sources.reader_options import strict_options
+from sparkrank.sources.reader_options import VERSION_OPTIONS, strict_options
 from sparkrank.sources.selection import Selection
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.sources.stored_files import validate_present
@@ -92,7 +92,7 @@ def _stored_frame(
     validate_present(side.paths, side.format, side.what)
     if side.format not in FILE_FORMATS:
         with reading_errors(side.name, kind, side.what):
-            options = {**strict_options(side.format), **side.options}
+            options = {**strict_options(side.format), **version_options(side), **side.options}
             return spark.read.format(side.format).options(**options).load(side.path)
     source = opened.get(side.what)
     read = functools.partial(
@@ -112,6 +112,17 @@ def _stored_frame(
 
     with reading_errors(side.name, kind, side.what):  # Spark Connect first looks at the files here
         return text_frame(read, side.format, side.options, side.fields, roles, side.what)
+
+
+def version_options(side: SideRows) -> dict[str, str]:
+    """Return the options by which Spark's reader of the format takes the version of ``side``."""
+    by_version, by_time = VERSION_OPTIONS.get(side.format, ("", ""))
+    if side.version is not None:
+        return {by_version: str(side.version)}
+    if side.as_of is None:
+        return {}
+    milliseconds = str(int(side.as_of.timestamp() * 1000))
+    return {by_time: milliseconds if side.format == "iceberg" else side.as_of.isoformat()}
 
 
 def _package(spark: SparkSession, side: SideRows) -> str:

@@ -12,6 +12,7 @@ from sparkrank.inputs.popularity_days import PopularityDays
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.sources.colocation import GroupedWord
+from sparkrank.sources.delta_log import at_version
 from sparkrank.sources.side_rows import SideRows
 
 if TYPE_CHECKING:
@@ -78,6 +79,17 @@ class Request:
         """Return this request without the optional inputs that have no files yet."""
         absent = [name for name, side in self.past.items() if side.is_absent]
         return replace(self, past={name: side for name, side in self.past.items() if name not in absent})
+
+    def at_versions(self) -> Request:
+        """Return this request with each lake table at one version, which is the newest unless another is asked for."""
+        catalog = self.catalog
+        return replace(
+            self,
+            impressions=tuple(map(at_version, self.impressions)),
+            truth=None if self.truth is None else at_version(self.truth),
+            past={name: at_version(side) for name, side in self.past.items()},
+            catalog=None if catalog is None else replace(catalog, rows=at_version(catalog.rows)),
+        )
 
     @property
     def session(self) -> SparkSession | None:

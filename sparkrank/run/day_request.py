@@ -47,6 +47,8 @@ def side_of(what: str, rows: InputRows, day: str) -> SideRows:
         fields=rows.fields,
         where=None if rows.where is None else on_day(rows.where, day),
         partition_types=rows.partition_types,
+        version=rows.version,
+        as_of=rows.as_of,
     )
 
 

@@ -126,7 +126,7 @@ def open_request(request: Request, stages: Stages) -> Opened:
     """
     request.plan.uncertainty.validate_single_look()
     with stages.stage("open"):
-        request = request.without_absent()
+        request = request.without_absent().at_versions()
         lane = open_lane(request)
         lane.check(request.plan)
         request = with_item_tables(request, lane)

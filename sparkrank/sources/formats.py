@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from sparkrank.sources.delta import open_delta
+from sparkrank.sources.lakes import DELTA
 from sparkrank.sources.parquet import ParquetInput
-from sparkrank.sources.protocol import Source
+from sparkrank.sources.protocol import Opener
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.sources.table_input import TableInput
 from sparkrank.sources.text_files import TextInput
 
-SOURCES: dict[str, type[Source]] = {"parquet": ParquetInput, "csv": TextInput, "json": TextInput}
+SOURCES: dict[str, Opener] = {
+    "parquet": ParquetInput.open,
+    "csv": TextInput.open,
+    "json": TextInput.open,
+    DELTA: open_delta,
+}
 
 
-def source_kind(side: SideRows) -> type[Source] | None:
-    """Return the class that reads ``side``, or None for DataFrames, tables, Parquet with options, and other formats."""
+def opener_of(side: SideRows) -> Opener | None:
+    """Return the function that opens ``side``. It is None for DataFrames, tables, Parquet with options, and formats of
+    Spark alone.
+    """
     if side.given is not None:
-        return None if side.is_frame else TableInput
+        return None if side.is_frame else TableInput.open
     if side.path is None or (side.format == "parquet" and side.options):
         return None
     return SOURCES.get(side.format)

@@ -42,6 +42,12 @@ def is_path(rows: object) -> bool:
     return isinstance(rows, (str, os.PathLike))
 
 
+def is_delta_table(rows: object) -> bool:
+    """Return whether ``rows`` is a table that the library deltalake has opened, at the version that it has."""
+    deltalake = sys.modules.get("deltalake")
+    return deltalake is not None and isinstance(rows, deltalake.DeltaTable)
+
+
 def is_pandas(rows: object) -> bool:
     pandas = sys.modules.get("pandas")  # anybody with a pandas DataFrame has imported pandas
     return pandas is not None and isinstance(rows, pandas.DataFrame)
@@ -53,6 +59,8 @@ def accepted(subject: str, rows: Any, roles: Roles) -> Any:
         raise SpecError(f"{subject} an empty text: a path to Parquet is needed")
     if getattr(rows, "isStreaming", False) is True:  # a pandas column might have this name too
         raise SpecError(f"{subject} a streaming DataFrame: rows that are all there are needed")
+    if is_delta_table(rows):
+        return rows
     if is_path(rows) and (match := _TEXT_FILE.search(os.fspath(rows))) is not None:
         raise SpecError(
             f"{subject} {quote(os.fspath(rows))}, but a path is read as Parquet: read it by Spark, pyarrow or pandas, "

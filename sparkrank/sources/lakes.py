@@ -16,7 +16,8 @@ from pyarrow import fs
 
 from sparkrank.base.errors import StoreError, unreadable
 
-LAKE_FORMATS = ("delta", "hudi", "iceberg")
+DELTA = "delta"
+LAKE_FORMATS = (DELTA, "hudi", "iceberg")
 _MARKS = {"_delta_log": "delta", ".hoodie": "hudi", ".hoodie_partition_metadata": "hudi"}
 _METADATA, _HINT, _DATA = "metadata", "version-hint.text", "data"
 _OF_ICEBERG = re.compile(r"(v\d+|\d{5}-[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12})(\.\w+)?\.metadata\.json(\.gz)?")

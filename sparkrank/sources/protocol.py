@@ -1,13 +1,13 @@
 """The protocol of a source, through which lanes (ways of running an evaluation) read rows of any format.
 
-To add a format, write a class that follows :class:`Source`, and add a line to
-:data:`sparkrank.sources.formats.SOURCES`.
+To add a format, write a class that follows :class:`Source` and a function that opens it (:data:`Opener`), and add a
+line to :data:`sparkrank.sources.formats.SOURCES`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,15 +49,6 @@ class Source(Protocol):
     pushes_conditions: ClassVar[bool]
     leaves_to_spark: ClassVar[bool]
 
-    @classmethod
-    def open(cls, side: SideRows, roles: Roles) -> Source:
-        """Open the rows of ``side``. Only the footers or the beginnings of files are read.
-
-        Raises :class:`sparkrank.base.errors.InputError` if there are no files or the files do not fit together,
-        :class:`sparkrank.base.errors.StoreError` if the store fails, and :class:`sparkrank.base.errors.SpecError` for
-        an option that the reader does not know.
-        """
-
     @property
     def schema(self) -> pa.Schema:
         """The schema of all columns, including columns that folder names give."""
@@ -96,3 +87,9 @@ class Source(Protocol):
 
         Tables have about ``batch_rows`` rows. A file with long strings has more ``rows``, as in :meth:`rows`.
         """
+
+
+# Opens the rows of an input, for columns with roles. Only the footers or the beginnings of files are read. It raises
+# InputError if there are no files or the files do not fit together, StoreError if the store fails, and SpecError for an
+# option that the reader does not know.
+Opener: TypeAlias = "Callable[[SideRows, Roles], Source]"

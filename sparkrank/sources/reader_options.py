@@ -63,3 +63,10 @@ def strict_options(kind: str) -> dict[str, str]:
 def _of_kind(kind: str) -> list[LosingOption]:
     """Return the options for the format ``kind``, which may be a class name such as com.databricks.spark.csv."""
     return [losing for losing in LOSING if not losing.formats or any(name in kind.lower() for name in losing.formats)]
+
+
+# The options by which Spark's reader of a format takes a version of a table, and a time of which it takes the version.
+VERSION_OPTIONS: Mapping[str, tuple[str, str]] = {
+    "delta": ("versionAsOf", "timestampAsOf"),
+    "iceberg": ("snapshot-id", "as-of-timestamp"),
+}

@@ -19,7 +19,7 @@ from sparkrank.sources.arrays import whole_lists
 from sparkrank.sources.colocation import Colocation, FileSet
 from sparkrank.sources.columns import bucket_rows, bucket_schema, check_arrow_schema, key_rows, needed_columns
 from sparkrank.sources.conditions import Condition, UntranslatableError, pushed_down
-from sparkrank.sources.formats import source_kind
+from sparkrank.sources.formats import opener_of
 from sparkrank.sources.joined_types import check_arrow_joined
 from sparkrank.sources.nested import shape_of, taken_type
 from sparkrank.sources.protocol import FileSplit, Source, Split
@@ -54,14 +54,15 @@ class Selection:
     def open(cls, side: SideRows, roles: Roles, plan: Plan, opened: dict[str, Source]) -> Selection:
         """Open the rows of ``side`` without Spark. The source is kept in ``opened`` for lanes that are tried later.
 
-        Raises :class:`FrameLaneNeededError` if only Spark can read the rows, and the errors of :meth:`Source.open`.
+        Raises :class:`FrameLaneNeededError` if only Spark can read the rows, and the errors of an
+        :data:`~sparkrank.sources.protocol.Opener`.
         """
         what, where = side.what, side.where
-        kind = source_kind(side)
-        if kind is None:
+        open_source = opener_of(side)
+        if open_source is None:
             raise FrameLaneNeededError(f"the {what} is not plain Parquet named by path")
         validate_present(side.paths, side.format, what)
-        source = opened[what] = kind.open(side, roles)
+        source = opened[what] = open_source(side, roles)
         selection = cls.of(source, roles, what, _condition(where, source, what))
         check_arrow_schema(selection.schema, roles, plan, what)
         source.check(roles, where)

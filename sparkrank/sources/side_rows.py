@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from sparkrank.sources.folders import PartitionTypes
-from sparkrank.sources.in_memory import is_frame, is_path
+from sparkrank.sources.in_memory import is_delta_table, is_frame, is_path
+from sparkrank.sources.lakes import DELTA
 from sparkrank.sources.stored_files import has_files
 from sparkrank.sources.text_schema import TEXT_FORMATS, DdlField
 
@@ -20,7 +22,7 @@ class SideRows:
     The rows are ``given`` by the caller, or in files at ``path``, or in a ``table`` of Spark's catalog. ``paths`` are
     the paths that the pattern ``path`` stands for, one per day. ``name`` is the location as the user wrote it.
     ``fields`` are the columns of the schema in the spec, if there is one. ``where`` is SQL that filters the rows.
-    An ``optional`` side may have no rows.
+    An ``optional`` side may have no rows. ``version`` or ``as_of`` say which version of a lake table is read.
     """
 
     what: str
@@ -35,10 +37,15 @@ class SideRows:
     where: str | None = None
     partition_types: PartitionTypes = "inferred"
     optional: bool = False
+    version: int | None = None
+    as_of: datetime | None = None
 
     @classmethod
     def of(cls, what: str, rows: Any, partition_types: PartitionTypes = "inferred") -> SideRows:
-        """Describe ``rows`` that a caller passed: a path to Parquet files, a Spark DataFrame, or rows in memory."""
+        """Describe ``rows`` that a caller passed: a path, a table, a Spark DataFrame, or rows in memory."""
+        if is_delta_table(rows):
+            path = rows.table_uri
+            return cls(what, path=path, paths=(path,), name=path, format=DELTA, version=rows.version())
         if not is_path(rows):
             return cls(what, rows)
         path = os.fspath(rows)

@@ -32,7 +32,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "inputs": ("numpy", "pyarrow"),
     "bucket": ("numpy", "pyarrow"),
     "gates": ("numpy", "pyarrow", "scipy"),
-    "sources": ("numpy", "pyarrow", "pandas", "polars", *SPARK),
+    "sources": ("numpy", "pyarrow", "pandas", "polars", "deltalake", *SPARK),
     "engines": ("numpy", "pyarrow", "typing_extensions", *SPARK),
     "uncertainty": ("numpy", "pyarrow", "scipy"),
     "tables": ("numpy", "pyarrow", "obstore", *SPARK),
@@ -141,7 +141,18 @@ def loaded_by(script: str) -> list[str]:
     return done.stdout.split()
 
 
-OPTIONAL = ("IPython", "altair", "duckdb", "jinja2", "jsonschema", "obstore", "polars", "sklearn", "vl_convert")
+OPTIONAL = (
+    "IPython",
+    "altair",
+    "deltalake",
+    "duckdb",
+    "jinja2",
+    "jsonschema",
+    "obstore",
+    "polars",
+    "sklearn",
+    "vl_convert",
+)
 
 
 def test_all_names_of_the_package_import_without_spark_and_without_extras() -> None:

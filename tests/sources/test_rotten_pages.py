@@ -79,7 +79,7 @@ def split_of(kind: str, path: Path) -> Split:
     """The only split of a file."""
     roles = Roles((), None, {"a": "a"})
     rows = SideRows("input", path=str(path), format=kind, options={"header": "true"} if kind == "csv" else {})
-    [split] = Selection(SOURCES[kind].open(rows, roles)).splits(["a"], 10_000)
+    [split] = Selection(SOURCES[kind](rows, roles)).splits(["a"], 10_000)
     return split
 
 

@@ -31,7 +31,7 @@ GROUPS = {"a": 1 / 2, "b": 1.0}
 
 @pytest.fixture
 def registered() -> Iterator[None]:
-    SOURCES["feather"] = FeatherInput
+    SOURCES["feather"] = FeatherInput.open
     yield
     del SOURCES["feather"]
 

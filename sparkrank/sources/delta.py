@@ -1,0 +1,153 @@
+"""Delta tables without Spark. The log of a table says which files count, and these are read as Parquet files are.
+
+If the format adds something to a file (deleted rows, or columns under other names), the library deltalake reads it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from sparkrank.base.errors import FrameLaneNeededError, InputError, shorten
+from sparkrank.inputs.field_paths import Place
+from sparkrank.inputs.roles import Roles
+from sparkrank.sources.conditions import Condition, UntranslatableError, pushed_down
+from sparkrank.sources.delta_log import delta_table, reads_delta, table_at
+from sparkrank.sources.files import Listing, file_system, store_of
+from sparkrank.sources.integrity import stamps_of
+from sparkrank.sources.nested import columns_at
+from sparkrank.sources.parquet import ParquetInput
+from sparkrank.sources.protocol import FileSplit, Source, Split
+from sparkrank.sources.scanning import gathered
+from sparkrank.sources.sizes import as_rows
+from sparkrank.sources.stored_files import StoredFiles
+from sparkrank.sources.types import plain, plain_schema
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+    from sparkrank.sources.side_rows import SideRows
+
+_PATH, _ROWS, _SIZE, _PARTITION = "path", "num_records", "size_bytes", "partition."  # columns of the list of files
+
+
+def open_delta(side: SideRows, roles: Roles) -> Source:  # noqa: ARG001
+    """Open the files of the Delta table of ``side``, or its rows where the files alone do not say what the rows are.
+
+    Files that the condition of ``side`` rules out by their partition are not opened.
+    """
+    if not reads_delta():
+        raise FrameLaneNeededError(f"{side.what}.format: delta needs deltalake (pip install 'sparkrank[delta]')")
+    table = delta_table(side)
+    files = pa.table(table.get_add_actions(flatten=True))
+    schema = pa.schema(table.schema().to_arrow())
+    if _adds_to_files(table):
+        return DeltaRows(plain_schema(schema), str(side.path), table.version(), pc.sum(files[_ROWS]).as_py() or 0)
+    return _parquet_of(side, table, files, schema)
+
+
+def _adds_to_files(table: DeltaTable) -> bool:
+    """Return whether some file has deleted rows, or the files have other names for columns."""
+    features = set(table.protocol().reader_features or ())
+    renames = table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none"
+    return renames or ("deletionVectors" in features and pa.table(table.deletion_vectors()).num_rows > 0)
+
+
+def _parquet_of(side: SideRows, table: DeltaTable, files: pa.Table, schema: pa.Schema) -> Source:
+    store, inside = file_system(str(side.path))
+    by_folder = pa.schema([schema.field(name) for name in table.metadata().partition_columns])
+    parquet = ds.ParquetFileFormat()
+    fragments = [
+        parquet.make_fragment(f"{inside}/{unquote(file[_PATH])}", store, _partition(file, by_folder))
+        for file in files.select([_PATH, *(f"{_PARTITION}{name}" for name in by_folder.names)]).to_pylist()
+    ]
+    kept = _where_possible(side, fragments, schema, parquet, store)
+    stamps = stamps_of(store.get_file_info([fragment.path for fragment in kept]), store)
+    listing = Listing(tuple(stamps), tuple(stamps), stamps=stamps)
+    stored = StoredFiles(str(side.path), side.what, store, store_of(str(side.path), inside), listing)
+    if lost := [fragment.path for fragment in kept if fragment.path not in stamps]:
+        raise InputError(f"{shorten(lost[0])} of {side.name} is gone: that version was vacuumed")
+    opened = ParquetInput.of_fragments(kept, by_folder, stored)
+    plain_columns = plain_schema(schema)
+    return replace(opened, schema=plain_columns, lacking={})  # the log says which columns there are
+
+
+def _partition(file: Mapping[str, Any], columns: pa.Schema) -> pc.Expression:
+    holds = pc.scalar(True)
+    for column in columns:
+        value = file[f"{_PARTITION}{column.name}"]
+        field = pc.field(column.name)
+        holds &= field.is_null() if value is None else field == pa.scalar(value).cast(column.type)
+    return holds
+
+
+def _where_possible(
+    side: SideRows, fragments: Sequence[ds.Fragment], schema: pa.Schema, kind: ds.FileFormat, store: Any
+) -> list[ds.Fragment]:
+    """Return the ``fragments`` whose partition does not rule out the condition of ``side``."""
+    try:
+        where = None if side.where is None else pushed_down(side.where, plain_schema(schema)).of_groups
+    except UntranslatableError:  # Spark will read the rows
+        return list(fragments)
+    dataset = ds.FileSystemDataset(fragments, schema, kind, store)
+    return list(dataset.get_fragments(where))
+
+
+@dataclass(frozen=True)
+class DeltaRows:
+    """The rows of ``version`` of the Delta table at ``path``, which the library deltalake reads in one pass."""
+
+    pushes_conditions: ClassVar[bool] = False
+    leaves_to_spark: ClassVar[bool] = True
+
+    schema: pa.Schema
+    path: str
+    version: int
+    stored_rows: int
+
+    @property
+    def folder_columns(self) -> list[str]:
+        return []
+
+    @property
+    def warnings(self) -> list[str]:
+        return []
+
+    def check(self, roles: Roles, where: str | None) -> None:
+        """Do nothing, because all rows have all columns of the table."""
+
+    def rows(self, columns: Sequence[str], arrays: Mapping[str, Place]) -> int:  # noqa: ARG002
+        return as_rows(self.stored_rows, 0)
+
+    def splits(
+        self,
+        places: Mapping[str, Place],
+        split_rows: int,
+        where: Condition | None,
+        arrays: Mapping[str, Place],  # noqa: ARG002
+    ) -> list[Split]:
+        return [Split(0, functools.partial(_read, self.path, self.version, places, split_rows, where))]
+
+    def files(self, places: Mapping[str, Place], batch_rows: int, where: Condition | None) -> list[FileSplit]:  # noqa: ARG002
+        """Return no files, because rows of several files come in one stream."""
+        return []
+
+
+def _read(
+    path: str, version: int, places: Mapping[str, Place], batch_rows: int, where: Condition | None
+) -> Iterator[pa.Table]:
+    columns = dict.fromkeys([place.column for place in places.values()])
+    columns |= dict.fromkeys([] if where is None else sorted(where.columns))
+    batches = pa.RecordBatchReader.from_stream(table_at(path, version).scan(columns=list(columns)))
+    for table in gathered(batches, batch_rows):
+        rows = plain(table)
+        for holds in () if where is None else (where.of_groups, where.of_rows):
+            rows = rows if holds is None else rows.filter(holds)
+        yield columns_at(rows, places)

@@ -1,0 +1,93 @@
+"""Versions of Delta tables, which the library deltalake finds in the log of a table."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import replace
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+from sparkrank.base.errors import InputError, NoInputError, StoreError, first_line, shorten
+from sparkrank.sources.files import without_password
+from sparkrank.sources.lakes import DELTA
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+    from sparkrank.sources.side_rows import SideRows
+
+_PACKAGE = "deltalake"
+_SETTINGS = {  # what a path of S3 may say after a question mark, by the names that deltalake has for it
+    "endpoint_override": "AWS_ENDPOINT_URL",
+    "region": "AWS_REGION",
+    "scheme": "AWS_ALLOW_HTTP",
+    "anonymous": "AWS_SKIP_SIGNATURE",
+}
+
+
+def reads_delta() -> bool:
+    """Return whether the library that reads Delta's log is installed."""
+    return importlib.util.find_spec(_PACKAGE) is not None
+
+
+def at_version(side: SideRows) -> SideRows:
+    """Return ``side`` at the version that its table has now, or had at the time asked for, which its name then says.
+
+    Without deltalake, Spark finds the version, and ``side`` is returned unchanged.
+    """
+    if side.format != DELTA or side.path is None or not reads_delta():
+        return side
+    table = delta_table(side)
+    version = table.version()
+    name = f"{side.name} at version {version} of table {table.metadata().id}"
+    return replace(side, version=version, as_of=None, name=name)
+
+
+def delta_table(side: SideRows) -> DeltaTable:
+    """Open the table of ``side`` at its version. Only the log is read."""
+    import deltalake
+    from deltalake.exceptions import DeltaError, TableNotFoundError
+
+    path, place = str(side.path), f"the {side.what} {without_password(str(side.path))}"
+    try:
+        newest = table_at(path)
+        if side.version is not None and side.version > newest.version():
+            raise InputError(f"{place} has no version {side.version}: its newest is {newest.version()}")
+        if side.version is not None:
+            try:
+                return table_at(path, side.version)
+            except (DeltaError, FileNotFoundError):
+                oldest = min(commit["version"] for commit in newest.history())
+                raise InputError(
+                    f"version {side.version} of {place} is gone: versions {oldest} to {newest.version()} are there"
+                ) from None
+        return newest if side.as_of is None else _as_of(newest, side.as_of, place)
+    except TableNotFoundError:
+        raise NoInputError(f"there is no delta {side.what} at {without_password(path)}") from None
+    except deltalake.exceptions.DeltaProtocolError as error:
+        raise InputError(f"{place} cannot be read: {shorten(first_line(error))}") from error
+    except (DeltaError, OSError) as error:
+        raise StoreError(f"{place} cannot be read as delta: {shorten(first_line(error))}") from error
+
+
+def table_at(path: str, version: int | None = None) -> DeltaTable:
+    from deltalake import DeltaTable
+
+    place, _, settings = path.partition("?")
+    options = {_SETTINGS[name]: value for name, value in parse_qsl(settings) if name in _SETTINGS}
+    if "AWS_ALLOW_HTTP" in options:
+        options["AWS_ALLOW_HTTP"] = str(options["AWS_ALLOW_HTTP"] == "http").lower()
+    return DeltaTable(place.removeprefix("file:"), version=version, storage_options=options or None)
+
+
+def _as_of(table: DeltaTable, time: datetime, place: str) -> DeltaTable:
+    """Return ``table`` as its newest commit up to ``time`` left it."""
+    commits = sorted((commit["timestamp"], commit["version"]) for commit in table.history())
+    asked = time if time.tzinfo is not None else time.replace(tzinfo=timezone.utc)
+    then = [version for stamp, version in commits if stamp <= asked.timestamp() * 1000]
+    if not then:
+        oldest = datetime.fromtimestamp(commits[0][0] / 1000, timezone.utc)
+        raise InputError(f"{place} has no version as of {asked.isoformat()}: its oldest is of {oldest.isoformat()}")
+    table.load_as_version(max(then))
+    return table

@@ -1,0 +1,206 @@
+"""Delta tables without Spark: which files count at a version, and which rows they have."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import struct
+from collections.abc import Callable
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pydantic import ValidationError
+
+import sparkrank as sr
+from sparkrank.base.errors import InputError, NoInputError, SpecError
+from sparkrank.config import Spec
+from sparkrank.jobs import evaluate_day
+from sparkrank.run.stages import Stages
+from sparkrank.sources import delta
+from tests.support.commands import local_spec
+
+deltalake = pytest.importorskip("deltalake")
+
+COLUMNS = {"group": "user", "score": "score", "label": "label"}
+FIRST, SECOND = "2026-01-01", "2026-01-02"
+
+
+def rows_of(day: str, labels: list[int]) -> pa.Table:
+    """A list of ``labels`` for one user, by falling scores."""
+    count = len(labels)
+    scores = [float(count - place) for place in range(count)]
+    return pa.table({"user": ["a"] * count, "score": scores, "label": labels, "dt": [day] * count})
+
+
+def reciprocal_rank(table: Any, **asked: Any) -> float:
+    return float(sr.evaluate(table, ["rr"], **COLUMNS, lane="local", **asked).to_pandas()["value"].item())
+
+
+def spec(folder: Path, **source: Any) -> Spec:
+    return local_spec(folder, {"path": f"{folder}/table", "format": "delta", "columns": COLUMNS, **source})
+
+
+def evaluated(folder: Path, **source: Any) -> dict[str, Any]:
+    """The value of ``rr`` on the first day, with what the table ``runs`` says of the input."""
+    evaluate_day(spec(folder, **source), FIRST, None, Stages())
+    (metrics,) = (
+        row for row in pq.read_table(f"{folder}/out/metrics/day={FIRST}").to_pylist() if row["metric"] == "rr"
+    )
+    (run,) = pq.read_table(f"{folder}/out/runs/day={FIRST}").to_pylist()
+    return {"rr": metrics["value"], "input": run["input"], "spec_hash": run["spec_hash"]}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A table whose first version has the hit at 2, and whose second has it at 1."""
+    deltalake.write_deltalake(tmp_path / "table", rows_of(FIRST, [0, 1]), partition_by=["dt"])
+    deltalake.write_deltalake(tmp_path / "table", rows_of(FIRST, [1, 0]), mode="overwrite")
+    return tmp_path
+
+
+def test_rows_that_a_later_version_removed_do_not_count(folder: Path) -> None:
+    assert evaluated(folder)["rr"] == 1.0
+    assert evaluated(folder, version=0)["rr"] == 0.5
+
+
+def test_a_run_names_the_version_and_the_table(folder: Path) -> None:
+    table = deltalake.DeltaTable(folder / "table")
+    assert evaluated(folder)["input"] == f"{folder}/table at version 1 of table {table.metadata().id}"
+
+
+def test_days_of_several_versions_are_of_one_spec(folder: Path) -> None:
+    assert evaluated(folder, version=0)["spec_hash"] == evaluated(folder)["spec_hash"]
+
+
+def test_as_of_is_the_newest_version_up_to_a_time(folder: Path) -> None:
+    first, second = (commit["timestamp"] for commit in reversed(deltalake.DeltaTable(folder / "table").history()))
+    assert evaluated(folder, as_of=datetime.fromtimestamp(first / 1000, timezone.utc))["rr"] == 0.5
+    assert evaluated(folder, as_of=datetime.fromtimestamp(second / 1000, timezone.utc))["rr"] == 1.0
+    with pytest.raises(InputError, match=r"has no version as of 2001-01-01T00:00:00\+00:00: its oldest is of 2"):
+        evaluated(folder, as_of="2001-01-01T00:00:00Z")
+
+
+def test_an_opened_table_is_read_at_its_version(folder: Path) -> None:
+    assert reciprocal_rank(deltalake.DeltaTable(folder / "table", version=0)) == 0.5
+    assert reciprocal_rank(deltalake.DeltaTable(folder / "table")) == 1.0
+
+
+def test_files_of_other_days_are_not_opened(folder: Path) -> None:
+    deltalake.write_deltalake(folder / "table", rows_of(SECOND, [0, 0, 1]), mode="append")
+    shutil.rmtree(folder / "table" / f"dt={SECOND}")
+    assert evaluated(folder, where="dt = '{date}'")["rr"] == 1.0
+    with pytest.raises(
+        InputError, match=r"\.parquet of .* at version 2 of table .* is gone: that version was vacuumed"
+    ):
+        evaluated(folder)
+
+
+def test_rows_from_before_a_column_was_added_have_nulls_in_it(folder: Path) -> None:
+    later = rows_of(SECOND, [1]).append_column("price", pa.array([3.0]))
+    deltalake.write_deltalake(folder / "table", later, mode="append", schema_mode="merge")
+    shown = sr.evaluate(deltalake.DeltaTable(folder / "table"), ["shown(of=price)@3"], **COLUMNS, lane="local")
+    assert shown.to_pandas()["value"].item() == 3.0  # of the three rows of the group, one has a price
+
+
+def test_a_partition_of_null_is_read_as_null(tmp_path: Path) -> None:
+    rows = rows_of(FIRST, [0, 1]).set_column(3, "dt", pa.array([None, FIRST]))
+    deltalake.write_deltalake(tmp_path / "table", rows, partition_by=["dt"])
+    assert evaluated(tmp_path)["rr"] == 0.5
+    assert evaluated(tmp_path, where="dt IS NOT NULL")["rr"] == 1.0
+    assert evaluated(tmp_path, where="dt = '{date}'")["rr"] == 1.0
+
+
+def test_folders_with_signs_in_their_names_are_found(tmp_path: Path) -> None:
+    rows = rows_of("a b%/=c", [0, 1])
+    deltalake.write_deltalake(tmp_path / "table", rows, partition_by=["dt"])
+    assert evaluated(tmp_path, where="dt = 'a b%/=c'")["rr"] == 0.5
+
+
+def test_columns_under_other_names_in_files_are_read_by_deltalake(tmp_path: Path) -> None:
+    mapped = {"delta.columnMapping.mode": "name"}
+    deltalake.write_deltalake(tmp_path / "table", rows_of(FIRST, [0, 1]), partition_by=["dt"], configuration=mapped)
+    assert "score" not in pq.read_schema(next((tmp_path / "table").rglob("*.parquet"))).names
+    assert evaluated(tmp_path, where="dt = '{date}' AND score < 9")["rr"] == 0.5
+    assert evaluated(tmp_path, where="score < 2.0")["rr"] == 1.0
+
+
+def without_rows(table: Path, rows: list[int]) -> None:
+    """Commit a deletion vector for ``rows`` of the only file of ``table``, as PROTOCOL.md of Delta lays it out."""
+    (log,) = (table / "_delta_log").glob("*.json")
+    actions = [json.loads(line) for line in log.read_text().splitlines()]
+    added = next(action["add"] for action in actions if "add" in action)
+    places = struct.pack(f"<{len(rows)}H", *rows)
+    roaring = struct.pack("<IIHHI", 12346, 1, 0, len(rows) - 1, 16) + places  # one array container, at byte 16
+    bitmap = struct.pack("<IQI", 1681511377, 1, 0) + roaring
+    padded = bitmap + bytes(-len(bitmap) % 4)
+    vector = {
+        "storageType": "i",
+        "pathOrInlineDv": z85(padded),
+        "sizeInBytes": len(bitmap),
+        "cardinality": len(rows),
+    }
+    features = {"readerFeatures": ["deletionVectors"], "writerFeatures": ["deletionVectors"]}
+    commit = [
+        {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **features}},
+        {"remove": {"path": added["path"], "dataChange": True, "deletionTimestamp": 1}},
+        {"add": {**added, "deletionVector": vector}},
+    ]
+    (table / "_delta_log" / f"{1:020}.json").write_text("\n".join(map(json.dumps, commit)))
+
+
+def z85(data: bytes) -> str:
+    """Encode by ZeroMQ's alphabet, which stands in another order than that of base64.b85encode."""
+    python = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
+    zeromq = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+    return base64.b85encode(data).translate(bytes.maketrans(python, zeromq)).decode()
+
+
+def test_deleted_rows_do_not_count(tmp_path: Path) -> None:
+    table = tmp_path / "table"
+    deltalake.write_deltalake(table, rows_of(FIRST, [0, 0, 1, 0]))
+    assert evaluated(tmp_path)["rr"] == pytest.approx(1 / 3)
+    without_rows(table, [0, 3])
+    assert evaluated(tmp_path)["rr"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "sentence"),
+    [
+        ({"version": 2}, InputError, "has no version 2: its newest is 1"),
+        ({"version": 0, "as_of": FIRST}, ValidationError, "has a version and as_of: one of the two is needed"),
+        ({"version": 0, "format": "parquet"}, ValidationError, "has version, but is of format parquet"),
+        ({"path": "{folder}/none"}, NoInputError, "there is no delta input at .*none"),
+        ({"where": "no = 1"}, SpecError, "no is not a column"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(folder: Path, source: Any, error: type[Exception], sentence: str) -> None:
+    asked = {name: text.format(folder=folder) if name == "path" else text for name, text in source.items()}
+    with pytest.raises(error, match=sentence):
+        evaluated(folder, **asked)
+
+
+def test_a_version_whose_log_is_gone_is_refused_with_those_that_are_there(folder: Path) -> None:
+    table = deltalake.DeltaTable(folder / "table")
+    table.create_checkpoint()
+    (folder / "table" / "_delta_log" / f"{0:020}.json").unlink()
+    with pytest.raises(InputError, match=r"version 0 of the input .*/table is gone: versions 1 to 1 are there"):
+        evaluated(folder, version=0)
+
+
+def test_a_table_of_no_rows_is_an_input_without_rows(tmp_path: Path) -> None:
+    deltalake.write_deltalake(tmp_path / "table", rows_of(FIRST, [0]).slice(1))
+    with pytest.raises(InputError, match="no rows"):
+        evaluated(tmp_path)
+
+
+def test_without_the_library_the_extra_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    absent: Callable[[], bool] = lambda: False  # noqa: E731
+    monkeypatch.setattr(delta, "reads_delta", absent)
+    monkeypatch.setattr("sparkrank.sources.delta_log.reads_delta", absent)
+    with pytest.raises(SpecError, match=r"format: delta needs deltalake \(pip install 'sparkrank\[delta\]'\)"):
+        evaluated(folder)

@@ -10,6 +10,8 @@ from sparkrank.ranking.discounts import Discount
 from sparkrank.ranking.ranking import Ranking
 from sparkrank.ranking.value_columns import ValueColumn
 
+PADDING = 3  # places that a compiled loop may add to a list
+
 
 def first_rows(
     ranking: Ranking, k: int | None, unit: int, discount: Discount | None = None, by: ValueColumn | None = None
@@ -25,7 +27,8 @@ def first_rows(
         codes = np.ascontiguousarray(ranking.of_listed(ranking.judgments.codes), np.int32)
         shown = np.full(len(codes), unit, np.int64)
         if k is not None:
-            native.keys.stand_within(codes, ranking.wide_scores(), ranking.length, k, float(unit), shown)
+            room = np.empty(len(codes) + PADDING * ranking.groups)
+            native.keys.stand_within(codes, ranking.wide_scores(), ranking.length, k, float(unit), room, shown)
         return ranking.of_judged(shown)
     of_row = np.zeros(len(ranking.judgments.codes), np.int64)
     row = ranking.row if by is None else ranking.row_by([by])

@@ -68,11 +68,12 @@ class ItemTable:
     def _starts(self) -> Ints:
         """The place of the first hash that has these leading bits, or more, for as many bits as the places have."""
         prefixes = np.arange(1 << len(self.items).bit_length(), dtype=np.uint64)
-        return np.searchsorted(self._hashes[:-1], prefixes << self._unused_bits)
+        starts: Ints = np.searchsorted(self._hashes[:-1], prefixes << self._unused_bits)
+        return starts
 
     def _place_of(self, hashes: Hashes) -> Ints:
-        """Return the place of the first hash that is not below each of ``hashes``, a few steps from its leading bits."""
-        place = self._starts[hashes >> self._unused_bits]
+        """Return the place of the first hash not below each of ``hashes``, which is near that of its leading bits."""
+        place: Ints = self._starts[hashes >> self._unused_bits]
         behind = np.flatnonzero(self._hashes[place] < hashes)
         while len(behind):
             place[behind] += 1

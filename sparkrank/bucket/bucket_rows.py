@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,14 @@ from sparkrank.ranking.value_columns import SEPARATOR, Arrays
 
 
 class BucketRows:
-    """The rows of a bucket. Each column of ``table`` is converted to a numpy array when the column is first read."""
+    """The rows of a bucket. Each column of ``table`` is converted to a numpy array when the column is first read.
 
-    def __init__(self, table: pa.Table) -> None:
+    ``items`` are the items of the rows, if these have been encoded; the dictionary may have other items too.
+    """
+
+    def __init__(self, table: pa.Table, items: pa.DictionaryArray | None = None) -> None:
         self.table = table
+        self._items = items
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -37,10 +42,21 @@ class BucketRows:
         return len(score_columns(self.table))
 
     def filter(self, kept: Flags) -> BucketRows:
-        return BucketRows(self.table.filter(pa.array(kept)))
+        flags = pa.array(kept)
+        return BucketRows(self.table.filter(flags), None if self._items is None else self._items.filter(flags))
 
     def take(self, rows: Ints) -> BucketRows:
-        return BucketRows(self.table.take(pa.array(rows)))
+        places = pa.array(rows)
+        return BucketRows(self.table.take(places), None if self._items is None else self._items.take(places))
+
+    def appended(self, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> BucketRows:
+        """Return these rows with more ``columns``."""
+        if not columns:
+            return self
+        table = self.table
+        for name, values in columns.items():
+            table = table.append_column(name, values)
+        return BucketRows(table, self._items)
 
     @cached
     def values(self, name: str) -> NDArray[np.generic]:
@@ -80,7 +96,10 @@ class BucketRows:
     @cached
     def items(self) -> tuple[Codes, pa.Array]:
         """Return the index of each row's item among the distinct items, and the distinct items."""
-        return encode(self.table[ITEM])
+        codes, distinct = encode(self.table[ITEM] if self._items is None else pa.chunked_array([self._items]))
+        if self._items is None:  # rows that are left of these need not encode their items again
+            self._items = pa.DictionaryArray.from_arrays(codes, distinct)
+        return codes, distinct
 
     @cached
     def present(self, name: str) -> NDArray[np.floating[Any]]:

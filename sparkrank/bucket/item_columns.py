@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 
 from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows
-from sparkrank.bucket.encoding import encode
 from sparkrank.bucket.impressions import ITEM, one_array, slice_column, value_column
 from sparkrank.metrics import Plan
 from sparkrank.ranking.value_columns import POPULARITY, POPULARITY_COLUMNS
@@ -32,8 +31,8 @@ def with_items(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -
     """
     if not plan.items:
         return rows
-    codes, distinct = encode(rows.table[ITEM])
-    table, is_item = rows.table, one_array(pc.is_valid(rows.table[ITEM]))
+    codes, distinct = rows.items()
+    taken, is_item = {}, one_array(pc.is_valid(rows.table[ITEM]))
     for items in plan.items:
         place = items.table.find(distinct)[codes]
         if (lacking := checks.LACKING_ITEMS.get(items.table.name)) is not None:
@@ -43,9 +42,8 @@ def with_items(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -
         for name, values in items.table.columns.items():
             if name == TARGET_ROWS:  # only shares are taken of it
                 continue
-            taken = values.take(index)
+            taken[name] = values.take(index)
             if items.table.name == POPULARITY:
                 nobody = pa.scalar(POPULARITY_COLUMNS[columns[name]]).cast(values.type)
-                taken = pc.if_else(pc.and_(pc.is_null(taken), is_item), nobody, taken)
-            table = table.append_column(name, taken)
-    return BucketRows(table)
+                taken[name] = pc.if_else(pc.and_(pc.is_null(taken[name]), is_item), nobody, taken[name])
+    return rows.appended(taken)

@@ -34,8 +34,10 @@ class ListedPairs:
         group = groups_of(_columns((rows.table, pairs), key_columns(rows.table))).codes
         is_listed = np.zeros(int(group.max(initial=-1)) + 1, np.bool_)
         is_listed[group[:count]] = True
-        own = is_listed[group[count:]]  # most pairs may be of groups without a list
-        return cls(rows, group[:count], group[count:][own], len(is_listed), pairs.filter(pa.array(own)), plan)
+        kept = is_listed[of_pairs := group[count:]]  # most pairs may be of groups without a list
+        if not kept.all():
+            of_pairs, pairs = of_pairs[kept], pairs.filter(pa.array(kept))
+        return cls(rows, group[:count], of_pairs, len(is_listed), pairs, plan)
 
     def counts(self) -> Mapping[tuple[str, str], int]:
         """Return what is counted of the pairs."""
@@ -43,7 +45,7 @@ class ListedPairs:
 
     def flags(self) -> Flags:
         """Flag the rows whose group and item are one of the pairs."""
-        return has_match(np.concatenate([self.group, self.own]), self.groups, self.items, len(self.rows))
+        return has_match(self.group, self.rows.table[ITEM], self.own, self.pairs[ITEM], self.groups)
 
     def items_had(self) -> Ints:
         """Return for each row how many different items the pairs of its group have."""

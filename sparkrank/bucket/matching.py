@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkrank import native
-from sparkrank.bucket.bucket_rows import BucketRows
+from sparkrank.bucket.bucket_rows import BucketRows, as_numpy
 from sparkrank.bucket.encoding import encode, paired
 from sparkrank.bucket.impressions import ITEM, LABEL
 from sparkrank.bucket.twins import Twins
@@ -69,15 +69,34 @@ def matches_of(rows: BucketRows, codes: Codes, groups: int, lists: int) -> Match
     return Matches(items, distinct, labels, judged, row, fates, overruled, joined, twins)
 
 
-def has_match(codes: Codes, groups: int, items: pa.ChunkedArray, lists: int) -> Flags:
-    """Flag the first ``lists`` rows whose group and item are those of a later row. No null has a match."""
-    row, fates = np.empty(lists, np.int32), np.empty(len(codes) - lists, np.uint8)
-    has_item = items.slice(0, lists).is_valid().to_numpy()
-    filled = items.fill_null(0) if pa.types.is_signed_integer(items.type) else items
-    numbers, _ = _whole_numbers(BucketRows(pa.table({ITEM: filled})))
-    _find(codes, numbers, np.ones(len(fates)), groups, row, fates)
-    flags: Flags = (row >= 0) & has_item
-    return flags
+def has_match(
+    codes: Codes, items: pa.ChunkedArray, codes_of_pairs: Codes, items_of_pairs: pa.ChunkedArray, groups: int
+) -> Flags:
+    """Flag the rows whose group and item are one of the pairs, none of which lacks an item. No null has a match."""
+    flags = np.zeros(len(codes), np.bool_)
+    if not len(codes) or not len(codes_of_pairs):
+        return flags
+    if pa.types.is_signed_integer(items.type):
+        own, others = (as_numpy(column.fill_null(0).cast(pa.int64())) for column in (items, items_of_pairs))
+    else:
+        numbers = encode(pa.chunked_array([*items.chunks, *items_of_pairs.chunks]))[0].astype(np.int64)
+        own, others = np.split(numbers, [len(codes)])
+    if native.runs("members"):
+        sides = (np.ascontiguousarray(side, np.int32) for side in (codes, codes_of_pairs))
+        rows, pairs = zip(sides, (own, others), strict=True)
+        native.matches.flag_members(*rows, *pairs, groups, flags.view(np.uint8))
+    else:
+        flags = members_by_numpy(codes, own, codes_of_pairs, others)
+    return flags & items.is_valid().to_numpy() if items.null_count else flags
+
+
+def members_by_numpy(codes: Codes, items: Ints, codes_of_pairs: Codes, items_of_pairs: Ints) -> Flags:
+    """Do with numpy what :func:`sparkrank.native.matches.flag_members` does."""
+    numbers = encode(pa.chunked_array([items, items_of_pairs]))[0]
+    pair = paired(np.concatenate([codes, codes_of_pairs]), numbers)
+    is_member = np.zeros(int(pair.max(initial=-1)) + 1, np.bool_)
+    is_member[pair[len(codes) :]] = True
+    return is_member[pair[: len(codes)]]
 
 
 def _find(

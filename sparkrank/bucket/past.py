@@ -66,20 +66,20 @@ def with_past(
 
     A slice by the number of items that the group had before has a column too.
     """
-    table = rows.table
+    columns: dict[str, pa.Array] = {}
     for name, own in pairs.items():
         kind = TimedPairs if name in plan.times else ListedPairs
         listed = kind.of(rows, own, plan)
         counts.update(listed.counts())
         flags = listed.flags()
-        table = table.append_column(past_column(name), pa.array(flags))
+        columns[past_column(name)] = pa.array(flags)
         for index in plan.items_had if name == INTERACTIONS else ():
-            table = table.append_column(slice_column(index), pa.array(listed.items_had().astype(np.float64)))
+            columns[slice_column(index)] = pa.array(listed.items_had().astype(np.float64))
         if name != plan.exclude:
             counts[checks.ROWS_IN_PAST, ""] = int(np.count_nonzero(flags & ~rows.truth))
             if plan.joins:
                 counts[checks.TRUTH_IN_PAST, ""] = int(np.count_nonzero(flags & rows.truth))
-    return rows if table is rows.table else BucketRows(table)
+    return rows.appended(columns)
 
 
 def hashes_with_past(hashes: Hashes, pairs: Mapping[str, pa.Table]) -> Hashes:

@@ -361,7 +361,7 @@ class RankedModel:
             relevant = self._relevant_once(exposure.rel)
             exposed = first_rows(self.ranked(exposure.ties), exposure.k, UNIT, exposure.discount)
             if exposure.once:
-                exposed[~self._one_of_each(np.flatnonzero(exposed))] = 0
+                exposed = np.where(self._one_of_each(np.flatnonzero(exposed)), exposed, 0)
             if chosen is not None:  # items of other groups are part of the catalogue, too
                 evaluated = chosen[judgments.codes]
                 exposed, relevant = np.where(evaluated, exposed, 0), relevant & evaluated

@@ -16,6 +16,7 @@ from sparkrank.metrics.parameters import Choice, Column
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.elementary import log2
 from sparkrank.numeric.segments import sum_by
+from sparkrank.ranking.first_rows import head_of
 from sparkrank.ranking.ranking import Ranking
 from sparkrank.ranking.value_columns import catalog_column
 from sparkrank.ranking.value_pairs import (
@@ -51,7 +52,7 @@ def category_entropy(ranking: Ranking, metric: Metric) -> Floats:
 def ild(ranking: Ranking, metric: Metric) -> Floats:
     """Return the mean distance of two of the first k rows of each group; NaN for fewer than two rows with values."""
     columns = metric.columns_of("by")
-    rows, groups = valued_rows(ranking, columns, metric.k), ranking.groups
+    rows, groups = valued_rows(head_of(ranking, metric.k), columns, metric.k), ranking.groups
     different = SumsOverPairs(*np.zeros((3, groups)))
     for column in columns:
         alike = LIKENESS[metric.word("distance")](ranking, column).sums(rows, groups)

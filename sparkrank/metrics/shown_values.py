@@ -19,6 +19,7 @@ from sparkrank.numeric.array_types import Codes, Flags, Floats
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.segments import sum_by
 from sparkrank.ranking.cut_blocks import CutBlocks
+from sparkrank.ranking.first_rows import head_of
 from sparkrank.ranking.ranking import Ranking
 from sparkrank.ranking.value_columns import ValueColumn
 
@@ -56,7 +57,7 @@ def placed_values(ranking: Ranking, column: ValueColumn) -> PlacedValues:
     amount = np.where(has_value, values, 0.0)
     if ranking.ties == "expected":
         amount[blocks.row] = (blocks.sum(amount[blocks.row]) / blocks.size)[blocks.block]
-    return PlacedValues(ranking.lists.group_of(np.arange(len(values))), ranking.stands_at(), amount, has_value)
+    return PlacedValues(ranking.lists.group, ranking.stands_at(), amount, has_value)
 
 
 def shown(ranking: Ranking, metric: Metric) -> Floats:
@@ -64,6 +65,7 @@ def shown(ranking: Ranking, metric: Metric) -> Floats:
 
     Under ``ties=expected``, it is the mean over the orders of tied rows in which some row within k has a value.
     """
+    ranking = head_of(ranking, metric.k)
     placed, is_mean = placed_values(ranking, metric.value_column("of")), metric["by"] == "mean"
     rows = np.arange(len(placed.amount)) if metric.k is None else np.flatnonzero(placed.position <= metric.k)
     group, has_value, weight = placed.group[rows], placed.has_value[rows], _discounts(placed.position[rows], metric)

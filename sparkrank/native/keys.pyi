@@ -14,5 +14,6 @@ def stand_within(
     length: NDArray[np.int64],
     k: int,
     unit: float,
+    room: NDArray[np.float64],
     found: NDArray[np.int64],
 ) -> None: ...

@@ -17,6 +17,12 @@ cdef extern from "numbers.h":
         void expect(size_t values) except +
         void number(const Value* values, int64_t count, int32_t* numbers) except + nogil
 
+cdef extern from *:
+    void prefetch "__builtin_prefetch"(const void* place, int writes) nogil
+
+cdef extern from "vectors.h":
+    void compare(const double* scores, int64_t count, double score, int64_t* above, int64_t* beside) nogil
+
 cdef enum:
     ROWS_OF_A_GROUP = 8  # most groups have at least as many; otherwise the table grows
 
@@ -106,46 +112,74 @@ def in_turn(const int32_t[::1] codes, Py_ssize_t count, int64_t[::1] order):
             place[codes[item]] += 1
 
 
+cdef enum:
+    FEW = 64  # the scores of a list that are compared with each other
+    AT_ONCE = 4  # scores
+    AHEAD = 32  # rows
+
+cdef struct Limit:
+    double score  # rows above it count whole
+    int64_t share  # what each row with this score counts
+
+
 def stand_within(
-    const int32_t[::1] codes, const double[::1] scores, const int64_t[::1] length, int64_t k, double unit, int64_t[::1] found
+    const int32_t[::1] codes,
+    const double[::1] scores,
+    const int64_t[::1] length,
+    int64_t k,
+    double unit,
+    double[::1] room,
+    int64_t[::1] found,
 ):
     """Fill in ``found``: ``unit`` for each row with one of the ``k`` highest scores of its group, 0 for other rows.
 
     ``codes`` has the group of each row, and ``length`` the number of rows of each group. ``k`` is at least 1, and no
     score is NaN. If only some of the rows with an equal score are among the ``k``, all of them get an equal share.
+    ``room`` has space for all scores and three more of each group.
     """
     cdef Py_ssize_t row, group, groups = length.shape[0]
-    cdef int64_t place, first, above, beside, before = 0
-    cdef vector[int64_t] start, share
-    cdef vector[double] brought, least
+    cdef int64_t place, first, end, above, beside, before = 0
+    cdef double* brought = &room[0]
+    cdef double score
+    cdef int64_t whole = <int64_t>unit
+    cdef Limit limit
+    cdef vector[int64_t] next
+    cdef vector[Limit] limits
     if not codes.shape[0]:
         return
     with nogil:
-        start.resize(groups)
-        share.resize(groups)
-        least.resize(groups)
-        brought.resize(codes.shape[0])
+        next.resize(groups)
+        limits.resize(groups)
         for group in range(groups):
-            start[group] = before
-            before += length[group]
+            next[group] = before
+            before += (length[group] + AT_ONCE - 1) // AT_ONCE * AT_ONCE
         for row in range(codes.shape[0]):
-            brought[start[codes[row]]] = -scores[row]  # ascending, so that the highest score comes first
-            start[codes[row]] += 1
+            prefetch(brought + next[codes[min(row + AHEAD, codes.shape[0] - 1)]], 1)
+            brought[next[codes[row]]] = scores[row]
+            next[codes[row]] += 1
         for group in range(groups):
+            limits[group].score = -1.0 / 0.0
+            limits[group].share = whole
             if length[group] <= k:
-                least[group] = -1.0 / 0.0
-                share[group] = <int64_t>unit
                 continue
-            first = start[group] - length[group]
-            nth_element(brought.begin() + first, brought.begin() + (first + k - 1), brought.begin() + start[group])
-            least[group] = -brought[first + k - 1]
-            above = beside = 0
-            for place in range(first, start[group]):
-                above += -brought[place] > least[group]
-                beside += -brought[place] == least[group]
-            share[group] = <int64_t>rint(<double>(k - above) / <double>beside * unit)
-        for row in range(codes.shape[0]):
-            if scores[row] > least[codes[row]]:
-                found[row] = <int64_t>unit
+            first, end = next[group] - length[group], next[group]
+            if length[group] > FEW:
+                nth_element(brought + first, brought + (end - k), brought + end)
+                score, above, beside = brought[end - k], 0, 0
+                for place in range(first, end):
+                    above += brought[place] > score
+                    beside += brought[place] == score
             else:
-                found[row] = share[codes[row]] if scores[row] == least[codes[row]] else 0
+                while end % AT_ONCE:
+                    brought[end] = 0.0 / 0.0  # which is neither above nor beside any score
+                    end += 1
+                for place in range(first, end):
+                    score = brought[place]
+                    compare(brought + first, end - first, score, &above, &beside)
+                    if above < k <= above + beside:
+                        break
+            limits[group].score = score
+            limits[group].share = <int64_t>rint(<double>(k - above) / <double>beside * unit)
+        for row in range(codes.shape[0]):  # without a branch, which no processor could foresee
+            limit = limits[codes[row]]
+            found[row] = whole * (scores[row] > limit.score) + limit.share * (scores[row] == limit.score)

@@ -9,4 +9,12 @@ def find(
     given: NDArray[np.int32],
     fates: NDArray[np.uint8],
 ) -> tuple[int, int, NDArray[np.int64], NDArray[np.int64]]: ...
+def flag_members(
+    codes: NDArray[np.int32],
+    items: NDArray[np.int64],
+    codes_of_pairs: NDArray[np.int32],
+    items_of_pairs: NDArray[np.int64],
+    groups: int,
+    flags: NDArray[np.uint8],
+) -> None: ...
 def first_place(items: NDArray[np.int64], flags: NDArray[np.uint8]) -> tuple[int, int]: ...

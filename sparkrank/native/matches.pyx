@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Compiled loops that join lists and truth by group and item, and find the item with the lowest hash."""
+"""Compiled loops that join rows by group and item, and find the item with the lowest hash."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
@@ -18,6 +18,15 @@ cdef extern from "matches.h":
             const int32_t* list_codes, const int64_t* list_items, int64_t rows, const int32_t* truth_codes,
             const int64_t* truth_items, const double* grades, int64_t true_rows, int64_t groups, int32_t* given,
             uint8_t* fates
+        ) except + nogil
+
+cdef extern from "members.h":
+    cppclass Members:
+        @staticmethod
+        Members& of_thread() nogil
+        void find(
+            const int32_t* codes, const int64_t* items, int64_t rows, const int32_t* codes_of_pairs,
+            const int64_t* items_of_pairs, int64_t pairs, int64_t groups, uint8_t* flags
         ) except + nogil
 
 
@@ -54,6 +63,27 @@ def find(
     overruled, joined = matches.overruled, matches.joined
     matches.forget()
     return overruled, joined, found[0], found[1]
+
+
+def flag_members(
+    const int32_t[::1] codes,
+    const int64_t[::1] items,
+    const int32_t[::1] codes_of_pairs,
+    const int64_t[::1] items_of_pairs,
+    Py_ssize_t groups,
+    uint8_t[::1] flags,
+):
+    """Fill in ``flags`` (n): whether the group and the item of each row, ``codes`` and ``items``, are one of the pairs.
+
+    A pair has the group and the item in ``codes_of_pairs`` and ``items_of_pairs``. All codes are below ``groups``.
+    """
+    cdef Py_ssize_t rows = flags.shape[0], pairs = codes_of_pairs.shape[0]
+    if not rows or not pairs:
+        raise ValueError("both sides have rows")
+    with nogil:
+        Members.of_thread().find(
+            &codes[0], &items[0], rows, &codes_of_pairs[0], &items_of_pairs[0], pairs, groups, &flags[0]
+        )
 
 
 def first_place(const int64_t[::1] items, const uint8_t[::1] flags):

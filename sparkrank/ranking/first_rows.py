@@ -6,11 +6,17 @@ import numpy as np
 
 from sparkrank import native
 from sparkrank.numeric.array_types import Floats, Ints
+from sparkrank.numeric.cached import cached
 from sparkrank.ranking.discounts import Discount
 from sparkrank.ranking.ranking import Ranking
 from sparkrank.ranking.value_columns import ValueColumn
 
+PADDING = 3  # places that a compiled loop may add to a list
+UNIT = 2**32  # that of the states too, so that their amounts serve here
+MOST_WITHIN = 0.75  # of all rows: if the first rows are more, all rows are sorted at once
 
+
+@cached
 def first_rows(
     ranking: Ranking, k: int | None, unit: int, discount: Discount | None = None, by: ValueColumn | None = None
 ) -> Ints:
@@ -25,12 +31,29 @@ def first_rows(
         codes = np.ascontiguousarray(ranking.of_listed(ranking.judgments.codes), np.int32)
         shown = np.full(len(codes), unit, np.int64)
         if k is not None:
-            native.keys.stand_within(codes, ranking.wide_scores(), ranking.length, k, float(unit), shown)
+            room = np.empty(len(codes) + PADDING * ranking.groups)
+            native.keys.stand_within(codes, ranking.wide_scores(), ranking.length, k, float(unit), room, shown)
         return ranking.of_judged(shown)
     of_row = np.zeros(len(ranking.judgments.codes), np.int64)
     row = ranking.row if by is None else ranking.row_by([by])
     of_row[row] = np.rint(first_shares(ranking, k, discount) * unit).astype(np.int64)
     return of_row
+
+
+@cached
+def head_of(ranking: Ranking, k: int | None) -> Ranking:
+    """Return the ranking of the rows that are or may be among the first ``k`` of their list, in the same order.
+
+    It is ``ranking`` itself where these rows are most of all, or are not found before all rows are sorted.
+    """
+    serves = ranking.ties == "expected" and ranking.judgments.repeats is None
+    if k is None or not serves:
+        return ranking
+    serves = bool(np.minimum(ranking.length, k).sum() < MOST_WITHIN * ranking.length.sum())
+    if not native.runs("heads of lists", serves):
+        return ranking
+    amounts = first_rows(ranking, k, UNIT, None)  # as catalogue metrics call it, which share the result
+    return ranking.of_rows(ranking.of_listed(amounts) > 0)
 
 
 def first_shares(ranking: Ranking, k: int | None, discount: Discount | None = None) -> Floats:

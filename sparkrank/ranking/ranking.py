@@ -250,6 +250,14 @@ class Ranking:
         columns = (self.columns, self.totals, self.arrays)
         return Ranking(*rows, ties, self.item_order, self._positions, self.cutoffs, self._sorted, *columns)
 
+    def of_rows(self, listed: Flags) -> Ranking:
+        """Return the ranking of those rows with a score that are flagged. No list may lack a row above another."""
+        rows = np.flatnonzero(listed)
+        columns = (self.columns, self.totals, self.arrays)
+        judged, scores = self._judged(rows), self._scores[rows]
+        rest = (self.ties, self.item_order, self._positions, self.cutoffs, None)
+        return Ranking(self.judgments, scores, judged, *rest, *columns)
+
     @property
     def length(self) -> Ints:
         return self._sorted.length

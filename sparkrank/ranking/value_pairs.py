@@ -115,9 +115,13 @@ class Equality:
 
     def sums(self, rows: ValuedRows, groups: int) -> SumsOverPairs:
         value, count = _of_group(rows, self.codes)
-        pair, place = np.unique(value, return_inverse=True)
-        above, inside = (np.bincount(place[flags], minlength=len(pair)) for flags in (~rows.is_cut, rows.is_cut))
-        return SumsOverPairs.of_counts(pair // count, above, inside, groups)
+        value = np.sort(2 * value + rows.is_cut)  # far faster than to sort places
+        start = run_starts(value >> 1)
+        sizes = np.diff(start, append=len(value))
+        start, sizes = start[sizes > 1], sizes[sizes > 1]
+        cut = np.append(0, np.cumsum(value & 1))
+        inside = cut[start + sizes] - cut[start]
+        return SumsOverPairs.of_counts(value[start] // (2 * count), sizes - inside, inside, groups)
 
     def above(self, rows: ValuedRows) -> Floats:
         return equal_above(self.codes[rows.row]).astype(np.float64)

@@ -57,7 +57,28 @@ class ItemTable:
 
     @cached_property
     def _hashes(self) -> Hashes:
-        return hash_keys([self.items])
+        """The hashes of the items, which ascend, and one more that none is above."""
+        return np.append(hash_keys([self.items]), np.iinfo(np.uint64).max)
+
+    @cached_property
+    def _unused_bits(self) -> np.uint64:
+        return np.uint64(64 - len(self.items).bit_length())
+
+    @cached_property
+    def _starts(self) -> Ints:
+        """The place of the first hash that has these leading bits, or more, for as many bits as the places have."""
+        prefixes = np.arange(1 << len(self.items).bit_length(), dtype=np.uint64)
+        starts: Ints = np.searchsorted(self._hashes[:-1], prefixes << self._unused_bits)
+        return starts
+
+    def _place_of(self, hashes: Hashes) -> Ints:
+        """Return the place of the first hash not below each of ``hashes``, which is near that of its leading bits."""
+        place: Ints = self._starts[hashes >> self._unused_bits]
+        behind = np.flatnonzero(self._hashes[place] < hashes)
+        while len(behind):
+            place[behind] += 1
+            behind = behind[self._hashes[place[behind]] < hashes[behind]]
+        return place
 
     def find(self, items: pa.Array) -> Ints:
         """Return the place of each of ``items`` in the table, or -1 for an item that is null or not in the table."""
@@ -66,7 +87,7 @@ class ItemTable:
             return found
         items = plain_items(items)
         hashes, open_ = hash_keys([items]), np.flatnonzero(items.is_valid().to_numpy(zero_copy_only=False))
-        place = np.searchsorted(self._hashes, hashes[open_])
+        place = self._place_of(hashes[open_])
         while len(open_):  # a second time only where two items have the same hash
             inside = np.flatnonzero(place < len(self.items))
             inside = inside[self._hashes[place[inside]] == hashes[open_[inside]]]

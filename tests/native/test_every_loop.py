@@ -52,6 +52,14 @@ def models_apart() -> str:
     return repr(sr.evaluate(models, ["ndcg@5", "gini@3"], buckets=2, **asked).metrics.to_pylist())
 
 
+def heads_of_lists() -> str:
+    """Lists that are long beside a cut-off."""
+    place = np.arange(60)
+    rows = pa.table({"user": place % 3, "score": place * 7 % 20, "label": place % 2, "price": place / 7})
+    asked = {"group": "user", "score": "score", "label": "label"}
+    return repr(sr.evaluate(rows, ["shown(of=price)@4", "ild(by=price)@4"], buckets=2, **asked).metrics.to_pylist())
+
+
 def test_every_loop_has_the_bits_of_numpy(tmp_path: Path) -> None:
     wrong = {}
     with choices() as asked:
@@ -64,7 +72,7 @@ def test_every_loop_has_the_bits_of_numpy(tmp_path: Path) -> None:
                 patch.setattr(native, "COMPILED", False)
                 if names := differences(compiled, log.bits(path, truth, buckets=3)):
                     wrong[name] = names
-        others = (lambda: bins_sent_and_read(100), lambda: bins_sent_and_read(0), models_apart)
+        others = (lambda: bins_sent_and_read(100), lambda: bins_sent_and_read(0), models_apart, heads_of_lists)
         for rows in map(both, others):
             assert rows[0] == rows[1]
     assert wrong == {}

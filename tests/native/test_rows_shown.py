@@ -33,6 +33,7 @@ def expected(scores: Sequence[float], groups: Sequence[int], k: int) -> list[int
 @given(ROWS, st.integers(1, 7))
 @example([(1.0, 0), (1.0, 0), (1.0, 0), (2.0, 0)], 2)
 @example([(-math.inf, 0), (-math.inf, 0), (0.0, 1), (-0.0, 1), (-0.0, 1)], 1)
+@example([(float(row * 7 % 13), row % 2) for row in range(126)] + [(3.0, 0)] * 9, 36)  # compared up to 64 in a list
 def test_rows_within_a_cut_off(rows: list[tuple[float, int]], k: int) -> None:
     scores, groups = [score for score, _ in rows], [group for _, group in rows]
     for found in both(lambda: first_rows(ranking(scores, [0.0] * len(rows), groups), k, UNIT).tolist()):

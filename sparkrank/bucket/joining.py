@@ -108,8 +108,7 @@ class JudgedRows:
         judged = has_label if self.judged is None else has_label & self.judged
         orders = {name: np.where(has_label, order, np.nan) for name, order in shared.references.items()}
         labels = np.where(has_label, self.labels, self.labels.dtype.type(0))
-        labelled = np.ones(len(has_label), np.bool_) if self.judged is None else self.judged
-        return Judgments(self.codes, labels, self.groups, judged, orders, None, repeats, shared.gains, labelled)
+        return Judgments(self.codes, labels, self.groups, judged, orders, None, repeats, shared.gains)
 
 
 def judge(

@@ -244,7 +244,7 @@ TIES = Choice(
 UNJUDGED = Choice(
     "unjudged",
     None,
-    "rows without a label, for this metric only: drop = they are left out before rows have positions (a condensed list)",
+    "rows without a label, for this metric: drop = they are left out before rows have positions (a condensed list)",
     choices=("drop",),
 )
 # Of a metric that grows with the grade of each row, whatever the grades of the others are.

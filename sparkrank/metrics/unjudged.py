@@ -53,8 +53,19 @@ def validate_assumptions(metrics: Iterable[Metric]) -> None:
 
 
 def rows_by_label(ranking: Ranking, k: int | None, labelled: bool) -> Floats:
-    """Return for each ranked row how much of it is within ``k``, of rows with a label or of those without one."""
-    return first_shares(ranking, k) * (ranking.judgments.has_label()[ranking.row] == labelled)
+    """Return for each ranked row how much of it is within ``k``, of rows with a label or of those without one.
+
+    Of tied rows, those with a label come first under ``ties=best`` and last under ``ties=worst``.
+    """
+    flags = ranking.judgments.pooled()[ranking.row]
+    blocks = ranking.blocks
+    if len(blocks.row) and ranking.ties in ("item", "worst", "best"):
+        tied = flags[blocks.row]
+        items = []
+        if ranking.ties == "item" and ranking.item_order is not None:
+            items = [-ranking.item_order(ranking.row[blocks.row])]
+        flags[blocks.row] = tied[np.lexsort((~tied if ranking.ties == "best" else tied, *items, blocks.block))]
+    return first_shares(ranking, k) * (flags == labelled)
 
 
 def judged_share(ranking: Ranking, k: int | None, over: str) -> Floats:

@@ -71,7 +71,7 @@ class Judgments:
     the ideal list (None: each row counts). ``references`` maps the name of an order to n values, lowest first, with NaN
     for rows outside the order. ``repeats`` flags list rows that repeat an item without credit: they are not relevant,
     not judged and in no reference, and they rank behind the rows they tie with. ``gains`` maps a column that is a gain
-    to n values from 0. ``labelled`` flags the rows with a label, repeats included (None: those that are ``judged``).
+    to n values from 0.
     """
 
     codes: Codes
@@ -82,7 +82,6 @@ class Judgments:
     item_row: Ints | None = None
     repeats: Flags | None = None
     gains: Mapping[ValueColumn, Floats] = field(default_factory=dict)
-    labelled: Flags | None = None
 
     def gain_of(self, gain: Gain, rows: Ints | None = None) -> Floats:
         """Return the gain of each of ``rows`` (None: of all rows), which is 0 for a row that is not relevant."""
@@ -106,10 +105,6 @@ class Judgments:
     def pooled(self) -> Flags:
         """Return flags of rows with a label. As in trec_eval, they include rows with a label below 0 (not judged)."""
         return np.ones(len(self.labels), np.bool_) if self.judged is None else self.judged
-
-    def has_label(self) -> Flags:
-        """Return flags of the rows with a label, of which a repeat of an item has that of the item."""
-        return self.pooled() if self.labelled is None else self.labelled
 
     @cached
     def non_relevant(self, rel: float | None) -> Flags:

@@ -1,6 +1,7 @@
 """The upper hull of a curve of false and true positives, which is the isotonic fit of labels by score.
 
-Between two corners of the hull, all scores have one fitted rate: the share of positives there (pool adjacent violators).
+Between two corners of the hull, all scores have one fitted rate, the share of positives there: the pools of adjacent
+violators.
 """
 
 from __future__ import annotations

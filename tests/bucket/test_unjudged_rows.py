@@ -43,7 +43,7 @@ def of_day(ev: sr.Evaluation) -> list[list[str]]:
     return sorted([repr(row[name]) for name in columns] for row in ev.metrics.to_pylist())
 
 
-@settings(PATIENT, max_examples=examples(150))
+@settings(PATIENT, max_examples=examples(40))
 @given(
     ROWS,
     DEFINITIONS,
@@ -67,7 +67,12 @@ def test_a_condensed_list_is_that_of_an_evaluation_that_drops_rows(
         log = log.append_column("kind", pa.array([place % 2 for place in range(len(rows))]))
         given_["slices"] = ["kind"]
     condensed = text((name, {**asked, "unjudged": "drop"}, k))
-    one = sr.evaluate(log, [condensed], **given_)
+    try:
+        one = sr.evaluate(log, [condensed], **given_)
+    except sr.InputError:  # no group is left
+        with pytest.raises(sr.InputError):
+            sr.evaluate(log, [text(parts)], unjudged="drop", **given_)
+        return
     other = sr.evaluate(log, [text(parts)], unjudged="drop", **given_)
     names = (str(Metric.parse(condensed)), str(Metric.parse(text(parts))))
     values = [
@@ -91,7 +96,7 @@ OF_BEST: Sequence[Asked] = [
     ("cg", {"gain": "linear", "max_grade": 3.0}, 2),
     ("cg", {"gain": "binary"}, None),
     ("dcg", {"gain": "exp2", "max_grade": 3.0}, None),
-    ("dcg", {"gain": (0.0, 4.0, 2.0, 1.0)}, 3),
+    ("dcg", {"gain": (0.0, 1.0, 2.0, 5.0)}, 3),
     ("err", {"max_grade": 3.0}, None),
 ]
 
@@ -104,7 +109,7 @@ OF_BEST: Sequence[Asked] = [
     ),
     st.sampled_from(["item", "worst", "best", "block"]),
 )
-def test_the_highest_value_is_that_of_the_best_of_all_grades(parts: Asked, ties: str, rows: list[Row]) -> None:
+def test_the_highest_value_is_that_of_the_best_of_all_grades(parts: Asked, rows: list[Row], ties: str) -> None:
     """Of all ways to grade the rows that nobody judged, walked one by one."""
     name, asked, k = parts
     open_rows = [place for place, row in enumerate(rows) if row[3] is None]
@@ -157,7 +162,7 @@ def test_explained_rows_are_those_that_the_metric_sees() -> None:
     log = pa.table({"user": ["u"] * 3, "item": ["a", "b", "c"], "score": [3.0, 2.0, 1.0], "label": [None, 0, 1]})
     told = {}
     for metric in ("rr(unjudged=drop)", "rr(unjudged=best)"):
-        (found,) = sr.explain(log, metric, group={"user": "u"}, **COLUMNS)
+        (found,) = sr.explain(log, metric, **{**COLUMNS, "group": {"user": "u"}})
         told[metric] = (found.tables[0].columns["item"], found.value, found.told[0])
     assert told == {
         "rr(unjudged=drop)": (("b", "c"), 1 / 2, "rows without a label are left out"),

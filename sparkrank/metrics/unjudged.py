@@ -65,7 +65,8 @@ def rows_by_label(ranking: Ranking, k: int | None, labelled: bool) -> Floats:
         if ranking.ties == "item" and ranking.item_order is not None:
             items = [-ranking.item_order(ranking.row[blocks.row])]
         flags[blocks.row] = tied[np.lexsort((~tied if ranking.ties == "best" else tied, *items, blocks.block))]
-    return first_shares(ranking, k) * (flags == labelled)
+    of_row: Floats = first_shares(ranking, k) * (flags == labelled)
+    return of_row
 
 
 def judged_share(ranking: Ranking, k: int | None, over: str) -> Floats:

@@ -111,15 +111,24 @@ MS_MARCO = ["RR@1", "RR@3", "RR(rel=2)@3", "RR@20"]
 @looking
 @given(rows=impressions(st.one_of(st.none(), tied_scores), st.one_of(st.none(), graded_labels)))
 def test_ir_measures_by_its_own_names(ir_measures: ModuleType, rows: list[Impression]) -> None:
-    """RR@k and Judged come from code that takes the lesser item of a tie; the others from pytrec_eval."""
+    """RR@k comes from MS MARCO's script, which takes the lesser item of a tie; the others from pytrec_eval."""
     qrels, run = qrels_and_run(rows)
     if not qrels or not run:
         return
     compare_with_ir_measures(ir_measures, IR_MEASURES, qrels, run, evaluate(rows, IR_MEASURES, **trec.DEFINITIONS))
     lesser = evaluate(trec.lesser_item_first(rows), MS_MARCO, **trec.DEFINITIONS)
     compare_with_ir_measures(ir_measures, MS_MARCO, qrels, run, lesser)
-    judged = evaluate(trec.lesser_item_first(rows), JUDGED, **trec.DEFINITIONS)
-    compare_with_ir_measures(ir_measures, JUDGED, qrels, run, judged)
+
+
+@looking
+@given(rows=impressions(st.one_of(st.none(), tied_scores), st.one_of(st.none(), graded_labels)))
+def test_judged_of_ir_measures(ir_measures: ModuleType, rows: list[Impression]) -> None:
+    """Its own code takes the lesser item of a tie."""
+    qrels, run = qrels_and_run(rows)
+    if not qrels or not run:
+        return
+    answer = evaluate(trec.lesser_item_first(rows), JUDGED, **trec.DEFINITIONS)
+    compare_with_ir_measures(ir_measures, JUDGED, qrels, run, answer)
 
 
 @looking

@@ -14,7 +14,7 @@ from sparkrank.metrics import CATALOG, PRESETS, CatalogueMetric, Definitions, Gr
 from sparkrank.metrics.aliases import ALIASES, ELSEWHERE
 from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.metrics.metric import Declaration
-from sparkrank.metrics.parameters import TIES, WEIGHT
+from sparkrank.metrics.parameters import OF_LISTS_WITH_BEST
 from sparkrank.metrics.presets import Preset
 from sparkrank.text.text import default_texts
 
@@ -228,7 +228,7 @@ def definitions_page() -> str:
 
 def _shared() -> Iterator[str]:
     yield SHARED
-    yield "\n".join(f"- {parameter_markdown(each)}" for each in (TIES, WEIGHT))
+    yield "\n".join(f"- {parameter_markdown(each)}" for each in OF_LISTS_WITH_BEST)
     yield SHARED_TAIL
 
 

@@ -177,6 +177,25 @@ BLOCKS = Trap(
     ),
 )
 
+BRIER_PARTS = Trap(
+    "How much of the Brier score recalibration takes away",
+    "From the highest score down, the rates of positives are 1 0 1 1/2 1 0 0 0. The isotonic fit pools them where they "
+    "rise: it is 1 for the highest score, 3/5 for the next five rows and 0 for the last three. Here `brier` = `mcb` - "
+    "`dsc` + `unc`: mapping scores to the fit would take `mcb` away, and `dsc` is what their order is worth.",
+    _answers(
+        "",
+        {
+            "brier": "(0.08·0.08 + 0.88·0.88 + 0.29·0.29 + 0.38·0.38 + 0.62·0.62 + 0.46·0.46 + 0.44·0.44 + 0.31·0.31 + "
+            "0.16·0.16) / 9",
+            "mcb(exact)": "(0.08·0.08 + 0.88·0.88 + 0.29·0.29 + 0.38·0.38 + 0.62·0.62 + 0.46·0.46 + 0.44·0.44 + "
+            "0.31·0.31 + 0.16·0.16 - 3·2/5) / 9",
+            "dsc(exact)": "4/9·5/9 - 3·2/5/9",
+            "unc": "4/9·5/9",
+        },
+    ),
+    decided_by="",
+)
+
 MISPRINTS = Trap(
     "Formulas in circulation that are wrong",
     "At 0.6 ann's five rows are predicted positive: TP = 3, FP = 2, FN = 1, TN = 3. Articles print TP/(TP+FP) for the "
@@ -204,5 +223,6 @@ METRIC_TRAPS = (
     PAIRS,
     WEIGHTS,
     BLOCKS,
+    BRIER_PARTS,
     MISPRINTS,
 )

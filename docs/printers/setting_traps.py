@@ -117,6 +117,25 @@ UNJUDGED = Trap(
     rows=(Impression("ann", "x", 0.8, None),),
 )
 
+UNJUDGED_BY_METRIC = Trap(
+    "What nobody judged, by metric",
+    "The same row at position 3. `judged` and `unj` say how much of a list has labels. With `unjudged=drop` a metric "
+    "sees the condensed list, beside others that see the whole one. With `unjudged=best` the row is relevant, with the "
+    "highest grade: the value is the most that judging it could give, and the difference of `rbp` is its residual.",
+    (
+        Answer("judged@3", "(1 + 1 + 0) / 3", "ann"),
+        Answer("judged(over=k)@10", "(1 + 1 + 0 + 1 + 1 + 1) / 10", "ann"),
+        Answer("unj@3", "(0 + 0 + 1) / 3", "ann"),
+        Answer("p(unjudged=drop)@3", "(1 + 0 + 1) / 3", "ann"),
+        Answer("p(unjudged=best)@3", "(1 + 0 + 1) / 3", "ann"),
+        Answer("rbp@3", "(1-0.8)·(1 + 0 + 0)", "ann"),
+        Answer("rbp(unjudged=best)@3", "(1-0.8)·(1 + 0 + 0.8·0.8)", "ann"),
+        Answer("dcg(max_grade=3,unjudged=best)@3", "3/1 + 0 + 3/log2(4)", "ann"),
+    ),
+    decided_by="",
+    rows=UNJUDGED.rows,
+)
+
 HAD = (("ann", "b"), ("ann", "f"))
 EXCLUDED = Trap(
     "What a user had before",
@@ -138,5 +157,6 @@ SETTING_TRAPS = (
     POPULATION,
     DUPLICATES,
     UNJUDGED,
+    UNJUDGED_BY_METRIC,
     EXCLUDED,
 )

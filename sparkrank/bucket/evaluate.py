@@ -40,7 +40,7 @@ from sparkrank.bucket.impressions import (
 from sparkrank.bucket.item_columns import item_columns, with_items
 from sparkrank.bucket.joining import Counts, JudgedRows, judge
 from sparkrank.bucket.largest_groups import largest_groups
-from sparkrank.bucket.lists import chosen_groups, listed_rows
+from sparkrank.bucket.lists import ListedRows, chosen_groups, listed_rows
 from sparkrank.bucket.past import hashes_with_past, with_past, without_past
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.rejection import reject
@@ -224,7 +224,26 @@ def _of_copies(copies: GroupCopies, part: Codes, models: list[RankedModel]) -> _
 def ranked_models(
     judged: JudgedRows, plan: Plan, counts: Counter[tuple[str, str]], weights: Mapping[str, Floats]
 ) -> list[RankedModel]:
-    """Return the rankings of each model. All models share one set of judgments, unless a list repeats items."""
+    """Return the rankings of each model, with those that metrics see which assume something of unjudged rows."""
+    assumed = {assumption: judged.assuming(assumption) for assumption in plan.assumptions}
+    others = {own: (rows, _rankings(rows, plan, Counter())) for own, rows in assumed.items() if rows is not judged}
+    models = []
+    for index, (ranking, listed) in enumerate(_rankings(judged, plan, counts)):
+        name = plan.models[index]
+        chosen = chosen_groups(judged, index, name, plan, counts)
+        under = {
+            own: RankedModel(name, plan, *rankings[index], rows.rows, chosen, weights)
+            for own, (rows, rankings) in others.items()
+        }
+        models.append(RankedModel(name, plan, ranking, listed, judged.rows, chosen, weights, under))
+    if (checks.UNJUDGED_ROWS, "") in counts and models[0].chosen is not None:
+        evaluated = np.logical_or.reduce([model.chosen for model in models if model.chosen is not None])
+        counts[checks.UNJUDGED_ROWS, ""] = judged.unjudged(evaluated)
+    return models
+
+
+def _rankings(judged: JudgedRows, plan: Plan, counts: Counter[tuple[str, str]]) -> list[tuple[Ranking, ListedRows]]:
+    """Return the ranking and the list of each model. All share one set of judgments, unless a list repeats items."""
     references = _references(judged, plan)
     columns, totals = _columns(judged, plan), _totals(plan)
     arrays = _arrays(judged, plan)
@@ -236,7 +255,7 @@ def ranked_models(
     # the item decides which of the tied rows is shown
     ordered = plan.orders_by_item or plan.exposures or (plan.values and ITEM in judged.rows)
     item_order = TextOrder(judged.rows.table[ITEM]) if ordered else None
-    models = []
+    rankings = []
     for index, name in enumerate(plan.models):
         listed = listed_rows(judged, index, name, plan, counts)
         if plan.joins:
@@ -253,12 +272,8 @@ def ranked_models(
             totals=totals,
             arrays=arrays,
         )
-        chosen = chosen_groups(judged, index, name, plan, counts)
-        models.append(RankedModel(name, plan, ranking, listed, judged.rows, chosen, weights))
-    if (checks.UNJUDGED_ROWS, "") in counts and models[0].chosen is not None:
-        evaluated = np.logical_or.reduce([model.chosen for model in models if model.chosen is not None])
-        counts[checks.UNJUDGED_ROWS, ""] = judged.unjudged(evaluated)
-    return models
+        rankings.append((ranking, listed))
+    return rankings
 
 
 def _columns(judged: JudgedRows, plan: Plan) -> dict[str | ValueColumn, Codes | Floats]:

@@ -22,6 +22,7 @@ from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.arithmetic import LIST as RANKED
 from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable
 from sparkrank.metrics.needs import INTERACTIONS
+from sparkrank.metrics.unjudged import assumption_of
 from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.ranking.ranking import Ranking
 
@@ -107,22 +108,17 @@ def _explained(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: Se
     counts = {check: count for (check, _), count in counted.items() if check in rejections() and count}
     if not ranked.judged.groups:
         return ExplainedGroup((), counts, counted[checks.ROWS_READ, ""])
-    scores = [score_column(plan.models.index(model.name)) for model in ranked.models]
-    explained = [
-        _metric(model, ranked.judged.rows.table[score], metric)
-        for metric in metrics
-        for model, score in zip(ranked.models, scores, strict=True)
-        if model.name in models
-    ]
+    explained = [_metric(model, metric) for metric in metrics for model in ranked.models if model.name in models]
     for model in ranked.models:
         model.drop_cached()
     return ExplainedGroup(tuple(explained), counts, counted[checks.ROWS_READ, ""])
 
 
-def _metric(model: RankedModel, scores: pa.ChunkedArray, metric: Metric) -> ExplainedMetric:
+def _metric(model: RankedModel, metric: Metric) -> ExplainedMetric:
     plan, of_groups = model.plan, metric.of_groups
     arithmetic = model.explained(of_groups)
-    ranking = model.ranked(of_groups.ties)
+    seen = model.seen_by(of_groups)
+    ranking = seen.ranked(of_groups.ties)
     is_mean = of_groups.declaration.is_averaged
     is_left_out = model.chosen is not None and not bool(model.chosen[0])
     value = counts_as = weight = math.nan
@@ -133,6 +129,9 @@ def _metric(model: RankedModel, scores: pa.ChunkedArray, metric: Metric) -> Expl
         counts_as = math.nan if is_left_out else float(model.value_of_groups(str(of_groups))[0])
         weights = declared.weights_of(ranking, of_groups, model.weights)
         weight = 1.0 if weights is None else float(weights.of_groups()[0])
+    if (assumption := assumption_of(of_groups)) is not None:
+        is_there = "are left out" if assumption.grade is None else f"count as labelled {assumption.grade:g}"
+        notes.append(f"rows without a label {is_there}")
     if metric.percentile is not None:
         notes.append(f"{metric} is the percentile of the values of all groups, of which this is one")
     if is_mean and math.isnan(value):
@@ -142,7 +141,7 @@ def _metric(model: RankedModel, scores: pa.ChunkedArray, metric: Metric) -> Expl
         setting = f"population={definitions.population}, unretrieved={definitions.unretrieved}"
         notes.append(f"the group is left out of the means ({setting})")
     rel = of_groups.rel if "rel" in of_groups.declaration.defaults else plan.level
-    tables = _tables(arithmetic, ranking, model, scores, ranking.judgments.flags(rel))
+    tables = _tables(arithmetic, ranking, seen, ranking.judgments.flags(rel))
     return ExplainedMetric(
         str(metric),
         plan.definition(metric),
@@ -159,11 +158,11 @@ def _metric(model: RankedModel, scores: pa.ChunkedArray, metric: Metric) -> Expl
 
 
 def _tables(
-    arithmetic: Arithmetic, ranking: Ranking, model: RankedModel, scores: pa.ChunkedArray, relevant: Flags
+    arithmetic: Arithmetic, ranking: Ranking, model: RankedModel, relevant: Flags
 ) -> tuple[ExplainedTable, ...]:
     there = {table.name: table for table in arithmetic.tables}
     own = there.pop(RANKED, TermTable(RANKED, {}))
-    tables = [_list(own, ranking, model, scores, relevant)]
+    tables = [_list(own, ranking, model, relevant)]
     for table in there.values():
         columns: dict[str, tuple[Any, ...]] = {}
         if table.row is not None:
@@ -178,9 +177,7 @@ def _tables(
     return tuple(tables)
 
 
-def _list(
-    terms: TermTable, ranking: Ranking, model: RankedModel, scores: pa.ChunkedArray, relevant: Flags
-) -> ExplainedTable:
+def _list(terms: TermTable, ranking: Ranking, model: RankedModel, relevant: Flags) -> ExplainedTable:
     row, blocks = ranking.row, ranking.blocks
     block: list[int | None] = [None] * len(row)
     for place, number in zip(blocks.row.tolist(), blocks.block.tolist(), strict=True):
@@ -188,6 +185,7 @@ def _list(
     named = _named(row, model, ranking)
     columns: dict[str, tuple[Any, ...]] = {"position": tuple(ranking.stands_at().tolist())}
     columns |= {name: values for name, values in named.items() if name in (ITEM, TITLE)}
+    scores = model.rows.table[score_column(model.plan.models.index(model.name))]
     shown = pc.negate(scores) if model.plan.by_rank else scores
     score = "rank" if model.plan.by_rank else "score"
     columns[score] = tuple(shown.take(pa.array(row)).to_pylist())

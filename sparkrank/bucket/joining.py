@@ -24,6 +24,7 @@ from sparkrank.bucket.twins import Twins
 from sparkrank.bucket.unmatched_rows import place_of, unmatched_rows
 from sparkrank.metrics import Plan
 from sparkrank.metrics.plan import level_text
+from sparkrank.metrics.unjudged import Assumption
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.segments import count_by, highest_of_each, taken
 from sparkrank.ranking.judgments import Judgments, is_relevant
@@ -61,6 +62,27 @@ class JudgedRows:
         if self.judged is None:
             return len(self.codes) if rows is None else len(rows)
         return int(np.count_nonzero(taken(self.judged, rows)))
+
+    def without_unjudged(self) -> JudgedRows:
+        """Return the rows with a label. Groups keep their numbers, and count as before for the choice of groups."""
+        if self.judged is None:
+            return self
+        kept = np.flatnonzero(self.judged)
+        return replace(
+            self,
+            rows=self.rows.take(kept),
+            codes=self.codes[kept],
+            labels=self.labels[kept],
+            judged=None,
+            twins=None if self.twins is None else self.twins.among(kept),
+        )
+
+    def assuming(self, assumption: Assumption) -> JudgedRows:
+        """Return the rows as ``assumption`` has those without a label: left out, or with a label."""
+        if self.judged is None or assumption.grade is None:
+            return self.without_unjudged()
+        labels = np.where(self.judged, self.labels, np.float64(assumption.grade))
+        return replace(self, labels=labels, judged=None)
 
     def judgments(self, references: Mapping[str, Floats], gains: Mapping[ValueColumn, Floats]) -> Judgments:
         """Return the judgments with ``references`` and ``gains`` (NaN: no gain), of which an item has its highest."""
@@ -109,13 +131,11 @@ def judge(
             return JudgedRows(rows, codes, labels, groups.count, judged)
     with_truth = _groups_of(codes, judged, groups.count)
     with_list = _with_list(rows, codes, groups.count)
-    if plan.definitions.unjudged == "drop":
-        counts[checks.UNJUDGED_DROPPED, ""] = unjudged
-        if judged is not None:
-            kept = np.flatnonzero(judged)
-            rows, codes, labels, judged = rows.take(kept), codes[kept], labels[kept], None
-            twins = None if twins is None else twins.among(kept)
-    return JudgedRows(rows, codes, labels, groups.count, judged, twins, with_truth, with_list)
+    judged_rows = JudgedRows(rows, codes, labels, groups.count, judged, twins, with_truth, with_list)
+    if plan.definitions.unjudged != "drop":
+        return judged_rows
+    counts[checks.UNJUDGED_DROPPED, ""] = unjudged
+    return judged_rows.without_unjudged()
 
 
 def _labels_of_items(
@@ -152,22 +172,18 @@ def _joined(
     read = rows.table.drop_columns([*key_columns(rows.table), LABEL, TRUTH])
     drop = plan.definitions.unjudged == "drop"
     counts[checks.UNJUDGED_DROPPED if drop else checks.UNJUDGED_ROWS, ""] = int(np.count_nonzero(~matched))
-    own: Ints | slice = slice(0, lists)
-    of_lists, twins = read.slice(0, lists), matches.twins
-    if drop:
-        own = np.flatnonzero(matched)
-        of_lists, matched, twins = of_lists.take(pa.array(own)), matched[own], twins.among(own)
-    return JudgedRows(
-        rows=BucketRows(pa.concat_tables([of_lists, read.slice(lists).take(pa.array(unlisted))])),
-        codes=np.concatenate([codes[own], codes[lists:][unlisted]]),
-        labels=np.concatenate([matches.labels_of_lists[own], matches.labels[unlisted]]),
+    judged_rows = JudgedRows(
+        rows=BucketRows(pa.concat_tables([read.slice(0, lists), read.slice(lists).take(pa.array(unlisted))])),
+        codes=np.concatenate([codes[:lists], codes[lists:][unlisted]]),
+        labels=np.concatenate([matches.labels_of_lists, matches.labels[unlisted]]),
         groups=groups.count,
         judged=None if matched.all() else np.concatenate([matched, np.ones(len(unlisted), np.bool_)]),
-        twins=twins,
+        twins=matches.twins,
         with_truth=with_truth,
         with_list=with_list,
         item_hashes=item_hashes,
     )
+    return judged_rows.without_unjudged() if drop else judged_rows
 
 
 def _lists_first(rows: BucketRows, codes: Codes, counts: Counts) -> tuple[BucketRows, Codes, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -26,6 +26,7 @@ from sparkrank.metrics.group_auc import class_counts
 from sparkrank.metrics.merged import kind_of
 from sparkrank.metrics.needs import GROUPS, NEGATIVES, POSITIVES, ROWS_AND_WEIGHT, amounts_by_group
 from sparkrank.metrics.plan import level_text
+from sparkrank.metrics.unjudged import Assumption, assumption_of
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached, drop_cached
 from sparkrank.numeric.exact_sums import LIMBS, exact_sums, rounded, whole_limbs
@@ -60,7 +61,8 @@ class RankedModel:
     """The rankings of the model ``name`` for all groups of a bucket.
 
     ``listed`` has the model's list, taken from the bucket's ``rows``. ``chosen`` flags the groups in which the model is
-    evaluated (None means all groups). ``weights`` maps each weight column to the weights of the groups.
+    evaluated (None means all groups). ``weights`` maps each weight column to the weights of the groups. ``assumed`` has
+    the same model as metrics see it that assume something of rows without a label, if there are such rows.
     """
 
     name: str
@@ -70,6 +72,7 @@ class RankedModel:
     rows: BucketRows
     chosen: Flags | None
     weights: Mapping[str, Floats]
+    assumed: Mapping[Assumption, RankedModel] = field(default_factory=dict)
 
     def counts(self) -> dict[tuple[str, str], int]:
         if not self.plan.keys:
@@ -124,7 +127,9 @@ class RankedModel:
             inside = float(metric.k or 0) - blocks.before
             flags[blocks.group[(inside > 0) & (inside < blocks.size)]] = True
             return self._count_groups(GroupValues(flags))
-        best, worst = (declared.values_of(self.ranked(ties), metric.of_groups).of_groups() for ties in EXTREMES)
+        best, worst = (
+            declared.values_of(self.seen_by(metric).ranked(ties), metric.of_groups).of_groups() for ties in EXTREMES
+        )
         return self._count_groups(GroupValues(~np.equal(best, worst) & ~(np.isnan(best) & np.isnan(worst))))
 
     def _count_groups(self, flags: GroupValues) -> int:
@@ -179,9 +184,14 @@ class RankedModel:
     @cached
     def values(self) -> dict[str, GroupValues]:
         return {
-            str(metric): declared.values_of(self.ranked(metric.ties), metric)
+            str(metric): declared.values_of(self.seen_by(metric).ranked(metric.ties), metric)
             for metric, declared in self.plan.group_metrics
         }
+
+    def seen_by(self, metric: Metric) -> RankedModel:
+        """Return the model with the rows and labels that ``metric`` assumes."""
+        assumption = assumption_of(metric)
+        return self if assumption is None else self.assumed.get(assumption, self)
 
     def ranked(self, ties: Ties | None) -> Ranking:
         return self.ranking if ties is None else self.ranking.under(ties)
@@ -190,10 +200,12 @@ class RankedModel:
         """Return how ``metric`` is computed from the rows of the bucket, which must all belong to one group."""
         scored = self._scored()
         rows = np.arange(len(self.rows)) if scored is None else scored
-        one = OneGroup(self.ranked(metric.ties), self._scored_rows(), rows)
+        one = OneGroup(self.seen_by(metric).ranked(metric.ties), self._scored_rows(), rows)
         return kind_of(metric).explain(one, metric)
 
     def drop_cached(self) -> None:
+        for model in self.assumed.values():
+            model.drop_cached()
         orders: set[Ties | None] = {metric.ties for metric in self.plan.metrics}
         for ties in orders | ({*EXTREMES} if self.plan.ordered else set()):
             ranking = self.ranked(ties)
@@ -241,7 +253,7 @@ class RankedModel:
     def _weights_of(self, metric: Metric) -> GroupValues | None:
         """Return the weight of each group in the mean of ``metric``, or None if all weights are equal."""
         declared = dict(self.plan.group_metrics)[metric]
-        return declared.weights_of(self.ranked(metric.ties), metric, self.weights)
+        return declared.weights_of(self.seen_by(metric).ranked(metric.ties), metric, self.weights)
 
     def heaviest(self) -> Iterator[tuple[tuple[str, str], float]]:
         """Yield ((metric, model), largest weight of a group) for each mean whose weights may differ."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank import native
+from sparkrank.histogram.upper_hull import UpperHull
 from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.binomial import mean_deviation
 from sparkrank.numeric.exact_sums import LIMBS, UNITS, Amounts, exact_sum, exact_sums, limbs_of, rounded, total
@@ -164,22 +165,30 @@ def _shifted(taken: Floats, above: float) -> Floats:
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of some bins, for each day if there are several: sums over bins (``limbs``), and ``highest`` values."""
+    """The terms of some bins, for each day if there are several: sums over bins (``limbs``), and ``highest`` values.
+
+    ``hulls`` are upper hulls of points of the bins, for a single day.
+    """
 
     limbs: Floats
     highest: Floats
+    hulls: tuple[UpperHull, ...] = ()
 
     @classmethod
-    def of(cls, sums: Sequence[Floats] = (), highest: Sequence[Floats] = ()) -> Terms:
+    def of(cls, sums: Sequence[Floats] = (), highest: Sequence[Floats] = (), hulls: Sequence[UpperHull] = ()) -> Terms:
         if any(terms.ndim > 1 for terms in (*sums, *highest)):  # for several days: (terms, days)
             added = np.array([terms.sum(axis=1) for terms in sums])
             return cls(added, np.array([terms.max(axis=1, initial=-np.inf) for terms in highest]))
         limbs = np.array([exact_sum(terms) for terms in sums]).reshape(len(sums), LIMBS)
-        return cls(limbs, np.array([terms.max(initial=-np.inf) for terms in highest]))
+        return cls(limbs, np.array([terms.max(initial=-np.inf) for terms in highest]), tuple(hulls))
 
     @classmethod
     def merged(cls, parts: Sequence[Terms]) -> Terms:
-        return cls(np.sum([part.limbs for part in parts], axis=0), np.max([part.highest for part in parts], axis=0))
+        return cls(
+            np.sum([part.limbs for part in parts], axis=0),
+            np.max([part.highest for part in parts], axis=0),
+            tuple(UpperHull.merged(hulls) for hulls in zip(*(part.hulls for part in parts), strict=True)),
+        )
 
     @property
     def sums(self) -> list[float]:
@@ -304,6 +313,18 @@ def mass_terms(sweep: Sweep, mass: int) -> Terms:
     runs = Segments(mass, run)
     limbs = [exact_sums(amount, runs) for amount in (*amounts, sweep.rows.astype(np.float64))]
     return Terms(np.concatenate(limbs), np.empty(0))
+
+
+def isotonic_terms(sweep: Sweep) -> Terms:
+    """Sum the squared errors of the mean scores of bins, and return the hulls of the isotonic fit and of its best case.
+
+    The corners of the second hull have the positives of a bin before its negatives, as exact scores could have them.
+    """
+    if sweep.score_sum is None:
+        raise ValueError("calibration needs the sums of scores")
+    score = np.clip(_share(sweep.score_sum, sweep.pos + sweep.neg), 0.0, 1.0)
+    errors = sweep.pos * (1 - score) ** 2 + sweep.neg * score**2
+    return Terms.of((errors,), hulls=(UpperHull.of(sweep.fp, sweep.tp), UpperHull.of(sweep.fp_above, sweep.tp)))
 
 
 def largest_gap_terms(sweep: Sweep) -> Terms:

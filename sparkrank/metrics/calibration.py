@@ -29,6 +29,8 @@ DEFAULT_BINS = 15  # as in Guo et al. and torchmetrics
 MOST_RUNS = 1000
 # Exact sums drop what a row adds below 2^-85, which is at most 2^-30 of a mean weighted prediction of this size.
 LEAST_PREDICTION = 2.0**-55
+GNEITING = "Dimitriadis, Gneiting, Jordan: PNAS 2021"
+MOST_UNCERTAINTY = 0.25  # of as many positives as negatives
 NO_PROBABILITY = "a score outside [0, 1]"
 
 
@@ -80,6 +82,41 @@ def _largest_error(totals: PooledTotals, metric: Metric) -> PooledValue:  # noqa
     return PooledValue(totals.highest[0] if _has_probabilities(totals) else math.nan)
 
 
+def _fit_errors(totals: PooledTotals) -> tuple[float, float, float]:
+    """Return the mean squared errors of the mean scores of bins, of their isotonic fit, and of that in its best case.
+
+    The best case is the lowest that the fit of exact scores can have. All are NaN if a score is not a probability.
+    """
+    if not _has_probabilities(totals):
+        return math.nan, math.nan, math.nan
+    weight = totals.positives + totals.negatives
+    fit, best = (hull.squared_error() / weight for hull in totals.hulls)
+    return totals.terms[0] / weight, fit, best
+
+
+def _miscalibration(totals: PooledTotals, metric: Metric) -> PooledValue:
+    errors, fit, best = _fit_errors(totals)
+    value = errors - fit if math.isnan(errors) else max(errors - fit, 0.0)
+    if metric["exact"] or math.isnan(value):
+        return PooledValue(value, 0.0 if metric["exact"] else math.nan)
+    brier = totals.sum(_squared_error(metric)) / totals.sum(WEIGHT)
+    return PooledValue(value, max(abs(brier - fit - value), abs(brier - best - value)))
+
+
+def _discrimination(totals: PooledTotals, metric: Metric) -> PooledValue:
+    _, fit, best = _fit_errors(totals)
+    if math.isnan(fit):
+        return PooledValue(math.nan, 0.0 if metric["exact"] else math.nan)
+    weight = totals.positives + totals.negatives
+    value = max(totals.positives / weight * (totals.negatives / weight) - fit, 0.0)
+    return PooledValue(value, 0.0 if metric["exact"] else fit - best)
+
+
+def _uncertainty(totals: PooledTotals, metric: Metric) -> float:
+    weight, positives = totals.sum(WEIGHT), totals.sum(positives_of(metric))
+    return positives / weight * (totals.sum(WEIGHT, without=[positives_of(metric)]) / weight)
+
+
 # Declares a metric of probabilities that depends on the rows of both classes, and for which lower values are better.
 _of_scores = partial(PooledMetric, parameters=(REL,), higher_is_better=False, carriers=both_classes)
 
@@ -123,6 +160,18 @@ _of_bins = partial(
     at_once=True,
     score_sums=True,
     carriers=both_classes,
+)
+
+# Declares a metric of the isotonic fit of bins. Chance, which the fit follows, moves all of its values one way.
+_of_fit = partial(
+    _of_bins,
+    reference=GNEITING,
+    parameters=(*rule_parameters(bits=DEFAULT_BITS), REL),
+    exclusive=RULES,
+    sums=lambda metric: (OUTSIDE, WEIGHT, _squared_error(metric)),
+    at_once=False,
+    terms=kernel.isotonic_terms,
+    interval="none",
 )
 
 DECLARATIONS = (
@@ -213,5 +262,31 @@ DECLARATIONS = (
         terms=kernel.largest_gap_terms,
         value=_largest_error,
         interval="none",  # the bin is the one that chance treats worst, and mostly one of few rows
+    ),
+    _of_fit(
+        name="mcb",
+        title="miscalibration over all rows: how much of the Brier score isotonic recalibration would take away",
+        formula="Σ over bins of p_b·(1-s)² + n_b·s² - p_b·(1-r)² - n_b·r², over P + N; s = mean score of the bin, r = "
+        "its isotonic fit; brier = mcb - dsc + unc",
+        value=_miscalibration,
+    ),
+    _of_fit(
+        name="dsc",
+        title="discrimination over all rows: how much of unc the isotonic fit of the scores takes away",
+        formula="unc - Σ over bins of p_b·(1-r)² + n_b·r², over P + N; r = isotonic fit of the bin",
+        higher_is_better=True,
+        highest=MOST_UNCERTAINTY,
+        value=_discrimination,
+    ),
+    _of_scores(
+        name="unc",
+        title="uncertainty of the labels: the Brier score of the share of positives as a score of all rows",
+        formula="P·N / (P+N)²",
+        undefined=f"no rows; {NO_PROBABILITY}",
+        reference=GNEITING,
+        higher_is_better=None,
+        highest=MOST_UNCERTAINTY,
+        sums=lambda metric: (OUTSIDE, WEIGHT, positives_of(metric)),
+        value=_of_probabilities(_uncertainty),
     ),
 )

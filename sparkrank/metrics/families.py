@@ -22,6 +22,7 @@ from sparkrank.metrics import (
     shown_values,
     subtopics,
     surprise,
+    unjudged,
     unseen,
 )
 from sparkrank.metrics.metric import CATALOG
@@ -36,6 +37,7 @@ for family in (
     rank_comparison,
     overlap,
     list_length,
+    unjudged,
     group_auc,
     discrimination,
     classification,

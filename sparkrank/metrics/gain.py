@@ -14,7 +14,7 @@ from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable, at_k, list
 from sparkrank.metrics.arithmetic import ratio as quotient
 from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.metric import Metric, Unbounded
-from sparkrank.metrics.parameters import Choice, Column, Number, Value, discount_of
+from sparkrank.metrics.parameters import OF_LISTS_WITH_BEST, UNJUDGED, Choice, Column, Number, Value, discount_of
 from sparkrank.metrics.precision import REL, needs_cutoff, ratio
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.cached import cached
@@ -162,6 +162,15 @@ DISCOUNT = Choice(
     synonyms=(("inverse", "zipf"),),
     noun="discount",
 )
+MAX_GRADE = Number(
+    "max_grade",
+    None,
+    "with unjudged=best and gain=linear or exp2, the highest grade that a label can have, which rows without one then "
+    "have; of listed gains it is the label of the highest",
+    later=True,
+    above=0.0,
+    below=MOST_GRADE,
+)
 IDEAL = Choice(
     "ideal",
     "judged",
@@ -227,7 +236,22 @@ def _check(metric: Metric) -> str | None:
     if metric.rel is not None and metric["gain"] != "binary":
         return f"gives rel with gain={GAIN.write(metric['gain'])}: only gain=binary asks which labels are relevant"
     refused = why_no_discounts(metric) or _why_no_gains(metric["gain"])
-    return refused or (_why_no_ideal(metric) if metric.name == "ndcg" else None)
+    return refused or (_why_no_ideal(metric) if metric.name == "ndcg" else _why_no_highest(metric))
+
+
+def _why_no_highest(metric: Metric) -> str | None:
+    """Return why the highest grade of ``metric`` is refused, or is needed, or None."""
+    gain, grade, is_best = metric["gain"], metric["max_grade"], metric[UNJUDGED.name] == "best"
+    needs_grade = is_best and gain in ("linear", "exp2")
+    if needs_grade and grade is None:
+        return "gives unjudged=best alone: add max_grade=, the highest grade that a label can have"
+    if is_best and metric.gain_columns:
+        return f"gives unjudged=best with gain={gain}: the gains of a column have no highest one"
+    if grade is not None and not needs_grade:
+        return "gives max_grade, which only unjudged=best with gain=linear or gain=exp2 takes"
+    if gain == "exp2" and grade is not None and metric.number("max_grade") > MOST_EXPONENT:
+        return f"makes 2^{grade} of max_grade: grades up to {MOST_EXPONENT} are allowed"
+    return None
 
 
 def _why_no_ideal(metric: Metric) -> str | None:
@@ -365,7 +389,8 @@ DECLARATIONS = (
         formula="Σ g_i over the first k",
         undefined="never",
         reference=JARVELIN,
-        parameters=(GAIN, REL),
+        parameters=(GAIN, REL, MAX_GRADE),
+        common=OF_LISTS_WITH_BEST,
         highest=math.inf,
         check=_check,
         values=lambda ranking, metric: cumulated_gain(
@@ -379,7 +404,8 @@ DECLARATIONS = (
         formula="Σ g_i · d_i over the first k, d_i = 1 / log2(i+1) unless discount says otherwise",
         undefined="never",
         reference=f"{JARVELIN}; gain=exp2: Burges et al., ICML 2005",
-        parameters=(GAIN, REL, DISCOUNT),
+        parameters=(GAIN, REL, DISCOUNT, MAX_GRADE),
+        common=OF_LISTS_WITH_BEST,
         highest=math.inf,
         check=_check,
         sums=_sums,
@@ -426,6 +452,7 @@ DECLARATIONS = (
                 below=MOST_GRADE,
             ),
         ),
+        common=OF_LISTS_WITH_BEST,
         check=_why_no_grades,
         unbounded=Unbounded("gain=linear", lambda metric: metric["gain"] == "linear", has_ideal=False),
         values=rank_biased_precision,

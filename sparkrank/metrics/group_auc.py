@@ -8,7 +8,7 @@ from sparkrank.metrics.arithmetic import Arithmetic, given, list_table, spread_j
 from sparkrank.metrics.arithmetic import ratio as quotient
 from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.metric import Metric
-from sparkrank.metrics.parameters import Choice, Name, weight
+from sparkrank.metrics.parameters import UNJUDGED, Choice, Name, weight
 from sparkrank.metrics.precision import REL, hits, ratio
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.cached import cached
@@ -104,7 +104,7 @@ def _group_auc(name: str, title: str, weighs: str, reference: str) -> GroupMetri
         reference=reference,
         cutoff="none",
         parameters=(_weight(weighs), TIED, REL),
-        common=(),
+        common=(UNJUDGED,),
         refused=(("ties", "tied says what a tied pair counts"),),
         sums=hits,
         values=lambda hits, metric: group_auc(hits, metric.word("tied")),

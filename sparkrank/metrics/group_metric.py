@@ -13,7 +13,7 @@ from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, given, list_table
 from sparkrank.metrics.merged import Merged, MetricColumns, MetricKind, MetricRow, WithoutParts, effective_number
 from sparkrank.metrics.metric import Metric, PlanPart
 from sparkrank.metrics.needs import GROUPS, Needed, StatePlan, of_parts
-from sparkrank.metrics.parameters import TIES, WEIGHT, Parameter
+from sparkrank.metrics.parameters import OF_LISTS, Parameter
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.exact_sums import LIMBS, rounded
 from sparkrank.numeric.exact_sums import total as exact_total
@@ -67,7 +67,7 @@ class GroupMetric(MetricKind):
     reads_labels : bool
         Whether the metric reads the labels of rows. An evaluation without such a metric needs no labels.
     common : tuple of Parameter
-        The parameters that all metrics of this class have: ``ties`` and ``weight``.
+        The parameters that all metrics of this class have: ``ties``, ``weight`` and ``unjudged``.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class GroupMetric(MetricKind):
     heading: ClassVar[str] = "Metrics of a group"
     about: ClassVar[str] = "A value for each group; the number is their mean over groups."
     computed_by: ClassVar[tuple[str, ...]] = ("values",)
-    common: tuple[Parameter, ...] = (TIES, WEIGHT)
+    common: tuple[Parameter, ...] = OF_LISTS
     reads_labels: bool = True
     values: Callable[[Any, Metric], Floats] = lambda ranking, metric: np.empty(0)
     weights: Callable[[Any, Metric], Floats | None] | None = None

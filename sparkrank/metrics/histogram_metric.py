@@ -157,7 +157,7 @@ class HistogramMetric(PooledMetric):
     ) -> PooledValue:
         extent, terms = measured.extent, measured.terms
         positives, negatives = (value_of(amount) * extent.scale for amount in (extent.pos, extent.neg))
-        totals = PooledTotals(limbs, terms.sums, terms.highest.tolist(), positives, negatives)
+        totals = PooledTotals(limbs, terms.sums, terms.highest.tolist(), positives, negatives, terms.hulls)
         return self._value_of(totals, metric)
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:

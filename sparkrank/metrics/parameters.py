@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, get_args
 
 from sparkrank.ranking.discounts import Discount
@@ -241,6 +241,18 @@ TIES = Choice(
     "the order of tied rows, for this metric only; without it, the setting of the evaluation holds",
     choices=get_args(Ties),
 )
+UNJUDGED = Choice(
+    "unjudged",
+    None,
+    "rows without a label, for this metric: drop = they are left out before rows have positions (a condensed list)",
+    choices=("drop",),
+)
+# Of a metric that grows with the grade of each row, whatever the grades of the others are.
+UNJUDGED_OR_BEST = replace(
+    UNJUDGED,
+    doc=f"{UNJUDGED.doc}; best = they are relevant, with the highest grade, which gives the most that the value can be",
+    choices=("drop", "best"),
+)
 NEED_AN_ORDER = "item, worst, best or block"  # the values of ties that order the rows
 # The default ties of metrics without a mean over the orders of tied rows: with an item column, and without one.
 ORDERS: tuple[Ties, Ties] = ("item", "worst")
@@ -258,3 +270,5 @@ WEIGHT = weight(
     ("uniform", "rows", "relevant"),
     (("positives", "relevant"),),
 )
+OF_LISTS: tuple[Parameter, ...] = (TIES, WEIGHT, UNJUDGED)
+OF_LISTS_WITH_BEST: tuple[Parameter, ...] = (TIES, WEIGHT, UNJUDGED_OR_BEST)

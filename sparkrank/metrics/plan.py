@@ -40,6 +40,7 @@ from sparkrank.metrics.slices import (
     sources_of,
 )
 from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
+from sparkrank.metrics.unjudged import Assumption, assumption_of, validate_assumptions
 from sparkrank.numeric.whole_units import LARGEST
 from sparkrank.ranking.judgments import LABEL
 from sparkrank.ranking.ranking import Ties
@@ -216,6 +217,12 @@ class Plan:
     def group_metrics(self) -> tuple[tuple[Metric, GroupMetric], ...]:
         """The metrics whose per-group values are needed, each once, as pairs (metric, declaration)."""
         return _of_part("groups", dict.fromkeys(metric.of_groups for metric in self.metrics))
+
+    @cached_property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What metrics of groups assume of rows without a label, each once."""
+        assumed = (assumption_of(metric) for metric, _ in self.group_metrics)
+        return tuple(dict.fromkeys(assumption for assumption in assumed if assumption is not None))
 
     @cached_property
     def levels(self) -> tuple[float | None, ...]:
@@ -527,7 +534,8 @@ class Plan:
             defaults = metric.declaration.defaults
             other_order = REF.name in defaults and metric.word(REF.name) != LABEL and "rel" not in defaults
             other_target = AGAINST.name in defaults and metric.word(AGAINST.name) != RELEVANT
-            if metric.declaration.reads_labels and not other_order and not other_target:
+            reads_labels = metric.declaration.reads_labels and not other_order and not other_target
+            if reads_labels or assumption_of(metric) is not None:
                 return f"{metric} reads labels"
         return None
 
@@ -598,6 +606,8 @@ def _with_own_ties(metric: Metric, definitions: Definitions, order: Ties | None)
 def validate_plan(plan: Plan) -> None:
     """Raise :class:`SpecError` if a metric of ``plan`` does not fit the plan's definitions, models or keys."""
     _validate_expectations(plan)
+    if plan.definitions.unjudged == "drop":
+        validate_assumptions([metric.of_groups for metric in plan.metrics])
     _validate_groups(plan)
     _validate_references(plan)
     _validate_top(plan)

@@ -12,6 +12,7 @@ import numpy as np
 
 from sparkrank.base.errors import MetricError, quote
 from sparkrank.histogram.scored_rows import RowSum
+from sparkrank.histogram.upper_hull import UpperHull
 from sparkrank.metrics import outside
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, TermTable, total
 from sparkrank.metrics.merged import Merged, MetricKind, MetricRow, WithoutParts, effective_number
@@ -95,6 +96,8 @@ class PooledTotals:
         The sum of each term of the metric over all score bins. Empty if the metric reads no bins.
     highest : sequence of float
         For each term that is not summed, the highest value over all score bins; minus infinity if there are no bins.
+    hulls : sequence of UpperHull
+        The upper hulls of points of all score bins, for a metric that reads any.
     positives, negatives : float
         The total weights of relevant rows and of other rows, divided by the same power of two as the terms, which makes
         the two weights add up to between 1/2 and 1. Both weights are 0 if the metric reads no bins.
@@ -115,6 +118,7 @@ class PooledTotals:
     highest: Sequence[float] = ()
     positives: float = 0.0
     negatives: float = 0.0
+    hulls: Sequence[UpperHull] = ()
 
     def sum(self, *added: RowSum, without: Sequence[RowSum] = ()) -> float:
         """Return the total of the sums ``added`` minus the sums ``without``, which are contained in that total.

@@ -13,7 +13,7 @@ from sparkrank.metrics.arithmetic import Arithmetic, Step, at_k, given, list_tab
 from sparkrank.metrics.arithmetic import ratio as quotient
 from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.metric import Metric, NeedsOrder
-from sparkrank.metrics.parameters import Choice, Number
+from sparkrank.metrics.parameters import OF_LISTS_WITH_BEST, UNJUDGED, Choice, Number
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.segments import count_by
 from sparkrank.ranking.hit_sums import HitSums, hit_sums
@@ -260,6 +260,12 @@ def needs_cutoff(parameter: str, *words: str) -> Callable[[Metric], str | None]:
     return check
 
 
+def _why_no_precision(metric: Metric) -> str | None:
+    if metric[UNJUDGED.name] == "best" and metric.word("over").endswith("relevant"):
+        return f"gives unjudged=best with over={metric['over']}: R then grows too, so the value is not the highest"
+    return needs_cutoff("over", "min_k_relevant")(metric)
+
+
 # Declares a metric of binary relevance that is undefined for groups without relevant rows.
 of_relevant = partial(GroupMetric, undefined="R = 0", parameters=(REL,), interval="logit")
 
@@ -281,7 +287,8 @@ DECLARATIONS = (
             ),
             REL,
         ),
-        check=needs_cutoff("over", "min_k_relevant"),
+        common=OF_LISTS_WITH_BEST,
+        check=_why_no_precision,
         sums=hits,
         values=lambda hits, metric: precision(hits, metric.k, metric.word("over")),
         arithmetic=_precision_terms,
@@ -331,6 +338,7 @@ DECLARATIONS = (
         formula="1 if any hit stands in the first k, else 0",
         reference=f"{TREC}: success",
         aliases=("hr", "success", "hit_rate"),
+        common=OF_LISTS_WITH_BEST,
         sums=hits,
         values=lambda hits, metric: hits.where_relevant(hits.any(metric.k)),
         arithmetic=lambda ranking, metric: _first_hit_terms(ranking, metric, discounted=False),
@@ -377,6 +385,7 @@ DECLARATIONS = (
         formula="1 / position of the first hit, 0 if none stands in the first k",
         reference=f"{TREC}: recip_rank; McSherry, Najork: ECIR 2008 for ties",
         aliases=("mrr", "recip_rank", "reciprocal_rank"),
+        common=OF_LISTS_WITH_BEST,
         sums=hits,
         values=lambda hits, metric: hits.where_relevant(hits.first(metric.k)),
         arithmetic=lambda ranking, metric: _first_hit_terms(ranking, metric, discounted=True),

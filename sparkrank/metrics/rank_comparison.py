@@ -14,7 +14,7 @@ from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable, given, lis
 from sparkrank.metrics.arithmetic import ratio as quotient
 from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.metric import Metric
-from sparkrank.metrics.parameters import NEED_AN_ORDER, WEIGHT, Choice, Name, Number, weight
+from sparkrank.metrics.parameters import NEED_AN_ORDER, UNJUDGED, WEIGHT, Choice, Name, Number, weight
 from sparkrank.metrics.precision import ratio
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.elementary import powers
@@ -285,7 +285,7 @@ def _overlap_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
 
 
 # Declares a metric of whole lists that has a special rule for ties.
-_of_two_orders = partial(GroupMetric, cutoff="none", common=(WEIGHT,), refused=TIED_PAIRS, parameters=(REF,))
+_of_two_orders = partial(GroupMetric, cutoff="none", common=(WEIGHT, UNJUDGED), refused=TIED_PAIRS, parameters=(REF,))
 
 
 def _pair_weights(ranking: Ranking, metric: Metric) -> Floats | None:
@@ -333,7 +333,7 @@ DECLARATIONS = (
         undefined="no pair of different labels",
         reference="Hanley, McNeil: Radiology 1982, for more than two grades; Rajaram, Agarwal: NIPS 2005 workshop",
         cutoff="none",
-        common=(),
+        common=(UNJUDGED,),
         refused=TIED_PAIRS,
         parameters=(
             weight(

@@ -13,7 +13,7 @@ from sparkrank.metrics.arithmetic import ratio as quotient
 from sparkrank.metrics.gain import MOST_GRADE
 from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.metric import Metric, NeedsOrder
-from sparkrank.metrics.parameters import Choice, Number
+from sparkrank.metrics.parameters import OF_LISTS_WITH_BEST, Choice, Number
 from sparkrank.metrics.precision import REL, TREC, hit_column, of_relevant, ratio
 from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.elementary import exp2
@@ -272,6 +272,7 @@ DECLARATIONS = (
         undefined="never",
         reference="Chapelle, Metzler, Zhang, Grinspan: CIKM 2009",
         parameters=(Number("max_grade", 4.0, "the highest grade that a label can have", above=0.0, below=MOST_GRADE),),
+        common=OF_LISTS_WITH_BEST,
         needs_order=NeedsOrder("a mean over orders of a product of all rows above takes n² steps for n tied rows"),
         values=lambda ranking, metric: expected_reciprocal_rank(ranking, metric.k, metric.number("max_grade")),
         arithmetic=_cascade_terms,

@@ -28,6 +28,7 @@ from sparkrank.text.text import metrics_text
 from tests.support.numbers import without_hash
 
 METRICS = [
+    *("judged@2", "rr(unjudged=drop)", "p(unjudged=best)@2", "mcb", "dsc(exact)"),
     *("ndcg@2", "ap", "rr", "r@2", "gauc", "group_auc", "p50(ap)", "p90(ndcg@2)"),
     *("auc(bits=3)", "auc(exact)", "auc_up(digits=1)", "auc_up(exact,min_rows=3)", "pr_auc", "ks", "bep"),
     *("f1(threshold=0.4)", "accuracy", "logloss", "brier", "ece", "copc", "ne"),

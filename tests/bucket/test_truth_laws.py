@@ -15,7 +15,7 @@ from sparkrank.base import checks
 from sparkrank.metrics.definitions import ALLOWED
 from tests.cases import Row
 from tests.extent import examples
-from tests.oracles import ORACLES, PAIRED, Given, Listed, expected_over_orders, lists_and_truth, settled
+from tests.oracles import ORACLES, PAIRED, Given, Listed, expected_over_orders, lists_and_truth, settled_for
 from tests.support.buckets import bits_of_groups, or_nan
 from tests.support.joined import COLUMNS, lists_table, truth_table, values_of
 from tests.support.strategies import PATIENT, Asked, arguments, group_metrics, impressions, text
@@ -55,6 +55,11 @@ def meet(lists: Iterable[tuple], truth: Iterable[tuple], definitions: Mapping[st
     return bool({group for group, *_ in lists} & {group for group, *_ in truth}) and judged_at_all
 
 
+def has_unjudged(parts: Asked, definitions: Mapping[str, str]) -> bool:
+    """Whether the metric has the rows without a label that it counts."""
+    return parts[0] not in ("judged", "unj") or definitions["unjudged"] != "drop"
+
+
 @settings(PATIENT, max_examples=examples(200))
 @given(
     st.lists(st.tuples(GROUP, ITEM, SCORE), max_size=12),
@@ -72,6 +77,7 @@ def test_every_definition_against_a_slow_join(
     repeats = any(len({item for item, *_ in listed}) < len(listed) for listed, _ in groups.values())
     assume(parts[0] != "rbo" or not repeats)
     assume(parts[0] not in OF_ALL_ROWS)
+    assume(has_unjudged(parts, definitions))
     asked = {"truth": truth_table(truth), "ties": ties, **COLUMNS, **definitions}
     if not (groups and meet(lists, truth, definitions)):
         with pytest.raises(sr.InputError, match=r"^the (input|lists|truth)|^lists and truth|^no (row|group) "):
@@ -84,7 +90,7 @@ def test_every_definition_against_a_slow_join(
             absent = [(None, label) for item, label in judged.items() if item not in {row[0] for row in listed}]
             value = PAIRED[parts[0]]([(score, label) for _, score, label in listed] + absent, **parts[1])
         else:
-            value = ORACLES[parts[0]](settled(listed, ties), list(judged.values()), **arguments(parts))
+            value = ORACLES[parts[0]](settled_for(parts[0], listed, ties), list(judged.values()), **arguments(parts))
         expected[group] = or_nan(value)
     canonical = found.groups.column_names[-1]
     assert values_of(found, canonical) == pytest.approx(expected, rel=0, abs=1e-13, nan_ok=True)
@@ -105,6 +111,7 @@ def test_an_item_that_counts_once_has_the_mean_over_the_orders_of_distinct_items
 ) -> None:
     definitions = {**definitions, "duplicates": "once"}
     assume(parts[0] not in ("pair_auc", "kendall_distance", *OF_ALL_ROWS) and meet(lists, truth, definitions))
+    assume(has_unjudged(parts, definitions))
     assume(groups := lists_and_truth(lists, truth, **definitions))
     found = sr.evaluate(lists_table(lists), [text(parts)], truth=truth_table(truth), **COLUMNS, **definitions)
     expected = {}
@@ -128,6 +135,7 @@ def test_a_log_of_which_an_item_counts_once_is_its_lists_and_its_truth(
     lists, truth = [row[:3] for row in rows], [(*row[:2], row[3]) for row in rows if row[3] is not None]
     definitions = {**definitions, "duplicates": "once"}
     assume(meet(lists, truth, definitions) and lists_and_truth(lists, truth, **definitions))
+    assume(all(has_unjudged(parts, definitions) for parts in metrics))
     log = log_table(rows)
     asked = {**definitions, "metrics": [*map(text, metrics), "auc(exact)", "logloss"], "ties": ties, **COLUMNS}
     beside = log.drop_columns(["score"]).filter(log["label"].is_valid())

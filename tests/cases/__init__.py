@@ -22,6 +22,7 @@ from tests.cases.retrieval import RETRIEVAL
 from tests.cases.subtopics import SUBTOPICS
 from tests.cases.surprise import SURPRISE
 from tests.cases.ties import TIES
+from tests.cases.unjudged import UNJUDGED_ROWS
 from tests.cases.values import VALUES
 
 GROUPED = (
@@ -38,6 +39,7 @@ GROUPED = (
     *FAIRNESS,
     *SUBTOPICS,
     *SURPRISE,
+    *UNJUDGED_ROWS,
 )
 CASES: tuple[Case, ...] = (
     *GROUPED,

@@ -51,6 +51,26 @@ CALIBRATED = (
             # the middle of .5 has half of the rows above it, so it is in the second run, with 1.25 in all and one click
             "ece(mass=2,digits=2)": ((0.25 + 0.25) / 4, 0),
             "ece(mass=1)": (0, 0),
+            # the rates 1, 1/2 and 0 rise with the score: only the .5 leave errors after the fit, 2 of 1/4
+            "mcb(exact)": ((0.0625 + 0.25 + 0.25 + 0.0625 - 0.5) / 4, 0),
+            "dsc(exact)": (1 / 4 - 0.5 / 4, 0),
+            # of bins, whose scores may differ, the two .5 may be in order: then nothing is left
+            **dict.fromkeys(
+                ("mcb", "mcb(digits=2)", "mcb(bits=3)"), ((0.0625 + 0.25 + 0.25 + 0.0625 - 0.5) / 4, 0.5 / 4)
+            ),
+            **dict.fromkeys(("dsc", "dsc(digits=2)", "dsc(bits=3)"), (1 / 4 - 0.5 / 4, 0.5 / 4)),
+            "unc": (2 * 2 / 16, 0),
+        },
+    ),
+    *whole_day(
+        "a click above no click, in one bin of mean score 9/16",
+        (("u", "a", 0.625, 1.0), ("u", "b", 0.5, 0.0)),
+        {
+            # the fit of the bin is 1/2; of the scores it is 1 and 0, and brier (9/64 + 1/4) / 2
+            "mcb(bits=1)": ((49 / 256 + 81 / 256) / 2 - 1 / 4, 25 / 128 - 1 / 256),
+            "dsc(bits=1)": (0, 1 / 4),
+            "mcb(exact)": (25 / 128, 0),
+            "dsc(exact)": (1 / 4, 0),
         },
     ),
     *whole_day(
@@ -81,6 +101,10 @@ CALIBRATED = (
             "ece(rel=2)": ((0.8 + 0.4 + 0.6) / 3, 0),
             "ece(mass=20,rel=2)": ((0.8 + 0.4 + 0.6) / 3, 0),
             "mce(rel=2)": (0.8, 0),
+            # the highest score has no positive, so all rows share the rate 2/3
+            "mcb(rel=2)": ((0.64 + 0.16 + 0.36) / 3 - 2 / 9, 0),
+            "dsc(rel=2)": (0, 0),
+            "unc(rel=2)": (2 / 9, 0),
             "rig(rel=2)": (1 - (-log(0.2) - log(0.6) - log(0.4)) / 3 / -(log(1 / 3) / 3 + log(2 / 3) * 2 / 3), 0),
             "pr_auc(exact,rel=2)": ((1 / 2 + 2 / 3) / 2, 0),
             "bep(exact,rel=2)": (1 / 2, 0),
@@ -117,7 +141,13 @@ CALIBRATED = (
     *whole_day(
         "scores that are no probabilities",
         LOGITS_TIED,
-        dict.fromkeys(("logloss", "ne", "brier", "copc", "ece", "rig", "mce", "ece(mass=20)"), (None, 0)),
+        dict.fromkeys(
+            [
+                *("logloss", "ne", "brier", "copc", "ece", "rig", "mce", "ece(mass=20)"),
+                *("mcb(exact)", "dsc(exact)", "unc"),
+            ],
+            (None, 0),
+        ),
     ),
     *whole_day(
         "no row with a score",

@@ -34,10 +34,14 @@ def test_metrics_prints_every_declaration_in_full(capsys: pytest.CaptureFixture[
     better = dict(re.findall(r"^(\w+)(?:\[@k\])?  .*\n(?:  .*\n)*?  better: (\w+)", printed, re.MULTILINE))
     assert better.keys() == CATALOG.keys()
     lower = {"logloss", "ne", "brier", "ece", "fpr", "gini", "kendall_distance", "exposure_gap"}
-    lower |= {"rmse", "mse", "mae", "mce", "ece_by_mass"}
+    lower |= {"rmse", "mse", "mae", "mce", "ece_by_mass", "mcb", "unj"}
+    lower |= {"relevance_position", "first_rank", "percentile_rank", "fallout"}
     assert lower == {name for name, word in better.items() if word == "lower"}
     assert {name for name, word in better.items() if word != "higher"} == lower | {
         "copc",
+        "n_ret",
+        "n_rel",
+        "unc",
         "bias",
         "list_length",
         "overlap",

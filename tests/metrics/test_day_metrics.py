@@ -28,7 +28,7 @@ ALL_DAY = [
     *("mcc", "balanced_accuracy", "recall_at_precision", "precision_at_recall", "tpr_at_fpr", "partial_auc"),
     *("capture(exact)", "lift(top=0.5)"),
     *("logloss", "ne", "brier", "ece", "copc", "rmse", "mse", "mae", "bias", "r2"),
-    *("rig", "mce", "ece_by_mass(mass=3)"),
+    *("rig", "mce", "ece_by_mass(mass=3)", "mcb", "dsc(exact)", "unc"),
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -27,8 +28,10 @@ NAMES = ["auc", "pr_auc", "ks", "bep", "partial_auc(max_fpr=0.3)", "recall_at_pr
 NAMES += ["precision_at_recall(recall=0.5)", "tpr_at_fpr(fpr=0.2)", "capture(top=0.3)", "lift(top=0.3)"]
 
 
-@pytest.mark.parametrize("kind", DISTRIBUTIONS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [*itertools.product(NAMES, DISTRIBUTIONS), *itertools.product(["mcb", "dsc"], set(DISTRIBUTIONS) - {"logits"})],
+)
 @settings(PATIENT, max_examples=examples(15))
 @given(seed=st.integers(0, 2**32), n=st.integers(2, 400), rate=st.sampled_from([0.02, 0.3, 0.9]))
 def test_the_exact_value_lies_within_the_bound(name: str, kind: str, seed: int, n: int, rate: float) -> None:

@@ -27,7 +27,7 @@ POOLED = [
     *("ks(bits=1)", "accuracy", "precision", "recall", "specificity", "fpr", "tpr", "f1", "fbeta(beta=2)", "brier"),
     *("recall_at_precision(precision=0.5)", "precision_at_recall", "tpr_at_fpr(fpr=0.5,exact)", "capture(top=0.4)"),
     *("partial_auc(max_fpr=0.5)", "lift(top=0.4)", "mcc", "balanced_accuracy", "rmse", "mae", "bias", "r2"),
-    *("rig", "mce", "ece_by_mass(mass=3)"),
+    *("rig", "mce", "ece_by_mass(mass=3)", "mcb", "dsc(bits=1)", "unc"),
     *("ece", "ece(bins=2)", "logloss", "ne", "copc", "coverage", "gini", "gini(items=9)", "novelty"),
     *("gini(discount=log2)@2", "entropy(scale=unit)", "personalization"),
 ]

@@ -8,7 +8,7 @@ order the positions are 1, 2, 3, ...; where a tie block enters as one step, its 
 from tests.oracles.by_name import ORACLES, OWN_TIES, PAIRED
 from tests.oracles.joins import Given, Listed, lists_and_truth
 from tests.oracles.orders import best_blocks_auc, pair_count_auc, rank_biased_overlap
-from tests.oracles.ties import expected_over_orders, settled
+from tests.oracles.ties import expected_over_orders, settled, settled_for
 from tests.oracles.values import Label, Ranked, Value
 
 __all__ = [
@@ -26,4 +26,5 @@ __all__ = [
     "pair_count_auc",
     "rank_biased_overlap",
     "settled",
+    "settled_for",
 ]

@@ -78,6 +78,8 @@ ORACLES: dict[str, Callable[..., Value]] = {
     "first_rank": lists.first_rank,
     "relevance_position": lists.relevance_position,
     "percentile_rank": lists.percentile_rank,
+    "judged": lists.judged_share,
+    "unj": lists.unjudged_share,
     "n_ret": lambda ranked, judged, k=None: float(len(ranked[:k])),
     "n_rel": lambda ranked, judged, rel=None: float(count_relevant(judged, rel)),
     "n_rel_ret": lambda ranked, judged, k=None, rel=None: float(len(hits_within(ranked, k, rel))),

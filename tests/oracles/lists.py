@@ -28,6 +28,18 @@ def unseen(ranked: Ranked, judged: Sequence[Label], k=None, over="k") -> Value:
     return sum(not is_relevant(label) for label in within) / below if below else None
 
 
+def judged_share(ranked: Ranked, judged: Sequence[Label], k=None, over="retrieved") -> Value:
+    labels = [label for position, label in ranked if k is None or position <= k]
+    rows = k if k is not None and over == "k" else min(len(ranked), k or len(ranked))
+    return (len(labels) - labels.count(None)) / rows if rows else None
+
+
+def unjudged_share(ranked: Ranked, judged: Sequence[Label], k=None) -> Value:
+    within = [label for position, label in ranked if k is None or position <= k]
+    rows = len(ranked) if k is None else k
+    return within.count(None) / rows if rows else None
+
+
 def recall(ranked: Ranked, judged: Sequence[Label], k=None, over="relevant", rel=None) -> Value:
     relevant = count_relevant(judged, rel)
     if relevant == 0:

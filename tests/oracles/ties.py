@@ -36,6 +36,13 @@ def expected_over_orders(scored: Iterable[Scored], values: Sequence[Callable[[Ra
     return means
 
 
+def settled_for(name: str, rows: Iterable[tuple[str, float, Label]], ties: str) -> list[tuple[int, Label]]:
+    """:func:`settled` as the metric ``name`` has it, which may order tied rows by what it reads instead of by label."""
+    if name in ("judged", "unj"):
+        rows = [(item, score, None if label is None else 1.0) for item, score, label in rows]
+    return settled(rows, ties, none_last=name == "shown")
+
+
 def settled(rows: Iterable[tuple[str, float, Label]], ties: str, *, none_last: bool = False) -> list[tuple[int, Label]]:
     """(position, label) of rows of (item, score, label) in the one order that ``ties`` names.
 

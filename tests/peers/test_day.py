@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from sklearn import metrics as sk
 from sklearn.calibration import calibration_curve
+from sklearn.isotonic import IsotonicRegression
 
 import sparkrank as sr
 from tests.oracles import thresholds
@@ -84,6 +85,17 @@ def _largest_error(y: np.ndarray, s: np.ndarray, w: np.ndarray | None) -> float:
     return max(gap / weight for weight, gap in gaps if weight)
 
 
+def _fitted_error(y: np.ndarray, s: np.ndarray, w: np.ndarray | None) -> float:
+    scores = s.astype(np.float64)
+    fit = IsotonicRegression().fit(scores, y, sample_weight=w).predict(scores)
+    return float(np.average((fit - y) ** 2, weights=w))
+
+
+def _base_uncertainty(y: np.ndarray, w: np.ndarray | None) -> float:
+    rate = np.average(y, weights=w)
+    return float(rate * (1 - rate))
+
+
 PROBABILITY: dict[str, Reference] = {
     "logloss": lambda y, s, w: sk.log_loss(y, s.astype(np.float64), sample_weight=w),
     "brier": lambda y, s, w: sk.brier_score_loss(y, s, sample_weight=w),
@@ -91,6 +103,9 @@ PROBABILITY: dict[str, Reference] = {
     "rig": lambda y, s, w: 1 - sk.log_loss(y, s, sample_weight=w) / sk.log_loss(y, _base_rate(y, w), sample_weight=w),
     "ece_by_mass(mass=7,exact)": partial(_error_by_mass, 7),
     "mce(exact)": _largest_error,
+    "mcb(exact)": lambda y, s, w: sk.brier_score_loss(y, s, sample_weight=w) - _fitted_error(y, s, w),
+    "dsc(exact)": lambda y, s, w: _base_uncertainty(y, w) - _fitted_error(y, s, w),
+    "unc": lambda y, s, w: _base_uncertainty(y, w),
     "copc": lambda y, s, w: np.average(y, weights=w) / np.average(s, weights=w),
 }
 

@@ -13,6 +13,9 @@ from sparkrank.metrics import CATALOG, PRESETS
 
 PAGE = DOCS / "definitions.md"
 
+MISSED = (1 - 0.92, 0.88, 1 - 0.71, 1 - 0.62, 0.62, 1 - 0.54, 0.44, 0.31, 0.16)  # of the nine scores
+BRIER = sum(error**2 for error in MISSED) / 9
+
 # By the first two columns of a row (what is written, of whom): the value, or the value and its error bound.
 BY_HAND: dict[tuple[str, str], float | tuple[float, float]] = {
     # ann: 1 0 1 and a tie of 1 and 0; R = 5. bob: 1 0; R = 3.
@@ -110,6 +113,15 @@ BY_HAND: dict[tuple[str, str], float | tuple[float, float]] = {
     # 1 0 0 1 and the tie, or 1 0 1 and the tie
     ("p@3, unjudged=nonrelevant", "ann"): 1 / 3,
     ("p@3, unjudged=drop", "ann"): 2 / 3,
+    # 1 0 - 1 and the tie; 0.8² of the third position, and a grade of 3
+    ("judged@3", "ann"): 2 / 3,
+    ("judged(over=k)@10", "ann"): 5 / 10,
+    ("unj@3", "ann"): 1 / 3,
+    ("p(unjudged=drop)@3", "ann"): 2 / 3,
+    ("p(unjudged=best)@3", "ann"): 2 / 3,
+    ("rbp@3", "ann"): 1 - 0.8,
+    ("rbp(unjudged=best)@3", "ann"): (1 - 0.8) * (1 + 0.8**2),
+    ("dcg(max_grade=3,unjudged=best)@3", "ann"): 3 / log2(2) + 3 / log2(4),
     # of the rows b c, and e in no list; of the list a b c d, where c and e are relevant
     ("r@2, tier", "tail"): 1 / (1 + 1),
     ("p@2, tier", "tail"): (0 + 1) / 2,
@@ -132,6 +144,11 @@ BY_HAND: dict[tuple[str, str], float | tuple[float, float]] = {
     ("r@2, exclude", "ann"): 2 / 4,
     ("ndcg@2", "ann"): 3 / (3 + 2 / log2(3)),
     ("ndcg@2, exclude", "ann"): (3 + 1 / log2(3)) / (3 + 2 / log2(3)),
+    # 4 of 9 clicked; of the pools 1 of 1, 3 of 5 and 0 of 3 only the second leaves errors
+    ("brier", "all"): BRIER,
+    ("mcb(exact)", "all"): BRIER - (3 * (2 / 5) ** 2 + 2 * (3 / 5) ** 2) / 9,
+    ("dsc(exact)", "all"): 4 / 9 * (1 - 4 / 9) - (3 * (2 / 5) ** 2 + 2 * (3 / 5) ** 2) / 9,
+    ("unc", "all"): 4 / 9 * (1 - 4 / 9),
     # From .6 on ann's five: TP 3, FP 2; bob's click FN 1; TN 3
     ("tpr(threshold=0.6)", "all"): 3 / 4,
     ("precision(threshold=0.6)", "all"): 3 / 5,

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from sparkrank.metrics import Metric
+from sparkrank.metrics import CATALOG, Metric
 from tests.cases import Row
 from tests.extent import examples
-from tests.oracles import ORACLES, PAIRED, settled
+from tests.oracles import ORACLES, PAIRED, settled_for
 from tests.support.buckets import bucket, evaluate, group_values, or_nan
 from tests.support.strategies import PATIENT, Asked, arguments, group_metrics, impressions, text
 
@@ -26,7 +26,7 @@ def by_definition(rows: list[Row], group: str, parts: Asked, ties: str) -> float
     if name in PAIRED:
         value = PAIRED[name]([(score, label) for owner, _, score, label in rows if owner == group], **given_)
     else:
-        value = ORACLES[name](settled(listed, ties, none_last=name == "shown"), judged, **arguments(parts))
+        value = ORACLES[name](settled_for(name, listed, ties), judged, **arguments(parts))
     return or_nan(value)
 
 
@@ -50,6 +50,8 @@ def test_worst_and_best_enclose_the_others(rows: list[Row], parts: Asked) -> Non
     assume(parts[0] != "fitness")
     metric = str(Metric.parse(text(parts)))
     of = {ties: group_values(evaluate(rows, [metric], ties), metric) for ties in ("worst", "best", "item", "expected")}
+    if CATALOG[parts[0]].higher_is_better is False:
+        of["worst"], of["best"] = of["best"], of["worst"]
     for group in {row[0] for row in rows}:
         if of["worst"][group] == of["worst"][group]:
             for ties in ("item", "expected"):

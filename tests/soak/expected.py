@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tests.oracles import ORACLES, PAIRED, Label, expected_over_orders, lists_and_truth, settled
+from tests.oracles import ORACLES, PAIRED, Label, expected_over_orders, lists_and_truth, settled_for
 from tests.soak.cases import Case
 from tests.support.strategies import Asked, arguments
 
@@ -63,7 +63,7 @@ def value_of(case: Case, parts: Asked, group: Group) -> float | None:
         absent = [(None, label) for item, label in judged.items() if item not in there]
         value = PAIRED[name]([(score, label) for _, score, label in listed] + absent, **parts[1])
     else:
-        value = ORACLES[name](settled(listed, ties), list(judged.values()), **arguments(parts))
+        value = ORACLES[name](settled_for(name, listed, ties), list(judged.values()), **arguments(parts))
     return math.nan if value is None else value
 
 

@@ -93,8 +93,7 @@ def asked(
         del given[extra]
     if "gain" in declaration.defaults and given.get("gain") != "binary":
         given.pop("rel", None)
-    if declaration.name == "rbp":
-        given = with_grades(given)
+    given = with_grades(declaration.name, given)
     if given.get("gain") == "exp2" and isinstance(ideal := given.get("ideal"), tuple):
         given["ideal"] = tuple(min(grade, MOST_EXPONENT) for grade in ideal)
     if given.get("gain", "linear") not in GAINS:
@@ -117,8 +116,15 @@ def asked(
     return declaration.name, given, draw(cutoffs if needs else st.none() | cutoffs)
 
 
-def with_grades(given: dict[str, Value]) -> dict[str, Value]:
-    """The parameters of rbp, of which a highest grade goes with linear gains alone, and a threshold with others."""
+def with_grades(name: str, given: dict[str, Value]) -> dict[str, Value]:
+    """The parameters of rbp, of which a highest grade goes with linear gains alone, and a threshold with others.
+
+    Of cg and dcg one goes with rows without a label alone.
+    """
+    if name in ("cg", "dcg"):
+        return {own: value for own, value in given.items() if own != "max_grade"}
+    if name != "rbp":
+        return given
     if "max_grade" not in given:
         return {**given, "gain": "binary"}
     return {**{name: value for name, value in given.items() if name != "rel"}, "gain": "linear"}

@@ -81,10 +81,10 @@ Counting:
 - `entropy` is in bits. RecBole takes natural logarithms and divides by the number of items shown, so that its value
   falls where more items are shown: of two items shown equally often it is ln(2) / 2, and of four ln(4) / 4, the same.
 - `entropy(by=genre)` is that of the values in a list, a mean over lists: another metric, `category_entropy`.
-- `novelty` has one name and two declarations. With `of=users` or `of=rows` it is a metric of groups, `past_novelty` in
-  the register; without, one of all lists. In the same way `serendipity(of=rows)` is `past_serendipity`. Recommenders
-  gives items that its log lacks 0 bits; here nobody had them, and they count as if one had. RePlay's `Surprisal@k`
-  divides by k where a list is shorter; here by its rows.
+- `novelty` is two metrics: with `of=users` or `of=rows` one of groups, without one of all lists. So is `serendipity`,
+  which compares two lists, or with `of=rows` a list with what is popular. Recommenders gives items that its log lacks 0
+  bits; here nobody had them, and they count as if one had. RePlay's `Surprisal@k` divides by k where a list is shorter;
+  here by its rows.
 - `serendipity(of=rows)` takes `over=retrieved` as RecTools computes it; RecTools' page says k. With p_i - u_i =
   (r_i - i) / N a relevant row counts by how many places its position is above its rank by popularity. Under
   `ties=expected` a tied row counts the mean over the positions of its block. Ranks beyond N + 1, where the catalog has

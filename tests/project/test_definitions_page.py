@@ -211,7 +211,7 @@ def test_the_section_of_a_metric_holds_all_of_its_declaration(page: str) -> None
     better = {True: "- Higher is better", False: "- Lower is better", None: "- Neither"}
     lacking = {}
     for declaration in CATALOG.values():
-        section = page.partition(f"\n### `{declaration.name}`")[2].partition("\n#")[0]
+        section = page.partition(f"\n### `{declaration.written}`")[2].partition("\n#")[0]
         words = [declaration.title[1:], declaration.formula, declaration.undefined, declaration.reference]
         for parameter in declaration.parameters:
             default = "" if parameter.default in (None, False) else f"(default `{parameter.write(parameter.default)}`)"

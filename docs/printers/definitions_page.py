@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from docs.printers.ild_trap import ild_markdown
 from docs.printers.markdown import declaration_markdown, markdown_table, parameter_markdown
 from docs.printers.metric_traps import METRIC_TRAPS
 from docs.printers.popularity_trap import popularity_markdown
@@ -89,11 +90,6 @@ Counting:
   (r_i - i) / N a relevant row counts by how many places its position is above its rank by popularity. Under
   `ties=expected` a tied row counts the mean over the positions of its block. Ranks beyond N + 1, where the catalog has
   fewer items than were had, count as N + 1.
-- `ild` divides by the pairs. A list of jazz, jazz, rock and folk has six, of which five differ: 5/6. Evidently divides
-  the five by the four rows of the list: 5/4, and (n - 1) / 2 for n rows that all differ, so that it grows with k.
-  RecTools divides by the pairs that are there, adds up the columns (`by=[genre,year]`; `scale=mean` is their mean), and
-  counts 0 for a list of one row, which is `single=zero`; here such a list has no value. recommenders and LensKit have
-  similarities, 1 less the distance.
 - `serendipity` is a share of the list. Evidently's is 1 - Σ similarity / items of the history, summed over the relevant
   rows without division: of one such row that is like all of the history it is 0, and of four -3.
 - `new@k` divides by k. The page of RePlay's Novelty says so too, while its code divides by the rows of a list that is
@@ -249,6 +245,7 @@ def _traps() -> Iterator[str]:
     yield from map(trap_markdown, (*METRIC_TRAPS, *SETTING_TRAPS))
     yield slice_markdown()
     yield popularity_markdown()
+    yield ild_markdown()
 
 
 def _shown(value: str | float | None) -> str:

@@ -371,7 +371,16 @@ def catalog() -> WideLog:
         "alpha_ndcg(by=catalog.tags,alpha=0.3,ties=block)",
         "strecall(by=catalog.tags)@2",
     ]
-    metrics += ["ndcg(gain=catalog.worth)@3", "cg(gain=catalog.worth,ties=worst)@2"]
+    metrics += [
+        "ndcg(gain=catalog.worth)@3",
+        "cg(gain=catalog.worth,ties=worst)@2",
+        "ndcg(gain=paid)@3",
+        "cg(gain=margin)",
+    ]
+    labels = labels.append_column(
+        "paid", pa.array(rng.random(len(labels)).round(1), mask=rng.random(len(labels)) < 0.1)
+    )
+    labels = labels.append_column("margin", pa.array(rng.integers(0, 4, len(labels)) / 2))
     metrics += ["awrf(by=catalog.kind)@3", "awrf(by=catalog.year,against=catalog,distance=js,ties=block)@3"]
     metrics += ["exposure_gap(by=catalog.kind,against=catalog)@3"]
     metrics += ["exposure_gap(by=brand,discount=zipf,distance=js,ties=best)@2"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from docs.printers.ild_trap import ild_markdown
 from docs.printers.markdown import declaration_markdown, markdown_table, parameter_markdown
 from docs.printers.metric_traps import METRIC_TRAPS
 from docs.printers.popularity_trap import popularity_markdown
@@ -81,19 +82,14 @@ Counting:
 - `entropy` is in bits. RecBole takes natural logarithms and divides by the number of items shown, so that its value
   falls where more items are shown: of two items shown equally often it is ln(2) / 2, and of four ln(4) / 4, the same.
 - `entropy(by=genre)` is that of the values in a list, a mean over lists: another metric, `category_entropy`.
-- `novelty` has one name and two declarations. With `of=users` or `of=rows` it is a metric of groups, `past_novelty` in
-  the register; without, one of all lists. In the same way `serendipity(of=rows)` is `past_serendipity`. Recommenders
-  gives items that its log lacks 0 bits; here nobody had them, and they count as if one had. RePlay's `Surprisal@k`
-  divides by k where a list is shorter; here by its rows.
+- `novelty` is two metrics: with `of=users` or `of=rows` one of groups, without one of all lists. So is `serendipity`,
+  which compares two lists, or with `of=rows` a list with what is popular. Recommenders gives items that its log lacks 0
+  bits; here nobody had them, and they count as if one had. RePlay's `Surprisal@k` divides by k where a list is shorter;
+  here by its rows.
 - `serendipity(of=rows)` takes `over=retrieved` as RecTools computes it; RecTools' page says k. With p_i - u_i =
   (r_i - i) / N a relevant row counts by how many places its position is above its rank by popularity. Under
   `ties=expected` a tied row counts the mean over the positions of its block. Ranks beyond N + 1, where the catalog has
   fewer items than were had, count as N + 1.
-- `ild` divides by the pairs. A list of jazz, jazz, rock and folk has six, of which five differ: 5/6. Evidently divides
-  the five by the four rows of the list: 5/4, and (n - 1) / 2 for n rows that all differ, so that it grows with k.
-  RecTools divides by the pairs that are there, adds up the columns (`by=[genre,year]`; `scale=mean` is their mean), and
-  counts 0 for a list of one row, which is `single=zero`; here such a list has no value. recommenders and LensKit have
-  similarities, 1 less the distance.
 - `serendipity` is a share of the list. Evidently's is 1 - Σ similarity / items of the history, summed over the relevant
   rows without division: of one such row that is like all of the history it is 0, and of four -3.
 - `new@k` divides by k. The page of RePlay's Novelty says so too, while its code divides by the rows of a list that is
@@ -249,6 +245,7 @@ def _traps() -> Iterator[str]:
     yield from map(trap_markdown, (*METRIC_TRAPS, *SETTING_TRAPS))
     yield slice_markdown()
     yield popularity_markdown()
+    yield ild_markdown()
 
 
 def _shown(value: str | float | None) -> str:

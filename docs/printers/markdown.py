@@ -42,7 +42,7 @@ def _order(needs: NeedsOrder | None) -> str:
 
 
 def _names(declaration: Declaration) -> str:
-    name = declaration.name
+    name = declaration.written
     return f"`{name}`" if declaration.cutoff == "none" else f"`{name}`, `{name}@k`"
 
 

@@ -247,7 +247,7 @@ def _rankings(judged: JudgedRows, plan: Plan, counts: Counter[tuple[str, str]]) 
     references = _references(judged, plan)
     columns, totals = _columns(judged, plan), _totals(plan)
     arrays = _arrays(judged, plan)
-    gains = {column: np.asarray(columns[column], np.float64) for column in plan.gain_columns}
+    gains = {column: np.asarray(columns[column], np.float64) for column in plan.gain_columns} | dict(judged.gains)
     for column, values in gains.items():
         lacking = np.isnan(values) & is_relevant(judged.labels, None)
         counts[checks.without_gain(column.name), ""] = int(np.count_nonzero(lacking))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows
-from sparkrank.bucket.encoding import paired
+from sparkrank.bucket.encoding import encode, paired
 from sparkrank.bucket.grouping import Groups
-from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_columns, score_column
+from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_columns, score_column, value_column
 from sparkrank.bucket.matching import BEATEN, UNLISTED, Matches, matches_of
 from sparkrank.bucket.past import without_excluded
 from sparkrank.bucket.twins import Twins
@@ -43,6 +43,7 @@ class JudgedRows:
     ``judged`` flags the rows that have a label (None means all rows). ``twins`` are the rows that have the same group
     and item as another row. ``with_truth`` flags the groups that have a judged row, and ``with_list`` flags, per model,
     the groups that have a score. ``item_hashes`` are the lowest hashes of the items in the lists and the truth.
+    ``gains`` are those that a joined truth gives its items, NaN for a row without one.
     """
 
     rows: BucketRows
@@ -54,6 +55,7 @@ class JudgedRows:
     with_truth: Flags | None = None
     with_list: tuple[Flags, ...] = ()
     item_hashes: tuple[int, ...] = ()
+    gains: Mapping[ValueColumn, Floats] = field(default_factory=dict)
 
     def unjudged(self, groups: Flags) -> int:
         return 0 if self.judged is None else int(np.count_nonzero(groups[self.codes] & ~self.judged))
@@ -75,6 +77,7 @@ class JudgedRows:
             labels=self.labels[kept],
             judged=None,
             twins=None if self.twins is None else self.twins.among(kept),
+            gains={column: values[kept] for column, values in self.gains.items()},
         )
 
     def assuming(self, assumption: Assumption) -> JudgedRows:
@@ -172,6 +175,8 @@ def _joined(
     read = rows.table.drop_columns([*key_columns(rows.table), LABEL, TRUTH])
     drop = plan.definitions.unjudged == "drop"
     counts[checks.UNJUDGED_DROPPED if drop else checks.UNJUDGED_ROWS, ""] = int(np.count_nonzero(~matched))
+    gains = _gains(rows, codes, lists, matches, plan)
+    of_truth = np.append(matches.row, unlisted)
     judged_rows = JudgedRows(
         rows=BucketRows(pa.concat_tables([read.slice(0, lists), read.slice(lists).take(pa.array(unlisted))])),
         codes=np.concatenate([codes[:lists], codes[lists:][unlisted]]),
@@ -182,8 +187,24 @@ def _joined(
         with_truth=with_truth,
         with_list=with_list,
         item_hashes=item_hashes,
+        gains={column: np.append(values, np.nan)[of_truth] for column, values in gains.items()},
     )
     return judged_rows.without_unjudged() if drop else judged_rows
+
+
+def _gains(rows: BucketRows, codes: Codes, lists: int, matches: Matches, plan: Plan) -> dict[ValueColumn, Floats]:
+    """Return the gain of each row of the truth, which is the highest of all rows of its item; NaN if none has one."""
+    if not plan.truth_gains:
+        return {}
+    truth = BucketRows(rows.table.slice(lists))
+    pair = paired(codes[lists:], encode(pa.chunked_array([matches.items[lists:]]))[0])
+    gains = {}
+    for column in plan.truth_gains:
+        values = truth.floats(value_column(plan.value_columns.index(column)))
+        own = np.flatnonzero(~np.isnan(values))
+        highest = highest_of_each(pair[own], int(pair.max(initial=-1)) + 1, values[own])
+        gains[column] = np.append(values[own], np.nan)[highest][pair]
+    return gains
 
 
 def _lists_first(rows: BucketRows, codes: Codes, counts: Counts) -> tuple[BucketRows, Codes, int]:

@@ -90,7 +90,7 @@ class RankedModel:
             },
         }
         counted |= {checks.short_lists(k): self._shorter_than(k) for k in self.plan.full_lengths}
-        counted |= {checks.without_value(column.name): self._without(column) for column in self.plan.value_columns}
+        counted |= {checks.without_value(column.name): self._without(column) for column in self.plan.listed_values}
         counted |= {checks.decided_by_ties(metric): self._decided_by_ties(metric) for metric in self.plan.ordered}
         if self.weights:
             lacking = np.any([np.isnan(self._chosen(weights)) for weights in self.weights.values()], axis=0)

@@ -136,7 +136,8 @@ def _verdicts(judged: Iterable[Judged]) -> list[Document]:
 def declaration_document(declaration: Declaration) -> Document:
     """Return the JSON document for the declaration of a metric."""
     return {
-        **_fields(declaration, "name", "title", "formula", "cutoff"),
+        "name": declaration.written,
+        **_fields(declaration, "title", "formula", "cutoff"),
         "parameters": list(map(_parameter_document, declaration.all_parameters)),
         **_fields(declaration, "undefined", "lowest", "highest", "higher_is_better", "aliases", "reference"),
     }

@@ -48,8 +48,12 @@ def tables(names: tuple[str, ...]) -> None:
 
 
 def _named(name: str) -> list[Declaration]:
-    """Return the metrics that ``name`` means with and without a cut-off. ``name`` may be a text such as ``ndcg@10``."""
+    """Return the metrics that ``name`` means with and without a cut-off, and those that share its name.
+
+    ``name`` may be a text such as ``ndcg@10``.
+    """
     if not CATALOG.is_known(name):  # the parser's error says what is wrong
         return [Metric.parse(name).declaration]
-    meant = (CATALOG.get(name.lower()), CATALOG.find(name, True, name))
+    meant = [CATALOG.get(name.lower()), CATALOG.find(name, True, name)]
+    meant += [own for own in CATALOG.values() if own.called == name.lower()]
     return list({declaration.name: declaration for declaration in meant if declaration is not None}.values())

@@ -93,12 +93,13 @@ def planned(
     if tiers is not None and not plan.reads_tiers:
         raise SpecError("tiers says what a tier is, but no metric and no slice names the column tier of interactions")
     of_items = frozenset([*plan.item_columns, *([GROUP_ITEMS] if plan.items_had else [])])
+    truth = roles.truth
     roles = replace(
         roles,
-        truth=None if roles.truth is None else replace(roles.truth, item_columns=of_items),
+        truth=None if truth is None else replace(truth, item_columns=of_items, values=plan.truth_gains),
         item_columns=of_items,
         group_weights=plan.group_weights,
-        values=tuple(value for _, value in plan.row_values),
+        values=tuple(value for _, value in plan.row_values if value in plan.listed_values),
     )
     _validate_values(plan)
     roles.validate_positions(definitions.positions)
@@ -145,11 +146,10 @@ def _validate_values_of_rows(plan: Plan) -> None:
     """Raise :class:`SpecError` if a metric reads a column of rows that not all of its rows have."""
     for metric in plan.metrics if plan.joins else ():
         for value in metric.relevant_columns:
-            if plan.table_of(value.name) is None:
-                what = "gain" if value in metric.gain_columns else "subtopic"
+            if plan.table_of(value.name) is None and value not in metric.gain_columns:
                 raise SpecError(
-                    f"{shorten(metric)} takes {what}s from the column {shorten(value.name)} of the lists, but an item "
-                    f"of the truth that no list has would have no {what}: a column of the catalog is needed"
+                    f"{shorten(metric)} takes subtopics from the column {shorten(value.name)} of the lists, but an "
+                    f"item of the truth that no list has would have none: a column of the catalog is needed"
                 )
     for metric in plan.metrics if plan.arrays else ():
         for value in metric.value_columns:

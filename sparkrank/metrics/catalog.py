@@ -9,13 +9,19 @@ from sparkrank.metrics import aliases as names
 
 
 class Named(Protocol):
-    """An object with a name and aliases; an alias that ends in ``@`` is valid only with a cut-off."""
+    """An object with a name and aliases; an alias that ends in ``@`` is valid only with a cut-off.
+
+    If the object is ``called`` as another one, users do not type its ``name``.
+    """
 
     @property
     def name(self) -> str: ...
 
     @property
     def aliases(self) -> tuple[str, ...]: ...
+
+    @property
+    def called(self) -> str | None: ...
 
 
 D = TypeVar("D", bound=Named)
@@ -73,8 +79,9 @@ class Catalog(dict[str, D]):
             )
         if (cut := names.needs_cutoff(name)) is not None:
             raise MetricError(f'"{text}" needs a cut-off: write {cut}@k')
-        known = [*self, *(alias.rstrip("@") for alias in (*self._aliases, *names.ALIASES))]
-        raise MetricError(f'unknown metric "{name}" in "{text}"{did_you_mean(key, known)} (known: {itemize(self)})')
+        typed = [own for own, declaration in self.items() if declaration.called is None]
+        known = [*typed, *(alias.rstrip("@") for alias in (*self._aliases, *names.ALIASES))]
+        raise MetricError(f'unknown metric "{name}" in "{text}"{did_you_mean(key, known)} (known: {itemize(typed)})')
 
     def find(self, name: str, has_cutoff: bool, text: str) -> D:
         """Return the declaration called ``name``. Raises :class:`MetricError` in the same cases as :meth:`meaning`."""

@@ -97,8 +97,8 @@ BY = Choice("by", "share", "share of the catalogue, or count of items", choices=
 OF_RELEVANT = Choice(
     "of",
     "relevant",
-    "the popularity of an item: the groups in which it is relevant; users or rows, those of the interactions, are "
-    "past_novelty",
+    "the popularity of an item: the groups in which it is relevant; users or rows, those of the interactions, make "
+    "another metric, novelty(of=users|rows)",
     choices=("relevant",),
     later=True,
 )

@@ -109,7 +109,7 @@ class Declaration:
     ``alike`` pairs the parameters that say how groups weigh in a mean with the value by which all weigh the same.
     Each of ``others`` is (parameter, declaration): with this parameter, such as ``by`` or ``of=users``, the name means
     that other declaration. The other has another name only in the register if it is ``called`` as this one: the strings
-    of its metrics have the name ``called``, and a parameter that tells the two apart.
+    of its metrics have the name ``called``, and the first parameter, which has no default, tells the two apart.
     ``columns`` are the roles of the columns that the metric reads besides label and score
     (:data:`sparkrank.inputs.role_table.ROW_ROLES`), and ``reads_interactions`` says that it needs to know of each row
     whether the interactions have its group with its item. ``interval`` is the scale of the metric's interval: ``t`` is
@@ -201,6 +201,13 @@ class Declaration:
         return (*self.parameters, *self.common)
 
     @property
+    def written(self) -> str:
+        """The name as users write it, such as ``ndcg``, or ``novelty(of=users|rows)`` if two are called ``novelty``."""
+        if self.called is None:
+            return self.name
+        return f"{self.called}({self.parameters[0].name}={self.parameters[0].allowed})"
+
+    @property
     def defaults(self) -> dict[str, Value]:
         return {parameter.name: parameter.default for parameter in self.all_parameters}
 
@@ -287,15 +294,16 @@ class Metric:
         inside = match["parameters"] or ""
         name, own = (name, "") if preset is None else preset.meant(name, at is not None, inside)
         declaration, implied = CATALOG.meaning(name, at is not None, quoted)
-        inside = f"{own},{implied},{inside}"
-        declaration = next((CATALOG[other] for own, other in declaration.others if own in _given(inside)), declaration)
+        parts = _parts(f"{own},{implied},{inside}")
+        telling = {name for name, _ in parts} | {f"{name}={value}".lower() for name, value in parts}
+        declaration = next((CATALOG[other] for own, other in declaration.others if own in telling), declaration)
         if declaration.at and at:
-            k, inside = None, f"{inside},{declaration.at}={at}"
+            k, parts = None, [*parts, (declaration.at, at)]
         else:
             k = _cutoff(at, quoted)
         if k is not None and declaration.cutoff == "none":
             raise MetricError(f'{declaration.name} takes no cut-off, but "{quoted}" gives @{k}')
-        given = dict(_settings(declaration, inside, quoted))
+        given = dict(_settings(declaration, parts, quoted))
         for alias, parameter, translated in declaration.translations:
             if looked_up(name) == alias and parameter in given:
                 given[parameter] = translated(float(str(given[parameter])))
@@ -524,34 +532,35 @@ def _cutoff(digits: str | None, text: str) -> int | None:
     return int(digits)
 
 
-def _given(inside: str) -> set[str]:
-    """Return what the text ``inside`` gives: the names of parameters, and each with its value, as ``of=users``."""
-    parts = [[piece.strip(" '\"").lower() for piece in part.split("=")] for part in _COMMA.split(inside)]
-    return {"=".join(part[:length]) for part in parts for length in (1, 2)}
+def _parts(inside: str) -> list[tuple[str, str | None]]:
+    """Split the text of parameters into their names and values; the value is None where there is no equals sign."""
+    parts = (part.partition("=") for part in _COMMA.split(inside) if part.strip())
+    return [(name.strip().lower(), value.strip().strip("'\"") if equals else None) for name, equals, value in parts]
 
 
-def _settings(declaration: Declaration, inside: str, text: str) -> Iterator[tuple[str, Value]]:
+def _settings(
+    declaration: Declaration, parts: Iterable[tuple[str, str | None]], text: str
+) -> Iterator[tuple[str, Value]]:
     seen: set[str] = set()
-    for part in filter(None, (part.strip() for part in _COMMA.split(inside))):
-        name, equals, value = (piece.strip() for piece in part.partition("="))
-        parameter = declaration.parameter(name.lower(), text)
+    for name, value in parts:
+        parameter = declaration.parameter(name, text)
         if parameter.name in seen:
             raise MetricError(f'"{text}" gives {parameter.name} twice')
         seen.add(parameter.name)
-        if not equals:
+        if value is None:
             if not parameter.is_flag:
                 raise MetricError(f'{parameter.name} in "{text}" needs a value: {parameter.allowed}')
             yield parameter.name, True
             continue
         try:
-            yield parameter.name, parameter.read(value.strip("'\""))
+            yield parameter.name, parameter.read(value)
         except ValueError:
             others = (other.partition("=") for other, _ in declaration.others)
             allowed = [parameter.allowed, *(word for own, _, word in others if word and own == parameter.name)]
-            raise MetricError(
-                f'{parameter.name}={shorten(value)} in "{text}" is not allowed: {parameter.name} takes '
-                f"{'|'.join(allowed)}"
-            ) from None
+            takes = "|".join(allowed)
+            problem = f'{parameter.name}={shorten(value)} in "{text}" is not allowed'
+            near = did_you_mean(value, takes.split("|")) if value else ""
+            raise MetricError(f"{problem}{near} ({parameter.name} takes {takes})") from None
 
 
 def texts_of(text: str) -> list[str]:

@@ -445,6 +445,19 @@ class Plan:
         """The columns of values that the rows have themselves, each with its place in :attr:`value_columns`."""
         return [(index, value) for index, value in enumerate(self.value_columns) if value.name not in self.item_columns]
 
+    @cached_property
+    def truth_gains(self) -> tuple[ValueColumn, ...]:
+        """The columns of gains that the rows of a truth have themselves; empty if no truth is joined with the lists."""
+        return tuple(value for _, value in self.row_values if self.joins and value in self.gain_columns)
+
+    @cached_property
+    def listed_values(self) -> tuple[ValueColumn, ...]:
+        """Those of :attr:`value_columns` that are read for the rows of lists, not only as gains of a truth."""
+        named = ((own, column) for own in self.metrics for column in own.of_groups.value_columns)
+        of_truth = set(self.truth_gains)
+        read = {column.stored for own, column in named if column not in of_truth.intersection(own.gain_columns)}
+        return tuple(column for column in self.value_columns if column in read)
+
     @property
     def row_slices(self) -> list[tuple[int, SliceSource]]:
         """The columns of slices that the rows have themselves, each with its place in :attr:`slice_sources`."""

@@ -133,7 +133,7 @@ DECLARATIONS = (
         formula="Σ i·g_i / Σ g_i over the list, g = the label, a label below 0 counts 0",
         undefined="no row of the list has a gain",
         reference="TensorFlow Ranking: ARPMetric",
-        aliases=("arp", "average_relevance_position"),
+        aliases=("arpmetric", "average_relevance_position"),
         cutoff="none",
         higher_is_better=False,
         lowest=1.0,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sparkrank.base.errors import escape
 from sparkrank.base.redaction import redact
 from sparkrank.metrics.slices import shown_value
-from sparkrank.report.data import ReportData
+from sparkrank.report.data import ReportData, TableRow
 
 MOST_SERIES = 8  # lines that can be distinguished in one chart; the tables have all series
 MOST_ROWS = 40  # the most rows of an interval chart; the tables have all rows
@@ -156,6 +156,33 @@ def model_key(data: ReportData, model: str) -> ChartKey:
     """Return the chart key of a model, which is the same in all charts."""
     style = data.models.index(model) if model in data.models else len(data.models)
     return ChartKey(shown_name(model), style, is_model=True)
+
+
+def interval_figures(
+    data: ReportData,
+    section: str,
+    label: str,
+    value: str,
+    about: str,
+    frame: Callable[[str], Frame],
+) -> Iterator[Figure]:
+    """Yield a chart for each metric of ``section``, with the texts of a column as rows and an interval for each model.
+
+    ``label`` and ``value`` name columns of the table. A row of the table without a value has no interval. ``frame``
+    returns the surroundings of the chart of a metric.
+    """
+    rows: tuple[TableRow, ...] = data.more.get(section, ())
+    shown = charted(data.models, data.baseline)
+    for metric in dict.fromkeys(row.metric for row in rows):
+        marks: dict[str | None, list[IntervalMark]] = {}
+        for row in rows:
+            if row.metric == metric and row.model in shown and getattr(row, value) is not None:
+                mark = IntervalMark(shown.index(row.model), getattr(row, value), row.ci_low, row.ci_high)
+                marks.setdefault(getattr(row, label), []).append(mark)
+        lines = [IntervalRow(shown_name(name), tuple(own)) for name, own in marks.items()]
+        if lines:
+            chart = IntervalChart(lines[:MOST_ROWS], [model_key(data, model) for model in shown], frame(metric))
+            yield Figure(section, shown_name(metric), f"{about}, with {shown_level(data)}.", chart, metric)
 
 
 def directions_of(data: ReportData) -> dict[str, bool | None]:

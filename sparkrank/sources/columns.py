@@ -31,7 +31,7 @@ from sparkrank.sources.values import FITS, READERS
 
 def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = "input") -> None:
     """Raise an error if a role's column is missing from ``schema``, or has a type that the role does not accept."""
-    check_roles(roles, schema.names, lambda column: schema.field(column).type, FITS, str, what, joins=plan.joins)
+    check_roles(roles, schema.names, lambda column: schema.field(column).type, FITS, str, what, plan)
     roles.validate_required_roles(plan)
     if roles.true_items is not None:
         check_arrow_joined(schema, schema, roles, roles)
@@ -88,7 +88,7 @@ def _numbered_columns(rows: pa.Table, roles: Roles, plan: Plan) -> dict[str, pa.
     for index, column in enumerate(plan.group_weights):  # the weight of a group comes from its list alone
         columns[group_weight_column(index)] = nothing if not roles.scores else _read(rows, GROUP_WEIGHT, column)
     for index, value in plan.row_values:
-        is_read = value in roles.values  # a truth has none
+        is_read = value in roles.values  # a truth has gains alone
         columns[value_column(index)] = _read(rows, VALUES[value.kind], value.name) if is_read else nothing
     return columns
 

@@ -18,6 +18,8 @@ from sparkrank.base.errors import (
 )
 from sparkrank.inputs.role_table import ITEMS, NEEDED, SLICE, TIME, Takes
 from sparkrank.inputs.roles import Roles, of_model
+from sparkrank.metrics import Plan
+from sparkrank.metrics.parameters import Name
 from sparkrank.sources.types import plain_type
 from sparkrank.sources.values import is_array, time_kind
 
@@ -119,22 +121,31 @@ def check_roles(
     fits: Mapping[Takes, Callable[[K], bool]],
     text_of: Callable[[K], str],
     what: str,
-    *,
-    joins: bool = False,
+    plan: Plan,
 ) -> None:
     """Raise :class:`InputError` if a role's column is not in ``names``, or if its type fails a rule in ``fits``.
 
-    If lists and truth are joined (``joins``), the sentence about a missing column of slices says that both have it.
+    The sentence about a missing column says what else ``plan`` allows: that lists and a truth both have the columns of
+    slices, or which words a parameter of a metric takes in place of a column.
     """
     lacking = MissingColumnError if roles.of_past is None else SpecError
     for role, title, column in roles.played():
-        remedy = SLICES_REMEDY if joins and role is SLICE else ""
+        remedy = SLICES_REMEDY if plan.joins and role is SLICE else _words_for(column, plan)
         validate_column(title, column, names, what, remedy, lacking)
         kind = kind_of(column)
         for rule in role.takes:
             if not fits[rule](kind):
                 problem = f'the {title} column "{shorten(column)}" is of type {shorten(text_of(kind))}'
                 raise InputError(f"{problem}: {NEEDED[rule]} is needed")
+
+
+def _words_for(column: str, plan: Plan) -> str:
+    """Return the words that a parameter takes, if a metric of ``plan`` gives ``column`` to a parameter with words."""
+    for metric in plan.metrics:
+        for own in metric.declaration.all_parameters:
+            if isinstance(own, Name) and own.choices and metric[own.name] == column:
+                return f"; {own.name} takes {own.allowed}{did_you_mean(column, own.choices)}"
+    return ""
 
 
 def fit(kind: pa.DataType, other: pa.DataType) -> bool:

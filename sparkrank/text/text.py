@@ -165,7 +165,7 @@ _BETTER = {True: "higher", False: "lower", None: "neither higher nor lower"}
 def declaration_text(declaration: Declaration) -> str:
     """Describe a metric declaration in full, with one item per line."""
     cutoff = "" if declaration.cutoff == "none" else "[@k]"
-    lines = [f"{declaration.name}{cutoff}  {declaration.title}", f"  = {declaration.formula}"]
+    lines = [f"{declaration.written}{cutoff}  {declaration.title}", f"  = {declaration.formula}"]
     for parameter in declaration.all_parameters:
         if parameter.is_flag:
             lines.append(f"  {parameter.name}: {parameter.doc}")

@@ -31,8 +31,8 @@ def test_metrics_prints_every_declaration_in_full(capsys: pytest.CaptureFixture[
         texts = (declaration.title, declaration.formula, declaration.undefined, declaration.reference)
         for text in (*texts, *(parameter.doc for parameter in declaration.parameters)):
             assert text in printed
-    better = dict(re.findall(r"^(\w+)(?:\[@k\])?  .*\n(?:  .*\n)*?  better: (\w+)", printed, re.MULTILINE))
-    assert better.keys() == CATALOG.keys()
+    better = dict(re.findall(r"^(\S+?)(?:\[@k\])?  .*\n(?:  .*\n)*?  better: (\w+)", printed, re.MULTILINE))
+    assert better.keys() == {declaration.written for declaration in CATALOG.values()}
     lower = {"logloss", "ne", "brier", "ece", "fpr", "gini", "kendall_distance", "exposure_gap"}
     lower |= {"rmse", "mse", "mae", "mce", "ece_by_mass", "mcb", "unj"}
     lower |= {"relevance_position", "first_rank", "percentile_rank", "fallout"}
@@ -44,6 +44,8 @@ def test_metrics_prints_every_declaration_in_full(capsys: pytest.CaptureFixture[
         "unc",
         "bias",
         "list_length",
+        "n_rel",
+        "n_ret",
         "overlap",
         "unexpected",
         "shown",
@@ -67,6 +69,9 @@ def test_metrics_by_name_alias_and_the_text_of_a_spec(capsys: pytest.CaptureFixt
     ):
         assert exit_code("metrics", text) == 0
         assert capsys.readouterr().out.startswith(printed)
+    assert exit_code("metrics", "novelty") == 0
+    shown = re.findall(r"^(\S+)\[@k\]  ", capsys.readouterr().out, re.MULTILINE)
+    assert shown == ["novelty", "novelty(of=users|rows)"]
     for words, told in (
         (["mmr"], 'did you mean "mrr"?'),
         (["ndcg(ideal=exp)@5"], "ideal takes judged"),

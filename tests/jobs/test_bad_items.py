@@ -83,7 +83,7 @@ CASES: dict[str, tuple[list[str], dict[str, Any], dict[str, pa.Table], int, str]
         "of items and the columns catalog.price, but catalog.most_bytes allows",
     ),
     "values that are null": ([PRICE], {}, {"items": ITEMS.set_column(1, "price", pa.array([None, 2.0, 3.0]))}, 0, ""),
-    "a gain of the lists": (["ndcg(gain=score)"], {}, {}, 2, "ndcg(gain=score) takes gains from the column score of"),
+    "a gain that the truth lacks": (["ndcg(gain=score)"], {}, {}, 4, 'the value column "score" is not in the truth'),
 }
 
 

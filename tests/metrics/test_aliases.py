@@ -44,7 +44,7 @@ PRINTED = """
                   RetrievalFallOut@3 fallout@3, retrieval_fall_out fallout
     ir_measures   NumRet n_ret, NumRel(rel=2) n_rel(rel=2), NumRelRet n_rel_ret, SetP p, SetR r, SetAP set_ap,
                   SetRelP p(over=min_retrieved_relevant)
-    TF-Ranking    arp relevance_position
+    TF-Ranking    ARPMetric relevance_position
     recpack       PercentileRanking percentile_rank
     Jurity        InterListDiversity@5 personalization@5, inter_list_diversity personalization
     LensKit       ListLength list_length, ListGini@5 gini@5,

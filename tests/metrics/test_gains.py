@@ -139,7 +139,7 @@ def test_bad_rows(metric: str, label: float, price: float | None, check: str | N
         ("ndcg(gain=price,ideal=[2,1])", "gives ideal=[2,1] with gain=price: judged or retrieved rows have gains"),
         ("ndcg(gain=price,ideal=k_relevant)@3", "gives ideal=k_relevant with gain=price"),
         ("cg(gain=price,rel=2)", "gives rel with gain=price: only gain=binary asks which labels are relevant"),
-        ("cg(gain=[0,1)", "is not allowed: gain takes linear|exp2|binary|<column>|[gain,...]"),
+        ("cg(gain=[0,1)", "is not allowed (gain takes linear|exp2|binary|<column>|[gain,...])"),
     ],
 )
 def test_what_is_refused(metric: str, sentence: str) -> None:
@@ -147,16 +147,79 @@ def test_what_is_refused(metric: str, sentence: str) -> None:
         Metric.parse(metric)
 
 
-def test_a_column_of_the_lists_is_no_gain_of_the_truth() -> None:
-    lists = LISTS.append_column("margin", pa.array([1.0, 2.0, 3.0]))
-    with pytest.raises(sr.SpecError) as raised:
-        sr.evaluate(lists, ["ndcg(gain=margin)"], truth=TRUTH, **ROLES)
-    assert str(raised.value) == (
-        "ndcg(gain=margin) takes gains from the column margin of the lists, but an item of the truth that no list has "
-        "would have no gain: a column of the catalog is needed"
-    )
+def test_an_item_gains_what_its_row_of_the_truth_says() -> None:
+    """y gains 2, z nothing, v would gain 4. What lists have in the same column is what is shown: (9 + 8 + 7) / 3."""
+    lists = LISTS.append_column("price", pa.array([9.0, 8.0, 7.0]))
+    truth = TRUTH.append_column("price", pa.array([2.0, None, 4.0]))
+    metrics = ["cg(gain=price)", "ndcg(gain=price,discount=zipf)", "ndcg(gain=price,ideal=retrieved)"]
+    expected = [2.0, (2 / 2) / (4 + 2 / 2), (2 / log2(3)) / 2]
+    for given_lists, asked, values in (
+        (LISTS, metrics, expected),
+        (lists, [*metrics, "shown(of=price)"], [*expected, 8]),
+    ):
+        found = sr.evaluate(given_lists, asked, truth=truth, **ROLES)
+        assert found.metrics["value"].to_pylist() == pytest.approx(values)
+        counts = {row["check"]: row["count"] for row in found.quality.to_pylist()}
+        assert counts["relevant rows that have no price"] == 1
+        assert counts.get("rows with a score that have no price") == (0 if "shown(of=price)" in asked else None)
+    dropped = sr.evaluate(LISTS, metrics, truth=truth, unjudged="drop", **ROLES)  # y is then the first
+    assert dropped.metrics["value"].to_pylist() == pytest.approx([2.0, 2 / (4 + 2 / 2), 1.0])
 
 
-def test_a_word_that_is_no_column() -> None:
+listed = st.lists(
+    st.tuples(st.sampled_from("ab"), st.sampled_from("wxyz"), st.sampled_from([1.0, 2.0, 3.0])), min_size=1
+)
+wanted = st.lists(
+    st.tuples(
+        st.sampled_from("ab"),
+        st.sampled_from("wxyz"),
+        st.sampled_from([-1.0, 0.0, 1.0, 2.0]),
+        st.sampled_from([None, 0.0, 0.1, 0.2, 8.0]),
+    ),
+    min_size=1,
+    max_size=9,
+)
+
+
+@pytest.mark.parametrize("unjudged", ["nonrelevant", "drop"])
+@settings(PATIENT, max_examples=examples(15))
+@given(listed, wanted)
+def test_gains_of_a_truth_are_those_of_labels_of_that_amount(
+    unjudged: str, rows: list[tuple], true: list[tuple]
+) -> None:
+    """An item that the truth has twice is relevant if one of its rows is, and has the highest gain of them all."""
+    rows, true = [("c", "w", 1.0), *rows], [("c", "w", 1.0, 1.0), *true]  # a group that both have
+    asked, plain = ([metric.format(own) for metric in METRICS] for own in ("gain=price", "gain=linear"))
+    pairs = {row[:2] for row in true}
+    label, price = ({pair: max(row[at] or 0.0 for row in true if row[:2] == pair) for pair in pairs} for at in (2, 3))
+    labelled = [(*pair, price[pair] if label[pair] > 0 else 0.0, None) for pair in pairs]
+    lists = pa.table(dict(zip(("g", "item", "score"), map(list, zip(*rows, strict=True)), strict=True)))
+    schema = pa.schema({"g": pa.string(), "item": pa.string(), "label": pa.float64(), "price": pa.float64()})
+    found = []
+    for metrics, given_rows in ((asked, true), (asked, true[::-1]), (plain, labelled)):
+        truth = pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in given_rows], schema)
+        evaluated = sr.evaluate(
+            lists, metrics, truth=truth, unjudged=unjudged, duplicates="first", uncertainty=False, **ROLES
+        )
+        found.append(evaluated.metrics["value"].to_pylist())
+    assert list(map(repr, found[0])) == list(map(repr, found[1]))  # whatever the order of the truth
+    assert found[0] == pytest.approx(found[2], rel=0, abs=1e-12, nan_ok=True)
+
+
+def test_a_gain_that_is_neither_a_column_nor_a_word() -> None:
+    rows = LISTS.append_column("label", pa.array([1.0, 0.0, 0.0]))
+    with pytest.raises(sr.InputError, match=r'"exp" is not in the input \(.*\); gain takes .*, did you mean "exp2"\?'):
+        sr.evaluate(rows, ["ndcg(gain=exp)"], **ROLES)
+    with pytest.raises(sr.InputError, match=r'"binari" is not in the truth \(.*\); gain .*, did you mean "binary"\?'):
+        sr.evaluate(LISTS, ["ndcg(gain=binari)"], truth=TRUTH, **ROLES)
+    with pytest.raises(sr.InputError, match=r'"row" is not in the input .*; weight takes .*, did you mean "rows"\?'):
+        sr.evaluate(rows, ["ndcg(weight=row)"], **ROLES)
     with pytest.raises(sr.InputError, match="lines"):
-        sr.evaluate(LISTS.append_column("label", pa.array([1.0, 0.0, 0.0])), ["ndcg(gain=lines)"], **ROLES)
+        sr.evaluate(rows, ["ndcg(gain=lines)"], **ROLES)
+
+
+@pytest.mark.parametrize("gain", [-1.0, 1e-7, float("nan")])
+def test_a_bad_gain_of_the_truth_is_a_bad_row(gain: float) -> None:
+    truth = TRUTH.append_column("price", pa.array([2.0, gain, 4.0]))
+    with pytest.raises(sr.InputError, match="1 gain of a relevant row that is negative" if gain < 1 else "1 value"):
+        sr.evaluate(LISTS, ["cg(gain=price)"], truth=truth, **ROLES)

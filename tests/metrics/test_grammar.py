@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkrank.base.errors import MetricError, SpecError
+from sparkrank.base.errors import MetricError, SpecError, itemize
 from sparkrank.metrics import CATALOG, Metric
 from sparkrank.metrics.metric import asked_metrics
 from tests.extent import examples
@@ -112,13 +112,14 @@ def test_the_definition_leaves_nothing_to_guess() -> None:
     assert Metric.parse("auc(exact)").definition == "auc(exact)"
 
 
-ALL_NAMES = ", ".join(CATALOG)
+ALL_NAMES = itemize(own.name for own in CATALOG.values() if own.called is None)
 REFUSED = {
     # The text, then what the sentence must contain: what is wrong, the nearest name, all that is allowed.
     "": ("is not a metric", "name@k"),
     "ndcg@": ('"ndcg@" is not a metric',),
     "ndgc@10": ('"ndgc"', '"ndgc@10"', 'did you mean "ndcg"?', ALL_NAMES),
     "precison@5": ('"precison"', 'did you mean "precision"?', ALL_NAMES),
+    "past_serendipit@5": ('"past_serendipit"', 'did you mean "serendipity"?', ALL_NAMES),
     "xyzzy": ('unknown metric "xyzzy"', ALL_NAMES),
     "prec": ('"prec" needs a cut-off', "prec@k"),
     "precision(over=retrieved)": ('"over"', "precision takes threshold, rel"),

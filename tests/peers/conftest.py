@@ -32,6 +32,7 @@ scipy_spatial_distance = library("scipy.spatial.distance", "scipy forms the pair
 # Those of test_live_beyond_accuracy.py, which `make test-peers` installs.
 rectools_metrics = library("rectools.metrics", "RecTools has popularity, diversity and the intersection of lists")
 replay_metrics = library("replay.metrics", "RePlay has what users had not before, and the unexpected")
+recommenders_python = library("recommenders.evaluation.python_evaluation", "recommenders has novelty")
 recommenders_spark = library("recommenders.evaluation.spark_evaluation", "recommenders has diversity on Spark")
 evidently_metrics = library("evidently.legacy.metrics", "Evidently has personalization")
 jurity_recommenders = library("jurity.recommenders", "jurity has diversity between lists and within them")

@@ -81,9 +81,9 @@ class Log:
         """The evaluation of the lists of both models, beside the tables that a metric reads."""
         columns = {"group": "user", "item": "item", "label": "rel", "score": {"new": "new", "old": "old"}}
         text = " ".join(metrics)
-        if "catalog." in text or "coverage" in text or "gini" in text:
+        if any(word in text for word in ("catalog.", "coverage", "gini", "serendipity")):
             others["catalog"] = self.catalog
-        if "interactions." in text or "new" in text:
+        if any(word in text for word in ("interactions.", "new", "(of=")):
             others["interactions"] = pa.Table.from_pandas(self.had, preserve_index=False)
         return sr.evaluate(pa.Table.from_pandas(self.rows, preserve_index=False), list(metrics), **columns, **others)
 
@@ -126,6 +126,13 @@ def test_rectools(rectools_metrics: ModuleType, seed: int, k: int) -> None:
     assert_same_users(log.of_users(f"ild(by=[catalog.genre,catalog.year],single=zero)@{k}"), diversity)
     intersection = rectools_metrics.Intersection(k).calc_per_user(lists, others)
     assert_same_users(log.of_users(f"overlap(ref=old,over=retrieved)@{k}"), intersection)
+    novelty = rectools_metrics.MeanInvUserFreq(k).calc_per_user(lists, had)
+    assert_same_users(log.of_users(f"novelty(of=users,over=lists)@{k}"), novelty)
+    wanted = log.rows[log.rows["rel"]].rename(columns=NAMES_OF_RECTOOLS)
+    serendipity = rectools_metrics.Serendipity(k).calc_per_user(lists, wanted, had, log.items["item"])
+    ours = log.of_users(f"serendipity(of=rows,over=retrieved)@{k}")
+    assert set(ours.index) >= set(serendipity.index)
+    assert_same_users(ours[serendipity.index], serendipity)
     covered = rectools_metrics.CatalogCoverage(k, normalize=True).calc(lists, log.items["item"])
     assert_same(log.means(f"coverage@{k}"), [covered])
 
@@ -148,6 +155,9 @@ def test_replay(replay_metrics: ModuleType, seed: int, k: int) -> None:
         return pd.Series(values)
 
     assert_same_users(log.of_users(f"new(over=retrieved)@{k}"), of_users(replay_metrics.Novelty(k, mode=by_user), had))
+    # Surprisal divides by k where a list is shorter
+    surprisal = log.of_users(f"novelty(of=users,over=lists,scale=unit)@{k}") * log.of_users(f"filled@{k}")
+    assert_same_users(surprisal, of_users(replay_metrics.Surprisal(k, mode=by_user), had))
     unexpected = of_users(replay_metrics.Unexpectedness(k, mode=by_user), others)
     assert_same_users(log.of_users(f"unexpected(ref=old)@{k}"), unexpected)
     with_genre = lists.merge(log.items.rename(columns={"item": "item_id", "genre": "category_id"}))
@@ -158,6 +168,20 @@ def test_replay(replay_metrics: ModuleType, seed: int, k: int) -> None:
 
 
 # recommenders ----------------------------------------------------------------------------------------------------
+
+
+@SEEDS
+def test_recommenders(recommenders_python: ModuleType, seed: int) -> None:
+    """Lists have no cut-off. An item that the log lacks has 0 bits there, and here those of an item with one row."""
+    log = Log.of(seed).unseen
+    lists, had, names = log.lists(), log.had, {"col_user": "user", "col_item": "item"}
+    assert_same(log.means("novelty(of=rows)"), [recommenders_python.novelty(had, lists, **names)])
+    fewer = had[had["item"] >= 5]  # the log lacks five items
+    theirs = recommenders_python.novelty(fewer, lists, **names)
+    lacking = (~lists["item"].isin(fewer["item"])).mean()
+    assert lacking > 0
+    ours = Log(log.rows, fewer, log.items).means("novelty(of=rows)")
+    assert_same(ours, [theirs + lacking * math.log2(len(fewer))])
 
 
 @pytest.mark.spark

@@ -137,6 +137,13 @@ BY_HAND: dict[tuple[str, str], float | tuple[float, float]] = {
     ("novelty(of=users)", "Monday"): (log2(3 / 2) + log2(3) + log2(3)) / 3,
     ("novelty(of=rows)", "Monday"): (log2(3 / 2) + log2(3) + log2(3)) / 3,
     ("novelty", "none"): log2(2),
+    # of ann's pairs ab ac ad bc bd cd all but ab differ in genre, and ab bc bd in year; bob has none
+    ("ild(by=genre)", "ann"): (0 + 1 + 1 + 1 + 1 + 1) / (4 * 3 / 2),
+    ("ild(by=[genre,year])", "ann"): (5 + (1 + 0 + 0 + 1 + 1 + 0)) / (4 * 3 / 2),
+    ("ild(by=[genre,year],scale=mean)", "ann"): (5 / 6 + 3 / 6) / 2,
+    ("ild(by=vector,distance=cosine)", "ann"): 1 - (1 + 0 + sqrt(1 / 2) + 0 + sqrt(1 / 2) + sqrt(1 / 2)) / 6,
+    ("ild(by=genre)", "all"): 5 / 6,
+    ("ild(by=genre,single=zero)", "all"): (5 / 6 + 0) / 2,
     # 1 0 1 and the tie, and f and g in no list; without b, which is not relevant, and f, which is: 1 1
     ("p@2", "ann"): 1 / 2,
     ("p@2, exclude", "ann"): 2 / 2,
@@ -192,12 +199,14 @@ def test_every_value_is_that_of_the_arithmetic_here_and_of_that_beside_it(page: 
 
 
 def test_a_number_in_the_text_is_that_of_its_arithmetic(page: str) -> None:
-    """Those of misprinted formulas, which no metric has."""
+    """Those of misprinted formulas and of other divisors, which no metric has."""
     told = re.findall(r"`([^`]+) = (\d\.\d{3})`", page)
     assert [value for _, value in told] == [f"{calculated(arithmetic):.3f}" for arithmetic, _ in told]
-    assert len(told) == 3
+    assert len(told) == 5
     p, r = 3 / 5, 3 / 4
-    assert [float(value) for _, value in told] == [0.6, 0.2, pytest.approx(5 * p * r / (4 * (p + r)), abs=5e-4)]
+    printed = [0.6, 0.2, pytest.approx(5 * p * r / (4 * (p + r)), abs=5e-4)]
+    of_ild = [5 / 4, pytest.approx((1 + 3 * sqrt(1 / 2)) / 6, abs=5e-4)]
+    assert [float(value) for _, value in told] == [*printed, *of_ild]
 
 
 def test_who_takes_what(page: str) -> None:
@@ -228,7 +237,7 @@ def test_the_section_of_a_metric_holds_all_of_its_declaration(page: str) -> None
     better = {True: "- Higher is better", False: "- Lower is better", None: "- Neither"}
     lacking = {}
     for declaration in CATALOG.values():
-        section = page.partition(f"\n### `{declaration.name}`")[2].partition("\n#")[0]
+        section = page.partition(f"\n### `{declaration.written}`")[2].partition("\n#")[0]
         words = [declaration.title[1:], declaration.formula, declaration.undefined, declaration.reference]
         for parameter in declaration.parameters:
             default = "" if parameter.default in (None, False) else f"(default `{parameter.write(parameter.default)}`)"

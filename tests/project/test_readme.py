@@ -37,6 +37,11 @@ def test_the_spec_of_the_page_is_that_of_the_demo() -> None:
     assert shown == {key: demo[key] for key in shown}
 
 
+def test_every_metric_is_listed_as_it_is_typed() -> None:
+    lines = re.findall(r"^- (?:per|over).*?: `(.*)`$", README, re.MULTILINE)
+    assert set(" ".join(lines).split()) == {declaration.written for declaration in CATALOG.values()}
+
+
 def test_the_page_is_short() -> None:
     assert len(README.splitlines()) < 150
 

@@ -5,7 +5,7 @@ The true values of metrics of what is shown come from formulas of numpy, over ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -29,22 +29,26 @@ _DRAW = np.random.default_rng(60)
 PRICE = _DRAW.lognormal(3, 0.8, ITEMS)
 GENRE, PROVIDER = _DRAW.integers(0, GENRES, ITEMS), _DRAW.integers(0, PROVIDERS, ITEMS)
 APPEAL = _DRAW.normal(0, 0.7, ITEMS)
-BITS = -np.log2(np.exp(APPEAL) / np.exp(APPEAL).sum())  # the novelty of an item
+PAST_USERS = 400  # others than those with lists, the same in each trial: popularity is known, not estimated
+PAST = np.argwhere(_DRAW.random((PAST_USERS, ITEMS)) < 1 / (1 + np.exp(3 - APPEAL)))
+BITS = np.log2(len(np.unique(PAST[:, 0])) / np.maximum(np.bincount(PAST[:, 1], minlength=ITEMS), 1))
 QUALITY = np.array([0.0, 0.1, 0.2, 0.3, 0.5])[PROVIDER]  # how probably it gets the label 1
 BY_CHANCE = 0.2  # how probably a row gets the label 2, whatever its item
 WIDER = np.array([0.0, 0.8, 1.6])  # how much the taste of a country differs from item to item
-CATALOG = pa.table({"item": range(ITEMS), "price": PRICE, "bits": BITS, "genre": GENRE, "provider": PROVIDER})
+CATALOG = pa.table({"item": range(ITEMS), "price": PRICE, "genre": GENRE, "provider": PROVIDER})
 NOTHING = "nothing"  # the metric whose true value is 0: rows are shown and relevant by the same shares
 METRICS = {
     "price": "shown(of=catalog.price)@5",
     "discounted": "shown(of=catalog.price,by=sum,discount=log2)@5",
-    "bits": "shown(of=catalog.bits)@5",
     "ild": "ild(by=catalog.genre)@5",
     "new": "new@5",
     "relevant": "exposure_gap(by=catalog.provider)@5",
     "catalog": "exposure_gap(by=catalog.provider,against=catalog)@5",
     NOTHING: "exposure_gap(by=catalog.provider,discount=[1,1,1,1,1],rel=2)@5",
 }
+
+
+OF_PAST = {"novelty": "novelty(of=users,over=lists)@5"}
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ def truth() -> dict[tuple[str, str], float]:
     of_lists = {
         "price": PRICE[shown].mean(axis=1),
         "discounted": PRICE[shown] @ discount,
-        "bits": BITS[shown].mean(axis=1),
+        "novelty": BITS[shown].mean(axis=1),
         "ild": np.mean([GENRE[shown[:, i]] != GENRE[shown[:, j]] for i, j in pairs], axis=0),
         "new": 1 - np.take_along_axis(users.had, shown, axis=1).mean(axis=1),
     }
@@ -97,7 +101,7 @@ def truth() -> dict[tuple[str, str], float]:
         values[name, "relevant"] = float(np.abs(exposure - shares(shown[own], label[own])).sum() / 2)
         values[name, NOTHING] = 0.0
         values[name, "catalog"] = float(np.abs(exposure - np.bincount(PROVIDER) / ITEMS).sum() / 2)
-    for metric in METRICS:
+    for metric in (*METRICS, *OF_PAST):
         of_countries = [values[country, metric] for country in COUNTRIES]
         values["gap", metric] = max(of_countries) - min(of_countries)
     return values
@@ -108,12 +112,14 @@ def shares(shown: NDArray[np.int64], weight: NDArray[Any]) -> NDArray[np.float64
     return amounts / amounts.sum()
 
 
-def intervals(users: int, days: int, trials: int, seed: int = 0) -> dict[tuple[str, str], Intervals]:
+def intervals(
+    users: int, days: int, trials: int, seed: int = 0, asked: Mapping[str, str] = METRICS
+) -> dict[tuple[str, str], Intervals]:
     """The intervals of ``trials``, by "all", countries and "gap", and by metric."""
-    result: dict[tuple[str, str], Intervals] = {key: Intervals() for key in truth()}
-    names = {text: name for name, text in METRICS.items()}
+    result: dict[tuple[str, str], Intervals] = {key: Intervals() for key in truth() if key[1] in asked}
+    names = {text: name for name, text in asked.items()}
     for trial in range(trials):
-        metrics, disparities = _tables(np.random.default_rng([seed, users, days, trial]), users, days)
+        metrics, disparities = _tables(np.random.default_rng([seed, users, days, trial]), users, days, asked)
         for row in metrics:
             key = row["slice_value"], names[row["metric"]]
             result[key].add(truth()[key], row["value"], row["ci_low"], row["ci_high"], row["interval"])
@@ -123,19 +129,23 @@ def intervals(users: int, days: int, trials: int, seed: int = 0) -> dict[tuple[s
     return result
 
 
-def _tables(draw: np.random.Generator, users: int, days: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _tables(
+    draw: np.random.Generator, users: int, days: int, asked: Mapping[str, str]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The rows of ``metrics`` and ``disparities`` of a day, or of a window merged from the states of its days."""
-    evaluated = [_evaluated(*log) for log in _logs(draw, users, days)]
+    evaluated = [_evaluated(*log, asked) for log in _logs(draw, users, days)]
     merged, plan = Merged(Partials.merged(day.partials for day in evaluated)), evaluated[0].plan
     tables = (table(merged, plan, clustered=days > 1) for table in (metrics_table, disparities_table))
     metrics, disparities = (table.to_pylist() for table in tables)
     return metrics, disparities
 
 
-def _evaluated(rows: pa.Table, had: pa.Table) -> sr.Evaluation:
+def _evaluated(rows: pa.Table, had: pa.Table, asked: Mapping[str, str]) -> sr.Evaluation:
     columns = {"group": "user", "item": "item", "label": "y", "score": "score"}
-    beside = {"catalog": CATALOG, "interactions": had, "slices": ["country"], "disparities": ["country"]}
-    return sr.evaluate(rows, [*METRICS.values()], **columns, **beside, group_table=False)
+    past = pa.table({"user": -1 - PAST[:, 0], "item": PAST[:, 1]})
+    beside: dict[str, Any] = {"interactions": past} if asked == OF_PAST else {"interactions": had, "catalog": CATALOG}
+    beside |= {"slices": ["country"], "disparities": ["country"]}
+    return sr.evaluate(rows, [*asked.values()], **columns, **beside, group_table=False)
 
 
 def _logs(draw: np.random.Generator, users: int, days: int) -> Iterator[tuple[pa.Table, pa.Table]]:
@@ -157,7 +167,7 @@ def _logs(draw: np.random.Generator, users: int, days: int) -> Iterator[tuple[pa
 
 def table(of: dict[tuple[str, str], Intervals], order: Sequence[str] = ("all", *COUNTRIES, "gap")) -> str:
     lines = []
-    for metric in METRICS:
+    for metric in dict.fromkeys(metric for _, metric in of):
         cells = [f"{100 * of[name, metric].coverage:.0f} ({100 * truth()[name, metric]:.1f})" for name in order]
         lines.append(f"{metric:12} {'  '.join(cells)}")
     return "\n".join(lines)

@@ -105,12 +105,11 @@ def test_intervals_and_tests_do_as_they_say(name: str) -> None:
     assert not [*wrong_coverage(at), *wrong_reasons(at), *wrong_tests(at)]
 
 
-@pytest.mark.parametrize(
-    ("users", "days", "trials"), [(300, 1, 400 if IS_LONG else 40), (300, 7, 150 if IS_LONG else 10)]
-)
-def test_intervals_of_what_is_shown(users: int, days: int, trials: int) -> None:
+@pytest.mark.parametrize("asked", [shown_lists.METRICS, shown_lists.OF_PAST], ids=["items", "past"])
+@pytest.mark.parametrize(("days", "trials"), [(1, 400 if IS_LONG else 40), (7, 400 if IS_LONG else 10)])
+def test_intervals_of_what_is_shown(days: int, trials: int, asked: dict[str, str]) -> None:
     """Means of lists, exposures and disparities of countries; an exposure without a gap has an upper end alone."""
-    for (slice_value, metric), found in shown_lists.intervals(users, days, trials).items():
+    for (slice_value, metric), found in shown_lists.intervals(300, days, trials, asked=asked).items():
         is_upper = metric == shown_lists.NOTHING
         low, high = limits(found.count, COMMON[0], 1.0 if is_upper else COMMON[1])
         assert found.count == found.trials, (metric, slice_value, found.without)

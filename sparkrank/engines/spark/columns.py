@@ -31,7 +31,7 @@ from sparkrank.sources.joined_types import check_joined, check_roles
 def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "input") -> None:
     """Raise an error if a role's column is missing or of a wrong type. Messages call the input ``what``."""
     names, text_of = schema.fieldNames(), lambda kind: kind.simpleString()
-    check_roles(roles, names, lambda column: schema[column].dataType, FITS, text_of, what, joins=plan.joins)
+    check_roles(roles, names, lambda column: schema[column].dataType, FITS, text_of, what, plan)
     roles.validate_required_roles(plan)
     if roles.true_items is not None:
         check_joined_schemas(schema, schema, roles, roles)
@@ -83,7 +83,7 @@ def bucket_rows(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     for index, column in enumerate(plan.group_weights):  # weights of groups come from the lists, not from a truth
         columns[group_weight_column(index)] = nothing if not roles.scores else _read(schema, GROUP_WEIGHT, column)
     for index, value in plan.row_values:
-        is_read = value in roles.values  # a truth has none
+        is_read = value in roles.values  # a truth has gains alone
         columns[value_column(index)] = _read(schema, VALUES[value.kind], value.name) if is_read else nothing
     no_label = nothing if plan.joins else nothing.cast("tinyint")
     columns[LABEL] = no_label if roles.label is None else _read(schema, OF_LABEL, roles.label)

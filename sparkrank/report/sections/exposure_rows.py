@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sparkrank.report.data import ExposureRow, ReportData
-from sparkrank.report.figures import (
-    Figure,
-    Frame,
-    IntervalChart,
-    IntervalMark,
-    IntervalRow,
-    charted,
-    model_key,
-    shown_level,
-    shown_name,
-)
+from sparkrank.report.figures import Figure, Frame, interval_figures
 from sparkrank.report.report_tables import ReportTables, rows_of, whole_day
 from sparkrank.report.section import Made, ReportSection
 
@@ -34,23 +24,15 @@ def _made(tables: ReportTables) -> Made:
 
 
 def _figures(data: ReportData) -> Iterator[Figure]:
-    """Yield a chart for each metric, with the values of its column as rows."""
-    rows: tuple[ExposureRow, ...] = data.more.get("exposures", ())
-    shown = charted(data.models, data.baseline)
-    for metric in dict.fromkeys(row.metric for row in rows):
-        lines = []
-        for value in dict.fromkeys(row.value for row in rows if row.metric == metric):
-            marks = [
-                IntervalMark(shown.index(row.model), row.ratio, row.ci_low, row.ci_high)
-                for row in rows
-                if (row.metric, row.value) == (metric, value) and row.model in shown and row.ratio is not None
-            ]
-            lines += [IntervalRow(shown_name(value), tuple(marks))] if marks else []
-        if lines:
-            keys = [model_key(data, model) for model in shown]
-            about = f"The attention that a value gets as a multiple of what it is due, with {shown_level(data)}."
-            chart = IntervalChart(lines[:MOST_VALUES], keys, Frame("attention / due", width=208))
-            yield Figure("exposures", shown_name(metric), about, chart, metric)
+    """Return an iterator of a chart for each metric, with the values of its column as rows."""
+    return interval_figures(
+        data,
+        "exposures",
+        "value",
+        "ratio",
+        "The attention that a value gets as a multiple of what it is due",
+        lambda metric: Frame("attention / due", width=208),
+    )
 
 
 EXPOSURE_ROWS = ReportSection(

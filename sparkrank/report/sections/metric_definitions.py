@@ -32,7 +32,8 @@ def link_of(declaration: Declaration) -> str | None:
     """Return the link to the documentation of a declared metric, or None if the metric is not built in."""
     if not CATALOG.is_built_in(declaration):
         return None
-    heading = declaration.name if declaration.cutoff == "none" else f"{declaration.name}, {declaration.name}@k"
+    name = declaration.written
+    heading = name if declaration.cutoff == "none" else f"{name}, {name}@k"
     # The anchor that GitHub generates for a heading.
     return f"{DEFINITIONS_PAGE}#{re.sub(r'[^a-z0-9_ -]', '', heading.lower()).replace(' ', '-')}"
 

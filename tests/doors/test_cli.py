@@ -39,8 +39,6 @@ def test_metrics_prints_every_declaration_in_full(capsys: pytest.CaptureFixture[
     assert lower == {name for name, word in better.items() if word == "lower"}
     assert {name for name, word in better.items() if word != "higher"} == lower | {
         "copc",
-        "n_ret",
-        "n_rel",
         "unc",
         "bias",
         "list_length",

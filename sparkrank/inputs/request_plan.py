@@ -73,6 +73,7 @@ def planned(
         order=order,
         curve_points=curve_points,
         slices=roles.slices,
+        labels=tuple((roles if roles.truth is None else roles.truth).labels),
         item=roles.item,
         arrays=roles.true_items is not None,
         by_rank=roles.by_rank,

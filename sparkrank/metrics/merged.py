@@ -17,8 +17,9 @@ import numpy as np
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.threshold_sweep import BinSteps, Extent, Rates, RowSteps, Sweep, Terms, joined
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
+from sparkrank.metrics.judging import FIRST, Judging
 from sparkrank.metrics.metric import Declaration, Metric
-from sparkrank.metrics.needs import GROUPS, Needed, StatePlan
+from sparkrank.metrics.needs import Needed, StatePlan, groups_of
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.exact_sums import rounded
@@ -149,13 +150,13 @@ class Merged:
         return None if series is None else series.of_value(rule, subject.slice_value)
 
     @cached
-    def sizes_of_parts(self, subject: Subject) -> Floats | None:
-        groups = self.partials.parts.sums.of(subject, GROUPS)
+    def sizes_of_parts(self, subject: Subject, judging: Judging = FIRST) -> Floats | None:
+        groups = self.partials.parts.sums.of(subject, groups_of(judging))
         return None if groups is None else rounded(groups)
 
-    def groups_of_parts(self, subject: Subject) -> int | None:
+    def groups_of_parts(self, subject: Subject, judging: Judging = FIRST) -> int | None:
         """Return the number of groups in all parts together, or None if there are no groups or no parts."""
-        sizes = self.sizes_of_parts(subject)
+        sizes = self.sizes_of_parts(subject, judging)
         return None if sizes is None else int(sizes.sum()) or None
 
     def row(self, subject: Subject, metric: Metric) -> MetricRow:

@@ -30,6 +30,8 @@ from sparkrank.base.errors import (
 )
 from sparkrank.metrics.aliases import cut_off, looked_up
 from sparkrank.metrics.catalog import Catalog
+from sparkrank.metrics.judging import PARAMETERS as OF_LABELS
+from sparkrank.metrics.judging import Judging
 from sparkrank.metrics.parameters import (
     ORDERS,
     TIES,
@@ -198,7 +200,7 @@ class Declaration:
 
     @property
     def all_parameters(self) -> tuple[Parameter, ...]:
-        return (*self.parameters, *self.common)
+        return (*self.parameters, *self.common, *(OF_LABELS if self.reads_labels else ()))
 
     @property
     def defaults(self) -> dict[str, Value]:
@@ -350,6 +352,12 @@ class Metric:
         return None if isinstance(parameter, Name) and word in parameter.choices else word
 
     @cached_property
+    def judging(self) -> Judging:
+        """The label that the metric reads, and the label among whose relevant rows."""
+        given = dict(self.settings) if self.declaration.reads_labels else {}
+        return Judging(*(None if (name := given.get(own.name)) is None else str(name) for own in OF_LABELS))
+
+    @cached_property
     def value_columns(self) -> tuple[ValueColumn, ...]:
         """The columns of values that the parameters of the metric name, in the order of the declaration."""
         declared = self.declaration.all_parameters
@@ -403,7 +411,14 @@ class Metric:
 
     def with_ties(self, ties: Ties | None) -> Metric:
         """Return the same metric with the rule ``ties`` for tied rows, or without a rule in its string if None."""
-        given = {**dict(self.settings), TIES.name: ties}
+        return self._with(TIES.name, ties)
+
+    def with_label(self, label: str | None) -> Metric:
+        """Return the same metric of another ``label``, or without a label in its string if None."""
+        return self._with("label", label)
+
+    def _with(self, parameter: str, value: Value) -> Metric:
+        given = {**dict(self.settings), parameter: value}
         order = [parameter.name for parameter in self.declaration.all_parameters]
         kept = tuple((name, given[name]) for name in order if given.get(name) is not None)
         return replace(self, settings=kept)
@@ -487,7 +502,8 @@ class Metric:
         said = []
         for parameter in self.declaration.all_parameters:
             value = self[parameter.name]
-            unsaid = (parameter.later or parameter in self.declaration.common) and value == parameter.default
+            common = (*self.declaration.common, *OF_LABELS)
+            unsaid = (parameter.later or parameter in common) and value == parameter.default
             if value is not None and value is not False and not unsaid:
                 said.append((parameter.name, value))
         return self._written(said, ", ")

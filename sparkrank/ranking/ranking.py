@@ -251,6 +251,11 @@ class Ranking:
         return Ranking(*rows, ties, self.item_order, self._positions, self.cutoffs, self._sorted, *columns)
 
     @property
+    def sorted_rows(self) -> ScoreOrder:
+        """The rows in the order of their scores, whatever their labels are."""
+        return self._sorted
+
+    @property
     def length(self) -> Ints:
         return self._sorted.length
 

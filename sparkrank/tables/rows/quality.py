@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -55,6 +56,7 @@ def quality_table(
     )
     rows += _looked_for((checks.ROWS_JOINED, checks.LABELS_DIFFER), counts, checks.ROWS_READ, read)
     rows += _looked_for((*of_rows, checks.NULL_CLUSTER), counts, checks.ROWS_READ, read)
+    rows += _looked_for(map(checks.without_label, plan.labels[1:]), counts, checks.ROWS_READ, read)
     rows += _of_other_tables(counts, plan)
     gainless = (checks.without_gain(column.name) for column in plan.gain_columns)
     rows += _looked_for((checks.ITEMLESS_ROWS, *gainless), counts, checks.ROWS_EVALUATED, evaluated)
@@ -225,10 +227,12 @@ def rejected_fraction(partials: Partials) -> float:
 
 def _outside(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
     """Yield the check of scores outside [0, 1] if a metric reads probabilities; one such score makes it undefined."""
-    if OUTSIDE in plan.row_sums:
+    counted = next((total for total in plan.row_sums if total.name == OUTSIDE.name), None)
+    if counted is not None:
         sums = partials.sums.results()
         all_rows = Subject(model, ALL, ALL)
-        outside, scored = (int(sums.get(all_rows.state(state), 0)) for state in (OUTSIDE, ROWS_AND_WEIGHT[0]))
+        states = counted, replace(ROWS_AND_WEIGHT[0], judging=counted.judging)
+        outside, scored = (int(sums.get(all_rows.state(state), 0)) for state in states)
         yield _check(checks.OUTSIDE_ROWS, model, outside, checks.SCORED_IN_GROUPS, scored)
 
 

@@ -48,7 +48,7 @@ def rows_of_label(rows: BucketRows, groups: Groups, judging: Judging, plan: Plan
     table = rows.table.set_column(rows.table.column_names.index(LABEL), LABEL, label)
     if kept is None:
         return RowsOfLabel(BucketRows(table), groups, None)
-    whole, codes = np.unique(groups.codes[kept], return_inverse=True)
+    whole, codes = np.unique(groups.codes[kept].astype(np.int64), return_inverse=True)
     own = BucketRows(table.filter(pa.array(kept)))
     return RowsOfLabel(own, Groups(codes.astype(np.int32), len(whole)), whole)
 

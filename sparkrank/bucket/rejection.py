@@ -36,8 +36,9 @@ def reject(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -> Bu
         checks.NAN_SCORE: _any([_nan(rows, name) for name in scores]),
         checks.BAD_LABEL: _any([_not_finite(rows, name) for name in labels]),
     }
-    if plan.sums_gains:
-        reasons[checks.SMALL_LABEL] = _any([_small_label(rows, name) for name in labels])
+    adding = [judging for judging, own in plan.by_judging.items() if own.sums_gains]
+    if adding:
+        reasons[checks.SMALL_LABEL] = _any([_small_label(read_label(rows, judging, plan)) for judging in adding])
     for role in row_roles():
         for bad in role.bad:
             if bad.always or role.key in rows:
@@ -69,10 +70,12 @@ def _bad_values(rows: BucketRows, plan: Plan) -> dict[str, Flags | None]:
             reasons[check] = _any([test(rows, column) for column in columns])
     bad: dict[str, list[Flags | None]] = {}
     for judging, own in plan.by_judging.items():
-        labels = as_labels(read_label(rows, judging, plan)) if own.gain_columns or own.listed_gains else None
-        for column in own.gain_columns if labels is not None else ():
+        if not own.gain_columns and own.listed_gains is None:
+            continue
+        labels = as_labels(read_label(rows, judging, plan))
+        for column in own.gain_columns:
             bad.setdefault(checks.BAD_GAIN, []).append(_bad_gain(rows, labels, own, column))
-        if own.listed_gains is not None and labels is not None:
+        if own.listed_gains is not None:
             bad.setdefault(checks.NO_GAIN, []).append(_without_gain(labels, own.listed_gains))
     return reasons | {check: _any(flags) for check, flags in bad.items()}
 
@@ -112,11 +115,11 @@ def _not_finite(rows: BucketRows, name: str) -> Flags | None:
     return ~flags_of(pc.is_finite(column).fill_null(True)) if pa.types.is_floating(column.type) else None
 
 
-def _small_label(rows: BucketRows, name: str) -> Flags | None:
+def _small_label(column: pa.ChunkedArray) -> Flags | None:
     """Flag labels so small that the squares of gains, needed for the standard errors of means, would lose digits."""
-    if not pa.types.is_floating(rows.table[name].type):
+    if not pa.types.is_floating(column.type):
         return None
-    labels = rows.labels(name).astype(np.float64, copy=False)
+    labels = as_labels(column).astype(np.float64, copy=False)
     return _flags((labels > 0) & (labels < LEAST_LABEL))
 
 

@@ -285,7 +285,7 @@ class Roles:
             raise SpecError(f"label names {itemize(labels)}, but true items have one label: name one array")
         if label is not None and relevance != "membership":
             raise SpecError(
-                f'label="{shorten(*labels.values())}" and relevance={relevance}: labels come from one of the two'
+                f'label="{shorten(next(iter(labels.values())))}" and relevance={relevance}: labels come from one of the two'
             )
         roles = cls(
             columns_of_key(group),

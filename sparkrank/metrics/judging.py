@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from sparkrank.base.errors import MetricError, SpecError, did_you_mean, itemize, shorten
-from sparkrank.metrics.parameters import Name, format_number
+from sparkrank.metrics.parameters import LABEL_NAME, Name, label_weights
 
 LABEL = Name("label", None, "the label that is read, of several; without it, the first", named="<label>")
 AMONG = Name("among", None, "a label: rows for which it is not above 0 are left out before all else", named="<label>")
 PARAMETERS = (LABEL, AMONG)
-
-_NAME = re.compile(r"[^\s,=@()\[\]{}:'\"]+")  # the other characters separate the parts of a metric's text
 
 
 class Judging(NamedTuple):
@@ -43,32 +40,10 @@ class Judging(NamedTuple):
 FIRST = Judging()  # the first label of all rows
 
 
-def label_weights(text: str) -> dict[str, float] | None:
-    """Return the weights in a text such as ``{click:1,pay:5}``; None for a text without braces.
-
-    Raises ``ValueError`` if the braces have anything else than names of labels with positive weights.
-    """
-    if not text.startswith("{"):
-        return None
-    weights: dict[str, float] = {}
-    for part in text.removeprefix("{").removesuffix("}").split(","):
-        name, _, weight = (piece.strip() for piece in part.partition(":"))
-        if not _NAME.fullmatch(name) or name in weights or not 1e-6 <= float(weight) <= 1e9:
-            raise ValueError(text)
-        weights[name] = float(weight)
-    if not text.endswith("}"):
-        raise ValueError(text)
-    return weights
-
-
-def weights_text(weights: dict[str, float]) -> str:
-    return "{" + ",".join(f"{name}:{format_number(weight)}" for name, weight in weights.items()) + "}"
-
-
 def validate_label_names(labels: Sequence[str]) -> None:
     """Raise :class:`SpecError` if a metric's text cannot name one of several ``labels``."""
     for name in labels if len(labels) > 1 else ():
-        if not _NAME.fullmatch(name):
+        if not LABEL_NAME.fullmatch(name):
             raise SpecError(
                 f'label names a label "{shorten(name)}": metrics name it, so that blanks and , = @ : ( ) [ ] {{ }} and '
                 "quotes are not allowed"

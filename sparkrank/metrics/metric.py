@@ -54,7 +54,7 @@ _TEXT = re.compile(
 )
 _PERCENTILE = re.compile(r"(?:median|p(?P<percent>\d+(?:\.\d+)?))\s*\((?P<of>.*)\)", re.IGNORECASE | re.DOTALL)
 _SEVERAL = re.compile(r"@\s*\{(?P<cutoffs>[^{}]*)\}")  # a list of cut-offs
-_COMMA = re.compile(r",(?![^\[]*\])")  # a comma inside [ ] separates grades, not parameters
+_COMMA = re.compile(r",(?![^\[]*\])(?![^{]*\})")  # a comma inside [ ] or { } separates grades or labels
 
 MOST_CUTOFF = 2**31 - 1  # positions have 32 bits
 MOST_DIGITS = 20  # the number of digits of a cut-off that a message repeats
@@ -355,7 +355,9 @@ class Metric:
     def judging(self) -> Judging:
         """The label that the metric reads, and the label among whose relevant rows."""
         given = dict(self.settings) if self.declaration.reads_labels else {}
-        return Judging(*(None if (name := given.get(own.name)) is None else str(name) for own in OF_LABELS))
+        label, among = (None if (name := given.get(own.name)) is None else str(name) for own in OF_LABELS)
+        gain = str(given.get("gain"))
+        return Judging(gain if gain.startswith("{") else label, among)
 
     @cached_property
     def value_columns(self) -> tuple[ValueColumn, ...]:
@@ -400,7 +402,7 @@ class Metric:
             return tuple(ValueColumn(column) for word, column in parameter.columns if word == given)
         if not isinstance(parameter, Column):
             return ()
-        if not isinstance(given, str) or given in parameter.choices:
+        if not isinstance(given, str) or given in parameter.choices or given.startswith("{"):
             return ()
         equals = None if parameter.equals is None else self[parameter.equals]
         word = None if parameter.read_by is None else self.word(parameter.read_by)

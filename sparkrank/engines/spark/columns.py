@@ -88,9 +88,9 @@ def bucket_rows(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
         columns[value_column(index)] = _read(schema, VALUES[value.kind], value.name) if is_read else nothing
     no_label = nothing if plan.joins else nothing.cast("tinyint")
     columns[LABEL] = no_label if roles.label is None else _read(schema, OF_LABEL, roles.label)
-    for index, name in enumerate(plan.labels[1:], 1):
-        is_named = name in roles.labels
-        columns[label_column(index)] = _read(schema, OF_LABEL, roles.labels[name]) if is_named else no_label
+    for index, label in enumerate(plan.labels[1:], 1):
+        is_named = label in roles.labels
+        columns[label_column(index)] = _read(schema, OF_LABEL, roles.labels[label]) if is_named else no_label
     scores = [_read(schema, SCORE, column) for column in roles.scores.values()]
     for index, score in enumerate(scores or [nothing] * plan.scores_of_row):
         columns[score_column(index)] = -score if roles.by_rank else score

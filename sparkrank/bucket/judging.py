@@ -54,12 +54,10 @@ def rows_of_label(rows: BucketRows, groups: Groups, judging: Judging, plan: Plan
 
 
 def count_labels(rows: BucketRows, plan: Plan, counts: Counts) -> None:
-    """Count the rows without each label besides the first, and those that metrics among a label leave out."""
-    labelled = rows.truth if plan.joins else np.ones(len(rows), np.bool_)
-    for name in plan.labels[1:]:
-        valid = rows.valid(column_of(name, plan))
-        lacking = np.zeros(len(rows), np.bool_) if valid is None else ~valid
-        counts[checks.without_label(name), ""] = int(np.count_nonzero(lacking & labelled))
+    """Count the rows that have each of several labels."""
+    for name in plan.labels if len(plan.labels) > 1 else ():
+        column = rows.table[column_of(name, plan)]
+        counts[checks.with_label(name), ""] = len(column) - column.null_count
 
 
 def _among(rows: BucketRows, groups: Groups, column: str, plan: Plan) -> Flags:

@@ -75,7 +75,7 @@ class Samples:
 
     @cached
     def rows(self, metric: Metric) -> MetricColumns:
-        return kind_of(metric).rows(self.merged, self.subjects, metric)
+        return self.merged.rows(self.subjects, metric)
 
     @cached
     def _groups(self, judging: Judging) -> Floats:

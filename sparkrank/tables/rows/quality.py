@@ -56,7 +56,7 @@ def quality_table(
     )
     rows += _looked_for((checks.ROWS_JOINED, checks.LABELS_DIFFER), counts, checks.ROWS_READ, read)
     rows += _looked_for((*of_rows, checks.NULL_CLUSTER), counts, checks.ROWS_READ, read)
-    rows += _looked_for(map(checks.without_label, plan.labels[1:]), counts, checks.ROWS_READ, read)
+    rows += _looked_for(map(checks.with_label, plan.labels), counts, checks.ROWS_READ, read)
     rows += _of_other_tables(counts, plan)
     gainless = (checks.without_gain(column.name) for column in plan.gain_columns)
     rows += _looked_for((checks.ITEMLESS_ROWS, *gainless), counts, checks.ROWS_EVALUATED, evaluated)

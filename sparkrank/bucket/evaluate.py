@@ -114,10 +114,11 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     part = np.zeros(groups.count, np.int32)
     if plan.has_parts:
         part = parts_of(hashes_of_keys(accepted, groups) if clusters is None else hash_keys([one_array(clusters)]))
-    of_labels = (_all_states(own, part if own.whole is None else part[own.whole]) for own in by_label)
-    states = next(of_labels)
-    if len(by_label) > 1:
-        states = Partials.merged([states, *of_labels])
+    parts_of_labels = [part if own.whole is None else part[own.whole] for own in by_label]
+    sliced = [_sliced(own, own_part) for own, own_part in zip(by_label, parts_of_labels, strict=True)]
+    states = _states(sliced)
+    for own, own_part in zip(by_label, parts_of_labels, strict=True):
+        states = _with_relevant(states, own, own_part)
     if plan.stores_popularity:
         states = replace(states, items=states.items.merge(relevant_items(accepted, groups.codes, plan)))
     states = replace(
@@ -133,43 +134,50 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         whole = [own.whole for own in by_label]
         of_models = zip(*(own.models for own in by_label), strict=True)
         table = pa.concat_tables([group_rows(own, whole, keys, plan) for own in of_models])
-    _drop_cached(every)
+    for of_label in sliced:
+        for _, _, of_slice in of_label:
+            _drop_cached(of_slice)
     return BucketResult(replace(states, loops=native.counted()), table, hashes)
 
 
 _SlicedModels: TypeAlias = "tuple[GroupSlice, Codes, list[RankedModel]]"
 
 
-def _all_states(ranked: RankedRows, part: Codes) -> Partials:
-    """Return the states of the whole day and of all slices; ``part`` has the part of each group."""
+def _sliced(ranked: RankedRows, part: Codes) -> list[_SlicedModels]:
+    """Return the whole day and the slices of its rows; ``part`` has the part of each group."""
     rows, groups, models = ranked.rows, ranked.groups, ranked.models
     plan = models[0].plan
     of_rows = (sliced_rows(rows, plan, columns) for columns in plan.slices if not is_of_relevant(columns))
-    parts = [(WHOLE_DAY, part, models), *(_by_value(rows_of, rows, groups, part, models) for rows_of in of_rows)]
-    states = _states(parts, plan)
+    return [(WHOLE_DAY, part, models), *(_by_value(own, rows, groups, part, models) for own in of_rows)]
+
+
+def _with_relevant(states: Partials, ranked: RankedRows, part: Codes) -> Partials:
+    """Return ``states`` with those of slices of relevant rows."""
+    rows, groups, models = ranked.rows, ranked.groups, ranked.models
+    plan = models[0].plan
     of_relevant = (sliced_rows(rows, plan, columns) for columns in plan.slices if is_of_relevant(columns))
     for sliced in of_relevant:
         for copies in copies_by_relevance(sliced, rows, groups):
             own = _of_copies(copies, part, models)
-            states = Partials.merged([states, _states([own], plan)])
+            states = Partials.merged([states, _states([[own]])])
             _drop_cached(own[2])
-    for _, _, of_slice in parts[1:]:
-        _drop_cached(of_slice)
     return states
 
 
-def _states(parts: Sequence[_SlicedModels], plan: Plan) -> Partials:
-    """Return the states of each slice, its part of each group, and its models."""
-    sliced = [(model, values) for values, _, models in parts for model in models]
+def _states(of_labels: Sequence[Sequence[_SlicedModels]]) -> Partials:
+    """Return the states of each slice, its part of each group, and its models, by the label that they read."""
+    every = [own for parts in of_labels for own in parts]
+    sliced = [(model, values) for values, _, models in every for model in models]
     items = [items for model, values in sliced for items in model.items(values)]
-    items += [items for values, part, models in parts for model in models for items in model.attention(values, part)]
+    items += [items for values, part, models in every for model in models for items in model.attention(values, part)]
+    first, *others = (part_states(parts, parts[0][2][0].plan) for parts in of_labels)
     return Partials(
         MeanStates.of([means for model, values in sliced for means in model.means(values)]),
         {series: histogram for model, values in sliced for series, histogram in model.histograms(values)},
         RowSums.of([sums for model, values in sliced for sums in model.sums(values)]),
         {key: distribution for model, values in sliced for key, distribution in model.distributions(values)},
         items=ItemCounts.all_of(items),
-        parts=part_states(parts, plan),
+        parts=first.merge(others) if others else first,
     )
 
 

@@ -38,8 +38,6 @@ ANSWERS = {
 def label_markdown() -> str:
     """The section: its text, and a table with a row for each metric."""
     labels = {"click": "clicked", "pay": "paid"}
-    evaluation = evaluate(
-        pa.table(ROWS), list(ANSWERS), group="user", score="chance", label=labels, uncertainty=False
-    )
+    evaluation = evaluate(pa.table(ROWS), list(ANSWERS), group="user", score="chance", label=labels, uncertainty=False)
     lines = [[f"`{metric}`", "ann", f"`{shown}`", f"{evaluation[metric]:.3f}"] for metric, shown in ANSWERS.items()]
     return f"{TEXT}\n\n{markdown_table(['written', 'of', 'arithmetic', 'value'], lines)}"

@@ -32,13 +32,12 @@ class RowsOfLabel(NamedTuple):
 
 def column_of(label: str, plan: Plan) -> str:
     """Return the bucket column of a label."""
-    place = plan.labels.index(label)
-    return label_column(place) if place else LABEL
+    return label_column(plan.further_labels[label]) if label in plan.further_labels else LABEL
 
 
 def label_columns(plan: Plan) -> list[str]:
-    """Return the bucket columns of the labels."""
-    return [LABEL, *map(label_column, range(1, len(plan.labels)))]
+    """Return the bucket columns of the labels that metrics read."""
+    return [LABEL, *map(label_column, plan.further_labels.values())]
 
 
 def rows_of_label(rows: BucketRows, groups: Groups, judging: Judging, plan: Plan) -> RowsOfLabel:
@@ -54,8 +53,8 @@ def rows_of_label(rows: BucketRows, groups: Groups, judging: Judging, plan: Plan
 
 
 def count_labels(rows: BucketRows, plan: Plan, counts: Counts) -> None:
-    """Count the rows that have each of several labels."""
-    for name in plan.labels if len(plan.labels) > 1 else ():
+    """Count the rows that have each of several labels that metrics read."""
+    for name in (plan.labels[0], *plan.further_labels) if plan.further_labels else ():
         column = rows.table[column_of(name, plan)]
         counts[checks.with_label(name), ""] = len(column) - column.null_count
 

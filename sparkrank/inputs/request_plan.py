@@ -96,7 +96,10 @@ def planned(
     of_items = frozenset([*plan.item_columns, *([GROUP_ITEMS] if plan.items_had else [])])
     roles = replace(
         roles,
-        truth=None if roles.truth is None else replace(roles.truth, item_columns=of_items),
+        labels=_labels_read(roles, plan),
+        truth=None
+        if roles.truth is None
+        else replace(roles.truth, item_columns=of_items, labels=_labels_read(roles.truth, plan)),
         item_columns=of_items,
         group_weights=plan.group_weights,
         values=tuple(value for _, value in plan.row_values),
@@ -109,6 +112,12 @@ def planned(
     roles.validate_required_roles(plan)
     validate_buckets(buckets, plan)
     return roles, plan
+
+
+def _labels_read(roles: Roles, plan: Plan) -> dict[str, str]:
+    """Return the first label and those that metrics of ``plan`` name, with their columns."""
+    read = (*plan.labels[:1], *plan.further_labels)
+    return {name: column for name, column in roles.labels.items() if name in read}
 
 
 def _times(roles: Roles, has_since: bool) -> tuple[str, ...]:

@@ -138,6 +138,8 @@ def by_model(role: str, named: Any, what: str = "model") -> dict[str, str]:
 
 def labels_by_name(named: Any) -> dict[str, str]:
     """Return the labels and their columns: one of the same name if ``named`` is a column, and none for None."""
+    if named is not None and not isinstance(named, (str, Mapping)):
+        return {"label": named}  # refused with the sentence for other columns
     labels = {} if named is None else by_model("label", named, "label")
     if named is not None and not labels:
         raise SpecError("label is a mapping without any label: name at least one")
@@ -284,9 +286,8 @@ class Roles:
         if len(labels) > 1:
             raise SpecError(f"label names {itemize(labels)}, but true items have one label: name one array")
         if label is not None and relevance != "membership":
-            raise SpecError(
-                f'label="{shorten(next(iter(labels.values())))}" and relevance={relevance}: labels come from one of the two'
-            )
+            (column,) = labels.values()
+            raise SpecError(f'label="{shorten(column)}" and relevance={relevance}: labels come from one of the two')
         roles = cls(
             columns_of_key(group),
             labels,

@@ -1,4 +1,4 @@
-"""Which label of several a metric reads, and among which rows: the parameters ``label`` and ``among`` of all metrics."""
+"""Which label of several a metric reads, and among which rows: the parameters ``label`` and ``among``."""
 
 from __future__ import annotations
 

@@ -165,6 +165,12 @@ class Plan:
         return tuple(dict.fromkeys((FIRST, *(metric.judging for metric in self.metrics))))
 
     @cached_property
+    def further_labels(self) -> dict[str, int]:
+        """The labels that metrics read besides the first, with their places among all."""
+        read = {name for judging in self.judgings for name in judging.names}
+        return {name: place for place, name in enumerate(self.labels) if place and name in read}
+
+    @cached_property
     def by_judging(self) -> dict[Judging, Plan]:
         """The plan of the metrics of each of :attr:`judgings`."""
         if self.judging is not None or len(self.judgings) == 1:

@@ -57,7 +57,7 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.
     columns |= _numbered_columns(rows, roles, plan)
     no_label = nothing if plan.joins else nothing.cast(pa.int8())
     columns[LABEL] = no_label if roles.label is None else _read(rows, OF_LABEL, roles.label)
-    for index, name in enumerate(plan.labels[1:], 1):
+    for name, index in plan.further_labels.items():
         columns[label_column(index)] = _read(rows, OF_LABEL, roles.labels[name]) if name in roles.labels else no_label
     for index, column in enumerate(roles.scores.values()):
         score = _read(rows, SCORE, column)

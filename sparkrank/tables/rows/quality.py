@@ -56,7 +56,6 @@ def quality_table(
     )
     rows += _looked_for((checks.ROWS_JOINED, checks.LABELS_DIFFER), counts, checks.ROWS_READ, read)
     rows += _looked_for((*of_rows, checks.NULL_CLUSTER), counts, checks.ROWS_READ, read)
-    rows += _looked_for(map(checks.with_label, plan.labels), counts, checks.ROWS_READ, read)
     rows += _of_other_tables(counts, plan)
     gainless = (checks.without_gain(column.name) for column in plan.gain_columns)
     rows += _looked_for((checks.ITEMLESS_ROWS, *gainless), counts, checks.ROWS_EVALUATED, evaluated)
@@ -101,8 +100,9 @@ def quality_table(
 
 
 def _of_other_tables(counts: Mapping[tuple[str, str], int], plan: Plan) -> Iterator[dict[str, Any]]:
-    """Yield the rows for the catalog and for the tables of what groups had before."""
+    """Yield the rows for several labels, for the catalog and for the tables of what groups had before."""
     read, truth = (counts.get((name, ""), 0) for name in (checks.ROWS_READ, checks.TRUTH_ROWS))
+    yield from _looked_for(map(checks.with_label, plan.labels), counts, checks.ROWS_READ, read)
     yield from _looked_for((checks.CATALOG_ITEMS,), counts, None, 0)
     yield from _looked_for(checks.LACKING_ITEMS.values(), counts, checks.ROWS_READ, read)
     for name in dict.fromkeys([*plan.past, *([INTERACTIONS] if plan.reads_popularity else [])]):

@@ -38,7 +38,7 @@ from sparkrank.bucket.impressions import (
 )
 from sparkrank.bucket.item_columns import item_columns, with_items
 from sparkrank.bucket.joining import Counts, JudgedRows, judge
-from sparkrank.bucket.judging import count_labels, label_columns, rows_of_label
+from sparkrank.bucket.label_rows import count_labels, label_columns, rows_of_label
 from sparkrank.bucket.largest_groups import largest_groups
 from sparkrank.bucket.lists import chosen_groups, listed_rows
 from sparkrank.bucket.past import hashes_with_past, with_past, without_past

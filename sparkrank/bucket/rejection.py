@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows, as_labels, flags_of
 from sparkrank.bucket.impressions import ITEM, key_columns, score_column, value_column
-from sparkrank.bucket.judging import label_columns, read_label
+from sparkrank.bucket.label_rows import label_columns, read_label
 from sparkrank.inputs.role_table import BadTest, rejections, row_roles
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Flags

@@ -22,7 +22,7 @@ from sparkrank.bucket.encoding import encode, paired
 from sparkrank.bucket.grouping import Groups, groups_of
 from sparkrank.bucket.impressions import ITEM, MODEL, TRUTH, in_one_piece, one_array, score_column
 from sparkrank.bucket.joining import Counts
-from sparkrank.bucket.judging import label_columns
+from sparkrank.bucket.label_rows import label_columns
 from sparkrank.bucket.row_order import row_order
 from sparkrank.bucket.twins import Twins
 from sparkrank.metrics import Plan

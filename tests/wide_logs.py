@@ -322,6 +322,33 @@ def truth() -> WideLog:
     return WideLog(halves(lists), metrics, settings, halves(labels))
 
 
+def labels() -> WideLog:
+    """Metrics of two labels, of which the second has nulls and another type, and among the rows of one or the other."""
+    rows = impressions(600)
+    paid = np.random.default_rng(11).random(len(rows))
+    rows = rows.append_column("paid", pa.array((paid * 4).astype(np.int16), mask=paid > 0.9))
+    settings = {"group": "user_id", "item": "item", "weight": "weight", "slices": ["born"], "group_table": True}
+    settings |= {"score": MODELS["score"], "label": {"click": "label", "pay": "paid"}, "popularity": True}
+    metrics = ["ndcg@3", "ndcg(label=pay)@3", "p90(ap(label=pay))", "gauc(label=pay,among=click)", "auc(exact)"]
+    metrics += ["auc(exact,label=pay)", "auc(exact,label=pay,among=click)", "logloss(among=pay)", "rmse(label=pay)"]
+    metrics += ["novelty(label=pay)", "cg(gain={click:1,pay:0.5})@5"]
+    return WideLog(halves(rows), metrics, {**settings, "max_bad_fraction": 0.5})
+
+
+def labels_of_truth() -> WideLog:
+    """Two labels of a truth that repeats items, and lists with two models of their own rows."""
+    lists, truth = sides(pa.int32())
+    rng = np.random.default_rng(43)
+    truth = truth.append_column("paid", pa.array(rng.random(400) < 0.4, mask=rng.random(400) < 0.1))
+    settings = {"group": ["user", "name"], "item": "sku", "score": MODELS["score"]}
+    settings |= {"label": {"grade": "grade", "pay": "paid"}, "population": "truth", "duplicates": "once"}
+    metrics = [metric for own in ("ndcg{}@3", "ap{}", "auc{}") for metric in map(own.format, ("", *OTHER_LABELS))]
+    return WideLog(halves(lists), metrics, settings, halves(truth))
+
+
+OTHER_LABELS = ("(label=pay)", "(among=pay)", "(label=pay,among=grade)")
+
+
 def values() -> pa.Table:
     """A catalog of most items of :func:`sides`, with nulls in every column."""
     rng = np.random.default_rng(41)
@@ -542,11 +569,12 @@ def no_groups() -> WideLog:
     return WideLog(halves(impressions(900)), metrics, {**MODELS, "weight": "weight", "slices": ["born"]})
 
 
-_OF_ROWS = (types, nulls, slices, slice_rules, weights, nested, exact, text_keys, no_groups)
+_OF_ROWS = (types, nulls, slices, slice_rules, weights, nested, exact, text_keys, no_groups, labels)
 _OF_SIDES = (
     arrays,
     recommendations,
     truth,
+    labels_of_truth,
     ranks,
     past,
     past_of_labels,

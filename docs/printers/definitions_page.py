@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from docs.printers.ild_trap import ild_markdown
+from docs.printers.label_trap import label_markdown
 from docs.printers.markdown import declaration_markdown, markdown_table, parameter_markdown
 from docs.printers.metric_traps import METRIC_TRAPS
 from docs.printers.popularity_trap import popularity_markdown
@@ -14,6 +15,7 @@ from docs.printers.worked import INPUT, Impression, trap_markdown
 from sparkrank.metrics import CATALOG, PRESETS, CatalogueMetric, Definitions, GroupMetric, PooledMetric
 from sparkrank.metrics.aliases import ALIASES, ELSEWHERE
 from sparkrank.metrics.definitions import ALLOWED
+from sparkrank.metrics.judging import PARAMETERS as OF_LABELS
 from sparkrank.metrics.metric import Declaration
 from sparkrank.metrics.parameters import OF_LISTS_WITH_BEST
 from sparkrank.metrics.presets import Preset
@@ -188,7 +190,8 @@ Pooled metrics:
 SHARED = """\
 ## Parameters of every metric of groups
 
-Beside those of its own, each metric of groups takes these. Metrics over lists take `ties`; the others take neither."""
+Beside those of its own, each metric of groups takes `ties` and `weight`. Metrics over lists take `ties`; the others
+take neither. Every metric that reads labels takes `label` and `among`."""
 
 SHARED_TAIL = """\
 So `err(ties=item)@10` stands beside metrics that are expectations. A `ties` that is that of the evaluation is left out
@@ -224,7 +227,7 @@ def definitions_page() -> str:
 
 def _shared() -> Iterator[str]:
     yield SHARED
-    yield "\n".join(f"- {parameter_markdown(each)}" for each in OF_LISTS_WITH_BEST)
+    yield "\n".join(f"- {parameter_markdown(each)}" for each in (*OF_LISTS_WITH_BEST, *OF_LABELS))
     yield SHARED_TAIL
 
 
@@ -244,6 +247,7 @@ def _traps() -> Iterator[str]:
     yield markdown_table(Impression._fields, ([_shown(value) for value in row] for row in INPUT))
     yield from map(trap_markdown, (*METRIC_TRAPS, *SETTING_TRAPS))
     yield slice_markdown()
+    yield label_markdown()
     yield popularity_markdown()
     yield ild_markdown()
 

@@ -20,6 +20,7 @@ _CODES_OF_FORMS = (
     (re.compile(r"groups with .* outside of its range, .*", re.DOTALL), "values_outside_range"),
     (re.compile(r"rows with a score that have no .*", re.DOTALL), "rows_without_value"),
     (re.compile(r"relevant rows that have no .*", re.DOTALL), "relevant_rows_without_gain"),
+    (re.compile(r"rows that have the label .*", re.DOTALL), "rows_with_label"),
     (re.compile(r"rows per block of .*", re.DOTALL), "rows_per_block"),
     (re.compile(r"most weight of one group in .*", re.DOTALL), "most_weight_of_one_group"),
     (re.compile(r"lists of fewer than \d+ rows"), "lists_shorter"),
@@ -229,6 +230,11 @@ def without_value(column: str) -> str:
 def without_gain(column: str) -> str:
     """Return the name of the check for relevant rows, listed or not, whose value in ``column``, their gain, is null."""
     return f"relevant rows that have no {column}"
+
+
+def with_label(label: str) -> str:
+    """Return the name of the check for rows that have ``label``, one of several; of a truth, its rows."""
+    return f"rows that have the label {label}"
 
 
 def above_ideal(metric: object, ideal: float) -> str:

@@ -88,10 +88,9 @@ class BucketRows:
         return np.asarray(self.values(TRUTH), np.bool_) if TRUTH in self else np.zeros(len(self), np.bool_)
 
     @cached
-    def labels(self) -> NDArray[np.generic]:
+    def labels(self, name: str = LABEL) -> NDArray[np.generic]:
         """Return the label of each row, or 0 if the row was not judged."""
-        column = self.table[LABEL]
-        return as_numpy(column.fill_null(0) if column.null_count else column)
+        return as_labels(self.table[name])
 
     @cached
     def items(self) -> tuple[Codes, pa.Array]:
@@ -184,6 +183,11 @@ def vectors(column: pa.ChunkedArray) -> pa.ChunkedArray:
     valid = np.packbits(arrays.is_valid().to_numpy(zero_copy_only=False), bitorder="little")
     buffers = [pa.py_buffer(part) for part in (valid, ends.astype(np.int64), numbers)]
     return pa.chunked_array([pa.Array.from_buffers(pa.large_binary(), len(arrays), buffers)])
+
+
+def as_labels(column: pa.ChunkedArray) -> NDArray[np.generic]:
+    """Return a column of labels as one array, with 0 for nulls."""
+    return as_numpy(column.fill_null(0) if column.null_count else column)
 
 
 def as_numpy(column: pa.ChunkedArray) -> NDArray[Any]:

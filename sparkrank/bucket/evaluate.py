@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
@@ -23,7 +23,6 @@ from sparkrank.bucket.group_rows import group_rows
 from sparkrank.bucket.grouping import Groups, groups_of_rows, hashes_of_keys, keys_of
 from sparkrank.bucket.impressions import (
     ITEM,
-    LABEL,
     LIST,
     PAST,
     REFERENCE_RANK,
@@ -39,6 +38,7 @@ from sparkrank.bucket.impressions import (
 )
 from sparkrank.bucket.item_columns import item_columns, with_items
 from sparkrank.bucket.joining import Counts, JudgedRows, judge
+from sparkrank.bucket.label_rows import count_labels, label_columns, rows_of_label
 from sparkrank.bucket.largest_groups import largest_groups
 from sparkrank.bucket.lists import ListedRows, chosen_groups, listed_rows
 from sparkrank.bucket.past import hashes_with_past, with_past, without_past
@@ -51,9 +51,10 @@ from sparkrank.bucket.weights import weighed_groups, weights_of_groups
 from sparkrank.bucket.wide_rows import count_rows_of_models, wide_rows
 from sparkrank.inputs.role_table import row_roles
 from sparkrank.metrics import Plan
+from sparkrank.metrics.judging import FIRST
 from sparkrank.metrics.needs import INTERACTIONS
 from sparkrank.metrics.slices import is_of_relevant
-from sparkrank.numeric.array_types import Codes, Floats
+from sparkrank.numeric.array_types import Codes, Floats, Ints
 from sparkrank.numeric.key_hashes import Hashes, hash_keys, parts_of
 from sparkrank.ranking.judgments import is_relevant
 from sparkrank.ranking.ranking import Ranking
@@ -76,7 +77,7 @@ class BucketResult:
 
 def bucket_columns(plan: Plan, keys: int) -> list[str]:
     """Return the names of the columns of the rows that a bucket gets for ``plan`` and a key of ``keys`` columns."""
-    columns = [*map(key_column, range(keys)), LABEL, *map(score_column, range(plan.scores_of_row))]
+    columns = [*map(key_column, range(keys)), *label_columns(plan), *map(score_column, range(plan.scores_of_row))]
     columns += map(slice_column, range(len(plan.slice_sources)))
     columns += map(group_weight_column, range(len(plan.group_weights)))
     columns += map(value_column, range(len(plan.value_columns)))
@@ -95,7 +96,8 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         return BucketResult(popularity_states(rows), None)
     counts: Counter[tuple[str, str]] = Counter()
     unmatched: dict[str, UnmatchedRow] = {}
-    accepted, groups, judged, models, hashes = ranked_rows(rows, plan, counts, unmatched)
+    first = ranked_rows(rows, plan, counts, unmatched)
+    accepted, groups, judged, models, hashes = first[:5]
     counts[checks.ROWS_EVALUATED, ""] = len(judged.rows)
     if plan.keys:
         counts[checks.GROUPS, ""] = judged.groups
@@ -103,20 +105,20 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         counts[checks.ITEMLESS_ROWS, ""] = judged.rows.table[ITEM].null_count
     for model in models:
         counts.update(model.counts())
+    by_label = [first, *of_other_labels(first, plan, counts)]
+    every = [model for own in by_label for model in own.models]
+    for model in every if plan.keys else ():
+        counts.update(model.counts_of_metrics())
     keys = keys_of(accepted, groups) if plan.has_parts or plan.group_table else None
     clusters = None if plan.cluster is None else clusters_of(accepted, groups, models, counts)
     part = np.zeros(groups.count, np.int32)
     if plan.has_parts:
         part = parts_of(hashes_of_keys(accepted, groups) if clusters is None else hash_keys([one_array(clusters)]))
-    of_rows = (sliced_rows(accepted, plan, columns) for columns in plan.slices if not is_of_relevant(columns))
-    parts = [(WHOLE_DAY, part, models), *(_by_value(rows_of, accepted, groups, part, models) for rows_of in of_rows)]
-    states = _states(parts, plan)
-    of_relevant = (sliced_rows(accepted, plan, columns) for columns in plan.slices if is_of_relevant(columns))
-    for sliced in of_relevant:
-        for copies in copies_by_relevance(sliced, accepted, groups):
-            own = _of_copies(copies, part, models)
-            states = Partials.merged([states, _states([own], plan)])
-            _drop_cached(own[2])
+    parts_of_labels = [part if own.whole is None else part[own.whole] for own in by_label]
+    sliced = [_sliced(own, own_part) for own, own_part in zip(by_label, parts_of_labels, strict=True)]
+    states = _states(sliced)
+    for own, own_part in zip(by_label, parts_of_labels, strict=True):
+        states = _with_relevant(states, own, own_part)
     if plan.stores_popularity:
         states = replace(states, items=states.items.merge(relevant_items(accepted, groups.codes, plan)))
     states = replace(
@@ -124,32 +126,58 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         counts=dict(counts),
         unmatched=unmatched,
         item_hashes=judged.item_hashes,
-        heaviest={key: weight for model in models for key, weight in model.heaviest()},
+        heaviest={key: weight for model in every for key, weight in model.heaviest()},
         largest=largest_groups(accepted.table, groups, models[0].ranking.judgments.rows_of_group(), plan),
     )
     table = None
     if keys is not None and plan.group_table:
-        table = pa.concat_tables([group_rows(model, keys) for model in models])
-    for _, _, of_slice in parts:
-        _drop_cached(of_slice)
+        whole = [own.whole for own in by_label]
+        of_models = zip(*(own.models for own in by_label), strict=True)
+        table = pa.concat_tables([group_rows(own, whole, keys, plan) for own in of_models])
+    for of_label in sliced:
+        for _, _, of_slice in of_label:
+            _drop_cached(of_slice)
     return BucketResult(replace(states, loops=native.counted()), table, hashes)
 
 
 _SlicedModels: TypeAlias = "tuple[GroupSlice, Codes, list[RankedModel]]"
 
 
-def _states(parts: Sequence[_SlicedModels], plan: Plan) -> Partials:
-    """Return the states of each slice, its part of each group, and its models."""
-    sliced = [(model, values) for values, _, models in parts for model in models]
+def _sliced(ranked: RankedRows, part: Codes) -> list[_SlicedModels]:
+    """Return the whole day and the slices of its rows; ``part`` has the part of each group."""
+    rows, groups, models = ranked.rows, ranked.groups, ranked.models
+    plan = models[0].plan
+    of_rows = (sliced_rows(rows, plan, columns) for columns in plan.slices if not is_of_relevant(columns))
+    return [(WHOLE_DAY, part, models), *(_by_value(own, rows, groups, part, models) for own in of_rows)]
+
+
+def _with_relevant(states: Partials, ranked: RankedRows, part: Codes) -> Partials:
+    """Return ``states`` with those of slices of relevant rows."""
+    rows, groups, models = ranked.rows, ranked.groups, ranked.models
+    plan = models[0].plan
+    of_relevant = (sliced_rows(rows, plan, columns) for columns in plan.slices if is_of_relevant(columns))
+    for sliced in of_relevant:
+        for copies in copies_by_relevance(sliced, rows, groups):
+            own = _of_copies(copies, part, models)
+            states = Partials.merged([states, _states([[own]])])
+            _drop_cached(own[2])
+    return states
+
+
+def _states(of_labels: Sequence[Sequence[_SlicedModels]]) -> Partials:
+    """Return the states of each slice, its part of each group, and its models, by the label that they read."""
+    every = [own for parts in of_labels for own in parts]
+    sliced = [(model, values) for values, _, models in every for model in models]
     items = [items for model, values in sliced for items in model.items(values)]
-    items += [items for values, part, models in parts for model in models for items in model.attention(values, part)]
+    items += [items for values, part, models in every for model in models for items in model.attention(values, part)]
+    first, *others = (part_states(parts, parts[0][2][0].plan) for parts in of_labels)
     return Partials(
         MeanStates.of([means for model, values in sliced for means in model.means(values)]),
         {series: histogram for model, values in sliced for series, histogram in model.histograms(values)},
         RowSums.of([sums for model, values in sliced for sums in model.sums(values)]),
         {key: distribution for model, values in sliced for key, distribution in model.distributions(values)},
         items=ItemCounts.all_of(items),
-        parts=part_states(parts, plan),
+        parts=first.merge(others) if others else first,
     )
 
 
@@ -161,7 +189,8 @@ def _drop_cached(models: Sequence[RankedModel]) -> None:
 class RankedRows(NamedTuple):
     """The rows that can be evaluated, with their groups, their judgments, and the rankings of each model.
 
-    If the plan requests ``hashes``, these are the hashes of the keys of all groups, including dropped groups.
+    If the plan requests ``hashes``, these are the hashes of the keys of all groups, including dropped groups. ``whole``
+    has the group of the bucket that each group is, or is None if the groups are those of the bucket.
     """
 
     rows: BucketRows
@@ -169,12 +198,13 @@ class RankedRows(NamedTuple):
     judged: JudgedRows
     models: list[RankedModel]
     hashes: Hashes | None
+    whole: Ints | None = None
 
 
 def ranked_rows(
     table: pa.Table, plan: Plan, counts: Counter[tuple[str, str]], unmatched: dict[str, UnmatchedRow] | None = None
 ) -> RankedRows:
-    """Rank the rows of ``table`` for each model. Adds to ``counts``, and adds unmatched rows to ``unmatched``."""
+    """Rank the rows of ``table`` for each model, by the first label. Adds to ``counts`` and to ``unmatched``."""
     table, pairs = without_past(table, plan, counts)
     counts[checks.ROWS_READ, ""] = table.num_rows
     if plan.joins:
@@ -193,9 +223,32 @@ def ranked_rows(
         counts[checks.SEVERAL_LISTS, ""] = int(np.count_nonzero(repeats > 1))
     rows, groups = weighed_groups(rows, groups, plan, counts)
     rows, groups = clustered_groups(rows, groups, plan, counts)
-    judged = judge(rows, groups, plan, counts, unmatched)
-    models = ranked_models(judged, plan, counts, weights_of_groups(rows, groups, plan))
+    count_labels(rows, plan, counts)
+    own = plan.by_judging[FIRST]
+    judged = judge(rows, groups, own, counts, unmatched)
+    models = ranked_models(judged, own, counts, weights_of_groups(rows, groups, plan))
     return RankedRows(rows, groups, judged, models, hashes)
+
+
+def of_other_labels(first: RankedRows, plan: Plan, counts: Counter[tuple[str, str]]) -> Iterator[RankedRows]:
+    """Yield the same rows as metrics of each other label read them. Rows that none leaves out are sorted only once.
+
+    Adds rows without a gain to ``counts``, and no others: these are of the first label.
+    """
+    for judging, own in plan.by_judging.items():
+        if judging == FIRST:
+            continue
+        rows, groups, whole = rows_of_label(first.rows, first.groups, judging, plan)
+        unused: Counts = Counter()
+        judged = judge(rows, groups, own, unused)
+        weights = first.models[0].weights
+        if whole is not None:
+            weights = {column: values[whole] for column, values in weights.items()}
+        is_sorted = whole is None and plan.definitions.unjudged != "drop"
+        models = ranked_models(judged, own, unused, weights, first.models if is_sorted else None)
+        gainless = [(checks.without_gain(column.name), "") for column in own.gain_columns]
+        counts.update({check: unused[check] for check in gainless})
+        yield RankedRows(rows, groups, judged, models, None, whole)
 
 
 def _by_value(
@@ -222,13 +275,20 @@ def _of_copies(copies: GroupCopies, part: Codes, models: list[RankedModel]) -> _
 
 
 def ranked_models(
-    judged: JudgedRows, plan: Plan, counts: Counter[tuple[str, str]], weights: Mapping[str, Floats]
+    judged: JudgedRows,
+    plan: Plan,
+    counts: Counter[tuple[str, str]],
+    weights: Mapping[str, Floats],
+    alike: Sequence[RankedModel] | None = None,
 ) -> list[RankedModel]:
-    """Return the rankings of each model, with those that metrics see which assume something of unjudged rows."""
+    """Return the rankings of each model, with those that metrics see which assume something of unjudged rows.
+
+    ``alike`` are the same models with other labels of the same rows, whose order is taken from there.
+    """
     assumed = {assumption: judged.assuming(assumption) for assumption in plan.assumptions}
     others = {own: (rows, _rankings(rows, plan, Counter())) for own, rows in assumed.items() if rows is not judged}
     models = []
-    for index, (ranking, listed) in enumerate(_rankings(judged, plan, counts)):
+    for index, (ranking, listed) in enumerate(_rankings(judged, plan, counts, alike)):
         name = plan.models[index]
         chosen = chosen_groups(judged, index, name, plan, counts)
         under = {
@@ -242,7 +302,12 @@ def ranked_models(
     return models
 
 
-def _rankings(judged: JudgedRows, plan: Plan, counts: Counter[tuple[str, str]]) -> list[tuple[Ranking, ListedRows]]:
+def _rankings(
+    judged: JudgedRows,
+    plan: Plan,
+    counts: Counter[tuple[str, str]],
+    alike: Sequence[RankedModel] | None = None,
+) -> list[tuple[Ranking, ListedRows]]:
     """Return the ranking and the list of each model. All share one set of judgments, unless a list repeats items."""
     references = _references(judged, plan)
     columns, totals = _columns(judged, plan), _totals(plan)
@@ -268,6 +333,7 @@ def _rankings(judged: JudgedRows, plan: Plan, counts: Counter[tuple[str, str]]) 
             item_order,
             plan.definitions.positions,
             plan.cutoffs,
+            None if alike is None else alike[index].ranking.sorted_rows,
             columns=columns,
             totals=totals,
             arrays=arrays,

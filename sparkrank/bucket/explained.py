@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.base import checks
-from sparkrank.bucket.evaluate import ranked_rows
+from sparkrank.bucket.evaluate import of_other_labels, ranked_rows
 from sparkrank.bucket.impressions import EARLY_ITEM, EARLY_TRUTH, ITEM, LIST, TITLE, past_column, score_column
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.row_order import row_order
@@ -21,6 +21,7 @@ from sparkrank.inputs.role_table import rejections
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.arithmetic import LIST as RANKED
 from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable
+from sparkrank.metrics.judging import FIRST
 from sparkrank.metrics.needs import INTERACTIONS
 from sparkrank.metrics.unjudged import assumption_of
 from sparkrank.numeric.array_types import Flags, Floats, Ints
@@ -108,9 +109,17 @@ def _explained(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: Se
     counts = {check: count for (check, _), count in counted.items() if check in rejections() and count}
     if not ranked.judged.groups:
         return ExplainedGroup((), counts, counted[checks.ROWS_READ, ""])
-    explained = [_metric(model, metric) for metric in metrics for model in ranked.models if model.name in models]
-    for model in ranked.models:
-        model.drop_cached()
+    by_label = [ranked, *of_other_labels(ranked, plan, Counter())]
+    own = {read.models[0].plan.judging or FIRST: read for read in by_label}
+    explained = [
+        _metric(model, metric)
+        for metric in metrics
+        for model in own[metric.judging].models
+        if model.name in models and own[metric.judging].judged.groups
+    ]
+    for read in by_label:
+        for model in read.models:
+            model.drop_cached()
     return ExplainedGroup(tuple(explained), counts, counted[checks.ROWS_READ, ""])
 
 

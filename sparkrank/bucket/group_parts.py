@@ -11,7 +11,6 @@ import numpy as np
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.slicing import GroupSlice
 from sparkrank.metrics import Plan
-from sparkrank.metrics.needs import GROUPS
 from sparkrank.numeric.array_types import Codes, Floats
 from sparkrank.numeric.exact_sums import LIMBS, sums_with_squares
 from sparkrank.numeric.key_hashes import PARTS
@@ -28,7 +27,7 @@ def part_states(sliced: Sequence[tuple[GroupSlice, Codes, Sequence[RankedModel]]
     sums: dict[str, SlicedSums] = {}
     pairs: dict[str, SlicedSums] = {}
     histograms: dict[PartSeries, PartBins] = {}
-    averaged, added = [*map(str, plan.parted_metrics)], [GROUPS, *map(str, plan.row_sums)]
+    averaged, added = [*map(str, plan.parted_metrics)], [plan.groups_sum, *map(str, plan.row_sums)]
     for sliced_groups, part_of_group, models in sliced:
         if plan.compare is None and not plan.parted_slices(sliced_groups.name):
             continue

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import pyarrow as pa
 
 from sparkrank.bucket.ranked import RankedModel
+from sparkrank.metrics import Plan
+from sparkrank.numeric.array_types import Ints
 from sparkrank.ranking.distinct_lists import DistinctLists, GroupValues, in_order
 from sparkrank.ranking.hit_sums import hit_sums
 from sparkrank.ranking.hits import hits_of
@@ -13,8 +18,13 @@ GROUP_COUNTS = ("n_rows", "n_retrieved", "n_relevant")
 MODEL = "model"
 
 
-def group_rows(model: RankedModel, keys: pa.Table) -> pa.Table:
-    """Return a table with one row per group (name, key, counts, metrics). Groups with equal lists are adjacent."""
+def group_rows(by_label: Sequence[RankedModel], whole: Sequence[Ints | None], keys: pa.Table, plan: Plan) -> pa.Table:
+    """Return a table with one row per group (name, key, counts, metrics). Groups with equal lists are adjacent.
+
+    ``by_label`` is one model as metrics of each label rank its rows, first of the first label. ``whole`` has the groups
+    that its groups are.
+    """
+    model = by_label[0]
     ranking = model.ranking
     level = model.plan.level
     hits = hit_sums(ranking, level)
@@ -23,7 +33,7 @@ def group_rows(model: RankedModel, keys: pa.Table) -> pa.Table:
     counts = [GroupValues(numbers, hits.distinct) for numbers in (hits.length, hits.relevant)]
     # groups with the same distinct list may differ in rows without a score
     rows = counts[0] if ranking.has_all_rows else GroupValues(ranking.judgments.rows_of_group())
-    values = model.values()
+    values = _values(by_label, whole, plan)
     names = model.plan.models
     name = pa.repeat(pa.scalar(names.index(model.name), pa.int32()), ranking.groups)
     columns = {
@@ -34,6 +44,17 @@ def group_rows(model: RankedModel, keys: pa.Table) -> pa.Table:
     }
     table = pa.table(columns)
     return table if model.chosen is None else table.filter(pa.array(model.chosen[alike.order]))
+
+
+def _values(by_label: Sequence[RankedModel], whole: Sequence[Ints | None], plan: Plan) -> dict[str, GroupValues]:
+    """Return the values of each group by metric, NaN where no row of the group is among those that are read."""
+    known: dict[str, GroupValues] = {}
+    for model, groups in zip(by_label, whole, strict=True):
+        for name, values in model.values().items():
+            known[name] = values if groups is None else GroupValues(np.full(by_label[0].ranking.groups, np.nan))
+            if groups is not None:
+                known[name].numbers[groups] = values.of_groups()
+    return {str(metric): known[str(metric)] for metric, _ in plan.group_metrics}
 
 
 def with_plain_models(groups: pa.Table) -> pa.Table:

@@ -27,6 +27,7 @@ _SLICE = "slice_"
 key_column, score_column, slice_column = f"{_KEY}{{}}".format, f"{_SCORE}{{}}".format, f"{_SLICE}{{}}".format
 group_weight_column = "group_weight_{}".format
 value_column = "value_{}".format
+label_column = "label_{}".format  # of a further label, by its place among all, from 1
 # Flags of the rows whose group has their item in a table of the past, by the name of the table.
 past_column = "past_{}".format
 

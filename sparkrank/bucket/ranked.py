@@ -24,7 +24,7 @@ from sparkrank.metrics import GroupMetric, Metric, Plan
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
 from sparkrank.metrics.group_auc import class_counts
 from sparkrank.metrics.merged import kind_of
-from sparkrank.metrics.needs import GROUPS, NEGATIVES, POSITIVES, ROWS_AND_WEIGHT, amounts_by_group
+from sparkrank.metrics.needs import NEGATIVES, POSITIVES, ROWS_AND_WEIGHT, amounts_by_group
 from sparkrank.metrics.plan import level_text
 from sparkrank.metrics.unjudged import Assumption, assumption_of
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
@@ -49,7 +49,8 @@ T = TypeVar("T", bound=np.generic)
 # For each set of lists: the lists in each segment and their segments, or None if these are about as many as the groups.
 SegmentLists: TypeAlias = "dict[DistinctLists, tuple[Ints, Segments] | None]"
 # The quantities available from the sums over hits if all rows have the same weight.
-_COUNTED = (*map(str, ROWS_AND_WEIGHT), POSITIVES, NEGATIVES)
+_ROWS = tuple(total.name for total in ROWS_AND_WEIGHT)
+_COUNTED = (*_ROWS, POSITIVES, NEGATIVES)
 # Amounts of groups are squared in this unit, so that the sum of squares is exact for any possible number of groups.
 AMOUNT_UNIT, MOST_AMOUNT = 2.0**15, 2.0**42
 EXTREMES: tuple[Ties, Ties] = ("best", "worst")  # if both give the same value, the order of tied rows does not matter
@@ -84,17 +85,20 @@ class RankedModel:
             checks.TIED_ROWS: tied_rows(self.ranking, levels[0]),
             checks.UNRETRIEVED_GROUPS: self._count_groups(GroupValues(hits.length == 0, hits.distinct)),
             **{checks.one_class_groups(level_text(level)): self._of_one_class(level) for level in levels},
-            **{checks.outside_range(*bounds): self._outside(*bounds) for bounds in self.plan.ranges},
-            **{
-                checks.above_ideal(*bound): self._outside(bound[0], -math.inf, bound[1]) for bound in self.plan.beatable
-            },
         }
         counted |= {checks.short_lists(k): self._shorter_than(k) for k in self.plan.full_lengths}
         counted |= {checks.without_value(column.name): self._without(column) for column in self.plan.listed_values}
-        counted |= {checks.decided_by_ties(metric): self._decided_by_ties(metric) for metric in self.plan.ordered}
         if self.weights:
             lacking = np.any([np.isnan(self._chosen(weights)) for weights in self.weights.values()], axis=0)
             counted[checks.WEIGHTLESS_GROUPS] = int(np.count_nonzero(lacking))
+        return {(check, self.name): count for check, count in counted.items()}
+
+    def counts_of_metrics(self) -> dict[tuple[str, str], int]:
+        """Return the counts of groups by what a metric says of them."""
+        plan = self.plan
+        counted = {checks.outside_range(*bounds): self._outside(*bounds) for bounds in plan.ranges}
+        counted |= {checks.above_ideal(*own): self._outside(own[0], -math.inf, own[1]) for own in plan.beatable}
+        counted |= {checks.decided_by_ties(metric): self._decided_by_ties(metric) for metric in plan.own_ordered}
         return {(check, self.name): count for check, count in counted.items()}
 
     def _without(self, column: ValueColumn) -> int:
@@ -283,7 +287,7 @@ class RankedModel:
             rows = whole_limbs(np.diff(through[counted.starts]))
         sums = [
             rows
-            if rows is not None and quantity in ROWS_AND_WEIGHT
+            if rows is not None and quantity.name in _ROWS
             else self._scored_rows().sums(quantity, self._segments_of_scored(parted))
             for quantity in self.plan.row_sums
         ]
@@ -345,7 +349,7 @@ class RankedModel:
             yield self._key(groups, quantity), self._scored_rows().sums(quantity, self._segments_of_scored(groups))
         evaluated = groups.segments.of(self.chosen)
         if self.plan.has_item_counts:
-            yield self._key(groups, GROUPS), whole_limbs(evaluated.sizes(self._groups_evaluated()))
+            yield self._key(groups, self.plan.groups_sum), whole_limbs(evaluated.sizes(self._groups_evaluated()))
         if self.plan.parted_slices(groups.name):
             lists: SegmentLists = {}
             for carrier in self.plan.carriers:

@@ -8,10 +8,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from sparkrank.base import checks
-from sparkrank.bucket.bucket_rows import BucketRows, flags_of
-from sparkrank.bucket.impressions import ITEM, LABEL, key_columns, score_column, value_column
+from sparkrank.bucket.bucket_rows import BucketRows, as_labels, flags_of
+from sparkrank.bucket.impressions import ITEM, key_columns, score_column, value_column
+from sparkrank.bucket.label_rows import label_columns, read_label
 from sparkrank.inputs.role_table import BadTest, rejections, row_roles
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Flags
@@ -28,23 +30,24 @@ MOST_POSITION = 2**31 - 2
 
 def reject(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -> BucketRows:
     """Return the rows that ``plan`` can evaluate. Adds the number of rejected rows to ``counts``, by reason."""
-    scores = [score_column(index) for index in range(rows.models)]
+    scores, labels = [score_column(index) for index in range(rows.models)], label_columns(plan)
     reasons: dict[str, Flags | None] = {
         checks.NULL_KEY: _any([rows.missing(name) for name in key_columns(rows.table)]),
         checks.NAN_SCORE: _any([_nan(rows, name) for name in scores]),
-        checks.BAD_LABEL: _not_finite(rows, LABEL),
+        checks.BAD_LABEL: _any([_not_finite(rows, name) for name in labels]),
     }
-    if plan.sums_gains:
-        reasons[checks.SMALL_LABEL] = _small_label(rows)
+    adding = [judging for judging, own in plan.by_judging.items() if own.sums_gains]
+    if adding:
+        reasons[checks.SMALL_LABEL] = _any([_small_label(read_label(rows, judging, plan)) for judging in adding])
     for role in row_roles():
         for bad in role.bad:
             if bad.always or role.key in rows:
                 reasons[bad.check] = BAD_ROWS[bad.test](rows, role.key) if role.key in rows else None
     reasons |= _bad_values(rows, plan)
     if plan.arrays:
-        reasons[checks.BEYOND_TRUE_ITEMS] = _without_item(rows, [LABEL])
+        reasons[checks.BEYOND_TRUE_ITEMS] = _without_item(rows, labels)
     if plan.needs_pairs or plan.long:
-        reasons[checks.NULL_ITEM] = _without_item(rows, [LABEL, *scores])
+        reasons[checks.NULL_ITEM] = _without_item(rows, [*labels, *scores])
     if plan.definitions.positions != "dense":
         first = -1 if plan.definitions.positions == "given" else 0
         reasons[checks.BAD_RANK] = _any([_no_position(rows, name, first) for name in scores])
@@ -65,11 +68,16 @@ def _bad_values(rows: BucketRows, plan: Plan) -> dict[str, Flags | None]:
         columns = [value_column(index) for index, value in enumerate(plan.value_columns) if value.kind == kind]
         if columns:
             reasons[check] = _any([test(rows, column) for column in columns])
-    if plan.gain_columns:
-        reasons[checks.BAD_GAIN] = _any([_bad_gain(rows, plan, column) for column in plan.gain_columns])
-    if plan.listed_gains is not None:
-        reasons[checks.NO_GAIN] = _without_gain(rows, plan.listed_gains)
-    return reasons
+    bad: dict[str, list[Flags | None]] = {}
+    for judging, own in plan.by_judging.items():
+        if not own.gain_columns and own.listed_gains is None:
+            continue
+        labels = as_labels(read_label(rows, judging, plan))
+        for column in own.gain_columns:
+            bad.setdefault(checks.BAD_GAIN, []).append(_bad_gain(rows, labels, own, column))
+        if own.listed_gains is not None:
+            bad.setdefault(checks.NO_GAIN, []).append(_without_gain(labels, own.listed_gains))
+    return reasons | {check: _any(flags) for check, flags in bad.items()}
 
 
 def _any(reasons: Sequence[Flags | None]) -> Flags | None:
@@ -107,11 +115,11 @@ def _not_finite(rows: BucketRows, name: str) -> Flags | None:
     return ~flags_of(pc.is_finite(column).fill_null(True)) if pa.types.is_floating(column.type) else None
 
 
-def _small_label(rows: BucketRows) -> Flags | None:
+def _small_label(column: pa.ChunkedArray) -> Flags | None:
     """Flag labels so small that the squares of gains, needed for the standard errors of means, would lose digits."""
-    if not pa.types.is_floating(rows.table[LABEL].type):
+    if not pa.types.is_floating(column.type):
         return None
-    labels = rows.labels().astype(np.float64, copy=False)
+    labels = as_labels(column).astype(np.float64, copy=False)
     return _flags((labels > 0) & (labels < LEAST_LABEL))
 
 
@@ -142,17 +150,17 @@ def _no_vector(rows: BucketRows, name: str) -> Flags | None:
     return _flags(np.append(bad, False)[codes])
 
 
-def _bad_gain(rows: BucketRows, plan: Plan, column: ValueColumn) -> Flags | None:
+def _bad_gain(rows: BucketRows, labels: NDArray[np.generic], plan: Plan, column: ValueColumn) -> Flags | None:
     """Flag relevant rows whose value in ``column`` is no gain, in contrast to nulls."""
     gains = rows.floats(value_column(plan.value_columns.index(column)))
     least = LEAST_LABEL if plan.gain_columns[column] else 0.0
-    return _flags(is_relevant(rows.labels(), None) & ((gains < 0) | ((gains > 0) & (gains < least))))
+    return _flags(is_relevant(labels, None) & ((gains < 0) | ((gains > 0) & (gains < least))))
 
 
-def _without_gain(rows: BucketRows, labels: int) -> Flags | None:
-    """Flag labels other than the whole numbers below ``labels``, unless they are below 0."""
-    given = rows.labels().astype(np.float64)
-    return _flags((given >= labels) | ((given > 0) & (given != np.rint(given))))
+def _without_gain(labels: NDArray[np.generic], listed: int) -> Flags | None:
+    """Flag ``labels`` other than the whole numbers below ``listed``, unless they are below 0."""
+    given = labels.astype(np.float64)
+    return _flags((given >= listed) | ((given > 0) & (given != np.rint(given))))
 
 
 def _flags(flags: Flags) -> Flags | None:

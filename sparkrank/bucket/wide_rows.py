@@ -20,8 +20,9 @@ from sparkrank.base.errors import InputError, itemize
 from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.encoding import encode, paired
 from sparkrank.bucket.grouping import Groups, groups_of
-from sparkrank.bucket.impressions import ITEM, LABEL, MODEL, TRUTH, in_one_piece, one_array, score_column
+from sparkrank.bucket.impressions import ITEM, MODEL, TRUTH, in_one_piece, one_array, score_column
 from sparkrank.bucket.joining import Counts
+from sparkrank.bucket.label_rows import label_columns
 from sparkrank.bucket.row_order import row_order
 from sparkrank.bucket.twins import Twins
 from sparkrank.metrics import Plan
@@ -47,18 +48,20 @@ def wide_rows(rows: BucketRows, plan: Plan, counts: Counts) -> BucketRows:
     counts[checks.ROWS_JOINED, ""] = int(np.count_nonzero(long.is_joined)) - long.wide_rows
     others = pa.array(np.flatnonzero(~long.is_joined))
     columns: dict[str, pa.Array | pa.ChunkedArray] = {}
+    labels, differ = label_columns(plan), np.zeros(len(rows), np.bool_)
     for name in rows.table.column_names:
         column = one_array(rows.table[name])
         if name == _SCORE:
             columns |= {score_column(index): scores for index, scores in enumerate(_scores(rows, long, len(others)))}
         elif name == TRUTH:
             columns[name] = pa.chunked_array([pa.repeat(False, long.wide_rows), column.take(others)])
-        elif name == LABEL and plan.joins:  # no list has labels
+        elif name in labels and plan.joins:  # no list has labels
             columns[name] = pa.chunked_array([pa.nulls(long.wide_rows, column.type), column.take(others)])
         elif name != MODEL:
             first = pa.array(long.first_with(rows.valid(name)))
-            if name == LABEL:
-                counts[checks.LABELS_DIFFER, ""] = _other_labels(rows, long, first.to_numpy())
+            if name in labels:
+                differ |= _other_labels(rows, long, first.to_numpy(), name)
+                counts[checks.LABELS_DIFFER, ""] = int(np.count_nonzero(differ))
             columns[name] = pa.chunked_array([column.take(first), column.take(others)])
     return BucketRows(in_one_piece(pa.table(columns)))
 
@@ -179,8 +182,8 @@ def _scores(rows: BucketRows, long: _LongRows, others: int) -> Iterator[pa.Chunk
         yield pa.chunked_array([column] if wide.null_count else [wide, rest])
 
 
-def _other_labels(rows: BucketRows, long: _LongRows, first: Ints) -> int:
-    """Count the rows whose label differs from the label of their wide row, which comes from the row in ``first``."""
-    labels, judged = rows.labels(), rows.valid(LABEL)
+def _other_labels(rows: BucketRows, long: _LongRows, first: Ints, name: str) -> Flags:
+    """Flag the rows whose label differs from the label of their wide row, which comes from the row in ``first``."""
+    labels, judged = rows.labels(name), rows.valid(name)
     differ = long.is_joined & (labels != labels[first][long.wide] if long.wide_rows else False)
-    return int(np.count_nonzero(differ if judged is None else differ & judged))
+    return differ if judged is None else differ & judged

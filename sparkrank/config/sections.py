@@ -82,6 +82,10 @@ _ByModel = Annotated[
     Annotated[str, Tag(COLUMN)] | Annotated[dict[str, str], Tag(MODELS)],
     Discriminator(kind_of, "column_or_models", "a column, or models with a column each, are needed"),
 ]
+_ByLabel = Annotated[
+    Annotated[str, Tag(COLUMN)] | Annotated[dict[str, str], Tag(MODELS)],
+    Discriminator(kind_of, "column_or_labels", "a column, or labels with a column each, are needed"),
+]
 _Points = Annotated[
     Annotated[int, Field(ge=10, le=MOST_CURVE_POINTS), Tag(POINTS)] | Annotated[Literal[False], Tag(NOTHING)],
     Discriminator(kind_of, "points_or_none", "a whole number from 10, or false, is needed"),
@@ -111,7 +115,7 @@ class _OfScores(Section):
     group: Annotated[list[str] | None, BeforeValidator(as_list)] = None
     score: _ByModel | None = None
     rank: _ByModel | None = None
-    label: str | None = None
+    label: _ByLabel | None = None
 
 
 class _OfKeys(Section):
@@ -130,7 +134,9 @@ class Columns(_OfRows):
 
     ``group`` is the key of a list, for example a user or a query. Without ``group``, all rows belong together, and
     metrics of groups are not available. ``rank`` replaces ``score`` if lower is better. ``label`` is not needed if
-    there is a separate truth, or if no metric reads labels. ``weight`` is the weight of a row in pooled metrics.
+    there is a separate truth, or if no metric reads labels. It may be a mapping of the names of several labels to
+    their columns, of which metrics read the first unless they name another. ``weight`` is the weight of a row in
+    pooled metrics.
     ``cluster`` says which groups depend on each other, for example the user of a session. ``title`` is the name of an
     item, which explanations show. ``time`` says when a list was made, and is compared with the times of other sides.
     With ``items`` and ``true_items``, each row is a whole group, with arrays of items.
@@ -148,7 +154,7 @@ class TruthNames(_OfTruth):
     every row has the label 1.
     """
 
-    label: str | None = None
+    label: _ByLabel | None = None
 
 
 class Expect(Section):

@@ -78,8 +78,10 @@ def evaluate(
         A column, or a mapping from model names to columns. A higher score is better; null means judged, not retrieved.
     rank : str or mapping of str to str, optional
         A column or columns of ranks, used in place of ``score``. A lower rank is better.
-    label : str, optional
-        A column of numbers; null means not judged. With ``truth``, it is a column of the truth, and 1 by default.
+    label : str or mapping of str to str, optional
+        A column of numbers; null means not judged. With ``truth``, it is a column of the truth, and 1 by default. A
+        mapping such as ``{"click": "clicked", "pay": "paid"}`` names several labels: metrics read the first unless
+        their text says ``label=pay``, and with ``among=click`` only rows whose label ``click`` is above 0.
     item : str, optional
         The column of items. A truth, ``ties="item"``, ``duplicates`` and metrics that count items need it.
     reference_rank : str, optional

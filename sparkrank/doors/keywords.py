@@ -25,7 +25,7 @@ class _ColumnOptions(TypedDict, total=False):
 
     score: str | Mapping[str, str] | None
     rank: str | Mapping[str, str] | None
-    label: str | None
+    label: str | Mapping[str, str] | None
     item: str | None
     reference_rank: str | None
     weight: str | None

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.curve_points import sketched
 from sparkrank.histogram.threshold_sweep import Extent, Rates, Terms
 from sparkrank.metrics import HistogramMetric, Metric, Plan
@@ -105,14 +106,14 @@ class ExactMetric:
         return self.declaration.by_rate and int(self.metric.number("min_rows")) > 1
 
 
-def exact_metrics(plan: Plan) -> dict[float | None, list[ExactMetric]]:
-    """Return the metrics that read exact bins, keyed by ``rel``, the lowest label that a rule counts as relevant."""
-    by_rel: dict[float | None, list[ExactMetric]] = {}
+def exact_metrics(plan: Plan) -> dict[BinRule, list[ExactMetric]]:
+    """Return the metrics that read exact bins, by their rule, which says which labels are relevant."""
+    by_rule: dict[BinRule, list[ExactMetric]] = {}
     for metric, declaration in plan.histogram_metrics:
         rule = declaration.rule_of(metric)
         if rule.kind == "exact":
-            by_rel.setdefault(rule.rel, []).append(ExactMetric(metric, declaration))
-    return by_rel
+            by_rule.setdefault(rule, []).append(ExactMetric(metric, declaration))
+    return by_rule
 
 
 @dataclass(frozen=True)
@@ -187,14 +188,14 @@ def measured(
     score_ranges: ScoreRanges,
     totals: Mapping[int, Totals],
     added: Mapping[int, Sequence[Any]],
-    exact: Mapping[float | None, Sequence[ExactMetric]],
+    exact: Mapping[BinRule, Sequence[ExactMetric]],
 ) -> dict[StateKey, MeasuredTerms]:
     """Compute all metrics of all series. ``added`` has the terms that :func:`sweep` returned for each range."""
     values: dict[StateKey, MeasuredTerms] = {}
     where = places(score_ranges, totals)
     for series, numbers in _days(score_ranges, totals).items():
         day = where[numbers[0]].day
-        for index, metric in enumerate(exact[series.rule.rel]):
+        for index, metric in enumerate(exact[series.rule]):
             if metric.declaration.by_rate:
                 rates = [part for number in numbers if (part := totals[number].rates) is not None]
                 value = measure_rates(rates[0].merged(*rates[1:]), metric.metric, metric.declaration, day.bins)

@@ -35,25 +35,29 @@ class BinRule:
     they do if they are equal when rounded to ``size`` decimals. By ``bins``, there are ``size`` bins of equal width
     from 0 to 1; a bin contains its lower edge, the last bin also its upper edge, and scores outside [0, 1] belong to
     the nearest bin. By ``exact``, only equal scores share a bin. ``rel`` is the lowest relevant label; if it is None,
-    all labels above 0 are relevant.
+    all labels above 0 are relevant. ``judging`` says which label of several is read, and among which rows, as the text
+    of a metric does.
     """
 
     kind: str
     size: int = 0
     rel: float | None = None
+    judging: str = ""
 
     def __str__(self) -> str:
         text = self.kind if self.kind == "exact" else f"{self.kind}={self.size}"
-        if self.rel is None:
-            return text
-        short = f"{self.rel:g}"
-        return f"{text},rel={short if float(short) == self.rel else repr(self.rel)}"
+        if self.rel is not None:
+            short = f"{self.rel:g}"
+            text += f",rel={short if float(short) == self.rel else repr(self.rel)}"
+        return f"{text},{self.judging}" if self.judging else text
 
     @classmethod
     def parse(cls, text: str) -> BinRule:
-        form, _, rel = text.partition(",rel=")
+        form, comma, judging = (text + ",").partition(",label=" if ",label=" in text else ",among=")
+        judging = f"{comma}{judging}".strip(",")
+        form, _, rel = form.strip(",").partition(",rel=")
         kind, _, size = form.partition("=")
-        return cls(kind, int(size or 0), float(rel) if rel else None)
+        return cls(kind, int(size or 0), float(rel) if rel else None, judging)
 
     def coding(self, scores: Range) -> Coding:
         if self.kind == "bins":

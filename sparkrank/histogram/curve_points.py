@@ -87,7 +87,7 @@ SKETCHED_AT_ONCE = 2**17  # bins
 
 def sketched(histogram: ScoreHistogram) -> ScoreHistogram:
     """Return ``histogram``, whose bins are single scores, in coarser bins of the kind ``bits``, without score sums."""
-    rule = BinRule("bits", SKETCH_BITS, histogram.rule.rel)
+    rule = BinRule("bits", SKETCH_BITS, histogram.rule.rel, histogram.rule.judging)
     starts = range(0, len(histogram.numbers), SKETCHED_AT_ONCE)
     parts = [histogram.part(start, start + SKETCHED_AT_ONCE).coarser(rule) for start in starts]
     return ScoreHistogram.empty(rule).merge(*parts)

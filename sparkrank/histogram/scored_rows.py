@@ -33,14 +33,17 @@ class RowSum:
     The sums over the rows that have a label z, a number, are ``judged`` = Σ w, ``residuals`` = Σ w·(s-z),
     ``absolute_residuals`` = Σ w·|s-z|, ``squared_residuals`` = Σ w·(s-z)², ``labels`` = Σ w·z, and ``squared_labels`` =
     Σ w·z². ``beyond`` is the number of these rows with a score or label beyond ±:data:`FARTHEST`; other sums omit them.
+    ``judging`` says which label of several is read, and among which rows, as the text of a metric does.
     """
 
     name: str
     rel: float | None = None
     threshold: float | None = None
+    judging: str = ""
 
     def __str__(self) -> str:
         given = [f"{name}={value!r}" for name in ("threshold", "rel") if (value := getattr(self, name)) is not None]
+        given += [self.judging] if self.judging else []
         return f"{self.name}({','.join(given)})" if given else self.name
 
 

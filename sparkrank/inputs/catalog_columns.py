@@ -40,7 +40,7 @@ class CatalogPlan(Plan):
     @property
     def roles(self) -> Roles:
         of_rows = {key: column for key, column in (("item", self.item), ("time", self.since)) if column is not None}
-        return Roles((), None, {}, of_rows, slices=self.slices, values=self.columns)
+        return Roles((), {}, {}, of_rows, slices=self.slices, values=self.columns)
 
     @cached_property
     def value_columns(self) -> tuple[ValueColumn, ...]:

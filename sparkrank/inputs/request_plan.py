@@ -73,6 +73,7 @@ def planned(
         order=order,
         curve_points=curve_points,
         slices=roles.slices,
+        labels=tuple((roles if roles.truth is None else roles.truth).labels),
         item=roles.item,
         arrays=roles.true_items is not None,
         by_rank=roles.by_rank,
@@ -96,7 +97,10 @@ def planned(
     truth = roles.truth
     roles = replace(
         roles,
-        truth=None if truth is None else replace(truth, item_columns=of_items, values=plan.truth_gains),
+        labels=_labels_read(roles, plan),
+        truth=None
+        if truth is None
+        else replace(truth, item_columns=of_items, values=plan.truth_gains, labels=_labels_read(truth, plan)),
         item_columns=of_items,
         group_weights=plan.group_weights,
         values=tuple(value for _, value in plan.row_values if value in plan.listed_values),
@@ -109,6 +113,12 @@ def planned(
     roles.validate_required_roles(plan)
     validate_buckets(buckets, plan)
     return roles, plan
+
+
+def _labels_read(roles: Roles, plan: Plan) -> dict[str, str]:
+    """Return the first label and those that metrics of ``plan`` name, with their columns."""
+    read = (*plan.labels[:1], *plan.further_labels)
+    return {name: column for name, column in roles.labels.items() if name in read}
 
 
 def _times(roles: Roles, has_since: bool) -> tuple[str, ...]:

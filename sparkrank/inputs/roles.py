@@ -27,11 +27,15 @@ from sparkrank.inputs.role_table import (
     slice_role,
 )
 from sparkrank.metrics import Plan
+from sparkrank.metrics.judging import validate_label_names
 from sparkrank.metrics.needs import EXCLUDE, INTERACTIONS
 from sparkrank.metrics.slices import Slice, Slices, SliceSource, named_slices, sources_of
 from sparkrank.ranking.value_columns import (
     ValueColumn,
 )
+
+# A column, or the names of several labels with a column each.
+NamedLabels: TypeAlias = "str | Mapping[str, str] | None"
 
 
 @dataclass(frozen=True)
@@ -39,11 +43,11 @@ class TruthColumns:
     """The columns of a truth that a user names. Any other column has the same name as the column of the lists."""
 
     group: str | Sequence[str] | None = None
-    label: str | None = None
+    label: NamedLabels = None
     of_rows: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, label: str | None, named: Mapping[str, Any] | None) -> TruthColumns:
+    def of(cls, label: NamedLabels, named: Mapping[str, Any] | None) -> TruthColumns:
         """Read ``named``, which maps roles to columns. ``label`` is the label column unless ``named`` has one."""
         if named is not None and not isinstance(named, Mapping):
             raise SpecError(f"truth_columns is {quote(named)}: a mapping of roles to columns of the truth is needed")
@@ -104,7 +108,7 @@ class PastColumns:
             if len(keys) != len(lists.group):
                 raise SpecError(f"the group key has {len(lists.group)} columns in the lists and {len(keys)} in {name}")
             of_rows = {"item": item} | ({} if (time := named.get("time")) is None else {"time": time})
-            roles[name] = Roles(keys, None, {}, of_rows, of_past=name)
+            roles[name] = Roles(keys, {}, {}, of_rows, of_past=name)
             roles[name].validate_roles(beside=f"of the {name}")
         return roles
 
@@ -117,19 +121,30 @@ def columns_of_key(group: Any) -> tuple[str, ...]:
     return tuple(group) if isinstance(group, Iterable) and not isinstance(group, (str, bytes)) else (group,)
 
 
-def by_model(role: str, named: Any) -> dict[str, str]:
+def by_model(role: str, named: Any, what: str = "model") -> dict[str, str]:
     """Return a dict of models and their columns. If ``named`` is a single column, its model has the same name."""
     if isinstance(named, str):
         return {named: named}
     if not hasattr(named, "items"):
-        raise SpecError(f"{role} is {quote(named)}: a column, or a mapping of names of models to columns, is needed")
+        raise SpecError(f"{role} is {quote(named)}: a column, or a mapping of names of {what}s to columns, is needed")
     models = dict(named)
     for model in models:
         if not isinstance(model, str):
-            raise SpecError(f"{role} names a model {quote(model)}: a text is needed")
+            raise SpecError(f"{role} names a {what} {quote(model)}: a text is needed")
         if not model:  # the empty name means all models in counts of rows
-            raise SpecError(f"{role} names a model '': a text that is not empty is needed")
+            raise SpecError(f"{role} names a {what} '': a text that is not empty is needed")
     return models
+
+
+def labels_by_name(named: Any) -> dict[str, str]:
+    """Return the labels and their columns: one of the same name if ``named`` is a column, and none for None."""
+    if named is not None and not isinstance(named, (str, Mapping)):
+        return {"label": named}  # refused with the sentence for other columns
+    labels = {} if named is None else by_model("label", named, "label")
+    if named is not None and not labels:
+        raise SpecError("label is a mapping without any label: name at least one")
+    validate_label_names(tuple(labels))
+    return labels
 
 
 def of_model(model: str, what: str, column: str) -> str:
@@ -159,7 +174,7 @@ def _truth_roles(
             raise SpecError(f'the truth has a {key} column, "{shorten(column)}", but the lists name none')
     shared = (role.key for role in row_roles("both") if not role.of_lists_first)
     both = {key: of_rows[key] for key in shared if key in of_rows}
-    return Roles(keys, truth.label, {}, {**both, **truth.of_rows}, slices=slices)
+    return Roles(keys, labels_by_name(truth.label), {}, {**both, **truth.of_rows}, slices=slices)
 
 
 @dataclass(frozen=True)
@@ -167,9 +182,10 @@ class Roles:
     """The columns of an impression log, or the columns of lists and, in ``truth``, those of the truth.
 
     ``scores`` maps each model's name to its score column, which holds ranks if ``by_rank`` is set. ``of_rows`` maps row
-    roles (:data:`sparkrank.inputs.role_table.ROW_ROLES`) to the columns that the user names. ``label`` is None if
-    labels come from the truth, or if no metric reads labels. The ``scores`` of a truth are empty. If the truth has no
-    ``label`` either, each of its rows has the label 1.
+    roles (:data:`sparkrank.inputs.role_table.ROW_ROLES`) to the columns that the user names. ``labels`` maps the name
+    of each label to its column, the first of which metrics read by default; it is empty if labels come from the truth,
+    or if no metric reads labels. The ``scores`` of a truth are empty. If the truth has no label either, each of its
+    rows has the label 1.
 
     If ``true_items`` names a column, each row is a group with its list: ``scores`` maps each model's name to an array
     of items in rank order, ``true_items`` is the array of true items, and ``label`` is an array with their labels or
@@ -186,7 +202,7 @@ class Roles:
     """
 
     group: tuple[str, ...]
-    label: str | None
+    labels: Mapping[str, str]
     scores: Mapping[str, str]
     of_rows: Mapping[str, str] = field(default_factory=dict)
     by_rank: bool = False
@@ -208,7 +224,7 @@ class Roles:
         cls,
         columns: Mapping[str, Any],
         group: str | Sequence[str] | None,
-        label: str | None,
+        label: NamedLabels,
         truth: TruthColumns | None,
         relevance: str,
         slices: Slices = (),
@@ -252,7 +268,7 @@ class Roles:
         group: str | Sequence[str],
         items: str | Mapping[str, str],
         true_items: str,
-        label: str | None = None,
+        label: NamedLabels = None,
         relevance: str = "membership",
         slices: Slices = (),
         **of_rows: str | None,
@@ -266,11 +282,15 @@ class Roles:
         if relevance not in RELEVANCE:
             near = did_you_mean(relevance, RELEVANCE)
             raise SpecError(f'relevance is "{shorten(relevance)}"{near} (allowed: {itemize(RELEVANCE)})')
+        labels = labels_by_name(label)
+        if len(labels) > 1:
+            raise SpecError(f"label names {itemize(labels)}, but true items have one label: name one array")
         if label is not None and relevance != "membership":
-            raise SpecError(f'label="{shorten(label)}" and relevance={relevance}: labels come from one of the two')
+            (column,) = labels.values()
+            raise SpecError(f'label="{shorten(column)}" and relevance={relevance}: labels come from one of the two')
         roles = cls(
             columns_of_key(group),
-            label,
+            labels,
             by_model("items", items),
             {key: column for key, column in of_rows.items() if column is not None},
             by_rank=True,
@@ -285,7 +305,7 @@ class Roles:
     def of(
         cls,
         group: str | Sequence[str] | None,
-        label: str | None,
+        label: NamedLabels,
         score: str | Mapping[str, str] | None,
         item: str | None = None,
         *,
@@ -307,10 +327,10 @@ class Roles:
         beside = {"item": item, **of_rows}
         named = {role.key: column for role in row_roles() if (column := beside.get(role.key)) is not None}
         joined = None if truth is None else _truth_roles(truth, keys, named, sliced)
-        roles = cls(keys, label, scores, named, score is None, joined, slices=sliced)
+        roles = cls(keys, labels_by_name(label), scores, named, score is None, joined, slices=sliced)
         if label is not None and truth is not None:
             raise SpecError(
-                f'label="{shorten(label)}" and a truth: labels come from a column of the input or from the truth'
+                f'label="{shorten(roles.label)}" and a truth: labels come from a column of the input or from the truth'
             )
         if group is not None and not keys:
             raise SpecError("group names no column: name at least one, or leave it out where no metric is of groups")
@@ -413,6 +433,11 @@ class Roles:
         return tuple(source for source in sources_of(self.slices) if source.column not in self.item_columns)
 
     @property
+    def label(self) -> str | None:
+        """The column of the first label."""
+        return next(iter(self.labels.values()), None)
+
+    @property
     def joins(self) -> bool:
         """Whether labels come from a truth that is joined with the lists."""
         return self.truth is not None or self.true_items is not None
@@ -448,8 +473,10 @@ class Roles:
         yield from ((GROUP_WEIGHT, GROUP_WEIGHT.name, column) for column in self.group_weights)
         yield from ((VALUES[value.kind], VALUES[value.kind].name, value.name) for value in self.values)
         of_arrays = self.true_items is not None
-        if self.label is not None and not of_arrays:
-            yield LABEL, LABEL.name, self.label
+        if not of_arrays:
+            of_labels = self.labels.items()
+            named = ((of_model(name, LABEL.name, column), column) for name, column in of_labels)
+            yield from ((LABEL, LABEL.name if len(of_labels) == 1 else title, column) for title, column in named)
         scored = ITEMS if of_arrays else RANK if self.by_rank else SCORE
         yield from ((scored, of_model(model, scored.name, column), column) for model, column in self.scores.items())
         if self.true_items is not None:
@@ -461,7 +488,7 @@ class Roles:
 def _roles_of_models(
     columns: Mapping[str, Any],
     group: str | Sequence[str] | None,
-    label: str | None,
+    label: NamedLabels,
     truth: TruthColumns | None,
     slices: Slices,
     models: Sequence[str],

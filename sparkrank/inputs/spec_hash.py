@@ -49,6 +49,8 @@ def hash_of_plan(
         numbers["disparities"] = list(plan.disparities)
     if past:
         numbers |= {"past": {name: _as_before(own) for name, own in past.items()}, "exclude": plan.exclude}
+    if len(plan.labels) > 1:  # their order says which is the first
+        numbers["labels"] = list(plan.labels)
     if plan.reads_tiers:
         numbers["tiers"] = asdict(plan.tiers)
     if plan.popularity_days:

@@ -9,11 +9,21 @@ from typing import ClassVar
 
 import numpy as np
 
+from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics.arithmetic import LIST, Arithmetic, OneGroup, TermTable, total
 from sparkrank.metrics.fairness import AGAINST, BY, DISTANCE, RELEVANT, common_shares
 from sparkrank.metrics.merged import Merged, MetricKind, MetricRow, SubjectStates, WithoutParts, effective_number
 from sparkrank.metrics.metric import Metric, PlanPart
-from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT, Exposure, Needed, StatePlan, of_parts, sums_needed
+from sparkrank.metrics.needs import (
+    ROWS_AND_WEIGHT,
+    Exposure,
+    Needed,
+    StatePlan,
+    groups_of,
+    judged,
+    of_parts,
+    sums_needed,
+)
 from sparkrank.metrics.parameters import TIES, Parameter
 from sparkrank.metrics.slices import ALL
 from sparkrank.numeric.array_types import Floats
@@ -47,12 +57,13 @@ class AttentionMetric(MetricKind):
         if (against := metric.word(AGAINST.name)) != RELEVANT:
             target = exposure.of_target(against)
             yield Needed(ITEM_FORM.kind, target, str(metric), f"{target}; {settings}")
-        yield Needed(SUM_FORM.kind, GROUPS, str(metric), f"{GROUPS}; {plan.settings}")
+        groups = groups_of(metric.judging)
+        yield Needed(SUM_FORM.kind, groups, str(metric), f"{groups}; {plan.settings}")
         yield from sums_needed(metric, plan, ROWS_AND_WEIGHT)
         if plan.has_parts:
             name = exposure.by_part
             yield Needed(ITEM_FORM.kind, name, str(metric), of_parts(f"{name}; {settings}", plan), optional=True)
-            yield Needed(PART_SUM_FORM.kind, GROUPS, str(metric), of_parts(plan.settings, plan))
+            yield Needed(PART_SUM_FORM.kind, groups, str(metric), of_parts(plan.settings, plan))
 
     def amounts(self, merged: Merged, subject: Subject, metric: Metric) -> ValueAmounts:
         """Return the attention to each value of the column, and what it is due."""
@@ -70,7 +81,7 @@ class AttentionMetric(MetricKind):
         amounts = self.amounts(merged, subject, metric)
         value = float(self._distances(*amounts.shares(), metric))
         sums = merged.partials.sums.results()
-        groups, rows = (int(sums.get(subject.state(name), 0)) for name in (GROUPS, ROWS_AND_WEIGHT[0]))
+        groups, rows = (int(sums.get(subject.state(name), 0)) for name in _counted(metric))
         attention = rows_shown(amounts.attention)
         floor = self._noise_floor(amounts, metric)
         return MetricRow(value, int(math.isnan(value)), rows, attention, groups, error_bound=0.0, noise_floor=floor)
@@ -78,7 +89,7 @@ class AttentionMetric(MetricKind):
     def mixed_values(self, metric: Metric, *sides: SubjectStates) -> tuple[Floats, int] | None:
         known = []
         for merged, subject in sides:
-            whole, sizes = self.amounts(merged, subject, metric), merged.sizes_of_parts(subject)
+            whole, sizes = self.amounts(merged, subject, metric), merged.sizes_of_parts(subject, metric.judging)
             parts = None if sizes is None else self.amounts_of_parts(merged, subject, metric, len(sizes))
             if sizes is None or parts is None:
                 return None
@@ -96,7 +107,7 @@ class AttentionMetric(MetricKind):
         return np.reshape(distances, (2 * len(sides) - 1, 2, -1)), len(filled)
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
-        sizes = merged.sizes_of_parts(subject)
+        sizes = merged.sizes_of_parts(subject, metric.judging)
         parts = None if sizes is None else self.amounts_of_parts(merged, subject, metric, len(sizes))
         if sizes is None or parts is None:
             return None
@@ -106,11 +117,11 @@ class AttentionMetric(MetricKind):
         value = float(self._distances(*whole.shares(), metric))
         return WithoutParts(value, without, sizes, np.array([rows_shown(own) for own in left.attention]))
 
-    def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:  # noqa: ARG002
-        sizes = merged.sizes_of_parts(subject)
+    def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:
+        sizes = merged.sizes_of_parts(subject, metric.judging)
         if clustered and sizes is not None:
             return effective_number(sizes)
-        return float(merged.partials.sums.results().get(subject.state(GROUPS), 0)) or None
+        return float(merged.partials.sums.results().get(subject.state(_counted(metric)[0]), 0)) or None
 
     def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
         ranking, column, exposure = group.ranking, metric.value_column(BY), self.exposure_of(metric)
@@ -139,6 +150,11 @@ class AttentionMetric(MetricKind):
         terms = np.sort(common_shares(shown, target, metric.word(DISTANCE.name)), axis=-1)  # values have no order
         distance: Floats = np.clip(1.0 - terms.sum(axis=-1), 0.0, 1.0)
         return distance
+
+
+def _counted(metric: Metric) -> tuple[str, RowSum]:
+    """Return the names of the sums that count the groups and the rows of ``metric``."""
+    return groups_of(metric.judging), judged(ROWS_AND_WEIGHT[0], metric.judging)
 
 
 def _shares(amounts: Floats) -> Floats:

@@ -14,7 +14,7 @@ from sparkrank.metrics import outside
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, list_table, total
 from sparkrank.metrics.merged import Merged, MetricKind, MetricRow
 from sparkrank.metrics.metric import Metric, PlanPart, Scale
-from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT, Exposure, Needed, StatePlan, sums_needed
+from sparkrank.metrics.needs import ROWS_AND_WEIGHT, Exposure, Needed, StatePlan, groups_of, judged, sums_needed
 from sparkrank.metrics.parameters import TIES, Parameter
 from sparkrank.metrics.slices import ALL
 from sparkrank.numeric.array_types import Ints
@@ -74,7 +74,7 @@ class CatalogueMetric(MetricKind):
 
     @property
     def reads_labels(self) -> bool:
-        return "rel" in self.defaults
+        return any(parameter.name == "rel" for parameter in self.parameters)
 
     def exposure_of(self, metric: Metric) -> Exposure:
         """Return the settings of the counts of items from which ``metric`` is computed."""
@@ -85,7 +85,8 @@ class CatalogueMetric(MetricKind):
         items = "" if plan.item is None else f" of {plan.item}"  # with arrays, the items are always those of the lists
         items += " and of the catalog" if plan.has_catalog else ""
         yield Needed(ITEM_FORM.kind, exposure, str(metric), f"{exposure}{items}; {plan.settings}")
-        yield Needed(SUM_FORM.kind, GROUPS, str(metric), f"{GROUPS}; {plan.settings}")
+        groups = groups_of(metric.judging)
+        yield Needed(SUM_FORM.kind, groups, str(metric), f"{groups}; {plan.settings}")
         yield from sums_needed(metric, plan, ROWS_AND_WEIGHT)
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
@@ -95,8 +96,8 @@ class CatalogueMetric(MetricKind):
             missing = len(counts.amounts(Subject(subject.model, ALL, ALL).state(exposure))[0]) - len(shown_rows)
             shown_rows, relevant = (np.pad(amounts, (0, missing)) for amounts in (shown_rows, relevant))
         sums = merged.partials.sums.results()
-        groups = int(sums.get(subject.state(GROUPS), 0))
-        rows = int(sums.get(subject.state(ROWS_AND_WEIGHT[0]), 0))
+        groups = int(sums.get(subject.state(groups_of(metric.judging)), 0))
+        rows = int(sums.get(subject.state(judged(ROWS_AND_WEIGHT[0], metric.judging)), 0))
         given_value = metric.call("value", self.value, shown_rows, relevant, groups, metric)
         value = outside.number(metric, "value", given_value)
         return MetricRow(value, int(math.isnan(value)), rows, rows_shown(shown_rows), groups, error_bound=0.0)

@@ -142,12 +142,14 @@ GAIN = Column(
     f"of a label: linear = itself; exp2 = 2^label - 1, of labels up to {MOST_EXPONENT}; binary = 1 if relevant; "
     "[0,1,3,7] = those of the labels 0, 1, 2, 3, which alone are taken; a label below 0 has gain 0; or of a relevant "
     "row: a column of numbers from 0, where a null is 0 and counted; cg and dcg, whose squares are added up, take 0 or "
-    "labels and columns from 1e-6; others are rejected as bad rows are",
+    "labels and columns from 1e-6; others are rejected as bad rows are; or {click:1,pay:5} = click + 5·pay, of several "
+    "labels",
     aliases=("dcg",),
     choices=("linear", "exp2", "binary"),
     synonyms=(("log2", "linear"), ("exp-log2", "exp2")),
     of_relevant=True,
     listed="gain",
+    of_labels=True,
 )
 MOST_GRADE = 1000.0  # 2^1024 would be too large for a float64
 MOST_DISCOUNT = 1e6  # so that the squares of sums stay below float64's 2^1024
@@ -188,6 +190,8 @@ def _named_gain(metric: Metric) -> Gain:
         return Gain("listed", listed=named)
     if metric.gain_columns:
         return Gain("column", column=metric.value_column("gain"))
+    if str(named).startswith("{"):  # the label is the sum
+        return Gain()
     return Gain(str(named), metric.rel)
 
 
@@ -233,6 +237,8 @@ def why_no_discounts(metric: Metric) -> str | None:
 
 
 def _check(metric: Metric) -> str | None:
+    if str(metric["gain"]).startswith("{") and metric["label"] is not None:
+        return f"gives label with gain={metric['gain']}, which says what labels count"
     if metric.rel is not None and metric["gain"] != "binary":
         return f"gives rel with gain={GAIN.write(metric['gain'])}: only gain=binary asks which labels are relevant"
     refused = why_no_discounts(metric) or _why_no_gains(metric["gain"])

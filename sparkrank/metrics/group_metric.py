@@ -12,7 +12,7 @@ from sparkrank.base.errors import MetricError, quote
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, given, list_table
 from sparkrank.metrics.merged import Merged, MetricColumns, MetricKind, MetricRow, WithoutParts, effective_number
 from sparkrank.metrics.metric import Metric, PlanPart
-from sparkrank.metrics.needs import GROUPS, Needed, StatePlan, of_parts
+from sparkrank.metrics.needs import Needed, StatePlan, groups_of, of_parts
 from sparkrank.metrics.parameters import OF_LISTS, Parameter
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.exact_sums import LIMBS, rounded
@@ -109,7 +109,7 @@ class GroupMetric(MetricKind):
             return
         if plan.has_parts:
             yield Needed(PART_MEAN_FORM.kind, str(of_groups), str(metric), of_parts(plan.definition(of_groups), plan))
-            yield Needed(PART_SUM_FORM.kind, GROUPS, str(metric), of_parts(plan.settings, plan))
+            yield Needed(PART_SUM_FORM.kind, groups_of(metric.judging), str(metric), of_parts(plan.settings, plan))
         if plan.compare is not None and metric in plan.paired_metrics:
             compared = f"{plan.definition(of_groups)}; compared with {plan.compare.baseline}"
             yield Needed(PAIR_FORM.kind, str(of_groups), str(metric), compared)
@@ -143,7 +143,7 @@ class GroupMetric(MetricKind):
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
         sums = merged.partials.parts.means.of(subject, metric.of_groups)
-        sizes = merged.sizes_of_parts(subject)
+        sizes = merged.sizes_of_parts(subject, metric.judging)
         if sums is None or sizes is None or metric.percentile is not None:
             return None
         all_ = sums.sum(axis=0)
@@ -159,7 +159,7 @@ class GroupMetric(MetricKind):
         if not clustered:
             return merged.means.get(subject.state(metric.of_groups), NO_GROUPS).n_effective or None
         sums = merged.partials.parts.means.of(subject, metric.of_groups)
-        weights = merged.sizes_of_parts(subject) if sums is None else rounded(sums[:, :LIMBS])
+        weights = merged.sizes_of_parts(subject, metric.judging) if sums is None else rounded(sums[:, :LIMBS])
         return None if weights is None else effective_number(weights) or None
 
     def values_of(self, ranking: Ranking, metric: Metric) -> GroupValues:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.histogram.threshold_sweep import Sweep, Sweeps, Terms, by_rate, value_of
 from sparkrank.metrics import outside
 from sparkrank.metrics.arithmetic import OneGroup, TermTable
+from sparkrank.metrics.judging import FIRST
 from sparkrank.metrics.merged import MeasuredTerms, Merged, MetricRow, SubjectStates, WithoutParts, measure
 from sparkrank.metrics.metric import Metric, PlanPart
 from sparkrank.metrics.needs import NEGATIVES, POSITIVES, ROWS_AND_WEIGHT, Needed, StatePlan, of_parts
@@ -117,7 +118,7 @@ class HistogramMetric(PooledMetric):
         assert measured is not None  # noqa: S101 - measure_bins computed it, unless it was there
         extent = measured.extent
         result = self._value_of_bins(measured, self._limbs(merged, subject, metric), metric)
-        weight, groups = value_of(np.asarray(extent.pos + extent.neg)), merged.groups_of_parts(subject)
+        weight, groups = value_of(np.asarray(extent.pos + extent.neg)), merged.groups_of_parts(subject, metric.judging)
         value, is_undefined = result.value, int(math.isnan(result.value))
         sizes = (extent.rows, weight, groups)
         return MetricRow(value, is_undefined, *sizes, result.error_bound, extent.bins, result.noise_floor)
@@ -146,7 +147,8 @@ class HistogramMetric(PooledMetric):
         return sum_by(bins.part, amounts, parts_of_slice(subject.slice))
 
     def rule_of(self, metric: Metric) -> BinRule:
-        return outside.bin_rule(metric, self.rule)
+        rule = outside.bin_rule(metric, self.rule)
+        return replace(rule, judging=str(metric.judging)) if metric.judging != FIRST else rule
 
     def terms_of(self, sweep: Sweep, metric: Metric) -> Terms:
         terms = self.terms if self.terms_by is None else self.terms_by(metric)
@@ -164,7 +166,7 @@ class HistogramMetric(PooledMetric):
         """Return the values over all parts and without each part, all from coarse bins so that they are comparable."""
         if self.interval == "none":
             return None
-        sizes, sums = merged.sizes_of_parts(subject), self._parts_of_sums(merged, subject, metric)
+        sizes, sums = merged.sizes_of_parts(subject, metric.judging), self._parts_of_sums(merged, subject, metric)
         of_parts = merged.bins_of_parts(subject, coarse(self.rule_of(metric)))
         if sizes is None or sums is None or of_parts is None:
             return None
@@ -215,7 +217,7 @@ class HistogramMetric(PooledMetric):
         known = []
         for merged, subject in sides:
             bins = merged.bins_of_parts(subject, coarse(self.rule_of(metric)))
-            sums, sizes = self._parts_of_sums(merged, subject, metric), merged.sizes_of_parts(subject)
+            sums, sizes = self._parts_of_sums(merged, subject, metric), merged.sizes_of_parts(subject, metric.judging)
             if not self.at_once or bins is None or sums is None or sizes is None:
                 return None
             known.append((bins, sums, sizes))

@@ -7,6 +7,7 @@ terms. *Parts* are 64 fixed subsets of the groups. Intervals are computed from t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,11 +15,13 @@ from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 
+from sparkrank.base import checks
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.threshold_sweep import BinSteps, Extent, Rates, RowSteps, Sweep, Terms, joined
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
+from sparkrank.metrics.judging import FIRST, Judging
 from sparkrank.metrics.metric import Declaration, Metric
-from sparkrank.metrics.needs import GROUPS, Needed, StatePlan
+from sparkrank.metrics.needs import Needed, StatePlan, groups_of
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.exact_sums import rounded
@@ -140,7 +143,7 @@ class Merged:
     @cached
     def without_parts(self, subject: Subject, metric: Metric) -> WithoutParts | None:
         """Return the values of ``metric`` without each part in turn, for one subject: a (model, slice, slice value)."""
-        return kind_of(metric).without_parts(self, subject, metric)
+        return None if self._lacks_label(metric) else kind_of(metric).without_parts(self, subject, metric)
 
     @cached
     def bins_of_parts(self, subject: Subject, rule: BinRule, metric: str = "") -> BinsOfParts | None:
@@ -149,17 +152,31 @@ class Merged:
         return None if series is None else series.of_value(rule, subject.slice_value)
 
     @cached
-    def sizes_of_parts(self, subject: Subject) -> Floats | None:
-        groups = self.partials.parts.sums.of(subject, GROUPS)
+    def sizes_of_parts(self, subject: Subject, judging: Judging = FIRST) -> Floats | None:
+        groups = self.partials.parts.sums.of(subject, groups_of(judging))
         return None if groups is None else rounded(groups)
 
-    def groups_of_parts(self, subject: Subject) -> int | None:
+    def groups_of_parts(self, subject: Subject, judging: Judging = FIRST) -> int | None:
         """Return the number of groups in all parts together, or None if there are no groups or no parts."""
-        sizes = self.sizes_of_parts(subject)
+        sizes = self.sizes_of_parts(subject, judging)
         return None if sizes is None else int(sizes.sum()) or None
 
     def row(self, subject: Subject, metric: Metric) -> MetricRow:
-        return kind_of(metric).row(self, subject, metric)
+        row = kind_of(metric).row(self, subject, metric)
+        undefined = row.n_groups or 0 if metric.declaration.is_averaged else 1
+        return replace(row, value=math.nan, n_undefined=undefined) if self._lacks_label(metric) else row
+
+    def rows(self, subjects: Sequence[Subject], metric: Metric) -> MetricColumns:
+        """Return the results of :meth:`row` for all ``subjects``, as columns."""
+        if self._lacks_label(metric):
+            return MetricColumns.of([self.row(subject, metric) for subject in subjects])
+        return kind_of(metric).rows(self, subjects, metric)
+
+    def _lacks_label(self, metric: Metric) -> bool:
+        """Return whether no row has the label that the text of ``metric`` names, which makes it undefined."""
+        counts = self.partials.counts
+        named = [counts.get((checks.with_label(name), ""), 1) for name in metric.judging.weights]
+        return bool(named) and not any(named)
 
 
 class SubjectStates(NamedTuple):

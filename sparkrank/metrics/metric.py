@@ -30,6 +30,8 @@ from sparkrank.base.errors import (
 )
 from sparkrank.metrics.aliases import cut_off, looked_up
 from sparkrank.metrics.catalog import Catalog
+from sparkrank.metrics.judging import PARAMETERS as OF_LABELS
+from sparkrank.metrics.judging import Judging
 from sparkrank.metrics.parameters import (
     ORDERS,
     TIES,
@@ -52,7 +54,7 @@ _TEXT = re.compile(
 )
 _PERCENTILE = re.compile(r"(?:median|p(?P<percent>\d+(?:\.\d+)?))\s*\((?P<of>.*)\)", re.IGNORECASE | re.DOTALL)
 _SEVERAL = re.compile(r"@\s*\{(?P<cutoffs>[^{}]*)\}")  # a list of cut-offs
-_COMMA = re.compile(r",(?![^\[]*\])")  # a comma inside [ ] separates grades, not parameters
+_COMMA = re.compile(r",(?![^\[]*\])(?![^{]*\})")  # a comma inside [ ] or { } separates grades or labels
 
 MOST_CUTOFF = 2**31 - 1  # positions have 32 bits
 MOST_DIGITS = 20  # the number of digits of a cut-off that a message repeats
@@ -198,7 +200,7 @@ class Declaration:
 
     @property
     def all_parameters(self) -> tuple[Parameter, ...]:
-        return (*self.parameters, *self.common)
+        return (*self.parameters, *self.common, *(OF_LABELS if self.reads_labels else ()))
 
     @property
     def written(self) -> str:
@@ -358,6 +360,14 @@ class Metric:
         return None if isinstance(parameter, Name) and word in parameter.choices else word
 
     @cached_property
+    def judging(self) -> Judging:
+        """The label that the metric reads, and the label among whose relevant rows."""
+        given = dict(self.settings) if self.declaration.reads_labels else {}
+        label, among = (None if (name := given.get(own.name)) is None else str(name) for own in OF_LABELS)
+        gain = str(given.get("gain"))
+        return Judging(gain if gain.startswith("{") else label, among)
+
+    @cached_property
     def value_columns(self) -> tuple[ValueColumn, ...]:
         """The columns of values that the parameters of the metric name, in the order of the declaration."""
         declared = self.declaration.all_parameters
@@ -400,7 +410,7 @@ class Metric:
             return tuple(ValueColumn(column) for word, column in parameter.columns if word == given)
         if not isinstance(parameter, Column):
             return ()
-        if not isinstance(given, str) or given in parameter.choices:
+        if not isinstance(given, str) or given in parameter.choices or given.startswith("{"):
             return ()
         equals = None if parameter.equals is None else self[parameter.equals]
         word = None if parameter.read_by is None else self.word(parameter.read_by)
@@ -411,7 +421,14 @@ class Metric:
 
     def with_ties(self, ties: Ties | None) -> Metric:
         """Return the same metric with the rule ``ties`` for tied rows, or without a rule in its string if None."""
-        given = {**dict(self.settings), TIES.name: ties}
+        return self._with(TIES.name, ties)
+
+    def with_label(self, label: str | None) -> Metric:
+        """Return the same metric of another ``label``, or without a label in its string if None."""
+        return self._with("label", label)
+
+    def _with(self, parameter: str, value: Value) -> Metric:
+        given = {**dict(self.settings), parameter: value}
         order = [parameter.name for parameter in self.declaration.all_parameters]
         kept = tuple((name, given[name]) for name in order if given.get(name) is not None)
         return replace(self, settings=kept)
@@ -495,7 +512,8 @@ class Metric:
         said = []
         for parameter in self.declaration.all_parameters:
             value = self[parameter.name]
-            unsaid = (parameter.later or parameter in self.declaration.common) and value == parameter.default
+            common = (*self.declaration.common, *OF_LABELS)
+            unsaid = (parameter.later or parameter in common) and value == parameter.default
             if value is not None and value is not False and not unsaid:
                 said.append((parameter.name, value))
         return self._written(said, ", ")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from sparkrank.histogram.scored_rows import RowSum
+from sparkrank.metrics.judging import FIRST, Judging
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.parameters import discount_of, format_number
 from sparkrank.metrics.uncertainty import Comparison
@@ -22,6 +23,16 @@ POSITIVES, NEGATIVES = "positives", "negatives"
 INTERACTIONS, EXCLUDE = "interactions", "exclude"
 TRUTH = "truth"  # as a side with times of its own
 GROUPS = "groups"  # the name of the sum that counts the groups evaluated
+
+
+def judged(total: RowSum, judging: Judging) -> RowSum:
+    """Return ``total`` over the rows, and by the label, that metrics with ``judging`` read."""
+    return replace(total, judging=str(judging)) if judging != FIRST else total
+
+
+def groups_of(judging: Judging) -> str:
+    """Return the name of the sum that counts the groups evaluated by metrics with ``judging``."""
+    return f"{GROUPS}({judging})" if judging != FIRST else GROUPS
 
 
 def positives_of(metric: Metric) -> RowSum:
@@ -91,7 +102,7 @@ def of_parts(definition: str, plan: StatePlan) -> str:
 
 
 def sums_needed(metric: Metric, plan: StatePlan, sums: Sequence[RowSum]) -> Iterator[Needed]:
-    for total in sums:
+    for total in (judged(own, metric.judging) for own in sums):
         yield Needed(SUM_FORM.kind, str(total), str(metric), f"{total}; {plan.settings}")
 
 
@@ -102,6 +113,7 @@ class Exposure(NamedTuple):
     label. ``ties`` is the metric's rule for tied rows, or None if the rule of the evaluation applies. With
     ``discount``, a row counts less, the lower its position is. If ``once`` is true, a list counts an item once, however
     often the item is among its first rows. If ``by`` is given, the values of this column are counted, not items.
+    ``judging`` says which label of several is read, and among which rows.
     """
 
     k: int | None
@@ -110,6 +122,7 @@ class Exposure(NamedTuple):
     discount: Discount | None = None
     once: bool = False
     by: str | None = None
+    judging: str = ""
 
     @classmethod
     def of(cls, metric: Metric, *, once: bool = False) -> Exposure:
@@ -118,7 +131,7 @@ class Exposure(NamedTuple):
         has_discount = "discount" in defaults and metric["discount"] != "none"
         discount = discount_of(metric["discount"]) if has_discount else None
         shows_all = metric.k is None and discount is None  # whole lists show all rows, tied or not
-        return cls(metric.k, rel, None if shows_all else metric.ties, discount, once)
+        return cls(metric.k, rel, None if shows_all else metric.ties, discount, once, None, str(metric.judging))
 
     def __str__(self) -> str:
         rel = "" if self.rel is None else f",rel={format_number(self.rel)}"
@@ -126,7 +139,8 @@ class Exposure(NamedTuple):
         discount = "" if self.discount is None else f",discount={self._discount_text(self.discount)}"
         once = ",once" if self.once else ""
         by = "" if self.by is None else f",by={self.by}"
-        return f"k={'all' if self.k is None else self.k}{rel}{ties}{discount}{once}{by}"
+        judging = f",{self.judging}" if self.judging else ""
+        return f"k={'all' if self.k is None else self.k}{rel}{ties}{discount}{once}{by}{judging}"
 
     @property
     def by_part(self) -> str:

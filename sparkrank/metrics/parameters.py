@@ -15,6 +15,8 @@ from sparkrank.ranking.discounts import Discount
 from sparkrank.ranking.ranking import Ties
 from sparkrank.ranking.value_columns import ValueKind
 
+# The other characters separate the parts of a metric's text.
+LABEL_NAME = re.compile(r"[^\s,=@()\[\]{}:'\"]+")
 Value: TypeAlias = float | int | str | bool | tuple[float, ...] | None
 
 
@@ -161,7 +163,8 @@ class Column(Name):
     ``kinds`` pairs values of the parameter ``read_by`` with the kinds that columns then have. ``of_relevant`` says that
     the metric reads the column for relevant rows, whether or not a list has them; numbers are then their gains. If
     ``listed`` is given, a list of numbers is allowed too, of which each is ``listed``. If the parameter
-    that ``shares`` names is a table, the metric also reads which share of that table has the value of each row.
+    that ``shares`` names is a table, the metric also reads which share of that table has the value of each row. If
+    ``of_labels`` is true, weights of labels such as ``{click:1,pay:5}`` are allowed too.
     """
 
     named: str = "<column>"
@@ -173,15 +176,19 @@ class Column(Name):
     of_relevant: bool = False
     listed: str | None = None
     shares: str | None = None
+    of_labels: bool = False
 
     @property
     def allowed(self) -> str:
         listed = self.named if self.several else self.listed
-        return super().allowed if listed is None else f"{super().allowed}|[{listed},...]"
+        own = super().allowed if listed is None else f"{super().allowed}|[{listed},...]"
+        return f"{own}|{{<label>:weight,...}}" if self.of_labels else own
 
     def read(self, text: str) -> Value:
         if self.listed is not None and text.startswith("["):
             return _numbers(text)
+        if self.of_labels and (weights := label_weights(text)) is not None:
+            return _weights_text(weights)
         if not (self.several and text.startswith("[") and text.endswith("]")):
             return super().read(text)
         names = [str(super(Column, self).read(name)) for name in self.names(text)]
@@ -210,6 +217,28 @@ class Flag(Parameter):
 
     def read(self, text: str) -> Value:
         raise ValueError(text)
+
+
+def label_weights(text: str) -> dict[str, float] | None:
+    """Return the weights in a text such as ``{click:1,pay:5}``; None for a text without braces.
+
+    Raises ``ValueError`` if the braces have anything else than names of labels with positive weights.
+    """
+    if not text.startswith("{"):
+        return None
+    weights: dict[str, float] = {}
+    for part in text.removeprefix("{").removesuffix("}").split(","):
+        name, _, weight = (piece.strip() for piece in part.partition(":"))
+        if not LABEL_NAME.fullmatch(name) or name in weights or not 1e-6 <= float(weight) <= 1e9:
+            raise ValueError(text)
+        weights[name] = float(weight)
+    if not text.endswith("}"):
+        raise ValueError(text)
+    return weights
+
+
+def _weights_text(weights: dict[str, float]) -> str:
+    return "{" + ",".join(f"{name}:{format_number(weight)}" for name, weight in weights.items()) + "}"
 
 
 def _numbers(text: str) -> tuple[float, ...]:

@@ -21,8 +21,9 @@ from sparkrank.metrics.definitions import DEFAULTS, Definitions
 from sparkrank.metrics.fairness import AGAINST, RELEVANT
 from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.histogram_metric import HistogramMetric
+from sparkrank.metrics.judging import FIRST, Judging, validate_judging
 from sparkrank.metrics.metric import Metric, PlanPart, asked_metrics
-from sparkrank.metrics.needs import INTERACTIONS, ROWS_AND_WEIGHT, Exposure
+from sparkrank.metrics.needs import INTERACTIONS, ROWS_AND_WEIGHT, Exposure, groups_of, judged
 from sparkrank.metrics.parameters import NEED_AN_ORDER, Name, format_number
 from sparkrank.metrics.pooled_metric import PooledMetric
 from sparkrank.metrics.presets import Preset
@@ -79,7 +80,9 @@ class Plan:
     ``has_interactions`` says that there is a table of what groups had before, and ``tiers`` how its items are put into
     tiers. ``popularity_days`` is the number of stored days whose counts take the place of that table, or 0, and
     ``stores_popularity`` asks for such counts of the rows evaluated. ``times`` names the other sides (the truth,
-    interactions, catalog) whose times are compared with those of the lists; without any, no time is read.
+    interactions, catalog) whose times are compared with those of the lists; without any, no time is read. ``labels``
+    are the names of the labels, the first of which metrics read by default. ``judging`` limits the plan to the metrics
+    that read one label among the same rows; None stands for all metrics.
     """
 
     metrics: tuple[Metric, ...]
@@ -114,6 +117,8 @@ class Plan:
     times: tuple[str, ...] = ()
     popularity_days: int = 0
     stores_popularity: bool = False
+    labels: tuple[str, ...] = ()
+    judging: Judging | None = None
 
     @classmethod
     def of(
@@ -127,6 +132,7 @@ class Plan:
         order: Ties | None = None,
         group_table: bool = True,
         slices: Slices | Sequence[Slice] = (),
+        labels: Sequence[str] = (),
         **settings: Any,
     ) -> Plan:
         """Return the plan for ``metrics``, parsed with the defaults of ``preset``; ``settings`` are other fields.
@@ -137,7 +143,8 @@ class Plan:
         models or keys do not fit, for example if the group table would have two columns of the same name.
         """
         order = order if preset is None or preset.order is None else preset.order
-        asked = {metric: _with_own_ties(metric, definitions, order) for metric in asked_metrics(metrics, preset)}
+        of_first = {metric: _of_first_label(metric, labels) for metric in asked_metrics(metrics, preset)}
+        asked = {metric: _with_own_ties(own, definitions, order) for metric, own in of_first.items()}
         plan = cls(
             (*dict.fromkeys(asked.values()),),
             tuple(models),
@@ -146,11 +153,40 @@ class Plan:
             group_table and bool(keys),
             slices=named_slices(slices),
             order=order,
+            labels=tuple(labels),
             ordered=tuple(named for metric, named in asked.items() if metric.ties is None and named.ties is not None),
             **settings,
         )
         validate_plan(plan)
         return plan
+
+    @cached_property
+    def judgings(self) -> tuple[Judging, ...]:
+        """Which labels metrics read, and among which rows, each once: first always the first label of all rows."""
+        return tuple(dict.fromkeys((FIRST, *(metric.judging for metric in self.metrics))))
+
+    @cached_property
+    def further_labels(self) -> dict[str, int]:
+        """The labels that metrics read besides the first, with their places among all."""
+        read = {name for judging in self.judgings for name in judging.names}
+        return {name: place for place, name in enumerate(self.labels) if place and name in read}
+
+    @cached_property
+    def by_judging(self) -> dict[Judging, Plan]:
+        """The plan of the metrics of each of :attr:`judgings`."""
+        if self.judging is not None or len(self.judgings) == 1:
+            return {self.judgings[0] if self.judging is None else self.judging: self}
+        return {judging: replace(self, judging=judging) for judging in self.judgings}
+
+    @property
+    def _own(self) -> Sequence[Metric]:
+        """The metrics to compute: all, or those of :attr:`judging`."""
+        return [metric for metric in self.metrics if self.judging in (None, metric.judging)]
+
+    @property
+    def own_ordered(self) -> Sequence[Metric]:
+        """Those metrics of :attr:`ordered` that are computed."""
+        return [metric for metric in self.ordered if self.judging in (None, metric.judging)]
 
     @property
     def has_parts(self) -> bool:
@@ -216,7 +252,7 @@ class Plan:
     @cached_property
     def group_metrics(self) -> tuple[tuple[Metric, GroupMetric], ...]:
         """The metrics whose per-group values are needed, each once, as pairs (metric, declaration)."""
-        return _of_part("groups", dict.fromkeys(metric.of_groups for metric in self.metrics))
+        return _of_part("groups", dict.fromkeys(metric.of_groups for metric in self._own))
 
     @cached_property
     def assumptions(self) -> tuple[Assumption, ...]:
@@ -226,8 +262,9 @@ class Plan:
 
     @cached_property
     def levels(self) -> tuple[float | None, ...]:
-        """The lowest relevant labels that metrics use, each once; None means that any label above 0 is relevant."""
-        asked = dict.fromkeys(metric.rel for metric in self.metrics if "rel" in metric.declaration.defaults)
+        """The lowest relevant labels that metrics of one label use; None means that any label above 0 is relevant."""
+        own = [metric for metric in self.metrics if metric.judging == (self.judging or FIRST)]
+        asked = dict.fromkeys(metric.rel for metric in own if "rel" in metric.declaration.defaults)
         return (*asked,) or (None,)
 
     @property
@@ -283,15 +320,15 @@ class Plan:
     @cached_property
     def distributions(self) -> tuple[Metric, ...]:
         """The metrics of groups for which a percentile is requested, each once and without the percentile."""
-        return tuple(dict.fromkeys(metric.of_groups for metric in self.metrics if metric.percentile is not None))
+        return tuple(dict.fromkeys(metric.of_groups for metric in self._own if metric.percentile is not None))
 
     @cached_property
     def pooled_metrics(self) -> tuple[tuple[Metric, PooledMetric], ...]:
-        return _of_part("rows", self.metrics)
+        return _of_part("rows", self._own)
 
     def resolved(self, metric: Metric) -> Metric:
         """Return ``metric`` as this evaluation names it, with ``ties`` only if they differ from the evaluation's."""
-        return _with_own_ties(metric, self.definitions, self.order)
+        return _with_own_ties(_of_first_label(metric, self.labels), self.definitions, self.order)
 
     def ties_of(self, metric: Metric) -> Ties:
         """Return the rule for tied rows that applies to ``metric`` in this evaluation."""
@@ -341,7 +378,7 @@ class Plan:
 
     @cached_property
     def catalogue_metrics(self) -> tuple[tuple[Metric, CatalogueMetric], ...]:
-        return _of_part("items", self.metrics)
+        return _of_part("items", self._own)
 
     @cached_property
     def exposures(self) -> tuple[Exposure, ...]:
@@ -350,7 +387,7 @@ class Plan:
 
     @cached_property
     def attention_metrics(self) -> tuple[tuple[Metric, AttentionMetric], ...]:
-        return _of_part("values", self.metrics)
+        return _of_part("values", self._own)
 
     @cached_property
     def value_exposures(self) -> tuple[Exposure, ...]:
@@ -380,7 +417,7 @@ class Plan:
 
     @cached_property
     def histogram_metrics(self) -> tuple[tuple[Metric, HistogramMetric], ...]:
-        return _of_part("bins", self.metrics)
+        return _of_part("bins", self._own)
 
     @cached_property
     def bin_rules(self) -> Mapping[BinRule, bool]:
@@ -398,8 +435,17 @@ class Plan:
     @cached_property
     def row_sums(self) -> tuple[RowSum, ...]:
         """The number and weight of rows, which slices need, and the sums over rows that metrics read, each once."""
-        read = dict.fromkeys(total for metric, declared in self.pooled_metrics for total in declared.sums_of(metric))
-        return (*dict.fromkeys((*ROWS_AND_WEIGHT, *read)),) if self.pooled_metrics or self.has_item_counts else ()
+        every = (*self.catalogue_metrics, *self.attention_metrics, *self.pooled_metrics)
+        judgings = dict.fromkeys(metric.judging for metric, _ in every)
+        sums = [judged(total, judging) for judging in judgings for total in ROWS_AND_WEIGHT]
+        for metric, declared in self.pooled_metrics:
+            sums += (judged(total, metric.judging) for total in declared.sums_of(metric))
+        return tuple(dict.fromkeys(sums))
+
+    @property
+    def groups_sum(self) -> str:
+        """The name of the sum that counts the groups evaluated."""
+        return groups_of(self.judging or FIRST)
 
     @cached_property
     def carriers(self) -> tuple[RowSum, ...]:
@@ -604,6 +650,11 @@ def _summed(rules: Iterable[tuple[BinRule, bool]]) -> Mapping[BinRule, bool]:
     return summed
 
 
+def _of_first_label(metric: Metric, labels: Sequence[str]) -> Metric:
+    """Return ``metric`` without its label if it is the first, which metrics read by default."""
+    return metric.with_label(None) if metric.judging.label in labels[:1] else metric
+
+
 def level_text(rel: float | None) -> str:
     """Return the condition for a relevant label as a text for users; ``rel`` is the lowest relevant label."""
     return "label > 0" if rel is None else f"label >= {format_number(rel)}"
@@ -618,6 +669,8 @@ def _with_own_ties(metric: Metric, definitions: Definitions, order: Ties | None)
 
 def validate_plan(plan: Plan) -> None:
     """Raise :class:`SpecError` if a metric of ``plan`` does not fit the plan's definitions, models or keys."""
+    for metric in plan.metrics:
+        validate_judging(metric.judging, metric, plan.labels)
     _validate_expectations(plan)
     if plan.definitions.unjudged == "drop":
         validate_assumptions([metric.of_groups for metric in plan.metrics])

@@ -18,13 +18,14 @@ from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, TermTable, total
 from sparkrank.metrics.merged import Merged, MetricKind, MetricRow, WithoutParts, effective_number
 from sparkrank.metrics.metric import Metric, PlanPart
 from sparkrank.metrics.needs import (
-    GROUPS,
     NEGATIVES,
     POSITIVES,
     ROWS_AND_WEIGHT,
     Needed,
     StatePlan,
     amounts_by_group,
+    groups_of,
+    judged,
     of_parts,
     sums_needed,
 )
@@ -191,7 +192,7 @@ class PooledMetric(MetricKind):
         sums = (*self.sums_of(metric), *ROWS_AND_WEIGHT)
         yield from sums_needed(metric, plan, sums)
         if plan.has_parts:
-            for name in (GROUPS, *map(str, sums)):
+            for name in (groups_of(metric.judging), *(str(judged(total, metric.judging)) for total in sums)):
                 yield Needed(PART_SUM_FORM.kind, name, str(metric), of_parts(plan.settings, plan))
             for carrier in self.carriers_of(metric):
                 for name in amounts_by_group(carrier):
@@ -225,10 +226,11 @@ class PooledMetric(MetricKind):
         if carrier.name == NEGATIVES:
             every, positives = (
                 self._carried_by_parts(merged, subject, metric, amount)
-                for amount in (ROWS_AND_WEIGHT[1], replace(carrier, name=POSITIVES))
+                for amount in (judged(ROWS_AND_WEIGHT[1], metric.judging), replace(carrier, name=POSITIVES))
             )
             return None if every is None or positives is None else every - positives
-        if carrier not in (*ROWS_AND_WEIGHT, *self.sums_of(metric)):  # a sum that this metric does not store
+        stored = (judged(total, metric.judging) for total in (*ROWS_AND_WEIGHT, *self.sums_of(metric)))
+        if carrier not in stored:  # a sum that this metric does not store
             return None
         limbs = merged.partials.parts.sums.of(subject, carrier)
         return None if limbs is None else rounded(limbs)
@@ -236,11 +238,11 @@ class PooledMetric(MetricKind):
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
         totals = PooledTotals(self._limbs(merged, subject, metric))
         rows, weight = map(totals.sum, ROWS_AND_WEIGHT)
-        result, groups = self._value_of(totals, metric), merged.groups_of_parts(subject)
+        result, groups = self._value_of(totals, metric), merged.groups_of_parts(subject, metric.judging)
         return MetricRow(result.value, int(math.isnan(result.value)), int(rows), weight, groups, result.error_bound)
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
-        sizes, sums = merged.sizes_of_parts(subject), self._parts_of_sums(merged, subject, metric)
+        sizes, sums = merged.sizes_of_parts(subject, metric.judging), self._parts_of_sums(merged, subject, metric)
         if sizes is None or sums is None:
             return None
         there, without = np.flatnonzero(sizes), np.full(len(sizes), np.nan)
@@ -267,15 +269,17 @@ class PooledMetric(MetricKind):
 
     def _parts_of_sums(self, merged: Merged, subject: Subject, metric: Metric) -> dict[RowSum, Floats] | None:
         sums = (*ROWS_AND_WEIGHT, *self.sums_of(metric))
-        parts = {row_sum: merged.partials.parts.sums.of(subject, row_sum) for row_sum in sums}
-        known = {row_sum: limbs for row_sum, limbs in parts.items() if limbs is not None}
+        of_parts = merged.partials.parts.sums
+        parts = {total: of_parts.of(subject, judged(total, metric.judging)) for total in sums}
+        known = {total: limbs for total, limbs in parts.items() if limbs is not None}
         return known if len(known) == len(parts) else None
 
     def sums_of(self, metric: Metric) -> tuple[RowSum, ...]:
         return outside.row_sums(metric, self.sums)
 
     def carriers_of(self, metric: Metric) -> tuple[RowSum, ...]:
-        return outside.row_sums(metric, self.carriers)
+        """Return the sums that decide how certain the value is, as they are stored for the label that is read."""
+        return tuple(judged(total, metric.judging) for total in outside.row_sums(metric, self.carriers))
 
     def _value_of(self, totals: PooledTotals, metric: Metric) -> PooledValue:
         result = metric.call("value", self.value, totals, metric)
@@ -288,4 +292,5 @@ class PooledMetric(MetricKind):
 
     def _limbs(self, merged: Merged, subject: Subject, metric: Metric) -> dict[RowSum, Floats]:
         limbs, none = merged.partials.sums.limbs(), np.zeros(LIMBS)
-        return {total: limbs.get(subject.state(total), none) for total in (*ROWS_AND_WEIGHT, *self.sums_of(metric))}
+        sums = (*ROWS_AND_WEIGHT, *self.sums_of(metric))
+        return {total: limbs.get(subject.state(judged(total, metric.judging)), none) for total in sums}

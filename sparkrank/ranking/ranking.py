@@ -259,6 +259,11 @@ class Ranking:
         return Ranking(self.judgments, scores, judged, *rest, *columns)
 
     @property
+    def sorted_rows(self) -> ScoreOrder:
+        """The rows in the order of their scores, whatever their labels are."""
+        return self._sorted
+
+    @property
     def length(self) -> Ints:
         return self._sorted.length
 

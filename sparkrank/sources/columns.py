@@ -16,6 +16,7 @@ from sparkrank.bucket.impressions import (
     TRUTH,
     group_weight_column,
     key_column,
+    label_column,
     score_column,
     slice_column,
     value_column,
@@ -56,6 +57,8 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.
     columns |= _numbered_columns(rows, roles, plan)
     no_label = nothing if plan.joins else nothing.cast(pa.int8())
     columns[LABEL] = no_label if roles.label is None else _read(rows, OF_LABEL, roles.label)
+    for name, index in plan.further_labels.items():
+        columns[label_column(index)] = _read(rows, OF_LABEL, roles.labels[name]) if name in roles.labels else no_label
     for index, column in enumerate(roles.scores.values()):
         score = _read(rows, SCORE, column)
         columns[score_column(index)] = pc.negate(score) if roles.by_rank else score

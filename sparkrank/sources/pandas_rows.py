@@ -47,8 +47,8 @@ def _looked_at(roles: Roles, plan: Plan) -> Iterator[tuple[str, str, str]]:
     for name, column in roles.scores.items():
         model = "" if MODEL.key in roles.of_rows else name
         yield checks.NAN_RATINGS if arrays else checks.NAN_OF_PANDAS, model, column
-    if roles.label is not None:
-        yield checks.NAN_LABELS, "", roles.label
+    for column in roles.labels.values():
+        yield checks.NAN_LABELS, "", column
     if REFERENCE_RANK in roles.of_rows and plan.needs_reference_rank:
         yield checks.NAN_REFERENCE_OF_PANDAS, "", roles.of_rows[REFERENCE_RANK]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.metrics import Metric, Plan
+from sparkrank.metrics.judging import Judging
 from sparkrank.metrics.merged import Merged, MetricColumns, MetricRow, SubjectStates, WithoutParts, kind_of
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.cached import cached
@@ -75,24 +75,25 @@ class Samples:
 
     @cached
     def rows(self, metric: Metric) -> MetricColumns:
-        return kind_of(metric).rows(self.merged, self.subjects, metric)
+        return self.merged.rows(self.subjects, metric)
 
-    @cached_property
-    def _groups(self) -> Floats:
-        """The number of groups in all parts of each sample, or NaN for a sample without parts."""
-        sizes = map(self.merged.sizes_of_parts, self.subjects)
+    @cached
+    def _groups(self, judging: Judging) -> Floats:
+        """Return the number of groups in all parts of each sample, or NaN for a sample without parts."""
+        sizes = (self.merged.sizes_of_parts(subject, judging) for subject in self.subjects)
         return np.array([np.nan if own is None else own.sum() for own in sizes], np.float64)
 
     def groups(self, metric: Metric) -> Floats:
         """Return the number of groups behind each value, or NaN if rows have no group or groups were not counted."""
         counted = self.rows(metric).n_groups
-        return np.where(np.isnan(counted), self._groups, counted)
+        return np.where(np.isnan(counted), self._groups(metric.judging), counted)
 
     @cached
     def n_effective(self, metric: Metric) -> Floats:
         """Return the effective number of groups for each value. It is at most the actual number, and NaN if unknown."""
         numbers = kind_of(metric).effective_numbers(self.merged, self.subjects, metric, clustered=self.clustered)
-        return np.where(self._groups > 0, np.where(self._groups < numbers, self._groups, numbers), numbers)
+        groups = self._groups(metric.judging)
+        return np.where(groups > 0, np.where(groups < numbers, groups, numbers), numbers)
 
     def means(self, metric: Metric) -> MeanColumns:
         """Return the mean over groups for each sample, with the standard error for independent groups."""

@@ -77,7 +77,7 @@ def test_a_flipped_bit_of_what_is_read(tmp_path: Path, what: str) -> None:
 
 def split_of(kind: str, path: Path) -> Split:
     """The only split of a file."""
-    roles = Roles((), None, {"a": "a"})
+    roles = Roles((), {}, {"a": "a"})
     rows = SideRows("input", path=str(path), format=kind, options={"header": "true"} if kind == "csv" else {})
     [split] = Selection(SOURCES[kind](rows, roles)).splits(["a"], 10_000)
     return split

@@ -60,7 +60,7 @@ IN_RANGES: dict[str, tuple[str, Patch]] = {
 }
 MORE = {
     "slices": IN_TASKS,
-    "arrays": IN_TASKS | IN_RANGES,
+    **dict.fromkeys(("arrays", "labels"), IN_TASKS | IN_RANGES),
     **dict.fromkeys(("exact", "text_keys", "no_groups"), IN_RANGES),
 }
 

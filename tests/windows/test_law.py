@@ -119,6 +119,25 @@ def test_one_metric_alone_has_every_value_of_a_slice(tmp_path: Path) -> None:
         assert_same(merged, together(days, [metric], item="item_id", slices=["country"]).table, VALUES)
 
 
+def test_days_of_several_labels_merge(tmp_path: Path) -> None:
+    """States of one label do not meet those of another: sums, bins, percentiles and parts."""
+    labels = {"click": "clicked", "weighed": "heavy"}
+    metrics = ["ap", "ap(label=weighed)", "auc", "auc(label=weighed,among=click)", "logloss(label=weighed)"]
+    metrics += ["p90(rr(among=click))", "cg(gain={click:1,weighed:0.5})@3"]
+    changes = {"metrics": metrics, "slices": ["country"], "input__columns__label": labels}
+    changes["input__columns__score"] = {"production": "score"}
+    days = [impressions_of(day, 200) for day in DAYS[:2]]
+    days = [rows.assign(heavy=(rows["weight"] > 3).astype(int)) for rows in days]
+    for day, rows in zip(DAYS, days, strict=False):
+        write_log(tmp_path, rows, day)
+        evaluate(spec_of(tmp_path, **changes), day)
+    cli.main(merging(spec_of(tmp_path, **changes), last=DAYS[1]))
+    merged = window_table(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[1]}")
+    asked = {"label": labels, "score": {"production": "score"}, "slices": ["country"]}
+    assert_same(merged, together(days, metrics, **asked).table, VALUES)
+    assert merged["value"].notna().all()
+
+
 def test_fewer_metrics_and_models_than_the_days_have(tables: Path) -> None:
     conf = spec_of(tables, metrics=["auc", "ap"], input__columns__score={"candidate": "renamed"})
     cli.main(merging(conf))

@@ -15,6 +15,7 @@ from sparkrank.bucket.impressions import (
     TRUTH,
     group_weight_column,
     key_column,
+    label_column,
     score_column,
     slice_column,
     value_column,
@@ -85,8 +86,7 @@ def bucket_rows(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     for index, value in plan.row_values:
         is_read = value in roles.values  # a truth has gains alone
         columns[value_column(index)] = _read(schema, VALUES[value.kind], value.name) if is_read else nothing
-    no_label = nothing if plan.joins else nothing.cast("tinyint")
-    columns[LABEL] = no_label if roles.label is None else _read(schema, OF_LABEL, roles.label)
+    columns |= _labels(schema, roles, plan)
     scores = [_read(schema, SCORE, column) for column in roles.scores.values()]
     for index, score in enumerate(scores or [nothing] * plan.scores_of_row):
         columns[score_column(index)] = -score if roles.by_rank else score
@@ -107,6 +107,16 @@ def bucket_rows(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
         if plan.arrays:
             columns[LIST] = nothing
     return frame.select(*(column.alias(name) for name, column in columns.items()))
+
+
+def _labels(schema: T.StructType, roles: Roles, plan: Plan) -> dict[str, Column]:
+    """Return the columns of the labels, null where the side has none."""
+    no_label = F.lit(None) if plan.joins else F.lit(None).cast("tinyint")
+    columns = {LABEL: no_label if roles.label is None else _read(schema, OF_LABEL, roles.label)}
+    for label, index in plan.further_labels.items():
+        is_named = label in roles.labels
+        columns[label_column(index)] = _read(schema, OF_LABEL, roles.labels[label]) if is_named else no_label
+    return columns
 
 
 def _model_number(name: Column, roles: Roles, plan: Plan) -> Column:

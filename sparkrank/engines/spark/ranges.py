@@ -28,6 +28,7 @@ from sparkrank.engines.score_ranges import (
     sweep,
 )
 from sparkrank.engines.spark.session_features import Batches, packed_once, why_not_cached
+from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.wire import NarrowHistogram, NarrowRows, merged
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
@@ -43,7 +44,7 @@ READINGS = 3  # the samples, the totals of the ranges, and the sweeps
 _PIECES = pa.schema({"score_range": pa.int32(), "blocks": pa.binary()})
 _MERGED = pa.schema({"score_range": pa.int32(), "blocks": pa.binary(), "totals": pa.binary()})
 _TERMS = pa.schema({"score_range": pa.int32(), "terms": pa.binary()})
-ByLabel = Mapping[float | None, Sequence[ExactMetric]]
+ByRule = Mapping[BinRule, Sequence[ExactMetric]]
 
 
 class ExactDay:
@@ -114,19 +115,19 @@ def _cut(bounds: RangeBounds, batches: Batches) -> Batches:
                     yield _batch(_PIECES, score_range, pickle.dumps(NarrowHistogram.of(histogram)))
 
 
-def _merge(score_ranges: ScoreRanges, exact: ByLabel, curves: bool, batches: Batches) -> Batches:
+def _merge(score_ranges: ScoreRanges, exact: ByRule, curves: bool, batches: Batches) -> Batches:
     pieces: dict[int, list[NarrowHistogram | NarrowRows]] = {}
     for score_range, histogram in _rows(batches):
         pieces.setdefault(score_range, []).append(histogram)
     for score_range in sorted(pieces):
         whole = merged(pieces.pop(score_range))
-        totals = Totals.of(whole, exact[score_ranges[score_range][0].rule.rel], curves)
+        totals = Totals.of(whole, exact[score_ranges[score_range][0].rule], curves)
         yield _batch(_MERGED, score_range, pickle.dumps(NarrowHistogram.of(whole)), pickle.dumps(totals))
 
 
-def _sweep(score_ranges: ScoreRanges, exact: ByLabel, where: Mapping[int, RangePlace], batches: Batches) -> Batches:
+def _sweep(score_ranges: ScoreRanges, exact: ByRule, where: Mapping[int, RangePlace], batches: Batches) -> Batches:
     for score_range, histogram in _rows(batches):
-        terms = sweep(histogram.widened(), where[score_range], exact[score_ranges[score_range][0].rule.rel])
+        terms = sweep(histogram.widened(), where[score_range], exact[score_ranges[score_range][0].rule])
         yield _batch(_TERMS, score_range, pickle.dumps(terms))
 
 

@@ -56,8 +56,9 @@ def _rule_of(metric: Metric) -> BinRule | None:
 def _auc_beside(values: Sequence[MetricValue], rule: str) -> MetricValue | None:
     """Return the AUC to compare with AUC_UP: from the same bins if possible, else from the same relevant rows."""
     aucs = [(value, _rule_of(metric)) for value in values if (metric := parsed(value.metric)) and metric.name == "auc"]
-    rel = BinRule.parse(rule).rel
-    alike = [(str(own) != rule, value) for value, own in aucs if own is not None and own.rel == rel]
+    parsed_rule = BinRule.parse(rule)
+    read = parsed_rule.rel, parsed_rule.judging
+    alike = [(str(own) != rule, value) for value, own in aucs if own is not None and (own.rel, own.judging) == read]
     return min(alike, key=lambda pair: pair[0], default=(True, None))[1]
 
 

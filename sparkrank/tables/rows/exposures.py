@@ -41,7 +41,10 @@ def _rows(
     values, place = _values(every)
     amounts = _pooled(every, place, len(values))
     exposure, due = amounts.shares()
-    ratio, sizes = _ratio(amounts), merged.sizes_of_parts(subject) if plan.parted_slices(subject.slice) else None
+    ratio, sizes = (
+        _ratio(amounts),
+        merged.sizes_of_parts(subject, metric.judging) if plan.parted_slices(subject.slice) else None,
+    )
     stderr, low, high = np.full((3, len(values)), np.nan)
     parts = None if sizes is None else declared.amounts_of_parts(merged, subject, metric, len(sizes))
     groups = declared.n_effective(merged, subject, metric, clustered=clustered) or 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -99,8 +100,9 @@ def quality_table(
 
 
 def _of_other_tables(counts: Mapping[tuple[str, str], int], plan: Plan) -> Iterator[dict[str, Any]]:
-    """Yield the rows for the catalog and for the tables of what groups had before."""
+    """Yield the rows for several labels, for the catalog and for the tables of what groups had before."""
     read, truth = (counts.get((name, ""), 0) for name in (checks.ROWS_READ, checks.TRUTH_ROWS))
+    yield from _looked_for(map(checks.with_label, plan.labels), counts, checks.ROWS_READ, read)
     yield from _looked_for((checks.CATALOG_ITEMS,), counts, None, 0)
     yield from _looked_for(checks.LACKING_ITEMS.values(), counts, checks.ROWS_READ, read)
     for name in dict.fromkeys([*plan.past, *([INTERACTIONS] if plan.reads_popularity else [])]):
@@ -225,10 +227,12 @@ def rejected_fraction(partials: Partials) -> float:
 
 def _outside(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
     """Yield the check of scores outside [0, 1] if a metric reads probabilities; one such score makes it undefined."""
-    if OUTSIDE in plan.row_sums:
+    counted = next((total for total in plan.row_sums if total.name == OUTSIDE.name), None)
+    if counted is not None:
         sums = partials.sums.results()
         all_rows = Subject(model, ALL, ALL)
-        outside, scored = (int(sums.get(all_rows.state(state), 0)) for state in (OUTSIDE, ROWS_AND_WEIGHT[0]))
+        states = counted, replace(ROWS_AND_WEIGHT[0], judging=counted.judging)
+        outside, scored = (int(sums.get(all_rows.state(state), 0)) for state in states)
         yield _check(checks.OUTSIDE_ROWS, model, outside, checks.SCORED_IN_GROUPS, scored)
 
 

@@ -1,0 +1,89 @@
+"""The rows that metrics of one label read: those of a bucket, with that label, among the rows where another holds."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from sparkrank.base import checks
+from sparkrank.bucket.bucket_rows import BucketRows
+from sparkrank.bucket.encoding import paired
+from sparkrank.bucket.grouping import Groups
+from sparkrank.bucket.impressions import LABEL, label_column
+from sparkrank.bucket.joining import Counts
+from sparkrank.metrics import Plan
+from sparkrank.metrics.judging import Judging
+from sparkrank.numeric.array_types import Flags, Ints
+from sparkrank.ranking.judgments import is_relevant
+
+
+class RowsOfLabel(NamedTuple):
+    """The ``rows`` of a bucket with the label that some metrics read, and their ``groups``.
+
+    ``whole`` has the group of the bucket that each group is, or is None if no row is left out.
+    """
+
+    rows: BucketRows
+    groups: Groups
+    whole: Ints | None
+
+
+def column_of(label: str, plan: Plan) -> str:
+    """Return the bucket column of a label."""
+    return label_column(plan.further_labels[label]) if label in plan.further_labels else LABEL
+
+
+def label_columns(plan: Plan) -> list[str]:
+    """Return the bucket columns of the labels that metrics read."""
+    return [LABEL, *map(label_column, plan.further_labels.values())]
+
+
+def rows_of_label(rows: BucketRows, groups: Groups, judging: Judging, plan: Plan) -> RowsOfLabel:
+    """Return the ``rows`` and ``groups`` as the metrics with ``judging`` read them."""
+    kept = None if judging.among is None else _among(rows, groups, column_of(judging.among, plan), plan)
+    label = read_label(rows, judging, plan)
+    table = rows.table.set_column(rows.table.column_names.index(LABEL), LABEL, label)
+    if kept is None:
+        return RowsOfLabel(BucketRows(table), groups, None)
+    whole, codes = np.unique(groups.codes[kept].astype(np.int64), return_inverse=True)
+    own = BucketRows(table.filter(pa.array(kept)))
+    return RowsOfLabel(own, Groups(codes.astype(np.int32), len(whole)), whole)
+
+
+def count_labels(rows: BucketRows, plan: Plan, counts: Counts) -> None:
+    """Count the rows that have each of several labels that metrics read."""
+    for name in (plan.labels[0], *plan.further_labels) if plan.further_labels else ():
+        column = rows.table[column_of(name, plan)]
+        counts[checks.with_label(name), ""] = len(column) - column.null_count
+
+
+def _among(rows: BucketRows, groups: Groups, column: str, plan: Plan) -> Flags:
+    """Flag the rows with a label above 0 in ``column``, or with the item of such a row of the same group."""
+    kept = is_relevant(rows.labels(column), None)
+    if not plan.needs_pairs:
+        return kept
+    pair = paired(groups.codes, rows.items()[0])
+    has_one = np.zeros(int(pair.max(initial=-1)) + 1, np.bool_)
+    has_one[pair[kept]] = True
+    return has_one[pair]
+
+
+def read_label(rows: BucketRows, judging: Judging, plan: Plan) -> pa.ChunkedArray:
+    """Return the label that metrics with ``judging`` read, or the sum of several times their weights."""
+    if judging.label is None:
+        return rows.table[LABEL]
+    if judging.label in plan.labels:
+        return rows.table[column_of(judging.label, plan)]
+    return _weighted({column_of(name, plan): weight for name, weight in judging.weights.items()}, rows)
+
+
+def _weighted(weights: dict[str, float], rows: BucketRows) -> pa.ChunkedArray:
+    """Return the sum of the labels above 0 times their ``weights``, null where all are null."""
+    total, valid = np.zeros(len(rows)), np.zeros(len(rows), np.bool_)
+    for column, weight in weights.items():
+        total += weight * np.maximum(rows.labels(column), 0).astype(np.float64)
+        own = rows.valid(column)
+        valid |= True if own is None else own
+    return pa.chunked_array([pa.array(total, mask=None if valid.all() else ~valid)])

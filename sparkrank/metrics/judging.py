@@ -1,0 +1,58 @@
+"""Which label of several a metric reads, and among which rows: the parameters ``label`` and ``among``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sparkrank.base.errors import MetricError, SpecError, did_you_mean, itemize, shorten
+from sparkrank.metrics.parameters import LABEL_NAME, Name, label_weights
+
+LABEL = Name("label", None, "the label that is read, of several; without it, the first", named="<label>")
+AMONG = Name("among", None, "a label: rows for which it is not above 0 are left out before all else", named="<label>")
+PARAMETERS = (LABEL, AMONG)
+
+
+class Judging(NamedTuple):
+    """The ``label`` that a metric reads (None: the first), and the label ``among`` whose relevant rows it reads.
+
+    A label in braces, such as ``{click:1,pay:5}``, is the sum of labels times their weights.
+    """
+
+    label: str | None = None
+    among: str | None = None
+
+    def __str__(self) -> str:
+        named = zip(self._fields, self, strict=True)
+        return ",".join(f"{name}={given}" for name, given in named if given is not None)
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of each label in the label that is read; empty for the first label."""
+        return {} if self.label is None else label_weights(self.label) or {self.label: 1.0}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The labels that are read besides the first."""
+        return (*self.weights, *([] if self.among is None else [self.among]))
+
+
+FIRST = Judging()  # the first label of all rows
+
+
+def validate_label_names(labels: Sequence[str]) -> None:
+    """Raise :class:`SpecError` if a metric's text cannot name one of several ``labels``."""
+    for name in labels if len(labels) > 1 else ():
+        if not LABEL_NAME.fullmatch(name):
+            raise SpecError(
+                f'label names a label "{shorten(name)}": metrics name it, so that blanks and , = @ : ( ) [ ] {{ }} and '
+                "quotes are not allowed"
+            )
+
+
+def validate_judging(judging: Judging, metric: object, labels: Sequence[str]) -> None:
+    """Raise :class:`MetricError` if ``metric`` names none of ``labels``."""
+    for name in judging.names:
+        if name not in labels:
+            there = f"allowed: {itemize(labels)}" if labels else "no label has a name here"
+            raise MetricError(f'{metric} names "{shorten(name)}", no label{did_you_mean(name, labels)} ({there})')

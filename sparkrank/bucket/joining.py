@@ -20,6 +20,7 @@ from sparkrank.bucket.grouping import Groups
 from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_columns, score_column
 from sparkrank.bucket.matching import BEATEN, UNLISTED, Matches, matches_of
 from sparkrank.bucket.past import without_excluded
+from sparkrank.bucket.propensities import with_propensities
 from sparkrank.bucket.twins import Twins
 from sparkrank.bucket.unmatched_rows import place_of, unmatched_rows
 from sparkrank.metrics import Plan
@@ -62,13 +63,23 @@ class JudgedRows:
             return len(self.codes) if rows is None else len(rows)
         return int(np.count_nonzero(taken(self.judged, rows)))
 
-    def judgments(self, references: Mapping[str, Floats], gains: Mapping[ValueColumn, Floats]) -> Judgments:
-        """Return the judgments with ``references`` and ``gains`` (NaN: no gain), of which an item has its highest."""
+    def judgments(
+        self,
+        references: Mapping[str, Floats],
+        gains: Mapping[ValueColumn, Floats],
+        propensities: Floats | None = None,
+    ) -> Judgments:
+        """Return the judgments with ``references`` and ``gains`` (NaN: no gain), of which an item has its highest.
+
+        Of several ``propensities`` (NaN: none), an item has the lowest, and so the highest gain.
+        """
         if (twins := self.twins) is not None:
             gains = {column: -twins.first_of(-values) for column, values in gains.items()}
+            propensities = None if propensities is None else twins.first_of(propensities)
         gains = {column: np.nan_to_num(values) for column, values in gains.items()}
         item_row = None if twins is None else twins.one_of_each(len(self.codes))
-        return Judgments(self.codes, self.labels, self.groups, self.judged, references, item_row, None, gains)
+        rows = (self.codes, self.labels, self.groups, self.judged)
+        return Judgments(*rows, references, item_row, None, gains, propensities)
 
     def credited(self, shared: Judgments, listed: Ints, best: Ints) -> Judgments:
         """Return ``shared`` for the list with the rows ``listed``, where only the rows ``best`` get credit."""
@@ -86,7 +97,8 @@ class JudgedRows:
         judged = has_label if self.judged is None else has_label & self.judged
         orders = {name: np.where(has_label, order, np.nan) for name, order in shared.references.items()}
         labels = np.where(has_label, self.labels, self.labels.dtype.type(0))
-        return Judgments(self.codes, labels, self.groups, judged, orders, None, repeats, shared.gains)
+        rows = (self.codes, labels, self.groups, judged)
+        return Judgments(*rows, orders, None, repeats, shared.gains, shared.propensities)
 
 
 def judge(
@@ -153,7 +165,7 @@ def _joined(
     drop = plan.definitions.unjudged == "drop"
     counts[checks.UNJUDGED_DROPPED if drop else checks.UNJUDGED_ROWS, ""] = int(np.count_nonzero(~matched))
     own: Ints | slice = slice(0, lists)
-    of_lists, twins = read.slice(0, lists), matches.twins
+    of_lists, twins = with_propensities(read.slice(0, lists), read.slice(lists), matches.row), matches.twins
     if drop:
         own = np.flatnonzero(matched)
         of_lists, matched, twins = of_lists.take(pa.array(own)), matched[own], twins.among(own)

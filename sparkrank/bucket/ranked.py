@@ -15,6 +15,7 @@ from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.encoding import encode, paired
 from sparkrank.bucket.impressions import WEIGHT, value_column
 from sparkrank.bucket.lists import ListedRows
+from sparkrank.bucket.propensities import weight_sums, weights_of
 from sparkrank.bucket.slicing import GroupSlice
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.count import SegmentCounts, count_segments
@@ -26,6 +27,7 @@ from sparkrank.metrics.group_auc import class_counts
 from sparkrank.metrics.merged import kind_of
 from sparkrank.metrics.needs import GROUPS, NEGATIVES, POSITIVES, ROWS_AND_WEIGHT, amounts_by_group
 from sparkrank.metrics.plan import level_text
+from sparkrank.metrics.slices import ALL
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached, drop_cached
 from sparkrank.numeric.exact_sums import LIMBS, exact_sums, rounded, whole_limbs
@@ -258,6 +260,12 @@ class RankedModel:
                 weights = weights[~np.isnan(numbers)]
             yield (str(metric), self.name), float(np.nan_to_num(weights).max(initial=0.0))
 
+    def largest_weight(self) -> Iterator[tuple[str, float]]:
+        """Yield (model, largest weight of a row by propensity), if rows are weighed."""
+        for weighed in self.plan.weighed_rows:
+            weights, _ = weights_of(self.ranking.judgments, self.chosen, weighed)
+            yield self.name, float(weights.max(initial=0.0))
+
     def part_sums(self, parted: GroupSlice, bins: Mapping[BinRule, SegmentCounts]) -> Floats:
         """Return the number of groups and each sum over rows in each part, as limbs of exact sums.
 
@@ -331,6 +339,9 @@ class RankedModel:
         """Yield the sums that pooled metrics need (over rows, of groups, of group amounts) as limbs of exact sums."""
         for quantity in self.plan.row_sums:
             yield self._key(groups, quantity), self._scored_rows().sums(quantity, self._segments_of_scored(groups))
+        if groups.name == ALL:
+            for name, limbs in weight_sums(self.ranking.judgments, self.chosen, self.plan):
+                yield self._key(groups, name), limbs
         evaluated = groups.segments.of(self.chosen)
         if self.plan.has_item_counts:
             yield self._key(groups, GROUPS), whole_limbs(evaluated.sizes(self._groups_evaluated()))

@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 
 from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows, flags_of
-from sparkrank.bucket.impressions import ITEM, LABEL, key_columns, score_column, value_column
+from sparkrank.bucket.impressions import ITEM, LABEL, PROPENSITY, key_columns, score_column, value_column
+from sparkrank.bucket.propensities import bad_propensities
 from sparkrank.inputs.role_table import BadTest, rejections, row_roles
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Flags
@@ -40,6 +41,8 @@ def reject(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -> Bu
         for bad in role.bad:
             if bad.always or role.key in rows:
                 reasons[bad.check] = BAD_ROWS[bad.test](rows, role.key) if role.key in rows else None
+    if PROPENSITY in rows:
+        reasons[checks.BAD_PROPENSITY] = bad_propensities(rows, plan)
     reasons |= _bad_values(rows, plan)
     if plan.arrays:
         reasons[checks.BEYOND_TRUE_ITEMS] = _without_item(rows, [LABEL])

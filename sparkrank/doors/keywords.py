@@ -29,6 +29,7 @@ class _ColumnOptions(TypedDict, total=False):
     item: str | None
     reference_rank: str | None
     weight: str | None
+    propensity: str | None
     model: str | None
     time: str | None
     truth: Rows | None

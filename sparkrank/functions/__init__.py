@@ -42,6 +42,7 @@ class ColumnOptions(SettingOptions, total=False):
     item: ColumnOrName | None
     reference_rank: ColumnOrName | None
     weight: ColumnOrName | None
+    propensity: ColumnOrName | None
     of: Of | None
     over: WindowSpec | None
 
@@ -67,7 +68,7 @@ def metric(
         The labels. Null means not judged.
     rank : Column or str, optional
         The ranks, used in place of ``score``. A lower rank is better.
-    item, reference_rank, weight : Column or str, optional
+    item, reference_rank, weight, propensity : Column or str, optional
         Columns that some metrics or definitions need, as in :func:`sparkrank.evaluate`.
     ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
         The definitions, see :class:`sparkrank.Definitions`.
@@ -115,7 +116,7 @@ def metrics(
     ----------
     texts : sequence of str or Metric
         Either only metrics of groups, or only metrics of all rows together.
-    score, label, rank, item, reference_rank, weight, of, over : optional
+    score, label, rank, item, reference_rank, weight, propensity, of, over : optional
         As in :func:`metric`.
     preset, ties, undefined, unretrieved, unjudged, duplicates, population, positions : optional
         As in :func:`metric`.

@@ -25,6 +25,7 @@ from sparkrank.metrics import (
     unseen,
 )
 from sparkrank.metrics.metric import CATALOG
+from sparkrank.metrics.propensity import with_propensity
 
 __all__ = ["CATALOG"]
 
@@ -50,4 +51,4 @@ for family in (
     unseen,
     surprise,
 ):
-    CATALOG.fill(*family.DECLARATIONS)
+    CATALOG.fill(*map(with_propensity, family.DECLARATIONS))

@@ -22,10 +22,11 @@ from sparkrank.metrics.fairness import AGAINST, RELEVANT
 from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.histogram_metric import HistogramMetric
 from sparkrank.metrics.metric import Metric, PlanPart, asked_metrics
-from sparkrank.metrics.needs import INTERACTIONS, ROWS_AND_WEIGHT, Exposure
+from sparkrank.metrics.needs import INTERACTIONS, ROWS_AND_WEIGHT, Exposure, WeightStates
 from sparkrank.metrics.parameters import NEED_AN_ORDER, Name, format_number
 from sparkrank.metrics.pooled_metric import PooledMetric
 from sparkrank.metrics.presets import Preset
+from sparkrank.metrics.propensity import WeighedRows
 from sparkrank.metrics.rank_comparison import REF, REFERENCE_RANK
 from sparkrank.metrics.slices import (
     ALL,
@@ -240,7 +241,7 @@ class Plan:
         return tuple(
             (metric, declared.highest)
             for metric, declared in self.group_metrics
-            if (unbounded := declared.unbounded) is not None and unbounded.has_ideal and unbounded.holds(metric)
+            if (unbounded := declared.unbounded) is not None and unbounded.holds(metric) and unbounded.has_ideal(metric)
         )
 
     @cached_property
@@ -564,7 +565,18 @@ class Plan:
 
     @cached_property
     def _reading(self) -> dict[str, Metric]:
-        return {role: metric for metric in reversed(self.metrics) for role in metric.of_groups.declaration.columns}
+        return {role: metric for metric in reversed(self.metrics) for role in metric.of_groups.roles}
+
+    @cached_property
+    def weighed_rows(self) -> tuple[WeighedRows, ...]:
+        """The relevant rows that metrics of lists weigh by propensity, as each of them weighs rows, each once."""
+        weighed = (WeighedRows.of(metric) for metric, _ in self.group_metrics)
+        return tuple(dict.fromkeys(own for own in weighed if own is not None))
+
+    @cached_property
+    def weight_states(self) -> tuple[WeightStates, ...]:
+        """The sums over rows that metrics weigh by propensity, each once."""
+        return tuple(weighed.states for weighed in self.weighed_rows)
 
     @property
     def needs_reference_rank(self) -> bool:

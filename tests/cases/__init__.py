@@ -18,6 +18,7 @@ from tests.cases.lists import LISTS
 from tests.cases.means import MEANS
 from tests.cases.numbers import PREDICTED_NUMBERS
 from tests.cases.operating_points import OPERATING_POINTS
+from tests.cases.propensities import PROPENSITIES
 from tests.cases.retrieval import RETRIEVAL
 from tests.cases.subtopics import SUBTOPICS
 from tests.cases.surprise import SURPRISE
@@ -38,6 +39,7 @@ GROUPED = (
     *FAIRNESS,
     *SUBTOPICS,
     *SURPRISE,
+    *PROPENSITIES,
 )
 CASES: tuple[Case, ...] = (
     *GROUPED,

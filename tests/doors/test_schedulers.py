@@ -222,6 +222,7 @@ CODES_OF_CHECKS = [
     "repeated_rows", "groups_without_scored_row", "scores_no_probability", "groups_without_weight", "groups_left_out",
     "slice_values_left_out", "groups_of_one_class", "relevant_truth", "relevant_truth_in_no_list",
     "values_above_ideal", "values_outside_range", "rows_per_block", "most_weight_of_one_group",
+    "rejected_bad_propensity", "effective_sample_size", "largest_weight_by_propensity", "clipped_weights",
     "truth_with_room_in_lists", "pairs_of_list_and_truth", "lists_decided_by_ties", "lists_shorter",
 ]  # fmt: skip
 CODES_OF_WARNINGS = [

@@ -26,6 +26,9 @@ def bad_propensities(rows: BucketRows, plan: Plan) -> Flags | None:
 
 def _read(rows: BucketRows, plan: Plan) -> Flags:
     """Flag the rows whose propensity is read: relevant ones or, for the value of a policy, all that have a label."""
+    if plan.policy_values:
+        judged = rows.valid(LABEL)
+        return np.ones(len(rows), np.bool_) if judged is None else judged
     flags = np.zeros(len(rows), np.bool_)
     for level in {weighed.rel for weighed in plan.weighed_rows}:
         flags |= is_relevant(rows.labels(), level)

@@ -20,13 +20,14 @@ from sparkrank.bucket.slicing import GroupSlice
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.count import SegmentCounts, count_segments
 from sparkrank.histogram.row_histogram import histograms_of_rows
-from sparkrank.histogram.scored_rows import RowSum, ScoredRows
+from sparkrank.histogram.scored_rows import LoggedActions, RowSum, ScoredRows
 from sparkrank.metrics import GroupMetric, Metric, Plan
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
 from sparkrank.metrics.group_auc import class_counts
 from sparkrank.metrics.merged import kind_of
 from sparkrank.metrics.needs import GROUPS, NEGATIVES, POSITIVES, ROWS_AND_WEIGHT, amounts_by_group
 from sparkrank.metrics.plan import level_text
+from sparkrank.metrics.policy_value import OF_ACTIONS, clip_of
 from sparkrank.metrics.slices import ALL
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached, drop_cached
@@ -265,6 +266,8 @@ class RankedModel:
         for weighed in self.plan.weighed_rows:
             weights, _ = weights_of(self.ranking.judgments, self.chosen, weighed)
             yield self.name, float(weights.max(initial=0.0))
+        for clip in {clip_of(metric) for metric in self.plan.policy_values}:
+            yield self.name, float(self._scored_rows().ratios(slice(None), clip).max(initial=0.0))
 
     def part_sums(self, parted: GroupSlice, bins: Mapping[BinRule, SegmentCounts]) -> Floats:
         """Return the number of groups and each sum over rows in each part, as limbs of exact sums.
@@ -451,11 +454,19 @@ class RankedModel:
         evaluated = self._of_evaluated()
         scores = self.listed.scores if evaluated is None else self.listed.scores[evaluated]
         weights = self.rows.floats(WEIGHT) if self.plan.weighted else None
+        logged = self._logged_actions() if self.plan.policy_values else None
         if scored is None:
-            return ScoredRows(scores, judgments.labels, weights, judgments.flags, judgments.judged)
+            return ScoredRows(scores, judgments.labels, weights, judgments.flags, judgments.judged, logged)
         labels, judged = taken(judgments.labels, scored), judgments.judged
         weights = None if weights is None else taken(weights, scored)
-        return ScoredRows(scores, labels, weights, judged=None if judged is None else judged[scored])
+        return ScoredRows(scores, labels, weights, judged=None if judged is None else judged[scored], logged=logged)
+
+    def _logged_actions(self) -> LoggedActions:
+        scored = self._scored()
+        read = [taken(self.rows.floats(name), scored) if name in self.rows else None for name in OF_ACTIONS]
+        propensity, *estimates = read
+        assert propensity is not None  # noqa: S101 - the metric reads it
+        return LoggedActions(propensity, self._group_of_scored(), *estimates)
 
 
 def _weighed(values: Floats, weights: Floats | None, segments: Segments, plan: Plan) -> Floats:

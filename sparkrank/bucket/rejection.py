@@ -13,6 +13,7 @@ from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows, flags_of
 from sparkrank.bucket.impressions import ITEM, LABEL, PROPENSITY, key_columns, score_column, value_column
 from sparkrank.bucket.propensities import bad_propensities
+from sparkrank.histogram.scored_rows import FARTHEST
 from sparkrank.inputs.role_table import BadTest, rejections, row_roles
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Flags
@@ -169,4 +170,5 @@ BAD_ROWS: dict[BadTest, Callable[[BucketRows, str], Flags | None]] = {
     "nan": _nan,
     "no weight": _no_weight,
     "small weight": _small_weight,
+    "no number": lambda rows, name: _flags(~(np.abs(rows.floats(name)) <= FARTHEST)),
 }

@@ -134,7 +134,8 @@ class Columns(_OfRows):
     there is a separate truth, or if no metric reads labels. ``weight`` is the weight of a row in pooled metrics.
     ``cluster`` says which groups depend on each other, for example the user of a session. ``title`` is the name of an
     item, which explanations show. ``time`` says when a list was made, and is compared with the times of other sides.
-    ``propensity`` is how likely a relevant row was to be seen; with a truth, it is a column of the truth.
+    ``propensity`` is how likely a relevant row was to be seen, or a logged action to be taken; with a truth, it is a
+    column of the truth. ``estimate`` and ``policy_estimate`` are the rewards expected of the action and of the policy.
     With ``items`` and ``true_items``, each row is a whole group, with arrays of items.
     """
 

@@ -88,8 +88,12 @@ def evaluate(
         A column with the weight, at least 0, of each row in metrics for all rows together. The weight of a group in a
         mean is a parameter of the metric: ``"ndcg(weight=revenue)@10"``.
     propensity : str, optional
-        A column with the chance, up to 1, that a relevant row was seen, as ``"r(propensity=snips)@10"`` reads it. With
-        ``truth``, it is a column of the truth.
+        A column with the chance, up to 1, that a relevant row was seen, as ``"r(propensity=snips)@10"`` reads it, or
+        that an action was taken that was logged, as ``"value(by=snips)"`` reads it. With ``truth``, it is a column of
+        the truth.
+    estimate, policy_estimate : str, optional
+        Columns with the reward that is expected of the logged action, and of the policy whose value
+        ``"value(by=dr)"`` estimates.
     model : str, optional
         The column that names the model of each row, if one long table has the lists of several models.
     cluster : str, optional

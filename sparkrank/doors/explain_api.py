@@ -47,7 +47,7 @@ def explain(
         a value of any type.
     models : sequence of str
         The models to show. By default, all models are shown.
-    score, rank, label, item, reference_rank, weight, propensity, model, time, title : str, or mapping of str to str
+    score, rank, label, item, reference_rank, weight, propensity, estimate, policy_estimate, model, time, title : str, or mapping of str to str
         The columns of the rows, as for :func:`sparkrank.evaluate`. Items are shown if ``item`` is given, and their
         titles if ``title`` is given.
     truth, truth_columns, catalog, catalog_columns, items, true_items, relevance : optional

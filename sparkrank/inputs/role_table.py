@@ -32,7 +32,7 @@ NEEDED: dict[Takes, str] = {
 # How a column is read. Both engines have a function for each name (READERS in values.py).
 Reader: TypeAlias = Literal["key", "item", "label", "float", "double", "text", "name", "time", "texts", "doubles"]
 # The kinds of bad row. The bucket has a test for each name (BAD_ROWS in rejection.py).
-BadTest: TypeAlias = Literal["nan", "no weight", "small weight"]
+BadTest: TypeAlias = Literal["nan", "no weight", "small weight", "no number"]
 # Whether lists and a truth joined with the lists have the role, or only lists, or only the truth, which has the label.
 RoleSide: TypeAlias = Literal["both", "lists", "truth"]
 
@@ -181,6 +181,22 @@ ROW_ROLES: tuple[Role, ...] = (
         "double",
         "propensity",
         side="truth",
+    ),
+    Role(
+        "estimate",
+        ("number",),
+        "double",
+        "estimate",
+        side="lists",
+        bad=(BadRow(checks.BAD_ESTIMATE, "no number", always=False),),
+    ),
+    Role(
+        "policy estimate",
+        ("number",),
+        "double",
+        "policy_estimate",
+        side="lists",
+        bad=(BadRow(checks.BAD_POLICY_ESTIMATE, "no number", always=False),),
     ),
     CLUSTER,
     MODEL,

@@ -24,6 +24,7 @@ from sparkrank.metrics.histogram_metric import HistogramMetric
 from sparkrank.metrics.metric import Metric, PlanPart, asked_metrics
 from sparkrank.metrics.needs import INTERACTIONS, ROWS_AND_WEIGHT, Exposure, WeightStates
 from sparkrank.metrics.parameters import NEED_AN_ORDER, Name, format_number
+from sparkrank.metrics.policy_value import VALUE, validate_policy_value, weight_states_of
 from sparkrank.metrics.pooled_metric import PooledMetric
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.propensity import WeighedRows
@@ -576,7 +577,13 @@ class Plan:
     @cached_property
     def weight_states(self) -> tuple[WeightStates, ...]:
         """The sums over rows that metrics weigh by propensity, each once."""
-        return tuple(weighed.states for weighed in self.weighed_rows)
+        of_values = dict.fromkeys(map(weight_states_of, self.policy_values))
+        return (*(weighed.states for weighed in self.weighed_rows), *of_values)
+
+    @cached_property
+    def policy_values(self) -> tuple[Metric, ...]:
+        """The metrics that estimate what a policy would have earned."""
+        return tuple(metric for metric, _ in self.pooled_metrics if metric.name == VALUE)
 
     @property
     def needs_reference_rank(self) -> bool:
@@ -612,6 +619,8 @@ def validate_plan(plan: Plan) -> None:
     _validate_expectations(plan)
     _validate_groups(plan)
     _validate_references(plan)
+    for metric in plan.policy_values:
+        validate_policy_value(metric, plan.models, joins=plan.joins, weighted=plan.weighted, groups=bool(plan.keys))
     _validate_top(plan)
     for name in plan.disparities:
         if name not in (names := [slice_name(columns) for columns in plan.slices]):

@@ -15,6 +15,7 @@ from tests.cases.earlier import EARLIER
 from tests.cases.fairness import FAIRNESS, GAPS, HAD, KINDS
 from tests.cases.grades import GRADES
 from tests.cases.lists import LISTS
+from tests.cases.logged_actions import LOGGED_ACTIONS
 from tests.cases.means import MEANS
 from tests.cases.numbers import PREDICTED_NUMBERS
 from tests.cases.operating_points import OPERATING_POINTS
@@ -48,6 +49,7 @@ CASES: tuple[Case, ...] = (
     *OPERATING_POINTS,
     *CALIBRATED,
     *PREDICTED_NUMBERS,
+    *LOGGED_ACTIONS,
     *LISTS,
     *GAPS,
 )

@@ -31,9 +31,9 @@ class Case:
         """Whether the rows of other cases matter, or the metric reads what they lack.
 
         Labels without a gain in its list are bad, all rows make popularity, subtopics are arrays, and relevant rows
-        have propensities.
+        and logged actions have propensities.
         """
-        texts = ("gain=[", "(of=users", "(of=rows", "alpha_ndcg(", "strecall(", "propensity=")
+        texts = ("value", "gain=[", "(of=users", "(of=rows", "alpha_ndcg(", "strecall(", "propensity=")
         return any(text in self.metric for text in texts)
 
 

@@ -109,7 +109,7 @@ def past_of(rows: pa.Table) -> pa.Table:
 def with_values(rows: pa.Table, plan: Plan) -> pa.Table:
     """``rows`` with the columns of values that ``plan`` reads: a copy of the labels, or of the items, by their name.
 
-    Propensities are the reference ranks.
+    Propensities are the reference ranks; a reward of 0.5 is expected of each action, and 0.25 of the policy.
 
     An item such as ``a+b`` stands for the texts a and b, and ``1+0`` for these numbers. A label is one text.
     """
@@ -120,6 +120,8 @@ def with_values(rows: pa.Table, plan: Plan) -> pa.Table:
         elif value.kind == "numbers":
             own = pa.chunked_array([[[*map(float, item.split("+"))] for item in own.to_pylist()]])
         rows = rows.append_column(value_column(index), own)
+    for name, estimate in (("estimate", 0.5), ("policy_estimate", 0.25)):
+        rows = rows.append_column(name, pa.array([estimate] * len(rows))) if plan.metric_reading(name) else rows
     return rows.append_column(PROPENSITY, rows[REFERENCE_RANK]) if plan.metric_reading(PROPENSITY) else rows
 
 

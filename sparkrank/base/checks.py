@@ -184,7 +184,9 @@ EFFECTIVE_SIZE = _check("effective_sample_size", "effective sample size")
 LARGEST_WEIGHT = _check("largest_weight_by_propensity", "largest weight by propensity")
 CLIPPED_WEIGHTS = _check("clipped_weights", "weights clipped")
 MEAN_WEIGHT = _check("mean_weight", "mean weight of logged actions")
-ERRORS_FROM_ONE = _check("standard_errors_of_mean_weight", "standard errors between the mean weight of logged actions and 1")
+ERRORS_FROM_ONE = _check(
+    "standard_errors_of_mean_weight", "standard errors between the mean weight of logged actions and 1"
+)
 WEIGHTLESS_GROUPS = _check("groups_without_weight", "groups evaluated that have no row in the lists, and so no weight")
 GROUPS_LEFT_OUT = _check("groups_left_out", "groups left out by population or unretrieved")
 SMALL_SLICES = _check(

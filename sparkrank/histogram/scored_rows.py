@@ -46,7 +46,9 @@ class RowSum:
     clip: float | None = None
 
     def __str__(self) -> str:
-        given = [f"{name}={value!r}" for name in ("threshold", "rel", "clip") if (value := getattr(self, name)) is not None]
+        given = [
+            f"{name}={value!r}" for name in ("threshold", "rel", "clip") if (value := getattr(self, name)) is not None
+        ]
         return f"{self.name}({','.join(given)})" if given else self.name
 
 

@@ -56,9 +56,7 @@ def _value(totals: PooledTotals, metric: Metric) -> PooledValue:
     return PooledValue(summed / weights * (rows / units) if weights else math.nan)
 
 
-def validate_policy_value(
-    metric: Metric, models: Sequence[str], *, joins: bool, weighted: bool, groups: bool
-) -> None:
+def validate_policy_value(metric: Metric, models: Sequence[str], *, joins: bool, weighted: bool, groups: bool) -> None:
     """Raise :class:`SpecError` if the rows of an evaluation cannot be the logged actions that ``metric`` reads."""
     if joins:
         raise SpecError(f"{metric} reads the rewards of logged actions, which stand beside them: it takes no truth")

@@ -157,7 +157,9 @@ def test_a_truth_has_the_propensities_of_its_rows() -> None:
     truth = pa.table({"u": [1] * 2, "i": [*"bd"], "p": [0.25, 0.1]})
     roles = {name: column for name, column in ROLES.items() if name not in ("label", "propensity")}
     for given_roles in ({"truth_columns": {"propensity": "p"}}, {"propensity": "p"}):
-        found = sr.evaluate(lists, ["r(propensity=snips)@2", "arhr(propensity=ips)"], truth=truth, **roles, **given_roles)
+        found = sr.evaluate(
+            lists, ["r(propensity=snips)@2", "arhr(propensity=ips)"], truth=truth, **roles, **given_roles
+        )
         assert found.metrics["value"].to_pylist() == [4 / 14, 4 / 2]
     with pytest.raises(sr.SpecError, match="reads the propensity, but no propensity column is named"):
         sr.evaluate(lists, ["r(propensity=snips)@2"], truth=truth, **roles)
@@ -169,7 +171,9 @@ def test_an_item_with_several_relevant_rows_has_its_lowest_propensity(duplicates
     rows = {"u": [1] * 4, "i": [*"xxxy"], "s": [4.0, 3, 2, 1], "y": [1, 1, 0, 1], "e": [0.5, 0.25, 0.01, 1.0]}
     log = pa.table(rows)
     for given_rows in (log, log.take([3, 2, 1, 0])):
-        found = sr.evaluate(given_rows, ["cg(propensity=ips)@1", "cg(propensity=best)@1"], **ROLES, duplicates=duplicates)
+        found = sr.evaluate(
+            given_rows, ["cg(propensity=ips)@1", "cg(propensity=best)@1"], **ROLES, duplicates=duplicates
+        )
         # without a rule for duplicates, each row counts for itself
         expected = [2.0, 2 / 4] if duplicates == "keep" else [4.0, 1.0]
         assert found.metrics["value"].to_pylist() == expected

@@ -37,15 +37,17 @@ def weight_checks(partials: Partials, plan: Plan, model: str) -> Iterator[tuple[
     yield checks.CLIPPED_WEIGHTS, {"count": count, "of": WEIGHTS, "fraction": share}
     if (mean := mean_weight(partials, plan, model)) is not None:
         yield checks.MEAN_WEIGHT, {"count": mean.value}
-        if mean.errors is not None:
-            yield checks.ERRORS_FROM_ONE, {"count": mean.errors}
+        yield checks.ERRORS_FROM_ONE, {"count": mean.errors}
 
 
 class MeanWeight(NamedTuple):
-    """The mean weight of logged actions, and by how many of its standard errors it differs from 1, if these are known."""
+    """The mean weight of logged actions, and by how many of its standard errors it differs from 1.
+
+    Both are 0 without actions, and ``errors`` is 0 for a single one, of which the standard error is not known.
+    """
 
     value: float
-    errors: float | None
+    errors: float
 
 
 def mean_weight(partials: Partials, plan: Plan, model: str) -> MeanWeight | None:
@@ -60,7 +62,7 @@ def mean_weight(partials: Partials, plan: Plan, model: str) -> MeanWeight | None
     sums, all_rows = partials.sums.results(), Subject(model, ALL, ALL)
     rows, weights, squares = (sums.get(all_rows.state(name), 0.0) for name in (states.rows, *states.unclipped))
     if not rows:
-        return None
+        return MeanWeight(0.0, 0.0)
     mean = weights / rows
     parts = [partials.parts.sums.of(all_rows, name) for name in (states.rows, states.unclipped[0])]
     variance, count = squares / rows - mean**2, rows
@@ -70,7 +72,7 @@ def mean_weight(partials: Partials, plan: Plan, model: str) -> MeanWeight | None
         count = float(np.count_nonzero(there))
         variance = float(np.square((weights_of_parts - mean * rows_of_parts)[there] * count / rows).sum()) / count
     if count < 2:
-        return MeanWeight(mean, None)
+        return MeanWeight(mean, 0.0)
     error, difference = math.sqrt(max(variance, 0.0) / (count - 1)), abs(mean - 1)
     return MeanWeight(mean, 0.0 if difference < ROUNDING else difference / error if error else math.inf)
 
@@ -80,7 +82,7 @@ def warnings_of_weights(partials: Partials, plan: Plan, limits: checks.Limits) -
     most = limits.by_check.get(checks.ERRORS_FROM_ONE, checks.LIMITS[checks.ERRORS_FROM_ONE])
     for model in plan.models:
         mean = mean_weight(partials, plan, model)
-        if mean is not None and mean.errors is not None and mean.errors > most:
+        if mean is not None and mean.errors > most:
             yield CodedSentence(
                 "weights_not_one",
                 f"the mean weight of the logged actions of {shorten(model)} is {mean.value:.4g}, {mean.errors:.3g} "

@@ -170,7 +170,7 @@ class ScoredRows:
         return ratios if clip is None else np.minimum(ratios, clip, out=ratios)
 
     def corrected(self, part: slice, clip: float | None) -> Floats:
-        """Return the estimate of the policy in each row of ``part``, corrected by what its action earned beyond that."""
+        """Return the estimate of the policy in each row of ``part``, corrected by what actions earned beyond theirs."""
         actions = self.actions
         assert actions.estimate is not None  # noqa: S101 - the metric reads both estimates
         assert actions.policy_estimate is not None  # noqa: S101

@@ -78,7 +78,7 @@ def quality_of(rows: pa.Table, metrics: list[str], **asked: Any) -> dict[str, di
 
 @pytest.mark.parametrize("uncertainty", [True, False])
 def test_propensities_that_are_wrong_are_warned_of(caplog: pytest.LogCaptureFixture, uncertainty: bool) -> None:
-    """The mean of score / propensity is 1: of 4,000 actions to about sqrt(1.1 / 4,000), so 0.8 is fifteen errors away."""
+    """The mean of score / propensity is 1: of 4,000 actions to about sqrt(1.1 / 4,000), so 0.8 is far away."""
     shown = quality_of(logged(4000), ["value(clip=2)"], uncertainty=uncertainty)
     assert shown["mean weight of logged actions"]["count"] == pytest.approx(1, abs=0.07)
     assert shown["standard errors between the mean weight of logged actions and 1"]["ok"]
@@ -100,7 +100,7 @@ def test_quality_counts_the_weights_of_actions() -> None:
     assert shown["mean weight of logged actions"]["count"] == (2 + 0.5 + 3) / 3
     assert (shown["weights clipped"]["count"], shown["weights clipped"]["fraction"]) == (2, 2 / 3)
     assert shown["largest weight by propensity"]["count"] == 3
-    with pytest.raises(sr.InputError, match='^"effective sample size" of s is 2.*, and limits allows at least 3'):
+    with pytest.raises(sr.InputError, match=r'^"effective sample size" of s is 2.*, and limits allows at least 3'):
         quality_of(rows, ["value"], limits={"effective sample size": 3})
 
 

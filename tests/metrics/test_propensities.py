@@ -1,4 +1,4 @@
-"""Hits weighed by propensity: an oracle of all orders, what libraries say, bad rows, a truth, ``quality`` and refusals."""
+"""Hits weighed by propensity: an oracle of all orders, published formulas, bad rows, a truth, ``quality``, refusals."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_quality_says_what_the_weights_do_and_limits_bound_it() -> None:
 
 
 def test_a_truth_has_the_propensities_of_its_rows() -> None:
-    """b, of weight 4, is second, and d, of weight 10, in no list; the column of the same name in the lists is not read."""
+    """b, of weight 4, is second, and d, of weight 10, in no list; a column of that name in the lists is not read."""
     lists = pa.table({"u": [1] * 3, "i": [*"abc"], "s": [3.0, 2, 1], "e": [9.0] * 3})
     truth = pa.table({"u": [1] * 2, "i": [*"bd"], "p": [0.25, 0.1]})
     roles = {name: column for name, column in ROLES.items() if name not in ("label", "propensity")}

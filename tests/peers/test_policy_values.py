@@ -1,8 +1,8 @@
 """Values of policies beside the estimators of Open Bandit Pipeline, on its own data and on logs of a known truth.
 
 Its package needs torch for policies that are learned, which are not tested here. The estimators are its published
-formulas, as obp 0.4.1 computes them (obp/ope/estimators.py and estimators_slate.py): IPW and SNIPW by Strehl et al. 2010
-and Swaminathan, Joachims 2015, DR by Dudík et al. 2014, and SlateIndependentIPS by McInerney et al. 2020.
+formulas, as obp 0.4.1 computes them (obp/ope/estimators.py and estimators_slate.py): IPW and SNIPW by Strehl et al.
+2010 and Swaminathan, Joachims 2015, DR by Dudík et al. 2014, and SlateIndependentIPS by McInerney et al. 2020.
 """
 
 from __future__ import annotations

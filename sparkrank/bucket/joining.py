@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows
-from sparkrank.bucket.encoding import paired
+from sparkrank.bucket.encoding import encode, paired
 from sparkrank.bucket.grouping import Groups
 from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_columns, score_column
 from sparkrank.bucket.matching import BEATEN, UNLISTED, Matches, matches_of
@@ -162,10 +162,14 @@ def _joined(
     counts[checks.GROUPS_WITHOUT_TRUTH, ""] = int(np.count_nonzero(~with_truth))
     with_list = _with_list(rows, codes, groups.count) if plan.definitions.chooses_groups else ()
     read = rows.table.drop_columns([*key_columns(rows.table), LABEL, TRUTH])
+    if plan.weighed_rows:
+        truth, of_truth = BucketRows(rows.table.slice(lists)), pa.array(matches.items[lists:])
+        pair = paired(codes[lists:], encode(pa.chunked_array([of_truth]))[0])
+        read = with_propensities(read, truth, pair, matches.row, plan)
     drop = plan.definitions.unjudged == "drop"
     counts[checks.UNJUDGED_DROPPED if drop else checks.UNJUDGED_ROWS, ""] = int(np.count_nonzero(~matched))
     own: Ints | slice = slice(0, lists)
-    of_lists, twins = with_propensities(read.slice(0, lists), read.slice(lists), matches.row), matches.twins
+    of_lists, twins = read.slice(0, lists), matches.twins
     if drop:
         own = np.flatnonzero(matched)
         of_lists, matched, twins = of_lists.take(pa.array(own)), matched[own], twins.among(own)

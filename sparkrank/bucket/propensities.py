@@ -11,7 +11,7 @@ from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.impressions import LABEL, PROPENSITY
 from sparkrank.metrics import Plan
 from sparkrank.metrics.propensity import WeighedRows
-from sparkrank.numeric.array_types import Codes, Flags, Floats
+from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.exact_sums import exact_sums, whole_limbs
 from sparkrank.ranking.judgments import Gain, Judgments, is_relevant
 
@@ -51,15 +51,21 @@ def propensities_of(rows: BucketRows, plan: Plan) -> Floats | None:
     return np.where(is_known, values, np.nan)
 
 
-def with_propensities(lists: pa.Table, truth: pa.Table, row: Codes) -> pa.Table:
-    """Return ``lists`` with the propensity that the matching ``row`` of the truth gives each row, if it has one.
+def with_propensities(read: pa.Table, truth: BucketRows, pair: Codes | Ints, row: Codes, plan: Plan) -> pa.Table:
+    """Return ``read``, rows of lists and of the ``truth`` after them, with the propensity of the item in each row.
 
-    A row without a match (-1) has none.
+    ``pair`` has the number of each row's (group, item) pair in the truth, and ``row`` the matching row of the truth for
+    each row of the lists, or -1. Of several relevant rows of an item, the lowest propensity counts.
     """
-    if PROPENSITY not in lists.column_names:
-        return lists
-    matching = pa.array(np.where(row < 0, 0, row), mask=row < 0)
-    return lists.set_column(lists.column_names.index(PROPENSITY), PROPENSITY, truth[PROPENSITY].take(matching))
+    values = truth.floats(PROPENSITY)
+    lowest = np.full(int(pair.max(initial=-1)) + 1, np.inf)
+    known = np.flatnonzero(_are_propensities(values) & _read(truth, plan))
+    np.minimum.at(lowest, pair[known], values[known])
+    of_truth = lowest[pair]
+    of_lists = np.append(of_truth, np.inf)[row]
+    propensities = np.concatenate([of_lists, of_truth])
+    propensities[np.isinf(propensities)] = np.nan
+    return read.set_column(read.column_names.index(PROPENSITY), PROPENSITY, pa.array(propensities))
 
 
 def weights_of(judgments: Judgments, chosen: Flags | None, weighed: WeighedRows) -> tuple[Floats, int]:

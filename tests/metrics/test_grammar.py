@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkrank.base.errors import MetricError, SpecError
+from sparkrank.base.errors import MetricError, SpecError, itemize
 from sparkrank.metrics import CATALOG, Metric
 from sparkrank.metrics.metric import asked_metrics
 from tests.extent import examples
@@ -112,7 +112,7 @@ def test_the_definition_leaves_nothing_to_guess() -> None:
     assert Metric.parse("auc(exact)").definition == "auc(exact)"
 
 
-ALL_NAMES = ", ".join(CATALOG)
+ALL_NAMES = itemize(CATALOG)
 REFUSED = {
     # The text, then what the sentence must contain: what is wrong, the nearest name, all that is allowed.
     "": ("is not a metric", "name@k"),

@@ -165,6 +165,15 @@ def test_a_truth_has_the_propensities_of_its_rows() -> None:
         sr.evaluate(lists, ["r(propensity=snips)@2"], truth=truth, **roles)
 
 
+def test_an_item_that_a_truth_has_twice_has_its_lowest_propensity() -> None:
+    """Whichever row comes last; a row that is not relevant is not read."""
+    lists = pa.table({"u": [1] * 2, "i": [*"ab"], "s": [2.0, 1]})
+    truth = pa.table({"u": [1] * 5, "i": [*"aaacc"], "y": [1, 1, 0, 1, 1], "e": [0.5, 0.25, 0.01, 0.125, 1.0]})
+    for order in ([0, 1, 2, 3, 4], [4, 3, 2, 1, 0]):
+        found = sr.evaluate(lists, ["r(propensity=snips)", "cg(propensity=ips)"], truth=truth.take(order), **ROLES)
+        assert found.metrics["value"].to_pylist() == [4 / (4 + 8), 4]
+
+
 @pytest.mark.parametrize("duplicates", ["keep", "once", "first"])
 def test_an_item_with_several_relevant_rows_has_its_lowest_propensity(duplicates: str) -> None:
     """The last row of x is not relevant, so what stands there is not read."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.impressions import LABEL, PROPENSITY
 from sparkrank.metrics import Plan
+from sparkrank.metrics.needs import WeightStates
 from sparkrank.metrics.propensity import WeighedRows
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.exact_sums import exact_sums, whole_limbs
@@ -80,11 +81,9 @@ def weights_of(judgments: Judgments, chosen: Flags | None, weighed: WeighedRows)
     return weights, int(np.count_nonzero(judgments.propensities[rows] < weighed.clip))
 
 
-def weight_sums(judgments: Judgments, chosen: Flags | None, plan: Plan) -> Iterator[tuple[str, Floats]]:
+def weight_sums(states: WeightStates, weights: Floats, clipped: int) -> Iterator[tuple[str, Floats]]:
     """Yield the names and the limbs of the sums over weighed rows, from which ``quality`` says what the weights do."""
-    for weighed in plan.weighed_rows:
-        (weights, clipped), states = weights_of(judgments, chosen, weighed), weighed.states
-        yield states.rows, whole_limbs(np.array([len(weights)]))
-        yield states.weights, exact_sums(weights)
-        yield states.squares, exact_sums(np.square(weights))
-        yield states.clipped, whole_limbs(np.array([clipped]))
+    yield states.rows, whole_limbs(np.array([len(weights)]))
+    yield states.weights, exact_sums(weights)
+    yield states.squares, exact_sums(np.square(weights))
+    yield states.clipped, whole_limbs(np.array([clipped]))

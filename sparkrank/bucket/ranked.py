@@ -28,6 +28,7 @@ from sparkrank.metrics.merged import kind_of
 from sparkrank.metrics.needs import GROUPS, NEGATIVES, POSITIVES, ROWS_AND_WEIGHT, amounts_by_group
 from sparkrank.metrics.plan import level_text
 from sparkrank.metrics.policy_value import OF_ACTIONS, clip_of
+from sparkrank.metrics.propensity import WeighedRows
 from sparkrank.metrics.slices import ALL
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached, drop_cached
@@ -264,10 +265,13 @@ class RankedModel:
     def largest_weight(self) -> Iterator[tuple[str, float]]:
         """Yield (model, largest weight of a row by propensity), if rows are weighed."""
         for weighed in self.plan.weighed_rows:
-            weights, _ = weights_of(self.ranking.judgments, self.chosen, weighed)
-            yield self.name, float(weights.max(initial=0.0))
+            yield self.name, float(self._weighed(weighed)[0].max(initial=0.0))
         for clip in {clip_of(metric) for metric in self.plan.policy_values}:
             yield self.name, float(self._scored_rows().ratios(slice(None), clip).max(initial=0.0))
+
+    @cached
+    def _weighed(self, weighed: WeighedRows) -> tuple[Floats, int]:
+        return weights_of(self.ranking.judgments, self.chosen, weighed)
 
     def part_sums(self, parted: GroupSlice, bins: Mapping[BinRule, SegmentCounts]) -> Floats:
         """Return the number of groups and each sum over rows in each part, as limbs of exact sums.
@@ -343,8 +347,9 @@ class RankedModel:
         for quantity in self.plan.row_sums:
             yield self._key(groups, quantity), self._scored_rows().sums(quantity, self._segments_of_scored(groups))
         if groups.name == ALL:
-            for name, limbs in weight_sums(self.ranking.judgments, self.chosen, self.plan):
-                yield self._key(groups, name), limbs
+            for weighed in self.plan.weighed_rows:
+                for name, limbs in weight_sums(weighed.states, *self._weighed(weighed)):
+                    yield self._key(groups, name), limbs
         evaluated = groups.segments.of(self.chosen)
         if self.plan.has_item_counts:
             yield self._key(groups, GROUPS), whole_limbs(evaluated.sizes(self._groups_evaluated()))

@@ -165,9 +165,15 @@ class ScoredRows:
 
     def ratios(self, part: slice, clip: float | None) -> Floats:
         """Return the score of each row in ``part`` over its propensity, at most ``clip``; 0 without a known reward."""
-        scores = self.probabilities(part)
-        ratios = np.divide(scores, self.actions.propensity[part], out=np.zeros(len(scores)), where=self.known()[part])
-        return ratios if clip is None else np.minimum(ratios, clip, out=ratios)
+        return self._ratios(clip)[part]
+
+    @cached
+    def _ratios(self, clip: float | None) -> Floats:
+        if clip is not None:
+            return np.minimum(self._ratios(None), clip)
+        scores = self.probabilities(slice(None))
+        ratios: Floats = np.zeros(len(scores))
+        return np.divide(scores, self.actions.propensity, out=ratios, where=self.known())
 
     def corrected(self, part: slice, clip: float | None) -> Floats:
         """Return the estimate of the policy in each row of ``part``, corrected by what actions earned beyond theirs."""

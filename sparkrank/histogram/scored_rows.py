@@ -170,10 +170,12 @@ class ScoredRows:
     @cached
     def _ratios(self, clip: float | None) -> Floats:
         if clip is not None:
-            return np.minimum(self._ratios(None), clip)
+            clipped: Floats = np.minimum(self._ratios(None), clip)
+            return clipped
         scores = self.probabilities(slice(None))
-        ratios: Floats = np.zeros(len(scores))
-        return np.divide(scores, self.actions.propensity, out=ratios, where=self.known())
+        ratios = np.zeros(len(scores))
+        np.divide(scores, self.actions.propensity, out=ratios, where=self.known())
+        return ratios
 
     def corrected(self, part: slice, clip: float | None) -> Floats:
         """Return the estimate of the policy in each row of ``part``, corrected by what actions earned beyond theirs."""

@@ -319,6 +319,9 @@ def truth() -> WideLog:
     settings = {"group": ["user", "name"], "item": "sku", "score": MODELS["score"], "label": "grade"}
     settings |= {"duplicates": "first", "population": "both", "cluster": "name"}
     metrics = [*OF_LISTS, "overlap(ref=b)@3", "personalization(ties=item)@3"]
+    metrics += ["r(propensity=snips)@3", "ndcg(propensity=best,clip=0.2)@3", "arhr(propensity=ips,ties=worst)"]
+    labels = labels.append_column("chance", pa.array(np.random.default_rng(61).uniform(0.1, 1, len(labels))))
+    settings |= {"truth_columns": {"propensity": "chance"}}
     return WideLog(halves(lists), metrics, settings, halves(labels))
 
 
@@ -560,6 +563,14 @@ def text_keys() -> WideLog:
     }
     settings = {**MODELS, "group": "session", "cluster": "user", "compare": "a", "slices": ["country"]}
     metrics = ["ndcg@3", "p@1", "gauc", "auc", "pr_auc(exact)", "logloss", "median(ap)"]
+    columns["chance"] = rng.uniform(0.1, 1, len(session))
+    settings["propensity"] = "chance"
+    metrics += [
+        "value(by=snips,clip=2)",
+        "value(per=group)",
+        "r(propensity=snips)@3",
+        "ndcg(propensity=best,clip=0.3)@2",
+    ]
     return WideLog(halves(pa.table(columns)), metrics, settings, baseline="a")
 
 

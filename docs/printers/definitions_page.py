@@ -9,6 +9,7 @@ from docs.printers.label_trap import label_markdown
 from docs.printers.markdown import declaration_markdown, markdown_table, parameter_markdown
 from docs.printers.metric_traps import METRIC_TRAPS
 from docs.printers.popularity_trap import popularity_markdown
+from docs.printers.propensity_trap import propensity_markdown
 from docs.printers.setting_traps import SETTING_TRAPS
 from docs.printers.slice_trap import slice_markdown
 from docs.printers.worked import INPUT, Impression, trap_markdown
@@ -250,6 +251,7 @@ def _traps() -> Iterator[str]:
     yield label_markdown()
     yield popularity_markdown()
     yield ild_markdown()
+    yield propensity_markdown()
 
 
 def _shown(value: str | float | None) -> str:

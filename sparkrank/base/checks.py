@@ -46,6 +46,13 @@ SMALL_LABEL = _check("rejected_small_label", "rejected: label above 0 and below 
 NAN_REFERENCE = _check("rejected_nan_reference_rank", "rejected: NaN reference rank")
 BAD_WEIGHT = _check("rejected_bad_weight", "rejected: weight that is null, NaN, negative or above 1e288")
 SMALL_WEIGHT = _check("rejected_small_weight", "rejected: weight above 0 and below 1e-15")
+BAD_PROPENSITY = _check(
+    "rejected_bad_propensity", "rejected: propensity that is null, NaN, below 1e-9 or above 1"
+)  # of a relevant row, or of a logged action
+BAD_ESTIMATE = _check("rejected_bad_estimate", "rejected: estimate that is null, NaN or beyond 4.3e9")
+BAD_POLICY_ESTIMATE = _check(
+    "rejected_bad_policy_estimate", "rejected: policy estimate that is null, NaN or beyond 4.3e9"
+)
 BEYOND_TRUE_ITEMS = _check("rejected_label_beyond_true_items", "rejected: label beyond the last true item")
 NULL_ITEM = _check("rejected_null_item", "rejected: null item")  # if items distinguish rows
 BAD_RANK = _check("rejected_bad_rank", "rejected: rank that is no position")  # if ranks are positions
@@ -173,6 +180,14 @@ UNRETRIEVED_GROUPS = _check("groups_without_scored_row", "groups without a score
 OUTSIDE_ROWS = _check(
     "scores_no_probability", "scored rows whose score is no probability: logloss, ne, brier, ece and copc are undefined"
 )
+# If rows are weighed by propensity: relevant rows, or logged actions. Of several weights of a row, the worst counts.
+EFFECTIVE_SIZE = _check("effective_sample_size", "effective sample size")
+LARGEST_WEIGHT = _check("largest_weight_by_propensity", "largest weight by propensity")
+CLIPPED_WEIGHTS = _check("clipped_weights", "weights clipped")
+MEAN_WEIGHT = _check("mean_weight", "mean weight of logged actions")
+ERRORS_FROM_ONE = _check(
+    "standard_errors_of_mean_weight", "standard errors between the mean weight of logged actions and 1"
+)
 WEIGHTLESS_GROUPS = _check("groups_without_weight", "groups evaluated that have no row in the lists, and so no weight")
 GROUPS_LEFT_OUT = _check("groups_left_out", "groups left out by population or unretrieved")
 SMALL_SLICES = _check(
@@ -181,7 +196,7 @@ SMALL_SLICES = _check(
 )
 
 # A check above its limit here is not ``ok``, but the run continues.
-LIMITS: Mapping[str, float] = {OUTSIDE_ROWS: 0.0, LABELS_DIFFER: 0.0}
+LIMITS: Mapping[str, float] = {OUTSIDE_ROWS: 0.0, LABELS_DIFFER: 0.0, ERRORS_FROM_ONE: 4.0}
 # Even the lists of ten of a good recommender may contain less than half of the truth. But if most of the truth is in no
 # list, and the lists contain no more of it than chance would give, a warning is due even if no limit was set.
 MOST_UNLISTED = 0.5

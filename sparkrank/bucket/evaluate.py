@@ -42,6 +42,7 @@ from sparkrank.bucket.label_rows import count_labels, label_columns, rows_of_lab
 from sparkrank.bucket.largest_groups import largest_groups
 from sparkrank.bucket.lists import ListedRows, chosen_groups, listed_rows
 from sparkrank.bucket.past import hashes_with_past, with_past, without_past
+from sparkrank.bucket.propensities import propensities_of
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.rejection import reject
 from sparkrank.bucket.relevance_slices import GroupCopies, copies_by_relevance
@@ -60,6 +61,7 @@ from sparkrank.ranking.judgments import is_relevant
 from sparkrank.ranking.ranking import Ranking
 from sparkrank.ranking.value_columns import Arrays, ValueColumn
 from sparkrank.states import ItemCounts, MeanStates, Partials, RowSums
+from sparkrank.states.largest import largest_of
 from sparkrank.states.unmatched import UnmatchedRow
 
 
@@ -127,6 +129,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         unmatched=unmatched,
         item_hashes=judged.item_hashes,
         heaviest={key: weight for model in every for key, weight in model.heaviest()},
+        largest_weights=largest_of([pair for model in models for pair in model.largest_weight()]),
         largest=largest_groups(accepted.table, groups, models[0].ranking.judgments.rows_of_group(), plan),
     )
     table = None
@@ -316,7 +319,7 @@ def _rankings(
     for column, values in gains.items():
         lacking = np.isnan(values) & is_relevant(judged.labels, None)
         counts[checks.without_gain(column.name), ""] = int(np.count_nonzero(lacking))
-    judgments = judged.judgments(references, gains)
+    judgments = judged.judgments(references, gains, propensities_of(judged.rows, plan))
     # the item decides which of the tied rows is shown
     ordered = plan.orders_by_item or plan.exposures or (plan.values and ITEM in judged.rows)
     item_order = TextOrder(judged.rows.table[ITEM]) if ordered else None

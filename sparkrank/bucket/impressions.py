@@ -11,6 +11,7 @@ PAST = "past"  # which table of the past a row is of, counted from 1; 0 for rows
 LIST = "list"  # for input rows with arrays: the number of the input row, unique in the run
 REFERENCE_RANK = "reference_rank"
 WEIGHT = "weight"
+PROPENSITY = "propensity"
 CLUSTER = "cluster"
 TIME = "time"  # of the lists, the truth and the interactions
 SINCE = "since"  # looked up by item: since when it has been there

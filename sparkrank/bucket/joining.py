@@ -20,6 +20,7 @@ from sparkrank.bucket.grouping import Groups
 from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_columns, score_column, value_column
 from sparkrank.bucket.matching import BEATEN, UNLISTED, Matches, matches_of
 from sparkrank.bucket.past import without_excluded
+from sparkrank.bucket.propensities import with_propensities
 from sparkrank.bucket.twins import Twins
 from sparkrank.bucket.unmatched_rows import place_of, unmatched_rows
 from sparkrank.metrics import Plan
@@ -87,13 +88,23 @@ class JudgedRows:
         labels = np.where(self.judged, self.labels, np.float64(assumption.grade))
         return replace(self, labels=labels, judged=None)
 
-    def judgments(self, references: Mapping[str, Floats], gains: Mapping[ValueColumn, Floats]) -> Judgments:
-        """Return the judgments with ``references`` and ``gains`` (NaN: no gain), of which an item has its highest."""
+    def judgments(
+        self,
+        references: Mapping[str, Floats],
+        gains: Mapping[ValueColumn, Floats],
+        propensities: Floats | None = None,
+    ) -> Judgments:
+        """Return the judgments with ``references`` and ``gains`` (NaN: no gain), of which an item has its highest.
+
+        Of several ``propensities`` (NaN: none), an item has the lowest, and so the highest gain.
+        """
         if (twins := self.twins) is not None:
             gains = {column: -twins.first_of(-values) for column, values in gains.items()}
+            propensities = None if propensities is None else twins.first_of(propensities)
         gains = {column: np.nan_to_num(values) for column, values in gains.items()}
         item_row = None if twins is None else twins.one_of_each(len(self.codes))
-        return Judgments(self.codes, self.labels, self.groups, self.judged, references, item_row, None, gains)
+        rows = (self.codes, self.labels, self.groups, self.judged)
+        return Judgments(*rows, references, item_row, None, gains, propensities)
 
     def credited(self, shared: Judgments, listed: Ints, best: Ints) -> Judgments:
         """Return ``shared`` for the list with the rows ``listed``, where only the rows ``best`` get credit."""
@@ -111,7 +122,8 @@ class JudgedRows:
         judged = has_label if self.judged is None else has_label & self.judged
         orders = {name: np.where(has_label, order, np.nan) for name, order in shared.references.items()}
         labels = np.where(has_label, self.labels, self.labels.dtype.type(0))
-        return Judgments(self.codes, labels, self.groups, judged, orders, None, repeats, shared.gains)
+        rows = (self.codes, labels, self.groups, judged)
+        return Judgments(*rows, orders, None, repeats, shared.gains, shared.propensities)
 
 
 def judge(
@@ -173,6 +185,9 @@ def _joined(
     counts[checks.GROUPS_WITHOUT_TRUTH, ""] = int(np.count_nonzero(~with_truth))
     with_list = _with_list(rows, codes, groups.count) if plan.definitions.chooses_groups else ()
     read = rows.table.drop_columns([*key_columns(rows.table), LABEL, TRUTH])
+    if plan.weighed_rows:
+        pair = paired(codes[lists:], encode(pa.chunked_array([matches.items[lists:]]))[0])
+        read = with_propensities(read, BucketRows(rows.table.slice(lists)), pair, matches.row, plan)
     drop = plan.definitions.unjudged == "drop"
     counts[checks.UNJUDGED_DROPPED if drop else checks.UNJUDGED_ROWS, ""] = int(np.count_nonzero(~matched))
     gains = _gains(rows, codes, lists, matches, plan)

@@ -13,6 +13,7 @@ from sparkrank.bucket.impressions import WEIGHT, score_column, value_column
 from sparkrank.bucket.joining import Counts, JudgedRows
 from sparkrank.bucket.twins import Twins
 from sparkrank.metrics import Plan
+from sparkrank.metrics.policy_value import OF_ACTIONS
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.segments import highest_of_each, taken
 from sparkrank.ranking.judgments import Judgments
@@ -52,6 +53,7 @@ def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: 
     # values decide last, so that the order of the input does not
     by: list[Codes | Floats] = [judged.rows.order_of(value_column(place)) for place, _ in plan.row_values]
     by += [judged.rows.floats(WEIGHT)] if plan.weighted else []
+    by += [judged.rows.floats(name) for name in OF_ACTIONS if plan.policy_values and name in judged.rows]
     best = _best_of_each(twins, [*(taken(values, retrieved) for values in by), listed.scores])
     rows = best if retrieved is None else retrieved[best]
     if plan.definitions.duplicates == "once":

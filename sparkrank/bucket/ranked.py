@@ -15,17 +15,21 @@ from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.encoding import encode, paired
 from sparkrank.bucket.impressions import WEIGHT, value_column
 from sparkrank.bucket.lists import ListedRows
+from sparkrank.bucket.propensities import weight_sums, weights_of
 from sparkrank.bucket.slicing import GroupSlice
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.count import SegmentCounts, count_segments
 from sparkrank.histogram.row_histogram import histograms_of_rows
-from sparkrank.histogram.scored_rows import RowSum, ScoredRows
+from sparkrank.histogram.scored_rows import LoggedActions, RowSum, ScoredRows
 from sparkrank.metrics import GroupMetric, Metric, Plan
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
 from sparkrank.metrics.group_auc import class_counts
 from sparkrank.metrics.merged import kind_of
 from sparkrank.metrics.needs import NEGATIVES, POSITIVES, ROWS_AND_WEIGHT, amounts_by_group
 from sparkrank.metrics.plan import level_text
+from sparkrank.metrics.policy_value import OF_ACTIONS, clip_of
+from sparkrank.metrics.propensity import WeighedRows
+from sparkrank.metrics.slices import ALL
 from sparkrank.metrics.unjudged import Assumption, assumption_of
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached, drop_cached
@@ -274,6 +278,17 @@ class RankedModel:
                 weights = weights[~np.isnan(numbers)]
             yield (str(metric), self.name), float(np.nan_to_num(weights).max(initial=0.0))
 
+    def largest_weight(self) -> Iterator[tuple[str, float]]:
+        """Yield (model, largest weight of a row by propensity), if rows are weighed."""
+        for weighed in self.plan.weighed_rows:
+            yield self.name, float(self._weighed(weighed)[0].max(initial=0.0))
+        for clip in {clip_of(metric) for metric in self.plan.policy_values}:
+            yield self.name, float(self._scored_rows().ratios(slice(None), clip).max(initial=0.0))
+
+    @cached
+    def _weighed(self, weighed: WeighedRows) -> tuple[Floats, int]:
+        return weights_of(self.ranking.judgments, self.chosen, weighed)
+
     def part_sums(self, parted: GroupSlice, bins: Mapping[BinRule, SegmentCounts]) -> Floats:
         """Return the number of groups and each sum over rows in each part, as limbs of exact sums.
 
@@ -347,6 +362,10 @@ class RankedModel:
         """Yield the sums that pooled metrics need (over rows, of groups, of group amounts) as limbs of exact sums."""
         for quantity in self.plan.row_sums:
             yield self._key(groups, quantity), self._scored_rows().sums(quantity, self._segments_of_scored(groups))
+        if groups.name == ALL:
+            for weighed in self.plan.weighed_rows:
+                for name, limbs in weight_sums(weighed.states, *self._weighed(weighed)):
+                    yield self._key(groups, name), limbs
         evaluated = groups.segments.of(self.chosen)
         if self.plan.has_item_counts:
             yield self._key(groups, self.plan.groups_sum), whole_limbs(evaluated.sizes(self._groups_evaluated()))
@@ -456,11 +475,19 @@ class RankedModel:
         evaluated = self._of_evaluated()
         scores = self.listed.scores if evaluated is None else self.listed.scores[evaluated]
         weights = self.rows.floats(WEIGHT) if self.plan.weighted else None
+        logged = self._logged_actions() if self.plan.policy_values else None
         if scored is None:
-            return ScoredRows(scores, judgments.labels, weights, judgments.flags, judgments.judged)
+            return ScoredRows(scores, judgments.labels, weights, judgments.flags, judgments.judged, logged)
         labels, judged = taken(judgments.labels, scored), judgments.judged
         weights = None if weights is None else taken(weights, scored)
-        return ScoredRows(scores, labels, weights, judged=None if judged is None else judged[scored])
+        return ScoredRows(scores, labels, weights, judged=None if judged is None else judged[scored], logged=logged)
+
+    def _logged_actions(self) -> LoggedActions:
+        scored = self._scored()
+        read = [taken(self.rows.floats(name), scored) if name in self.rows else None for name in OF_ACTIONS]
+        propensity, *estimates = read
+        assert propensity is not None  # noqa: S101 - the metric reads it
+        return LoggedActions(propensity, self._group_of_scored(), *estimates)
 
 
 def _weighed(values: Floats, weights: Floats | None, segments: Segments, plan: Plan) -> Floats:

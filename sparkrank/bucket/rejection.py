@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows, as_labels, flags_of
-from sparkrank.bucket.impressions import ITEM, key_columns, score_column, value_column
+from sparkrank.bucket.impressions import ITEM, PROPENSITY, key_columns, score_column, value_column
 from sparkrank.bucket.label_rows import label_columns, read_label
+from sparkrank.bucket.propensities import bad_propensities
+from sparkrank.histogram.scored_rows import FARTHEST
 from sparkrank.inputs.role_table import BadTest, rejections, row_roles
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Flags
@@ -43,6 +45,8 @@ def reject(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -> Bu
         for bad in role.bad:
             if bad.always or role.key in rows:
                 reasons[bad.check] = BAD_ROWS[bad.test](rows, role.key) if role.key in rows else None
+    if PROPENSITY in rows:
+        reasons[checks.BAD_PROPENSITY] = bad_propensities(rows, plan)
     reasons |= _bad_values(rows, plan)
     if plan.arrays:
         reasons[checks.BEYOND_TRUE_ITEMS] = _without_item(rows, labels)
@@ -174,4 +178,5 @@ BAD_ROWS: dict[BadTest, Callable[[BucketRows, str], Flags | None]] = {
     "nan": _nan,
     "no weight": _no_weight,
     "small weight": _small_weight,
+    "no number": lambda rows, name: _flags(~(np.abs(rows.floats(name)) <= FARTHEST)),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
@@ -57,7 +58,7 @@ from sparkrank.engines.request import AUTO, CATALOG_BYTES
 from sparkrank.engines.spark.files import FILE_FORMATS
 from sparkrank.inputs.buckets import BUCKET_ROWS, MOST_BUCKET_ROWS, MOST_BUCKETS
 from sparkrank.inputs.day_marks import check_name
-from sparkrank.inputs.role_table import RoleSide, row_roles
+from sparkrank.inputs.role_table import Role, row_roles, truth_roles
 from sparkrank.inputs.window import MOST_DAYS
 from sparkrank.metrics import Definitions, find_preset
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
@@ -105,9 +106,9 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False)
 
 
-def with_row_roles(name: str, base: type[Section], side: RoleSide | None = None) -> type[Section]:
-    """Make a subclass of ``base`` with a key for each role in the role table that a column of rows can have."""
-    fields: dict[str, Any] = {role.key: (str | None, None) for role in row_roles(side)}
+def with_row_roles(name: str, base: type[Section], roles: Sequence[Role]) -> type[Section]:
+    """Make a subclass of ``base`` with a key for each of ``roles``, which a column of rows can have."""
+    fields: dict[str, Any] = {role.key: (str | None, None) for role in roles}
     return create_model(name, __base__=base, **fields)
 
 
@@ -126,7 +127,8 @@ if TYPE_CHECKING:
     _OfRows: TypeAlias = _OfScores
     _OfTruth: TypeAlias = _OfKeys
 else:
-    _OfRows, _OfTruth = with_row_roles("_OfRows", _OfScores), with_row_roles("_OfTruth", _OfKeys, "both")
+    _OfRows = with_row_roles("_OfRows", _OfScores, row_roles())
+    _OfTruth = with_row_roles("_OfTruth", _OfKeys, truth_roles())
 
 
 class Columns(_OfRows):
@@ -139,6 +141,8 @@ class Columns(_OfRows):
     pooled metrics.
     ``cluster`` says which groups depend on each other, for example the user of a session. ``title`` is the name of an
     item, which explanations show. ``time`` says when a list was made, and is compared with the times of other sides.
+    ``propensity`` is how likely a relevant row was to be seen, or a logged action to be taken; with a truth, it is a
+    column of the truth. ``estimate`` and ``policy_estimate`` are the rewards expected of the action and of the policy.
     With ``items`` and ``true_items``, each row is a whole group, with arrays of items.
     """
 

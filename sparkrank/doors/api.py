@@ -13,7 +13,7 @@ from sparkrank.doors.keywords import INPUT_DEFAULTS, InputOptions, with_options
 from sparkrank.doors.write_api import EvaluationWriter, document_of_call
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.request import CatalogRows, Request
-from sparkrank.inputs.role_table import row_roles
+from sparkrank.inputs.role_table import truth_roles
 from sparkrank.inputs.roles import COLUMN_ROLES, Roles, columns_of_key
 from sparkrank.inputs.spec_hash import hash_of_plan, rows_asked
 from sparkrank.metrics import Metric, find_preset
@@ -89,6 +89,13 @@ def evaluate(
     weight : str, optional
         A column with the weight, at least 0, of each row in metrics for all rows together. The weight of a group in a
         mean is a parameter of the metric: ``"ndcg(weight=revenue)@10"``.
+    propensity : str, optional
+        A column with the chance, up to 1, that a relevant row was seen, as ``"r(propensity=snips)@10"`` reads it, or
+        that an action was taken that was logged, as ``"value(by=snips)"`` reads it. With ``truth``, it is a column of
+        the truth.
+    estimate, policy_estimate : str, optional
+        Columns with the reward that is expected of the logged action, and of the policy whose value
+        ``"value(by=dr)"`` estimates.
     model : str, optional
         The column that names the model of each row, if one long table has the lists of several models.
     cluster : str, optional
@@ -103,7 +110,7 @@ def evaluate(
         has the lists. An item that is in no list still counts in the ideal list and in R, the number of relevant items.
     truth_columns : mapping of str to str or sequence of str, optional
         The truth's columns for ``group``, ``item``, ``label`` or ``cluster``, if their names differ from the lists',
-        and for ``time``.
+        and for ``time`` and ``propensity``.
     catalog : as impressions, optional
         The items, one row for each. Metrics and slices name its columns as ``catalog.price``, as in
         ``"shown(of=catalog.price)@10"``; the items and the columns in use are sent to every worker. The catalogue of
@@ -270,7 +277,7 @@ def evaluate(
     of_lists = {**columns, "label": label, "relevance": arguments["relevance"]}
     of_truth: dict[str, Any] | None = None
     if beside is not None:
-        of_both = {role.key: beside.of_rows.get(role.key) for role in row_roles("both")}
+        of_both = {role.key: beside.of_rows.get(role.key) for role in truth_roles()}
         of_truth = {"group": beside.group, "label": beside.label, **of_both}
     apart = {"models": list(impressions)} if isinstance(impressions, Mapping) else {}
     of_past = {name: _columns_of_past(roles) for name, roles in request.roles.past.items()}

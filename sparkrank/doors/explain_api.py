@@ -50,6 +50,8 @@ def explain(
     score, rank, label, item, reference_rank, weight, model, time, title : str, or mapping of str to str
         The columns of the rows, as for :func:`sparkrank.evaluate`. Items are shown if ``item`` is given, and their
         titles if ``title`` is given.
+    propensity, estimate, policy_estimate : str, optional
+        The propensities and estimates, as for :func:`sparkrank.evaluate`.
     truth, truth_columns, catalog, catalog_columns, items, true_items, relevance : optional
         The truth, the catalog, or arrays of items, as for :func:`sparkrank.evaluate`.
     interactions, interactions_columns, tiers, exclude, exclude_columns : optional

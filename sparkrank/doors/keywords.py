@@ -29,6 +29,9 @@ class _ColumnOptions(TypedDict, total=False):
     item: str | None
     reference_rank: str | None
     weight: str | None
+    propensity: str | None
+    estimate: str | None
+    policy_estimate: str | None
     model: str | None
     time: str | None
     truth: Rows | None

@@ -42,6 +42,9 @@ class ColumnOptions(SettingOptions, total=False):
     item: ColumnOrName | None
     reference_rank: ColumnOrName | None
     weight: ColumnOrName | None
+    propensity: ColumnOrName | None
+    estimate: ColumnOrName | None
+    policy_estimate: ColumnOrName | None
     of: Of | None
     over: WindowSpec | None
 
@@ -67,7 +70,7 @@ def metric(
         The labels. Null means not judged.
     rank : Column or str, optional
         The ranks, used in place of ``score``. A lower rank is better.
-    item, reference_rank, weight : Column or str, optional
+    item, reference_rank, weight, propensity, estimate, policy_estimate : Column or str, optional
         Columns that some metrics or definitions need, as in :func:`sparkrank.evaluate`.
     ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
         The definitions, see :class:`sparkrank.Definitions`.
@@ -115,7 +118,7 @@ def metrics(
     ----------
     texts : sequence of str or Metric
         Either only metrics of groups, or only metrics of all rows together.
-    score, label, rank, item, reference_rank, weight, of, over : optional
+    score, label, rank, item, reference_rank, weight, propensity, estimate, policy_estimate, of, over : optional
         As in :func:`metric`.
     preset, ties, undefined, unretrieved, unjudged, duplicates, population, positions : optional
         As in :func:`metric`.

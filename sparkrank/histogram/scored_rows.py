@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkrank.numeric.array_types import Flags, Floats
+from sparkrank.numeric.array_types import Codes, Flags, Floats
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.elementary import log
 from sparkrank.numeric.exact_sums import exact_sums, exact_sums_of, whole_limbs
@@ -34,17 +34,38 @@ class RowSum:
     ``absolute_residuals`` = Σ w·|s-z|, ``squared_residuals`` = Σ w·(s-z)², ``labels`` = Σ w·z, and ``squared_labels`` =
     Σ w·z². ``beyond`` is the number of these rows with a score or label beyond ±:data:`FARTHEST`; other sums omit them.
     ``judging`` says which label of several is read, and among which rows, as the text of a metric does.
+
+    Of logged actions, with v = s / propensity, at most ``clip``, and the label z as the reward, they are ``weights`` =
+    Σ w·v, ``squared_weights`` = Σ w·v², ``rewards`` = Σ w·v·z, and ``corrected`` = Σ w·(p + v·(z - q)), where q is the
+    estimate of the reward of the action and p that of the policy. ``clipped`` is the number of rows with s / propensity
+    above ``clip``, and ``slates`` the number of groups that have some of the rows.
     """
 
     name: str
     rel: float | None = None
     threshold: float | None = None
+    clip: float | None = None
     judging: str = ""
 
     def __str__(self) -> str:
-        given = [f"{name}={value!r}" for name in ("threshold", "rel") if (value := getattr(self, name)) is not None]
+        given = [
+            f"{name}={value!r}" for name in ("threshold", "rel", "clip") if (value := getattr(self, name)) is not None
+        ]
         given += [self.judging] if self.judging else []
         return f"{self.name}({','.join(given)})" if given else self.name
+
+
+@dataclass(frozen=True, eq=False)
+class LoggedActions:
+    """Logged actions: the ``propensity`` of each, and the ``group`` that it belongs to.
+
+    ``estimate`` is the reward that is expected of the action, and ``policy_estimate`` that of the policy to evaluate.
+    """
+
+    propensity: Floats
+    group: Codes
+    estimate: Floats | None = None
+    policy_estimate: Floats | None = None
 
 
 @dataclass(eq=False)
@@ -56,6 +77,7 @@ class ScoredRows:
     weights: Floats | None = None
     relevant: Callable[[float | None], Flags] | None = None  # computes flags if the caller caches them
     judged: Flags | None = None  # the rows with a label; None if all rows have one
+    logged: LoggedActions | None = None
 
     def sums(self, quantity: RowSum, segments: Segments = WHOLE) -> Floats:
         """Return the exact sum of ``quantity`` over each segment, split into floats. Shape: (segments, 6)."""
@@ -132,6 +154,53 @@ class ScoredRows:
         scores, labels = self.compared(part)
         return np.subtract(scores, labels, out=scores)
 
+    @property
+    def actions(self) -> LoggedActions:
+        if self.logged is None:
+            raise ValueError("rows without propensities are no logged actions")
+        return self.logged
+
+    @cached
+    def known(self) -> Flags:
+        """Return a flag for each logged action with a reward that can be summed."""
+        within = ~self.beyond()
+        return within if self.judged is None else within & self.judged
+
+    def ratios(self, part: slice, clip: float | None) -> Floats:
+        """Return the score of each row in ``part`` over its propensity, at most ``clip``; 0 without a known reward."""
+        return self._ratios(clip)[part]
+
+    @cached
+    def _ratios(self, clip: float | None) -> Floats:
+        if clip is not None:
+            clipped: Floats = np.minimum(self._ratios(None), clip)
+            return clipped
+        scores = self.probabilities(slice(None))
+        ratios = np.zeros(len(scores))
+        np.divide(scores, self.actions.propensity, out=ratios, where=self.known())
+        return ratios
+
+    def corrected(self, part: slice, clip: float | None) -> Floats:
+        """Return the estimate of the policy in each row of ``part``, corrected by what actions earned beyond theirs."""
+        actions = self.actions
+        assert actions.estimate is not None  # noqa: S101 - the metric reads both estimates
+        assert actions.policy_estimate is not None  # noqa: S101
+        beyond_estimate = self.compared(part)[1] - actions.estimate[part]
+        corrected = actions.policy_estimate[part] + self.ratios(part, clip) * beyond_estimate
+        return np.where(self.known()[part], corrected, 0.0)
+
+    def clipped(self, clip: float | None) -> Flags:
+        flags: Flags = self.ratios(slice(None), None) > (np.inf if clip is None else clip)
+        return flags
+
+    @cached
+    def opens_slate(self) -> Flags:
+        """Flag one logged action of each group."""
+        flags = np.zeros(len(self.scores), np.bool_)
+        rows = np.flatnonzero(self.known())
+        flags[rows[np.unique(self.actions.group[rows], return_index=True)[1]]] = True
+        return flags
+
     def weight_where(self, flags: Flags, segments: Segments) -> Floats:
         """Return the weight of flagged rows in each segment, as six limbs that add up to it. Shape: (segments, 6)."""
         if self.weights is None:
@@ -178,6 +247,16 @@ _QUANTITIES: dict[str, Callable[[ScoredRows, RowSum, Segments], Floats]] = {
     "squared_residuals": lambda rows, quantity, by: rows.weighted_sum(lambda part: np.square(rows.residuals(part)), by),
     "labels": lambda rows, quantity, by: rows.weighted_sum(lambda part: rows.compared(part)[1], by),
     "squared_labels": lambda rows, quantity, by: rows.weighted_sum(lambda part: np.square(rows.compared(part)[1]), by),
+    "weights": lambda rows, quantity, by: rows.weighted_sum(lambda part: rows.ratios(part, quantity.clip), by),
+    "squared_weights": lambda rows, quantity, by: rows.weighted_sum(
+        lambda part: np.square(rows.ratios(part, quantity.clip)), by
+    ),
+    "rewards": lambda rows, quantity, by: rows.weighted_sum(
+        lambda part: rows.ratios(part, quantity.clip) * rows.compared(part)[1], by
+    ),
+    "corrected": lambda rows, quantity, by: rows.weighted_sum(lambda part: rows.corrected(part, quantity.clip), by),
+    "clipped": lambda rows, quantity, by: whole_limbs(by.count_flagged(rows.clipped(quantity.clip))),
+    "slates": lambda rows, quantity, by: whole_limbs(by.count_flagged(rows.opens_slate())),
     "outside": lambda rows, quantity, by: whole_limbs(by.count_flagged(rows.outside())),
 }
 

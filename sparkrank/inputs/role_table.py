@@ -32,9 +32,9 @@ NEEDED: dict[Takes, str] = {
 # How a column is read. Both engines have a function for each name (READERS in values.py).
 Reader: TypeAlias = Literal["key", "item", "label", "float", "double", "text", "name", "time", "texts", "doubles"]
 # The kinds of bad row. The bucket has a test for each name (BAD_ROWS in rejection.py).
-BadTest: TypeAlias = Literal["nan", "no weight", "small weight"]
-# Whether lists and the truth joined with the lists have the role, or only lists. Only the truth has a label.
-RoleSide: TypeAlias = Literal["both", "lists"]
+BadTest: TypeAlias = Literal["nan", "no weight", "small weight", "no number"]
+# Whether lists and a truth joined with the lists have the role, or only lists, or only the truth, which has the label.
+RoleSide: TypeAlias = Literal["both", "lists", "truth"]
 
 
 @dataclass(frozen=True)
@@ -175,6 +175,29 @@ ROW_ROLES: tuple[Role, ...] = (
         missing=1.0,  # never read for a row of the truth, which has no score
         bad=(BadRow(checks.BAD_WEIGHT, "no weight"), BadRow(checks.SMALL_WEIGHT, "small weight", always=False)),
     ),
+    Role(
+        "propensity",
+        ("number",),
+        "double",
+        "propensity",
+        side="truth",
+    ),
+    Role(
+        "estimate",
+        ("number",),
+        "double",
+        "estimate",
+        side="lists",
+        bad=(BadRow(checks.BAD_ESTIMATE, "no number", always=False),),
+    ),
+    Role(
+        "policy estimate",
+        ("number",),
+        "double",
+        "policy_estimate",
+        side="lists",
+        bad=(BadRow(checks.BAD_POLICY_ESTIMATE, "no number", always=False),),
+    ),
     CLUSTER,
     MODEL,
     TITLE,
@@ -186,8 +209,13 @@ def slice_role(source: SliceSource) -> Role:
     return SLICE_NUMBER if source.is_number else SLICE
 
 
-def row_roles(side: RoleSide | None = None) -> tuple[Role, ...]:
-    return tuple(role for role in ROW_ROLES if side in (None, role.side))
+def row_roles() -> tuple[Role, ...]:
+    return ROW_ROLES
+
+
+def truth_roles() -> tuple[Role, ...]:
+    """Return the roles that a truth may have."""
+    return tuple(role for role in ROW_ROLES if role.side != "lists")
 
 
 def rejections() -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from sparkrank.inputs.role_table import (
     Role,
     row_roles,
     slice_role,
+    truth_roles,
 )
 from sparkrank.metrics import Plan
 from sparkrank.metrics.judging import validate_label_names
@@ -52,13 +53,13 @@ class TruthColumns:
         if named is not None and not isinstance(named, Mapping):
             raise SpecError(f"truth_columns is {quote(named)}: a mapping of roles to columns of the truth is needed")
         given = {"label": label, **(named or {})}
-        of_both = [role.key for role in row_roles("both")]
-        roles = ("group", *of_both, "label")
+        of_truth = [role.key for role in truth_roles()]
+        roles = ("group", *of_truth, "label")
         for role in given:
             if role not in roles:
                 problem = f'truth_columns names "{shorten(role)}"{did_you_mean(role, roles)}'
                 raise SpecError(f"{problem} (allowed: {itemize(roles)})")
-        of_rows = {key: given[key] for key in of_both if given.get(key) is not None}
+        of_rows = {key: given[key] for key in of_truth if given.get(key) is not None}
         return cls(given.get("group"), given["label"], of_rows)
 
 
@@ -170,9 +171,9 @@ def _truth_roles(
     if len(keys) != len(group):
         raise SpecError(f"the group key has {len(group)} columns in the lists and {len(keys)} in the truth")
     for key, column in truth.of_rows.items():
-        if key not in of_rows:
+        if key not in (*of_rows, *(role.key for role in truth_roles() if role.side == "truth")):
             raise SpecError(f'the truth has a {key} column, "{shorten(column)}", but the lists name none')
-    shared = (role.key for role in row_roles("both") if not role.of_lists_first)
+    shared = (role.key for role in truth_roles() if not role.of_lists_first)
     both = {key: of_rows[key] for key in shared if key in of_rows}
     return Roles(keys, labels_by_name(truth.label), {}, {**both, **truth.of_rows}, slices=slices)
 
@@ -327,6 +328,8 @@ class Roles:
         beside = {"item": item, **of_rows}
         named = {role.key: column for role in row_roles() if (column := beside.get(role.key)) is not None}
         joined = None if truth is None else _truth_roles(truth, keys, named, sliced)
+        if joined is not None:
+            named = {role.key: named[role.key] for role in row_roles() if role.key in named and role.side != "truth"}
         roles = cls(keys, labels_by_name(label), scores, named, score is None, joined, slices=sliced)
         if label is not None and truth is not None:
             raise SpecError(
@@ -405,12 +408,14 @@ class Roles:
     def validate_required_roles(self, plan: Plan) -> None:
         keys = [role.key for role in row_roles()]
         for metric in plan.metrics:
-            for name in metric.declaration.columns:
+            for name in metric.of_groups.roles:
                 if name not in keys:
                     problem = f'{metric} reads the role "{shorten(name)}"{did_you_mean(name, keys)}'
                     raise SpecError(f"{problem} (roles of a row: {itemize(keys)})")
         for role in row_roles():
             known = role.key in self.of_rows or (self.true_items is not None and role.key == "item")
+            if role.side == "truth" and self.truth is not None:
+                known = role.key in self.truth.of_rows
             of_truth = not self.scores and role.side == "lists"
             if not known and not of_truth and (reason := role.needed_by(plan)) is not None:
                 raise SpecError(f"{reason}, but no {role.key} column is named")

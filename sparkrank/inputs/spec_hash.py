@@ -14,7 +14,7 @@ from sparkrank.metrics.slices import written_slices
 from sparkrank.metrics.uncertainty import DEFAULT
 
 DIGITS = 12
-_NEWER = ("cluster", "model", "time", "since")
+_NEWER = ("cluster", "model", "time", "since", "propensity", "estimate", "policy_estimate")
 _SHOWN = ("title",)  # roles that no result depends on
 _OF_GATES = ("most_unpaired",)  # fields of a comparison that change verdicts and no numbers
 

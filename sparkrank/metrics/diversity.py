@@ -214,7 +214,7 @@ DECLARATIONS = (
             lambda metric: (
                 metric["distance"] == "cosine" or (metric["scale"] == "sum" and len(metric.columns_of("by")) > 1)
             ),
-            has_ideal=False,
+            has_ideal=lambda metric: False,
         ),
         check=_check,
         values=ild,

@@ -129,7 +129,7 @@ DECLARATIONS = (
         reference="Ge, Delgado-Battenfeld, Jannach: RecSys 2010 (catalogue coverage)",
         aliases=("catalog_coverage",),
         parameters=(ITEMS, BY),
-        unbounded=Unbounded("by=count", lambda metric: metric["by"] == "count", has_ideal=False),
+        unbounded=Unbounded("by=count", lambda metric: metric["by"] == "count", has_ideal=lambda metric: False),
         check=lambda metric: (
             "gives items with by=count, which divides by none" if metric["items"] and metric["by"] == "count" else None
         ),

@@ -14,6 +14,7 @@ from sparkrank.metrics import (
     list_length,
     operating_points,
     overlap,
+    policy_value,
     positions,
     precision,
     rank_comparison,
@@ -26,6 +27,7 @@ from sparkrank.metrics import (
     unseen,
 )
 from sparkrank.metrics.metric import CATALOG
+from sparkrank.metrics.propensity import with_propensity
 
 __all__ = ["CATALOG"]
 
@@ -44,6 +46,7 @@ for family in (
     operating_points,
     calibration,
     regression,
+    policy_value,
     shown_values,
     diversity,
     subtopics,
@@ -52,4 +55,4 @@ for family in (
     unseen,
     surprise,
 ):
-    CATALOG.fill(*family.DECLARATIONS)
+    CATALOG.fill(*map(with_propensity, family.DECLARATIONS))

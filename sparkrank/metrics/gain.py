@@ -195,7 +195,7 @@ def _named_gain(metric: Metric) -> Gain:
     return Gain(str(named), metric.rel)
 
 
-def _gain(ranking: Ranking, metric: Metric) -> Gain:
+def gain_of(ranking: Ranking, metric: Metric) -> Gain:
     return checked_gain(ranking, metric, _named_gain(metric))
 
 
@@ -213,7 +213,7 @@ def checked_gain(ranking: Ranking, metric: Metric, gain: Gain) -> Gain:
 
 
 def _sums(ranking: Ranking, metric: Metric) -> GainSums:
-    return gain_sums(ranking, _gain(ranking, metric), _discount(metric))
+    return gain_sums(ranking, gain_of(ranking, metric), _discount(metric))
 
 
 def _discount(metric: Metric) -> Discount:
@@ -262,7 +262,7 @@ def _why_no_highest(metric: Metric) -> str | None:
 
 def _why_no_ideal(metric: Metric) -> str | None:
     """Return why the ideal list of ``metric`` is refused, or None."""
-    ideal, gain = _ideal(metric), metric["gain"]
+    ideal, gain = ideal_of(metric), metric["gain"]
     if gain == "exp2" and isinstance(ideal, tuple) and max(ideal) > MOST_EXPONENT:
         return f"makes 2^{max(ideal):g} of an ideal grade: grades up to {MOST_EXPONENT} are allowed"
     if metric.gain_columns and ideal not in ("judged", "retrieved"):
@@ -288,7 +288,7 @@ def _why_no_gains(gains: Value) -> str | None:
     return None if any(gains) else "gives no label a gain above 0"
 
 
-def _ideal(metric: Metric) -> str | tuple[float, ...]:
+def ideal_of(metric: Metric) -> str | tuple[float, ...]:
     ideal = metric["ideal"]
     return ideal if isinstance(ideal, tuple) else str(ideal)
 
@@ -341,7 +341,7 @@ def _biased_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
 
 
 def _list_terms(ranking: Ranking, metric: Metric, discount: Discount | None) -> TermTable:
-    credit, hits = gains_of(ranking, _gain(ranking, metric)), hits_of(ranking, None)
+    credit, hits = gains_of(ranking, gain_of(ranking, metric)), hits_of(ranking, None)
     columns = {"gain": spread(ranking, hits.row, credit.amount, 0.0)}
     position = ranking.stands_at()
     if discount is not None:
@@ -354,7 +354,7 @@ def _list_terms(ranking: Ranking, metric: Metric, discount: Discount | None) -> 
 
 def _ideal_terms(ranking: Ranking, metric: Metric, discount: Discount) -> TermTable:
     """Return the table of terms of the ideal list up to ``k``, highest gain first, for a ranking of one group."""
-    gain, ideal, judgments = _gain(ranking, metric), _ideal(metric), ranking.judgments
+    gain, ideal, judgments = gain_of(ranking, metric), ideal_of(metric), ranking.judgments
     rows: Ints | None = None
     if isinstance(ideal, tuple):
         gains = np.sort(gain.of(np.asarray(ideal)))[::-1]
@@ -400,7 +400,7 @@ DECLARATIONS = (
         highest=math.inf,
         check=_check,
         values=lambda ranking, metric: cumulated_gain(
-            gains_of(ranking, _gain(ranking, metric)), metric.k, ranking.groups
+            gains_of(ranking, gain_of(ranking, metric)), metric.k, ranking.groups
         ),
         arithmetic=_gain_terms,
     ),
@@ -428,7 +428,7 @@ DECLARATIONS = (
         unbounded=Unbounded("ideal=[grade,...], or ideal=k_relevant where gain is not binary", _beats_its_ideal),
         check=_check,
         sums=_sums,
-        values=lambda gains, metric: ratio(gains.of_list(metric.k), gains.of_ideal(metric.k, _ideal(metric))),
+        values=lambda gains, metric: ratio(gains.of_list(metric.k), gains.of_ideal(metric.k, ideal_of(metric))),
         arithmetic=_normalised_terms,
         interval="logit",
     ),
@@ -460,7 +460,7 @@ DECLARATIONS = (
         ),
         common=OF_LISTS_WITH_BEST,
         check=_why_no_grades,
-        unbounded=Unbounded("gain=linear", lambda metric: metric["gain"] == "linear", has_ideal=False),
+        unbounded=Unbounded("gain=linear", lambda metric: metric["gain"] == "linear", has_ideal=lambda metric: False),
         values=rank_biased_precision,
         arithmetic=_biased_terms,
         interval="logit",

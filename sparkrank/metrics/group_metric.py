@@ -27,6 +27,7 @@ from sparkrank.states.forms import (
     PART_MEAN_FORM,
     PART_SUM_FORM,
     PARTS_KIND,
+    SUM_FORM,
 )
 from sparkrank.states.keys import Subject
 from sparkrank.states.means import NO_GROUPS
@@ -66,6 +67,8 @@ class GroupMetric(MetricKind):
         them. Without ``arithmetic``, it prints the list and the value only.
     reads_labels : bool
         Whether the metric reads the labels of rows. An evaluation without such a metric needs no labels.
+    weight_states : callable (Metric) -> tuple of str
+        Returns the names of the sums over weighed rows from which the table ``quality`` says what the weights do.
     common : tuple of Parameter
         The parameters that all metrics of this class have: ``ties``, ``weight`` and ``unjudged``.
 
@@ -93,6 +96,7 @@ class GroupMetric(MetricKind):
     computed_by: ClassVar[tuple[str, ...]] = ("values",)
     common: tuple[Parameter, ...] = OF_LISTS
     reads_labels: bool = True
+    weight_states: Callable[[Metric], tuple[str, ...]] = lambda metric: ()
     values: Callable[[Any, Metric], Floats] = lambda ranking, metric: np.empty(0)
     weights: Callable[[Any, Metric], Floats | None] | None = None
     sums: Callable[[Ranking, Metric], ListSums] | None = None
@@ -100,6 +104,8 @@ class GroupMetric(MetricKind):
 
     def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
         of_groups = metric.of_groups
+        for name in self.weight_states(of_groups):
+            yield Needed(SUM_FORM.kind, name, str(metric), f"{name}; {plan.settings}", optional=True)
         yield Needed(MEAN_FORM.kind, str(of_groups), str(metric), plan.definition(of_groups))
         if metric.percentile is not None:
             yield Needed(DISTRIBUTION_FORM.kind, str(of_groups), str(metric), plan.definition(of_groups))

@@ -36,6 +36,7 @@ from sparkrank.metrics.parameters import (
     ORDERS,
     TIES,
     WEIGHT,
+    Choice,
     Column,
     ColumnChoice,
     Name,
@@ -86,12 +87,12 @@ class NeedsOrder:
 class Unbounded:
     """The metrics of a declaration without a highest value; ``holds`` selects them, ``form`` shows them to users.
 
-    Unless ``has_ideal`` is false, a value above ``highest`` of the declaration is that of a list above its ideal list.
+    Where ``has_ideal`` holds, a value above ``highest`` of the declaration is that of a list above its ideal list.
     """
 
     form: str
     holds: Callable[[Metric], bool]
-    has_ideal: bool = True
+    has_ideal: Callable[[Metric], bool] = lambda metric: True
 
 
 @dataclass(frozen=True)
@@ -418,6 +419,13 @@ class Metric:
         return tuple(
             ValueColumn(name, kind, None if equals is None else str(equals)) for name in parameter.names(given)
         )
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles of the columns that the metric reads besides label and score."""
+        chosen = (own for own in self.declaration.all_parameters if isinstance(own, Choice))
+        read = (role for own in chosen for word, role in own.roles if self[own.name] == word)
+        return tuple(dict.fromkeys((*self.declaration.columns, *read)))
 
     def with_ties(self, ties: Ties | None) -> Metric:
         """Return the same metric with the rule ``ties`` for tied rows, or without a rule in its string if None."""

@@ -91,6 +91,24 @@ class StatePlan(Protocol):
     def popularity_of(self, metric: Metric) -> str: ...
 
 
+class WeightStates(NamedTuple):
+    """The names of sums over rows that are weighed by propensity: the ``rows``, and those whose weight is ``clipped``.
+
+    ``weights`` is the sum of the weights, and ``squares`` that of their squares. ``unclipped`` names the same two sums
+    of weights that nothing clips, if their mean is known to be 1.
+    """
+
+    rows: str
+    weights: str
+    squares: str
+    clipped: str
+    unclipped: tuple[str, str] | None = None
+
+    @property
+    def sums(self) -> tuple[str, ...]:
+        return (self.rows, self.weights, self.squares, self.clipped, *(self.unclipped or ()))
+
+
 def amounts_by_group(carrier: RowSum) -> tuple[str, str]:
     return f"{carrier} by group", f"{carrier} by group, squared"
 

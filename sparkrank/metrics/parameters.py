@@ -55,12 +55,14 @@ class Choice(Parameter):
     """A parameter whose value is one of the words in ``choices``; ``synonyms`` pairs other words with these choices.
 
     If ``grades`` is true, a list of numbers such as ``[3,2,1]`` is allowed too; ``noun`` is the name of each number.
+    ``roles`` pairs a word with the role of a column that the metric then reads.
     """
 
     choices: tuple[str, ...] = ()
     grades: bool = False
     synonyms: tuple[tuple[str, str], ...] = ()
     noun: str = "grade"
+    roles: tuple[tuple[str, str], ...] = ()
 
     @property
     def allowed(self) -> str:

@@ -23,10 +23,12 @@ from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.histogram_metric import HistogramMetric
 from sparkrank.metrics.judging import FIRST, Judging, validate_judging
 from sparkrank.metrics.metric import Metric, PlanPart, asked_metrics
-from sparkrank.metrics.needs import INTERACTIONS, ROWS_AND_WEIGHT, Exposure, groups_of, judged
+from sparkrank.metrics.needs import INTERACTIONS, ROWS_AND_WEIGHT, Exposure, WeightStates, groups_of, judged
 from sparkrank.metrics.parameters import NEED_AN_ORDER, Name, format_number
+from sparkrank.metrics.policy_value import VALUE, validate_policy_value, weight_states_of
 from sparkrank.metrics.pooled_metric import PooledMetric
 from sparkrank.metrics.presets import Preset
+from sparkrank.metrics.propensity import ROLE, WeighedRows
 from sparkrank.metrics.rank_comparison import REF, REFERENCE_RANK
 from sparkrank.metrics.slices import (
     ALL,
@@ -284,7 +286,7 @@ class Plan:
         return tuple(
             (metric, declared.highest)
             for metric, declared in self.group_metrics
-            if (unbounded := declared.unbounded) is not None and unbounded.has_ideal and unbounded.holds(metric)
+            if (unbounded := declared.unbounded) is not None and unbounded.holds(metric) and unbounded.has_ideal(metric)
         )
 
     @cached_property
@@ -631,7 +633,24 @@ class Plan:
 
     @cached_property
     def _reading(self) -> dict[str, Metric]:
-        return {role: metric for metric in reversed(self.metrics) for role in metric.of_groups.declaration.columns}
+        return {role: metric for metric in reversed(self.metrics) for role in metric.of_groups.roles}
+
+    @cached_property
+    def weighed_rows(self) -> tuple[WeighedRows, ...]:
+        """The relevant rows that metrics of lists weigh by propensity, as each of them weighs rows, each once."""
+        weighed = (WeighedRows.of(metric) for metric, _ in self.group_metrics)
+        return tuple(dict.fromkeys(own for own in weighed if own is not None))
+
+    @cached_property
+    def weight_states(self) -> tuple[WeightStates, ...]:
+        """The sums over rows that metrics weigh by propensity, each once."""
+        of_values = dict.fromkeys(map(weight_states_of, self.policy_values))
+        return (*(weighed.states for weighed in self.weighed_rows), *of_values)
+
+    @cached_property
+    def policy_values(self) -> tuple[Metric, ...]:
+        """The metrics that estimate what a policy would have earned."""
+        return tuple(metric for metric, _ in self.pooled_metrics if metric.name == VALUE)
 
     @property
     def needs_reference_rank(self) -> bool:
@@ -671,11 +690,18 @@ def validate_plan(plan: Plan) -> None:
     """Raise :class:`SpecError` if a metric of ``plan`` does not fit the plan's definitions, models or keys."""
     for metric in plan.metrics:
         validate_judging(metric.judging, metric, plan.labels)
+        if metric.judging != FIRST and ROLE in metric.roles:
+            raise MetricError(
+                f"{metric} reads propensities, which are of the first label of all rows: name its label first, and ask "
+                "for the metric without label and among"
+            )
     _validate_expectations(plan)
     if plan.definitions.unjudged == "drop":
         validate_assumptions([metric.of_groups for metric in plan.metrics])
     _validate_groups(plan)
     _validate_references(plan)
+    for metric in plan.policy_values:
+        validate_policy_value(metric, plan.models, joins=plan.joins, weighted=plan.weighted, groups=bool(plan.keys))
     _validate_top(plan)
     for name in plan.disparities:
         if name not in (names := [slice_name(columns) for columns in plan.slices]):

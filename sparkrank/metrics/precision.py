@@ -14,7 +14,7 @@ from sparkrank.metrics.arithmetic import ratio as quotient
 from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.metric import Metric, NeedsOrder
 from sparkrank.metrics.parameters import OF_LISTS_WITH_BEST, UNJUDGED, Choice, Number
-from sparkrank.numeric.array_types import Floats
+from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.segments import count_by
 from sparkrank.ranking.hit_sums import HitSums, hit_sums
 from sparkrank.ranking.hits import Hits, hits_of
@@ -36,17 +36,25 @@ def precision(hits: HitSums, k: int | None, over: str) -> Floats:
     The divisor is k, the number of retrieved rows within k, min(k, R), or the lower of R and the retrieved rows within
     k. Without k, the length of the list stands for k.
     """
-    if over == "min_retrieved_relevant":
-        below = np.minimum(hits.length if k is None else np.minimum(k, hits.length), hits.relevant)
-    elif over == "min_k_relevant" and k is not None:
-        below = np.minimum(k, hits.relevant)
-    elif over == "retrieved" and k is not None:
-        below = np.minimum(k, hits.length)
-    elif k is not None:
+    if over == "k" and k is not None:
         return hits.count(k) / k
-    else:
-        below = hits.length
-    return np.nan_to_num(ratio(hits.count(k), below))
+    return np.nan_to_num(ratio(hits.count(k), precision_divisor(hits.length, hits.relevant, k, over)))
+
+
+def precision_divisor(length: Ints, relevant: Ints, k: int | None, over: str) -> NDArray[np.generic]:
+    """Return the divisor of precision for lists of ``length`` rows, of groups with so many ``relevant`` rows."""
+    listed = length if k is None else np.minimum(k, length)
+    if over == "min_retrieved_relevant":
+        return np.minimum(listed, relevant)
+    if over == "min_k_relevant" and k is not None:
+        return np.minimum(k, relevant)
+    return listed if over == "retrieved" or k is None else np.full(len(length), k)
+
+
+def recall_divisor(relevant: Ints, k: int | None, over: str) -> Floats:
+    """Return the divisor of recall for groups with so many ``relevant`` rows; NaN for none."""
+    below = np.where(relevant > 0, relevant, np.nan)
+    return below if over == "relevant" or k is None else np.minimum(k, below)
 
 
 def recall(hits: HitSums, k: int | None, over: str) -> Floats:

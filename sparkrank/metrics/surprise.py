@@ -158,7 +158,7 @@ DECLARATIONS = (
         ),
         reads_labels=False,
         highest=1.0,
-        unbounded=Unbounded("scale=bits", lambda metric: metric["scale"] == "bits", has_ideal=False),
+        unbounded=Unbounded("scale=bits", lambda metric: metric["scale"] == "bits", has_ideal=lambda metric: False),
         check=_check,
         alike=(("over", "lists"), (WEIGHT.name, "uniform")),
         values=past_novelty,

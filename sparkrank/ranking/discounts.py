@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.numeric.array_types import Floats
-from sparkrank.numeric.elementary import log2
+from sparkrank.numeric.elementary import log2, powers
 
 TABLED_POSITIONS = 1 << 22  # a table of at most 64 MB; ranks in the input may be much larger
 
@@ -18,11 +18,13 @@ TABLED_POSITIONS = 1 << 22  # a table of at most 64 MB; ranks in the input may b
 class Discount:
     """A discount: 1 / log2(position + 1) for ``log2`` (Järvelin and Kekäläinen, TOIS 2002), 1 / position for ``zipf``.
 
-    If ``listed`` is not empty, it has the discounts of the first positions, and all later positions have 0.
+    It is 1 for ``none``. If ``listed`` is not empty, it has the discounts of the first positions, and all later
+    positions have 0. If ``persistence`` p is given, the discount is (1 - p) p^(position - 1).
     """
 
     kind: str = "log2"
     listed: tuple[float, ...] = ()
+    persistence: float | None = None
 
     def at(self, position: NDArray[np.int32]) -> Floats:
         furthest = int(position.max(initial=1))
@@ -30,7 +32,7 @@ class Discount:
 
     def table(self, longest: int) -> Floats:
         """Return the discounts of at least the first ``longest`` positions, indexed by position. Index 0 is unused."""
-        if self.listed:  # not cached: metrics may name any number of different discounts
+        if self.listed or self.persistence is not None:  # not cached: metrics may name any number of these
             return self.of(np.arange(max(longest, 1) + 1, dtype=np.float64))
         return _table(self, max(longest, 1).bit_length())
 
@@ -38,6 +40,11 @@ class Discount:
         if self.listed:
             ends = len(self.listed) + 1
             return np.array([0.0, *self.listed, 0.0])[np.minimum(position, ends).astype(np.int64)]
+        if self.persistence is not None:
+            exponents = np.maximum(position - 1, 0).astype(np.int64)  # index 0 of a table is unused
+            return (1 - self.persistence) * powers(self.persistence, exponents)
+        if self.kind == "none":
+            return np.ones(len(position))
         discounts: Floats = 1.0 / (position if self.kind == "zipf" else log2(position + 1.0))
         return discounts
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,17 +24,19 @@ class Gain:
     """The gain of a label: the label (``linear``), ``2**label - 1`` (``exp2``), or 1 if relevant (``binary``).
 
     If ``listed`` is given, it has the gains of the labels 0, 1, 2 and so on. If ``column`` is given, the gain of a
-    relevant row is the value of this column.
+    relevant row is the value of this column. If ``clip`` is given, the gain is divided by the propensity of the row, or
+    by ``clip`` if that is higher.
     """
 
     kind: str = "linear"
     rel: float | None = None
     listed: tuple[float, ...] = ()
     column: ValueColumn | None = None
+    clip: float | None = None
 
     @property
     def grows_with_label(self) -> bool:
-        return not self.listed and self.column is None
+        return not self.listed and self.column is None and self.clip is None
 
     def of(self, labels: NDArray[np.generic]) -> Floats:
         """Return the gains of ``labels``. A gain that is a column is none of labels: see :meth:`Judgments.gain_of`."""
@@ -71,7 +73,7 @@ class Judgments:
     the ideal list (None: each row counts). ``references`` maps the name of an order to n values, lowest first, with NaN
     for rows outside the order. ``repeats`` flags list rows that repeat an item without credit: they are not relevant,
     not judged and in no reference, and they rank behind the rows they tie with. ``gains`` maps a column that is a gain
-    to n values from 0.
+    to n values from 0. ``propensities`` has the propensity of each relevant row, and NaN or a number for others.
     """
 
     codes: Codes
@@ -82,10 +84,15 @@ class Judgments:
     item_row: Ints | None = None
     repeats: Flags | None = None
     gains: Mapping[ValueColumn, Floats] = field(default_factory=dict)
+    propensities: Floats | None = None
 
     def gain_of(self, gain: Gain, rows: Ints | None = None) -> Floats:
         """Return the gain of each of ``rows`` (None: of all rows), which is 0 for a row that is not relevant."""
         chosen = slice(None) if rows is None else rows
+        if gain.clip is not None and self.propensities is not None:
+            gains = self.gain_of(replace(gain, clip=None), rows)
+            at_least = np.maximum(self.propensities[chosen], gain.clip)
+            return np.divide(gains, at_least, out=np.zeros(len(gains)), where=gains > 0)
         if gain.column is None:
             return gain.of(self.labels[chosen])
         return np.where(self.flags(None)[chosen], self.gains[gain.column][chosen], 0.0)
@@ -125,7 +132,7 @@ class Judgments:
         """Return the number of rows with ``flags`` in each group, counting each item once."""
         if self.item_row is None:
             return count_by(self.codes, self.groups, flags)
-        return np.bincount(self.codes[self._counted(flags)], minlength=self.groups)
+        return np.bincount(self.codes[self.counted_rows(flags)], minlength=self.groups)
 
     def once(self, flags: Flags, values: Codes | Floats) -> Flags:
         """Return ``flags`` with one row for each value of an item, if each item counts once."""
@@ -137,14 +144,14 @@ class Judgments:
         some[rows[first]] = True
         return some
 
-    def _counted(self, flags: Flags) -> Ints:
+    def counted_rows(self, flags: Flags) -> Ints:
         counted = self.counted()
         return np.flatnonzero(flags) if counted is None else counted[flags[counted]]
 
     @cached
     def ideal(self, gain: Gain) -> Credit:
         """Return the gains of all relevant rows of each group in the best order, which is the ideal list."""
-        rows = self._counted(self.flags(None))  # only labels above 0 have a gain
+        rows = self.counted_rows(self.flags(None))  # only labels above 0 have a gain
         return best_order(self.codes[rows], self.gain_of(gain, rows), self.groups)
 
     @cached

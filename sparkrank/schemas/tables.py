@@ -414,6 +414,8 @@ history` judges that fall with its error. Checks, which keep their names:
 | `rejected: NaN reference rank` | `rows read` | always; bounded where a metric reads reference ranks |
 | `rejected: weight that is null, NaN, negative or above 1e288` | `rows read` | always; bounded with a weight |
 | `rejected: weight above 0 and below 1e-15` | `rows read` | with a weight |
+| `rejected: propensity that is null, NaN, below 1e-9 or above 1` | `rows read` | where a metric reads propensities: of relevant rows, or with `value` of all rows that have a label |
+| `rejected: estimate that is null, NaN or beyond 4.3e9`, `rejected: policy estimate that is null, NaN or beyond 4.3e9` | `rows read` | with `value(by=dr)` |
 | `rejected: group weight that is null, NaN, negative or above 1e9, or not the same in all rows of its group`, `rejected: group weight above 0 and below 1e-6` | `rows read` | where groups weigh by a column |
 | `rejected: cluster that is not the same in all rows of its group` | `rows read` | where groups have clusters |
 | `rejected: text that is no number` | `rows read` | in CSV and JSON, of days that older releases stored |
@@ -470,6 +472,11 @@ history` judges that fall with its error. Checks, which keep their names:
 | `groups evaluated that have no row in the lists, and so no weight` | `groups` | of each model, where groups weigh by a column |
 | `groups evaluated that have no row in the lists, and so no cluster` | `groups` | of each model, where groups have clusters and there is a truth; a single one stops the evaluation |
 | `most weight of one group in gauc` | `weight` | of each model and mean in which groups weigh differently; not of days that are merged |
+| `effective sample size` | | of each model, where a metric weighs rows by propensity: (Σ v)² / Σ v² of their weights; of several such metrics the lowest; a limit is the least that is allowed |
+| `largest weight by propensity` | | of each model, of the same rows; not of days that are merged |
+| `weights clipped` | `weights` | of each model, of the same rows: how many have a weight that `clip` changes, in the metric with most |
+| `mean weight of logged actions` | | of each model with `value`: the mean of score / propensity, which is about 1 if propensities are right |
+| `standard errors between the mean weight of logged actions and 1` | | of each model with `value`; above 4 it is not ok, and a warning is due (`weights_not_one`) |
 | `groups with r@2 outside of its range, 0 to 1` | `groups` | of each model and metric of groups that has such a range |
 | `lists in which the order of tied rows decides err(ties=item)@10` | `groups` | of each model and metric that takes an order of tied rows because nobody asked for any |
 | `rows with a score that have no price` | `rows with a score` | of each model, for each column of values that metrics read |

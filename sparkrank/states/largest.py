@@ -24,3 +24,11 @@ NO_GROUPS: LargestGroups = (LargeGroup(0),) * MOST_LARGEST  # for a bucket witho
 
 def merged_largest(parts: Iterable[LargestGroups]) -> LargestGroups:
     return tuple(sorted((group for part in parts for group in part), reverse=True)[:MOST_LARGEST])
+
+
+def largest_of(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """Return the largest number of each name in ``pairs``."""
+    largest: dict[str, float] = {}
+    for name, number in pairs:
+        largest[name] = max(number, largest.get(name, number))
+    return largest

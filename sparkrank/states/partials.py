@@ -16,7 +16,7 @@ from sparkrank.states.distributions import Distribution
 from sparkrank.states.first_times import FirstTimes
 from sparkrank.states.items import ItemCounts
 from sparkrank.states.keys import StateKey, by_key, in_order
-from sparkrank.states.largest import LargestGroups, merged_largest
+from sparkrank.states.largest import LargestGroups, largest_of, merged_largest
 from sparkrank.states.means import MeanStates
 from sparkrank.states.part_states import PartStates
 from sparkrank.states.pickling import pickled, unpickled
@@ -39,7 +39,8 @@ class Partials:
     groups with the most rows. ``heaviest`` has the largest weight of a single group, by (metric, model). ``failure`` is
     the message of a task that ran out of memory; the message is returned because Spark would run a failed task three
     times. ``repeated`` counts the group keys that several groups have, if each row of the input is a group.
-    ``first_times`` has the first time of each item, if interactions with times are counted.
+    ``first_times`` has the first time of each item, if interactions with times are counted. ``largest_weights`` has the
+    largest weight of a row by propensity, by model.
     """
 
     means: MeanStates = field(default_factory=MeanStates.empty)
@@ -57,6 +58,7 @@ class Partials:
     item_hashes: tuple[int, ...] = ()
     repeated: RepeatedKeys = field(default_factory=RepeatedKeys)
     first_times: FirstTimes = field(default_factory=FirstTimes)
+    largest_weights: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def merged(cls, parts: Iterable[Partials]) -> Partials:
@@ -89,6 +91,7 @@ class Partials:
             merged_hashes(part.item_hashes for part in gathered),
             RepeatedKeys.merged(part.repeated for part in gathered),
             FirstTimes.merged(part.first_times for part in gathered),
+            largest_of([pair for part in gathered for pair in part.largest_weights.items()]),
         )
 
     def slice_values(self, slice_: str) -> list[str | None]:

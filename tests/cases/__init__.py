@@ -15,9 +15,11 @@ from tests.cases.earlier import EARLIER
 from tests.cases.fairness import FAIRNESS, GAPS, HAD, KINDS
 from tests.cases.grades import GRADES
 from tests.cases.lists import LISTS
+from tests.cases.logged_actions import LOGGED_ACTIONS
 from tests.cases.means import MEANS
 from tests.cases.numbers import PREDICTED_NUMBERS
 from tests.cases.operating_points import OPERATING_POINTS
+from tests.cases.propensities import PROPENSITIES
 from tests.cases.retrieval import RETRIEVAL
 from tests.cases.subtopics import SUBTOPICS
 from tests.cases.surprise import SURPRISE
@@ -40,6 +42,7 @@ GROUPED = (
     *SUBTOPICS,
     *SURPRISE,
     *UNJUDGED_ROWS,
+    *PROPENSITIES,
 )
 CASES: tuple[Case, ...] = (
     *GROUPED,
@@ -48,6 +51,7 @@ CASES: tuple[Case, ...] = (
     *OPERATING_POINTS,
     *CALIBRATED,
     *PREDICTED_NUMBERS,
+    *LOGGED_ACTIONS,
     *LISTS,
     *GAPS,
 )

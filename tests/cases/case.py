@@ -30,9 +30,11 @@ class Case:
     def has_rows_of_its_own(self) -> bool:
         """Whether the rows of other cases matter, or the metric reads what they lack.
 
-        Labels without a gain in its list are bad, all rows make popularity, and subtopics are arrays.
+        Labels without a gain in its list are bad, all rows make popularity, subtopics are arrays, and relevant rows
+        and logged actions have propensities.
         """
-        return any(text in self.metric for text in ("gain=[", "(of=users", "(of=rows", "alpha_ndcg(", "strecall("))
+        texts = ("value", "gain=[", "(of=users", "(of=rows", "alpha_ndcg(", "strecall(", "propensity=")
+        return any(text in self.metric for text in texts)
 
 
 def ranking(group: str, *labels: float | None, unlisted: tuple[float, ...] = ()) -> tuple[Row, ...]:

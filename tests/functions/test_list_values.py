@@ -31,7 +31,7 @@ METRICS = [
     if CATALOG[name].defaults.get("ref", "label") == "label" and not needed(name) and not reads_the_past(CATALOG[name])
     for cut in (("", "@2") if CATALOG[name].cutoff == "optional" else ("",))
 ]
-POOLED = [name for name, declared in CATALOG.items() if isinstance(declared, PooledMetric)]
+POOLED = [name for name, declared in CATALOG.items() if isinstance(declared, PooledMetric) and name != "value"]
 ROLES = ("score", "label", "item")
 GROUPS = ("a", "b", "c", "d")
 

@@ -31,6 +31,7 @@ def log(rows: int = 900, users: int = 40) -> pa.Table:
             "weight": rng.random(rows),
             "kind": rng.choice(["a", "b"], rows),
             "item": rng.integers(0, 99, rows),
+            "chance": rng.uniform(0.1, 1, rows),
         }
     )
 
@@ -47,6 +48,7 @@ def test_without_a_group_are_the_bits_of_any_group(
     rows = log()
     metrics = [*POOLED, "auc(exact)", "auc_up(exact)", "pr_auc(exact)"]
     roles = {"score": {"m": "score", "n": "other"}, "label": "label", "weight": weight, "slices": ["kind"]}
+    roles |= {"propensity": "chance"}
     roles |= {"curve_points": 30, "score_sums": True, "uncertainty": False}  # without groups there are no parts
     expected = sr.evaluate(rows, metrics, group="user", **roles)
     monkeypatch.setattr("sparkrank.engines.local.LOCAL_SPLIT_ROWS", split_rows)
@@ -180,6 +182,7 @@ def test_a_label_is_asked_for_by_every_other_metric_and_some_definitions() -> No
         - BESIDE_A_RANK
         - WITH_VALUES
         - OF_THE_PAST
+        - {"value"}  # asks for the propensity first
     ):
         with pytest.raises(sr.SpecError, match=r"reads labels, but label names no column, and there is no truth"):
             sr.evaluate(log(), [text], **asked, item="item", ties="block")

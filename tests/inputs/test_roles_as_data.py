@@ -29,7 +29,7 @@ from sparkrank.sources.columns import bucket_rows, needed_columns
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.sources.text_schema import number_kinds
 from sparkrank.tables.rows.limits import limits_of
-from tests.support.fake_roles import LOG, NAMED, NAN_PROPENSITY, add_fake_roles, asked
+from tests.support.fake_roles import LOG, NAMED, NAN_EXPOSURE, add_fake_roles, asked
 from tests.support.joined import counts_of
 
 
@@ -48,23 +48,23 @@ def evaluated(rows: pa.Table, limits: Limits = NO_LIMITS, **named: str) -> Evalu
 def test_it_is_read_where_a_metric_needs_it() -> None:
     roles, plan = asked(**NAMED)
     assert needed_columns(roles, plan) == ["user", "label", "score", "topic", "chance"]
-    assert {"subtopic", "propensity"} <= set(bucket_columns(plan, 1))
+    assert {"subtopic", "exposure"} <= set(bucket_columns(plan, 1))
     rows = bucket_rows(LOG, roles, plan)
     assert rows["subtopic"].to_pylist() == [7, None, 8, 9]
-    assert rows["propensity"].to_pylist()[:2] == [0.5, 0.25]
+    assert rows["exposure"].to_pylist()[:2] == [0.5, 0.25]
     roles, plan = asked("ap", **NAMED)
     assert needed_columns(roles, plan) == ["user", "label", "score"]
-    assert not {"subtopic", "propensity"} & set(bucket_columns(plan, 1))
+    assert not {"subtopic", "exposure"} & set(bucket_columns(plan, 1))
 
 
 @pytest.mark.usefixtures("fake_roles")
 def test_it_must_be_named_and_be_there() -> None:
     with pytest.raises(sr.SpecError, match=r"^rr reads the sub topic, but no subtopic column is named$"):
-        asked(propensity="chance")
+        asked(exposure="chance")
     with pytest.raises(sr.InputError, match=r'^the sub topic column "topc" is not in the input, did you'):
         evaluated(LOG, **{**NAMED, "subtopic": "topc"})
-    with pytest.raises(sr.InputError, match=r'^the propensity column "item" is of type string: a number is needed$'):
-        evaluated(LOG, **{**NAMED, "propensity": "item"})
+    with pytest.raises(sr.InputError, match=r'^the exposure column "item" is of type string: a number is needed$'):
+        evaluated(LOG, **{**NAMED, "exposure": "item"})
     lists = LOG.append_column("nested", pa.array([[1]] * 4))
     with pytest.raises(sr.InputError, match=r'^the sub topic column "nested" is of type list.*: a plain value is'):
         evaluated(lists, **{**NAMED, "subtopic": "nested"})
@@ -74,13 +74,13 @@ def test_it_must_be_named_and_be_there() -> None:
 def test_its_bad_rows_are_rejected_and_counted() -> None:
     outcome = evaluated(LOG, Limits(0.25), **NAMED)
     counts = counts_of(outcome)
-    assert (counts[NAN_PROPENSITY], counts["rows rejected"], counts["rows evaluated"]) == (1, 1, 3)
+    assert (counts[NAN_EXPOSURE], counts["rows rejected"], counts["rows evaluated"]) == (1, 1, 3)
     # of a the relevant row stands second; that of b was the bad one, so that rr of b is undefined, and skipped
     assert outcome.metrics["value"].to_pylist() == [1 / 2]
-    with pytest.raises(sr.InputError, match=r"25.0000% of the rows cannot be evaluated \(1 NaN propensity\)"):
+    with pytest.raises(sr.InputError, match=r"25.0000% of the rows cannot be evaluated \(1 NaN exposure\)"):
         evaluated(LOG, **NAMED)
     _, plan = asked(**NAMED)
-    assert limits_of(plan, 0.0, {NAN_PROPENSITY: 0.1}).by_check == {NAN_PROPENSITY: 0.1}
+    assert limits_of(plan, 0.0, {NAN_EXPOSURE: 0.1}).by_check == {NAN_EXPOSURE: 0.1}
 
 
 def with_rr(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
@@ -94,7 +94,7 @@ def test_the_metric_reads_its_values(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[tuple[list[int], list[float]]] = []
 
     def values(ranking: Any, _: Metric) -> Any:
-        topics, chances = ranking.columns["subtopic"], ranking.columns["propensity"]
+        topics, chances = ranking.columns["subtopic"], ranking.columns["exposure"]
         read.append((topics.tolist(), chances.tolist()))
         return np.bincount(ranking.judgments.codes, chances, ranking.groups)
 
@@ -142,18 +142,18 @@ def test_a_truth_has_what_is_of_both_sides() -> None:
     given = pa.table({"user": ["a"], "item": ["x"], "aspect": [7]})
     rows = bucket_rows(given, roles.truth, plan)
     assert rows["subtopic"].to_pylist() == [7]
-    assert rows["propensity"].to_pylist() == [None]  # of the lists alone
-    allowed = r"\(allowed: group, item, cluster, title, time, subtopic, label\)"
-    with pytest.raises(sr.SpecError, match=rf'truth_columns names "propensity" {allowed}'):
-        TruthColumns.of(None, {"propensity": "chance"})
+    assert rows["exposure"].to_pylist() == [None]  # of the lists alone
+    allowed = r"\(allowed: group, item, propensity, cluster, title, time, subtopic, label\)"
+    with pytest.raises(sr.SpecError, match=rf'truth_columns names "exposure" {allowed}'):
+        TruthColumns.of(None, {"exposure": "chance"})
 
 
 @pytest.mark.usefixtures("fake_roles")
 def test_a_spec_has_it() -> None:
-    made = sections.with_row_roles("Fake", sections.Section)
+    made = sections.with_row_roles("Fake", sections.Section, columns.row_roles())
     assert made.model_validate(NAMED).model_dump(exclude_none=True) == NAMED
-    of_both = sections.with_row_roles("Fake", sections.Section, "both")
-    assert set(of_both.model_fields) == {"item", "cluster", "title", "time", "subtopic"}
+    of_both = sections.with_row_roles("Fake", sections.Section, columns.truth_roles())
+    assert set(of_both.model_fields) == {"item", "propensity", "cluster", "title", "time", "subtopic"}
 
 
 def test_both_doors_name_every_role_of_a_row() -> None:
@@ -161,6 +161,4 @@ def test_both_doors_name_every_role_of_a_row() -> None:
     assert keys <= set(sections.Columns.model_fields)
     assert keys - {"title"} <= set(inspect.signature(sr.evaluate).parameters)  # only explanations show titles
     assert keys - {"cluster"} <= set(inspect.signature(sr.explain).parameters)
-    assert {role.key for role in columns.row_roles("both")} | {"group", "label"} == set(
-        sections.TruthNames.model_fields
-    )
+    assert {role.key for role in columns.truth_roles()} | {"group", "label"} == set(sections.TruthNames.model_fields)

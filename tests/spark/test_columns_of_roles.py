@@ -25,12 +25,12 @@ def test_spark_reads_a_role_of_the_table_as_arrow_does(spark: SparkSession, monk
     roles, plan = asked(**NAMED)
     by_spark = bucket_rows(spark.createDataFrame(LOG), roles, plan)
     by_arrow = arrow_columns.bucket_rows(LOG, roles, plan)
-    names = ["key_0", "label", "score_0", "subtopic", "propensity"]
+    names = ["key_0", "label", "score_0", "subtopic", "exposure"]
     assert set(by_spark.columns) == set(by_arrow.column_names) == set(names)
     found = sorted(repr(tuple(row[name] for name in names)) for row in by_spark.collect())
     assert found == sorted(repr(row) for row in zip(*(by_arrow[name].to_pylist() for name in names), strict=True))
-    wrong = asked(**{**NAMED, "propensity": "item"})
-    with pytest.raises(sr.InputError, match=r'^the propensity column "item" is of type string: a number is needed$'):
+    wrong = asked(**{**NAMED, "exposure": "item"})
+    with pytest.raises(sr.InputError, match=r'^the exposure column "item" is of type string: a number is needed$'):
         check_schema(spark.createDataFrame(LOG).schema, *wrong)
 
 

@@ -17,6 +17,7 @@ from sparkrank.bucket.impressions import (
     ITEM,
     LABEL,
     PAST,
+    PROPENSITY,
     REFERENCE_RANK,
     key_column,
     one_array,
@@ -108,6 +109,8 @@ def past_of(rows: pa.Table) -> pa.Table:
 def with_values(rows: pa.Table, plan: Plan) -> pa.Table:
     """``rows`` with the columns of values that ``plan`` reads: a copy of the labels, or of the items, by their name.
 
+    Propensities are the reference ranks; a reward of 0.5 is expected of each action, and 0.25 of the policy.
+
     An item such as ``a+b`` stands for the texts a and b, and ``1+0`` for these numbers. A label is one text.
     """
     for index, value in plan.row_values:
@@ -117,7 +120,9 @@ def with_values(rows: pa.Table, plan: Plan) -> pa.Table:
         elif value.kind == "numbers":
             own = pa.chunked_array([[[*map(float, item.split("+"))] for item in own.to_pylist()]])
         rows = rows.append_column(value_column(index), own)
-    return rows
+    for name, estimate in (("estimate", 0.5), ("policy_estimate", 0.25)):
+        rows = rows.append_column(name, pa.array([estimate] * len(rows))) if plan.metric_reading(name) else rows
+    return rows.append_column(PROPENSITY, rows[REFERENCE_RANK]) if plan.metric_reading(PROPENSITY) else rows
 
 
 def beside_past(rows: pa.Table, plan: Plan) -> pa.Table:

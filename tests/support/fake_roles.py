@@ -14,11 +14,11 @@ from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Definitions, Plan
 from sparkrank.metrics.metric import CATALOG
 
-NAN_PROPENSITY = "rejected: NaN propensity"
-_BAD = BadRow(NAN_PROPENSITY, "nan", always=False)
+NAN_EXPOSURE = "rejected: NaN exposure"
+_BAD = BadRow(NAN_EXPOSURE, "nan", always=False)
 FAKE = (
     Role("sub topic", ("plain",), "item", "subtopic"),
-    Role("propensity", ("number",), "float", "propensity", side="lists", bad=(_BAD,)),
+    Role("exposure", ("number",), "float", "exposure", side="lists", bad=(_BAD,)),
 )
 LOG = pa.table(
     {
@@ -30,13 +30,13 @@ LOG = pa.table(
         "chance": [0.5, 0.25, float("nan"), 1.0],
     }
 )
-NAMED = {"subtopic": "topic", "propensity": "chance"}
+NAMED = {"subtopic": "topic", "exposure": "chance"}
 
 
 def add_fake_roles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two rows more in the table, and ``rr``, which reads both columns."""
     monkeypatch.setattr(columns, "ROW_ROLES", (*columns.ROW_ROLES, *FAKE))
-    monkeypatch.setitem(CATALOG, "rr", dataclasses.replace(CATALOG["rr"], columns=("subtopic", "propensity")))
+    monkeypatch.setitem(CATALOG, "rr", dataclasses.replace(CATALOG["rr"], columns=("subtopic", "exposure")))
 
 
 def asked(metric: str = "rr", **named: str) -> tuple[Roles, Plan]:

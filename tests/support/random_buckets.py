@@ -24,6 +24,7 @@ from sparkrank.bucket.impressions import (
     value_column,
 )
 from sparkrank.metrics import Definitions, Plan
+from sparkrank.metrics.policy_value import OF_ACTIONS
 from tests.support.strategies import asked, text, weighs_by_a_word
 
 MODELS = ("m", "n", "o")
@@ -74,6 +75,10 @@ METRICS += [
     "ndcg(ideal=retrieved)@5",
     "ndcg(ideal=k_relevant)@3",
     "ndcg(ideal=[3,2])@4",
+    "r(propensity=snips)@3",
+    "ndcg(propensity=best,clip=0.2)@5",
+    "cg(propensity=ips)",
+    "value(by=snips,clip=2)",
 ]
 
 
@@ -122,6 +127,7 @@ def buckets(draw: st.DrawFn, plan: Plan) -> pa.Table:
         ITEM: pa.array((rng.permutation(n) if draw(st.booleans()) else rng.integers(0, 80, n))[order].astype(str)),
         WEIGHT: pa.array(rng.choice([0.0, 1.0, 0.1, 2.5], n)),
         REFERENCE_RANK: pa.array(rng.integers(1, 50, n)),
+        **{name: pa.array(rng.choice([0.05, 0.1, 0.3, 1 / 3, 1.0], n)) for name in OF_ACTIONS},
     }
     for index in range(len(plan.models)):
         wide = np.concatenate([np.empty(0), *(SCORES[draw(st.sampled_from(sorted(SCORES)))](rng, s) for s in sizes)])

@@ -91,6 +91,7 @@ def asked(
     given |= {own.name: column for own in own if isinstance(own, Column) and given.get(own.name) == "_"}
     for extra in [name for name in given if name in declaration.exclusive][1:]:
         del given[extra]
+    given = {name: value for name, value in given.items() if name not in ("propensity", "clip")}  # rows have none
     if "gain" in declaration.defaults and given.get("gain") != "binary":
         given.pop("rel", None)
     given = with_grades(declaration.name, given)
@@ -102,8 +103,7 @@ def asked(
         given.pop("items", None)
     if given.get("by") == "count":
         given.pop("items", None)  # a number of items is divided by none
-    if "against" in declaration.defaults:
-        given.pop("against", None)  # the catalog has no labels
+    given.pop("against", None)  # the catalog has no labels
     if isinstance(discount := given.get("discount"), tuple):
         given["discount"] = tuple(min(each, MOST_DISCOUNT) for each in discount)
     if given.get("distance") in ("jaccard", "cosine"):

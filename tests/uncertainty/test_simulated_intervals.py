@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import binom
 
 from tests.extent import IS_LONG, examples
-from tests.simulations import shown_lists
+from tests.simulations import logged_actions, shown_lists
 from tests.simulations.scenarios import SCENARIOS
 from tests.simulations.trials import FAR, Outcome, outcome
 from tests.simulations.truth import drawn, name_of, truth_of
@@ -114,6 +114,17 @@ def test_intervals_of_what_is_shown(days: int, trials: int, asked: dict[str, str
         low, high = limits(found.count, COMMON[0], 1.0 if is_upper else COMMON[1])
         assert found.count == found.trials, (metric, slice_value, found.without)
         assert low <= found.coverage <= high, (metric, slice_value, found.coverage)
+
+
+def test_intervals_of_what_propensities_correct() -> None:
+    """The value of a policy that was not run, by users, and recall of all that is relevant, of which some was seen."""
+    for metric, found in logged_actions.intervals(200, 400 if IS_LONG else 40).items():
+        low, high = limits(found.count, *COMMON)
+        assert found.count == found.trials, (metric, found.without)
+        if metric == logged_actions.AS_SEEN:
+            assert found.coverage == 0  # without propensities, recall is that of what was seen
+        else:
+            assert low <= found.coverage <= high, (metric, found.coverage)
 
 
 def test_truth_that_is_stored_is_that_of_the_population() -> None:

@@ -192,6 +192,38 @@ def test_counts_of_items_merge_over_days(tmp_path: Path) -> None:
     assert merged["value"].notna().all()
 
 
+def test_weights_by_propensity_merge_over_days(tmp_path: Path) -> None:
+    """The value of a policy, recall by propensity, and what quality says of both."""
+    metrics = [
+        "value(by=snips,clip=3)",
+        "value",
+        "value(per=group)",
+        "r(propensity=snips,clip=0.2)@3",
+        "ndcg(propensity=best)",
+    ]
+    columns = {"score": {"m": "score"}, "propensity": "chance"}
+    spec = spec_of(tmp_path, metrics=metrics, slices=["kind"], input__columns__score=columns["score"],
+                   input__columns__propensity="chance")  # fmt: skip
+    days = []
+    for day in DAYS[:3]:
+        rows = impressions_of(day, 200)
+        days.append(rows.assign(chance=np.random.default_rng(int(day[-2:])).uniform(0.1, 1, len(rows))))
+        write_log(tmp_path, days[-1], day)
+        evaluate(spec, day)
+    cli.main(merging(spec, last=DAYS[2]))
+    window = f"{DAYS[0]}..{DAYS[2]}"
+    of_all, merged = together(days, metrics, slices=["kind"], **columns), window_table(tmp_path, "metrics", window)
+    assert_same(merged, of_all.table, VALUES)
+    assert merged["value"].notna().all()
+    quality, counted = window_table(tmp_path, "quality", window), of_all.quality.to_pandas()
+    names = ["effective sample size", "weights clipped", "mean weight of logged actions"]
+    of_window, of_rows = (
+        frame[frame["check"].isin(names)][["check", "count", "fraction"]] for frame in (quality, counted)
+    )
+    assert len(of_rows) == 3
+    assert_same(of_window, of_rows)
+
+
 def test_items_of_another_column_are_not_counted_with_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What has no item does not mind of which column they were."""
     columns = ("item_id", "sku")

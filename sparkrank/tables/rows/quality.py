@@ -24,6 +24,7 @@ from sparkrank.schemas.tables import QUALITY
 from sparkrank.states import Partials
 from sparkrank.states.keys import StateKey, Subject
 from sparkrank.tables.rows.warnings import as_shown, example_text, heaviest_shares, key_text, unlisted_limit
+from sparkrank.tables.rows.weight_checks import weight_checks
 
 # With fewer rows per block, auc_up approaches 1 whatever the scores; with one row per block it is 1 (docs/auc_up.md).
 FEW_ROWS_PER_BLOCK = 20
@@ -88,7 +89,7 @@ def quality_table(
         rows += _looked_for(map(checks.decided_by_ties, plan.ordered), counts, checks.GROUPS, groups, model)
         rows += _looked_for(map(checks.short_lists, plan.full_lengths), counts, checks.GROUPS, groups, model)
         rows += _heaviest(partials, model)
-        rows += _outside(partials, plan, model)
+        rows += [*_outside(partials, plan, model), *_weighed(partials, plan, model)]
         rows += _fine_blocks(partials, plan, model, measured or {})
     rows = [_limited(row, limits) for row in rows]
     unlisted = {checks.TRUTH_UNLISTED, *(checks.relevant_unlisted(level_text(level)) for level in plan.levels)}
@@ -215,7 +216,7 @@ def few_rows(metric: Metric) -> str:
 
 def is_least(check: str) -> bool:
     """Return whether the limit of the check named ``check`` is a minimum (for other checks, it is a maximum)."""
-    return check.startswith(_FEW_ROWS)
+    return check.startswith(_FEW_ROWS) or check == checks.EFFECTIVE_SIZE
 
 
 def rejected_fraction(partials: Partials) -> float:
@@ -234,6 +235,11 @@ def _outside(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, A
         states = counted, replace(ROWS_AND_WEIGHT[0], judging=counted.judging)
         outside, scored = (int(sums.get(all_rows.state(state), 0)) for state in states)
         yield _check(checks.OUTSIDE_ROWS, model, outside, checks.SCORED_IN_GROUPS, scored)
+
+
+def _weighed(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
+    for check, numbers in weight_checks(partials, plan, model):
+        yield {**_check(check, model, 0), **numbers}
 
 
 def _fine_blocks(

@@ -21,6 +21,7 @@ from sparkrank.states.distinct_items import distinct_items
 from sparkrank.states.keys import StateKey, Subject
 from sparkrank.states.unmatched import IRRELEVANT, LISTS, TRUTH, Unmatched, UnmatchedRow
 from sparkrank.tables.rows.exposures import MOST_VALUES
+from sparkrank.tables.rows.weight_checks import warnings_of_weights
 
 # The number of letters shown at the two ends of a long key, where a blank or a suffix may explain a mismatch.
 FIRST_LETTERS, LAST_LETTERS = 40, 16
@@ -42,6 +43,7 @@ def warnings_of(partials: Partials, plan: Plan, metrics: pa.Table, limits: check
         *_ordered(partials, plan),
         *_short(partials, plan),
         *_pooled_values(partials, plan),
+        *warnings_of_weights(partials, plan, limits),
         *_undefined(metrics, plan),
         *(_large_group(partials) if plan.has_parts else ()),
         *(_few_groups(metrics) if plan.has_parts else ()),

@@ -1,0 +1,89 @@
+"""The propensities of rows: how likely a relevant row was to be seen at all, or a logged action to be taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from sparkrank.bucket.bucket_rows import BucketRows
+from sparkrank.bucket.impressions import LABEL, PROPENSITY
+from sparkrank.metrics import Plan
+from sparkrank.metrics.needs import WeightStates
+from sparkrank.metrics.propensity import WeighedRows
+from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
+from sparkrank.numeric.exact_sums import exact_sums, whole_limbs
+from sparkrank.ranking.judgments import Gain, Judgments, is_relevant
+
+LEAST_PROPENSITY = 1e-9  # so that squares of weights, which are up to its inverse, add up without losing digits
+
+
+def bad_propensities(rows: BucketRows, plan: Plan) -> Flags | None:
+    """Flag the rows whose propensity is read and is none. None means that there is no such row."""
+    flags = _read(rows, plan) & ~_are_propensities(rows.floats(PROPENSITY))
+    return flags if flags.any() else None
+
+
+def _read(rows: BucketRows, plan: Plan) -> Flags:
+    """Flag the rows whose propensity is read: relevant ones or, for the value of a policy, all that have a label."""
+    if plan.policy_values:
+        judged = rows.valid(LABEL)
+        return np.ones(len(rows), np.bool_) if judged is None else judged
+    flags = np.zeros(len(rows), np.bool_)
+    for level in {weighed.rel for weighed in plan.weighed_rows}:
+        flags |= is_relevant(rows.labels(), level)
+    return flags
+
+
+def _are_propensities(values: Floats) -> Flags:
+    flags: Flags = (values >= LEAST_PROPENSITY) & (values <= 1)
+    return flags
+
+
+def propensities_of(rows: BucketRows, plan: Plan) -> Floats | None:
+    """Return the propensity of each row, NaN where it is not read; None if no metric of lists reads propensities."""
+    if not plan.weighed_rows:
+        return None
+    values = rows.floats(PROPENSITY)
+    is_known = _are_propensities(values)
+    if LABEL in rows:  # of rows of the same item, some may not be relevant
+        is_known &= _read(rows, plan)
+    return np.where(is_known, values, np.nan)
+
+
+def with_propensities(read: pa.Table, truth: BucketRows, pair: Codes | Ints, row: Codes, plan: Plan) -> pa.Table:
+    """Return ``read``, rows of lists and of the ``truth`` after them, with the propensity of the item in each row.
+
+    ``pair`` has the number of each row's (group, item) pair in the truth, and ``row`` the matching row of the truth for
+    each row of the lists, or -1. Of several relevant rows of an item, the lowest propensity counts.
+    """
+    values = truth.floats(PROPENSITY)
+    lowest = np.full(int(pair.max(initial=-1)) + 1, np.inf)
+    known = np.flatnonzero(_are_propensities(values) & _read(truth, plan))
+    np.minimum.at(lowest, pair[known], values[known])
+    of_truth = lowest[pair]
+    of_lists = np.append(of_truth, np.inf)[row]
+    propensities = np.concatenate([of_lists, of_truth])
+    propensities[np.isinf(propensities)] = np.nan
+    return read.set_column(read.column_names.index(PROPENSITY), PROPENSITY, pa.array(propensities))
+
+
+def weights_of(judgments: Judgments, chosen: Flags | None, weighed: WeighedRows) -> tuple[Floats, int]:
+    """Return the weight of each relevant row of the groups ``chosen`` (None: all), of each item once.
+
+    The second result is the number of weights that are clipped.
+    """
+    assert judgments.propensities is not None  # noqa: S101 - rows are weighed by them
+    flags = judgments.flags(weighed.rel)
+    rows = judgments.counted_rows(flags if chosen is None else flags & chosen[judgments.codes])
+    weights = judgments.gain_of(Gain("binary", weighed.rel, clip=weighed.clip), rows)
+    return weights, int(np.count_nonzero(judgments.propensities[rows] < weighed.clip))
+
+
+def weight_sums(states: WeightStates, weights: Floats, clipped: int) -> Iterator[tuple[str, Floats]]:
+    """Yield the names and the limbs of the sums over weighed rows, from which ``quality`` says what the weights do."""
+    yield states.rows, whole_limbs(np.array([len(weights)]))
+    yield states.weights, exact_sums(weights)
+    yield states.squares, exact_sums(np.square(weights))
+    yield states.clipped, whole_limbs(np.array([clipped]))

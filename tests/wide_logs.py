@@ -23,7 +23,15 @@ from tests.spark.logs import log_rows, rows_of
 GROUP_METRICS = ["ndcg@3", "ap", "rr", "p@2", "group_auc", "gauc", "kendall_tau(ref=b)", "spearman(ref=reference_rank)"]
 GROUP_METRICS += ["pair_auc", "rbo(ref=b)", "err@5", "filled@5", "overlap(ref=b)@3"]
 GROUP_METRICS += ["unexpected(over=union,ties=item)@3", "serendipity(ref=reference_rank)@5"]
-DISTRIBUTIONS = ["p90(ap)", "median(spearman)", "median(err(ties=item)@5)", "gini@3", "gini(ties=worst)@3", "novelty"]
+DISTRIBUTIONS = [
+    "p90(ap)",
+    "gmean(ap)",
+    "median(spearman)",
+    "median(err(ties=item)@5)",
+    "gini@3",
+    "gini(ties=worst)@3",
+    "novelty",
+]
 DISTRIBUTIONS += ["gini(discount=log2)@3", "personalization(ties=item)@3", "entropy(scale=unit)@3"]
 THRESHOLDS = ["accuracy", "precision(threshold=0.25)", "recall", "specificity", "fpr", "f1", "fbeta(beta=2)", "mcc"]
 THRESHOLDS += ["balanced_accuracy", "recall_at_precision", "precision_at_recall", "tpr_at_fpr", "partial_auc", "lift"]

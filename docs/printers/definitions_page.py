@@ -56,7 +56,13 @@ window. [Decision 30](decisions/030-days-merge-as-tables.md) says what is pooled
 `median(ndcg@10)` and `p90(ndcg@10)` are quantiles of the values of groups, interpolated linearly. Each group counts
 once, so a metric whose groups weigh has none: `median(group_auc)`, not `median(gauc)`. They are exact up to 65,536
 distinct values and have an error bound beyond; see
-[decision 25](decisions/025-the-text-of-a-metric-is-its-identity.md)."""
+[decision 25](decisions/025-the-text-of-a-metric-is-its-identity.md).
+
+`gmean(ap)` is the geometric mean of the values of groups, exp(Σ w·log(max(v, 1e-5)) / Σ w), where a group weighs what
+it weighs in the mean: trec_eval's `gm_map`, and `gmean(bpref)` its `gm_bpref` (both are names here). Of the values 1,
+1/2 and 0 it is (1 · 1/2 · 1e-5)^(1/3) = 0.0171, and their mean is 1/2: it says how the worst groups fare, and what it
+says of zeros is a matter of the 1e-5. It merges as a mean does. Its interval is that of the mean logarithm
+(`interval` says `log`), and models are compared by parts. A metric with values below 0 has none."""
 
 CHOICES = """\
 ## Where the words leave a choice

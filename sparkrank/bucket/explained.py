@@ -135,6 +135,8 @@ def _metric(model: RankedModel, scores: pa.ChunkedArray, metric: Metric) -> Expl
         weight = 1.0 if weights is None else float(weights.of_groups()[0])
     if metric.percentile is not None:
         notes.append(f"{metric} is the percentile of the values of all groups, of which this is one")
+    if metric.geometric:
+        notes.append(f"{metric} is the geometric mean of the values of all groups, of which this is one")
     if is_mean and math.isnan(value):
         notes.append(f"the value is undefined for this group ({of_groups.declaration.undefined})")
     if is_left_out:

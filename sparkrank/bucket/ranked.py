@@ -23,6 +23,7 @@ from sparkrank.histogram.scored_rows import RowSum, ScoredRows
 from sparkrank.metrics import GroupMetric, Metric, Plan
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
 from sparkrank.metrics.group_auc import class_counts
+from sparkrank.metrics.group_metric import logarithms
 from sparkrank.metrics.merged import kind_of
 from sparkrank.metrics.needs import GROUPS, NEGATIVES, POSITIVES, ROWS_AND_WEIGHT, amounts_by_group
 from sparkrank.metrics.plan import level_text
@@ -138,7 +139,7 @@ class RankedModel:
         n_groups = evaluated.sizes(self._groups_evaluated())
         n_rows = evaluated.sum(self._chosen(self.ranking.judgments.rows_of_group()))
         sums = self._sums(evaluated)
-        for metric, _ in self.plan.group_metrics:  # in the same order in every bucket
+        for metric, _ in self.plan.averaged_metrics:  # in the same order in every bucket
             undefined, averaged, limbs = sums[metric]
             counts = (n_groups, undefined, averaged, n_rows)
             yield MeanRows(self._key(groups, metric), np.column_stack(counts), limbs)
@@ -147,8 +148,8 @@ class RankedModel:
         by_metric: dict[Metric, ValueSums] = {}
         equal: dict[Segments, dict[Metric, Floats]] = {}
         lists: SegmentLists = {}
-        for metric, _ in self.plan.group_metrics:
-            own, of_lists = self._weights_of(metric), self.values()[str(metric)]
+        for metric, _ in self.plan.averaged_metrics:
+            own, of_lists = self._weights_of(metric), self.added(metric)
             if own is not None and own.distinct is not of_lists.distinct:
                 own, of_lists = (GroupValues(numbers.of_groups()) for numbers in (own, of_lists))
             values, segments = self._over(of_lists, evaluated, lists)
@@ -182,6 +183,12 @@ class RankedModel:
             str(metric): declared.values_of(self.ranked(metric.ties), metric)
             for metric, declared in self.plan.group_metrics
         }
+
+    @cached
+    def added(self, metric: Metric) -> GroupValues:
+        """Return what each group adds to the mean of ``metric``: its value, or the logarithm of its value."""
+        values = self.values()[str(metric.of_groups)]
+        return logarithms(values, self.plan.definitions.counts_undefined_as) if metric.geometric else values
 
     def ranked(self, ties: Ties | None) -> Ranking:
         return self.ranking if ties is None else self.ranking.under(ties)
@@ -233,20 +240,20 @@ class RankedModel:
             sums[:, places, LIMBS:] = limbs
         evaluated = parted.segments.of(self.chosen)
         for place, metric in enumerate(others, len(coarse)):
-            values, own = self._chosen(self.values()[str(metric)].of_groups()), self._weights_of(metric)
+            values, own = self._chosen(self.added(metric).of_groups()), self._weights_of(metric)
             weights = None if own is None else self._chosen(own.of_groups())
             sums[:, place] = _weighed(values, weights, evaluated, self.plan)
         return sums
 
     def _weights_of(self, metric: Metric) -> GroupValues | None:
         """Return the weight of each group in the mean of ``metric``, or None if all weights are equal."""
-        declared = dict(self.plan.group_metrics)[metric]
+        declared = dict(self.plan.averaged_metrics)[metric]
         return declared.weights_of(self.ranked(metric.ties), metric, self.weights)
 
     def heaviest(self) -> Iterator[tuple[tuple[str, str], float]]:
         """Yield ((metric, model), largest weight of a group) for each mean whose weights may differ."""
         for metric in self.plan.fine_metrics:
-            own, values = self._weights_of(metric), self.values()[str(metric)]
+            own, values = self._weights_of(metric), self.added(metric)
             if own is None:
                 continue
             alike = own.distinct is values.distinct and self.chosen is None

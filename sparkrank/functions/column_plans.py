@@ -92,6 +92,9 @@ def _validate_metric(metric: Metric) -> None:
     if metric.percentile is not None:
         remedy = f"take a percentile of {metric.of_groups} over the groups"
         raise SpecError(f"{metric} is a percentile over groups, {one}: {remedy}")
+    if metric.geometric:
+        remedy = f"take the geometric mean of {metric.of_groups} over the groups"
+        raise SpecError(f"{metric} is a mean over groups, {one}: {remedy}")
     if WEIGHT.name in dict(metric.settings):
         raise SpecError(
             f"{metric} says what a group weighs in a mean, {one}: weigh its values where their mean is taken"

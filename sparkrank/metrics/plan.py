@@ -169,20 +169,20 @@ class Plan:
 
     @cached_property
     def fine_metrics(self) -> tuple[Metric, ...]:
-        """The averaged metrics outside :attr:`coarse_metrics`: groups have weights, or the range is too wide."""
+        """The averaged metrics outside :attr:`coarse_metrics`: geometric, with weights, or of too wide a range."""
         return tuple(metric for metric in self._means if metric not in set(self.coarse_metrics))
 
     @cached_property
     def paired_metrics(self) -> tuple[Metric, ...]:
-        """The averaged metrics in which all groups have the same weight, so that models can be compared by group."""
-        declared = dict(self.group_metrics)
-        return tuple(metric for metric in self._means if not declared[metric].is_weighted(metric))
+        """The arithmetic means in which all groups have the same weight, so that models can be compared by group."""
+        declared = dict(self.averaged_metrics)
+        return tuple(own for own in self._means if not own.geometric and not declared[own].is_weighted(own))
 
     @cached_property
     def _means(self) -> tuple[Metric, ...]:
         """The metrics of groups whose mean is requested; metrics with only a percentile requested are left out."""
-        averaged = {m.of_groups for m in self.metrics if m.declaration.is_averaged and m.percentile is None}
-        return tuple(metric for metric, _ in self.group_metrics if metric in averaged)
+        averaged = {metric for metric in self.metrics if metric.is_of_means}
+        return tuple(metric for metric, _ in self.averaged_metrics if metric in averaged)
 
     @cached_property
     def parted_rules(self) -> Mapping[BinRule, bool]:
@@ -216,6 +216,11 @@ class Plan:
     def group_metrics(self) -> tuple[tuple[Metric, GroupMetric], ...]:
         """The metrics whose per-group values are needed, each once, as pairs (metric, declaration)."""
         return _of_part("groups", dict.fromkeys(metric.of_groups for metric in self.metrics))
+
+    @cached_property
+    def averaged_metrics(self) -> tuple[tuple[Metric, GroupMetric], ...]:
+        """The metrics with a mean over groups as a state: :attr:`group_metrics`, and then the geometric means."""
+        return self.group_metrics + _of_part("groups", (metric for metric in self.metrics if metric.geometric))
 
     @cached_property
     def levels(self) -> tuple[float | None, ...]:

@@ -93,9 +93,13 @@ def test_an_undefined_value_and_what_it_counts() -> None:
 
 def test_weights_percentiles_and_ranks() -> None:
     rows = ROWS.append_column("worth", pa.array([3.0] * 4 + [1.0]))
-    found = sr.explain(rows, ["rr(weight=worth)", "gauc", "rr", "median(rr)"], group={"user": "a"}, **COLUMNS)
+    found = sr.explain(
+        rows, ["rr(weight=worth)", "gauc", "rr", "gmean(rr)", "median(rr)"], group={"user": "a"}, **COLUMNS
+    )
     assert [metric.weight for metric in found][:3] == [3, 3, 1]  # gauc weighs by rows of the list
-    *_, median = found
+    *_, geometric, median = found
+    assert geometric.steps == median.steps
+    assert any("gmean(rr) is the geometric mean of the values of all groups" in line for line in geometric.told)
     assert median.steps[-1].name == "rr"
     assert any("median(rr) is the percentile of the values of all groups" in sentence for sentence in median.told)
     rows = pa.table({"user": ["a"] * 2, "rank": [2, 1], "click": [1, 0], "item": ["x", "y"]})

@@ -297,7 +297,7 @@ def days_of(folder: Path, logs: list[pa.Table], **changes: Any) -> str:
 def test_a_window_clusters_by_user(tmp_path: Path) -> None:
     """As all (user, day) pairs at once, resampled by user: everything evaluated again without each part."""
     logs = [log(seed, users=300, rows=1500) for seed in (12, 13, 14)]
-    metrics = ["ndcg@5", "ap", "gauc", "auc(bits=6)", "logloss", "median(ap)"]
+    metrics = ["ndcg@5", "ap", "gauc", "auc(bits=6)", "logloss", "gmean(ap)", "median(ap)"]
     spec = days_of(tmp_path, logs, metrics=metrics, compare={"baseline": "a"})
     found = merged(tmp_path, spec, 2, "metrics")
     dated = (each.append_column("date", pa.array([day] * len(each))) for day, each in zip(DAYS, logs, strict=False))
@@ -315,7 +315,7 @@ def test_a_window_clusters_by_user(tmp_path: Path) -> None:
             assert own["ci_low"] <= own["value"] <= own["ci_high"]
             continue
         assert own["stderr"] == pytest.approx(errors[key], rel=1e-8)
-        assert own["interval"] == ("jackknife" if key[1] == "logloss" else "logit")
+        assert own["interval"] == {"logloss": "jackknife", "gmean(ap)": "log"}.get(key[1], "logit")
     told = found["pooling"].str.endswith("; standard errors cluster by user")
     assert list(told) == list(found["interval"].notna())
     compared = window_table(tmp_path, "comparisons", f"{DAYS[0]}..{DAYS[2]}")
@@ -324,7 +324,7 @@ def test_a_window_clusters_by_user(tmp_path: Path) -> None:
 
 
 def test_a_window_of_one_day_is_that_day(tmp_path: Path) -> None:
-    metrics = ["ndcg@5", "gauc", "auc(bits=6)", "median(ap)"]
+    metrics = ["ndcg@5", "gauc", "auc(bits=6)", "median(ap)", "gmean(ap)"]
     spec = days_of(tmp_path, [log(15)], metrics=metrics, compare={"baseline": "a"}, slices=["country"])
     assert exit_code(*merging(spec, last=DAYS[0])) == 0
     ev = sr.evaluate(log(15), metrics, **ROLES, score=BOTH, compare="a", slices=["country"])

@@ -137,6 +137,8 @@ def _metric(model: RankedModel, scores: pa.ChunkedArray, metric: Metric) -> Expl
         notes.append(f"{metric} is the percentile of the values of all groups, of which this is one")
     if metric.geometric:
         notes.append(f"{metric} is the geometric mean of the values of all groups, of which this is one")
+    if of_groups != metric.bare:
+        notes.append(f"{metric} is of the ranks of all groups, of which {of_groups} is this one")
     if is_mean and math.isnan(value):
         notes.append(f"the value is undefined for this group ({of_groups.declaration.undefined})")
     if is_left_out:

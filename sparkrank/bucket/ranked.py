@@ -25,7 +25,15 @@ from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
 from sparkrank.metrics.group_auc import class_counts
 from sparkrank.metrics.group_metric import logarithms
 from sparkrank.metrics.merged import kind_of
-from sparkrank.metrics.needs import GROUPS, NEGATIVES, POSITIVES, ROWS_AND_WEIGHT, amounts_by_group
+from sparkrank.metrics.needs import (
+    GROUPS,
+    NEGATIVES,
+    POSITIVES,
+    ROWS_AND_WEIGHT,
+    amounts_by_group,
+    counts_ranks,
+    rule_of_values,
+)
 from sparkrank.metrics.plan import level_text
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached, drop_cached
@@ -42,7 +50,6 @@ from sparkrank.states import Distribution, ItemCounts, ScoreHistogram, ScoreSeri
 from sparkrank.states.items import UNIT, with_parts
 from sparkrank.states.keys import SliceKey, StateKey
 from sparkrank.states.means import MeanRows, ValueSums, equal_sums, weighted_sums
-from sparkrank.states.part_bins import VALUES
 from sparkrank.states.part_sums import parts_of_slice
 
 T = TypeVar("T", bound=np.generic)
@@ -119,7 +126,7 @@ class RankedModel:
 
     def _decided_by_ties(self, metric: Metric) -> int:
         """Count the evaluated groups in which another order of tied rows might change the result of ``metric``."""
-        declared, flags = metric.declaration, np.zeros(self.ranking.groups, np.bool_)
+        declared, flags = metric.of_groups.declaration, np.zeros(self.ranking.groups, np.bool_)
         if not isinstance(declared, GroupMetric):  # in a metric of items, a cut-off may divide a tie block
             blocks = self.ranking.blocks
             inside = float(metric.k or 0) - blocks.before
@@ -292,13 +299,13 @@ class RankedModel:
         return {rule: count_segments(rule, scored, sums, parted.segments, owner) for rule, sums in rules}
 
     def part_values(self, parted: GroupSlice) -> Iterator[tuple[Metric, SegmentCounts]]:
-        """Yield, for each metric with a percentile, the number of groups in each part and bin of its values."""
+        """Yield, for each metric of :attr:`Plan.distributions`, the groups in each part and bin of its values."""
         evaluated = parted.segments.of(self.chosen)
         for metric in self.plan.distributions:
             values, counted = self._in_mean(metric, evaluated)
             weights = np.ones(len(values)) if self.plan.weighted else None  # the table of other bins has weights, too
             groups = ScoredRows(values, np.zeros(len(values), np.bool_), weights)
-            yield metric, count_segments(VALUES, groups, False, counted)
+            yield metric, count_segments(rule_of_values(metric), groups, False, counted)
 
     def value_of_groups(self, name: str) -> Floats:
         """Return the value with which each group enters the mean of a metric, or NaN if the group is left out."""
@@ -309,7 +316,7 @@ class RankedModel:
         return values if self.chosen is None else np.where(self.chosen, values, np.nan)
 
     def distributions(self, groups: GroupSlice) -> Iterator[tuple[StateKey, Distribution]]:
-        """Yield the distribution over groups of each metric with a percentile, for each value of a slice."""
+        """Yield the distribution over groups of :attr:`Plan.distributions`, for each value of a slice."""
         evaluated = groups.segments.of(self.chosen)
         for metric in self.plan.distributions:
             values, counted = self._in_mean(metric, evaluated)
@@ -318,6 +325,9 @@ class RankedModel:
 
     def _in_mean(self, metric: Metric, evaluated: Segments) -> tuple[Floats, Segments]:
         values = self._chosen(self.values()[str(metric)].of_groups())
+        if counts_ranks(metric):  # no value stands for the rank of a group without
+            ranked = ~np.isnan(values)
+            return values[ranked], evaluated.of(ranked)
         values, _, counted = _counted(values, None, evaluated, np.isnan(values), self.plan)
         return values, counted
 

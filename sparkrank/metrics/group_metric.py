@@ -13,7 +13,7 @@ from sparkrank.base.errors import MetricError, quote
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, given, list_table
 from sparkrank.metrics.merged import Merged, MetricColumns, MetricKind, MetricRow, WithoutParts, effective_number
 from sparkrank.metrics.metric import LEAST_VALUE, Metric, PlanPart
-from sparkrank.metrics.needs import GROUPS, Needed, StatePlan, of_parts
+from sparkrank.metrics.needs import GROUPS, Needed, StatePlan, of_parts, rule_of_values
 from sparkrank.metrics.parameters import TIES, WEIGHT, Parameter
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.elementary import log
@@ -32,7 +32,7 @@ from sparkrank.states.forms import (
 )
 from sparkrank.states.keys import Subject
 from sparkrank.states.means import NO_GROUPS
-from sparkrank.states.part_bins import VALUES, rule_name
+from sparkrank.states.part_bins import rule_name
 
 NOT_EXPLAINED = "the metric declares no arithmetic: its value is that of a function"
 
@@ -106,7 +106,8 @@ class GroupMetric(MetricKind):
         if metric.percentile is not None:
             yield Needed(DISTRIBUTION_FORM.kind, str(of_groups), str(metric), plan.definition(of_groups))
             if plan.has_parts:
-                name, definition = rule_name(VALUES, str(of_groups)), of_parts(plan.definition(of_groups), plan)
+                name = rule_name(rule_of_values(of_groups), str(of_groups))
+                definition = of_parts(plan.definition(of_groups), plan)
                 yield Needed(PARTS_KIND, name, str(metric), definition, optional=True)
             return
         if metric.geometric:

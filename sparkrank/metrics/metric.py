@@ -65,9 +65,9 @@ MOST_LETTERS = 1_000  # the greatest length of a metric's string, because parsin
 
 T = TypeVar("T")
 
-# The parts of a plan, each reduced in its own way: values of groups, counts of items, attention to values, sums
-# over rows, score bins.
-PlanPart: TypeAlias = Literal["groups", "items", "values", "rows", "bins"]
+# The parts of a plan, each reduced in its own way: values of groups, distributions of ranks, counts of items, attention
+# to values, sums over rows, score bins.
+PlanPart: TypeAlias = Literal["groups", "ranks", "items", "values", "rows", "bins"]
 # The scale of an interval: "t" for Student's t of the value itself, cut at the ends of its range; "wilson" for Wilson's
 # interval of proportions; "logit" for Student's t of the log odds; "log" for that of the logarithm, of geometric means;
 # "none" if any interval would be misleading.
@@ -183,6 +183,10 @@ class Declaration:
             return "log"
         is_share = self.interval not in ("wilson", "logit") or self.range_of(metric) == (0.0, 1.0)
         return self.interval if is_share else "t"
+
+    def values_of_groups(self, metric: Metric) -> Metric:
+        """Return the metric whose values of groups ``metric`` is computed from, which is mostly ``metric`` itself."""
+        return metric
 
     def unexpected(self, metric: Metric) -> str | None:
         """Return the reason why ``ties=expected`` rules out ``metric``, or None if ``metric`` is allowed."""
@@ -459,11 +463,20 @@ class Metric:
         return self.declaration.is_averaged and self.percentile is None
 
     @property
+    def is_over_groups(self) -> bool:
+        """Whether the value is a summary of values of groups, of which some may be undefined."""
+        return self.of_groups.declaration.is_averaged
+
+    @property
+    def bare(self) -> Metric:
+        """The same metric without ``percentile`` and ``geometric``."""
+        is_bare = self.percentile is None and not self.geometric
+        return self if is_bare else replace(self, percentile=None, geometric=False)
+
+    @property
     def of_groups(self) -> Metric:
-        """The metric whose per-group values this metric summarises: without ``percentile`` and ``geometric``."""
-        return (
-            self if self.percentile is None and not self.geometric else replace(self, percentile=None, geometric=False)
-        )
+        """The metric whose per-group values this metric summarises."""
+        return self.declaration.values_of_groups(self.bare)
 
     def _written(self, settings: Iterable[tuple[str, Value]], comma: str) -> str:
         """Return the string of the metric with these ``settings``, separated by ``comma``."""

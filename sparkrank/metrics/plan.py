@@ -22,7 +22,7 @@ from sparkrank.metrics.fairness import AGAINST, RELEVANT
 from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.histogram_metric import HistogramMetric
 from sparkrank.metrics.metric import Metric, PlanPart, asked_metrics
-from sparkrank.metrics.needs import INTERACTIONS, ROWS_AND_WEIGHT, Exposure
+from sparkrank.metrics.needs import INTERACTIONS, ROWS_AND_WEIGHT, Exposure, rule_of_values
 from sparkrank.metrics.parameters import NEED_AN_ORDER, Name, format_number
 from sparkrank.metrics.pooled_metric import PooledMetric
 from sparkrank.metrics.presets import Preset
@@ -45,7 +45,7 @@ from sparkrank.ranking.judgments import LABEL
 from sparkrank.ranking.ranking import Ties
 from sparkrank.ranking.value_columns import CATALOG, GROUP_ITEMS, POPULARITY, ROWS, TIER, ValueColumn, table_of_items
 from sparkrank.states.item_table import ItemValues
-from sparkrank.states.part_bins import VALUES, coarse, rule_name
+from sparkrank.states.part_bins import coarse, rule_name
 from sparkrank.states.popularity import Tiers
 
 MOST_CURVE_POINTS = 1_000_000_000
@@ -192,7 +192,8 @@ class Plan:
 
     @property
     def part_bins(self) -> list[str]:
-        return [*map(rule_name, self.parted_rules), *(rule_name(VALUES, str(metric)) for metric in self.distributions)]
+        of_groups = (rule_name(rule_of_values(metric), str(metric)) for metric in self.distributions)
+        return [*map(rule_name, self.parted_rules), *of_groups]
 
     def parted_slices(self, name: str) -> bool:
         return self.has_parts and (name == ALL or self.uncertainty.slices)
@@ -280,8 +281,9 @@ class Plan:
 
     @cached_property
     def distributions(self) -> tuple[Metric, ...]:
-        """The metrics of groups for which a percentile is requested, each once and without the percentile."""
-        return tuple(dict.fromkeys(metric.of_groups for metric in self.metrics if metric.percentile is not None))
+        """The metrics of groups of which a percentile or what is computed from ranks is requested, each once."""
+        asked = (own for own in self.metrics if own.percentile is not None or "ranks" in own.declaration.parts)
+        return tuple(dict.fromkeys(metric.of_groups for metric in asked))
 
     @cached_property
     def pooled_metrics(self) -> tuple[tuple[Metric, PooledMetric], ...]:
@@ -528,7 +530,7 @@ class Plan:
             return f"the slice {slice_name(columns)} reads labels"
         if self.stores_popularity:
             return "popularity counts rows with a label above 0"
-        for metric in (metric.of_groups for metric in self.metrics):
+        for metric in (metric.bare for metric in self.metrics):
             defaults = metric.declaration.defaults
             other_order = REF.name in defaults and metric.word(REF.name) != LABEL and "rel" not in defaults
             other_target = AGAINST.name in defaults and metric.word(AGAINST.name) != RELEVANT
@@ -623,7 +625,7 @@ def validate_plan(plan: Plan) -> None:
 
 def _validate_expectations(plan: Plan) -> None:
     positions = plan.definitions.positions
-    for metric in (metric.of_groups for metric in plan.metrics):
+    for metric in (metric.bare for metric in plan.metrics):
         if positions != "dense" and metric.ties is not None:
             raise MetricError(f"{metric} orders tied rows, but positions={positions} takes them as given")
     if not plan.by_rank:  # ranks order the rows, unless some ranks are equal
@@ -638,7 +640,7 @@ def unexpected(plan: Plan) -> Iterator[tuple[Metric, str]]:
     """Yield pairs (metric, reason) for the metrics of ``plan`` that cannot be computed if rows are tied."""
     if plan.definitions.positions != "dense":
         return  # given positions stay as they are: rows at the same position form one step
-    for metric in (metric.of_groups for metric in plan.metrics):
+    for metric in (metric.bare for metric in plan.metrics):
         reason = metric.declaration.unexpected(metric) if plan.ties_of(metric) == "expected" else None
         if reason is not None:
             yield metric, reason

@@ -293,6 +293,7 @@ DECLARATIONS = (
         formula="hits@k / R",
         reference=MANNING,
         aliases=("recall@", "setr"),
+        others=(("sampled", "sampled_r"),),
         parameters=(
             Choice(
                 "over",
@@ -331,6 +332,7 @@ DECLARATIONS = (
         formula="1 if any hit stands in the first k, else 0",
         reference=f"{TREC}: success",
         aliases=("hr", "success", "hit_rate"),
+        others=(("sampled", "sampled_hit"),),
         sums=hits,
         values=lambda hits, metric: hits.where_relevant(hits.any(metric.k)),
         arithmetic=lambda ranking, metric: _first_hit_terms(ranking, metric, discounted=False),
@@ -377,6 +379,7 @@ DECLARATIONS = (
         formula="1 / position of the first hit, 0 if none stands in the first k",
         reference=f"{TREC}: recip_rank; McSherry, Najork: ECIR 2008 for ties",
         aliases=("mrr", "recip_rank", "reciprocal_rank"),
+        others=(("sampled", "sampled_rr"),),
         sums=hits,
         values=lambda hits, metric: hits.where_relevant(hits.first(metric.k)),
         arithmetic=lambda ranking, metric: _first_hit_terms(ranking, metric, discounted=True),

@@ -19,6 +19,7 @@ from tests.cases.means import MEANS
 from tests.cases.numbers import PREDICTED_NUMBERS
 from tests.cases.operating_points import OPERATING_POINTS
 from tests.cases.retrieval import RETRIEVAL
+from tests.cases.sampled import SAMPLED
 from tests.cases.subtopics import SUBTOPICS
 from tests.cases.surprise import SURPRISE
 from tests.cases.ties import TIES
@@ -47,6 +48,7 @@ CASES: tuple[Case, ...] = (
     *CALIBRATED,
     *PREDICTED_NUMBERS,
     *LISTS,
+    *SAMPLED,
     *GAPS,
 )
 

@@ -88,6 +88,10 @@ def asked(
     some = st.lists(st.sampled_from(own), unique_by=lambda each: each.name) if own else st.just([])
     given = {parameter.name: draw(values_of(parameter, thresholds)) for parameter in draw(some)}
     given = needed(declaration.name, column) | given
+    if "sampled" in given and "items" in given:
+        given["items"] = 1001  # more than are drawn
+    if given.get("by") != "minimal_bias":
+        given.pop("gamma", None)
     given |= {own.name: column for own in own if isinstance(own, Column) and given.get(own.name) == "_"}
     for extra in [name for name in given if name in declaration.exclusive][1:]:
         del given[extra]
@@ -132,7 +136,12 @@ def needed(name: str, column: str = "label", arrays: str | None = None) -> dict[
     declared = CATALOG[name].parameters
     words = {own.name: own.choices[0] for own in declared if isinstance(own, ColumnChoice)}
     columns = [own for own in declared if isinstance(own, Column) and own.default is None]
+    words |= {own.name: 3 if own.name == "sampled" else own.most for own in declared if is_required(own)}
     return words | {own.name: arrays if arrays and own.kind == "texts" else column for own in columns}
+
+
+def is_required(parameter: Parameter) -> bool:
+    return isinstance(parameter, Count) and parameter.required
 
 
 def reads_the_past(declaration: Declaration) -> bool:

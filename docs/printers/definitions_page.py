@@ -16,9 +16,15 @@ from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.metrics.metric import Declaration
 from sparkrank.metrics.parameters import TIES, WEIGHT
 from sparkrank.metrics.presets import Preset
+from sparkrank.metrics.sampled_metric import SampledMetric
 from sparkrank.text.text import default_texts
 
-KINDS: tuple[type[Declaration], ...] = (GroupMetric, PooledMetric, CatalogueMetric)  # in the order of the page
+KINDS: tuple[type[Declaration], ...] = (
+    GroupMetric,
+    PooledMetric,
+    CatalogueMetric,
+    SampledMetric,
+)  # in the order of the page
 
 INTRODUCTION = """\
 # Definitions
@@ -158,6 +164,18 @@ Ties and two orders:
 - `err`, `iprec` and `infap` have no simple mean over the orders of tied rows (a product, a maximum, a quotient) and
   refuse `ties=expected`. `bpref` has one: in a tie block with n rows judged not relevant, 0 to n of them stand above a
   relevant row, each number as likely.
+- `hit(sampled=m,items=I)@k`, `r`, `rr` and `ndcg` are of lists of one relevant item and m others that were drawn at
+  random from I items. The plain `hit@10` of such a list is another quantity. Among 10,000 items an item of rank 300 has
+  about 3 of 100 sampled ones above it, is a hit in nearly each sample, and in the list of all items in none. To scale k
+  does not help: the first of 101 stands for ranks 1 to 100 or so, so there is no k for `hit@10`. The estimate takes the
+  ranks r of all groups together: P(r|R) is binomial, of r - 1 out of m at (R-1)/(I-1), and p_R is what 300 steps of EM
+  make of the uniform distribution. With m = 1 and I = 3 the item of rank 1, 2 or 3 is above the other one with the
+  chance 1, 1/2 or 0. Of two groups with r = 1 and r = 2, half and half, p stays 1/3, 1/3, 1/3, since each step
+  multiplies p_R by Σ_r P(r|R)·(1/2) / (1/2) = 1: `hit@1` is 1/2 as it comes and 1/3 as estimated, `ndcg@2` is
+  1/3 + 1/3 / log2(3). Ranks below I/m are hardly told apart: there p stays smooth, as it began, so that a model whose
+  hits all stand at rank 1 is given less than it has. The interval knows of chance alone, not of this bias.
+- `by=minimal_bias` is a mean over groups of what a sampled rank counts: f solves ((1-γ)·AᵀA + γ·diag(c)) f = Aᵀb over
+  ranks that are all as likely. It may be below 0 or above 1, and is nearer to the value of uniform ranks than EM's.
 - `iprec` at a level of recall begins at a hit that trec_eval's versions round differently; `round` names them.
 - `arhr` is not `rr`. Where a user has one held-out item they agree. With more, texts on recommenders sum 1/position
   over every hit, and that is `arhr`.

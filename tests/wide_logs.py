@@ -24,7 +24,15 @@ GROUP_METRICS = ["ndcg@3", "ap", "rr", "p@2", "group_auc", "gauc", "kendall_tau(
 GROUP_METRICS += ["pair_auc", "rbo(ref=b)", "err@5", "filled@5", "overlap(ref=b)@3"]
 GROUP_METRICS += ["judged@3", "unj(ties=worst)@3", "ndcg(unjudged=drop)@3", "rbp(unjudged=best)"]
 GROUP_METRICS += ["unexpected(over=union,ties=item)@3", "serendipity(ref=reference_rank)@5"]
-DISTRIBUTIONS = ["p90(ap)", "median(spearman)", "median(err(ties=item)@5)", "gini@3", "gini(ties=worst)@3", "novelty"]
+DISTRIBUTIONS = [
+    "p90(ap)",
+    "gmean(ap)",
+    "median(spearman)",
+    "median(err(ties=item)@5)",
+    "gini@3",
+    "gini(ties=worst)@3",
+    "novelty",
+]
 DISTRIBUTIONS += ["gini(discount=log2)@3", "personalization(ties=item)@3", "entropy(scale=unit)@3"]
 THRESHOLDS = ["accuracy", "precision(threshold=0.25)", "recall", "specificity", "fpr", "f1", "fbeta(beta=2)", "mcc"]
 THRESHOLDS += ["balanced_accuracy", "recall_at_precision", "precision_at_recall", "tpr_at_fpr", "partial_auc", "lift"]

@@ -20,9 +20,15 @@ from sparkrank.metrics.judging import PARAMETERS as OF_LABELS
 from sparkrank.metrics.metric import Declaration
 from sparkrank.metrics.parameters import OF_LISTS_WITH_BEST
 from sparkrank.metrics.presets import Preset
+from sparkrank.metrics.sampled_metric import SampledMetric
 from sparkrank.text.text import default_texts
 
-KINDS: tuple[type[Declaration], ...] = (GroupMetric, PooledMetric, CatalogueMetric)  # in the order of the page
+KINDS: tuple[type[Declaration], ...] = (
+    GroupMetric,
+    PooledMetric,
+    CatalogueMetric,
+    SampledMetric,
+)  # in the order of the page
 
 INTRODUCTION = """\
 # Definitions
@@ -60,7 +66,13 @@ window. [Decision 30](decisions/030-days-merge-as-tables.md) says what is pooled
 `median(ndcg@10)` and `p90(ndcg@10)` are quantiles of the values of groups, interpolated linearly. Each group counts
 once, so a metric whose groups weigh has none: `median(group_auc)`, not `median(gauc)`. They are exact up to 65,536
 distinct values and have an error bound beyond; see
-[decision 25](decisions/025-the-text-of-a-metric-is-its-identity.md)."""
+[decision 25](decisions/025-the-text-of-a-metric-is-its-identity.md).
+
+`gmean(ap)` is the geometric mean of the values of groups, exp(Σ w·log(max(v, 1e-5)) / Σ w), where a group weighs what
+it weighs in the mean: trec_eval's `gm_map`, and `gmean(bpref)` its `gm_bpref` (both are names here). Of the values 1,
+1/2 and 0 it is (1 · 1/2 · 1e-5)^(1/3) = 0.0171, and their mean is 1/2: it says how the worst groups fare, and what it
+says of zeros is a matter of the 1e-5. It merges as a mean does. Its interval is that of the mean logarithm
+(`interval` says `log`), and models are compared by parts. A metric with values below 0 has none."""
 
 CHOICES = """\
 ## Where the words leave a choice
@@ -151,6 +163,18 @@ Ties and two orders:
 - `err`, `iprec` and `infap` have no simple mean over the orders of tied rows (a product, a maximum, a quotient) and
   refuse `ties=expected`. `bpref` has one: in a tie block with n rows judged not relevant, 0 to n of them stand above a
   relevant row, each number as likely.
+- `hit(sampled=m,items=I)@k`, `r`, `rr` and `ndcg` are of lists of one relevant item and m others that were drawn at
+  random from I items. The plain `hit@10` of such a list is another quantity. Among 10,000 items an item of rank 300 has
+  about 3 of 100 sampled ones above it, is a hit in nearly each sample, and in the list of all items in none. To scale k
+  does not help: the first of 101 stands for ranks 1 to 100 or so, so there is no k for `hit@10`. The estimate takes the
+  ranks r of all groups together: P(r|R) is binomial, of r - 1 out of m at (R-1)/(I-1), and p_R is what 300 steps of EM
+  make of the uniform distribution. With m = 1 and I = 3 the item of rank 1, 2 or 3 is above the other one with the
+  chance 1, 1/2 or 0. Of two groups with r = 1 and r = 2, half and half, p stays 1/3, 1/3, 1/3, since each step
+  multiplies p_R by Σ_r P(r|R)·(1/2) / (1/2) = 1: `hit@1` is 1/2 as it comes and 1/3 as estimated, `ndcg@2` is
+  1/3 + 1/3 / log2(3). Ranks below I/m are hardly told apart: there p stays smooth, as it began, so that a model whose
+  hits all stand at rank 1 is given less than it has. The interval knows of chance alone, not of this bias.
+- `by=minimal_bias` is a mean over groups of what a sampled rank counts: f solves ((1-γ)·AᵀA + γ·diag(c)) f = Aᵀb over
+  ranks that are all as likely. It may be below 0 or above 1, and is nearer to the value of uniform ranks than EM's.
 - `iprec` at a level of recall begins at a hit that trec_eval's versions round differently; `round` names them.
 - `arhr` is not `rr`. Where a user has one held-out item they agree. With more, texts on recommenders sum 1/position
   over every hit, and that is `arhr`.

@@ -143,6 +143,10 @@ def _metric(model: RankedModel, metric: Metric) -> ExplainedMetric:
         notes.append(f"rows without a label {is_there}")
     if metric.percentile is not None:
         notes.append(f"{metric} is the percentile of the values of all groups, of which this is one")
+    if metric.geometric:
+        notes.append(f"{metric} is the geometric mean of the values of all groups, of which this is one")
+    if of_groups != metric.bare:
+        notes.append(f"{metric} is of the ranks of all groups, of which {of_groups} is this one")
     if is_mean and math.isnan(value):
         notes.append(f"the value is undefined for this group ({of_groups.declaration.undefined})")
     if is_left_out:

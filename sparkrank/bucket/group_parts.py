@@ -11,12 +11,13 @@ import numpy as np
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.slicing import GroupSlice
 from sparkrank.metrics import Plan
+from sparkrank.metrics.needs import rule_of_values
 from sparkrank.numeric.array_types import Codes, Floats
 from sparkrank.numeric.exact_sums import LIMBS, sums_with_squares
 from sparkrank.numeric.key_hashes import PARTS
 from sparkrank.numeric.segments import Segments, codes_of
 from sparkrank.numeric.whole_units import TIED, UnitTable, compared
-from sparkrank.states.part_bins import VALUES, PartBins, PartHistograms, PartSeries
+from sparkrank.states.part_bins import PartBins, PartHistograms, PartSeries
 from sparkrank.states.part_states import PAIR_COUNTS, PartStates
 from sparkrank.states.part_sums import FilledSums, PartSums, SlicedSums, parts_of_slice
 
@@ -49,9 +50,8 @@ def part_states(sliced: Sequence[tuple[GroupSlice, Codes, Sequence[RankedModel]]
             for rule, counted in bins.items():
                 histograms[PartSeries(model.name, sliced_groups.name, rule)] = PartBins.of(values, parts, counted)
             for metric, counted in model.part_values(parted):
-                histograms[PartSeries(model.name, sliced_groups.name, VALUES, str(metric))] = PartBins.of(
-                    values, parts, counted
-                )
+                series = PartSeries(model.name, sliced_groups.name, rule_of_values(metric), str(metric))
+                histograms[series] = PartBins.of(values, parts, counted)
         sums[sliced_groups.name] = SlicedSums(values, of_rows)
     return PartStates(PartSums(means), PartSums(sums), PartHistograms(histograms), PartSums(pairs))
 

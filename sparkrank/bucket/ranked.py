@@ -24,8 +24,16 @@ from sparkrank.histogram.scored_rows import LoggedActions, RowSum, ScoredRows
 from sparkrank.metrics import GroupMetric, Metric, Plan
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
 from sparkrank.metrics.group_auc import class_counts
+from sparkrank.metrics.group_metric import logarithms
 from sparkrank.metrics.merged import kind_of
-from sparkrank.metrics.needs import NEGATIVES, POSITIVES, ROWS_AND_WEIGHT, amounts_by_group
+from sparkrank.metrics.needs import (
+    NEGATIVES,
+    POSITIVES,
+    ROWS_AND_WEIGHT,
+    amounts_by_group,
+    counts_ranks,
+    rule_of_values,
+)
 from sparkrank.metrics.plan import level_text
 from sparkrank.metrics.policy_value import OF_ACTIONS, clip_of
 from sparkrank.metrics.propensity import WeighedRows
@@ -46,7 +54,6 @@ from sparkrank.states import Distribution, ItemCounts, ScoreHistogram, ScoreSeri
 from sparkrank.states.items import UNIT, with_parts
 from sparkrank.states.keys import SliceKey, StateKey
 from sparkrank.states.means import MeanRows, ValueSums, equal_sums, weighted_sums
-from sparkrank.states.part_bins import VALUES
 from sparkrank.states.part_sums import parts_of_slice
 
 T = TypeVar("T", bound=np.generic)
@@ -129,7 +136,7 @@ class RankedModel:
 
     def _decided_by_ties(self, metric: Metric) -> int:
         """Count the evaluated groups in which another order of tied rows might change the result of ``metric``."""
-        declared, flags = metric.declaration, np.zeros(self.ranking.groups, np.bool_)
+        declared, flags = metric.of_groups.declaration, np.zeros(self.ranking.groups, np.bool_)
         if not isinstance(declared, GroupMetric):  # in a metric of items, a cut-off may divide a tie block
             blocks = self.ranking.blocks
             inside = float(metric.k or 0) - blocks.before
@@ -151,7 +158,7 @@ class RankedModel:
         n_groups = evaluated.sizes(self._groups_evaluated())
         n_rows = evaluated.sum(self._chosen(self.ranking.judgments.rows_of_group()))
         sums = self._sums(evaluated)
-        for metric, _ in self.plan.group_metrics:  # in the same order in every bucket
+        for metric, _ in self.plan.averaged_metrics:  # in the same order in every bucket
             undefined, averaged, limbs = sums[metric]
             counts = (n_groups, undefined, averaged, n_rows)
             yield MeanRows(self._key(groups, metric), np.column_stack(counts), limbs)
@@ -160,8 +167,8 @@ class RankedModel:
         by_metric: dict[Metric, ValueSums] = {}
         equal: dict[Segments, dict[Metric, Floats]] = {}
         lists: SegmentLists = {}
-        for metric, _ in self.plan.group_metrics:
-            own, of_lists = self._weights_of(metric), self.values()[str(metric)]
+        for metric, _ in self.plan.averaged_metrics:
+            own, of_lists = self._weights_of(metric), self.added(metric)
             if own is not None and own.distinct is not of_lists.distinct:
                 own, of_lists = (GroupValues(numbers.of_groups()) for numbers in (own, of_lists))
             values, segments = self._over(of_lists, evaluated, lists)
@@ -195,6 +202,12 @@ class RankedModel:
             str(metric): declared.values_of(self.seen_by(metric).ranked(metric.ties), metric)
             for metric, declared in self.plan.group_metrics
         }
+
+    @cached
+    def added(self, metric: Metric) -> GroupValues:
+        """Return what each group adds to the mean of ``metric``: its value, or the logarithm of its value."""
+        values = self.values()[str(metric.of_groups)]
+        return logarithms(values, self.plan.definitions.counts_undefined_as) if metric.geometric else values
 
     def seen_by(self, metric: Metric) -> RankedModel:
         """Return the model with the rows and labels that ``metric`` assumes."""
@@ -253,20 +266,20 @@ class RankedModel:
             sums[:, places, LIMBS:] = limbs
         evaluated = parted.segments.of(self.chosen)
         for place, metric in enumerate(others, len(coarse)):
-            values, own = self._chosen(self.values()[str(metric)].of_groups()), self._weights_of(metric)
+            values, own = self._chosen(self.added(metric).of_groups()), self._weights_of(metric)
             weights = None if own is None else self._chosen(own.of_groups())
             sums[:, place] = _weighed(values, weights, evaluated, self.plan)
         return sums
 
     def _weights_of(self, metric: Metric) -> GroupValues | None:
         """Return the weight of each group in the mean of ``metric``, or None if all weights are equal."""
-        declared = dict(self.plan.group_metrics)[metric]
+        declared = dict(self.plan.averaged_metrics)[metric]
         return declared.weights_of(self.seen_by(metric).ranked(metric.ties), metric, self.weights)
 
     def heaviest(self) -> Iterator[tuple[tuple[str, str], float]]:
         """Yield ((metric, model), largest weight of a group) for each mean whose weights may differ."""
         for metric in self.plan.fine_metrics:
-            own, values = self._weights_of(metric), self.values()[str(metric)]
+            own, values = self._weights_of(metric), self.added(metric)
             if own is None:
                 continue
             alike = own.distinct is values.distinct and self.chosen is None
@@ -316,13 +329,13 @@ class RankedModel:
         return {rule: count_segments(rule, scored, sums, parted.segments, owner) for rule, sums in rules}
 
     def part_values(self, parted: GroupSlice) -> Iterator[tuple[Metric, SegmentCounts]]:
-        """Yield, for each metric with a percentile, the number of groups in each part and bin of its values."""
+        """Yield, for each metric of :attr:`Plan.distributions`, the groups in each part and bin of its values."""
         evaluated = parted.segments.of(self.chosen)
         for metric in self.plan.distributions:
             values, counted = self._in_mean(metric, evaluated)
             weights = np.ones(len(values)) if self.plan.weighted else None  # the table of other bins has weights, too
             groups = ScoredRows(values, np.zeros(len(values), np.bool_), weights)
-            yield metric, count_segments(VALUES, groups, False, counted)
+            yield metric, count_segments(rule_of_values(metric), groups, False, counted)
 
     def value_of_groups(self, name: str) -> Floats:
         """Return the value with which each group enters the mean of a metric, or NaN if the group is left out."""
@@ -333,7 +346,7 @@ class RankedModel:
         return values if self.chosen is None else np.where(self.chosen, values, np.nan)
 
     def distributions(self, groups: GroupSlice) -> Iterator[tuple[StateKey, Distribution]]:
-        """Yield the distribution over groups of each metric with a percentile, for each value of a slice."""
+        """Yield the distribution over groups of :attr:`Plan.distributions`, for each value of a slice."""
         evaluated = groups.segments.of(self.chosen)
         for metric in self.plan.distributions:
             values, counted = self._in_mean(metric, evaluated)
@@ -342,6 +355,9 @@ class RankedModel:
 
     def _in_mean(self, metric: Metric, evaluated: Segments) -> tuple[Floats, Segments]:
         values = self._chosen(self.values()[str(metric)].of_groups())
+        if counts_ranks(metric):  # no value stands for the rank of a group without
+            ranked = ~np.isnan(values)
+            return values[ranked], evaluated.of(ranked)
         values, _, counted = _counted(values, None, evaluated, np.isnan(values), self.plan)
         return values, counted
 

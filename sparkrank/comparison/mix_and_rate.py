@@ -149,7 +149,7 @@ def _refused(name: str) -> str | None:
         return f"{name} is a metric that nobody here has registered: --plugin imports the module that does"
     declared = metric.declaration
     is_mean = isinstance(declared, GroupMetric) or (isinstance(declared, PooledMetric) and declared.is_row_mean)
-    if is_mean and metric.percentile is None:
+    if is_mean and metric.percentile is None and not metric.geometric:
         return None
     return f"{name} is no mean of groups or rows: its values of a slice do not add up to the whole"
 

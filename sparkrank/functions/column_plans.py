@@ -14,6 +14,7 @@ from sparkrank.metrics import AttentionMetric, CatalogueMetric, Definitions, Gro
 from sparkrank.metrics.metric import Declaration, asked_metrics
 from sparkrank.metrics.parameters import WEIGHT, Column, ColumnChoice
 from sparkrank.metrics.presets import PresetName
+from sparkrank.metrics.sampled_metric import SampledMetric
 from sparkrank.metrics.uncertainty import Uncertainty
 
 GROUP = "group"  # the key column, which has the index of the list
@@ -69,17 +70,20 @@ def column_plan(
     return ColumnPlan(plan, (scores, *(["label"] if label else []), *read), of_groups)
 
 
+_OF_ALL_LISTS = (CatalogueMetric, AttentionMetric, SampledMetric)
+
+
 def is_of_one_list(declared: Declaration) -> bool:
     """Return whether the metric needs nothing but the rows of one group, without a column that it names."""
     names_column = any(isinstance(own, (Column, ColumnChoice)) and own.default is None for own in declared.parameters)
     reads_interactions = isinstance(declared, GroupMetric) and declared.reads_interactions
-    return not (isinstance(declared, (CatalogueMetric, AttentionMetric)) or names_column or reads_interactions)
+    return not (isinstance(declared, _OF_ALL_LISTS) or names_column or reads_interactions)
 
 
 def _validate_metric(metric: Metric) -> None:
     """Raise :class:`SpecError` if ``metric`` has no value for a single group, or weighs groups in a mean."""
     one = "and a function of columns has one group at a time"
-    if isinstance(metric.declaration, (CatalogueMetric, AttentionMetric)):
+    if isinstance(metric.declaration, _OF_ALL_LISTS):
         raise SpecError(
             f"{metric} is a property of all lists together, and a function of columns has one list at a time: "
             "sparkrank.evaluate computes it"
@@ -92,6 +96,9 @@ def _validate_metric(metric: Metric) -> None:
     if metric.percentile is not None:
         remedy = f"take a percentile of {metric.of_groups} over the groups"
         raise SpecError(f"{metric} is a percentile over groups, {one}: {remedy}")
+    if metric.geometric:
+        remedy = f"take the geometric mean of {metric.of_groups} over the groups"
+        raise SpecError(f"{metric} is a mean over groups, {one}: {remedy}")
     if WEIGHT.name in dict(metric.settings):
         raise SpecError(
             f"{metric} says what a group weighs in a mean, {one}: weigh its values where their mean is taken"

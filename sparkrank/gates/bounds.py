@@ -15,7 +15,7 @@ from sparkrank.stats.sequential import METHOD as SEQUENCE
 
 FEW = 30  # from this many groups on, the message blames too little variation instead of too few groups
 _SHARES = ("wilson", "logit")  # methods for shares from 0 to 1
-_TAILS = ("t", "paired t", "jackknife", *_SHARES)  # methods of intervals with a known tail probability
+_TAILS = ("t", "paired t", "jackknife", "log", *_SHARES)  # methods of intervals with a known tail probability
 
 
 class BoundVerdict(NamedTuple):

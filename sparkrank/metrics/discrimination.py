@@ -7,7 +7,7 @@ from functools import partial
 
 from sparkrank.histogram import threshold_sweep as kernel
 from sparkrank.histogram.bins import BinRule
-from sparkrank.metrics.group_auc import ONE_CLASS
+from sparkrank.metrics.group_auc import ONE_CLASS, SAMPLED_ALIKE
 from sparkrank.metrics.histogram_metric import HistogramMetric
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.needs import ROWS_AND_WEIGHT, both_classes
@@ -104,6 +104,7 @@ DECLARATIONS = (
         reference="Fawcett: Pattern Recognition Letters 2006",
         aliases=("roc_auc",),
         others=(("max_fpr", "partial_auc"),),
+        refused=(*HistogramMetric.refused, SAMPLED_ALIKE),
         terms=kernel.roc_terms,
         curve="roc",
         value=_auc,

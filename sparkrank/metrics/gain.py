@@ -425,6 +425,7 @@ DECLARATIONS = (
         undefined="the ideal list has no gain",
         reference=f"{JARVELIN}; gain=exp2: Burges et al., ICML 2005",
         parameters=(GAIN, IDEAL, REL, DISCOUNT),
+        others=(("sampled", "sampled_ndcg"),),
         unbounded=Unbounded("ideal=[grade,...], or ideal=k_relevant where gain is not binary", _beats_its_ideal),
         check=_check,
         sums=_sums,

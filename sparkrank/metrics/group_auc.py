@@ -24,6 +24,12 @@ def class_counts(hits: HitSums) -> tuple[Floats, Floats]:
     return positives, hits.length - positives
 
 
+SAMPLED_ALIKE = (
+    "sampled",
+    "it needs no correction, as among items drawn at random as large a share of pairs is in the right order",
+)
+
+
 def group_auc(hits: HitSums, tied: str = "half") -> Floats:
     """Return the share of (relevant, non-relevant) pairs in the right order, for each list.
 
@@ -105,7 +111,7 @@ def _group_auc(name: str, title: str, weighs: str, reference: str) -> GroupMetri
         cutoff="none",
         parameters=(_weight(weighs), TIED, REL),
         common=(UNJUDGED,),
-        refused=(("ties", "tied says what a tied pair counts"),),
+        refused=(("ties", "tied says what a tied pair counts"), SAMPLED_ALIKE),
         sums=hits,
         values=lambda hits, metric: group_auc(hits, metric.word("tied")),
         arithmetic=_pair_terms,

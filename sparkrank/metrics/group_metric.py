@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
@@ -11,10 +12,11 @@ import numpy as np
 from sparkrank.base.errors import MetricError, quote
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, given, list_table
 from sparkrank.metrics.merged import Merged, MetricColumns, MetricKind, MetricRow, WithoutParts, effective_number
-from sparkrank.metrics.metric import Metric, PlanPart
-from sparkrank.metrics.needs import Needed, StatePlan, groups_of, of_parts
+from sparkrank.metrics.metric import LEAST_VALUE, Metric, PlanPart
+from sparkrank.metrics.needs import Needed, StatePlan, groups_of, of_parts, rule_of_values
 from sparkrank.metrics.parameters import OF_LISTS, Parameter
 from sparkrank.numeric.array_types import Floats
+from sparkrank.numeric.elementary import log
 from sparkrank.numeric.exact_sums import LIMBS, rounded
 from sparkrank.numeric.exact_sums import total as exact_total
 from sparkrank.ranking.distinct_lists import DistinctLists, GroupValues
@@ -31,7 +33,7 @@ from sparkrank.states.forms import (
 )
 from sparkrank.states.keys import Subject
 from sparkrank.states.means import NO_GROUPS
-from sparkrank.states.part_bins import VALUES, rule_name
+from sparkrank.states.part_bins import rule_name
 
 NOT_EXPLAINED = "the metric declares no arithmetic: its value is that of a function"
 
@@ -110,11 +112,14 @@ class GroupMetric(MetricKind):
         if metric.percentile is not None:
             yield Needed(DISTRIBUTION_FORM.kind, str(of_groups), str(metric), plan.definition(of_groups))
             if plan.has_parts:
-                name, definition = rule_name(VALUES, str(of_groups)), of_parts(plan.definition(of_groups), plan)
+                name = rule_name(rule_of_values(of_groups), str(of_groups))
+                definition = of_parts(plan.definition(of_groups), plan)
                 yield Needed(PARTS_KIND, name, str(metric), definition, optional=True)
             return
+        if metric.geometric:
+            yield Needed(MEAN_FORM.kind, str(metric), str(metric), plan.definition(metric))
         if plan.has_parts:
-            yield Needed(PART_MEAN_FORM.kind, str(of_groups), str(metric), of_parts(plan.definition(of_groups), plan))
+            yield Needed(PART_MEAN_FORM.kind, str(metric), str(metric), of_parts(plan.definition(metric), plan))
             yield Needed(PART_SUM_FORM.kind, groups_of(metric.judging), str(metric), of_parts(plan.settings, plan))
         if plan.compare is not None and metric in plan.paired_metrics:
             compared = f"{plan.definition(of_groups)}; compared with {plan.compare.baseline}"
@@ -124,7 +129,10 @@ class GroupMetric(MetricKind):
         key = subject.state(metric.of_groups)
         mean = merged.means.get(key, NO_GROUPS)  # missing if the window lacks the model that ``ref`` names
         if metric.percentile is None:
-            return MetricRow(mean.value, mean.n_undefined, mean.n_rows, mean.weight, n_groups=mean.n_groups)
+            value = mean.value
+            if metric.geometric:
+                value = math.exp(merged.means.get(subject.state(metric), NO_GROUPS).value)
+            return MetricRow(value, mean.n_undefined, mean.n_rows, mean.weight, n_groups=mean.n_groups)
         # a distribution without values has no rows in the stored tables, so it may be missing after a merge
         groups = merged.partials.distributions.get(key, Distribution.empty())
         value, bound = groups.quantile(metric.percentile / 100)
@@ -134,10 +142,12 @@ class GroupMetric(MetricKind):
     def rows(self, merged: Merged, subjects: Sequence[Subject], metric: Metric) -> MetricColumns:
         if metric.percentile is not None:
             return super().rows(merged, subjects, metric)
-        means = merged.partials.means.of_subjects(tuple(subjects), str(metric))
-        none = np.full(len(subjects), np.nan)
+        means = merged.partials.means.of_subjects(tuple(subjects), str(metric.of_groups))
+        value, none = means.value, np.full(len(subjects), np.nan)
+        if metric.geometric:
+            value = exponentials(merged.partials.means.of_subjects(tuple(subjects), str(metric)).value)
         groups = means.n_groups.astype(np.float64)
-        return MetricColumns(means.value, means.n_undefined, means.n_rows, means.weight, groups, none, none)
+        return MetricColumns(value, means.n_undefined, means.n_rows, means.weight, groups, none, none)
 
     def effective_numbers(
         self, merged: Merged, subjects: Sequence[Subject], metric: Metric, *, clustered: bool
@@ -148,7 +158,7 @@ class GroupMetric(MetricKind):
         return np.where(effective != 0, effective, np.nan)
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
-        sums = merged.partials.parts.means.of(subject, metric.of_groups)
+        sums = merged.partials.parts.means.of(subject, metric)
         sizes = merged.sizes_of_parts(subject, metric.judging)
         if sums is None or sizes is None or metric.percentile is not None:
             return None
@@ -159,12 +169,15 @@ class GroupMetric(MetricKind):
             return None
         with np.errstate(invalid="ignore", divide="ignore"):
             weight, weighted = rounded(left[:, :LIMBS]), rounded(left[:, LIMBS:])
-            return WithoutParts(exact_total(all_[LIMBS:]) / together, weighted / weight, sizes, weight)
+            value, without = exact_total(all_[LIMBS:]) / together, weighted / weight
+        if metric.geometric:
+            value, without = math.exp(value), exponentials(without)
+        return WithoutParts(value, without, sizes, weight)
 
     def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:
         if not clustered:
             return merged.means.get(subject.state(metric.of_groups), NO_GROUPS).n_effective or None
-        sums = merged.partials.parts.means.of(subject, metric.of_groups)
+        sums = merged.partials.parts.means.of(subject, metric)
         weights = merged.sizes_of_parts(subject, metric.judging) if sums is None else rounded(sums[:, :LIMBS])
         return None if weights is None else effective_number(weights) or None
 
@@ -224,6 +237,18 @@ class GroupMetric(MetricKind):
                 rel = metric.rel if "rel" in self.defaults else None
                 return GroupValues(ranking.judgments.relevant(rel).astype(np.float64))
         return None
+
+
+def logarithms(values: GroupValues, counted_as: float | None) -> GroupValues:
+    """Return what each group adds to a geometric mean; an undefined value counts as ``counted_as``, or stays NaN."""
+    numbers = values.numbers if counted_as is None else np.nan_to_num(values.numbers, nan=counted_as)
+    added, defined = np.full(len(numbers), np.nan), ~np.isnan(numbers)
+    added[defined] = log(np.maximum(numbers[defined], LEAST_VALUE))
+    return GroupValues(added, values.distinct)
+
+
+def exponentials(means: Floats) -> Floats:
+    return np.array([*map(math.exp, means.tolist())], np.float64)
 
 
 def _validate_values(count: int, values: object, metric: Metric, what: str) -> None:

@@ -7,6 +7,7 @@ identified by its string, which tables contain. Equal strings mean equal metrics
 name [ "(" param[=value], ... ")" ] [ "@" k ]      ndcg@10   ap(over=min_k_relevant)@5   auc(exact)
 name@{k,k,...}                                    several metrics, which differ in their cut-off
 median "(" metric ")"    p90 "(" metric ")"        a percentile of the per-group values, instead of their mean
+gmean "(" metric ")"                               their geometric mean
 """
 
 from __future__ import annotations
@@ -53,22 +54,27 @@ from sparkrank.ranking.value_columns import POPULARITY, ValueColumn
 _TEXT = re.compile(
     r"(?P<name>(?:11[Pp][Tt]|[A-Za-z_])[\w.-]*)(?:\s*\((?P<parameters>.*)\))?(?:\s*@\s*(?P<k>[^@()\s]+))?", re.DOTALL
 )
-_PERCENTILE = re.compile(r"(?:median|p(?P<percent>\d+(?:\.\d+)?))\s*\((?P<of>.*)\)", re.IGNORECASE | re.DOTALL)
+_OVER_GROUPS = re.compile(
+    r"(?:median|p(?P<percent>\d+(?:\.\d+)?)|(?P<geometric>gmean))\s*\((?P<of>.*)\)", re.IGNORECASE | re.DOTALL
+)
+_OF_TREC_EVAL = re.compile(r"\Agm_(?P<of>map|bpref)\Z", re.IGNORECASE)  # its names of geometric means
 _SEVERAL = re.compile(r"@\s*\{(?P<cutoffs>[^{}]*)\}")  # a list of cut-offs
 _COMMA = re.compile(r",(?![^\[]*\])(?![^{]*\})")  # a comma inside [ ] or { } separates grades or labels
 
 MOST_CUTOFF = 2**31 - 1  # positions have 32 bits
 MOST_DIGITS = 20  # the number of digits of a cut-off that a message repeats
+LEAST_VALUE = 1e-5  # what a lower value counts in a geometric mean, as trec_eval has it
 MOST_LETTERS = 1_000  # the greatest length of a metric's string, because parsing may take the square of the length
 
 T = TypeVar("T")
 
-# The parts of a plan, each reduced in its own way: values of groups, counts of items, attention to values, sums
-# over rows, score bins.
-PlanPart: TypeAlias = Literal["groups", "items", "values", "rows", "bins"]
+# The parts of a plan, each reduced in its own way: values of groups, distributions of ranks, counts of items, attention
+# to values, sums over rows, score bins.
+PlanPart: TypeAlias = Literal["groups", "ranks", "items", "values", "rows", "bins"]
 # The scale of an interval: "t" for Student's t of the value itself, cut at the ends of its range; "wilson" for Wilson's
-# interval of proportions; "logit" for Student's t of the log odds; "none" if any interval would be misleading.
-Scale: TypeAlias = Literal["t", "wilson", "logit", "none"]
+# interval of proportions; "logit" for Student's t of the log odds; "log" for that of the logarithm, of geometric means;
+# "none" if any interval would be misleading.
+Scale: TypeAlias = Literal["t", "wilson", "logit", "log", "none"]
 
 
 @dataclass(frozen=True)
@@ -171,12 +177,19 @@ class Declaration:
     def range_of(self, metric: Metric) -> tuple[float, float]:
         """Return the lowest and the highest value that ``metric`` can have."""
         is_unbounded = self.unbounded is not None and self.unbounded.holds(metric)
-        return self.lowest, math.inf if is_unbounded else self.highest
+        lowest = max(self.lowest, LEAST_VALUE) if metric.geometric else self.lowest
+        return lowest, math.inf if is_unbounded else self.highest
 
     def scale_of(self, metric: Metric) -> Scale:
         """Return the scale of the interval of ``metric``; it is ``t`` if the declared scale does not fit the range."""
+        if metric.geometric and self.interval != "none":
+            return "log"
         is_share = self.interval not in ("wilson", "logit") or self.range_of(metric) == (0.0, 1.0)
         return self.interval if is_share else "t"
+
+    def values_of_groups(self, metric: Metric) -> Metric:
+        """Return the metric whose values of groups ``metric`` is computed from, which is mostly ``metric`` itself."""
+        return metric
 
     def unexpected(self, metric: Metric) -> str | None:
         """Return the reason why ``ties=expected`` rules out ``metric``, or None if ``metric`` is allowed."""
@@ -238,6 +251,8 @@ class Metric:
     percentile : float, optional
         A number from 0 to 100. If given, the metric is this percentile of the per-group values instead of their mean.
         Each group counts once.
+    geometric : bool
+        Whether the metric is the geometric mean of the per-group values, exp(mean of log(max(value, 1e-5))).
     outside : Declaration, optional
         The declaration of a metric from outside the package (:func:`sparkrank.register`). The declaration is sent
         with the metric to processes that have not registered the metric. :meth:`parse` sets this field.
@@ -255,6 +270,7 @@ class Metric:
     settings: tuple[tuple[str, Value], ...] = ()
     k: int | None = None
     percentile: float | None = None
+    geometric: bool = False
     outside: Declaration | None = field(default=None, compare=False, repr=False)
 
     @classmethod
@@ -264,7 +280,8 @@ class Metric:
         Parameters
         ----------
         text : str
-            ``name``, ``name@k`` or ``name(parameter=value)@k``, or a percentile of such a metric, ``p90(name)``.
+            ``name``, ``name@k`` or ``name(parameter=value)@k``, or a percentile or geometric mean of such a metric,
+            ``p90(name)`` or ``gmean(name)``.
         preset : Preset, optional
             The library whose defaults apply to parameters that ``text`` does not give.
 
@@ -286,11 +303,13 @@ class Metric:
         quoted = shorten(text)
         if len(text) > MOST_LETTERS:
             raise MetricError(f'"{quoted}" has {len(text)} letters: a metric is written in {MOST_LETTERS} at most')
-        text = text.strip()
-        if wrapped := _PERCENTILE.fullmatch(text):
-            if _PERCENTILE.fullmatch(wrapped["of"].strip()):
-                raise MetricError(f'"{quoted}" asks for a percentile of a percentile: the values of groups have one')
-            return cls.parse(wrapped["of"], preset).at_percentile(float(wrapped["percent"] or 50))
+        text = _OF_TREC_EVAL.sub(r"gmean(\g<of>)", text.strip())
+        if wrapped := _OVER_GROUPS.fullmatch(text):
+            if _OVER_GROUPS.fullmatch(wrapped["of"].strip()):
+                raise MetricError(f'"{quoted}" asks for one summary of another: the values of groups have one')
+            of_groups = cls.parse(wrapped["of"], preset)
+            percentile = None if wrapped["geometric"] else float(wrapped["percent"] or 50)
+            return of_groups.as_geometric() if percentile is None else of_groups.at_percentile(percentile)
         if (match := _TEXT.fullmatch(text)) is None:
             raise MetricError(f'"{quoted}" is not a metric: write name, name@k or name(parameter=value)@k')
         name, at = _name_and_cutoff(match["name"], match["k"])
@@ -460,10 +479,37 @@ class Metric:
             raise MetricError(f"{shorten(self)} has no p{format_number(percentile)}: p0 to p100 are allowed")
         return replace(self, percentile=percentile)
 
+    def as_geometric(self) -> Metric:
+        """Return the metric that is the geometric mean of the per-group values of this metric.
+
+        Raises :class:`MetricError` if this metric has no values of groups, or may have values below 0.
+        """
+        if self.percentile is not None or not self.declaration.is_averaged:
+            raise MetricError(f"{shorten(self)} has no geometric mean: only the values of a metric of groups have one")
+        if self.declaration.lowest < 0:
+            raise MetricError(f"{shorten(self)} has no geometric mean: its values may be below 0")
+        return replace(self, geometric=True)
+
+    @property
+    def is_of_means(self) -> bool:
+        """Whether the value is a mean over groups, arithmetic or geometric."""
+        return self.declaration.is_averaged and self.percentile is None
+
+    @property
+    def is_over_groups(self) -> bool:
+        """Whether the value is a summary of values of groups, of which some may be undefined."""
+        return self.of_groups.declaration.is_averaged
+
+    @property
+    def bare(self) -> Metric:
+        """The same metric without ``percentile`` and ``geometric``."""
+        is_bare = self.percentile is None and not self.geometric
+        return self if is_bare else replace(self, percentile=None, geometric=False)
+
     @property
     def of_groups(self) -> Metric:
-        """The metric whose per-group values this metric summarises: the same metric without ``percentile``."""
-        return self if self.percentile is None else replace(self, percentile=None)
+        """The metric whose per-group values this metric summarises."""
+        return self.declaration.values_of_groups(self.bare)
 
     def _written(self, settings: Iterable[tuple[str, Value]], comma: str) -> str:
         """Return the string of the metric with these ``settings``, separated by ``comma``."""
@@ -472,6 +518,8 @@ class Metric:
         name = self.declaration.called or self.name
         text = f"{name}({inside})" if inside else name
         text = text if self.k is None else f"{text}@{self.k}"
+        if self.geometric:
+            return f"gmean({text})"
         if self.percentile is None:
             return text
         name = "median" if self.percentile == 50 else f"p{format_number(self.percentile)}"

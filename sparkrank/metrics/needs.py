@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
+from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics.judging import FIRST, Judging
 from sparkrank.metrics.metric import Metric
@@ -15,6 +16,7 @@ from sparkrank.numeric.key_hashes import HASH_VERSION, PARTS
 from sparkrank.ranking.discounts import Discount
 from sparkrank.ranking.ranking import Ties
 from sparkrank.states.forms import SUM_FORM
+from sparkrank.states.part_bins import RANKS, VALUES
 
 WEIGHT = RowSum("weight")
 ROWS_AND_WEIGHT = (RowSum("rows"), WEIGHT)  # tables show both for every pooled metric
@@ -33,6 +35,16 @@ def judged(total: RowSum, judging: Judging) -> RowSum:
 def groups_of(judging: Judging) -> str:
     """Return the name of the sum that counts the groups evaluated by metrics with ``judging``."""
     return f"{GROUPS}({judging})" if judging != FIRST else GROUPS
+
+
+def counts_ranks(metric: Metric) -> bool:
+    """Return whether the values of ``metric`` are ranks among sampled items, whose distribution others read."""
+    return metric.declaration.defaults.get("sampled", 0) is None and metric["sampled"] is not None
+
+
+def rule_of_values(metric: Metric) -> BinRule:
+    """Return the rule for the bins of the values of groups in each part."""
+    return RANKS if counts_ranks(metric) else VALUES
 
 
 def positives_of(metric: Metric) -> RowSum:

@@ -118,10 +118,14 @@ class Number(Parameter):
 
 @dataclass(frozen=True)
 class Count(Parameter):
-    """A parameter whose value is a whole number from ``least`` to ``most`` (both included), or None if not given."""
+    """A parameter whose value is a whole number from ``least`` to ``most`` (both included), or None if not given.
+
+    A metric without a parameter that is ``required`` means nothing: its ``check`` says so.
+    """
 
     least: int = 0
     most: int = 0
+    required: bool = False
 
     @property
     def allowed(self) -> str:

@@ -23,7 +23,15 @@ from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.histogram_metric import HistogramMetric
 from sparkrank.metrics.judging import FIRST, Judging, validate_judging
 from sparkrank.metrics.metric import Metric, PlanPart, asked_metrics
-from sparkrank.metrics.needs import INTERACTIONS, ROWS_AND_WEIGHT, Exposure, WeightStates, groups_of, judged
+from sparkrank.metrics.needs import (
+    INTERACTIONS,
+    ROWS_AND_WEIGHT,
+    Exposure,
+    WeightStates,
+    groups_of,
+    judged,
+    rule_of_values,
+)
 from sparkrank.metrics.parameters import NEED_AN_ORDER, Name, format_number
 from sparkrank.metrics.policy_value import VALUE, validate_policy_value, weight_states_of
 from sparkrank.metrics.pooled_metric import PooledMetric
@@ -49,7 +57,7 @@ from sparkrank.ranking.judgments import LABEL
 from sparkrank.ranking.ranking import Ties
 from sparkrank.ranking.value_columns import CATALOG, GROUP_ITEMS, POPULARITY, ROWS, TIER, ValueColumn, table_of_items
 from sparkrank.states.item_table import ItemValues
-from sparkrank.states.part_bins import VALUES, coarse, rule_name
+from sparkrank.states.part_bins import coarse, rule_name
 from sparkrank.states.popularity import Tiers
 
 MOST_CURVE_POINTS = 1_000_000_000
@@ -208,20 +216,20 @@ class Plan:
 
     @cached_property
     def fine_metrics(self) -> tuple[Metric, ...]:
-        """The averaged metrics outside :attr:`coarse_metrics`: groups have weights, or the range is too wide."""
+        """The averaged metrics outside :attr:`coarse_metrics`: geometric, with weights, or of too wide a range."""
         return tuple(metric for metric in self._means if metric not in set(self.coarse_metrics))
 
     @cached_property
     def paired_metrics(self) -> tuple[Metric, ...]:
-        """The averaged metrics in which all groups have the same weight, so that models can be compared by group."""
-        declared = dict(self.group_metrics)
-        return tuple(metric for metric in self._means if not declared[metric].is_weighted(metric))
+        """The arithmetic means in which all groups have the same weight, so that models can be compared by group."""
+        declared = dict(self.averaged_metrics)
+        return tuple(own for own in self._means if not own.geometric and not declared[own].is_weighted(own))
 
     @cached_property
     def _means(self) -> tuple[Metric, ...]:
         """The metrics of groups whose mean is requested; metrics with only a percentile requested are left out."""
-        averaged = {m.of_groups for m in self.metrics if m.declaration.is_averaged and m.percentile is None}
-        return tuple(metric for metric, _ in self.group_metrics if metric in averaged)
+        averaged = {metric for metric in self.metrics if metric.is_of_means}
+        return tuple(metric for metric, _ in self.averaged_metrics if metric in averaged)
 
     @cached_property
     def parted_rules(self) -> Mapping[BinRule, bool]:
@@ -231,7 +239,8 @@ class Plan:
 
     @property
     def part_bins(self) -> list[str]:
-        return [*map(rule_name, self.parted_rules), *(rule_name(VALUES, str(metric)) for metric in self.distributions)]
+        of_groups = (rule_name(rule_of_values(metric), str(metric)) for metric in self.distributions)
+        return [*map(rule_name, self.parted_rules), *of_groups]
 
     def parted_slices(self, name: str) -> bool:
         return self.has_parts and (name == ALL or self.uncertainty.slices)
@@ -261,6 +270,11 @@ class Plan:
         """What metrics of groups assume of rows without a label, each once."""
         assumed = (assumption_of(metric) for metric, _ in self.group_metrics)
         return tuple(dict.fromkeys(assumption for assumption in assumed if assumption is not None))
+
+    @cached_property
+    def averaged_metrics(self) -> tuple[tuple[Metric, GroupMetric], ...]:
+        """The metrics with a mean over groups as a state: :attr:`group_metrics`, and then the geometric means."""
+        return self.group_metrics + _of_part("groups", (metric for metric in self._own if metric.geometric))
 
     @cached_property
     def levels(self) -> tuple[float | None, ...]:
@@ -321,8 +335,9 @@ class Plan:
 
     @cached_property
     def distributions(self) -> tuple[Metric, ...]:
-        """The metrics of groups for which a percentile is requested, each once and without the percentile."""
-        return tuple(dict.fromkeys(metric.of_groups for metric in self._own if metric.percentile is not None))
+        """The metrics of groups of which a percentile or what is computed from ranks is requested, each once."""
+        asked = (own for own in self._own if own.percentile is not None or "ranks" in own.declaration.parts)
+        return tuple(dict.fromkeys(metric.of_groups for metric in asked))
 
     @cached_property
     def pooled_metrics(self) -> tuple[tuple[Metric, PooledMetric], ...]:
@@ -591,7 +606,7 @@ class Plan:
             return f"the slice {slice_name(columns)} reads labels"
         if self.stores_popularity:
             return "popularity counts rows with a label above 0"
-        for metric in (metric.of_groups for metric in self.metrics):
+        for metric in (metric.bare for metric in self.metrics):
             defaults = metric.declaration.defaults
             other_order = REF.name in defaults and metric.word(REF.name) != LABEL and "rel" not in defaults
             other_target = AGAINST.name in defaults and metric.word(AGAINST.name) != RELEVANT
@@ -720,7 +735,7 @@ def validate_plan(plan: Plan) -> None:
 
 def _validate_expectations(plan: Plan) -> None:
     positions = plan.definitions.positions
-    for metric in (metric.of_groups for metric in plan.metrics):
+    for metric in (metric.bare for metric in plan.metrics):
         if positions != "dense" and metric.ties is not None:
             raise MetricError(f"{metric} orders tied rows, but positions={positions} takes them as given")
     if not plan.by_rank:  # ranks order the rows, unless some ranks are equal
@@ -735,7 +750,7 @@ def unexpected(plan: Plan) -> Iterator[tuple[Metric, str]]:
     """Yield pairs (metric, reason) for the metrics of ``plan`` that cannot be computed if rows are tied."""
     if plan.definitions.positions != "dense":
         return  # given positions stay as they are: rows at the same position form one step
-    for metric in (metric.of_groups for metric in plan.metrics):
+    for metric in (metric.bare for metric in plan.metrics):
         reason = metric.declaration.unexpected(metric) if plan.ties_of(metric) == "expected" else None
         if reason is not None:
             yield metric, reason

@@ -13,19 +13,32 @@ from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.metric import Metric, NeedsOrder
 from sparkrank.metrics.parameters import Count
 from sparkrank.metrics.precision import REL, of_relevant, ratio
-from sparkrank.numeric.array_types import Floats
+from sparkrank.numeric.array_types import Flags, Floats
 from sparkrank.numeric.segments import count_by, sum_by
 from sparkrank.ranking.hits import Hits, hits_of
 from sparkrank.ranking.judgments import Credit, Gain
 from sparkrank.ranking.ranking import Ranking
 
 MOST_ITEMS = 10**9
+MOST_SAMPLED = 1_000  # more are hardly drawn, and the time of an estimate grows with them
 
 
 def first_rank(hits: Hits, k: int | None) -> Floats:
     """Return the position of the first hit within ``k`` of each group; NaN without one."""
     value = hits.sum(hits.first_probability() * hits.position, k)
     return np.where(hits.count(k) > 0, value, np.nan)
+
+
+def is_sampled(ranking: Ranking, metric: Metric) -> Flags:
+    """Return whether each group has one relevant row, and a list of it and as many others as ``sampled`` says."""
+    relevant = ranking.judgments.relevant(metric.rel)
+    fits: Flags = (relevant == 1) & (ranking.length == metric.number("sampled") + 1)
+    return fits
+
+
+def _first_rank(ranking: Ranking, metric: Metric) -> Floats:
+    value = first_rank(hits_of(ranking, metric.rel), metric.k)
+    return value if metric["sampled"] is None else np.where(is_sampled(ranking, metric), value, np.nan)
 
 
 def relevance_position(credit: Credit, groups: int) -> Floats:
@@ -71,6 +84,12 @@ def _first_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     columns = {name: within(terms, ranking.stands_at(), metric.k) for name, terms in columns.items()}
     steps = [total("chance of a hit", "first hit"), total("contributions", "contribution")]
     last = step(str(metric), "where", "contributions", "chance of a hit")
+    if metric["sampled"] is not None:
+        fits = given("one relevant row and the others", is_sampled(ranking, metric)[0])
+        rank = step("rank", "where", "contributions", "chance of a hit")
+        return Arithmetic.of(
+            [list_table(ranking, columns)], [*steps, fits, rank, step(str(metric), "where", "rank", fits.name)]
+        )
     return Arithmetic.of([list_table(ranking, columns)], [*steps, last])
 
 
@@ -114,17 +133,29 @@ DECLARATIONS = (
         name="first_rank",
         title="position of the first hit, for median(first_rank)",
         formula="least i of a hit within k",
-        undefined="no hit in the first k",
+        undefined="no hit in the first k; with sampled=m, a list other than one relevant row and m others",
         reference="sparkrank's own; 1 / first_rank is rr where it is defined",
         aliases=("min_label_position",),
-        parameters=(REL,),
+        parameters=(
+            Count(
+                "sampled",
+                None,
+                "m, how many other items stand in a list with the one relevant item",
+                later=True,
+                least=1,
+                most=MOST_SAMPLED,
+            ),
+            REL,
+        ),
         higher_is_better=False,
         lowest=1.0,
         highest=math.inf,
         needs_order=NeedsOrder(
-            "a mean over orders of which some have no hit", "first_rank@k", lambda metric: metric.k is not None
+            "a mean over orders of which some have no hit, or a rank to be counted",
+            "first_rank@k, first_rank(sampled=m)",
+            lambda metric: metric.k is not None or metric["sampled"] is not None,
         ),
-        values=lambda ranking, metric: first_rank(hits_of(ranking, metric.rel), metric.k),
+        values=_first_rank,
         arithmetic=_first_terms,
     ),
     GroupMetric(

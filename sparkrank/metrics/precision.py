@@ -308,6 +308,7 @@ DECLARATIONS = (
         formula="hits@k / R",
         reference=MANNING,
         aliases=("recall@", "setr"),
+        others=(("sampled", "sampled_r"),),
         parameters=(
             Choice(
                 "over",
@@ -347,6 +348,7 @@ DECLARATIONS = (
         reference=f"{TREC}: success",
         aliases=("hr", "success", "hit_rate"),
         common=OF_LISTS_WITH_BEST,
+        others=(("sampled", "sampled_hit"),),
         sums=hits,
         values=lambda hits, metric: hits.where_relevant(hits.any(metric.k)),
         arithmetic=lambda ranking, metric: _first_hit_terms(ranking, metric, discounted=False),
@@ -394,6 +396,7 @@ DECLARATIONS = (
         reference=f"{TREC}: recip_rank; McSherry, Najork: ECIR 2008 for ties",
         aliases=("mrr", "recip_rank", "reciprocal_rank"),
         common=OF_LISTS_WITH_BEST,
+        others=(("sampled", "sampled_rr"),),
         sums=hits,
         values=lambda hits, metric: hits.where_relevant(hits.first(metric.k)),
         arithmetic=lambda ranking, metric: _first_hit_terms(ranking, metric, discounted=True),

@@ -24,7 +24,7 @@ D = TypeVar("D", bound=Declaration)
 
 _NAME = re.compile(r"[a-z_][a-z0-9_.]*")
 _PARAMETER = re.compile(r"[a-z_][a-z0-9_]*")
-_PERCENTILE = re.compile(r"median|p\d+(\.\d+)?")
+_OVER_GROUPS = re.compile(r"median|gmean|p\d+(\.\d+)?|gm_(map|bpref)")
 
 
 def _tuple_of(kind: type[object]) -> Callable[[Any], bool]:
@@ -126,10 +126,10 @@ def _validate_declaration(declaration: Declaration) -> None:
     _validate_field_types(declaration)
     own = [declaration.name, *(alias.removesuffix("@") for alias in declaration.aliases)]
     for name in own:
-        is_percentile = _PERCENTILE.fullmatch(name)
-        if is_percentile or not _NAME.fullmatch(name):
+        is_summary = _OVER_GROUPS.fullmatch(name)
+        if is_summary or not _NAME.fullmatch(name):
             allowed = "small letters, digits, _ and . are allowed, a letter or _ first"
-            also = ", and this asks for a percentile" if is_percentile else ""
+            also = ", and this asks for a summary of the values of groups" if is_summary else ""
             raise MetricError(f"{quote(name)} is not a name of a metric: {allowed}{also}")
     if len(set(own)) < len(own):
         raise MetricError(f"the metric {declaration.name} has one name twice: {itemize(own)}")

@@ -102,7 +102,7 @@ value float: NaN where it is undefined
 ci_low float: end of the interval, of the level that the spec names; null where none is honest
 ci_high float: the other end
 stderr float: the standard error; null where there is none, and of a percentile
-interval text: how it was made: `t`, `wilson`, `logit`, `jackknife`, `order statistics`, `woodruff`, `upper bound`
+interval text: how it was made: `t`, `wilson`, `logit`, `log`, `jackknife`, `order statistics`, `woodruff`, `upper bound`
     (one end alone is estimated) or `confidence sequence`; `too few` where the data cannot give one, `off` where the
     spec turned off the parts that it needs; null for what has none by nature (`auc_up`, `coverage`, `gini`,
     `novelty`, `entropy`, `personalization`)

@@ -23,6 +23,7 @@ from sparkrank.states.keys import by_key, encoded_texts, in_order, rows_by_key
 COARSE_BITS = 6  # bits of the mantissa: about a thousand bins of probabilities
 FEW_BINS = 1024  # bins of equal width: about as many as the coarse bins
 VALUES = BinRule("bits", COARSE_BITS)  # the rule for the values of groups
+RANKS = BinRule("bits", 16)  # the rule for ranks: each whole number up to 2^17 is a bin
 OF = " of "
 KEY = ("model", "slice", "rule")
 

@@ -1,4 +1,4 @@
-"""Standard errors and intervals by Student's t, Wilson, logit, order statistics, and a jackknife over parts."""
+"""Standard errors and intervals by Student's t, Wilson, logit, log, order statistics, and a jackknife over parts."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Interval(NamedTuple):
 
     ``stderr`` is also None for two kinds of intervals that need no standard error: order statistics, and Wilson's
     interval for a proportion of 0 or 1, where no variation is seen. ``method`` is ``t``, ``wilson``, ``logit``,
-    ``jackknife``, ``order statistics`` or ``confidence sequence``, or else the reason why there is no interval:
-    ``too few`` or ``off``. ``degrees`` are the degrees of freedom of ``stderr``.
+    ``log``, ``jackknife``, ``order statistics`` or ``confidence sequence``, or else the reason why there is no
+    interval: ``too few`` or ``off``. ``degrees`` are the degrees of freedom of ``stderr``.
     """
 
     stderr: float | None
@@ -153,6 +153,21 @@ def logit_intervals(value: Floats, stderr: Floats, degrees: Floats, level: float
     return Intervals.filled(_why(value), varies, "logit", error, low, high, df)
 
 
+def log_intervals(
+    value: Floats, stderr: Floats, degrees: Floats, level: float, ends: tuple[float, float] = NO_ENDS
+) -> Intervals:
+    """Return Student's t intervals for ln(v), by the delta method, on the original scale of n values, cut at ``ends``.
+
+    They are longer upwards, and never reach 0. Values that are not above 0 have none.
+    """
+    varies = (value > 0) & np.isfinite(value) & _vary(value, stderr, degrees)
+    own, error, df = value[varies], stderr[varies], degrees[varies]
+    half = lesser(t_quantiles(df, 0.5 + level / 2) * error / own, 700.0)
+    ratio = np.array([*map(math.exp, half.tolist())], np.float64)
+    low, high = (lesser(greater(end, ends[0]), ends[1]) for end in (own / ratio, own * ratio))
+    return Intervals.filled(_why(value), varies, "log", error, lesser(low, own), greater(high, own), df)
+
+
 def wilson_interval(
     value: float, stderr: float, degrees: float, n_effective: float | None, level: float = 0.95
 ) -> Interval:
@@ -217,9 +232,9 @@ def tail(
 
     This probability agrees with the interval of the same ``method``: if ``bound`` is the lower end of the interval, the
     probability is 1 - (1 - level) / 2, and at the upper end it is (1 - level) / 2, unless the interval was cut at an
-    end of the range. ``wilson`` is the score test, with ``n_effective`` as in :func:`wilson_interval`; ``logit`` is
-    Student's t on the logit scale; any other method is Student's t. The result is NaN if a number is NaN. It is also
-    NaN without a standard error, with less than one degree of freedom, or with fewer than two effective groups.
+    end of the range. ``wilson`` is the score test, with ``n_effective`` as in :func:`wilson_interval`; ``logit`` and
+    ``log`` are Student's t on these scales; any other method is Student's t. The result is NaN if a number is NaN. It
+    is also NaN without a standard error, with less than one degree of freedom, or with fewer than two effective groups.
     """
     from scipy.special import stdtr
 
@@ -231,6 +246,8 @@ def tail(
     distance = value - bound
     if method == "logit":
         distance = (_logit(value) - _logit(bound)) * value * (1 - value) if 0 < value < 1 else math.nan
+    if method == "log":
+        distance = (math.log(value) - math.log(bound)) * value if value > 0 and bound > 0 else value - bound
     return float(stdtr(degrees, distance / stderr))
 
 

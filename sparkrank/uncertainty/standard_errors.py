@@ -25,6 +25,7 @@ from sparkrank.stats.intervals import (
     jackknife,
     jackknife_degrees,
     lesser,
+    log_intervals,
     logit_intervals,
     order_statistics,
     t_intervals,
@@ -112,6 +113,8 @@ def _put_on_scale(
             made = wilson_intervals(value, error, df, effective[places], level)
         case "logit":
             made = logit_intervals(value, error, df, level)
+        case "log":
+            made = log_intervals(value, error, df, level, metric.declaration.range_of(metric))
         case _:
             made = t_intervals(value, error, df, level, method, metric.declaration.range_of(metric))
     intervals.put(places, made)
@@ -143,6 +146,8 @@ def _of_means(samples: Samples, metric: Metric) -> tuple[Floats, Floats]:
     and would be four times as long.
     """
     means, effective = samples.means(metric), samples.n_effective(metric)
+    if metric.geometric:  # the means are those of logarithms
+        return means.stderr * samples.rows(metric).value, np.where(np.isnan(effective), 0.0, effective) - 1
     degrees = np.where(np.isnan(effective), 0.0, effective) - 1
     # the error of a share is at least that of a share over n_effective independent groups
     of_shares = means.is_share & (means.n_effective > 1) & (means.n_effective < means.n_averaged)

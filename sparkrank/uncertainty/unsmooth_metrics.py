@@ -9,10 +9,10 @@ import numpy as np
 
 from sparkrank.metrics import Metric
 from sparkrank.metrics.merged import MetricRow, SubjectStates, kind_of
+from sparkrank.metrics.needs import rule_of_values
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.exact_sums import rounded
 from sparkrank.states import Distribution
-from sparkrank.states.part_bins import VALUES
 from sparkrank.states.part_sums import parts_of_slice
 from sparkrank.stats.intervals import TOO_FEW, Interval
 from sparkrank.stats.noise_floor import bias_of_halves, interval_above_noise
@@ -98,13 +98,14 @@ def _quantile(side: SubjectStates, metric: Metric, row: MetricRow, level: float)
     """Return the percentile in ``row``; None if it is undefined or if groups behind it are missing from the parts."""
     merged, subject = side
     values = merged.partials.distributions.get(subject.state(metric.of_groups), Distribution.empty()).histogram
-    bins = merged.bins_of_parts(subject, VALUES, str(metric.of_groups))
+    rule = rule_of_values(metric.of_groups)
+    bins = merged.bins_of_parts(subject, rule, str(metric.of_groups))
     if metric.percentile is None or bins is None or not math.isfinite(row.value):
         return None
     count, number = rounded(bins.neg), bins.together.bins[bins.place]
     if float(count.sum()) != float(values.neg.sum()):  # some day was evaluated before parts had values
         return None
-    own = VALUES.numbers(np.array([row.value]))[0]
+    own = rule.numbers(np.array([row.value]))[0]
     groups, below, upto = (
         np.bincount(bins.part, weights=count * counted, minlength=parts_of_slice(subject.slice)).astype(np.float64)
         for counted in (np.ones(len(number)), number < own, number <= own)

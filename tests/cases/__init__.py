@@ -21,6 +21,7 @@ from tests.cases.numbers import PREDICTED_NUMBERS
 from tests.cases.operating_points import OPERATING_POINTS
 from tests.cases.propensities import PROPENSITIES
 from tests.cases.retrieval import RETRIEVAL
+from tests.cases.sampled import SAMPLED
 from tests.cases.subtopics import SUBTOPICS
 from tests.cases.surprise import SURPRISE
 from tests.cases.ties import TIES
@@ -53,6 +54,7 @@ CASES: tuple[Case, ...] = (
     *PREDICTED_NUMBERS,
     *LOGGED_ACTIONS,
     *LISTS,
+    *SAMPLED,
     *GAPS,
 )
 

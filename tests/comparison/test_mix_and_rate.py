@@ -120,6 +120,7 @@ def test_what_is_refused() -> None:
         ("rr", {"left_model": "n"}, 'left_model: the left table has no model "n"'),
         ("auc", {"metrics": ["auc"]}, "auc is no mean of groups or rows"),
         ("median(rr)", {"metrics": ["median(rr)"]}, "median(rr) is no mean"),
+        ("gmean(rr)", {"metrics": ["gmean(rr)"]}, "gmean(rr) is no mean"),
         ("copc", {}, "no metric of the right table is a mean (copc)"),
         ("own_metric", {"metrics": ["own_metric"]}, "own_metric is a metric that nobody here has registered"),
     ):

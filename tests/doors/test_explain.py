@@ -24,8 +24,9 @@ from sparkrank.engines.one_group import GroupKeys
 from sparkrank.inputs.request_plan import planned
 from sparkrank.inputs.roles import Roles
 from sparkrank.jobs.explain_job import explain_request
-from sparkrank.metrics import CATALOG, Arithmetic, Definitions, TermTable
+from sparkrank.metrics import CATALOG, Arithmetic, Definitions, Metric, TermTable
 from sparkrank.metrics.arithmetic import LIST, total
+from sparkrank.metrics.sampled_metric import SampledMetric
 from sparkrank.run import called
 from sparkrank.run.stages import Stages
 from sparkrank.sources.columns import needed_columns
@@ -93,9 +94,13 @@ def test_an_undefined_value_and_what_it_counts() -> None:
 
 def test_weights_percentiles_and_ranks() -> None:
     rows = ROWS.append_column("worth", pa.array([3.0] * 4 + [1.0]))
-    found = sr.explain(rows, ["rr(weight=worth)", "gauc", "rr", "median(rr)"], group={"user": "a"}, **COLUMNS)
+    found = sr.explain(
+        rows, ["rr(weight=worth)", "gauc", "rr", "gmean(rr)", "median(rr)"], group={"user": "a"}, **COLUMNS
+    )
     assert [metric.weight for metric in found][:3] == [3, 3, 1]  # gauc weighs by rows of the list
-    *_, median = found
+    *_, geometric, median = found
+    assert geometric.steps == median.steps
+    assert any("gmean(rr) is the geometric mean of the values of all groups" in line for line in geometric.told)
     assert median.steps[-1].name == "rr"
     assert any("median(rr) is the percentile of the values of all groups" in sentence for sentence in median.told)
     rows = pa.table({"user": ["a"] * 2, "rank": [2, 1], "click": [1, 0], "item": ["x", "y"]})
@@ -274,12 +279,13 @@ def test_every_declared_metric_can_be_explained() -> None:
     rows = ROWS.append_column("place", pa.array([1.0, 2.0, 3.0, None, 1.0]))
     rows = rows.append_column("topics", pa.array([["a"], ["a", "b"], ["b"], None, ["a"]]))
     for name in CATALOG:
-        columns = "".join(f"{own}={value}" for own, value in needed(name, "place", "topics").items())
+        columns = ",".join(f"{own}={value}" for own, value in needed(name, "place", "topics").items())
+        columns += ",ties=item" if isinstance(CATALOG[name], SampledMetric) else ""
         text = f"{name}(ties=item)" if name in ("err", "iprec", "infap") else f"{name}({columns})"
         past = {"interactions": rows.select(["user", "item"])} if reads_the_past(CATALOG[name]) else {}
         found = sr.explain(rows, text, group={"user": "a"}, reference_rank="place", **past, **COLUMNS).metric
         assert found.steps, name
-        assert found.is_mean == CATALOG[name].is_averaged
+        assert found.is_mean == Metric.parse(text).is_over_groups  # a sampled rank is one group's
         assert not any("no arithmetic" in sentence for sentence in found.told), name
 
 

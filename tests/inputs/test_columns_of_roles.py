@@ -161,6 +161,7 @@ WITHOUT_LABELS |= {"category_entropy", "ild", "new", "n_ret"}
 OF_THE_PAST = {"past_novelty", "past_serendipity"}  # each names a popularity of the interactions
 BESIDE_A_RANK = {"overlap", "unexpected", "serendipity"}
 WITH_VALUES = {"shown", "awrf", "exposure_gap", "alpha_ndcg", "strecall"}  # each names a column
+OF_SAMPLES = {"sampled_hit", "sampled_r", "sampled_rr", "sampled_ndcg"}  # each says what was drawn
 OF_TWO_MODELS = ["kendall_tau(ref=b)", "kendall_distance(ref=b)", "spearman(ref=b)", "rbo(ref=b)", "overlap(ref=b)@2"]
 
 
@@ -177,10 +178,18 @@ def test_two_orders_are_compared_without_a_label(caplog: pytest.LogCaptureFixtur
 def test_a_label_is_asked_for_by_every_other_metric_and_some_definitions() -> None:
     asked: dict[str, Any] = {"group": "user", "score": {"a": "score", "b": "other"}}
     for text in (
-        {*CATALOG, "serendipity(ref=b)", "kendall_tau(ref=label)", "median(ap)", "novelty@3"}
+        {
+            *CATALOG,
+            "hit(sampled=9,items=99)@3",
+            "serendipity(ref=b)",
+            "kendall_tau(ref=label)",
+            "median(ap)",
+            "novelty@3",
+        }
         - WITHOUT_LABELS
         - BESIDE_A_RANK
         - WITH_VALUES
+        - OF_SAMPLES
         - OF_THE_PAST
         - {"value"}  # asks for the propensity first
     ):

@@ -113,7 +113,9 @@ def fallout(ranked: Ranked, judged: Sequence[Label], k=None, rel=None) -> Value:
     return len(shown) / len(others) if others else None
 
 
-def first_rank(ranked: Ranked, judged: Sequence[Label], k=None, rel=None) -> Value:
+def first_rank(ranked: Ranked, judged: Sequence[Label], k=None, rel=None, sampled=None) -> Value:
+    if sampled is not None and (len(ranked) != sampled + 1 or count_relevant(judged, rel) != 1):
+        return None
     return min(hits_within(ranked, k, rel), default=None)
 
 

@@ -138,7 +138,7 @@ def _evaluate(rows: pa.Table, metrics: str | Sequence[str], settings: dict[str, 
     of_groups = {text: metric for text, metric in canonical.items() if metric in found.groups.column_names}
     means = {key[3]: mean for key, mean in found.partials.means.results().items()}
     values = {row["metric"]: row["value"] for row in found.metrics.to_pylist()}
-    percentiles = {str(metric) for metric in found.plan.metrics if metric.percentile is not None}
+    percentiles = {str(metric) for metric in found.plan.metrics if metric.percentile is not None or metric.geometric}
     days = {str(metric) for metric, _ in found.plan.pooled_metrics}
     return Evaluation(
         definitions=found.plan.definitions,

@@ -40,7 +40,7 @@ ASKED = {
     *(f"{name}.{CUT}" for name in ("P", "recall", "map_cut", "ndcg_cut", "success", "relative_P")),
     *("map", "ndcg", "recip_rank", "Rprec", "set_P", "set_recall", "set_F", "num_ret", "num_rel", "num_rel_ret"),
     *("set_map", "set_relative_P", "11pt_avg"),
-    *("bpref", "infAP", f"iprec_at_recall.{','.join(LEVELS)}"),
+    *("gm_map", "gm_bpref", "bpref", "infAP", f"iprec_at_recall.{','.join(LEVELS)}"),
 }
 
 
@@ -65,7 +65,11 @@ def test_pytrec_eval(pytrec_eval: ModuleType, rows: list[Impression], level: int
         with pytest.raises(InputError):
             evaluate(sides[0], list(texts.values()), sides[1], preset="trec_eval")
         return
-    answer = evaluate(sides[0], list(texts.values()), sides[1], preset="trec_eval")
+    geometric = {name: f"gmean({texts[name[3:]]})" for name in ("gm_map", "gm_bpref")}
+    answer = evaluate(sides[0], [*texts.values(), *geometric.values()], sides[1], preset="trec_eval")
+    for name, text in geometric.items():
+        mean = pytrec_eval.compute_aggregated_measure(name, [of_query[name] for of_query in printed.values()])
+        assert_close(answer.percentiles[text], mean, name)
     assert answer.counts.keys() == printed.keys()
     for query, expected in printed.items():
         got = trec.of_query(answer, texts, query)

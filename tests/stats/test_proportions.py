@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sparkrank.stats.intervals import TOO_FEW, jackknife_degrees, logit_interval, t_interval, tail, wilson_interval
+from sparkrank.stats.intervals import (
+    TOO_FEW,
+    jackknife_degrees,
+    log_intervals,
+    logit_interval,
+    t_interval,
+    tail,
+    wilson_interval,
+)
 
 LEVELS = [0.5, 0.9, 0.95, 0.999]
 TRIALS = [(0, 2), (0, 50), (1, 50), (5, 5), (8, 10), (29, 30), (500, 1000)]
@@ -58,7 +66,7 @@ def test_fewer_than_two_effective_groups_are_too_few_at_a_bound(n: float | None)
 def test_groups_that_are_all_alike_between_the_bounds_say_nothing() -> None:
     assert wilson_interval(0.2, 0.0, 40, 41) == logit_interval(0.2, 0.0, 40) == TOO_FEW
     assert logit_interval(1.0, 0.0, 40) == logit_interval(0.0, 0.0, 40) == TOO_FEW
-    assert all(math.isnan(tail(0.2, 0.1, 0.0, 40, method, 41)) for method in ("t", "wilson", "logit"))
+    assert all(math.isnan(tail(0.2, 0.1, 0.0, 40, method, 41)) for method in ("t", "wilson", "logit", "log"))
 
 
 def test_the_logit_interval_is_students_of_log_odds_and_mirrors() -> None:
@@ -79,7 +87,9 @@ def test_the_logit_interval_is_students_of_log_odds_and_mirrors() -> None:
 )
 def test_a_tail_agrees_with_its_interval(value: float, stderr: float, degrees: float, n: float, level: float) -> None:
     intervals = [make(value, stderr, degrees, level) for make in (t_interval, logit_interval)]
-    for error, low, high, method, df in (*intervals, wilson_interval(value, stderr, degrees, n, level)):
+    own, error, df = (np.array([number]) for number in (value, stderr, degrees))
+    intervals += [log_intervals(own, error, df, level).one(), wilson_interval(value, stderr, degrees, n, level)]
+    for error, low, high, method, df in intervals:
         assert tail(value, low, error, df, method, n) == pytest.approx((1 + level) / 2, abs=1e-6), method
         assert tail(value, high, error, df, method, n) == pytest.approx((1 - level) / 2, abs=1e-6), method
 
@@ -95,6 +105,7 @@ def test_a_truth_at_the_end_of_the_range_has_no_other_value() -> None:
     for method in ("wilson", "logit"):
         assert tail(0.9, 0.0, 0.01, 9, method, 30) == 1
         assert tail(0.9, 1.0, 0.01, 9, method, 30) == 0
+    assert tail(0.9, 0.0, 0.01, 9, "log") == pytest.approx(1)
     assert tail(1.0, 1.0, None, None, "wilson", 30) == 0.5  # the value is the truth: neither side is surprising
 
 
@@ -103,7 +114,7 @@ def test_other_methods_have_the_tail_of_student() -> None:
         assert tail(0.02, 0.05, 0.01, 20, method) == pytest.approx(stats.t.cdf(-3, 20), rel=1e-6)
 
 
-@pytest.mark.parametrize("method", ["t", "logit", "wilson"])
+@pytest.mark.parametrize("method", ["t", "logit", "log", "wilson"])
 def test_what_is_undefined_has_no_tail(method: str) -> None:
     assert math.isnan(tail(math.nan, 0.5, 0.1, 9, method, 10))
     assert math.isnan(tail(0.5, math.nan, 0.1, 9, method, 10))

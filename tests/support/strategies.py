@@ -87,7 +87,7 @@ def asked(
     own = declaration.parameters
     some = st.lists(st.sampled_from(own), unique_by=lambda each: each.name) if own else st.just([])
     given = {parameter.name: draw(values_of(parameter, thresholds)) for parameter in draw(some)}
-    given = needed(declaration.name, column) | given
+    given = of_samples(needed(declaration.name, column) | given)
     given |= {own.name: column for own in own if isinstance(own, Column) and given.get(own.name) == "_"}
     for extra in [name for name in given if name in declaration.exclusive][1:]:
         del given[extra]
@@ -106,14 +106,25 @@ def asked(
     given.pop("against", None)  # the catalog has no labels
     if isinstance(discount := given.get("discount"), tuple):
         given["discount"] = tuple(min(each, MOST_DISCOUNT) for each in discount)
-    if given.get("distance") in ("jaccard", "cosine"):
-        given["distance"] = "mismatch"  # the labels are no arrays
-    if given.get("over") == "catalog":
-        given["over"] = "k"  # the labels are no column of a catalog
+    given = of_labels(given)
     if declaration.cutoff == "none":
         return declaration.name, given, None
     needs = any((declaration.name, value) in NEED_A_CUTOFF for value in given.values())
     return declaration.name, given, draw(cutoffs if needs else st.none() | cutoffs)
+
+
+def of_samples(given: dict[str, Value]) -> dict[str, Value]:
+    """The parameters of an estimate from sampled items, which are fewer than all, and without a gamma nobody reads."""
+    more = {"items": 1001} if {"sampled", "items"} <= given.keys() else {}
+    return {
+        name: value for name, value in (given | more).items() if name != "gamma" or "minimal_bias" in given.values()
+    }
+
+
+def of_labels(given: dict[str, Value]) -> dict[str, Value]:
+    """The parameters of a metric of a column that is a copy of the labels: no arrays, and no column of a catalog."""
+    others = {("distance", "jaccard"): "mismatch", ("distance", "cosine"): "mismatch", ("over", "catalog"): "k"}
+    return {name: others.get((name, str(value)), value) for name, value in given.items()}
 
 
 def with_grades(name: str, given: dict[str, Value]) -> dict[str, Value]:
@@ -138,7 +149,12 @@ def needed(name: str, column: str = "label", arrays: str | None = None) -> dict[
     declared = CATALOG[name].parameters
     words = {own.name: own.choices[0] for own in declared if isinstance(own, ColumnChoice)}
     columns = [own for own in declared if isinstance(own, Column) and own.default is None]
+    words |= {own.name: 3 if own.name == "sampled" else own.most for own in declared if is_required(own)}
     return words | {own.name: arrays if arrays and own.kind == "texts" else column for own in columns}
+
+
+def is_required(parameter: Parameter) -> bool:
+    return isinstance(parameter, Count) and parameter.required
 
 
 def reads_the_past(declaration: Declaration) -> bool:

@@ -297,7 +297,7 @@ def days_of(folder: Path, logs: list[pa.Table], **changes: Any) -> str:
 def test_a_window_clusters_by_user(tmp_path: Path) -> None:
     """As all (user, day) pairs at once, resampled by user: everything evaluated again without each part."""
     logs = [log(seed, users=300, rows=1500) for seed in (12, 13, 14)]
-    metrics = ["ndcg@5", "ap", "gauc", "auc(bits=6)", "logloss", "median(ap)"]
+    metrics = ["ndcg@5", "ap", "gauc", "auc(bits=6)", "logloss", "gmean(ap)", "median(ap)"]
     spec = days_of(tmp_path, logs, metrics=metrics, compare={"baseline": "a"})
     found = merged(tmp_path, spec, 2, "metrics")
     dated = (each.append_column("date", pa.array([day] * len(each))) for day, each in zip(DAYS, logs, strict=False))
@@ -315,7 +315,7 @@ def test_a_window_clusters_by_user(tmp_path: Path) -> None:
             assert own["ci_low"] <= own["value"] <= own["ci_high"]
             continue
         assert own["stderr"] == pytest.approx(errors[key], rel=1e-8)
-        assert own["interval"] == ("jackknife" if key[1] == "logloss" else "logit")
+        assert own["interval"] == {"logloss": "jackknife", "gmean(ap)": "log"}.get(key[1], "logit")
     told = found["pooling"].str.endswith("; standard errors cluster by user")
     assert list(told) == list(found["interval"].notna())
     compared = window_table(tmp_path, "comparisons", f"{DAYS[0]}..{DAYS[2]}")
@@ -323,8 +323,41 @@ def test_a_window_clusters_by_user(tmp_path: Path) -> None:
     assert set(compared["interval"].dropna()) == {"jackknife", "woodruff"}
 
 
+def sampled_log(seed: int, users: int = 300) -> pa.Table:
+    """Lists of one relevant item and nine others, of two models; of some users one item is missing."""
+    rng = np.random.default_rng(seed)
+    user = np.repeat(np.arange(users), 10)
+    scores = {name: rng.normal(0, 1, 10 * users) + up * (np.arange(10 * users) % 10 == 0) for name, up in AHEAD}
+    rows = pa.table({"user": user, **scores, "y": (np.arange(10 * users) % 10 == 0).astype(int)})
+    return rows.append_column("country", pa.array(np.where(user % 3, "de", "fr"))).slice(0, 10 * users - 1)
+
+
+AHEAD = (("one", 2.0), ("two", 1.0))
+
+
+def test_estimates_from_sampled_ranks_merge_and_have_the_jackknifes_errors(tmp_path: Path) -> None:
+    """A window is that of all ranks; errors are those of single ranks to a few percent."""
+    logs, metrics = [sampled_log(seed, 120) for seed in (1, 2, 3)], ["hit(sampled=9,items=200,ties=worst)@20"]
+    spec = days_of(tmp_path, logs, metrics=metrics, compare={"baseline": "a"})
+    found = merged(tmp_path, spec, 2, "metrics")
+    dated = (each.append_column("date", pa.array([day] * len(each))) for day, each in zip(DAYS, logs, strict=False))
+    rows = pa.concat_tables(dated)
+
+    def values(some: pa.Table) -> dict[tuple[str, str], float]:
+        return values_of(some, metrics, group=["user", "date"])
+
+    errors = recomputed(rows, values, part_of(rows), ("user", "date"))
+    for key, value in values(rows).items():
+        own = found[(found["model"] == key[0]) & (found["metric"] == key[1])].iloc[0]
+        assert own["value"] == pytest.approx(value, rel=1e-12)
+        assert own["stderr"] == pytest.approx(errors[key], rel=0.05)
+        assert (own["interval"], own["n_groups"], own["n_undefined"], own["weight"]) == ("logit", 360, 3, 357)
+    compared = window_table(tmp_path, "comparisons", f"{DAYS[0]}..{DAYS[2]}")
+    assert list(compared["interval"]) == ["jackknife"]
+
+
 def test_a_window_of_one_day_is_that_day(tmp_path: Path) -> None:
-    metrics = ["ndcg@5", "gauc", "auc(bits=6)", "median(ap)"]
+    metrics = ["ndcg@5", "gauc", "auc(bits=6)", "median(ap)", "gmean(ap)"]
     spec = days_of(tmp_path, [log(15)], metrics=metrics, compare={"baseline": "a"}, slices=["country"])
     assert exit_code(*merging(spec, last=DAYS[0])) == 0
     ev = sr.evaluate(log(15), metrics, **ROLES, score=BOTH, compare="a", slices=["country"])

@@ -20,7 +20,7 @@ from tests.support.stored_files import list_again, one_file
 
 DAYS = [f"2026-11-{day}" for day in range(13, 20)]
 WINDOW = f"{DAYS[0]}..{DAYS[-1]}"
-METRICS = ["ndcg@5", "ap", "rr", "p@3", "p90(ndcg@5)", "median(group_auc)", "gauc"]
+METRICS = ["ndcg@5", "ap", "rr", "p@3", "p90(ndcg@5)", "median(group_auc)", "gmean(ap)", "gauc"]
 METRICS += ["auc", "auc(exact,rel=2)", "auc_up(digits=1)"]
 DAY_METRICS = ["auc", "pr_auc(exact)", "auc_up(min_rows=20)", "f1(threshold=0.25)", "copc", "brier", "logloss", "ece"]
 SCORES = {"production": "score", "candidate": "other"}

@@ -15,6 +15,7 @@ from sparkrank.inputs.role_table import rejections
 from sparkrank.metrics import Plan
 from sparkrank.metrics.parameters import NEED_AN_ORDER
 from sparkrank.metrics.plan import unexpected
+from sparkrank.metrics.sampled_metric import SampledMetric
 from sparkrank.metrics.slices import ALL, shown_value, slice_name
 from sparkrank.states import Partials
 from sparkrank.tables.rows.quality import rejected_fraction
@@ -150,13 +151,27 @@ def _validate_side(side: str, usable: int, read: int, partials: Partials) -> Non
 
 
 def validate_defined(metrics: pa.Table, plan: Plan) -> None:
-    """Under ``undefined=error``, raise :class:`InputError` if a metric is undefined as a whole or in some group."""
+    """Raise :class:`InputError` if no group has sampled candidates as a metric says, or as ``undefined=error`` asks."""
+    _validate_sampled(metrics, plan)
     if plan.definitions.undefined != "error":
         return
-    of_groups = {str(metric) for metric in plan.metrics if metric.declaration.is_averaged}
+    of_groups = {str(metric) for metric in plan.metrics if metric.is_over_groups}
     reasons = {str(metric): metric.declaration.undefined for metric in plan.metrics}
     for row in metrics.filter(pc.greater(metrics["n_undefined"], 0)).to_pylist():
         name, value = row["metric"], shown_value(row["slice_value"], row["slice"])
         where = "" if row["slice"] == ALL else f" where {row['slice']} is {value}"
         how = f" in {row['n_undefined']} of {row['n_groups']} groups" if name in of_groups else f": {reasons[name]}"
         raise InputError(f"{shorten(name)} of {shorten(row['model'])}{where} is undefined{how}, and undefined=error")
+
+
+def _validate_sampled(metrics: pa.Table, plan: Plan) -> None:
+    whole = metrics.filter(pc.equal(metrics["slice"], ALL))
+    for metric in plan.metrics:
+        if not isinstance(metric.declaration, SampledMetric):
+            continue
+        rows = whole.filter(pc.equal(whole["metric"], str(metric))).to_pylist()
+        if rows and all(row["n_undefined"] == row["n_groups"] for row in rows):
+            raise InputError(
+                f"{shorten(metric)}: none of {rows[0]['n_groups']:,} groups has a list of one relevant row and "
+                f"{metric['sampled']} others"
+            )

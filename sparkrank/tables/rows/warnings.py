@@ -265,8 +265,8 @@ def _of(model: str, plan: Plan) -> str:
 
 def _undefined(metrics: pa.Table, plan: Plan) -> Iterator[CodedSentence]:
     """Warn of metrics that are undefined in every group or for the whole day, and name the models concerned."""
-    averaged = pa.array([str(metric) for metric in plan.metrics if metric.declaration.is_averaged], pa.string())
-    # A metric that is not a mean over groups is undefined once.
+    averaged = pa.array([str(metric) for metric in plan.metrics if metric.is_over_groups], pa.string())
+    # A metric that is not of values of groups is undefined once.
     once = pc.invert(pc.is_in(metrics["metric"], averaged))
     groups = pc.if_else(once, 1, metrics["n_groups"])
     everywhere = pc.and_(pc.equal(metrics["slice"], ALL), pc.equal(metrics["n_undefined"], groups))

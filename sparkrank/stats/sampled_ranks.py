@@ -1,0 +1,155 @@
+"""Ranks among all items, estimated from the ranks that relevant items have among a few items drawn at random."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from sparkrank.numeric.array_types import Floats, Ints
+from sparkrank.numeric.elementary import exp2, log2
+from sparkrank.numeric.segments import run_starts
+
+MOST_ITEMS = 100_000  # with more, ranks above LAST_SINGLE are taken in ranges
+LAST_SINGLE, GROWTH = 10_000, 1.001  # a range ends at 1.001 times the rank at which it begins
+STEPS = 300  # of EM, as Li et al. take
+LEAST_EXPONENT, LEAST = -400.0, 2.0**-500  # lower chances, and lower shares of ranks, are 0: products stay normal
+ROWS_AT_ONCE = 4096  # bounds the memory of the arrays between
+KEPT = 64  # the distributions that are kept for the next metric: 0.8 MB at most each
+
+
+class Ranks(NamedTuple):
+    """The ranks among all items in n ranges: the ``middle`` of each, and its number of ranks. Shape: (n,)."""
+
+    middle: Floats
+    size: Floats
+
+
+@lru_cache(maxsize=KEPT)
+def ranks_of(items: int) -> Ranks:
+    """Return the ranks from 1 to ``items``, each a range of its own up to :data:`MOST_ITEMS` items.
+
+    Of more items, the first :data:`LAST_SINGLE` ranks are single. Above them, a range has a thousandth as many ranks as
+    items stand above it (at least one), and counts as its middle rank.
+    """
+    if items <= MOST_ITEMS:
+        return Ranks(np.arange(1.0, items + 1), np.ones(items))
+    starts = [*range(1, LAST_SINGLE + 1)]
+    start = LAST_SINGLE + 1
+    while start <= items:
+        starts.append(start)
+        start = max(start + 1, int(start * GROWTH))
+    edges = np.array([*starts, items + 1], np.float64)
+    return Ranks((edges[:-1] + edges[1:] - 1) / 2, np.diff(edges))
+
+
+@lru_cache(maxsize=2)
+def chances(sampled: int, items: int) -> Floats:
+    """Return P(r|R): how likely a relevant item of rank R among ``items`` has rank r among itself and ``sampled``.
+
+    r - 1 is binomial, with ``sampled`` trials of chance (R-1) / (items-1). Shape: (ranges of R, sampled + 1).
+    """
+    above = (ranks_of(items).middle - 1) / (items - 1)
+    counts = np.arange(sampled + 1.0)
+    factorials = np.concatenate([np.zeros(1), np.cumsum(log2(np.arange(1.0, sampled + 1)))])
+    ways = factorials[-1] - factorials - factorials[::-1]
+    table = np.empty((len(above), sampled + 1))
+    for start in range(0, len(above), ROWS_AT_ONCE):
+        own = above[start : start + ROWS_AT_ONCE, None]
+        inside = (own > 0) & (own < 1)
+        share = np.where(inside, own, 0.5)
+        exponent = ways + counts * log2(share) + (sampled - counts) * log2(1 - share)
+        power = exp2(np.maximum(exponent, LEAST_EXPONENT).ravel()).reshape(exponent.shape)
+        certain = counts == np.where(own > 0, sampled, 0)
+        table[start : start + ROWS_AT_ONCE] = np.where(inside, np.where(exponent > LEAST_EXPONENT, power, 0.0), certain)
+    table.flags.writeable = False
+    return table
+
+
+class Model(NamedTuple):
+    """Ranks in n ranges: the number of ranks in each, and its chances of each sampled rank. Shapes: (n,), (n, m + 1).
+
+    ``starts`` are the places of the first of those of :func:`ranks_of` that a range joins. Shape: (n,).
+    """
+
+    starts: Ints
+    size: Floats
+    table: Floats
+
+
+@lru_cache(maxsize=2)
+def _coarse(sampled: int, items: int) -> Model:
+    """Return ranks joined to ranges that are a tenth as wide as the error with which a sampled rank tells a rank.
+
+    A rank R has about x = m·R / I items above it among m sampled ones, give or take sqrt(x). Values, and differences of
+    values, are those of single ranks to within a few percent of themselves.
+    """
+    middle, size = ranks_of(items)
+    place = np.floor(20 * np.sqrt(middle * (sampled / items)))
+    starts = run_starts(place)
+    sizes = np.add.reduceat(size, starts)
+    table = np.add.reduceat(chances(sampled, items) * size[:, None], starts) / sizes[:, None]
+    return Model(starts, sizes, table)
+
+
+def estimates(counts: Floats, gains: Floats, items: int) -> Floats:
+    """Return Σ p_R·gain of R for each row of ``counts``, p the most likely distribution of ranks among ``items``.
+
+    ``counts`` has the number of groups with each sampled rank, of at least one group in each row. Shapes: (n,
+    sampled + 1) for ``counts``, and that of :func:`ranks_of` for ``gains``. Jin et al.: On Estimating Recommendation
+    Evaluation Metrics under Sampling, AAAI 2021.
+    """
+    rows = (_most_likely(own.tobytes(), items) for own in np.ascontiguousarray(counts, np.float64))
+    return np.array([float((p * gains).sum()) for p in rows])
+
+
+def rough_estimates(counts: Floats, gains: Floats, items: int) -> Floats:
+    """Return about what :func:`estimates` does, in a time that does not depend on ``items``.
+
+    The differences between its values are what a jackknife needs.
+    """
+    model, size = _coarse(counts.shape[1] - 1, items), ranks_of(items).size
+    own = np.add.reduceat(gains * size, model.starts) / model.size
+    values: Floats = _expected(counts, model) @ own
+    return values
+
+
+@lru_cache(maxsize=KEPT)
+def _most_likely(counts: bytes, items: int) -> Floats:
+    groups = np.frombuffer(counts, np.float64)[None]
+    size = ranks_of(items).size
+    (own,) = _expected(groups, Model(np.arange(len(size)), size, chances(groups.shape[1] - 1, items)))
+    return np.asarray(own, np.float64)
+
+
+def _expected(counts: Floats, model: Model) -> Floats:
+    """Return p after 300 steps of p_R <- p_R · Σ_r P(r|R)·share_r / Σ_S p_S·P(r|S), from the uniform distribution."""
+    seen = np.flatnonzero(counts.any(axis=0))
+    shares = counts[:, seen] / counts.sum(axis=1, keepdims=True)
+    table = model.table[:, seen]
+    turned = np.ascontiguousarray(table.T)
+    p: Floats = np.repeat((model.size / model.size.sum())[None], len(shares), axis=0)
+    for _ in range(STEPS):
+        p *= np.divide(shares, p @ table, out=np.zeros_like(shares), where=shares > 0) @ turned
+        p[p < LEAST] = 0.0
+    return p
+
+
+def least_error(gains: Floats, sampled: int, items: int, gamma: float) -> Floats:
+    """Return what each sampled rank counts, so that the mean estimates that of ``gains``, what each rank counts.
+
+    It has the least (1 - gamma)·bias² + gamma·(bias² + variance) of one group, over ranks that are all as likely.
+    Krichene, Rendle: On Sampled Metrics for Item Recommendation, KDD 2020. Shapes: (ranges,) and (sampled + 1,).
+    """
+    weighted, products = _products(sampled, items)
+    squares = (1 - gamma) * products + gamma * np.diag(weighted.sum(axis=0))
+    counted: Floats = np.linalg.solve(squares, weighted.T @ gains).astype(np.float64)
+    return counted
+
+
+@lru_cache(maxsize=2)
+def _products(sampled: int, items: int) -> tuple[Floats, Floats]:
+    table = chances(sampled, items)
+    weighted = table * (ranks_of(items).size / items)[:, None]
+    return weighted, weighted.T @ table

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from sparkrank.histogram.scored_rows import RowSum
-from sparkrank.metrics.judging import FIRST, Judging
+from sparkrank.metrics.labels import FIRST, Judging
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.parameters import discount_of, format_number
 from sparkrank.metrics.uncertainty import Comparison

@@ -16,7 +16,7 @@ from docs.printers.worked import INPUT, Impression, trap_markdown
 from sparkrank.metrics import CATALOG, PRESETS, CatalogueMetric, Definitions, GroupMetric, PooledMetric
 from sparkrank.metrics.aliases import ALIASES, ELSEWHERE
 from sparkrank.metrics.definitions import ALLOWED
-from sparkrank.metrics.judging import PARAMETERS as OF_LABELS
+from sparkrank.metrics.labels import PARAMETERS as OF_LABELS
 from sparkrank.metrics.metric import Declaration
 from sparkrank.metrics.parameters import OF_LISTS_WITH_BEST
 from sparkrank.metrics.presets import Preset

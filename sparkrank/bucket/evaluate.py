@@ -52,7 +52,7 @@ from sparkrank.bucket.weights import weighed_groups, weights_of_groups
 from sparkrank.bucket.wide_rows import count_rows_of_models, wide_rows
 from sparkrank.inputs.role_table import row_roles
 from sparkrank.metrics import Plan
-from sparkrank.metrics.judging import FIRST
+from sparkrank.metrics.labels import FIRST
 from sparkrank.metrics.needs import INTERACTIONS
 from sparkrank.metrics.slices import is_of_relevant
 from sparkrank.numeric.array_types import Codes, Floats, Ints

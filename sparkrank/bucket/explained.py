@@ -21,7 +21,7 @@ from sparkrank.inputs.role_table import rejections
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.arithmetic import LIST as RANKED
 from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable
-from sparkrank.metrics.judging import FIRST
+from sparkrank.metrics.labels import FIRST
 from sparkrank.metrics.needs import INTERACTIONS
 from sparkrank.metrics.unjudged import assumption_of
 from sparkrank.numeric.array_types import Flags, Floats, Ints

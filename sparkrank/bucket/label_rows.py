@@ -14,7 +14,7 @@ from sparkrank.bucket.grouping import Groups
 from sparkrank.bucket.impressions import LABEL, label_column
 from sparkrank.bucket.joining import Counts
 from sparkrank.metrics import Plan
-from sparkrank.metrics.judging import Judging
+from sparkrank.metrics.labels import Judging
 from sparkrank.numeric.array_types import Flags, Ints
 from sparkrank.ranking.judgments import is_relevant
 

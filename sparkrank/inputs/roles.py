@@ -28,7 +28,7 @@ from sparkrank.inputs.role_table import (
     truth_roles,
 )
 from sparkrank.metrics import Plan
-from sparkrank.metrics.judging import validate_label_names
+from sparkrank.metrics.labels import validate_label_names
 from sparkrank.metrics.needs import EXCLUDE, INTERACTIONS
 from sparkrank.metrics.slices import Slice, Slices, SliceSource, named_slices, sources_of
 from sparkrank.ranking.value_columns import (

@@ -15,7 +15,7 @@ from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.histogram.threshold_sweep import Sweep, Sweeps, Terms, by_rate, value_of
 from sparkrank.metrics import outside
 from sparkrank.metrics.arithmetic import OneGroup, TermTable
-from sparkrank.metrics.judging import FIRST
+from sparkrank.metrics.labels import FIRST
 from sparkrank.metrics.merged import MeasuredTerms, Merged, MetricRow, SubjectStates, WithoutParts, measure
 from sparkrank.metrics.metric import Metric, PlanPart
 from sparkrank.metrics.needs import NEGATIVES, POSITIVES, ROWS_AND_WEIGHT, Needed, StatePlan, of_parts

@@ -19,7 +19,7 @@ from sparkrank.base import checks
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.threshold_sweep import BinSteps, Extent, Rates, RowSteps, Sweep, Terms, joined
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
-from sparkrank.metrics.judging import FIRST, Judging
+from sparkrank.metrics.labels import FIRST, Judging
 from sparkrank.metrics.metric import Declaration, Metric
 from sparkrank.metrics.needs import Needed, StatePlan, groups_of
 from sparkrank.numeric.array_types import Floats, Ints

@@ -31,8 +31,8 @@ from sparkrank.base.errors import (
 )
 from sparkrank.metrics.aliases import cut_off, looked_up
 from sparkrank.metrics.catalog import Catalog
-from sparkrank.metrics.judging import PARAMETERS as OF_LABELS
-from sparkrank.metrics.judging import Judging
+from sparkrank.metrics.labels import PARAMETERS as OF_LABELS
+from sparkrank.metrics.labels import Judging
 from sparkrank.metrics.parameters import (
     ORDERS,
     TIES,

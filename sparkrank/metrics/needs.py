@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
-from sparkrank.metrics.judging import FIRST, Judging
+from sparkrank.metrics.labels import FIRST, Judging
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.parameters import discount_of, format_number
 from sparkrank.metrics.uncertainty import Comparison

@@ -21,7 +21,7 @@ from sparkrank.metrics.definitions import DEFAULTS, Definitions
 from sparkrank.metrics.fairness import AGAINST, RELEVANT
 from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.histogram_metric import HistogramMetric
-from sparkrank.metrics.judging import FIRST, Judging, validate_judging
+from sparkrank.metrics.labels import FIRST, Judging, validate_judging
 from sparkrank.metrics.metric import Metric, PlanPart, asked_metrics
 from sparkrank.metrics.needs import (
     INTERACTIONS,

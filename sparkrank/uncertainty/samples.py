@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.judging import Judging
+from sparkrank.metrics.labels import Judging
 from sparkrank.metrics.merged import Merged, MetricColumns, MetricRow, SubjectStates, WithoutParts, kind_of
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.cached import cached

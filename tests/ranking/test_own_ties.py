@@ -15,6 +15,7 @@ from sparkrank.base.errors import MetricError, SpecError
 from sparkrank.metrics import CATALOG, PRESETS, CatalogueMetric, Definitions, GroupMetric, Metric, Plan, PooledMetric
 from sparkrank.metrics.attention_metric import AttentionMetric
 from sparkrank.metrics.definitions import ALLOWED
+from sparkrank.metrics.sampled_metric import SampledMetric
 from tests.cases import Row
 from tests.cases.rows import FOUR_TIED
 from tests.extent import examples
@@ -64,7 +65,8 @@ def test_the_others_say_why_they_take_none() -> None:
     for name in set(CATALOG) - set(TAKING):
         with pytest.raises(MetricError, match=f"gives ties, but {name} takes none: "):
             Metric.parse(f"{name}(ties=item)")
-    assert all(isinstance(CATALOG[name], (GroupMetric, CatalogueMetric, AttentionMetric)) for name in TAKING)
+    kinds = (GroupMetric, CatalogueMetric, AttentionMetric, SampledMetric)
+    assert all(isinstance(CATALOG[name], kinds) for name in TAKING)
 
 
 def test_a_rule_that_is_that_of_the_evaluation_is_not_written() -> None:

@@ -221,7 +221,9 @@ class Declaration:
         """The name as users write it, such as ``ndcg``, or ``novelty(of=users|rows)`` if two are called ``novelty``."""
         if self.called is None:
             return self.name
-        return f"{self.called}({self.parameters[0].name}={self.parameters[0].allowed})"
+        first = self.parameters[0]
+        words = first.allowed if isinstance(first, Choice) else ""  # a number is not written out
+        return f"{self.called}({first.name}={words})"
 
     @property
     def defaults(self) -> dict[str, Value]:

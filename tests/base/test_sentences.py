@@ -324,7 +324,7 @@ TYPOS = {
 
 OTHERS = {
     **dict.fromkeys(
-        ("mape", "medae", "map_at_n", "uplifts", "roc", "wer", "bleu", "diversity", "usefulness", "iou", "x", "42"),
+        ("map_at_n", "roc", "wer", "bleu", "diversity", "usefulness", "iou", "x", "42"),
         METRICS,
     ),
     **dict.fromkeys(("price", "click", "query", "timestamp", "model", "category", "id"), NAMES_OF_COLUMNS),

@@ -139,7 +139,7 @@ def test_bad_rows(metric: str, label: float, price: float | None, check: str | N
         ("ndcg(gain=price,ideal=[2,1])", "gives ideal=[2,1] with gain=price: judged or retrieved rows have gains"),
         ("ndcg(gain=price,ideal=k_relevant)@3", "gives ideal=k_relevant with gain=price"),
         ("cg(gain=price,rel=2)", "gives rel with gain=price: only gain=binary asks which labels are relevant"),
-        ("cg(gain=[0,1)", "is not allowed (gain takes linear|exp2|binary|<column>|[gain,...])"),
+        ("cg(gain=[0,1)", "is not allowed (gain takes linear|exp2|binary|<column>|[gain,...]|{<label>:weight,...})"),
     ],
 )
 def test_what_is_refused(metric: str, sentence: str) -> None:

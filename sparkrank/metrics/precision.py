@@ -106,10 +106,14 @@ def set_average_precision(hits: HitSums) -> Floats:
     return count * count / (np.maximum(hits.length, 1) * hits.relevant_or_nan)
 
 
+def _rows_not_relevant(ranking: Ranking, rel: float | None) -> Ints:
+    """Return the number of rows of each group less R, so that a row that repeats a relevant item is not relevant."""
+    return ranking.judgments.rows_of_group() - ranking.judgments.relevant(rel)
+
+
 def fallout(ranking: Ranking, k: int | None, rel: float | None) -> Floats:
     """Return the share of the group's rows that are not relevant which stand within ``k``; NaN if all are relevant."""
-    judgments, hits = ranking.judgments, hits_of(ranking, rel)
-    all_rows = count_by(judgments.codes, ranking.groups, ~judgments.flags(rel))
+    hits, all_rows = hits_of(ranking, rel), _rows_not_relevant(ranking, rel)
     listed = ranking.length if k is None else count_by(ranking.lists.group, ranking.groups, ranking.stands_at() <= k)
     return ratio(listed - hits.count(k), all_rows)
 
@@ -228,8 +232,8 @@ def _fallout_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     hits = hits_of(ranking, metric.rel)
     hit = spread(ranking, hits.row, hits.probability, 0.0)
     columns = {"not relevant": within(1 - hit, ranking.stands_at(), metric.k)}
-    all_rows = int(np.count_nonzero(~ranking.judgments.flags(metric.rel)))
-    steps = [total("rows not relevant", "not relevant"), given("N", all_rows)]
+    rows = _rows_not_relevant(ranking, metric.rel)
+    steps = [total("rows not relevant", "not relevant"), given("N", rows[0])]
     last = quotient(str(metric), "rows not relevant", "N")
     return Arithmetic.of([list_table(ranking, columns)], [*steps, last])
 
@@ -415,7 +419,7 @@ DECLARATIONS = (
     GroupMetric(
         name="fallout",
         title="fallout, the share of the rows not relevant that are in the first k",
-        formula="rows not relevant in the first k / N, N = all rows of the group that are not relevant, listed or not",
+        formula="rows not relevant in the first k / N, N = all rows of the group, listed or not, less R",
         undefined="N = 0",
         reference="van Rijsbergen: Information Retrieval, 1979, ch. 7",
         aliases=("fall_out", "retrievalfallout"),

@@ -155,6 +155,9 @@ def compare_with_ir_measures(
     compared = list(ir_measures.iter_calc(measures, qrels, run))
     assert len(compared) == len(names) * len(qrels)
     for metric in compared:
+        if str(metric.measure) == "NumRel" and metric.query_id not in run:
+            assert metric.value == 0  # ir_measures takes every measure of a query without a list for 0
+            continue
         got = answer.counted(str(metric.measure))[metric.query_id]
         assert math.isclose(got, metric.value, **(within or {"rel_tol": EXACT, "abs_tol": EXACT})), metric
 

@@ -247,6 +247,8 @@ def test_a_declaration_is_written_out_whole() -> None:
           over=hits|rows (default hits): what is divided by
           rel=a number above 0 (default none): least relevant label
           exact: one block for each score
+          label=<label> (default none): the label that is read, of several; without it, the first
+          among=<label> (default none): a label: rows for which it is not above 0 are left out before all else
           undefined: k = 0
           range: 0 to 1
           better: higher
@@ -260,6 +262,8 @@ def test_a_declaration_is_written_out_whole() -> None:
     written = """
         day_gain  the gain of a day
           = G
+          label=<label> (default none): the label that is read, of several; without it, the first
+          among=<label> (default none): a label: rows for which it is not above 0 are left out before all else
           undefined: never
           range: 0 to 1
           better: higher

@@ -189,10 +189,11 @@ def test_other_values_without_variation_have_none() -> None:
 
 
 PARAMETERS = {"ndcg": "ndcg@3", "hit": "hit@1", "p": "p@2", "r": "r@2", "rbp": "rbp(p=0.5)"}
+OF_OTHER_COLUMNS = ("new", "value")
 WITHOUT_ORDER = [
     name
     for name, each in CATALOG.items()
-    if "ref" not in each.defaults and each.needs_order is None and name != "new"  # which reads interactions
+    if "ref" not in each.defaults and each.needs_order is None and name not in OF_OTHER_COLUMNS
 ]
 PARAMETERS |= {"ild": "ild(by=click)", "exposure_gap": "exposure_gap(by=click)"}
 PARAMETERS |= {"past_novelty": "novelty(of=users)", "past_serendipity": "serendipity(of=rows)"}

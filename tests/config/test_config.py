@@ -165,7 +165,7 @@ REFUSED: list[tuple[str, str]] = [
         "truth.columns.lable=x",
         (
             'unknown key "truth.columns.lable", did you mean "label"? '
-            "(known here: group, item, cluster, title, time, label)"
+            "(known here: group, item, propensity, cluster, title, time, label)"
         ),
     ),
     ("name=42", f"name is 42: {TEXT}"),

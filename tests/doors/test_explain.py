@@ -277,13 +277,15 @@ def test_a_metric_from_outside_by_its_value_or_by_its_own_arithmetic() -> None:
 def test_every_declared_metric_can_be_explained() -> None:
     """Also those whose value is of all rows together, by what the group adds to it."""
     rows = ROWS.append_column("place", pa.array([1.0, 2.0, 3.0, None, 1.0]))
+    rows = rows.append_column("chance", pa.array([0.5] * len(rows)))
     rows = rows.append_column("topics", pa.array([["a"], ["a", "b"], ["b"], None, ["a"]]))
     for name in CATALOG:
         columns = ",".join(f"{own}={value}" for own, value in needed(name, "place", "topics").items())
         columns += ",ties=item" if isinstance(CATALOG[name], SampledMetric) else ""
         text = f"{name}(ties=item)" if name in ("err", "iprec", "infap") else f"{name}({columns})"
-        past = {"interactions": rows.select(["user", "item"])} if reads_the_past(CATALOG[name]) else {}
-        found = sr.explain(rows, text, group={"user": "a"}, reference_rank="place", **past, **COLUMNS).metric
+        beside = {"interactions": rows.select(["user", "item"])} if reads_the_past(CATALOG[name]) else {}
+        beside |= {"propensity": "chance"} if name == "value" else {}
+        found = sr.explain(rows, text, group={"user": "a"}, reference_rank="place", **beside, **COLUMNS).metric
         assert found.steps, name
         assert found.is_mean == Metric.parse(text).is_over_groups  # a sampled rank is one group's
         assert not any("no arithmetic" in sentence for sentence in found.told), name

@@ -74,7 +74,7 @@ def test_ranges_swept_apart_give_the_bits_of_one_sweep(
     blocks = [exact for _, exact in alone if exact is not None]
     cuts = RangeBounds.of(map(sample_bins, blocks), range_bins)
     ranges, asked, merged = cuts.score_ranges(), exact_metrics(PLAN), merged_ranges(cuts, blocks)
-    of = {number: asked[ranges[number][0].rule.rel] for number in merged}
+    of = {number: asked[ranges[number][0].rule] for number in merged}
     totals = {number: Totals.of(found, of[number]) for number, found in merged.items()}
     where = places(ranges, totals)
     assert sketches(ranges, totals) == {}

@@ -156,7 +156,11 @@ def test_a_lake_table_is_no_folder_of_files_in_any_lane(
             sr.evaluate(rows, ["rr"], truth=str(folder), spark=spark, lane="frame", item="item", **ROLES)
 
 
-def test_a_format_that_spark_lacks_is_told_with_its_package(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_format_that_spark_lacks_is_told_with_its_package(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("delta", "delta_log"):  # without the library that reads Delta tables
+        monkeypatch.setattr(f"sparkrank.sources.{module}.reads_delta", bool)
     write_files(tmp_path, ["t/a"])
     for kind, package in (("delta", "io.delta:delta-spark_2.13"), ("avro", "org.apache.spark:spark-avro_2.13")):
         told = f"input.format is {kind}, which this Spark cannot read: add {package} to"

@@ -53,6 +53,8 @@ def value_of(case: Case, parts: Asked, group: Group) -> float | None:
     repeats = len({item for item, *_ in listed}) < len(listed)
     if len(listed) > MOST_ROWS or len(judged) > MOST_ROWS or (name == "rbo" and repeats):
         return None
+    if name == "fallout":  # which counts rows that nobody judged and no list shows
+        return None
     if ties == "expected":
         if orders(listed) > MOST_ORDERS or (name in ("pair_auc", "kendall_distance") and repeats):
             return None

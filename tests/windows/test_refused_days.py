@@ -27,7 +27,7 @@ LACKS = "2026-11-15 has no {} state of {} for the model production"
 OTHERWISE: list[tuple[dict[str, object], str]] = [
     (
         {"definitions__ties": "worst"},
-        'gmean(ap) of 2026-11-15 was evaluated as "ap(over=relevant); ties=worst, undefined=skip", and the spec asks for',
+        'gmean(ap) of 2026-11-15 was evaluated as "ap(over=relevant); ties=worst, undefined=skip", and the spec',
     ),
     ({"definitions__undefined": "zero"}, "undefined=zero"),
     (

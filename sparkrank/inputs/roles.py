@@ -416,8 +416,8 @@ class Roles:
             known = role.key in self.of_rows or (self.true_items is not None and role.key == "item")
             if role.side == "truth" and self.truth is not None:
                 known = role.key in self.truth.of_rows
-            of_truth = not self.scores and role.side == "lists"
-            if not known and not of_truth and (reason := role.needed_by(plan)) is not None:
+            of_others = (not self.scores and role.side == "lists") or (self.of_past and role.side == "truth")
+            if not known and not of_others and (reason := role.needed_by(plan)) is not None:
                 raise SpecError(f"{reason}, but no {role.key} column is named")
         labelled = self.label is not None or self.joins or not self.scores
         if plan.label_is_for is not None and not labelled:

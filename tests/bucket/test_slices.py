@@ -27,8 +27,9 @@ from sparkrank.states.items import items_table
 from sparkrank.text.text import metrics_text
 from tests.support.numbers import without_hash
 
+UNJUDGED = ["judged@2", "rr(unjudged=drop)", "p(unjudged=best)@2"]
 METRICS = [
-    *("judged@2", "rr(unjudged=drop)", "p(unjudged=best)@2", "mcb", "dsc(exact)"),
+    *("mcb", "dsc(exact)"),
     *("ndcg@2", "ap", "rr", "r@2", "gauc", "group_auc", "p50(ap)", "p90(ndcg@2)"),
     *("auc(bits=3)", "auc(exact)", "auc_up(digits=1)", "auc_up(exact,min_rows=3)", "pr_auc", "ks", "bep"),
     *("f1(threshold=0.4)", "accuracy", "logloss", "brier", "ece", "copc", "ne"),
@@ -99,9 +100,10 @@ def numbers(evaluation: sr.Evaluation) -> dict[tuple[str, str | None], list[list
 
 def check_law(rows: pa.Table, truth: pa.Table | None = None, slices: Sequence[Any] = SLICES, **asked: Any) -> None:
     """Each value of each slice against the evaluation of its rows alone, and the whole day against one without."""
+    metrics = METRICS if asked.get("unjudged") == "drop" else [*UNJUDGED, *METRICS]
     asked = {"curve_points": 10, "score_sums": True, "uncertainty": False, **asked}  # slices have fewer parts
-    sliced = sr.evaluate(rows, METRICS, truth=truth, slices=slices, buckets=3, **asked)
-    whole = sr.evaluate(rows, METRICS, truth=truth, buckets=2, **asked)
+    sliced = sr.evaluate(rows, metrics, truth=truth, slices=slices, buckets=3, **asked)
+    whole = sr.evaluate(rows, metrics, truth=truth, buckets=2, **asked)
     of_slices = numbers(sliced)
     assert of_slices["all", "all"] == numbers(whole)["all", "all"]
     assert sliced.quality.equals(whole.quality)
@@ -115,7 +117,7 @@ def check_law(rows: pa.Table, truth: pa.Table | None = None, slices: Sequence[An
         for value, columns in expected.items():
             beside = None if truth is None else of_value(truth, columns)
             try:
-                alone = sr.evaluate(of_value(rows, columns), METRICS, truth=beside, buckets=1, **asked)
+                alone = sr.evaluate(of_value(rows, columns), metrics, truth=beside, buckets=1, **asked)
             except sr.InputError as error:  # a value may lack what a day may not: truth, or any row that is judged
                 assert re.match("the (lists|truth)|lists and truth|no (row|group) ", str(error))  # noqa: PT017
                 continue

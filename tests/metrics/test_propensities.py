@@ -208,3 +208,15 @@ def test_a_metric_asks_for_the_column_before_anything_is_read() -> None:
     roles = {name: column for name, column in ROLES.items() if name != "propensity"}
     with pytest.raises(sr.SpecError, match=r"^median\(r\(propensity=snips\)@2\) reads the propensity, but no"):
         sr.evaluate("nowhere.parquet", ["median(r(propensity=snips)@2)"], **roles)
+
+
+def test_what_groups_had_before_needs_no_propensity() -> None:
+    """Neither beside a log nor beside a truth, whose column it is."""
+    rows = pa.table({"user": [1, 1], "item": [1, 2], "score": [0.2, 0.1], "label": [0, 1], "seen": [0.5, 0.5]})
+    had, roles = pa.table({"user": [1], "item": [9]}), {"group": "user", "score": "score", "item": "item"}
+    asked = {"metrics": ["p(propensity=ips)"], "exclude": had, "propensity": "seen", "lane": "local", **roles}
+    truth = rows.drop_columns(["score"])
+    lists = rows.drop_columns(["label", "seen"])
+    for rows_of_lists, beside in ((rows, {}), (lists, {"truth": truth})):
+        found = sr.evaluate(rows_of_lists, **asked, **beside, label="label")
+        assert found.to_pandas()["value"].tolist() == [1.0]  # one hit, which counts 1 / 0.5, of two rows

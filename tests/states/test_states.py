@@ -95,7 +95,8 @@ def test_the_law_covers_every_state() -> None:
     # what a person is shown of a day stands in no table (the laws are in test_unmatched.py, test_distinct_items.py,
     # test_largest_groups.py and test_repeated_keys.py), nor what ran,
     # nor what is counted before a day (test_first_times.py)
-    of_a_day = {"unmatched", "item_hashes", "loops", "largest", "heaviest", "failure", "repeated", "first_times"}
+    of_a_day = {"unmatched", "item_hashes", "loops", "largest", "heaviest", "largest_weights", "failure", "repeated"}
+    of_a_day |= {"first_times"}
     assert {state.field for state in STATES} - {None} == {field.name for field in fields(Partials)} - of_a_day
 
 

@@ -49,7 +49,7 @@ def rows(*, tied: bool, fractions: bool) -> pa.Table:
     labels = random.integers(0, 5, count) * (random.random(count) < 0.3)
     columns = {"user": np.repeat(np.arange(GROUPS), ROWS), "item": random.integers(0, 10**9, count)}
     columns |= {"m": np.round(score, 1) if tied else score, "n": random.random(count).astype(np.float32)}
-    columns["chance"] = 0.05 + 0.95 * np.random.default_rng(13).random(count)
+    columns["chance"] = 0.05 + 0.95 * np.random.default_rng(14).random(count)
     topics = np.random.default_rng(12).integers(0, 9, (count, 2))
     columns["texts"] = [[f"text {number}" for number in item] for item in topics]
     columns |= {"label": labels * random.random(count) if fractions else labels.astype(np.float64)}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import sparkrank as sr
@@ -20,7 +20,7 @@ from tests.oracles import ORACLES, expected_over_orders
 from tests.support.buckets import bits_of_groups, evaluate, group_values, or_nan
 from tests.support.joined import COLUMNS, counts_of, lists_table, truth_table, values_of
 from tests.support.logged import warnings_about_input
-from tests.support.strategies import PATIENT, Asked, arguments, group_metrics, impressions, text
+from tests.support.strategies import PATIENT, Asked, arguments, group_metrics, has_unjudged, impressions, text
 
 GROUP, ITEM = st.sampled_from("uvw"), st.sampled_from("abcd")
 PAIRS = st.lists(st.tuples(st.sampled_from("uvwz"), st.sampled_from("abcz")), min_size=1, max_size=8)
@@ -53,6 +53,7 @@ def test_leaving_out_is_evaluating_what_a_join_by_hand_leaves(
     lists: list, truth: list, pairs: list, definitions: dict[str, str], metrics: list[Asked]
 ) -> None:
     """Each group keeps a row that only names it, for a group stays of which everything is left out."""
+    assume(all(has_unjudged(parts, definitions) for parts in metrics))
     asked = {"metrics": [*map(text, metrics), "auc(exact)", "gini(ties=item)"], **COLUMNS, **definitions}
     by_hand = [*(row for row in lists if row[:2] not in pairs)]
     names = [(group, None, None) for group in sorted({group for group, *_ in [*lists, *truth]})]

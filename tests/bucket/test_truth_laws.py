@@ -18,7 +18,7 @@ from tests.extent import examples
 from tests.oracles import ORACLES, PAIRED, Given, Listed, expected_over_orders, lists_and_truth, settled_for
 from tests.support.buckets import bits_of_groups, or_nan
 from tests.support.joined import COLUMNS, lists_table, truth_table, values_of
-from tests.support.strategies import PATIENT, Asked, arguments, group_metrics, impressions, text
+from tests.support.strategies import PATIENT, Asked, arguments, group_metrics, has_unjudged, impressions, text
 
 
 def log_table(rows: Sequence[tuple]) -> pa.Table:
@@ -53,11 +53,6 @@ def meet(lists: Iterable[tuple], truth: Iterable[tuple], definitions: Mapping[st
     """Whether some group has rows of both, and some row is left; else there is nothing to evaluate."""
     judged_at_all = definitions["unjudged"] != "drop" or any(label is not None for *_, label in truth)
     return bool({group for group, *_ in lists} & {group for group, *_ in truth}) and judged_at_all
-
-
-def has_unjudged(parts: Asked, definitions: Mapping[str, str]) -> bool:
-    """Whether the metric has the rows without a label that it counts."""
-    return parts[0] not in ("judged", "unj") or definitions["unjudged"] != "drop"
 
 
 @settings(PATIENT, max_examples=examples(200))

@@ -20,7 +20,7 @@ from tests.cases import CASES
 from tests.extent import examples
 from tests.support.joined import COLUMNS, counts_of, lists_table, truth_table
 from tests.support.logged import warnings_about_input
-from tests.support.strategies import PATIENT, Asked, group_metrics, text
+from tests.support.strategies import PATIENT, Asked, group_metrics, has_unjudged, text
 
 POOLED = [
     *("auc(exact)", "auc", "auc_up(exact)", "auc_up(digits=1)", "pr_auc(exact)", "pr_auc(bits=1)", "bep(exact)"),
@@ -94,6 +94,7 @@ BOUNDED = group_metrics(tied=False)
 def test_a_value_lies_within_its_range_or_is_counted(
     rows: list[tuple], metrics: list[Asked], words: dict[str, str], joins: bool
 ) -> None:
+    assume(all(has_unjudged(parts, words) for parts in metrics))
     names = ("user", "item", "first", "second", "label", "weight")
     columns = dict(zip(names, map(pa.array, zip(*rows, strict=True)), strict=True))
     columns |= {name: columns[name].cast(pa.float64()) for name in names[2:]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -160,6 +160,11 @@ def is_required(parameter: Parameter) -> bool:
 def reads_the_past(declaration: Declaration) -> bool:
     """Whether the metric reads interactions: those of groups, or the popularity of items in them."""
     return declaration.reads_interactions or any(isinstance(own, ColumnChoice) for own in declaration.parameters)
+
+
+def has_unjudged(parts: Asked, definitions: Mapping[str, str]) -> bool:
+    """Whether the metric has the rows without a label that it counts."""
+    return parts[0] not in ("judged", "unj") or definitions["unjudged"] != "drop"
 
 
 def group_metrics(tied: bool, *, values: bool = False) -> st.SearchStrategy[Asked]:

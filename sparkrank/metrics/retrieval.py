@@ -322,7 +322,7 @@ DECLARATIONS = (
         name="pfound",
         title="the chance that a reader who loses patience finds what is relevant (pFound)",
         formula="Σ over i ≤ k of S_i · Π over j < i of (1 - S_j) · decay, S = the label, a chance from 0 to 1; one "
-        "below 0 counts as 0, one above 1 as 1",
+        "below 0 counts as 0, one above 1 as 1; of rows at one position, the least label comes first",
         undefined="never",
         reference="CatBoost: PFound; Gulin, Karpovich, Raskovalov, Segalovich: ROMIP 2009",
         parameters=(

@@ -150,9 +150,9 @@ def expected_reciprocal_rank(ranked: Ranked, judged: Sequence[Label], k=None, ma
 
 
 def chance_of_finding(ranked: Ranked, judged: Sequence[Label], k=None, decay=0.85) -> Value:
-    """A reader who has not found it goes on with a chance; rows at one position come one after the other."""
+    """A reader who has not found it goes on with a chance; of rows at one position, the least label comes first."""
     found, looks = 0.0, 1.0
-    for position, label in sorted(ranked, key=lambda row: row[0]):
+    for position, label in sorted(ranked, key=lambda row: (row[0], row[1] or 0.0)):
         if k is None or position <= k:
             chance = min(max(label or 0.0, 0.0), 1.0)
             found += looks * chance

@@ -18,7 +18,16 @@ from tests.extent import examples
 from tests.oracles import ORACLES, PAIRED, Given, Listed, expected_over_orders, lists_and_truth, settled_for
 from tests.support.buckets import bits_of_groups, or_nan
 from tests.support.joined import COLUMNS, lists_table, truth_table, values_of
-from tests.support.strategies import PATIENT, Asked, arguments, group_metrics, has_unjudged, impressions, text
+from tests.support.strategies import (
+    OF_ALL_ROWS,
+    PATIENT,
+    Asked,
+    arguments,
+    group_metrics,
+    has_unjudged,
+    impressions,
+    text,
+)
 
 
 def log_table(rows: Sequence[tuple]) -> pa.Table:
@@ -44,7 +53,6 @@ DEFINITIONS = st.fixed_dictionaries(
     {name: st.sampled_from([word for word in ALLOWED[name] if word != "error"]) for name in WORDS}
 )
 GROUP, ITEM = st.sampled_from("uvw"), st.sampled_from("abcd")
-OF_ALL_ROWS = ("fallout",)  # which counts rows that nobody judged and no list shows: a slow join does not keep them
 SCORE = st.none() | st.integers(0, 3).map(float)
 LABEL = st.sampled_from([None, -1.0, 0.0, 1.0, 2.0])
 

@@ -162,6 +162,10 @@ def reads_the_past(declaration: Declaration) -> bool:
     return declaration.reads_interactions or any(isinstance(own, ColumnChoice) for own in declaration.parameters)
 
 
+# Metrics that count rows which nobody judged and no list shows: a slow join does not keep them.
+OF_ALL_ROWS = ("fallout", "percentile_rank")
+
+
 def has_unjudged(parts: Asked, definitions: Mapping[str, str]) -> bool:
     """Whether the metric has the rows without a label that it counts."""
     return parts[0] not in ("judged", "unj") or definitions["unjudged"] != "drop"

@@ -18,7 +18,7 @@ from sparkrank.metrics.gain import gain_of, gain_sums, gains_of, ideal_of
 from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.metric import Declaration, Metric, Unbounded
 from sparkrank.metrics.needs import WeightStates
-from sparkrank.metrics.parameters import Choice, Number, discount_of
+from sparkrank.metrics.parameters import UNJUDGED, Choice, Number, discount_of
 from sparkrank.metrics.precision import precision_divisor, ratio, recall_divisor
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.segments import sum_by
@@ -217,4 +217,6 @@ def _why_not_weighed(metric: Metric, own: HitSum) -> str | None:
     named = next((name for name in own.given_otherwise if name in dict(metric.settings)), None)
     if named is not None and word != "ips":
         return f"gives {named} with propensity={word}, which says itself what is divided by"
+    if dict(metric.settings).get(UNJUDGED.name) == "best":
+        return f"gives unjudged=best with propensity={word}: the propensity of a row without a label is not read"
     return None

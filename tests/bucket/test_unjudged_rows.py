@@ -133,6 +133,7 @@ def test_the_highest_value_is_that_of_the_best_of_all_grades(parts: Asked, rows:
         ("cg(gain=price,unjudged=best)", "the gains of a column have no highest one"),
         ("dcg(gain=exp2,max_grade=500,unjudged=best)", "grades up to 400 are allowed"),
         ("p(over=min_k_relevant,unjudged=best)@3", "R then grows too"),
+        ("rbp(propensity=ips,unjudged=best)", "the propensity of a row without a label is not read"),
         ("r(unjudged=best)", "unjudged takes drop\\)$"),
         ("judged(unjudged=drop)", "judged takes none: it counts rows by whether they have a label"),
     ],

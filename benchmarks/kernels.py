@@ -21,7 +21,7 @@ from benchmarks.generate import LogShape, impressions, whole
 from benchmarks.sets import SETS
 from benchmarks.table import Table, arguments
 from sparkrank.bucket import bucket_columns, evaluate_bucket
-from sparkrank.metrics import Plan
+from sparkrank.metrics import Plan, plan_of
 
 LABELS = ("click", "graded")
 SCORES = ("float64", "float32", "tied")  # tied: float64, all rounded to two decimals
@@ -32,12 +32,12 @@ def bucket(rows: int, groups: int, labels: str, scores: str, keys: str) -> pa.Ta
     shape = LogShape(rows=rows, groups=groups, labels=labels, keys=keys, ties=1.0 if scores == "tied" else 0.0)
     log = impressions(shape, rows, chunk=0, file=0)
     score = log["score"].cast(pa.float32()) if scores == "float32" else log["score"]
-    return pa.table([log["user_id"], log[shape.label], score], names=bucket_columns(plan_of("small"), keys=1))
+    return pa.table([log["user_id"], log[shape.label], score], names=bucket_columns(plan_of_set("small"), keys=1))
 
 
-def plan_of(name: str) -> Plan:
+def plan_of_set(name: str) -> Plan:
     """The plan that ``sparkrank.evaluate`` makes for a set: with the group table."""
-    return Plan.of(SETS[name], ["model"], ["user_id"], group_table=True)
+    return plan_of(SETS[name], ["model"], ["user_id"], group_table=True)
 
 
 def nanoseconds(rows: pa.Table, plan: Plan, repeats: int) -> NDArray[np.float64]:
@@ -57,7 +57,7 @@ def measure(options: argparse.Namespace) -> Iterator[tuple[str, ...]]:
     for labels, scores in itertools.product(LABELS, SCORES):
         rows = bucket(options.rows, options.groups, labels, scores, options.keys)
         for name in SETS:
-            clock, processor = nanoseconds(rows, plan_of(name), options.repeats).T
+            clock, processor = nanoseconds(rows, plan_of_set(name), options.repeats).T
             low, high = np.percentile(clock, (5, 95))
             figures = f"{np.median(clock):.0f}", f"{low:.0f} to {high:.0f}", f"{np.median(processor):.0f}"
             yield f"{name}, {labels}, {scores}", *figures

@@ -222,7 +222,7 @@ def pieces(rows: int, buckets: int) -> list[str]:
     from sparkrank.engines.shuffle.packing import pieces_by_task, unpack_piece
     from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
     from sparkrank.inputs.buckets import task_count
-    from sparkrank.metrics import Plan
+    from sparkrank.metrics import plan_of
     from sparkrank.states.pickling import stream_of
 
     draw = np.random.default_rng(1)
@@ -233,7 +233,7 @@ def pieces(rows: int, buckets: int) -> list[str]:
             "score_0": draw.random(rows),
         }
     )
-    plan, tasks = Plan.of(["rr"], ["score"], ["user"]), task_count(buckets)
+    plan, tasks = plan_of(["rr"], ["score"], ["user"]), task_count(buckets)
     cut, taken = [], []
     for _ in range(3):
         started = time.process_time()

@@ -29,11 +29,11 @@ class Floor:
 
     def prepare(self) -> None:
         from sparkrank.inputs.roles import Roles
-        from sparkrank.metrics import Definitions, Plan
+        from sparkrank.metrics import Definitions, plan_of
 
         work = self._work
         self._roles = Roles.of(GROUP, work.label, {score: score for score in work.scores})
-        self._plan = Plan.of(
+        self._plan = plan_of(
             work.metrics, work.scores, self._roles.group, Definitions(), group_table=True, score_sums=True
         )
 

@@ -9,7 +9,7 @@ from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, short
 from sparkrank.inputs.buckets import validate_buckets
 from sparkrank.inputs.popularity_days import validate_popularity
 from sparkrank.inputs.roles import Roles
-from sparkrank.metrics import Definitions, Metric, Plan
+from sparkrank.metrics import Definitions, Metric, Plan, plan_of
 from sparkrank.metrics.needs import INTERACTIONS, TRUTH
 from sparkrank.metrics.parameters import ORDERS
 from sparkrank.metrics.presets import Preset
@@ -60,7 +60,7 @@ def planned(
         shown = f'"{shorten(disparities)}", one text' if isinstance(disparities, str) else quote(disparities)
         raise SpecError(f"disparities is {shown}: a list of slices is needed")
     order = None if ties_asked or roles.by_rank else ORDERS[roles.item is None]
-    plan = Plan.of(
+    plan = plan_of(
         metrics,
         tuple(roles.scores),
         roles.group,

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from sparkrank.base.errors import MetricError, SpecError, did_you_mean, itemize, shorten
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics.attention_metric import AttentionMetric
@@ -21,8 +20,8 @@ from sparkrank.metrics.definitions import DEFAULTS, Definitions
 from sparkrank.metrics.fairness import AGAINST, RELEVANT
 from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.histogram_metric import HistogramMetric
-from sparkrank.metrics.labels import FIRST, Judging, validate_judging
-from sparkrank.metrics.metric import Metric, PlanPart, asked_metrics
+from sparkrank.metrics.labels import FIRST, Judging
+from sparkrank.metrics.metric import Metric, PlanPart
 from sparkrank.metrics.needs import (
     INTERACTIONS,
     ROWS_AND_WEIGHT,
@@ -32,26 +31,22 @@ from sparkrank.metrics.needs import (
     judged,
     rule_of_values,
 )
-from sparkrank.metrics.parameters import NEED_AN_ORDER, Name, format_number
-from sparkrank.metrics.policy_value import VALUE, validate_policy_value, weight_states_of
+from sparkrank.metrics.parameters import format_number
+from sparkrank.metrics.policy_value import VALUE, weight_states_of
 from sparkrank.metrics.pooled_metric import PooledMetric
-from sparkrank.metrics.presets import Preset
-from sparkrank.metrics.propensity import ROLE, WeighedRows
+from sparkrank.metrics.propensity import WeighedRows
 from sparkrank.metrics.rank_comparison import REF, REFERENCE_RANK
 from sparkrank.metrics.slices import (
     ALL,
     Slice,
-    Slices,
     SliceSource,
     is_of_relevant,
-    named_slices,
-    pools,
     rules_of,
     slice_name,
     sources_of,
 )
 from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
-from sparkrank.metrics.unjudged import Assumption, assumption_of, validate_assumptions
+from sparkrank.metrics.unjudged import Assumption, assumption_of
 from sparkrank.numeric.whole_units import LARGEST
 from sparkrank.ranking.judgments import LABEL
 from sparkrank.ranking.ranking import Ties
@@ -68,31 +63,80 @@ UNTIL_LIST = "up to the list"  # which rows of the interactions count, in defini
 class Plan:
     """The plan of an evaluation, which says what is computed for every bucket of rows.
 
-    ``models`` names the score columns, and ``keys`` the columns of the group key as the group table shows them. Without
-    ``keys``, all rows are evaluated together, and metrics of groups are not allowed. ``group_table`` asks for the
-    values of every group, and ``score_sums`` asks for the sum of the scores in each score bin. ``weighted`` says that
-    rows have weights, which count in the pooled metrics. ``joins`` says that a bucket has lists and the truth, which
-    are joined by item. ``curve_points`` is the approximate number of points of each curve, or 0 for no curves.
-    ``slices`` has the columns of each slice; everything is evaluated for the whole day, and again for each value of a
-    slice. ``item`` is the item column, which is part of the definitions of stored item counts. ``arrays`` says that
-    each input row was a whole list with arrays of items, and forms a group. ``by_rank`` says that the input has ranks
-    instead of scores. ``shows_items`` asks for the items in each bucket (if an item column is named) even if no metric
-    or definition needs the items. ``cluster`` is the column of the clusters, such as users, to which groups belong:
-    parts are then sets of clusters, because groups of one cluster are not independent. ``long`` says that each row of a
-    bucket has the score of one model only, and that rows with the same group and item are joined. Slice values with
-    fewer than ``least_groups`` groups have no rows in the tables. ``order`` is the rule for tied rows for metrics that
-    ``ties=expected`` rules out; without ``order``, these metrics are refused. ``ordered`` lists the metrics to which
-    ``order`` was applied. ``hashes_keys`` asks each bucket for the hashes of its group keys. ``has_catalog`` says that
-    there is a table of items. ``items`` are the tables in which buckets look up values of items; they are sent to
-    workers once, and not with each copy of the plan. ``disparities`` names the slices whose values are compared with
-    one another. ``exclude`` is the name of the table of the past whose pairs of group and item are left out, or None.
-    ``counts_items`` says that the rows are interactions, of which the popularity of items is counted and nothing else.
-    ``has_interactions`` says that there is a table of what groups had before, and ``tiers`` how its items are put into
-    tiers. ``popularity_days`` is the number of stored days whose counts take the place of that table, or 0, and
-    ``stores_popularity`` asks for such counts of the rows evaluated. ``times`` names the other sides (the truth,
-    interactions, catalog) whose times are compared with those of the lists; without any, no time is read. ``labels``
-    are the names of the labels, the first of which metrics read by default. ``judging`` limits the plan to the metrics
-    that read one label among the same rows; None stands for all metrics.
+    Attributes
+    ----------
+    metrics : tuple of Metric
+        What was asked for, each metric once.
+    models : tuple of str
+        The names of the score columns.
+    keys : tuple of str
+        The columns of the group key, as the group table shows them. Without any, all rows are evaluated together, and
+        metrics of groups are not allowed.
+    definitions : Definitions
+        The rules for ties, undefined values and so on.
+    group_table : bool
+        Whether the values of every group are kept.
+    score_sums : bool
+        Whether the sum of the scores in each score bin is kept.
+    weighted : bool
+        Whether rows have weights, which count in the pooled metrics.
+    joins : bool
+        Whether a bucket has lists and the truth, which are joined by item.
+    curve_points : int
+        The approximate number of points of each curve, or 0 for no curves.
+    slices : tuple of Slice
+        The columns of each slice. Everything is evaluated for the whole day, and again for each value of a slice.
+    item : str or None
+        The item column, which is part of the definitions of stored item counts.
+    arrays : bool
+        Whether each input row was a whole list with arrays of items, and forms a group.
+    by_rank : bool
+        Whether the input has ranks instead of scores.
+    uncertainty : Uncertainty
+        Which errors and intervals are computed.
+    compare : Comparison or None
+        Which models are compared with which.
+    shows_items : bool
+        Whether each bucket has its items (if an item column is named), even if no metric or definition needs them.
+    cluster : str or None
+        The column of the clusters, such as users, to which groups belong. Parts are then sets of clusters, because
+        groups of one cluster are not independent.
+    least_groups : int
+        Slice values with fewer groups have no rows in the tables.
+    long : bool
+        Whether each row of a bucket has the score of one model only. Rows with the same group and item are joined.
+    order : Ties or None
+        The rule for tied rows for metrics that ``ties=expected`` rules out. Without it, these metrics are refused.
+    ordered : tuple of Metric
+        The metrics to which ``order`` was applied.
+    hashes_keys : bool
+        Whether each bucket returns the hashes of its group keys.
+    has_catalog : bool
+        Whether there is a table of items.
+    items : tuple of ItemValues
+        The tables in which buckets look up values of items. They are sent to workers once, not with each copy of the
+        plan.
+    disparities : tuple of str
+        The slices whose values are compared with one another.
+    exclude : str or None
+        The table of the past whose pairs of group and item are left out.
+    counts_items : bool
+        Whether the rows are interactions, of which the popularity of items is counted and nothing else.
+    has_interactions : bool
+        Whether there is a table of what groups had before.
+    tiers : Tiers
+        How the items of that table are put into tiers.
+    times : tuple of str
+        The other sides (the truth, interactions, catalog) whose times are compared with those of the lists. Without
+        any, no time is read.
+    popularity_days : int
+        The number of stored days whose counts take the place of the interactions, or 0.
+    stores_popularity : bool
+        Whether the rows evaluated are counted for the popularity of later days.
+    labels : tuple of str
+        The names of the labels, the first of which metrics read by default.
+    judging : Judging or None
+        The one label, and the rows among which it is read, whose metrics are computed. None stands for all metrics.
     """
 
     metrics: tuple[Metric, ...]
@@ -129,46 +173,6 @@ class Plan:
     stores_popularity: bool = False
     labels: tuple[str, ...] = ()
     judging: Judging | None = None
-
-    @classmethod
-    def of(
-        cls,
-        metrics: Sequence[str | Metric],
-        models: Sequence[str],
-        keys: Sequence[str],
-        definitions: Definitions = DEFAULTS,
-        *,
-        preset: Preset | None = None,
-        order: Ties | None = None,
-        group_table: bool = True,
-        slices: Slices | Sequence[Slice] = (),
-        labels: Sequence[str] = (),
-        **settings: Any,
-    ) -> Plan:
-        """Return the plan for ``metrics``, parsed with the defaults of ``preset``; ``settings`` are other fields.
-
-        If ``preset`` has an order for tied rows, that order is used instead of ``order``.
-
-        Raises :class:`MetricError` if a metric is unknown or ``definitions`` rule it out, and :class:`SpecError` if
-        models or keys do not fit, for example if the group table would have two columns of the same name.
-        """
-        order = order if preset is None or preset.order is None else preset.order
-        of_first = {metric: _of_first_label(metric, labels) for metric in asked_metrics(metrics, preset)}
-        asked = {metric: _with_own_ties(own, definitions, order) for metric, own in of_first.items()}
-        plan = cls(
-            (*dict.fromkeys(asked.values()),),
-            tuple(models),
-            tuple(keys),
-            definitions,
-            group_table and bool(keys),
-            slices=named_slices(slices),
-            order=order,
-            labels=tuple(labels),
-            ordered=tuple(named for metric, named in asked.items() if metric.ties is None and named.ties is not None),
-            **settings,
-        )
-        validate_plan(plan)
-        return plan
 
     @cached_property
     def judgings(self) -> tuple[Judging, ...]:
@@ -345,7 +349,7 @@ class Plan:
 
     def resolved(self, metric: Metric) -> Metric:
         """Return ``metric`` as this evaluation names it, with ``ties`` only if they differ from the evaluation's."""
-        return _with_own_ties(_of_first_label(metric, self.labels), self.definitions, self.order)
+        return with_own_ties(of_first_label(metric, self.labels), self.definitions, self.order)
 
     def ties_of(self, metric: Metric) -> Ties:
         """Return the rule for tied rows that applies to ``metric`` in this evaluation."""
@@ -684,7 +688,7 @@ def _summed(rules: Iterable[tuple[BinRule, bool]]) -> Mapping[BinRule, bool]:
     return summed
 
 
-def _of_first_label(metric: Metric, labels: Sequence[str]) -> Metric:
+def of_first_label(metric: Metric, labels: Sequence[str]) -> Metric:
     """Return ``metric`` without its label if it is the first, which metrics read by default."""
     return metric.with_label(None) if metric.judging.label in labels[:1] else metric
 
@@ -694,99 +698,8 @@ def level_text(rel: float | None) -> str:
     return "label > 0" if rel is None else f"label >= {format_number(rel)}"
 
 
-def _with_own_ties(metric: Metric, definitions: Definitions, order: Ties | None) -> Metric:
+def with_own_ties(metric: Metric, definitions: Definitions, order: Ties | None) -> Metric:
     if order is not None and definitions.ties == "expected" and definitions.positions == "dense" and metric.orders:
         return metric.with_ties(order)
     given = definitions.positions != "dense" and metric.ties in ("expected", "block")  # the same with given positions
     return metric.with_ties(None) if metric.ties == definitions.ties or given else metric
-
-
-def validate_plan(plan: Plan) -> None:
-    """Raise :class:`SpecError` if a metric of ``plan`` does not fit the plan's definitions, models or keys."""
-    for metric in plan.metrics:
-        validate_judging(metric.judging, metric, plan.labels)
-        if metric.judging != FIRST and ROLE in metric.roles:
-            raise MetricError(
-                f"{metric} reads propensities, which are of the first label of all rows: name its label first, and ask "
-                "for the metric without label and among"
-            )
-    _validate_expectations(plan)
-    if plan.definitions.unjudged == "drop":
-        validate_assumptions([metric.of_groups for metric in plan.metrics])
-    _validate_groups(plan)
-    _validate_references(plan)
-    for metric in plan.policy_values:
-        validate_policy_value(metric, plan.models, joins=plan.joins, weighted=plan.weighted, groups=bool(plan.keys))
-    _validate_top(plan)
-    for name in plan.disparities:
-        if name not in (names := [slice_name(columns) for columns in plan.slices]):
-            there = f"allowed: {itemize(names)}" if names else "there is none"
-            raise SpecError(f'disparities names "{shorten(name)}", no slice{did_you_mean(name, names)} ({there})')
-    texts = {str(metric).lower() for metric, _ in plan.group_metrics} if plan.group_table else ()
-    for key in plan.keys:
-        if key.lower() in texts:  # Spark ignores the case of column names
-            of_metric = "has the name of a metric, a column of the group table: rename it"
-            raise SpecError(f'the group column "{shorten(key)}" {of_metric}')
-    if plan.compare is not None:
-        plan.compare.validate_models(plan.models)
-        if not plan.keys:
-            raise SpecError("compare needs groups, which are the units of a comparison, but no group column is named")
-
-
-def _validate_expectations(plan: Plan) -> None:
-    positions = plan.definitions.positions
-    for metric in (metric.bare for metric in plan.metrics):
-        if positions != "dense" and metric.ties is not None:
-            raise MetricError(f"{metric} orders tied rows, but positions={positions} takes them as given")
-    if not plan.by_rank:  # ranks order the rows, unless some ranks are equal
-        for metric, reason in unexpected(plan):
-            raise MetricError(
-                f"{metric} is not computed under ties=expected ({reason}): set ties to {NEED_AN_ORDER}, for all or, as "
-                f"in {metric.with_ties('item')}, for this metric"
-            )
-
-
-def unexpected(plan: Plan) -> Iterator[tuple[Metric, str]]:
-    """Yield pairs (metric, reason) for the metrics of ``plan`` that cannot be computed if rows are tied."""
-    if plan.definitions.positions != "dense":
-        return  # given positions stay as they are: rows at the same position form one step
-    for metric in (metric.bare for metric in plan.metrics):
-        reason = metric.declaration.unexpected(metric) if plan.ties_of(metric) == "expected" else None
-        if reason is not None:
-            yield metric, reason
-
-
-def _validate_groups(plan: Plan) -> None:
-    if plan.keys:
-        return
-    for metric in plan.metrics:
-        if metric.declaration.needs_groups:
-            raise SpecError(f"{metric} is a metric of groups, but no group column is named")
-    for name in ("duplicates", "population", "unretrieved", "positions"):
-        if (word := getattr(plan.definitions, name)) != getattr(DEFAULTS, name):
-            raise SpecError(f"{name}={word} is a setting of groups, but no group column is named")
-
-
-def _validate_top(plan: Plan) -> None:
-    name = next((slice_name(columns) for columns in plan.slices if pools(columns)), None)
-    if name is None:
-        return
-    if not plan.group_metrics and not plan.has_item_counts and not (plan.has_parts and plan.uncertainty.slices):
-        needed = "ask for a metric of groups, or leave uncertainty on" if plan.keys else "name a group column"
-        raise SpecError(f"top of the slice {shorten(name)} counts groups, and no state of this run does: {needed}")
-    for metric, declared in plan.histogram_metrics:
-        if declared.rule_of(metric).kind == "exact":
-            own = f"{metric} keeps each score of each value of {shorten(name)}"
-            raise SpecError(f"{own}, which top cannot bound: ask for it without exact, or for the slice without top")
-
-
-def _validate_references(plan: Plan) -> None:
-    for reference, metric in plan.asked_references:
-        orders = metric.declaration.parameter(REF.name, str(metric))
-        known = [*(orders.choices if isinstance(orders, Name) else ()), *plan.models]
-        if reference not in known:
-            problem = f"ref={shorten(reference)} of {shorten(metric)} names no order{did_you_mean(reference, known)}"
-            raise MetricError(f"{problem} (allowed: {itemize(known)})")
-        if reference in REF.choices and reference in plan.models:
-            means = f"may mean the {reference} or the model of that name: rename the model"
-            raise MetricError(f"ref={reference} of {shorten(metric)} {means}")

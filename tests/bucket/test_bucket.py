@@ -14,7 +14,7 @@ import pytest
 from sparkrank.base.errors import InputError
 from sparkrank.bucket import evaluate_bucket
 from sparkrank.bucket.impressions import slice_column
-from sparkrank.metrics import Definitions, Plan
+from sparkrank.metrics import Definitions, plan_of
 from sparkrank.ranking.hits import Hits
 from sparkrank.ranking.judgments import Judgments
 from sparkrank.ranking.pairs import PairedRows
@@ -116,7 +116,7 @@ def test_a_key_of_several_columns() -> None:
     """("a", 1), ("a", 2) and ("b", 1) are three groups; so are pairs that would read the same glued together."""
     rows = {"key_0": ["a", "a", "b", "a", "a", "b", "a1", "a"], "key_1": [1, 2, 1, 1, 2, 1, 1, 11]}
     rows |= {"label": [1, 0, 1, 0, 1, 1, 0, 1], "score_0": [2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0]}
-    plan = Plan.of(["rr", "p@1"], [MODEL], ["user", "query"])
+    plan = plan_of(["rr", "p@1"], [MODEL], ["user", "query"])
     groups = evaluate_bucket(pa.table(rows), plan).groups
     assert groups.column_names == ["model", "user", "query", "n_rows", "n_retrieved", "n_relevant", "rr", "p@1"]
     nothing = pytest.approx(math.nan, nan_ok=True)
@@ -161,7 +161,7 @@ def test_a_solved_bucket_is_freed_without_the_collector(ties: str) -> None:
     """Rankings that lived on until Python's collector came by held a gigabyte of solved buckets."""
     rows = random_rows([None, 0, 1, 2], seed=5)
     table = bucket(rows).append_column(slice_column(0), pa.array(range(len(rows))))  # which divides every group
-    plan = Plan.of(METRICS, [MODEL], [KEY], Definitions(ties), slices=[["row"]])
+    plan = plan_of(METRICS, [MODEL], [KEY], Definitions(ties), slices=[["row"]])
 
     def living() -> set[int]:
         # by their types: to ask a proxy whose object is gone for its class raises, and other tests may have left one

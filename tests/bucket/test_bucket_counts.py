@@ -11,7 +11,7 @@ import pytest
 import sparkrank as sr
 from sparkrank.base import checks
 from sparkrank.bucket import evaluate_bucket
-from sparkrank.metrics import Plan
+from sparkrank.metrics import plan_of
 from sparkrank.metrics.slices import ALL
 from tests.support.buckets import MODEL, bits_of_groups, bits_of_partials, bucket, evaluate, group_values, mean
 from tests.support.joined import COLUMNS, counts_of
@@ -42,7 +42,7 @@ def test_a_row_that_cannot_be_evaluated_is_rejected_and_counted() -> None:
 def test_null_or_nan_in_any_column_of_the_key_is_a_missing_key(floating: pa.DataType) -> None:
     keys = {"key_0": pa.array([1.5, NAN, None, 1.5, 1.5], floating), "key_1": ["a", "a", "a", None, "a"]}
     rows = pa.table({**keys, "label": [1.0] * 5, "score_0": [1.0] * 5})
-    result = evaluate_bucket(rows, Plan.of(["p"], [MODEL], ["user", "query"]))
+    result = evaluate_bucket(rows, plan_of(["p"], [MODEL], ["user", "query"]))
     assert result.partials.counts[checks.NULL_KEY, ""] == 3
     assert result.groups["n_rows"].to_pylist() == [2]
 
@@ -86,17 +86,17 @@ def test_models_share_judgments_and_nothing_else() -> None:
     columns = {"key_0": ["u"] * 5, "label": labels, "item": items}
     together = pa.table({**columns, "score_0": scores["prod"], "score_1": scores["cand"]})
     metrics = ["ap", "p@2", "ndcg", "group_auc", "auc(exact)"]
-    both = evaluate_bucket(together, Plan.of(metrics, list(scores), ["user"]))
+    both = evaluate_bucket(together, plan_of(metrics, list(scores), ["user"]))
     for model, column in scores.items():
         rows = pa.table({**columns, "score_0": column})
-        alone = evaluate_bucket(rows, Plan.of(metrics, [model], ["user"]))
+        alone = evaluate_bucket(rows, plan_of(metrics, [model], ["user"]))
         bits, of_both = bits_of_partials(alone.partials), bits_of_partials(both.partials)
         for part in ("means", "blocks", "counts"):
             assert bits[part].items() <= of_both[part].items()
         assert bits_of_groups(alone.groups)[0] in bits_of_groups(both.groups)
     # a NaN score of one model rejects the row for all: models are compared on the same rows
     nan = together.set_column(3, "score_0", pa.array([NAN, *scores["prod"][1:]]))
-    rejected = evaluate_bucket(nan, Plan.of(["p"], list(scores), ["user"]))
+    rejected = evaluate_bucket(nan, plan_of(["p"], list(scores), ["user"]))
     assert rejected.partials.counts[checks.NAN_SCORE, ""] == 1
     assert rejected.groups["n_rows"].to_pylist() == [4, 4]
     # prod lists a b c e: 1 and 3. cand lists e, then b and c tied, then d: c is second or third, a not retrieved.

@@ -10,7 +10,7 @@ from sparkrank.bucket import bucket_columns, evaluate_bucket
 from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.grouping import groups_of, keys_of
 from sparkrank.bucket.impressions import LABEL, key_column, score_column
-from sparkrank.metrics import Plan
+from sparkrank.metrics import plan_of
 
 # Of each group its key, its relevant rows and all of them: the last ones of a group score highest.
 SIZES = {"a": (1, 3), "b": (0, 2), "c": (1, 2), "d": (0, 2), "e": (2, 2), "f": (0, 1)}
@@ -36,7 +36,7 @@ def test_the_group_table_stands_by_relevant_rows_and_where_hits_are(models: list
     score = np.arange(float(len(ROW_KEYS)))
     scores = {score_column(index): score * (-1) ** index for index in range(len(models))}
     rows = pa.table({key_column(0): ROW_KEYS, LABEL: labels, **scores})
-    plan = Plan.of(["p@1"], models, ["user"])
+    plan = plan_of(["p@1"], models, ["user"])
     table = evaluate_bucket(rows.select(bucket_columns(plan, 1)), plan).groups
     in_order = [*IN_ORDER, *["f", "b", "d", "c", "a", "e"][: len(IN_ORDER) * (len(models) - 1)]]
     assert table["user"].to_pylist() == in_order

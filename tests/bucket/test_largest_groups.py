@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import sparkrank as sr
 from sparkrank.bucket import evaluate_bucket
-from sparkrank.metrics import Plan
+from sparkrank.metrics import plan_of
 from sparkrank.states import Partials
 from sparkrank.states.largest import LargeGroup, merged_largest
 
@@ -44,7 +44,7 @@ def test_the_largest_groups_stand_in_quality() -> None:
 
 def largest_of(keys: np.ndarray) -> Partials:
     rows = {"key_0": keys, "label": np.zeros(len(keys), np.int8), "score_0": np.arange(float(len(keys)))}
-    return evaluate_bucket(pa.table(rows), Plan.of(["ndcg@5"], ["m"], ["user"])).partials
+    return evaluate_bucket(pa.table(rows), plan_of(["ndcg@5"], ["m"], ["user"])).partials
 
 
 def test_of_equal_groups_the_same_are_named_in_any_order_and_buckets() -> None:

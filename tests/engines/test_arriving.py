@@ -19,13 +19,13 @@ from sparkrank.engines.shuffle import arriving, packing
 from sparkrank.engines.shuffle.packing import pieces_by_task, unpack_piece
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
 from sparkrank.engines.shuffle.texts import decoded
-from sparkrank.metrics import Plan
+from sparkrank.metrics import plan_of
 from sparkrank.numeric.key_hashes import buckets_of_keys
 from sparkrank.states.pickling import stream_of
 from tests.extent import examples
 from tests.support.strategies import PATIENT
 
-PLAN = Plan.of(["rr"], ["score"], ["user"])
+PLAN = plan_of(["rr"], ["score"], ["user"])
 
 
 def split_of(draw: np.random.Generator, rows: int, kind: str) -> pa.Table:

@@ -25,7 +25,7 @@ from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
 from sparkrank.engines.spark import tasks
 from sparkrank.engines.spark.gather import gather_states
 from sparkrank.engines.spark.tasks import solve_pieces
-from sparkrank.metrics import Plan
+from sparkrank.metrics import Plan, plan_of
 from sparkrank.ranking import hit_sums
 from sparkrank.states import Partials
 from sparkrank.states.largest import LargeGroup
@@ -43,7 +43,7 @@ def short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "LARGE_ROWS", 20)
 
 
-KEY_0 = Plan.of(["ndcg@2"], ["m"], ["user"])
+KEY_0 = plan_of(["ndcg@2"], ["m"], ["user"])
 
 
 def rows_of(keys: np.ndarray, **more: Any) -> pa.Table:

@@ -24,11 +24,11 @@ from sparkrank.engines.repeated_groups import (
 from sparkrank.engines.spark import where_read
 from sparkrank.engines.spark.gather import gather_states
 from sparkrank.engines.spark.tasks import solve_splits
-from sparkrank.metrics import Plan
+from sparkrank.metrics import plan_of
 from sparkrank.states import Partials
 from sparkrank.states.repeated_keys import MOST_EXAMPLES, MOST_SPLITS, RepeatedKeys
 
-ARRAYS = Plan.of(["ap"], ["m"], ["user"], joins=True, arrays=True)
+ARRAYS = plan_of(["ap"], ["m"], ["user"], joins=True, arrays=True)
 LAST = 2**64 - 1
 # The hashes of three splits: the lowest and the highest of all, one twice in a split, one in two, one in all three.
 SPLITS = {4: [0, 7, 7, 2**63], 5: [LAST, 2**63], 9: [1, 2**63, LAST]}

@@ -26,7 +26,7 @@ from sparkrank.engines.score_ranges import (
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.row_histogram import histograms_of_rows
 from sparkrank.histogram.scored_rows import ScoredRows
-from sparkrank.metrics import Plan
+from sparkrank.metrics import plan_of
 from sparkrank.metrics.merged import measure
 from sparkrank.states import Partials, ScoreHistogram, ScoreSeries
 from tests.extent import examples
@@ -35,7 +35,7 @@ from tests.support.strategies import PATIENT
 
 METRICS = ["auc(exact)", "pr_auc(exact)", "ks(exact)", "bep(exact)", "ece(exact)", "auc_up(exact)"]
 METRICS += ["auc(exact,rel=2)", "auc_up(exact,rel=2)"]
-PLAN = Plan.of(METRICS, ["a", "b"], ["user"])
+PLAN = plan_of(METRICS, ["a", "b"], ["user"])
 SCORES = st.integers(-6, 6).map(lambda step: step / 4) | st.floats(allow_nan=False) | st.just(math.inf)
 ROWS = st.lists(st.tuples(SCORES, st.sampled_from([0.0, 1.0, 2.0]), st.floats(0, 9)), max_size=40)
 

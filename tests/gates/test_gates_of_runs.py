@@ -19,7 +19,7 @@ from sparkrank.config.gate_sections import Gate, rules_of
 from sparkrank.gates.rules import Cell, Rule, covers_slice
 from sparkrank.jobs.gate_job import judge_run
 from sparkrank.jobs.target import Target
-from sparkrank.metrics import Plan
+from sparkrank.metrics import plan_of
 from sparkrank.schemas.tables import GATES
 from sparkrank.schemas.tables import METRICS as METRICS_TABLE
 from tests.support.commands import exit_code
@@ -248,7 +248,7 @@ def test_what_validate_prints_is_a_spec_again(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_a_gate_compares_with_what_the_spec_compares_with() -> None:
-    plan, own = Plan.of(["ndcg@10"], ["production", "candidate"], ["user"]), "gates[0].not_worse_than is"
+    plan, own = plan_of(["ndcg@10"], ["production", "candidate"], ["user"]), "gates[0].not_worse_than is"
     for word, baseline, sentence in (
         ("baseline", None, f"{own} baseline, but the spec names none: give compare.baseline"),
         ("candidate", "production", f"{own} candidate, but models are compared with compare"),

@@ -14,7 +14,7 @@ import sparkrank as sr
 from sparkrank.base import checks
 from sparkrank.base.errors import InputError, MetricError, SpecError
 from sparkrank.bucket import bucket_columns
-from sparkrank.metrics import Metric, Plan, gain
+from sparkrank.metrics import Metric, gain, plan_of
 from tests.extent import examples
 from tests.oracles import ORACLES, PAIRED, rank_biased_overlap
 from tests.support.buckets import or_nan
@@ -192,15 +192,15 @@ def test_a_reference_that_is_none_is_refused() -> None:
         with pytest.raises(MetricError, match=r"label\|reference_rank\|<model>"):
             Metric.parse(f"spearman(ref={name})")
     with pytest.raises(MetricError, match=r'ref=pord of spearman\(ref=pord\).*did you mean "prod"\?.*label, refer'):
-        Plan.of(["spearman(ref=pord)"], ["prod"], ["u"])
-    assert Plan.of(["ap"], ["label"], ["u"]).references == ()
+        plan_of(["spearman(ref=pord)"], ["prod"], ["u"])
+    assert plan_of(["ap"], ["label"], ["u"]).references == ()
     with pytest.raises(MetricError, match="rename the model"):
-        Plan.of(["kendall_tau"], ["label"], ["u"])
+        plan_of(["kendall_tau"], ["label"], ["u"])
 
 
 def test_the_column_of_ranks_is_read_only_where_it_is_compared_with() -> None:
-    assert bucket_columns(Plan.of(["spearman(ref=m)", "ap"], ["m"], ["u"]), 1) == ["key_0", "label", "score_0"]
-    asked = Plan.of(["spearman(ref=reference_rank)"], ["m"], ["u"])
+    assert bucket_columns(plan_of(["spearman(ref=m)", "ap"], ["m"], ["u"]), 1) == ["key_0", "label", "score_0"]
+    asked = plan_of(["spearman(ref=reference_rank)"], ["m"], ["u"])
     assert bucket_columns(asked, 1) == ["key_0", "label", "score_0", "reference_rank"]
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import sparkrank as sr
 from sparkrank.base import checks
-from sparkrank.metrics import Metric, Plan
+from sparkrank.metrics import Metric, plan_of
 from sparkrank.metrics.merged import Merged, MetricRow
 from sparkrank.states import Partials
 from sparkrank.states.keys import Subject
@@ -241,7 +241,7 @@ def test_a_perfect_prediction_loses_what_clipping_leaves(kind: pa.DataType, eps:
 def test_equal_quantities_are_summed_once() -> None:
     asked = ["f1", "precision", "recall(threshold=0.5)", "accuracy(threshold=0.25)", "logloss", "ne"]
     at_thresholds = [f"{name}(threshold={at})" for name in ("predicted", "true_positives") for at in (0.5, 0.25)]
-    assert sorted(map(str, Plan.of(asked, ["m"], ["u"]).row_sums)) == sorted(
+    assert sorted(map(str, plan_of(asked, ["m"], ["u"]).row_sums)) == sorted(
         ["rows", "weight", "positives", "log_loss", "outside", *at_thresholds]
     )
 

@@ -16,7 +16,7 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.base.errors import MetricError
-from sparkrank.metrics import CATALOG, Definitions, GroupMetric, Metric, Plan, PooledMetric
+from sparkrank.metrics import CATALOG, Definitions, GroupMetric, Metric, PooledMetric, plan_of
 from sparkrank.metrics.arithmetic import TermColumn
 from sparkrank.results.explanation import ExplainedMetric
 
@@ -204,7 +204,7 @@ def _accepted(texts: list[str], settings: dict[str, Any]) -> list[str]:
     kept = []
     for text in texts:
         with suppress(MetricError):
-            Plan.of([text], [*MODELS], ["user"], Definitions(**settings))
+            plan_of([text], [*MODELS], ["user"], Definitions(**settings))
             kept.append(text)
     return kept
 

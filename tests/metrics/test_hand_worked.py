@@ -8,7 +8,7 @@ from math import log2
 
 import pytest
 
-from sparkrank.metrics import Definitions, Metric, Plan
+from sparkrank.metrics import Definitions, Metric, plan_of
 from tests.cases import CASES, Case, ranking
 from tests.cases.grades import DCG_32101, IDEAL_33332
 from tests.support.buckets import (
@@ -99,7 +99,7 @@ def test_several_groups_in_a_bucket_do_not_touch_each_other() -> None:
 def test_without_a_group_table_the_means_are_the_same() -> None:
     for case in CASES:
         definitions = Definitions(case.ties, case.undefined)
-        plan = Plan.of([case.metric], [MODEL], [KEY], definitions, group_table=False, score_sums=True)
+        plan = plan_of([case.metric], [MODEL], [KEY], definitions, group_table=False, score_sums=True)
         lean = evaluate_rows(bucket(case.rows), plan)
         full = evaluate(case.rows, [case.metric], case.ties, case.undefined)
         assert lean.groups is None

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import sparkrank as sr
 from sparkrank.base.errors import SpecError, StateError
-from sparkrank.metrics import Metric, Plan
+from sparkrank.metrics import Metric, plan_of
 from sparkrank.metrics.exposure import personalization
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL
@@ -161,8 +161,8 @@ def test_an_item_shown_beyond_64_bits_is_refused() -> None:
 def test_what_they_need() -> None:
     with pytest.raises(SpecError, match="novelty@2 counts items, but no item column is named"):
         sr.evaluate(bucket([("u", "x", 1.0, 1.0)]), ["ap", "novelty@2"], **ROLES)
-    assert Plan.of(["coverage"], ["m"], ["u"]).item_is_for
-    assert not Plan.of(["ap"], ["m"], ["u"]).item_is_for
+    assert plan_of(["coverage"], ["m"], ["u"]).item_is_for
+    assert not plan_of(["ap"], ["m"], ["u"]).item_is_for
 
 
 def test_exposures_are_stored_in_units_of_two_to_the_minus_32() -> None:

@@ -11,11 +11,11 @@ import sparkrank as sr
 from sparkrank.base.errors import InputError, MetricError, SpecError
 from sparkrank.bucket import bucket_columns
 from sparkrank.histogram.bins import BinRule
-from sparkrank.metrics import CATALOG, Definitions, Metric, Plan
+from sparkrank.metrics import CATALOG, Definitions, Metric, Plan, plan_of
 
 
 def plan(*metrics: str, **definitions: str) -> Plan:
-    return Plan.of(metrics, ["prod", "cand"], ["user"], Definitions(**definitions))
+    return plan_of(metrics, ["prod", "cand"], ["user"], Definitions(**definitions))
 
 
 def test_a_metric_asked_for_twice_is_computed_once() -> None:
@@ -41,7 +41,7 @@ def test_the_item_is_read_only_where_it_decides() -> None:
 
 
 def test_a_metric_may_come_as_a_value() -> None:
-    assert Plan.of([Metric.parse("ap"), "map"], ["m"], ["u"]).metrics == (Metric.parse("ap"),)
+    assert plan_of([Metric.parse("ap"), "map"], ["m"], ["u"]).metrics == (Metric.parse("ap"),)
 
 
 @pytest.mark.parametrize(

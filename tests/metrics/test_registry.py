@@ -25,7 +25,18 @@ from pyspark import cloudpickle
 import sparkrank as sr
 from sparkrank.bucket import bucket_columns, evaluate_bucket
 from sparkrank.histogram.bins import BinRule
-from sparkrank.metrics import CATALOG, REL, Choice, Count, Declaration, Metric, Plan, PooledValue, RowSum, Terms
+from sparkrank.metrics import (
+    CATALOG,
+    REL,
+    Choice,
+    Count,
+    Declaration,
+    Metric,
+    PooledValue,
+    RowSum,
+    Terms,
+    plan_of,
+)
 from sparkrank.metrics.registry import register
 from tests.support.commands import PROJECT, exit_code
 
@@ -257,7 +268,7 @@ def test_an_exception_of_a_function_becomes_a_sentence() -> None:
 def test_a_plan_carries_what_another_process_does_not_know(tmp_path: Path) -> None:
     """Functions of the script that runs by value, those of the package by name."""
     runpy.run_path(str(EXAMPLE))
-    plan = Plan.of(["mean_position@2", "ndcg", "median(mean_position)"], ["score"], ["user"], group_table=True)
+    plan = plan_of(["mean_position@2", "ndcg", "median(mean_position)"], ["score"], ["user"], group_table=True)
     plan.group_metrics  # noqa: B018 - what is worked out of it travels too
     table = pa.table([ROWS[name] for name in ("user", "label", "score")], bucket_columns(plan, 1))
     there = tmp_path / "there.pickle"
@@ -276,7 +287,7 @@ print(evaluate_bucket(rows, plan).groups["mean_position@2"].to_pylist())
 
 
 def test_what_is_built_in_travels_by_name() -> None:
-    plan = Plan.of(["ndcg@10", "auc"], ["score"], ["user"])
+    plan = plan_of(["ndcg@10", "auc"], ["score"], ["user"])
     plan.group_metrics  # noqa: B018
     assert len(pickle.dumps(plan)) < 1500
     assert all(metric.outside is None for metric in plan.metrics)

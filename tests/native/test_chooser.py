@@ -12,7 +12,7 @@ from sparkrank import native
 from sparkrank.bucket import bucket_columns, evaluate_bucket
 from sparkrank.config import load_spec
 from sparkrank.jobs import evaluate_day
-from sparkrank.metrics import Plan
+from sparkrank.metrics import plan_of
 from sparkrank.run.stages import Stages
 from tests.native.test_served import USUAL, user_rows
 
@@ -26,7 +26,7 @@ RAN |= {"range of scores": 1, "count": 4, "units": 1, "sums": 4}
 @pytest.mark.parametrize("compiled", [True, False])
 def test_a_bucket_says_what_served(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "COMPILED", compiled)
-    body, plan = "compiled" if compiled else "numpy", Plan.of(USUAL, ["m"], ["user"])
+    body, plan = "compiled" if compiled else "numpy", plan_of(USUAL, ["m"], ["user"])
     found = dict(evaluate_bucket(user_rows().select(bucket_columns(plan, 1)), plan).partials.loops)
     assert {name.rpartition(" ")[2] for name in found} == {body}
     if compiled:

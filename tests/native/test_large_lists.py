@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sparkrank import native
 from sparkrank.bucket import evaluate_bucket
-from sparkrank.metrics import Plan
+from sparkrank.metrics import plan_of
 from sparkrank.ranking import hit_sums
 from tests.extent import examples
 from tests.native.test_same_bits import everything
@@ -50,7 +50,7 @@ def test_the_way_of_large_groups_is_gone(monkeypatch: pytest.MonkeyPatch) -> Non
     short_of_all(monkeypatch)
     rows = pa.table({"key_0": [1, 1, 1, 2, 2], "label": [1, 0, 1, 0, 1], "score_0": [0.5, 0.5, 0.1, 0.2, 0.7]})
     with calls() as counted:
-        evaluate_bucket(rows, Plan.of(["ndcg@2", "ap"], ["m"], ["user"]))
+        evaluate_bucket(rows, plan_of(["ndcg@2", "ap"], ["m"], ["user"]))
     assert counted["hits.LargeList"] == 2 * 1
     assert not counted["hits.sum_hits"]
 
@@ -64,7 +64,7 @@ n, rng = 3_000_000, np.random.default_rng(0)
 rows = pa.table({
     "key_0": pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int8)), pa.array([7])),
     "label": (rng.random(n) < 0.05).astype(np.int8), "score_0": rng.random(n).round(4)})
-plan = Plan.of("ndcg@10 ndcg p@10 ap ap@10 rr r@5 hit@5 gauc auc auc_up(digits=5)".split(), ["m"], ["user"])
+plan = plan_of("ndcg@10 ndcg p@10 ap ap@10 rr r@5 hit@5 gauc auc auc_up(digits=5)".split(), ["m"], ["user"])
 evaluate_bucket(rows.slice(0, 300_000), plan)
 size = lambda name: int(open("/proc/self/status").read().split(name)[1].split()[0]) * 1024
 open("/proc/self/clear_refs", "w").write("5")  # the peak counts from here on

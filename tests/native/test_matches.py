@@ -14,7 +14,7 @@ from sparkrank.base import checks
 from sparkrank.bucket import BucketResult, bucket_columns, evaluate_bucket
 from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_column, score_column
 from sparkrank.bucket.unmatched_rows import place_of
-from sparkrank.metrics import Definitions, Plan
+from sparkrank.metrics import Definitions, Plan, plan_of
 from sparkrank.ranking.hit_sums import Sum, compiled_sums, hit_sums
 from sparkrank.ranking.judgments import Gain, Judgments
 from sparkrank.ranking.ranking import Ranking
@@ -45,7 +45,7 @@ def bucket(lists: Sequence[Listed], truth: Sequence[Given], plan: Plan) -> pa.Ta
     return pa.concat_tables(sides).select(bucket_columns(plan, 1))
 
 
-PLAN = Plan.of(METRICS, ["m"], ["user"], Definitions(duplicates="once"), joins=True, group_table=True, item="item")
+PLAN = plan_of(METRICS, ["m"], ["user"], Definitions(duplicates="once"), joins=True, group_table=True, item="item")
 
 
 def same(found: tuple[BucketResult, BucketResult]) -> None:

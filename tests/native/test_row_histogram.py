@@ -19,8 +19,8 @@ from sparkrank.histogram.row_histogram import RowHistogram, histograms_of_rows
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.histogram.threshold_sweep import Extent, RowSteps, Sweep
 from sparkrank.histogram.wire import NarrowHistogram, NarrowRows, merged
-from sparkrank.metrics import Plan
 from sparkrank.metrics import merged as merged_states
+from sparkrank.metrics import plan_of
 from sparkrank.metrics.merged import measure_each
 from sparkrank.numeric.segments import Segments
 from sparkrank.states import ScoreHistogram
@@ -111,7 +111,7 @@ def test_a_packed_row_takes_few_bytes() -> None:
         assert len(pickled(packed)) < most * len(rows)
 
 
-PLAN = Plan.of(["auc(exact)", "pr_auc(exact)", "ks(exact)", "bep(exact)", "ece(exact)", "auc_up(exact)"], ["m"], ["g"])
+PLAN = plan_of(["auc(exact)", "pr_auc(exact)", "ks(exact)", "bep(exact)", "ece(exact)", "auc_up(exact)"], ["m"], ["g"])
 
 
 def terms_of(histogram: ScoreHistogram, at_once: int) -> list[object]:

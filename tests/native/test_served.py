@@ -11,7 +11,7 @@ import pytest
 
 from sparkrank.bucket import bucket_columns, evaluate_bucket
 from sparkrank.bucket.impressions import ITEM, LABEL, WEIGHT, key_column, score_column, slice_column
-from sparkrank.metrics import Definitions, Plan
+from sparkrank.metrics import Definitions, plan_of
 from sparkrank.metrics.uncertainty import Uncertainty
 from sparkrank.ranking.hit_sums import compiled_sums
 from sparkrank.ranking.judgments import Gain
@@ -34,7 +34,7 @@ def user_rows(**other: pa.Array) -> pa.Table:
 
 
 def called_for(metrics: Sequence[str], rows: pa.Table, **more: Any) -> Counter[str]:
-    plan = Plan.of(metrics, ["m"], ["user"], **{"uncertainty": Uncertainty(off=True), **more})
+    plan = plan_of(metrics, ["m"], ["user"], **{"uncertainty": Uncertainty(off=True), **more})
     with calls() as called:
         evaluate_bucket(rows.select(bucket_columns(plan, 1)), plan)
     return called

@@ -14,7 +14,7 @@ from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.impressions import ITEM, LABEL, MODEL, key_column, score_column
 from sparkrank.bucket.joining import Counts
 from sparkrank.bucket.wide_rows import wide_rows
-from sparkrank.metrics import Plan
+from sparkrank.metrics import plan_of
 from tests.native.with_and_without import both, calls
 
 Long = tuple[int, "int | None", int, "float | None", "int | None"]  # group, item, model, score, label
@@ -25,7 +25,7 @@ def wide(rows: Sequence[Long], models: int, score: pa.DataType) -> tuple[list[tu
     kinds = [pa.int64(), pa.int64(), pa.int16(), score, pa.int8()]
     names = [key_column(0), ITEM, MODEL, score_column(0), LABEL]
     table = pa.table(dict(zip(names, map(pa.array, zip(*rows, strict=True), kinds), strict=True)))
-    plan = Plan.of(["rr"], [f"m{model:03}" for model in range(models)], ["user"], item="item", long=True)
+    plan = plan_of(["rr"], [f"m{model:03}" for model in range(models)], ["user"], item="item", long=True)
     counts: Counts = Counter()
     columns = [key_column(0), ITEM, *map(score_column, range(models)), LABEL]
     made = wide_rows(BucketRows(table), plan, counts).table.select(columns)

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 import sparkrank as sr
 from sparkrank.base.errors import MetricError, SpecError
-from sparkrank.metrics import CATALOG, PRESETS, CatalogueMetric, Definitions, GroupMetric, Metric, Plan, PooledMetric
+from sparkrank.metrics import (
+    CATALOG,
+    PRESETS,
+    CatalogueMetric,
+    Definitions,
+    GroupMetric,
+    Metric,
+    PooledMetric,
+    plan_of,
+)
 from sparkrank.metrics.attention_metric import AttentionMetric
 from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.metrics.sampled_metric import SampledMetric
@@ -71,9 +80,9 @@ def test_the_others_say_why_they_take_none() -> None:
 
 def test_a_rule_that_is_that_of_the_evaluation_is_not_written() -> None:
     """So one metric is one column, and is found by either text."""
-    plan = Plan.of(["ndcg(ties=expected)@10", "ndcg@10", "median(ndcg(ties=expected)@10)"], ["m"], ["u"])
+    plan = plan_of(["ndcg(ties=expected)@10", "ndcg@10", "median(ndcg(ties=expected)@10)"], ["m"], ["u"])
     assert [str(metric) for metric in plan.metrics] == ["ndcg@10", "median(ndcg@10)"]
-    item = Plan.of(["ndcg(ties=item)@10", "ndcg(ties=expected)@10"], ["m"], ["u"], Definitions("item"))
+    item = plan_of(["ndcg(ties=item)@10", "ndcg(ties=expected)@10"], ["m"], ["u"], Definitions("item"))
     assert [str(metric) for metric in item.metrics] == ["ndcg@10", "ndcg(ties=expected)@10"]
     log = pa.table({"u": ["a", "a"], "s": [1.0, 1.0], "y": [1, 0], "i": ["a", "b"]})
     asked = {"group": "u", "score": "s", "label": "y", "item": "i"}
@@ -89,30 +98,30 @@ def test_item_needs_the_item(text_: str) -> None:
     log = pa.table({"u": ["a", "a"], "s": [1.0, 1.0], "y": [1, 0]})
     with pytest.raises(SpecError, match=r"ties=item .*but no item column is named"):
         sr.evaluate(log, [text_], group="u", score="s", label="y")
-    assert Plan.of([text_], ["m"], ["u"]).item_is_for
-    assert not Plan.of(["rr(ties=worst)"], ["m"], ["u"]).item_is_for
+    assert plan_of([text_], ["m"], ["u"]).item_is_for
+    assert not plan_of(["rr(ties=worst)"], ["m"], ["u"]).item_is_for
 
 
 @pytest.mark.parametrize("ties", ["item", "worst", "best"])
 def test_given_positions_leave_no_order_to_name(ties: str) -> None:
     with pytest.raises(MetricError, match=rf"rr\(ties={ties}\) orders tied rows, but positions=given takes them"):
-        Plan.of([f"rr(ties={ties})"], ["m"], ["u"], Definitions(positions="given"))
+        plan_of([f"rr(ties={ties})"], ["m"], ["u"], Definitions(positions="given"))
     for fine in ("expected", "block"):
-        plan = Plan.of([f"rr(ties={fine})"], ["m"], ["u"], Definitions(positions="given"))
+        plan = plan_of([f"rr(ties={fine})"], ["m"], ["u"], Definitions(positions="given"))
         assert [str(metric) for metric in plan.metrics] == ["rr"]
 
 
 def test_an_expectation_that_is_not_there_is_refused_where_it_is_named_too() -> None:
     with pytest.raises(MetricError, match=r"err\(ties=expected\)@3 is not computed under ties=expected"):
-        Plan.of(["err(ties=expected)@3"], ["m"], ["u"], Definitions("item"))
+        plan_of(["err(ties=expected)@3"], ["m"], ["u"], Definitions("item"))
     with pytest.raises(MetricError, match=r"as in err\(ties=item\)@3, for this metric"):
-        Plan.of(["err@3"], ["m"], ["u"])
+        plan_of(["err@3"], ["m"], ["u"])
 
 
 def test_a_preset_names_the_order_of_what_has_no_expectation_alone() -> None:
     torch = PRESETS["torchmetrics"]
     asked = ["map@3", "ndcg@3", "err", "map", "median(map@3)", "ap(over=relevant)@3", "ap(over=hits,ties=best)@3"]
-    plan = Plan.of(asked, ["m"], ["u"], Definitions.of(torch, {}), preset=torch)
+    plan = plan_of(asked, ["m"], ["u"], Definitions.of(torch, {}), preset=torch)
     assert [str(metric) for metric in plan.metrics] == [
         "ap(over=hits,ties=worst)@3",
         "ndcg@3",
@@ -122,7 +131,7 @@ def test_a_preset_names_the_order_of_what_has_no_expectation_alone() -> None:
         "ap@3",
         "ap(over=hits,ties=best)@3",
     ]
-    given_ = Plan.of(["map@3"], ["m"], ["u"], Definitions.of(torch, {"ties": "block"}), preset=torch)
+    given_ = plan_of(["map@3"], ["m"], ["u"], Definitions.of(torch, {"ties": "block"}), preset=torch)
     assert [str(metric) for metric in given_.metrics] == ["ap(over=hits)@3"]  # what is given wins
     log = pa.table({"u": ["a", "a"], "s": [1.0, 1.0], "y": [1, 0]})
     ev = sr.evaluate(log, ["map@3"], group="u", score="s", label="y", preset="torchmetrics")

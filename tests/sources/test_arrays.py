@@ -16,7 +16,7 @@ from sparkrank.base import checks
 from sparkrank.bucket.impressions import LIST
 from sparkrank.engines.spark.sent_batches import SentBatches
 from sparkrank.inputs.roles import Roles
-from sparkrank.metrics import Plan
+from sparkrank.metrics import plan_of
 from sparkrank.sources.arrays import exploded
 from sparkrank.sources.parquet import ParquetInput
 from sparkrank.sources.protocol import Split
@@ -197,7 +197,7 @@ def test_what_makes_no_sense_is_refused(changes: dict, error: type[Exception], s
 
 
 OF_ARRAYS = Roles.of_arrays("user", "predicted", "actual")
-PLAN = Plan.of(["ap"], ["predicted"], ["user"], joins=True, arrays=True)
+PLAN = plan_of(["ap"], ["predicted"], ["user"], joins=True, arrays=True)
 
 
 def test_splits_and_buckets_are_as_many_as_elements_want(tmp_path: Path) -> None:

@@ -66,13 +66,13 @@ def test_the_floor_moves_every_row(spark: SparkSession, tmp_path: Path, monkeypa
     from sparkrank.engines.spark import scan
     from sparkrank.engines.spark.shuffle import shuffled_pairs
     from sparkrank.inputs.roles import Roles
-    from sparkrank.metrics import Plan
+    from sparkrank.metrics import plan_of
     from sparkrank.sources.parquet import ParquetInput
     from sparkrank.sources.selection import Selection, Sides
 
     source = ParquetInput.at(str(write(LogShape(rows=ROWS, groups=200, files=2), tmp_path)))
     roles = Roles.of("user_id", "clicked", "score")
-    plan = Plan.of(["ap"], ["score"], roles.group)
+    plan = plan_of(["ap"], ["score"], roles.group)
     sides = Sides([(Selection(source), roles)], roles)
     monkeypatch.setattr(scan, "SPLIT_ROWS", 1000)
     tasks = shuffled_pairs(scan.pairs_of(spark.sparkContext, sides, plan, 3), 3).glom().collect()

@@ -19,7 +19,7 @@ from sparkrank.base.checks import NO_LIMITS
 from sparkrank.engines.lanes import Lane
 from sparkrank.engines.request import Request
 from sparkrank.inputs.roles import Roles
-from sparkrank.metrics import Plan
+from sparkrank.metrics import plan_of
 from sparkrank.run.lane import open_lane
 from sparkrank.sources.side_rows import SideRows
 from tests.spark.logs import bits_of
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Make = Callable[[SparkSession, str], DataFrame]
 
 ROLES = Roles.of("user", "label", "score")
-PLAN = Plan.of(["ap"], ["score"], ["user"])
+PLAN = plan_of(["ap"], ["score"], ["user"])
 ASKED = {
     "metrics": ["ap", "ndcg@2", "auc"],
     "group": ["user", "week"],

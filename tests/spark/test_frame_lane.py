@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 import sparkrank as sr
 from sparkrank.engines.spark import frame as frame_lane
 from sparkrank.inputs.roles import Roles
-from sparkrank.metrics import Plan
+from sparkrank.metrics import plan_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -75,7 +75,7 @@ def test_texts_are_equal_where_their_bytes_are(another_session: SparkSession, aw
 
 def test_rows_without_a_key_are_counted_and_do_not_meet_in_one_bucket(spark: SparkSession) -> None:
     frame = spark.range(400).selectExpr("cast(null as string) user", "id / 400 score", "id % 2 label")
-    roles, plan = Roles.of("user", "label", "score"), Plan.of(["p@1"], ["score"], ["user"])
+    roles, plan = Roles.of("user", "label", "score"), plan_of(["p@1"], ["score"], ["user"])
     pieces = frame_lane.rows_of(*frame_lane._sent_rows(((frame, roles),), roles, plan)[0], 4)
     assert pieces.select("bucket").distinct().count() == 4
     with pytest.raises(sr.InputError, match=r"100.0000% of the rows cannot be evaluated \(400 null or NaN group key\)"):

@@ -13,7 +13,7 @@ import sparkrank as sr
 from sparkrank.config.sections import Columns, Input
 from sparkrank.engines.spark import frame_lane
 from sparkrank.inputs.roles import Roles
-from sparkrank.metrics import Plan
+from sparkrank.metrics import plan_of
 from tests.spark.logs import ROLES, rows_of, write_log
 from tests.spark.small import lane_of
 
@@ -40,7 +40,7 @@ def test_conditions_keep_the_same_rows_in_every_lane(spark: SparkSession, log: P
     assert results["scan"] == results["frame"] == results["local"]
 
 
-AP, COLUMNS = Plan.of(["ap"], ["score"], ["user_id"]), Columns(group="user_id", label="label", score="score")
+AP, COLUMNS = plan_of(["ap"], ["score"], ["user_id"]), Columns(group="user_id", label="label", score="score")
 USER = Roles.of("user_id", "label", "score")
 ONLY_SPARK = [
     ({"path": "LOG", "where": "label > 0 or label < 0"}, "input.where needs Spark's SQL: OR is not understood"),

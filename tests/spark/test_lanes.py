@@ -22,7 +22,7 @@ from sparkrank.engines.spark.tasks import solve_pieces
 from sparkrank.inputs.roles import Roles
 from sparkrank.inputs.window import Window
 from sparkrank.jobs import evaluate_day, merge_days
-from sparkrank.metrics import Plan
+from sparkrank.metrics import plan_of
 from sparkrank.run.stages import Stages
 from sparkrank.sources.parquet import ParquetInput
 from sparkrank.sources.selection import Selection, Sides
@@ -42,7 +42,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_pieces_go_as_pairs_unless_tasks_tell_exact_blocks(spark: SparkSession) -> None:
     for metrics, pairs in ((METRICS, False), (["p90(ap)", "gini@3", "auc"], True)):
-        plan = Plan.of(metrics, ["a", "b"], ["user_id"])
+        plan = plan_of(metrics, ["a", "b"], ["user_id"])
         assert (SessionFeatures.of(spark, plan).context is spark.sparkContext) is pairs
 
 
@@ -50,7 +50,7 @@ def test_a_task_gets_its_own_split_alone(spark: SparkSession, log: Path, monkeyp
     """What all tasks get does not grow with the splits of the day: a thousand of them take 18 ms to unpack."""
     roles = Roles.of("user_id", "label", {"a": "score"})
     sides = Sides([(Selection(ParquetInput.at(str(log))), roles)], roles)
-    plan = Plan.of(METRICS, ["a"], ["user_id"])
+    plan = plan_of(METRICS, ["a"], ["user_id"])
     shared = []
     # of 300 rows: 1; 300 six times; 199 and 14 row groups of 7; 42 such groups three times; the three that are left
     for rows, splits in ((10**6, 1), (300, 1 + 6 + 1 + 3 + 1)):
@@ -63,7 +63,7 @@ def test_a_task_gets_its_own_split_alone(spark: SparkSession, log: Path, monkeyp
 
 def test_a_task_of_buckets_that_runs_again_writes_no_group_twice(tmp_path: Path) -> None:
     """As where an executor is lost after its results were read. Files that no result names do not stay."""
-    plan = Plan.of(METRICS, ["a"], ["user_id"])
+    plan = plan_of(METRICS, ["a"], ["user_id"])
     user = np.arange(200)
     rows = pa.table({"key_0": user // 4, "label": user % 3.0, "score_0": user % 7 / 7})
     numbered = [piece for start in (0, 50, 100, 150) for piece in pieces_by_bucket(rows[start : start + 50], 5)]

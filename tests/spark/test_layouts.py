@@ -15,7 +15,7 @@ import sparkrank as sr
 from sparkrank.config.sections import Columns, Input
 from sparkrank.engines.lanes import Lane
 from sparkrank.inputs.roles import Roles
-from sparkrank.metrics import Plan
+from sparkrank.metrics import plan_of
 from sparkrank.sources import stored_files
 from sparkrank.sources.files import Listing
 from tests.sources.test_layouts import LAYOUTS, write_file, write_files
@@ -97,7 +97,7 @@ def test_a_condition_that_moves_the_day_to_another_lane_moves_no_row(spark: Spar
 
 def _lane(path: str, spark: SparkSession, lane: str = "auto", **given) -> Lane:
     columns = Columns(group="user", score="score", label="label")
-    plan, roles = Plan.of(["rr"], ["score"], ["user"]), Roles.of("user", "label", "score")
+    plan, roles = plan_of(["rr"], ["score"], ["user"]), Roles.of("user", "label", "score")
     return lane_of(Input(path=path, columns=columns, **given), lane, roles, plan, spark)
 
 

@@ -13,7 +13,7 @@ from sparkrank.base.checks import NO_LIMITS
 from sparkrank.bucket.counted_items import popularity_states
 from sparkrank.engines.request import Request
 from sparkrank.inputs.roles import PastColumns, Roles
-from sparkrank.metrics import Plan
+from sparkrank.metrics import plan_of
 from sparkrank.run.popular_items import popularity_states_of
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.states import Partials
@@ -71,7 +71,7 @@ def test_a_pass_over_files_counts_what_a_dict_does(tmp_path: Path, item: pa.Data
         pq.write_table(pa.table({"u": users, "i": items})[part * 200 : part * 200 + 200], tmp_path / f"{part}.parquet")
     lists = Roles.of("u", None, "s", "i")
     roles = Roles(lists.group, {}, lists.scores, lists.of_rows, past=PastColumns({"interactions": {}}).roles(lists))
-    plan = Plan.of(["new@1"], ["s"], ["u"], item="i")
+    plan = plan_of(["new@1"], ["s"], ["u"], item="i")
     past = {"interactions": SideRows.of("interactions", str(tmp_path))}
     request = Request((SideRows.of("input", pa.table({"u": [1]})),), None, roles, plan, NO_LIMITS, buckets=3, past=past)
     had = list(zip(users.tolist(), items.to_pylist(), strict=True))

@@ -25,7 +25,7 @@ from sparkrank.bucket.impressions import (
     value_column,
 )
 from sparkrank.bucket.item_columns import item_columns
-from sparkrank.metrics import Definitions, Metric, Plan
+from sparkrank.metrics import Definitions, Metric, Plan, plan_of
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL
 from sparkrank.ranking.value_columns import POPULARITY, SEPARATOR
@@ -60,7 +60,7 @@ def bucket(rows: Iterable[Row], score_type: pa.DataType | None = None) -> pa.Tab
 def evaluate(
     rows: Iterable[Row] | pa.Table, metrics: Sequence[str | Metric], ties: str = "expected", undefined: str = "skip"
 ) -> BucketResult:
-    plan = Plan.of(metrics, [MODEL], [KEY], Definitions(ties, undefined), score_sums=True)
+    plan = plan_of(metrics, [MODEL], [KEY], Definitions(ties, undefined), score_sums=True)
     return evaluate_rows(rows if isinstance(rows, pa.Table) else bucket(rows), plan)
 
 

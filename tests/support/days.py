@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from sparkrank.bucket import evaluate_bucket
-from sparkrank.metrics import Metric, Plan
+from sparkrank.metrics import Metric, plan_of
 from sparkrank.states import Partials
 from tests.support.buckets import MODEL, day
 
@@ -24,7 +24,7 @@ def partials_of(rows: Rows, metrics: Sequence[str], weighted: bool = True, kind:
     scores, clicks, weights = np.array(rows, dtype=float).reshape(len(rows), 3).T
     columns = {"key_0": np.arange(len(rows)), "label": clicks, "score_0": pa.array(scores).cast(kind or pa.float64())}
     columns |= {"weight": weights} if weighted else {}
-    plan = Plan.of(metrics, [MODEL], ["user"], group_table=False, weighted=weighted)
+    plan = plan_of(metrics, [MODEL], ["user"], group_table=False, weighted=weighted)
     return evaluate_bucket(pa.table(columns), plan).partials
 
 

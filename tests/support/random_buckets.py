@@ -23,7 +23,7 @@ from sparkrank.bucket.impressions import (
     slice_column,
     value_column,
 )
-from sparkrank.metrics import Definitions, Plan
+from sparkrank.metrics import Definitions, Plan, plan_of
 from sparkrank.metrics.policy_value import OF_ACTIONS
 from tests.support.strategies import asked, text, weighs_by_a_word
 
@@ -96,11 +96,11 @@ def plans(draw: st.DrawFn) -> Plan:
     chosen: list[str] = []
     for metric in [*METRICS, *map(text, draw(st.lists(small, max_size=6)))]:
         try:
-            plan = Plan.of([metric], models, keys, definitions, **more)
+            plan = plan_of([metric], models, keys, definitions, **more)
         except (MetricError, SpecError):
             continue  # not under these definitions
         chosen += [] if plan.past or plan.item_columns else [metric]  # these buckets have no rows of the past
-    return Plan.of(chosen, models, keys, definitions, **more)
+    return plan_of(chosen, models, keys, definitions, **more)
 
 
 @st.composite

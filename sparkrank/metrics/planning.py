@@ -1,0 +1,150 @@
+"""Plans made of the metrics that are asked for, and refused where metrics, definitions and columns do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sparkrank.base.errors import MetricError, SpecError, did_you_mean, itemize, shorten
+from sparkrank.metrics.definitions import DEFAULTS, Definitions
+from sparkrank.metrics.labels import FIRST, validate_judging
+from sparkrank.metrics.metric import Metric, asked_metrics
+from sparkrank.metrics.parameters import NEED_AN_ORDER, Name
+from sparkrank.metrics.plan import Plan, of_first_label, with_own_ties
+from sparkrank.metrics.policy_value import validate_policy_value
+from sparkrank.metrics.presets import Preset
+from sparkrank.metrics.propensity import ROLE
+from sparkrank.metrics.rank_comparison import REF
+from sparkrank.metrics.slices import Slice, Slices, named_slices, pools, slice_name
+from sparkrank.metrics.unjudged import validate_assumptions
+from sparkrank.ranking.ranking import Ties
+
+
+def plan_of(
+    metrics: Sequence[str | Metric],
+    models: Sequence[str],
+    keys: Sequence[str],
+    definitions: Definitions = DEFAULTS,
+    *,
+    preset: Preset | None = None,
+    order: Ties | None = None,
+    group_table: bool = True,
+    slices: Slices | Sequence[Slice] = (),
+    labels: Sequence[str] = (),
+    **settings: Any,
+) -> Plan:
+    """Return the plan for ``metrics``, parsed with the defaults of ``preset``; ``settings`` are other fields.
+
+    If ``preset`` has an order for tied rows, that order is used instead of ``order``.
+
+    Raises :class:`MetricError` if a metric is unknown or ``definitions`` rule it out, and :class:`SpecError` if
+    models or keys do not fit, for example if the group table would have two columns of the same name.
+    """
+    order = order if preset is None or preset.order is None else preset.order
+    of_first = {metric: of_first_label(metric, labels) for metric in asked_metrics(metrics, preset)}
+    asked = {metric: with_own_ties(own, definitions, order) for metric, own in of_first.items()}
+    plan = Plan(
+        (*dict.fromkeys(asked.values()),),
+        tuple(models),
+        tuple(keys),
+        definitions,
+        group_table and bool(keys),
+        slices=named_slices(slices),
+        order=order,
+        labels=tuple(labels),
+        ordered=tuple(named for metric, named in asked.items() if metric.ties is None and named.ties is not None),
+        **settings,
+    )
+    validate_plan(plan)
+    return plan
+
+
+def validate_plan(plan: Plan) -> None:
+    """Raise :class:`SpecError` if a metric of ``plan`` does not fit the plan's definitions, models or keys."""
+    for metric in plan.metrics:
+        validate_judging(metric.judging, metric, plan.labels)
+        if metric.judging != FIRST and ROLE in metric.roles:
+            raise MetricError(
+                f"{metric} reads propensities, which are of the first label of all rows: name its label first, and ask "
+                "for the metric without label and among"
+            )
+    _validate_expectations(plan)
+    if plan.definitions.unjudged == "drop":
+        validate_assumptions([metric.of_groups for metric in plan.metrics])
+    _validate_groups(plan)
+    _validate_references(plan)
+    for metric in plan.policy_values:
+        validate_policy_value(metric, plan.models, joins=plan.joins, weighted=plan.weighted, groups=bool(plan.keys))
+    _validate_top(plan)
+    for name in plan.disparities:
+        if name not in (names := [slice_name(columns) for columns in plan.slices]):
+            there = f"allowed: {itemize(names)}" if names else "there is none"
+            raise SpecError(f'disparities names "{shorten(name)}", no slice{did_you_mean(name, names)} ({there})')
+    texts = {str(metric).lower() for metric, _ in plan.group_metrics} if plan.group_table else ()
+    for key in plan.keys:
+        if key.lower() in texts:  # Spark ignores the case of column names
+            of_metric = "has the name of a metric, a column of the group table: rename it"
+            raise SpecError(f'the group column "{shorten(key)}" {of_metric}')
+    if plan.compare is not None:
+        plan.compare.validate_models(plan.models)
+        if not plan.keys:
+            raise SpecError("compare needs groups, which are the units of a comparison, but no group column is named")
+
+
+def _validate_expectations(plan: Plan) -> None:
+    positions = plan.definitions.positions
+    for metric in (metric.bare for metric in plan.metrics):
+        if positions != "dense" and metric.ties is not None:
+            raise MetricError(f"{metric} orders tied rows, but positions={positions} takes them as given")
+    if not plan.by_rank:  # ranks order the rows, unless some ranks are equal
+        for metric, reason in unexpected(plan):
+            raise MetricError(
+                f"{metric} is not computed under ties=expected ({reason}): set ties to {NEED_AN_ORDER}, for all or, as "
+                f"in {metric.with_ties('item')}, for this metric"
+            )
+
+
+def unexpected(plan: Plan) -> Iterator[tuple[Metric, str]]:
+    """Yield pairs (metric, reason) for the metrics of ``plan`` that cannot be computed if rows are tied."""
+    if plan.definitions.positions != "dense":
+        return  # given positions stay as they are: rows at the same position form one step
+    for metric in (metric.bare for metric in plan.metrics):
+        reason = metric.declaration.unexpected(metric) if plan.ties_of(metric) == "expected" else None
+        if reason is not None:
+            yield metric, reason
+
+
+def _validate_groups(plan: Plan) -> None:
+    if plan.keys:
+        return
+    for metric in plan.metrics:
+        if metric.declaration.needs_groups:
+            raise SpecError(f"{metric} is a metric of groups, but no group column is named")
+    for name in ("duplicates", "population", "unretrieved", "positions"):
+        if (word := getattr(plan.definitions, name)) != getattr(DEFAULTS, name):
+            raise SpecError(f"{name}={word} is a setting of groups, but no group column is named")
+
+
+def _validate_top(plan: Plan) -> None:
+    name = next((slice_name(columns) for columns in plan.slices if pools(columns)), None)
+    if name is None:
+        return
+    if not plan.group_metrics and not plan.has_item_counts and not (plan.has_parts and plan.uncertainty.slices):
+        needed = "ask for a metric of groups, or leave uncertainty on" if plan.keys else "name a group column"
+        raise SpecError(f"top of the slice {shorten(name)} counts groups, and no state of this run does: {needed}")
+    for metric, declared in plan.histogram_metrics:
+        if declared.rule_of(metric).kind == "exact":
+            own = f"{metric} keeps each score of each value of {shorten(name)}"
+            raise SpecError(f"{own}, which top cannot bound: ask for it without exact, or for the slice without top")
+
+
+def _validate_references(plan: Plan) -> None:
+    for reference, metric in plan.asked_references:
+        orders = metric.declaration.parameter(REF.name, str(metric))
+        known = [*(orders.choices if isinstance(orders, Name) else ()), *plan.models]
+        if reference not in known:
+            problem = f"ref={shorten(reference)} of {shorten(metric)} names no order{did_you_mean(reference, known)}"
+            raise MetricError(f"{problem} (allowed: {itemize(known)})")
+        if reference in REF.choices and reference in plan.models:
+            means = f"may mean the {reference} or the model of that name: rename the model"
+            raise MetricError(f"ref={reference} of {shorten(metric)} {means}")

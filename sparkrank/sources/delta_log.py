@@ -51,17 +51,9 @@ def delta_table(side: SideRows) -> DeltaTable:
 
     path, place = str(side.path), f"the {side.what} {without_password(str(side.path))}"
     try:
-        newest = table_at(path)
-        if side.version is not None and side.version > newest.version():
-            raise InputError(f"{place} has no version {side.version}: its newest is {newest.version()}")
         if side.version is not None:
-            try:
-                return table_at(path, side.version)
-            except (DeltaError, FileNotFoundError):
-                oldest = min(commit["version"] for commit in newest.history())
-                raise InputError(
-                    f"version {side.version} of {place} is gone: versions {oldest} to {newest.version()} are there"
-                ) from None
+            return _of_version(path, side.version, place)
+        newest = table_at(path)
         return newest if side.as_of is None else _as_of(newest, side.as_of, place)
     except TableNotFoundError:
         raise NoInputError(f"there is no delta {side.what} at {without_password(path)}") from None
@@ -79,6 +71,20 @@ def table_at(path: str, version: int | None = None) -> DeltaTable:
     if "AWS_ALLOW_HTTP" in options:
         options["AWS_ALLOW_HTTP"] = str(options["AWS_ALLOW_HTTP"] == "http").lower()
     return DeltaTable(place.removeprefix("file:"), version=version, storage_options=options or None)
+
+
+def _of_version(path: str, version: int, place: str) -> DeltaTable:
+    """Return the table at ``version``. Which versions there are is asked only where that one cannot be read."""
+    from deltalake.exceptions import DeltaError
+
+    try:
+        return table_at(path, version)
+    except (DeltaError, FileNotFoundError):
+        newest = table_at(path)
+    if version > newest.version():
+        raise InputError(f"{place} has no version {version}: its newest is {newest.version()}")
+    oldest = min(commit["version"] for commit in newest.history())
+    raise InputError(f"version {version} of {place} is gone: versions {oldest} to {newest.version()} are there")
 
 
 def _as_of(table: DeltaTable, time: datetime, place: str) -> DeltaTable:

@@ -259,19 +259,20 @@ def _coded(names: Sequence[str], keys: Sequence[ChartKey], *, alone: bool, of_li
 def _framed(
     layers: Sequence[alt.Chart], drawn: _Drawn, width: int, height: int, padding: dict[str, int], title: str | None
 ) -> Chart:
-    made: Chart = ReportChart(layer=list(layers)).properties(width=width, height=height)
-    if title is not None:
-        made = made.properties(padding=14, title=alt.Title(title, color=INK, fontSize=13, anchor="start"))
-    else:  # all margins are fixed, so that charts of one kind align below each other
-        made = made.properties(padding=padding, autosize=alt.AutoSizeParams(type="none"))
     labels = {"labelColor": INK, "titleColor": INK, "labelFontSize": 11, "titleFontSize": 11}
     lines = {"gridColor": INK, "gridOpacity": 0.13, "domainColor": INK, "ticks": False, "labelPadding": 6}
-    framed: Chart = (
-        made.configure(background="transparent")
-        .configure_view(stroke=None)
-        .configure_axis(**labels, titleFontWeight="normal", **lines, domainOpacity=0.5)
-        .configure_legend(labelColor=INK, labelFontSize=11, labelLimit=220)
+    config = alt.Config(
+        background="transparent",
+        view=alt.ViewConfig(stroke=None),
+        axis=alt.AxisConfig(**labels, titleFontWeight="normal", **lines, domainOpacity=0.5),
+        legend=alt.LegendConfig(labelColor=INK, labelFontSize=11, labelLimit=220),
     )
+    if title is not None:
+        outside = {"padding": 14, "title": alt.Title(title, color=INK, fontSize=13, anchor="start")}
+    else:  # all margins are fixed, so that charts of one kind align below each other
+        outside = {"padding": padding, "autosize": alt.AutoSizeParams(type="none")}
+    # All at once, because each of altair's methods copies the chart.
+    framed: Chart = ReportChart(layer=list(layers), width=width, height=height, config=config, **outside)
     framed["datasets"] = drawn.rows
     return framed
 

@@ -95,7 +95,7 @@ def test_they_hold_the_true_parts() -> None:
         "rate": sum(shares) / 2 * (rates["de"][1] - rates["de"][0]),
     }
     held: dict[str, list[bool]] = {name: [] for name in truth}
-    for _ in range(examples(360)):
+    for _ in range(examples(180)):
         days = []
         for day, share in enumerate(shares):
             country = np.where(draw.random(400) < share, "de", "fr")

@@ -198,7 +198,7 @@ def test_days_that_do_not_differ_are_told_apart_at_the_nominal_rate() -> None:
         return pa.table({"user": user, "y": y, "one": 1 / (1 + np.exp(1 - x - draw.normal(size=len(user))))})
 
     p: dict[str, list[float]] = {"auc": [], "ndcg@5": [], "logloss": []}
-    for _ in range(examples(240)):
+    for _ in range(examples(120)):
         liking = draw.normal(0, 1, 225)
         left, right = (
             sr.evaluate(rows(users, liking), list(p), **ROLES) for users in (np.arange(150), np.arange(75, 225))

@@ -72,6 +72,7 @@ def test_its_report_opens_in_a_browser(demo: tuple[Path, str], opened: Open) -> 
         assert gate in text
 
 
+@pytest.mark.tools  # the demo itself is a part of every run of CI
 def test_the_readme_shows_what_the_demo_prints(
     demo: tuple[Path, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -33,6 +33,7 @@ def shown(output: Path) -> str | None:
         return None
 
 
+@pytest.mark.long  # tests/tables/test_days.py kills a commit at every step
 def test_a_run_without_spark_that_is_killed(
     spec: Callable[..., str], stored: Callable[[], dict[str, pd.DataFrame]], tmp_path: Path
 ) -> None:

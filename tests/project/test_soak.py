@@ -50,6 +50,7 @@ def test_a_difference_is_found_made_small_and_told_with_its_seed(
     assert soak.told().endswith("differences: 1")
 
 
+@pytest.mark.tools
 def test_another_bit_in_one_lane_is_a_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rows of one way are written without the first."""
     ways = comparing.ways_of

@@ -18,6 +18,7 @@ def rows_of(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if "|" in line]
 
 
+@pytest.mark.tools
 def test_spark_dataframe(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
     """The place of each user's click in the lists of either model."""
     places = {"old": {"ann": 1, "bob": 2, "cat": 2, "dan": 3}, "new": {"ann": 1, "bob": 1, "cat": 2, "dan": 2}}

@@ -49,8 +49,11 @@ def _merged_in_tasks(patch: pytest.MonkeyPatch) -> None:
 TRANSPORTS: dict[str, tuple[str, Patch]] = {
     "local": ("local", _as_usual),
     "scan": ("scan", _as_usual),
-    "scan without RDDs": ("scan", _without_rdds),
     "frame": ("frame", _as_usual),
+}
+# What crosses in these ways are pieces of bytes and states, whatever the columns: a log of each shape is enough.
+OTHER_WAYS: dict[str, tuple[str, Patch]] = {
+    "scan without RDDs": ("scan", _without_rdds),
     "frame without private ways": ("frame", _without_private_ways),
 }
 IN_TASKS: dict[str, tuple[str, Patch]] = {"frame merged in tasks": ("frame", _merged_in_tasks)}
@@ -59,9 +62,12 @@ IN_RANGES: dict[str, tuple[str, Patch]] = {
     "frame in ranges": ("frame", _in_ranges),
 }
 MORE = {
-    "slices": IN_TASKS,
-    **dict.fromkeys(("arrays", "labels"), IN_TASKS | IN_RANGES),
-    **dict.fromkeys(("exact", "text_keys", "no_groups"), IN_RANGES),
+    **dict.fromkeys(("types", "truth", "past", "popularity"), OTHER_WAYS),
+    "slices": OTHER_WAYS | IN_TASKS,
+    "arrays": OTHER_WAYS | IN_TASKS | IN_RANGES,
+    "labels": IN_TASKS,
+    "exact": OTHER_WAYS | IN_RANGES,
+    **dict.fromkeys(("text_keys", "no_groups"), IN_RANGES),
 }
 
 

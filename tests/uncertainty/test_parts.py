@@ -77,8 +77,9 @@ def merged(folder: Path, spec: str, last: int, table: str) -> pd.DataFrame:
     return window_table(folder, table, f"{DAYS[0]}..{DAYS[last]}")
 
 
-@pytest.mark.parametrize("roles", [{}, {"weight": "weight"}], ids=["rows", "weights"])
-@pytest.mark.parametrize("rows", [log(1), log(2, users=25, rows=400)], ids=["all parts", "few groups"])
+@pytest.mark.parametrize(
+    ("rows", "roles"), [(log(1), {}), (log(2, users=25, rows=400), {"weight": "weight"})], ids=["all parts", "few groups"]
+)
 def test_pooled_metrics_equal_an_evaluation_without_each_part(rows: pa.Table, roles: dict) -> None:
     expected = by_brute_force(rows, POOLED, part_of(rows), **roles)
     found = sr.evaluate(rows, POOLED, **ROLES, score=BOTH, **roles).table.to_pylist()
@@ -270,7 +271,7 @@ def test_there_is_one_difference_whoever_is_undefined(tmp_path: Path) -> None:
     assert sum(row["n_unpaired"] for row in with_pairs.compare("a").to_pylist()) > 100
 
 
-@pytest.mark.parametrize("more", [{}, {"slices": ["country"]}, {"weight": "weight"}], ids=str)
+@pytest.mark.parametrize("more", [{}, {"slices": ["country"], "weight": "weight"}], ids=str)
 def test_the_same_bits_in_any_order_and_cut(more: dict) -> None:
     """Intervals, p-values and the states behind them."""
     rows = log(11)

@@ -27,6 +27,8 @@ BIN := $(VENV)/bin
 
 # Another Spark on this machine, or its settings, must not meet the pyspark in .venv.
 unexport SPARK_HOME SPARK_CONF_DIR PYTHONHOME PYTHONPATH
+# Every new process of Python, Spark's workers among them, would compile sparkrank anew where a shell forbids bytecode.
+export PYTHONDONTWRITEBYTECODE :=
 # Spark's scripts and workers use these; without them, whatever python3 is on the path.
 export PYSPARK_PYTHON := $(BIN)/python
 export PYSPARK_DRIVER_PYTHON := $(BIN)/python

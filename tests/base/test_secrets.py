@@ -350,27 +350,30 @@ def test_long_texts_are_cleaned_in_time() -> None:
     assert time.monotonic() - started < 10
 
 
-PACKAGE = Path(sr.__file__).parent
-CALLS = [
-    (file.relative_to(PACKAGE).as_posix(), node)
-    for file in PACKAGE.rglob("*.py")
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-    if isinstance(node, ast.Call)
-]
+@pytest.fixture(scope="module")
+def calls() -> list[tuple[str, ast.Call]]:
+    """Every call in the package, with the file that it is in."""
+    package = Path(sr.__file__).parent
+    return [
+        (file.relative_to(package).as_posix(), node)
+        for file in package.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+    ]
 
 
-def test_whatever_is_logged_is_cleaned() -> None:
+def test_whatever_is_logged_is_cleaned(calls: list[tuple[str, ast.Call]]) -> None:
     """Each value of a call of a logger is a number, a word of ours, or what ``shorten`` made of it."""
     levels = ("debug", "info", "warning", "error", "exception", "critical")
-    logged = [call for _, call in CALLS if isinstance(call.func, ast.Attribute) and call.func.attr in levels]
+    logged = [call for _, call in calls if isinstance(call.func, ast.Attribute) and call.func.attr in levels]
     values = [value for call in logged for value in call.args[1:]]
     clean = [value for value in values if isinstance(value, ast.Call) and ast.unparse(value.func) == "shorten"]
     assert {ast.unparse(value) for value in values if value not in clean} == {"lane.name", "what", "row_memory"}
     assert len(clean) >= 6
 
 
-def test_only_one_place_prints() -> None:
+def test_only_one_place_prints(calls: list[tuple[str, ast.Call]]) -> None:
     """Nothing but the terminal's own module prints, so that nothing goes by it; the line of a running stage is ours."""
     prints = {"print", "click.echo", "click.secho", "sys.stdout.write", "sys.stderr.write", "warnings.warn"}
     prints |= {"traceback.print_exc", "traceback.print_exception"}
-    assert {file for file, call in CALLS if ast.unparse(call.func) in prints} == {"text/terminal.py"}
+    assert {file for file, call in calls if ast.unparse(call.func) in prints} == {"text/terminal.py"}

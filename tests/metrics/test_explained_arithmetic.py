@@ -19,6 +19,7 @@ from sparkrank.base.errors import MetricError
 from sparkrank.metrics import CATALOG, Definitions, GroupMetric, Metric, PooledMetric, plan_of
 from sparkrank.metrics.arithmetic import TermColumn
 from sparkrank.results.explanation import ExplainedMetric
+from tests.extent import IS_LONG
 
 # The metrics of a group, with the parameters of each that change its steps.
 OF_A_GROUP = {

@@ -41,7 +41,7 @@ from tests.support.strategies import PATIENT
 
 
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.name)
-@settings(PATIENT, max_examples=examples(30))
+@settings(PATIENT, max_examples=examples(15))
 @given(data=st.data())
 def test_merge_law(state: State, data: st.DataObject) -> None:
     check_merge_law(state, data)

@@ -36,9 +36,9 @@ def assert_equal_to(found: Difference, expected: object, level: float) -> None:
     assert (found.degrees, found.method) == (expected.df, "paired t")
 
 
-@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
-@pytest.mark.parametrize("n", [2, 3, 30, 1000, 100_000])
-@pytest.mark.parametrize("shift", [0.0, 0.01, 0.5, 3.0])
+@pytest.mark.parametrize("level", [0.8, 0.99])
+@pytest.mark.parametrize("n", [2, 3, 30, 10_000])
+@pytest.mark.parametrize("shift", [0.0, 0.01, 3.0])
 def test_it_is_scipy_s(n: int, shift: float, level: float) -> None:
     """Differences of two models of 1/128 steps, so that they are exact, and means of them in any bits."""
     rng = np.random.default_rng(n)

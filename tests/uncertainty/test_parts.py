@@ -78,7 +78,9 @@ def merged(folder: Path, spec: str, last: int, table: str) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("rows", "roles"), [(log(1), {}), (log(2, users=25, rows=400), {"weight": "weight"})], ids=["all parts", "few groups"]
+    ("rows", "roles"),
+    [(log(1), {}), (log(2, users=25, rows=400), {"weight": "weight"})],
+    ids=["all parts", "few groups"],
 )
 def test_pooled_metrics_equal_an_evaluation_without_each_part(rows: pa.Table, roles: dict) -> None:
     expected = by_brute_force(rows, POOLED, part_of(rows), **roles)

@@ -14,7 +14,7 @@ from sparkrank.engines.one_group import GroupKeys, raise_no_rows, rows_of_key, v
 from sparkrank.engines.spark.session_settings import time_zone
 from sparkrank.metrics import Metric, Plan, find_preset
 from sparkrank.metrics.metric import texts_of
-from sparkrank.metrics.planning import validate_plan
+from sparkrank.metrics.plan_validation import validate_plan
 from sparkrank.results.explanation import Explanation
 from sparkrank.run.day_request import request_of
 from sparkrank.run.item_tables import with_item_tables

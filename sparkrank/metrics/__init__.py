@@ -18,7 +18,7 @@ from sparkrank.metrics.histogram_metric import HistogramMetric
 from sparkrank.metrics.metric import Declaration, Metric, NeedsOrder, Unbounded
 from sparkrank.metrics.parameters import Choice, Count, Flag, Name, Number
 from sparkrank.metrics.plan import Plan
-from sparkrank.metrics.planning import plan_of
+from sparkrank.metrics.plan_validation import plan_of
 from sparkrank.metrics.pooled_metric import PooledMetric, PooledTotals, PooledValue
 from sparkrank.metrics.precision import REL
 from sparkrank.metrics.presets import PRESETS, find_preset

@@ -14,7 +14,7 @@ from sparkrank.bucket import slicing
 from sparkrank.inputs.role_table import rejections
 from sparkrank.metrics import Plan
 from sparkrank.metrics.parameters import NEED_AN_ORDER
-from sparkrank.metrics.planning import unexpected
+from sparkrank.metrics.plan_validation import unexpected
 from sparkrank.metrics.sampled_metric import SampledMetric
 from sparkrank.metrics.slices import ALL, shown_value, slice_name
 from sparkrank.states import Partials

@@ -23,6 +23,7 @@ from tests.spark.logs import log_rows, rows_of
 GROUP_METRICS = ["ndcg@3", "ap", "rr", "p@2", "group_auc", "gauc", "kendall_tau(ref=b)", "spearman(ref=reference_rank)"]
 GROUP_METRICS += ["pair_auc", "rbo(ref=b)", "err@5", "filled@5", "overlap(ref=b)@3"]
 GROUP_METRICS += ["judged@3", "unj(ties=worst)@3", "ndcg(unjudged=drop)@3", "rbp(unjudged=best)"]
+GROUP_METRICS += ["calibration_gap(weight=rows)", "group_rmse", "group_mae(weight=rows)"]
 GROUP_METRICS += ["unexpected(over=union,ties=item)@3", "serendipity(ref=reference_rank)@5"]
 DISTRIBUTIONS = [
     "p90(ap)",

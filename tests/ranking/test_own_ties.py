@@ -67,6 +67,7 @@ def test_a_metric_that_has_no_expectation_stands_beside_the_others() -> None:
 
 
 OWN = {"group_auc", "gauc", "pair_auc", "kendall_tau", "kendall_distance", "spearman", "rbo"}
+OWN |= {"calibration_gap", "group_rmse", "group_mae"}
 
 
 def test_the_others_say_why_they_take_none() -> None:

@@ -83,11 +83,12 @@ def quality_table(
         one_class = (checks.one_class_groups(level_text(level)) for level in plan.levels)
         for name in (checks.UNRETRIEVED_GROUPS, *one_class) if plan.keys else ():
             rows.append(_check(name, model, count(name, model), checks.GROUPS, groups))
-        of_groups = (checks.WEIGHTLESS_GROUPS, checks.CLUSTERLESS_GROUPS, checks.GROUPS_LEFT_OUT)
+        checked = map(checks.checked_groups, plan.checking_labels)
+        of_groups = (checks.WEIGHTLESS_GROUPS, checks.CLUSTERLESS_GROUPS, checks.GROUPS_LEFT_OUT, *checked)
         rows += _looked_for(of_groups, counts, checks.GROUPS, groups, model)
         rows += _impossible(partials, plan, model, groups)
-        rows += _looked_for(map(checks.decided_by_ties, plan.ordered), counts, checks.GROUPS, groups, model)
-        rows += _looked_for(map(checks.short_lists, plan.full_lengths), counts, checks.GROUPS, groups, model)
+        of_lists = (*map(checks.decided_by_ties, plan.ordered), *map(checks.short_lists, plan.full_lengths))
+        rows += _looked_for(of_lists, counts, checks.GROUPS, groups, model)
         rows += _heaviest(partials, model)
         rows += [*_outside(partials, plan, model), *_weighed(partials, plan, model)]
         rows += _fine_blocks(partials, plan, model, measured or {})

@@ -344,6 +344,7 @@ def labels() -> WideLog:
     metrics = ["ndcg@3", "ndcg(label=pay)@3", "p90(ap(label=pay))", "gauc(label=pay,among=click)", "auc(exact)"]
     metrics += ["auc(exact,label=pay)", "auc(exact,label=pay,among=click)", "logloss(among=pay)", "rmse(label=pay)"]
     metrics += ["novelty(label=pay)", "cg(gain={click:1,pay:0.5})@5"]
+    metrics += ["ap(checked_by=pay)", "ndcg(label=pay,checked_by=click)@3"]
     return WideLog(halves(rows), metrics, {**settings, "max_bad_fraction": 0.5})
 
 

@@ -103,8 +103,7 @@ def _validate_checked(metric: Metric, checked_by: str, plan: Plan) -> None:
         raise MetricError(f"{metric} is of whole lists, and unjudged=drop leaves rows out: leave it out")
     for columns in filter(is_of_relevant, plan.slices):
         raise MetricError(
-            f"{metric} has no values for the slice {slice_name(columns)} of relevant rows: two labels call other rows "
-            "relevant"
+            f"{metric} has no values for the slice {slice_name(columns)}: two labels call other rows relevant"
         )
 
 

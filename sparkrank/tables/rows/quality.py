@@ -83,11 +83,14 @@ def quality_table(
         one_class = (checks.one_class_groups(level_text(level)) for level in plan.levels)
         for name in (checks.UNRETRIEVED_GROUPS, *one_class) if plan.keys else ():
             rows.append(_check(name, model, count(name, model), checks.GROUPS, groups))
-        checked = map(checks.checked_groups, plan.checking_labels)
-        of_groups = (checks.WEIGHTLESS_GROUPS, checks.CLUSTERLESS_GROUPS, checks.GROUPS_LEFT_OUT, *checked)
+        of_groups = (checks.WEIGHTLESS_GROUPS, checks.CLUSTERLESS_GROUPS, checks.GROUPS_LEFT_OUT)
         rows += _looked_for(of_groups, counts, checks.GROUPS, groups, model)
         rows += _impossible(partials, plan, model, groups)
-        of_lists = (*map(checks.decided_by_ties, plan.ordered), *map(checks.short_lists, plan.full_lengths))
+        of_lists = (
+            *map(checks.checked_groups, plan.checking_labels),
+            *map(checks.decided_by_ties, plan.ordered),
+            *map(checks.short_lists, plan.full_lengths),
+        )
         rows += _looked_for(of_lists, counts, checks.GROUPS, groups, model)
         rows += _heaviest(partials, model)
         rows += [*_outside(partials, plan, model), *_weighed(partials, plan, model)]

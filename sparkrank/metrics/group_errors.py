@@ -103,7 +103,7 @@ def _residual_terms(of_residual: Callable[[Floats], Floats], ranking: Ranking, m
     last = [step("its root", "root", mean)] if is_root else []
     steps = [
         total(f"Σ of {column}", column),
-        given("rows with a label", np.count_nonzero(~np.isnan(error))),
+        given("rows with a label", float(np.count_nonzero(~np.isnan(error)))),
         quotient(mean, f"Σ of {column}", "rows with a label"),
         *last,
         given("all numbers are near enough", float(not refused.any())),

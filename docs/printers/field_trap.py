@@ -26,8 +26,8 @@ ANSWERS = {
     "copc": "(1 + 2) / (1.8 + 1.2)",
     "calibration_gap": "(0.8/2 + 0.8/4) / 2",
     "calibration_gap(weight=rows)": "(0.8 + 0.8) / (2 + 4)",
-    "group_rmse": "(√(0.82/2) + √(1.16/4)) / 2",
-    "rmse": "√((0.82 + 1.16) / 6)",
+    "group_rmse": "(sqrt(0.82/2) + sqrt(1.16/4)) / 2",
+    "rmse": "sqrt((0.82 + 1.16) / 6)",
     "group_mae(weight=rows)": "(1.0 + 2.0) / 6",
 }
 

@@ -99,8 +99,9 @@ def _validate_checked(metric: Metric, checked_by: str, plan: Plan) -> None:
         raise MetricError(f"{metric} is checked by the label that it reads, {checked_by}: name another label")
     if plan.joins:
         raise MetricError(f"{metric} needs both labels in the rows of the lists, and here a truth has the labels")
-    if plan.definitions.unjudged == "drop":
-        raise MetricError(f"{metric} is of whole lists, and unjudged=drop leaves rows out: leave it out")
+    partial = {"unjudged=drop": plan.definitions.unjudged == "drop", "exclude": plan.exclude is not None}
+    for setting in (setting for setting, holds in partial.items() if holds):
+        raise MetricError(f"{metric} is of whole lists, and {setting} leaves rows out: leave it out")
     for columns in filter(is_of_relevant, plan.slices):
         raise MetricError(
             f"{metric} has no values for the slice {slice_name(columns)}: two labels call other rows relevant"

@@ -22,8 +22,8 @@ machine makes the interval shorter. The interval has the variance of both means.
 and `quality` has their number; with fewer the metric is undefined. A value that is undefined by a label counts 0 in
 both means (or 1 under `undefined=one`), as one label may find something where the other does not: under
 `undefined=skip` too, unlike in `ndcg(label=machine)`. The estimate may lie a little outside of the range of the
-metric. The group table has the values by the machine. A truth beside the lists, slices of relevant rows, percentiles,
-weights, `among`, `unjudged` and `propensity` are refused with it."""
+metric. The group table has the values by the machine. A truth beside the lists, `exclude`, slices of relevant rows,
+percentiles, weights, `among`, `unjudged` and `propensity` are refused with it."""
 
 ROWS = {
     "user": range(40),

@@ -23,6 +23,7 @@ from tests.spark.logs import log_rows, rows_of
 GROUP_METRICS = ["ndcg@3", "ap", "rr", "p@2", "group_auc", "gauc", "kendall_tau(ref=b)", "spearman(ref=reference_rank)"]
 GROUP_METRICS += ["pair_auc", "rbo(ref=b)", "err@5", "filled@5", "overlap(ref=b)@3"]
 GROUP_METRICS += ["judged@3", "unj(ties=worst)@3", "ndcg(unjudged=drop)@3", "rbp(unjudged=best)"]
+GROUP_METRICS += ["calibration_gap(weight=rows)", "group_rmse", "group_mae(weight=rows)"]
 GROUP_METRICS += ["unexpected(over=union,ties=item)@3", "serendipity(ref=reference_rank)@5"]
 DISTRIBUTIONS = [
     "p90(ap)",
@@ -343,6 +344,7 @@ def labels() -> WideLog:
     metrics = ["ndcg@3", "ndcg(label=pay)@3", "p90(ap(label=pay))", "gauc(label=pay,among=click)", "auc(exact)"]
     metrics += ["auc(exact,label=pay)", "auc(exact,label=pay,among=click)", "logloss(among=pay)", "rmse(label=pay)"]
     metrics += ["novelty(label=pay)", "cg(gain={click:1,pay:0.5})@5"]
+    metrics += ["ap(checked_by=pay)", "ndcg(label=pay,checked_by=click)@3"]
     return WideLog(halves(rows), metrics, {**settings, "max_bad_fraction": 0.5})
 
 

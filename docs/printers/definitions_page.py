@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from docs.printers.checked_trap import checked_markdown
+from docs.printers.field_trap import field_markdown
 from docs.printers.ild_trap import ild_markdown
 from docs.printers.label_trap import label_markdown
 from docs.printers.markdown import declaration_markdown, markdown_table, parameter_markdown
@@ -15,8 +17,8 @@ from docs.printers.slice_trap import slice_markdown
 from docs.printers.worked import INPUT, Impression, trap_markdown
 from sparkrank.metrics import CATALOG, PRESETS, CatalogueMetric, Definitions, GroupMetric, PooledMetric
 from sparkrank.metrics.aliases import ALIASES, ELSEWHERE
+from sparkrank.metrics.checked_metric import OF_LABELS
 from sparkrank.metrics.definitions import ALLOWED
-from sparkrank.metrics.labels import PARAMETERS as OF_LABELS
 from sparkrank.metrics.metric import Declaration
 from sparkrank.metrics.parameters import OF_LISTS_WITH_BEST
 from sparkrank.metrics.presets import Preset
@@ -273,9 +275,11 @@ def _traps() -> Iterator[str]:
     yield from map(trap_markdown, (*METRIC_TRAPS, *SETTING_TRAPS))
     yield slice_markdown()
     yield label_markdown()
+    yield checked_markdown()
     yield popularity_markdown()
     yield ild_markdown()
     yield propensity_markdown()
+    yield field_markdown()
 
 
 def _shown(value: str | float | None) -> str:

@@ -21,6 +21,7 @@ _CODES_OF_FORMS = (
     (re.compile(r"rows with a score that have no .*", re.DOTALL), "rows_without_value"),
     (re.compile(r"relevant rows that have no .*", re.DOTALL), "relevant_rows_without_gain"),
     (re.compile(r"rows that have the label .*", re.DOTALL), "rows_with_label"),
+    (re.compile(r"groups that have the label .* in all rows", re.DOTALL), "groups_checked"),
     (re.compile(r"rows per block of .*", re.DOTALL), "rows_per_block"),
     (re.compile(r"most weight of one group in .*", re.DOTALL), "most_weight_of_one_group"),
     (re.compile(r"lists of fewer than \d+ rows"), "lists_shorter"),
@@ -250,6 +251,11 @@ def without_gain(column: str) -> str:
 def with_label(label: str) -> str:
     """Return the name of the check for rows that have ``label``, one of several; of a truth, its rows."""
     return f"rows that have the label {label}"
+
+
+def checked_groups(label: str) -> str:
+    """Return the name of the check for groups in which every row has ``label``, which checks another label."""
+    return f"groups that have the label {label} in all rows"
 
 
 def above_ideal(metric: object, ideal: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
@@ -38,12 +38,12 @@ from sparkrank.bucket.impressions import (
 )
 from sparkrank.bucket.item_columns import item_columns, with_items
 from sparkrank.bucket.joining import Counts, JudgedRows, judge
-from sparkrank.bucket.label_rows import count_labels, label_columns, rows_of_label
+from sparkrank.bucket.label_rows import count_labels, label_columns, rows_checked_by, rows_of_label
 from sparkrank.bucket.largest_groups import largest_groups
 from sparkrank.bucket.lists import ListedRows, chosen_groups, listed_rows
 from sparkrank.bucket.past import hashes_with_past, with_past, without_past
 from sparkrank.bucket.propensities import propensities_of
-from sparkrank.bucket.ranked import RankedModel
+from sparkrank.bucket.ranked import CheckedModel, RankedModel
 from sparkrank.bucket.rejection import reject
 from sparkrank.bucket.relevance_slices import GroupCopies, copies_by_relevance
 from sparkrank.bucket.slicing import WHOLE_DAY, GroupSlice, SlicedRows, sliced_rows
@@ -58,7 +58,7 @@ from sparkrank.metrics.slices import is_of_relevant
 from sparkrank.numeric.array_types import Codes, Floats, Ints
 from sparkrank.numeric.key_hashes import Hashes, hash_keys, parts_of
 from sparkrank.ranking.judgments import is_relevant
-from sparkrank.ranking.ranking import Ranking
+from sparkrank.ranking.ranking import Ranking, ScoreOrder
 from sparkrank.ranking.value_columns import Arrays, ValueColumn
 from sparkrank.states import ItemCounts, MeanStates, Partials, RowSums
 from sparkrank.states.largest import largest_of
@@ -109,8 +109,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         counts.update(model.counts())
     by_label = [first, *of_other_labels(first, plan, counts)]
     every = [model for own in by_label for model in own.models]
-    for model in every if plan.keys else ():
-        counts.update(model.counts_of_metrics())
+    _count_by_metric(every if plan.keys else (), counts)
     keys = keys_of(accepted, groups) if plan.has_parts or plan.group_table else None
     clusters = None if plan.cluster is None else clusters_of(accepted, groups, models, counts)
     part = np.zeros(groups.count, np.int32)
@@ -141,6 +140,13 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         for _, _, of_slice in of_label:
             _drop_cached(of_slice)
     return BucketResult(replace(states, loops=native.counted()), table, hashes)
+
+
+def _count_by_metric(models: Iterable[RankedModel], counts: Counter[tuple[str, str]]) -> None:
+    for model in models:
+        counts.update(model.counts_of_metrics())
+        for check, count in model.checked_counts().items():
+            counts.setdefault(check, count)  # metrics of several labels may be checked by one
 
 
 _SlicedModels: TypeAlias = "tuple[GroupSlice, Codes, list[RankedModel]]"
@@ -284,21 +290,31 @@ def ranked_models(
     weights: Mapping[str, Floats],
     alike: Sequence[RankedModel] | None = None,
 ) -> list[RankedModel]:
-    """Return the rankings of each model, with those that metrics see which assume something of unjudged rows.
+    """Return the rankings of each model, also as metrics see them that assume labels, or are checked by others.
 
     ``alike`` are the same models with other labels of the same rows, whose order is taken from there.
     """
     assumed = {assumption: judged.assuming(assumption) for assumption in plan.assumptions}
     others = {own: (rows, _rankings(rows, plan, Counter())) for own, rows in assumed.items() if rows is not judged}
+    orders = None if alike is None else [model.ranking.sorted_rows for model in alike]
+    own_rankings = _rankings(judged, plan, counts, orders)
+    orders = [ranking.sorted_rows for ranking, _ in own_rankings]
+    labels = dict.fromkeys(str(metric.checked_by) for metric in plan.checked_metrics)
+    by_label = {label: rows_checked_by(label, judged, plan) for label in labels}
+    checked = {label: (*rows, _rankings(rows[0], plan, Counter(), orders)) for label, rows in by_label.items()}
     models = []
-    for index, (ranking, listed) in enumerate(_rankings(judged, plan, counts, alike)):
+    for index, (ranking, listed) in enumerate(own_rankings):
         name = plan.models[index]
         chosen = chosen_groups(judged, index, name, plan, counts)
         under = {
             own: RankedModel(name, plan, *rankings[index], rows.rows, chosen, weights)
             for own, (rows, rankings) in others.items()
         }
-        models.append(RankedModel(name, plan, ranking, listed, judged.rows, chosen, weights, under))
+        by_other = {
+            own: CheckedModel(RankedModel(name, plan, *rankings[index], rows.rows, chosen, weights), whole)
+            for own, (rows, whole, rankings) in checked.items()
+        }
+        models.append(RankedModel(name, plan, ranking, listed, judged.rows, chosen, weights, under, by_other))
     if (checks.UNJUDGED_ROWS, "") in counts and models[0].chosen is not None:
         evaluated = np.logical_or.reduce([model.chosen for model in models if model.chosen is not None])
         counts[checks.UNJUDGED_ROWS, ""] = judged.unjudged(evaluated)
@@ -309,9 +325,12 @@ def _rankings(
     judged: JudgedRows,
     plan: Plan,
     counts: Counter[tuple[str, str]],
-    alike: Sequence[RankedModel] | None = None,
+    orders: Sequence[ScoreOrder] | None = None,
 ) -> list[tuple[Ranking, ListedRows]]:
-    """Return the ranking and the list of each model. All share one set of judgments, unless a list repeats items."""
+    """Return the ranking and the list of each model. All share one set of judgments, unless a list repeats items.
+
+    ``orders`` has the same rows of each model in the order of their scores, if they are sorted already.
+    """
     references = _references(judged, plan)
     columns, totals = _columns(judged, plan), _totals(plan)
     arrays = _arrays(judged, plan)
@@ -336,7 +355,7 @@ def _rankings(
             item_order,
             plan.definitions.positions,
             plan.cutoffs,
-            None if alike is None else alike[index].ranking.sorted_rows,
+            None if orders is None else orders[index],
             columns=columns,
             totals=totals,
             arrays=arrays,

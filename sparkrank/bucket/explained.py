@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -145,7 +145,9 @@ def _metric(model: RankedModel, metric: Metric) -> ExplainedMetric:
         notes.append(f"{metric} is the percentile of the values of all groups, of which this is one")
     if metric.geometric:
         notes.append(f"{metric} is the geometric mean of the values of all groups, of which this is one")
-    if of_groups != metric.bare:
+    if metric.checked_by is not None:
+        notes += _notes_of_checks(model, metric, metric.checked_by)
+    elif of_groups != metric.bare:
         notes.append(f"{metric} is of the ranks of all groups, of which {of_groups} is this one")
     if is_mean and math.isnan(value):
         notes.append(f"the value is undefined for this group ({of_groups.declaration.undefined})")
@@ -168,6 +170,14 @@ def _metric(model: RankedModel, metric: Metric) -> ExplainedMetric:
         arithmetic.steps,
         tuple(notes),
     )
+
+
+def _notes_of_checks(model: RankedModel, metric: Metric, checked_by: str) -> Iterator[str]:
+    yield f"{metric} corrects the mean of {metric.of_groups} by groups in which all rows have the label {checked_by}"
+    other, whole = model.checked[checked_by]
+    if whole[0]:
+        value = float(other.values_of(metric.of_groups).of_groups()[0])
+        yield f"this group is one of them: its value by the label {checked_by} is {value:g}"
 
 
 def _tables(

@@ -28,7 +28,8 @@ def part_states(sliced: Sequence[tuple[GroupSlice, Codes, Sequence[RankedModel]]
     sums: dict[str, SlicedSums] = {}
     pairs: dict[str, SlicedSums] = {}
     histograms: dict[PartSeries, PartBins] = {}
-    averaged, added = [*map(str, plan.parted_metrics)], [plan.groups_sum, *map(str, plan.row_sums)]
+    averaged = [*map(str, (*plan.parted_metrics, *plan.checked_metrics))]
+    added = [plan.groups_sum, *map(str, plan.row_sums)]
     for sliced_groups, part_of_group, models in sliced:
         if plan.compare is None and not plan.parted_slices(sliced_groups.name):
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -12,11 +13,14 @@ from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.encoding import paired
 from sparkrank.bucket.grouping import Groups
 from sparkrank.bucket.impressions import LABEL, label_column
-from sparkrank.bucket.joining import Counts
+from sparkrank.bucket.joining import Counts, JudgedRows, judge
 from sparkrank.metrics import Plan
 from sparkrank.metrics.labels import Judging
 from sparkrank.numeric.array_types import Flags, Ints
+from sparkrank.numeric.segments import count_by
 from sparkrank.ranking.judgments import is_relevant
+
+FIRST_LABEL = label_column(0)  # the first label, in rows whose label is another
 
 
 class RowsOfLabel(NamedTuple):
@@ -45,11 +49,26 @@ def rows_of_label(rows: BucketRows, groups: Groups, judging: Judging, plan: Plan
     kept = None if judging.among is None else _among(rows, groups, column_of(judging.among, plan), plan)
     label = read_label(rows, judging, plan)
     table = rows.table.set_column(rows.table.column_names.index(LABEL), LABEL, label)
+    if plan.labels[0] in plan.checking_labels:
+        table = table.append_column(FIRST_LABEL, rows.table[LABEL])
     if kept is None:
         return RowsOfLabel(BucketRows(table), groups, None)
     whole, codes = np.unique(groups.codes[kept].astype(np.int64), return_inverse=True)
     own = BucketRows(table.filter(pa.array(kept)))
     return RowsOfLabel(own, Groups(codes.astype(np.int32), len(whole)), whole)
+
+
+def rows_checked_by(label: str, judged: JudgedRows, plan: Plan) -> tuple[JudgedRows, Flags]:
+    """Return the rows ``judged`` by another ``label``, and a flag for each group in which every row has it."""
+    column = label_column(plan.further_labels[label]) if label in plan.further_labels else FIRST_LABEL
+    table = judged.rows.table
+    table = table.set_column(table.column_names.index(LABEL), LABEL, table[column])
+    unused: Counts = Counter()
+    checked = judge(BucketRows(table), Groups(judged.codes, judged.groups), plan, unused)
+    whole = count_by(judged.codes, judged.groups) > 0
+    if checked.judged is not None:
+        whole[judged.codes[~checked.judged]] = False
+    return checked, whole
 
 
 def count_labels(rows: BucketRows, plan: Plan, counts: Counts) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,13 +68,21 @@ EXTREMES: tuple[Ties, Ties] = ("best", "worst")  # if both give the same value, 
 ROUNDING = 2.0**-40  # tolerance for a value out of range, larger than the rounding error of a million terms of 1
 
 
+class CheckedModel(NamedTuple):
+    """The same model with another label, and flags of the groups that have that label in all rows (``whole``)."""
+
+    model: RankedModel
+    whole: Flags
+
+
 @dataclass(frozen=True)
 class RankedModel:
     """The rankings of the model ``name`` for all groups of a bucket.
 
     ``listed`` has the model's list, taken from the bucket's ``rows``. ``chosen`` flags the groups in which the model is
     evaluated (None means all groups). ``weights`` maps each weight column to the weights of the groups. ``assumed`` has
-    the same model as metrics see it that assume something of rows without a label, if there are such rows.
+    the same model as metrics see it that assume something of rows without a label, if there are such rows. ``checked``
+    has it by the labels that check others.
     """
 
     name: str
@@ -85,6 +93,7 @@ class RankedModel:
     chosen: Flags | None
     weights: Mapping[str, Floats]
     assumed: Mapping[Assumption, RankedModel] = field(default_factory=dict)
+    checked: Mapping[str, CheckedModel] = field(default_factory=dict)
 
     def counts(self) -> dict[tuple[str, str], int]:
         if not self.plan.keys:
@@ -162,6 +171,10 @@ class RankedModel:
             undefined, averaged, limbs = sums[metric]
             counts = (n_groups, undefined, averaged, n_rows)
             yield MeanRows(self._key(groups, metric), np.column_stack(counts), limbs)
+        for metric in self.plan.checked_metrics:
+            (found,) = equal_sums([self._chosen(self._differences(metric))], None, evaluated)
+            counts = (n_groups, found.undefined, found.averaged, n_rows)
+            yield MeanRows(self._key(groups, metric), np.column_stack(counts), found.limbs)
 
     def _sums(self, evaluated: Segments) -> dict[Metric, ValueSums]:
         by_metric: dict[Metric, ValueSums] = {}
@@ -198,16 +211,37 @@ class RankedModel:
 
     @cached
     def values(self) -> dict[str, GroupValues]:
-        return {
-            str(metric): declared.values_of(self.seen_by(metric).ranked(metric.ties), metric)
-            for metric, declared in self.plan.group_metrics
-        }
+        return {str(metric): self.values_of(metric) for metric, _ in self.plan.group_metrics}
+
+    @cached
+    def values_of(self, metric: Metric) -> GroupValues:
+        """Return the value of each group by a metric of :attr:`Plan.group_metrics`."""
+        declared = dict(self.plan.group_metrics)[metric]
+        return declared.values_of(self.seen_by(metric).ranked(metric.ties), metric)
 
     @cached
     def added(self, metric: Metric) -> GroupValues:
         """Return what each group adds to the mean of ``metric``: its value, or the logarithm of its value."""
         values = self.values()[str(metric.of_groups)]
         return logarithms(values, self.plan.definitions.counts_undefined_as) if metric.geometric else values
+
+    @cached
+    def _differences(self, metric: Metric) -> Floats:
+        """Return the value of each group by the label that checks ``metric``, less that by its own; NaN if unchecked.
+
+        A value that is undefined by one of the labels counts what it counts in means, or else 0.
+        """
+        other, whole = self.checked[str(metric.checked_by)]
+        counted_as = self.plan.definitions.counts_undefined_as or 0.0
+        by_other, own = (
+            np.nan_to_num(model.values_of(metric.of_groups).of_groups(), nan=counted_as) for model in (other, self)
+        )
+        return np.where(whole, by_other - own, np.nan)
+
+    def checked_counts(self) -> dict[tuple[str, str], int]:
+        """Return the number of evaluated groups that have a label in all rows, by the label that checks others."""
+        whole = {label: self._chosen(checked.whole) for label, checked in self.checked.items()}
+        return {(checks.checked_groups(label), self.name): int(flags.sum()) for label, flags in whole.items()}
 
     def seen_by(self, metric: Metric) -> RankedModel:
         """Return the model with the rows and labels that ``metric`` assumes."""
@@ -225,7 +259,7 @@ class RankedModel:
         return kind_of(metric).explain(one, metric)
 
     def drop_cached(self) -> None:
-        for model in self.assumed.values():
+        for model in (*self.assumed.values(), *(checked.model for checked in self.checked.values())):
             model.drop_cached()
         orders: set[Ties | None] = {metric.ties for metric in self.plan.metrics}
         for ties in orders | ({*EXTREMES} if self.plan.ordered else set()):
@@ -254,12 +288,13 @@ class RankedModel:
         return UnitTable.of_values(values, code, self.plan.definitions.counts_undefined_as)
 
     def part_means(self, parted: GroupSlice, tables: Sequence[tuple[list[int], UnitTable]]) -> Floats:
-        """Return Σ weight and Σ weight·value in each part as limbs of exact sums, coarse metrics before fine metrics.
+        """Return Σ weight and Σ weight·value in each part as limbs of exact sums: coarse, fine and checked metrics.
 
         The array has the shape (segments, metrics, 12).
         """
         coarse, others = self.plan.coarse_metrics, self.plan.fine_metrics
-        sums = np.zeros((parted.segments.count, len(coarse) + len(others), 2 * LIMBS))
+        checked = self.plan.checked_metrics
+        sums = np.zeros((parted.segments.count, len(coarse) + len(others) + len(checked), 2 * LIMBS))
         for places, table in tables:
             counts, limbs = sums_by_segment(table, codes_of(parted.segments, self.ranking.groups), len(sums))
             sums[:, places, :LIMBS] = whole_limbs(counts.ravel()).reshape(limbs.shape)
@@ -269,6 +304,10 @@ class RankedModel:
             values, own = self._chosen(self.added(metric).of_groups()), self._weights_of(metric)
             weights = None if own is None else self._chosen(own.of_groups())
             sums[:, place] = _weighed(values, weights, evaluated, self.plan)
+        for place, metric in enumerate(checked, len(coarse) + len(others)):
+            differences = self._chosen(self._differences(metric))
+            sums[:, place, :LIMBS] = whole_limbs(evaluated.count_flagged(~np.isnan(differences)))
+            sums[:, place, LIMBS:] = exact_sums(np.nan_to_num(differences), evaluated)
         return sums
 
     def _weights_of(self, metric: Metric) -> GroupValues | None:

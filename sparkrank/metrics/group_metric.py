@@ -11,6 +11,7 @@ import numpy as np
 
 from sparkrank.base.errors import MetricError, quote
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, given, list_table
+from sparkrank.metrics.checked_metric import OF_LABELS, CheckedMetric, checked
 from sparkrank.metrics.merged import Merged, MetricColumns, MetricKind, MetricRow, WithoutParts, effective_number
 from sparkrank.metrics.metric import LEAST_VALUE, Metric, PlanPart
 from sparkrank.metrics.needs import Needed, StatePlan, groups_of, of_parts, rule_of_values
@@ -96,6 +97,7 @@ class GroupMetric(MetricKind):
     heading: ClassVar[str] = "Metrics of a group"
     about: ClassVar[str] = "A value for each group; the number is their mean over groups."
     computed_by: ClassVar[tuple[str, ...]] = ("values",)
+    of_labels: ClassVar[tuple[Parameter, ...]] = OF_LABELS
     common: tuple[Parameter, ...] = OF_LISTS
     reads_labels: bool = True
     weight_states: Callable[[Metric], tuple[str, ...]] = lambda metric: ()
@@ -103,6 +105,9 @@ class GroupMetric(MetricKind):
     weights: Callable[[Any, Metric], Floats | None] | None = None
     sums: Callable[[Ranking, Metric], ListSums] | None = None
     arithmetic: Callable[[Ranking, Metric], Arithmetic] | None = None
+
+    def checked(self) -> CheckedMetric:
+        return checked(self)
 
     def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
         of_groups = metric.of_groups

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from sparkrank.base.errors import MetricError, SpecError, did_you_mean, itemize, shorten
@@ -11,6 +11,13 @@ from sparkrank.metrics.parameters import LABEL_NAME, Name, label_weights
 LABEL = Name("label", None, "the label that is read, of several; without it, the first", named="<label>")
 AMONG = Name("among", None, "a label: rows for which it is not above 0 are left out before all else", named="<label>")
 PARAMETERS = (LABEL, AMONG)
+CHECKED_BY = Name(
+    "checked_by",
+    None,
+    "a surer label that only some groups have, drawn at random and labelled whole, at least 30 of them: the mean over "
+    "all groups, plus the mean over these of the value by the surer label less that by the label",
+    named="<label>",
+)
 
 
 class Judging(NamedTuple):
@@ -50,9 +57,9 @@ def validate_label_names(labels: Sequence[str]) -> None:
             )
 
 
-def validate_judging(judging: Judging, metric: object, labels: Sequence[str]) -> None:
-    """Raise :class:`MetricError` if ``metric`` names none of ``labels``."""
-    for name in judging.names:
+def validate_label_names_of(metric: object, names: Iterable[str], labels: Sequence[str]) -> None:
+    """Raise :class:`MetricError` if one of ``names``, which ``metric`` gives, is none of ``labels``."""
+    for name in names:
         if name not in labels:
             there = f"allowed: {itemize(labels)}" if labels else "no label has a name here"
             raise MetricError(f'{metric} names "{shorten(name)}", no label{did_you_mean(name, labels)} ({there})')

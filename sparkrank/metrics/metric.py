@@ -31,8 +31,8 @@ from sparkrank.base.errors import (
 )
 from sparkrank.metrics.aliases import cut_off, looked_up
 from sparkrank.metrics.catalog import Catalog
+from sparkrank.metrics.labels import CHECKED_BY, Judging
 from sparkrank.metrics.labels import PARAMETERS as OF_LABELS
-from sparkrank.metrics.labels import Judging
 from sparkrank.metrics.parameters import (
     ORDERS,
     TIES,
@@ -68,9 +68,9 @@ MOST_LETTERS = 1_000  # the greatest length of a metric's string, because parsin
 
 T = TypeVar("T")
 
-# The parts of a plan, each reduced in its own way: values of groups, distributions of ranks, counts of items, attention
-# to values, sums over rows, score bins.
-PlanPart: TypeAlias = Literal["groups", "ranks", "items", "values", "rows", "bins"]
+# The parts of a plan, each reduced in its own way: values of groups, differences of two labels, distributions of ranks,
+# counts of items, attention to values, sums over rows, score bins.
+PlanPart: TypeAlias = Literal["groups", "checked", "ranks", "items", "values", "rows", "bins"]
 # The scale of an interval: "t" for Student's t of the value itself, cut at the ends of its range; "wilson" for Wilson's
 # interval of proportions; "logit" for Student's t of the log odds; "log" for that of the logarithm, of geometric means;
 # "none" if any interval would be misleading.
@@ -160,6 +160,7 @@ class Declaration:
     needs_groups: ClassVar[bool] = True
     heading: ClassVar[str] = ""
     about: ClassVar[str] = ""
+    of_labels: ClassVar[tuple[Parameter, ...]] = OF_LABELS
 
     @property
     def reads_labels(self) -> bool:
@@ -191,6 +192,10 @@ class Declaration:
         """Return the metric whose values of groups ``metric`` is computed from, which is mostly ``metric`` itself."""
         return metric
 
+    def checked(self) -> Declaration:
+        """Return the declaration of the metrics that a second label checks, for a kind that has ``checked_by``."""
+        raise NotImplementedError
+
     def unexpected(self, metric: Metric) -> str | None:
         """Return the reason why ``ties=expected`` rules out ``metric``, or None if ``metric`` is allowed."""
         needs = self.needs_order
@@ -214,7 +219,7 @@ class Declaration:
 
     @property
     def all_parameters(self) -> tuple[Parameter, ...]:
-        return (*self.parameters, *self.common, *(OF_LABELS if self.reads_labels else ()))
+        return (*self.parameters, *self.common, *(self.of_labels if self.reads_labels else ()))
 
     @property
     def written(self) -> str:
@@ -341,7 +346,7 @@ class Metric:
             if parameter.name in given and given[parameter.name] != parameter.default
         )
         metric = cls(declaration.name, settings, k, outside=None if CATALOG.is_built_in(declaration) else declaration)
-        if refused := metric.call("check", declaration.check, metric):
+        if refused := metric.call("check", metric.declaration.check, metric):
             raise MetricError(f'"{quoted}" {refused}')
         return metric
 
@@ -388,6 +393,12 @@ class Metric:
         label, among = (None if (name := given.get(own.name)) is None else str(name) for own in OF_LABELS)
         gain = str(given.get("gain"))
         return Judging(gain if gain.startswith("{") else label, among)
+
+    @cached_property
+    def checked_by(self) -> str | None:
+        """The label that corrects the mean by :attr:`judging`, or None."""
+        name = dict(self.settings).get(CHECKED_BY.name)
+        return None if name is None else str(name)
 
     @cached_property
     def value_columns(self) -> tuple[ValueColumn, ...]:
@@ -455,6 +466,10 @@ class Metric:
     def with_label(self, label: str | None) -> Metric:
         """Return the same metric of another ``label``, or without a label in its string if None."""
         return self._with("label", label)
+
+    def without(self, parameter: str) -> Metric:
+        """Return the same metric without ``parameter`` in its string."""
+        return self._with(parameter, None)
 
     def _with(self, parameter: str, value: Value) -> Metric:
         given = {**dict(self.settings), parameter: value}
@@ -537,7 +552,15 @@ class Metric:
     @property
     def declaration(self) -> Declaration:
         """The declaration of the metric. Raises :class:`MetricError` if the catalog has no metric of this name."""
+        return self._declared if self.checked_by is None else self._checked
+
+    @property
+    def _declared(self) -> Declaration:
         return self.outside or CATALOG.get(self.name) or CATALOG.find(self.name, self.k is not None, self.name)
+
+    @cached_property
+    def _checked(self) -> Declaration:
+        return self._declared.checked()
 
     def __getitem__(self, parameter: str) -> Value:
         """Return the value of ``parameter``, given or default, or None if a parameter that excludes it is given."""
@@ -570,7 +593,7 @@ class Metric:
         said = []
         for parameter in self.declaration.all_parameters:
             value = self[parameter.name]
-            common = (*self.declaration.common, *OF_LABELS)
+            common = (*self.declaration.common, *self.declaration.of_labels)
             unsaid = (parameter.later or parameter in common) and value == parameter.default
             if value is not None and value is not False and not unsaid:
                 said.append((parameter.name, value))

@@ -183,7 +183,13 @@ class Plan:
     def further_labels(self) -> dict[str, int]:
         """The labels that metrics read besides the first, with their places among all."""
         read = {name for judging in self.judgings for name in judging.names}
+        read |= {*self.checking_labels}
         return {name: place for place, name in enumerate(self.labels) if place and name in read}
+
+    @cached_property
+    def checking_labels(self) -> tuple[str, ...]:
+        """The labels that check others in some metric, each once."""
+        return tuple(dict.fromkeys(own.checked_by for own in self.metrics if own.checked_by is not None))
 
     @cached_property
     def by_judging(self) -> dict[Judging, Plan]:
@@ -233,6 +239,7 @@ class Plan:
     def _means(self) -> tuple[Metric, ...]:
         """The metrics of groups whose mean is requested; metrics with only a percentile requested are left out."""
         averaged = {metric for metric in self.metrics if metric.is_of_means}
+        averaged |= {metric.of_groups for metric in self.checked_metrics}
         return tuple(metric for metric, _ in self.averaged_metrics if metric in averaged)
 
     @cached_property
@@ -279,6 +286,11 @@ class Plan:
     def averaged_metrics(self) -> tuple[tuple[Metric, GroupMetric], ...]:
         """The metrics with a mean over groups as a state: :attr:`group_metrics`, and then the geometric means."""
         return self.group_metrics + _of_part("groups", (metric for metric in self._own if metric.geometric))
+
+    @cached_property
+    def checked_metrics(self) -> tuple[Metric, ...]:
+        """The metrics whose mean by one label is corrected by another."""
+        return tuple(metric for metric, _ in _of_part("checked", self._own))
 
     @cached_property
     def levels(self) -> tuple[float | None, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sparkrank.base.errors import MetricError, SpecError, did_you_mean, itemize, shorten
 from sparkrank.metrics.definitions import DEFAULTS, Definitions
-from sparkrank.metrics.labels import FIRST, validate_judging
+from sparkrank.metrics.labels import FIRST, validate_label_names_of
 from sparkrank.metrics.metric import Metric, asked_metrics
 from sparkrank.metrics.parameters import NEED_AN_ORDER, Name
 from sparkrank.metrics.plan import Plan, of_first_label, with_own_ties
@@ -15,7 +15,7 @@ from sparkrank.metrics.policy_value import validate_policy_value
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.propensity import ROLE
 from sparkrank.metrics.rank_comparison import REF
-from sparkrank.metrics.slices import Slice, Slices, named_slices, pools, slice_name
+from sparkrank.metrics.slices import Slice, Slices, is_of_relevant, named_slices, pools, slice_name
 from sparkrank.metrics.unjudged import validate_assumptions
 from sparkrank.ranking.ranking import Ties
 
@@ -62,7 +62,9 @@ def plan_of(
 def validate_plan(plan: Plan) -> None:
     """Raise :class:`SpecError` if a metric of ``plan`` does not fit the plan's definitions, models or keys."""
     for metric in plan.metrics:
-        validate_judging(metric.judging, metric, plan.labels)
+        validate_label_names_of(metric, metric.judging.names, plan.labels)
+        if metric.checked_by is not None:
+            _validate_checked(metric, metric.checked_by, plan)
         if metric.judging != FIRST and ROLE in metric.roles:
             raise MetricError(
                 f"{metric} reads propensities, which are of the first label of all rows: name its label first, and ask "
@@ -89,6 +91,21 @@ def validate_plan(plan: Plan) -> None:
         plan.compare.validate_models(plan.models)
         if not plan.keys:
             raise SpecError("compare needs groups, which are the units of a comparison, but no group column is named")
+
+
+def _validate_checked(metric: Metric, checked_by: str, plan: Plan) -> None:
+    validate_label_names_of(metric, [checked_by], plan.labels)
+    if (metric.judging.label or plan.labels[0]) == checked_by:
+        raise MetricError(f"{metric} is checked by the label that it reads, {checked_by}: name another label")
+    if plan.joins:
+        raise MetricError(f"{metric} needs both labels in the rows of the lists, and here a truth has the labels")
+    partial = {"unjudged=drop": plan.definitions.unjudged == "drop", "exclude": plan.exclude is not None}
+    for setting in (setting for setting, holds in partial.items() if holds):
+        raise MetricError(f"{metric} is of whole lists, and {setting} leaves rows out: leave it out")
+    for columns in filter(is_of_relevant, plan.slices):
+        raise MetricError(
+            f"{metric} has no values for the slice {slice_name(columns)}: two labels call other rows relevant"
+        )
 
 
 def _validate_expectations(plan: Plan) -> None:

@@ -11,6 +11,7 @@ from functools import partial
 
 from sparkrank.histogram.scored_rows import FARTHEST, RowSum
 from sparkrank.metrics.metric import Metric
+from sparkrank.metrics.parameters import WEIGHT
 from sparkrank.metrics.pooled_metric import PooledMetric, PooledTotals, PooledValue
 
 JUDGED, BEYOND = RowSum("judged"), RowSum("beyond")
@@ -41,6 +42,12 @@ def _where_known(value: Callable[[PooledTotals], float]) -> Callable[[PooledTota
     return of_known
 
 
+def _weighed_by_rows(of_groups: str) -> tuple[tuple[str, str], ...]:
+    """Return what is refused of a metric that ``of_groups`` computes inside each group."""
+    rows = dict(PooledMetric.refused)[WEIGHT.name]
+    return (*PooledMetric.refused, (WEIGHT.name, f"{rows}; a mean over groups is {of_groups}"))
+
+
 _of_numbers = partial(
     PooledMetric,
     undefined=NOTHING,
@@ -57,6 +64,7 @@ DECLARATIONS = (
         reference="scikit-learn: root_mean_squared_error; recommenders: rmse; Spark: RegressionEvaluator",
         sums=lambda metric: (BEYOND, JUDGED, SQUARED),
         value=_where_known(lambda totals: math.sqrt(_mean_of(SQUARED, totals))),
+        refused=_weighed_by_rows("group_rmse"),
     ),
     _of_numbers(
         name="mse",
@@ -73,6 +81,7 @@ DECLARATIONS = (
         reference="scikit-learn: mean_absolute_error; recommenders: mae; Spark: RegressionEvaluator",
         sums=lambda metric: (BEYOND, JUDGED, ABSOLUTE),
         value=_where_known(partial(_mean_of, ABSOLUTE)),
+        refused=_weighed_by_rows("group_mae"),
     ),
     _of_numbers(
         name="bias",

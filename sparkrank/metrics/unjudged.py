@@ -99,6 +99,11 @@ def _terms(ranking: Ranking, metric: Metric) -> Arithmetic:
 
 _NO_ASSUMPTION = ((UNJUDGED.name, "it counts rows by whether they have a label"),)
 
+
+def _why_not_checked(metric: Metric) -> str | None:
+    return "counts rows by whether they have a label, which checked_by does not correct" if metric.checked_by else None
+
+
 DECLARATIONS = (
     GroupMetric(
         name="judged",
@@ -116,6 +121,7 @@ DECLARATIONS = (
         ),
         common=(TIES, WEIGHT),
         refused=_NO_ASSUMPTION,
+        check=_why_not_checked,
         values=lambda ranking, metric: judged_share(ranking, metric.k, metric.word("over")),
         arithmetic=_terms,
         interval="wilson",
@@ -129,6 +135,7 @@ DECLARATIONS = (
         higher_is_better=False,
         common=(TIES, WEIGHT),
         refused=_NO_ASSUMPTION,
+        check=_why_not_checked,
         values=lambda ranking, metric: unjudged_share(ranking, metric.k),
         arithmetic=_terms,
         interval="wilson",

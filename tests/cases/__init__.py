@@ -6,7 +6,7 @@ The tables are data: the kernels run them, and Spark runs them. The order of a c
 from __future__ import annotations
 
 from tests.cases.binary import BINARY, THRESHOLDS
-from tests.cases.calibrated import CALIBRATED
+from tests.cases.calibrated import CALIBRATED, CALIBRATED_IN_GROUPS
 from tests.cases.case import Case, Row, ranking
 from tests.cases.classified import CLASSIFIED, DAYS
 from tests.cases.comparisons import COMPARISONS
@@ -17,7 +17,7 @@ from tests.cases.grades import GRADES
 from tests.cases.lists import LISTS
 from tests.cases.logged_actions import LOGGED_ACTIONS
 from tests.cases.means import MEANS
-from tests.cases.numbers import PREDICTED_NUMBERS
+from tests.cases.numbers import PREDICTED_IN_GROUPS, PREDICTED_NUMBERS
 from tests.cases.operating_points import OPERATING_POINTS
 from tests.cases.propensities import PROPENSITIES
 from tests.cases.retrieval import RETRIEVAL
@@ -44,6 +44,8 @@ GROUPED = (
     *SURPRISE,
     *UNJUDGED_ROWS,
     *PROPENSITIES,
+    *CALIBRATED_IN_GROUPS,
+    *PREDICTED_IN_GROUPS,
 )
 CASES: tuple[Case, ...] = (
     *GROUPED,

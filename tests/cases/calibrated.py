@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import log
 
-from tests.cases.case import ranking, whole_day
+from tests.cases.case import many_groups, ranking, whole_day
 from tests.cases.rows import LOGITS_TIED
 
 TWENTY_OF_A_HUNDRED = tuple(
@@ -154,4 +154,24 @@ CALIBRATED = (
         (("u", "a", None, 1.0),),
         dict.fromkeys(("accuracy", "logloss", "brier", "ece", "auc(exact)"), (None, 0)),
     ),
+)
+
+# Two fields: a predicts 1.5 clicks of three rows and has 2; b predicts 1.25 of two and has none. c is no probability.
+FIELDS = (
+    *(("a", "i", 0.5, 1.0), ("a", "j", 0.25, 0.0), ("a", "k", 0.75, 1.0), ("a", "l", None, 1.0)),
+    *(("b", "i", 1.0, 0.0), ("b", "j", 0.25, None)),
+    *(("c", "i", 1.5, 1.0), ("c", "j", 0.5, 0.0)),
+)
+GAPS_OF_FIELDS = {"a": 0.5 / 3, "b": 1.25 / 2, "c": None}
+
+CALIBRATED_IN_GROUPS = (
+    many_groups("three fields", FIELDS, "calibration_gap", GAPS_OF_FIELDS, (0.5 / 3 + 1.25 / 2) / 2),
+    many_groups("three fields", FIELDS, "calibration_gap(weight=rows)", GAPS_OF_FIELDS, (0.5 + 1.25) / (3 + 2)),
+    many_groups(
+        "three fields", FIELDS, "calibration_gap(rel=2)", {"a": 1.5 / 3, "b": 1.25 / 2, "c": None}, (0.5 + 0.625) / 2
+    ),
+    many_groups(
+        "three fields", FIELDS, "calibration_gap(unjudged=drop)", {"a": 0.5 / 3, "b": 1, "c": None}, (0.5 / 3 + 1) / 2
+    ),
+    many_groups("no list", (*FIELDS[:3], ("d", "i", None, 1.0)), "calibration_gap", {"a": 0.5 / 3, "d": None}, 0.5 / 3),
 )

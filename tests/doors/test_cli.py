@@ -35,6 +35,7 @@ def test_metrics_prints_every_declaration_in_full(capsys: pytest.CaptureFixture[
     assert better.keys() == {declaration.written for declaration in CATALOG.values()}
     lower = {"logloss", "ne", "brier", "ece", "fpr", "gini", "kendall_distance", "exposure_gap"}
     lower |= {"rmse", "mse", "mae", "mce", "ece_by_mass", "mcb", "unj"}
+    lower |= {"calibration_gap", "group_rmse", "group_mae"}
     lower |= {"relevance_position", "first_rank", "percentile_rank", "fallout"}
     assert lower == {name for name, word in better.items() if word == "lower"}
     assert {name for name, word in better.items() if word != "higher"} == lower | {

@@ -204,7 +204,7 @@ CODES_OF_CHECKS = [
     "items_of_catalog", "items_not_in_catalog", "items_not_in_interactions", "rejected_bad_value",
     "rejected_bad_vector", "rows_without_value",
     "rejected_label_without_gain", "rejected_bad_gain", "relevant_rows_without_gain",
-    "rows_with_label",
+    "rows_with_label", "groups_checked",
     "interactions", "pairs_to_exclude", "interactions_without_pair", "pairs_to_exclude_without_pair",
     "groups_of_interactions", "days_without_popularity",
     "rows_in_interactions", "rows_excluded", "truth_excluded", "truth_in_interactions", "interactions_after_list",
@@ -232,7 +232,7 @@ CODES_OF_WARNINGS = [
     "past_in_no_list", "items_of_no_list",
     "few_groups", "large_group", "expectation_not_checked", "large_text_file", "acceptance_dropped",
     "candidate_lacks_days", "ties_decide", "defined_for_few", "report_index", "lists_shorter", "values_pooled",
-    "weights_not_one",
+    "weights_not_one", "few_checked_groups",
 ]  # fmt: skip
 CODES_OF_ERRORS = {
     "SparkrankError": "failed", "SpecError": "spec", "FrameLaneNeededError": "frame_lane_needed",

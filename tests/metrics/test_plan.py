@@ -118,7 +118,7 @@ def test_a_key_has_the_name_of_no_other_column_of_the_group_table() -> None:
         ({"metrics": [sr.Metric("rr", k=0)]}, 'metrics[0]: the cut-off of "rr@0" is 0: a whole number from 1 to'),
         (
             {"metrics": [sr.Metric("rr", (("gain", "exp2"),))]},
-            'metrics[0]: unknown parameter "gain" in "rr" (rr takes rel, ties, weight, unjudged, label, among)',
+            'unknown parameter "gain" in "rr" (rr takes rel, ties, weight, unjudged, label, among, checked_by)',
         ),
         ({"metrics": [f"rr@{'1' * 500}"]}, "a whole number from 1 to 2147483647 is allowed"),
         ({"slices": None}, "slices is None: a list of columns is needed"),

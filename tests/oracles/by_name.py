@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from tests.oracles import lists, orders
+from tests.oracles import lists, orders, predictions
 from tests.oracles.values import Label, Pair, Ranked, Scored, Value, count_relevant, hits_within, is_relevant
 
 
@@ -29,9 +29,12 @@ PAIRED: dict[str, Callable[..., Value]] = {
     "kendall_distance": lambda rows, **given: orders.kendall_distance(both_known(rows), **given),
     "spearman": lambda rows, **given: orders.spearman(both_known(rows), **given),
     "rbo": orders.rank_biased_overlap,
+    "calibration_gap": predictions.calibration_gap,
+    "group_rmse": lambda rows, weight="": predictions.root_of(predictions.mean_error(lambda far: far**2, rows)),
+    "group_mae": lambda rows, weight="": predictions.mean_error(abs, rows),
 }
 # Of these, those that are not the mean over the orders of the tied rows.
-OWN_TIES = ("kendall_tau", "spearman", "rbo")
+OWN_TIES = ("kendall_tau", "spearman", "rbo", "calibration_gap", "group_rmse", "group_mae")
 
 
 def of_strict_order(name: str) -> Callable[..., Value]:

@@ -17,13 +17,14 @@ KNOWN = frozenset(
         *("relevant_if", "rel_threshold", "unjudged", "negative_is_unjudged", "drop_negative_labels"),
         *("gain", "gain_map", "gain_scale", "discount", "ideal", "p", "variant", "max_grade", "recall"),
         *("precision_denominator", "ap_denominator", "beta", "beta_squared"),
-        *("truth_duplicates", "list_duplicates", "groups", "empty_truth", "empty_list", "single_class"),
+        *("truth_duplicates", "list_duplicates", "groups", "empty_truth", "empty_list", "single_class", "max_fpr"),
     ]
 )
 GRADED = ("dcg", "ndcg", "err", "arp")
+DENOMINATOR = "precision_denominator"
 NEED_AN_ORDER = ("err", "iprec")
 BASES = {"log2": 2.0, "ln": math.e, "log10": 10.0}
-OF_THE_DAY = ("auc_global", "average_precision_score")  # in which rows may have weights
+OF_THE_DAY = ("auc_global", "average_precision_score", "auc_partial_standardised")  # in which rows may have weights
 
 
 class NotCoveredError(Exception):
@@ -76,7 +77,7 @@ def _rel(parameters: Parameters) -> str:
 
 def _over(parameters: Parameters, name: str, words: dict[str, str]) -> str:
     """The `over` of a denominator. A word that is not among `words` has no counterpart here."""
-    denominator = parameters.get(name, "k" if name == "precision_denominator" else "n_rel")
+    denominator = parameters.get(name, "k" if name == DENOMINATOR else "n_rel")
     if denominator not in words:
         raise NotCoveredError(f"{name} {denominator} " + ("without k" if parameters.get("k") is None else "with k"))
     return f"over={words[denominator]}" if words[denominator] else ""
@@ -87,13 +88,13 @@ def _precision(parameters: Parameters) -> str:
         words = dict.fromkeys(("k", "list_len", "min(k,list_len)"), "")  # all of them are the length of the list
     else:
         words = {"k": "", "min(k,list_len)": "retrieved", "min(k,n_rel)": "min_k_relevant"}
-    return _text("p", parameters, _over(parameters, "precision_denominator", words), _rel(parameters))
+    return _text("p", parameters, _over(parameters, DENOMINATOR, words), _rel(parameters))
 
 
 def _f(parameters: Parameters) -> str:
     whole_list = parameters.get("k") is None
     words = {"k": "", "min(k,list_len)": "" if whole_list else "retrieved", **({"list_len": ""} if whole_list else {})}
-    over = _over(parameters, "precision_denominator", words)
+    over = _over(parameters, DENOMINATOR, words)
     beta = math.sqrt(parameters["beta_squared"]) if "beta_squared" in parameters else parameters.get("beta", 1)
     return _text("f", parameters, f"beta={beta!r}", over, _rel(parameters))
 
@@ -143,6 +144,18 @@ def _auc(parameters: Parameters) -> str:
     return _text("group_auc", {}, weighted, tied, _rel(parameters))
 
 
+def _judged(parameters: Parameters) -> str:
+    words = {"k": "k", "min(k,list_len)": "retrieved", "list_len": "retrieved"}
+    if parameters.get("k") is None:
+        return "judged"
+    return _text("judged", parameters, _over({"precision_denominator": "list_len", **parameters}, DENOMINATOR, words))
+
+
+def _graded_pairs(parameters: Parameters) -> str:
+    weight = {"weighted_by_count": "weight=rows"}.get(parameters.get("aggregate", "mean"), "")
+    return _text("pair_auc", {}, weight)
+
+
 _METRICS: dict[str, Callable[[Parameters], str]] = {
     "precision": _precision,
     "recall": lambda p: _text("r", p, _rel(p)),
@@ -166,6 +179,9 @@ _METRICS: dict[str, Callable[[Parameters], str]] = {
     "iprec": lambda p: _text("iprec", {}, f"recall={p['recall']}", _rel(p)),
     "kendall_tau": lambda p: _text("kendall_tau", {}, f"variant={p.get('variant', 'b')}"),
     "auc": _auc,
+    "pair_auc_graded": _graded_pairs,
+    "judged_rate": _judged,
+    "auc_partial_standardised": lambda p: _text("auc", {}, f"max_fpr={p['max_fpr']}", "exact", _rel(p)),
     "auc_global": lambda p: _text("auc", {}, "exact", _rel(p)),
     "average_precision_score": lambda p: _text("pr_auc", {}, "exact", _rel(p)),
 }

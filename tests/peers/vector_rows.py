@@ -30,6 +30,7 @@ class Tables:
     rows: list[Impression] | list[Listed]
     truth: list[Given] | None
     definitions: dict[str, str] = field(default_factory=dict)
+    without_list: frozenset[Hashable] = frozenset()  # groups that sparkrank leaves out, and that count 1
 
     def evaluate(self, metrics: str | list[str], **settings: str) -> Evaluation:
         return evaluate(self.rows, metrics, self.truth, **{**self.definitions, **settings})
@@ -48,27 +49,38 @@ def tables_of(case: Record) -> Tables:
         ]
     named = {record["group"] for record in records} | {row.group for row in truth or ()}
     records += [{"group": group} for group in sorted(_everyone(case) - left_out - named, key=str)]
+    listless = (
+        _without_list(case, records, truth, left_out) if case["params"].get("empty_list") == "one" else frozenset()
+    )
     fields = [
         (record["group"], names.get(_key(record), record.get("item")), record.get("score"), record.get("rank"))
         for record in records
     ]
     if truth is not None:
-        return Tables([Listed(*row) for row in fields], truth, definitions)
+        return Tables([Listed(*row) for row in fields], truth, definitions, listless)
     labels = [_label(record, case["params"]) for record in records]
     weights = [record.get("weight", 1.0) for record in records]
     rows = [Impression(*row[:3], *more, row[3]) for row, *more in zip(fields, labels, strict=True)]
     rows = [row._replace(weight=weight) for row, weight in zip(rows, weights, strict=True)]
-    return Tables(rows, None, definitions)
+    return Tables(rows, None, definitions, listless)
+
+
+def _without_list(
+    case: Record, records: list[Record], truth: list[Given] | None, left_out: set[Hashable]
+) -> frozenset[Hashable]:
+    """The groups of the case's population that no list has."""
+    listed = {record["group"] for record in records if record.get("score", record.get("rank")) is not None}
+    population = case["params"].get("groups", "all")
+    judged = _everyone(case) if truth is None or population == "all" else {row.group for row in truth}
+    return frozenset() if population in ("in_list", "in_both") else frozenset(judged - listed - left_out)
 
 
 def _definitions(parameters: Parameters) -> dict[str, str]:
     """The definitions that the parameters name, beside those of ties and of the undefined."""
     empty_list = parameters.get("empty_list", "zero")
-    if empty_list == "one":
-        raise NotCoveredError("a group without a list counts 1")
     return {
         "population": POPULATIONS[parameters.get("groups", "all")],
-        "unretrieved": "skip" if empty_list == "skip" else "zero",
+        "unretrieved": "skip" if empty_list in ("skip", "one") else "zero",
         "unjudged": "drop" if parameters.get("unjudged") == "judged_only" else "nonrelevant",
         "duplicates": "first" if parameters.get("list_duplicates") == "distinct" else "keep",
         "positions": "given" if parameters.get("position") == "given_rank" else "dense",

@@ -47,6 +47,8 @@ def question(case: Record) -> Question:
     text, undefined = metric_text(metric, parameters), undefined_as(metric, parameters)
     aggregate, weighted = parameters.get("aggregate", "mean"), ("weighted_by_count", "weighted_by_positives")
     covered = ("mean", "ci_half_width", "sum", "median", *(weighted if metric == "auc" else ()))
+    if parameters.get("empty_list") == "one":
+        covered = ("mean",)
     if "mean" in case["expected"] and aggregate not in covered:
         raise NotCoveredError(f"aggregate {aggregate}")
     return Question(tables_of(case), text, undefined, factor_of(metric, parameters))
@@ -100,7 +102,7 @@ def _compared(case: Record, asked: Question, answer: Evaluation) -> Iterator[tup
     """What is compared: (group or aggregate, expected, got)."""
     expected = case["expected"]
     if "per_group" in expected:
-        counted = answer.counted(asked.metric)
+        counted = answer.counted(asked.metric) | dict.fromkeys(asked.tables.without_list, 1.0)
         for group, value in expected["per_group"]:
             yield f"group {group}", value, asked.factor * counted.get(group, math.inf)
     if "mean" in expected:
@@ -114,6 +116,9 @@ def _aggregate(parameters: Parameters, asked: Question, answer: Evaluation, aggr
     if aggregate == "median":
         return answer.percentiles[f"median({asked.metric})"]
     mean = answer.means[asked.metric]
+    if ones := len(asked.tables.without_list):
+        whole = mean.weight + ones
+        return ((mean.value * mean.weight if mean.weight else 0.0) + ones) / whole
     if mean.weight == 0:  # no group is in the mean: NaN here, and in the case what the parameters say
         assert math.isnan(mean.value)
         return 0.0 if parameters.get("aggregate_of_none") == "zero" else math.nan

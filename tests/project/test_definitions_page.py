@@ -134,6 +134,17 @@ BY_HAND: dict[tuple[str, str], float | tuple[float, float]] = {
     ("copc(label=pay)", "ann"): 1 / (0.4 + 0.3 + 0.2 + 0.1),
     ("copc(label=pay,among=click)", "ann"): 1 / (0.4 + 0.2 + 0.1),
     ("cg(gain={click:1,pay:5})@3", "ann"): 1 + 0 + (1 + 5),
+    # A machine calls all of 40 lists right; a human has judged 30, and 20 of them are.
+    ("p@1", "all"): 40 / 40,
+    ("p(label=human)@1", "all"): 20 / 40,
+    ("p(checked_by=human)@1", "all"): 1 + 20 / 30 - 30 / 30,
+    # a has two rows with 0.9 and one click, b four with 0.3 and two.
+    ("copc", "all"): (1 + 2) / (2 * 0.9 + 4 * 0.3),
+    ("calibration_gap", "all"): ((1.8 - 1) / 2 + (2 - 1.2) / 4) / 2,
+    ("calibration_gap(weight=rows)", "all"): ((1.8 - 1) + (2 - 1.2)) / 6,
+    ("group_rmse", "all"): (sqrt((0.1**2 + 0.9**2) / 2) + sqrt((2 * 0.7**2 + 2 * 0.3**2) / 4)) / 2,
+    ("rmse", "all"): sqrt((0.1**2 + 0.9**2 + 2 * 0.7**2 + 2 * 0.3**2) / 6),
+    ("group_mae(weight=rows)", "all"): (0.1 + 0.9 + 2 * 0.7 + 2 * 0.3) / 6,
     ("r@2, tier of relevant", "tail"): 0 / (1 + 1),
     ("p@2, tier of relevant", "tail"): (0 + 0) / 2,
     ("rr, tier of relevant", "tail"): 1 / 3,

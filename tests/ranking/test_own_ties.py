@@ -30,7 +30,7 @@ from tests.cases.rows import FOUR_TIED
 from tests.extent import examples
 from tests.support.buckets import evaluate, group_values, mean
 from tests.support.logged import warnings_about_input
-from tests.support.strategies import PATIENT, Asked, group_metrics, impressions, text
+from tests.support.strategies import OF_NUMBERS, PATIENT, Asked, group_metrics, impressions, text
 
 RULES = ALLOWED["ties"]
 TAKING = [name for name, declared in CATALOG.items() if "ties" in declared.defaults]
@@ -67,6 +67,7 @@ def test_a_metric_that_has_no_expectation_stands_beside_the_others() -> None:
 
 
 OWN = {"group_auc", "gauc", "pair_auc", "kendall_tau", "kendall_distance", "spearman", "rbo"}
+OWN |= {*OF_NUMBERS}
 
 
 def test_the_others_say_why_they_take_none() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.oracles import ORACLES, PAIRED, Label, expected_over_orders, lists_and_truth, settled_for
 from tests.soak.cases import Case
-from tests.support.strategies import OF_ALL_ROWS, Asked, arguments
+from tests.support.strategies import OF_ALL_ROWS, OF_NUMBERS, Asked, arguments
 
 MOST_ORDERS = 1_000  # of the tied rows of a group, so many that trying all takes no longer than an evaluation
 MOST_ROWS = 40  # of a group whose pairs a loop walks through
@@ -53,7 +53,7 @@ def value_of(case: Case, parts: Asked, group: Group) -> float | None:
     repeats = len({item for item, *_ in listed}) < len(listed)
     if len(listed) > MOST_ROWS or len(judged) > MOST_ROWS or (name == "rbo" and repeats):
         return None
-    if name in OF_ALL_ROWS:
+    if name in (*OF_ALL_ROWS, *OF_NUMBERS):
         return None
     if ties == "expected":
         if orders(listed) > MOST_ORDERS or (name in ("pair_auc", "kendall_distance") and repeats):

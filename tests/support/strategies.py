@@ -164,6 +164,8 @@ def reads_the_past(declaration: Declaration) -> bool:
 
 # Metrics that count rows which nobody judged and no list shows: a slow join does not keep them.
 OF_ALL_ROWS = ("fallout", "percentile_rank")
+# Metrics for which scores are numbers and not only an order: a list of places says nothing of them.
+OF_NUMBERS = ("calibration_gap", "group_rmse", "group_mae")
 
 
 def has_unjudged(parts: Asked, definitions: Mapping[str, str]) -> bool:

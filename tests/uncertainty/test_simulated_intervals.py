@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import binom
 
 from tests.extent import IS_LONG, examples
-from tests.simulations import logged_actions, shown_lists
+from tests.simulations import checked_labels, logged_actions, shown_lists
 from tests.simulations.scenarios import SCENARIOS
 from tests.simulations.trials import FAR, Outcome, outcome
 from tests.simulations.truth import drawn, name_of, truth_of
@@ -123,6 +123,17 @@ def test_intervals_of_what_propensities_correct() -> None:
             assert found.coverage == 0  # without propensities, recall is that of what was seen
         else:
             assert low <= found.coverage <= high, (metric, found.coverage)
+
+
+def test_intervals_of_what_a_human_checks() -> None:
+    """The mean by a label that is wrong, corrected by a fifth of the users; without them it is mostly off."""
+    for metric, found in checked_labels.intervals(300, 0.2, 400 if IS_LONG else 40).items():
+        low, high = limits(found.count, *COMMON)
+        assert found.count == found.trials, (metric, found.without)
+        if "checked_by" in metric:
+            assert low <= found.coverage <= high, (metric, found.coverage)
+        else:
+            assert found.coverage < 0.5, (metric, found.coverage)
 
 
 def test_truth_that_is_stored_is_that_of_the_population() -> None:

@@ -138,6 +138,25 @@ def test_days_of_several_labels_merge(tmp_path: Path) -> None:
     assert merged["value"].notna().all()
 
 
+def test_a_window_has_as_many_checked_groups_as_its_days_together(tmp_path: Path) -> None:
+    """Each day has too few of them for a value."""
+    metrics = ["ndcg(label=weighed,checked_by=click)@3", "dcg(checked_by=weighed)"]
+    changes = {"metrics": metrics, "input__columns__label": {"click": "clicked", "weighed": "heavy"}}
+    changes["input__columns__score"] = {"production": "score"}
+    days = [impressions_of(day, 200) for day in DAYS[:2]]
+    days = [rows.assign(heavy=(rows["weight"] > 3).astype(int)) for rows in days]
+    for day, rows in zip(DAYS, days, strict=False):
+        write_log(tmp_path, rows, day)
+        evaluate(spec_of(tmp_path, **changes), day)
+    cli.main(merging(spec_of(tmp_path, **changes), last=DAYS[1]))
+    merged = window_table(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[1]}")
+    asked = {"label": {"click": "clicked", "weighed": "heavy"}, "score": {"production": "score"}}
+    assert_same(merged, together(days, metrics, **asked).table, VALUES)
+    assert merged["value"].notna().all()
+    assert merged["ci_low"].notna().all()
+    assert all(map(np.isnan, together(days[:1], metrics, **asked).table["value"].to_pylist()))
+
+
 def test_fewer_metrics_and_models_than_the_days_have(tables: Path) -> None:
     conf = spec_of(tables, metrics=["auc", "ap"], input__columns__score={"candidate": "renamed"})
     cli.main(merging(conf))

@@ -86,8 +86,12 @@ def quality_table(
         of_groups = (checks.WEIGHTLESS_GROUPS, checks.CLUSTERLESS_GROUPS, checks.GROUPS_LEFT_OUT)
         rows += _looked_for(of_groups, counts, checks.GROUPS, groups, model)
         rows += _impossible(partials, plan, model, groups)
-        rows += _looked_for(map(checks.decided_by_ties, plan.ordered), counts, checks.GROUPS, groups, model)
-        rows += _looked_for(map(checks.short_lists, plan.full_lengths), counts, checks.GROUPS, groups, model)
+        of_lists = (
+            *map(checks.checked_groups, plan.checking_labels),
+            *map(checks.decided_by_ties, plan.ordered),
+            *map(checks.short_lists, plan.full_lengths),
+        )
+        rows += _looked_for(of_lists, counts, checks.GROUPS, groups, model)
         rows += _heaviest(partials, model)
         rows += [*_outside(partials, plan, model), *_weighed(partials, plan, model)]
         rows += _fine_blocks(partials, plan, model, measured or {})

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from sparkrank.base import checks
 from sparkrank.base.errors import CodedSentence
 from sparkrank.metrics import Plan
+from sparkrank.metrics.checked_metric import LEAST_CHECKED
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.plan import level_text
 from sparkrank.metrics.slices import ALL, OTHER
@@ -44,6 +45,7 @@ def warnings_of(partials: Partials, plan: Plan, metrics: pa.Table, limits: check
         *_short(partials, plan),
         *_pooled_values(partials, plan),
         *warnings_of_weights(partials, plan, limits),
+        *_few_checked(partials, plan),
         *_undefined(metrics, plan),
         *(_large_group(partials) if plan.has_parts else ()),
         *(_few_groups(metrics) if plan.has_parts else ()),
@@ -256,6 +258,20 @@ def _pooled_values(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
                 "values_pooled",
                 f"{metric} is of {values:,} values{_of(model, plan)}, of which the table exposures has the "
                 f"{MOST_VALUES - 1:,} of most attention: it pools the others as {OTHER}",
+            )
+
+
+def _few_checked(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
+    """Warn of labels that too few groups have in all rows, so that they cannot check another label."""
+    for label in plan.checking_labels:
+        metrics = [str(metric) for metric in plan.metrics if metric.checked_by == label]
+        check = checks.checked_groups(label)
+        groups, model = min((_count(partials.counts, check, model), model) for model in plan.models)
+        if groups < LEAST_CHECKED:
+            yield CodedSentence(
+                "few_checked_groups",
+                f"{groups:,} groups{_of(model, plan)} have the label {as_shown(label)} in all rows, and "
+                f"{LEAST_CHECKED} are needed: undefined: {_listed(metrics)}",
             )
 
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pyarrow as pa
 
 from sparkrank.engines.result import Solved
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.state import ScoreHistogram
-from sparkrank.histogram.threshold_sweep import Extent, Sweep
-from sparkrank.metrics import HistogramMetric, Metric, Plan
-from sparkrank.metrics.merged import Merged, steps_of
+from sparkrank.histogram.threshold_sweep import Extent, Sweep, positives_of_first
+from sparkrank.metrics import Plan
+from sparkrank.metrics.merged import steps_of
 from sparkrank.metrics.subjects import subjects_of
 from sparkrank.schemas.tables import SUBJECT, TableSchema, columns
-from sparkrank.states import Partials, ScoreSeries
+from sparkrank.states import ScoreSeries
 from sparkrank.states.keys import Subject
 from sparkrank.tables.rows.curves import bins_of_table
 
@@ -42,37 +40,26 @@ error_bound float: how far `capture` may be from that of the scores themselves, 
 
 def gains_table(solved: Solved, plan: Plan) -> pa.Table:
     """Return twenty rows for each model, slice value and rule of bins that has a row with a score."""
-    return pa.concat_tables([GAINS.schema.empty_table(), *_gains(solved, plan)])
+    made = (
+        _rows(subject, rule, bins_of_table(solved, ScoreSeries(*subject, rule)))
+        for subject in subjects_of(solved.partials, plan)
+        for rule in plan.gains_rules
+    )
+    return pa.concat_tables([GAINS.schema.empty_table(), *made])
 
 
-def _gains(solved: Solved, plan: Plan) -> Iterator[pa.Table]:
-    asked: dict[BinRule, list[tuple[Metric, HistogramMetric]]] = {}
-    for subject in subjects_of(solved.partials, plan):
-        for rule in plan.gains_rules:
-            histogram = bins_of_table(solved, ScoreSeries(*subject, rule))
-            own = asked.setdefault(histogram.rule, _captures(histogram.rule))
-            if not histogram.is_empty:
-                yield _rows(subject, rule, histogram, own)
-
-
-def _captures(rule: BinRule) -> list[tuple[Metric, HistogramMetric]]:
-    """Return the metric ``capture`` at each twentieth, of bins of ``rule``, whose text has the metric's parameters."""
-    metrics = [Metric.parse(f"capture(top={top:g},{rule})") for top in TOPS]
-    return [(metric, own) for metric in metrics if isinstance(own := metric.declaration, HistogramMetric)]
-
-
-def _rows(
-    subject: Subject, rule: BinRule, histogram: ScoreHistogram, captures: list[tuple[Metric, HistogramMetric]]
-) -> pa.Table:
+def _rows(subject: Subject, rule: BinRule, histogram: ScoreHistogram) -> pa.Table:
+    if histogram.is_empty:
+        return GAINS.schema.empty_table()
     steps = steps_of(histogram)
     sweep = Sweep(steps, Extent.of(steps))
-    ends = np.searchsorted(sweep.tp + sweep.fp, TOPS * (sweep.positives + sweep.negatives))
-    merged = Merged(Partials(blocks={ScoreSeries(*subject, histogram.rule): histogram}))
-    merged.measure_bins(subject, captures)  # all of them in one sweep
-    made = [declared.row(merged, subject, metric) for metric, declared in captures]
-    capture, bound = (np.array([getattr(row, name) for row in made]) for name in ("value", "error_bound"))
+    rows = TOPS * (sweep.positives + sweep.negatives)
+    score = histogram.score[::-1][np.searchsorted(sweep.tp + sweep.fp, rows)]
+    capture, bound = np.full((2, len(TOPS)), np.nan)
+    if sweep.positives:
+        value, most, fewest = positives_of_first(sweep, rows)
+        capture = np.minimum(value / sweep.positives, 1.0)  # rounded sums of weights may exceed the whole
+        bound = np.maximum(most - value, value - fewest) / sweep.positives
     texts = [pa.repeat(pa.scalar(text, pa.string()), len(TOPS)) for text in (*subject, str(rule))]
-    numbers = (TOPS, histogram.score[::-1][ends], capture, capture / TOPS, bound)
-    return pa.Table.from_arrays(
-        [*texts, *(pa.array(number, from_pandas=True) for number in numbers)], schema=GAINS.schema
-    )
+    numbers = (pa.array(number, from_pandas=True) for number in (TOPS, score, capture, capture / TOPS, bound))
+    return pa.Table.from_arrays([*texts, *numbers], schema=GAINS.schema)

@@ -31,12 +31,17 @@ def counts_positions(plan: Plan) -> bool:
     return plan.position_depth > 0 and plan.judging in (None, FIRST)
 
 
+def position_names(plan: Plan) -> list[str]:
+    """Return the names of the sums at positions that ``plan`` asks for."""
+    places = range(1, plan.position_depth + 1)
+    return [sum_at(quantity, place) for quantity in quantities_of(plan) for place in places]
+
+
 def needed_positions(plan: Plan) -> Iterator[Needed]:
     """Yield the states that the table ``positions`` needs: at a smaller depth, some of those of a greater one."""
     if not plan.position_depth:
         return
-    names = [sum_at(quantity, place) for quantity in quantities_of(plan) for place in range(1, plan.position_depth + 1)]
-    for name in (GROUPS, RELEVANT, *([] if plan.by_rank else [BEYOND]), *names):
+    for name in (GROUPS, RELEVANT, *([] if plan.by_rank else [BEYOND]), *position_names(plan)):
         level = f" ({level_text(plan.level)})" if name.startswith(RELEVANT) else ""
         yield Needed(SUM_FORM.kind, name, OF_POSITIONS, f"{name}{level}; {plan.settings}")
 

@@ -434,6 +434,7 @@ class Evaluation:
             groups=None if groups is None else GroupTable.of_evaluation("report", groups, plan),
             disparities=self.disparities,
             exposures=self.exposures if plan.attention_metrics else None,
+            positions=self.positions,
         )
         return report_data(tables)
 

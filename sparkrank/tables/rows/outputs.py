@@ -21,6 +21,7 @@ from sparkrank.schemas.tables import (
     ITEMS,
     METRICS,
     PARTS,
+    POSITIONS,
     QUALITY,
     RUNS,
     STATES,
@@ -34,7 +35,7 @@ from sparkrank.tables.rows.disparities import finished_disparities
 from sparkrank.tables.rows.exposures import exposures_table
 from sparkrank.tables.rows.finished import Finished
 from sparkrank.tables.rows.gains import GAINS, gains_table
-from sparkrank.tables.rows.rows_by_position import POSITIONS, positions_table
+from sparkrank.tables.rows.rows_by_position import positions_table
 from sparkrank.tables.rows.states import states_table
 
 if TYPE_CHECKING:

@@ -49,6 +49,15 @@ def test_positions_by_hand() -> None:
     assert [row[5:] for row in rows_of(population="lists")] == [(2, 3)] * 3
 
 
+def test_groups_that_are_left_out_have_no_rows_and_truth_in_no_list_is_relevant() -> None:
+    """Of a, y is found and z is not; d has no truth, and a score too far to be added."""
+    lists = pa.table({"user": ["a", "a", "d"], "item": ["x", "y", "x"], "score": [2.0, 1.0, 1e10]})
+    truth = pa.table({"user": ["a", "a"], "item": ["y", "z"]})
+    asked = {"truth": truth, "item": "item", "label": None}
+    assert rows_of(lists, population="truth", **asked) == [(1, 1, 0, 2, 1, 1, 2), (2, 1, 1, 1, 1, 1, 2)]
+    assert rows_of(lists, **asked)[0] == (1, 2, 0, None, 2, 2, 2)
+
+
 def test_given_positions_have_gaps_and_no_scores() -> None:
     rows = rows_of(score=None, rank="rank", positions="given", depth=9)
     assert rows == [

@@ -42,6 +42,7 @@ POOLED += ["rmse", "mae", "bias", "r2", "rig", "mce", "ece(mass=5)", "mcb", "dsc
 EXACT = ["auc(exact)", "pr_auc(exact)", "ks(exact)", "bep(exact)", "auc_up(exact)", "auc(exact,rel=3)", "auc", "brier"]
 EXACT += ["partial_auc(exact)", "recall_at_precision(precision=0.5,exact)", "tpr_at_fpr(fpr=0.2,exact)", "lift(exact)"]
 EXACT += ["ece_by_mass(mass=5,exact)", "mcb(exact)", "dsc(exact)"]
+WRITTEN = ("metrics", "table", "quality", "blocks", "groups", "positions", "gains")
 OF_LISTS = ["ndcg@3", "ap", "rr", "p@2", "r@5", "gauc", "auc(exact)", "list_length"]
 VECTOR = pa.struct(
     [("type", pa.int8()), ("size", pa.int32()), ("indices", pa.list_(pa.int32())), ("values", pa.list_(pa.float64()))]
@@ -83,7 +84,7 @@ class WideLog:
         settings |= {} if self.catalog is None else {"catalog": self.catalog_beside(impressions)}
         settings |= {name: self.past_beside(impressions, name) for name in self.past}
         with sr.evaluate(impressions, self.metrics, spark=spark, **settings, **self.arguments) as evaluation:
-            tables = {name: getattr(evaluation, name) for name in ("metrics", "table", "quality", "blocks", "groups")}
+            tables = {name: getattr(evaluation, name) for name in WRITTEN}
             tables["comparison"] = None if self.baseline is None else evaluation.compare(self.baseline)
             if self.arguments.get("popularity"):
                 tables["items"] = items_table(evaluation.solved.stored.partials.items)
@@ -174,7 +175,7 @@ def types() -> WideLog:
     rows = rows.set_column(4, "score", rows["score"].cast(pa.float32()))
     rows = rows.set_column(1, "name", rows["name"].combine_chunks().dictionary_encode())
     settings = {"group": ["name", "born"], "item": "item", "reference_rank": "shown", "group_table": True}
-    settings |= {"weight": "weight", "score_sums": True}
+    settings |= {"weight": "weight", "score_sums": True, "position_depth": 3, "gains": True}
     return WideLog(halves(rows), [*GROUP_METRICS, *DISTRIBUTIONS, *POOLED], {**MODELS, **settings})
 
 
@@ -204,7 +205,8 @@ def slices() -> WideLog:
     values = [None, "null", "", "(null)"]
     rows = rows.append_column("where", pa.array([values[row % 4] for row in range(len(rows))]))
     names = ["odd", "born", ["born", "odd"], "where", ["odd", "where"]]
-    settings = {"group": "user_id", "item": "item", "weight": "weight", "slices": names, "reference_rank": "shown"}
+    settings: dict[str, Any] = {"position_depth": 3, "gains": True}
+    settings |= {"group": "user_id", "item": "item", "weight": "weight", "slices": names, "reference_rank": "shown"}
     metrics = ["ndcg@3", "gauc", "auc(exact)", "p90(ap)", "gini@3", "logloss", "f1"]
     return WideLog(halves(rows), metrics, {**MODELS, **settings})
 
@@ -326,7 +328,7 @@ def truth() -> WideLog:
     """Two models beside a truth whose integers are narrower."""
     lists, labels = sides(pa.int32())
     settings = {"group": ["user", "name"], "item": "sku", "score": MODELS["score"], "label": "grade"}
-    settings |= {"duplicates": "first", "population": "both", "cluster": "name"}
+    settings |= {"duplicates": "first", "population": "both", "cluster": "name", "position_depth": 5}
     metrics = [*OF_LISTS, "overlap(ref=b)@3", "personalization(ties=item)@3"]
     metrics += ["r(propensity=snips)@3", "ndcg(propensity=best,clip=0.2)@3", "arhr(propensity=ips,ties=worst)"]
     labels = labels.append_column("chance", pa.array(np.random.default_rng(61).uniform(0.1, 1, len(labels))))
@@ -341,6 +343,7 @@ def labels() -> WideLog:
     rows = rows.append_column("paid", pa.array((paid * 4).astype(np.int16), mask=paid > 0.9))
     settings = {"group": "user_id", "item": "item", "weight": "weight", "slices": ["born"], "group_table": True}
     settings |= {"score": MODELS["score"], "label": {"click": "label", "pay": "paid"}, "popularity": True}
+    settings |= {"position_depth": 5, "gains": True}
     metrics = ["ndcg@3", "ndcg(label=pay)@3", "p90(ap(label=pay))", "gauc(label=pay,among=click)", "auc(exact)"]
     metrics += ["auc(exact,label=pay)", "auc(exact,label=pay,among=click)", "logloss(among=pay)", "rmse(label=pay)"]
     metrics += ["novelty(label=pay)", "cg(gain={click:1,pay:0.5})@5"]
@@ -555,7 +558,8 @@ def exact() -> WideLog:
     """Every score is a bin of its own, with weights; keys of two whole numbers."""
     rows = impressions()
     rows = rows.append_column("tenant", pa.array(rows["user_id"].to_numpy() % 3))
-    return WideLog(halves(rows), EXACT, {**MODELS, "group": ["user_id", "tenant"], "weight": "weight"})
+    settings = {"group": ["user_id", "tenant"], "weight": "weight", "gains": True}
+    return WideLog(halves(rows), EXACT, {**MODELS, **settings})
 
 
 def text_keys() -> WideLog:

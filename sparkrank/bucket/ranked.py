@@ -15,6 +15,7 @@ from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.encoding import encode, paired
 from sparkrank.bucket.impressions import WEIGHT, value_column
 from sparkrank.bucket.lists import ListedRows
+from sparkrank.bucket.position_counts import position_sums
 from sparkrank.bucket.propensities import weight_sums, weights_of
 from sparkrank.bucket.slicing import GroupSlice
 from sparkrank.histogram.bins import BinRule
@@ -36,6 +37,7 @@ from sparkrank.metrics.needs import (
 )
 from sparkrank.metrics.plan import level_text
 from sparkrank.metrics.policy_value import OF_ACTIONS, clip_of
+from sparkrank.metrics.position_sums import counts_positions
 from sparkrank.metrics.propensity import WeighedRows
 from sparkrank.metrics.slices import ALL
 from sparkrank.metrics.unjudged import Assumption, assumption_of
@@ -422,8 +424,13 @@ class RankedModel:
                 for name, limbs in weight_sums(weighed.states, *self._weighed(weighed)):
                     yield self._key(groups, name), limbs
         evaluated = groups.segments.of(self.chosen)
-        if self.plan.has_item_counts:
+        if self.plan.has_item_counts or counts_positions(self.plan):
             yield self._key(groups, self.plan.groups_sum), whole_limbs(evaluated.sizes(self._groups_evaluated()))
+        if counts_positions(self.plan):
+            weights = self.rows.floats(WEIGHT) if self.plan.weighted else None
+            scores = self.listed.scores.astype(np.float64, copy=False)
+            for name, limbs in position_sums(self.ranking, scores, weights, self.chosen, groups.segments, self.plan):
+                yield self._key(groups, name), limbs
         if self.plan.parted_slices(groups.name):
             lists: SegmentLists = {}
             for carrier in self.plan.carriers:

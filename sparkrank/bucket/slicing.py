@@ -15,6 +15,7 @@ from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.grouping import Groups, groups_of
 from sparkrank.bucket.impressions import slice_column
 from sparkrank.metrics import Plan
+from sparkrank.metrics.position_sums import position_names
 from sparkrank.metrics.slices import ALL, NO_PART, Slice, SliceColumn, pools, slice_name, source_of
 from sparkrank.numeric.array_types import Codes, Floats
 from sparkrank.numeric.segments import WHOLE, Segments
@@ -87,10 +88,12 @@ def validate_count(columns: Slice, count: int, plan: Plan, where: str = "") -> N
     )
     if count > most:
         raise InputError(f"{named} {count} values{where}: at most {most} are allowed")
-    states = count * len(plan.models) * len(plan.metrics)
+    positions = len(position_names(plan))
+    states = count * len(plan.models) * (len(plan.metrics) + positions)
     if pools(columns) and states > MOST_POOLED_STATES:
+        also = f", {plan.position_depth} positions" if positions else ""
         raise InputError(
-            f"{named} {count} values{where}, with {states:,} states of {len(plan.metrics)} metrics and "
+            f"{named} {count} values{where}, with {states:,} states of {len(plan.metrics)} metrics{also} and "
             f"{len(plan.models)} models: at most {MOST_POOLED_STATES:,} are allowed"
         )
 

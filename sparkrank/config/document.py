@@ -232,6 +232,8 @@ class Spec(Section):
             group_table=self.output.groups,
             score_sums=self.output.blocks,
             curve_points=int(self.output.curves),
+            position_depth=int(self.output.positions),
+            gains=self.output.gains,
             buckets=self.engine.buckets,
             uncertainty=self.uncertainty.uncertainty,
             compare=None if self.compare is None else self.compare.comparison,

@@ -48,6 +48,7 @@ from sparkrank.config.validators import (
     as_whole,
     as_window,
     as_zone,
+    depth_of,
     kind_of,
     looks_of,
     slice_kind_of,
@@ -62,6 +63,7 @@ from sparkrank.inputs.role_table import Role, row_roles, truth_roles
 from sparkrank.inputs.window import MOST_DAYS
 from sparkrank.metrics import Definitions, find_preset
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
+from sparkrank.metrics.position_sums import DEFAULT_DEPTH, MOST_POSITIONS
 from sparkrank.metrics.slices import SlicedRowsWord
 from sparkrank.metrics.uncertainty import LEAST_LEVEL, MOST_LEVEL, MOST_NIGHTS, Comparison, Family, Uncertainty
 from sparkrank.sources.colocation import BY_ITSELF, GroupedWord
@@ -92,7 +94,12 @@ _Points = Annotated[
     Discriminator(kind_of, "points_or_none", "a whole number from 10, or false, is needed"),
     BeforeValidator(as_points),
 ]
-
+_Depth = Annotated[
+    Annotated[int, Field(ge=1, le=MOST_POSITIONS), Tag(POINTS)] | Annotated[bool, Tag(SWITCH)],
+    Discriminator(depth_of, "depth_or_switch", f"a whole number from 1 to {MOST_POSITIONS}, true or false is needed"),
+    BeforeValidator(as_points),
+    AfterValidator(lambda depth: DEFAULT_DEPTH if depth is True else depth),
+]
 
 _DayCount = Annotated[
     Annotated[int, Field(ge=1, le=MOST_DAYS), Tag(POINTS)] | Annotated[str, AfterValidator(as_window), Tag(COLUMN)],
@@ -520,11 +527,13 @@ class Quality(Section):
 class Output(Section):
     """The place of the written tables, and which of the large tables are written.
 
-    ``curves`` is the approximate number of points of each ROC and PR curve, or ``false`` for no curves. ``keep_runs``
-    is the number of earlier runs of a day that are kept until ``sparkrank clean``, for readers that have their files
-    open. ``popularity`` also counts the items of the day's relevant rows, which ``interactions.states`` of later days
-    reads. ``plain`` writes real folders instead of links, for programs that do not follow links. ``report`` also writes
-    the HTML report. ``explain`` is the number of groups under "Look closer" that the report explains, with another pass
+    ``curves`` is the approximate number of points of each ROC and PR curve, or ``false`` for no curves. ``positions``
+    is the number of first positions of lists in the table of that name (``true``: 50). ``gains`` writes the table of
+    that name, by twentieths of all rows, of the score bins of ``auc``, ``capture`` or ``lift``. ``keep_runs`` is the
+    number of earlier runs of a day that are kept until ``sparkrank clean``, for readers that have their files open.
+    ``popularity`` also counts the items of the day's relevant rows, which ``interactions.states`` of later days reads.
+    ``plain`` writes real folders instead of links, for programs that do not follow links. ``report`` also writes the
+    HTML report. ``explain`` is the number of groups under "Look closer" that the report explains, with another pass
     over the input.
     """
 
@@ -532,6 +541,8 @@ class Output(Section):
     groups: bool = True
     blocks: bool = True
     curves: _Points = 1000
+    positions: _Depth = False
+    gains: bool = False
     keep_runs: Annotated[int, BeforeValidator(as_whole)] = Field(default=KEEP_RUNS, ge=0, le=MOST_KEPT_RUNS)
     popularity: bool = False
     plain: bool = False

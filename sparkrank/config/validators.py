@@ -73,6 +73,11 @@ def kind_of(value: object) -> str | None:
     return NOTHING if value is False else {str: COLUMN, dict: MODELS, int: POINTS, list: NAMES}.get(type(value))
 
 
+def depth_of(value: object) -> str | None:
+    """Return which of :data:`KINDS` a value of the key ``positions`` is; None for one that is neither."""
+    return SWITCH if isinstance(value, bool) else POINTS if isinstance(value, int) else None
+
+
 def looks_of(value: object) -> str | None:
     """Return which of :data:`KINDS` a value of the key ``sequential`` is; None for a string or a number."""
     return SWITCH if isinstance(value, bool) else NIGHTS if not isinstance(value, (str, int, float)) else None

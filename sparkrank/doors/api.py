@@ -49,6 +49,8 @@ def evaluate(
     group_table: bool | str | os.PathLike[str] = True,
     score_sums: bool = False,
     curve_points: int = 0,
+    position_depth: int = 0,
+    gains: bool = False,
     max_bad_fraction: float = 0.0,
     limits: Mapping[str, float] | None = None,
     buckets: int | None = None,
@@ -157,6 +159,11 @@ def evaluate(
         Whether :attr:`Evaluation.blocks` has the sum of the scores in each score bin even if no metric reads it.
     curve_points : int
         The approximate number of points of each ROC and PR curve; 0 for no curves.
+    position_depth : int
+        How many first positions of the lists :attr:`Evaluation.positions` has; 0 for no such table.
+    gains : bool
+        Whether to make :attr:`Evaluation.gains`, by twentieths of all rows, of the score bins of ``auc``, ``capture``
+        or ``lift``.
     max_bad_fraction : float
         The largest share of rows, from 0 to 1, that may be rejected. A row is rejected for a null in the group key, a
         NaN score, a label that is NaN or infinite, a weight (other than 0) outside of 1e-15 to 1e288, and, where they
@@ -240,7 +247,7 @@ def evaluate(
     >>> sr.evaluate(lists, ["r@2"], truth=truth, group="user", item="item", score="score")["r@2"]
     0.5
     """
-    validate_argument_numbers(buckets, curve_points, max_bad_fraction, row_memory)
+    validate_argument_numbers(buckets, curve_points, max_bad_fraction, row_memory, position_depth)
     validate_least_groups(least_groups, slices)
     validate_other_arguments(group_table, options.get("spark"))
     arguments = {**INPUT_DEFAULTS, **options}
@@ -257,6 +264,8 @@ def evaluate(
         "disparities": disparities,
         "stores_popularity": popularity,
         "least_groups": least_groups,
+        "position_depth": position_depth,
+        "gains": gains,
     }
     of_request: Any = {"bad": max_bad_fraction, "limits": limits, "buckets": buckets, "row_memory": row_memory}
     of_request["grouped"] = grouped

@@ -41,7 +41,7 @@ class EvaluationWriter:
             raise SpecError(f"day is {quote(day)}: a day of the form YYYY-MM-DD is needed")
         plan, spark, compare = evaluation.plan, self.parts.spark, evaluation.plan.compare
         output = {"path": folder, "groups": evaluation.groups is not None, "curves": max(10, plan.curve_points)}
-        output["popularity"] = plan.stores_popularity
+        output |= {"popularity": plan.stores_popularity, "gains": plan.gains, "positions": plan.position_depth or False}
         spec = spec_of({**self.document, "output": output}, "the evaluation")
         place = on_day(folder, day)
         if spark is None and needs_spark(place):

@@ -120,7 +120,8 @@ def exact_metrics(plan: Plan) -> dict[BinRule, list[ExactMetric]]:
 class Totals:
     """The sums over a range of scores that the driver needs before the sweep.
 
-    ``rates`` is None if no metric is computed from rates, and ``sketch`` is None if no curve is requested.
+    ``rates`` is None if no metric is computed from rates, and ``sketch`` is None if no curves and no gains are
+    requested.
     """
 
     extent: Extent

@@ -274,12 +274,23 @@ def capture_terms(sweep: Sweep, top: float) -> Terms:
 
 
 def _positives_of_first(sweep: Sweep, rows: float) -> Terms:
+    return Terms.of([part * magnified(sweep.positives) for part in positives_of_first(sweep, np.array([rows]))])
+
+
+def positives_of_first(sweep: Sweep, rows: Floats) -> list[Floats]:
+    """Return the positives in the first ``rows`` rows, by weight: pro rata, at most, and at least.
+
+    Each array has an element for each of the numbers ``rows`` that ends in a bin of ``sweep``.
+    """
     before, after = sweep.tp_above + sweep.fp_above, sweep.tp + sweep.fp
-    here = np.flatnonzero((before < rows) & (rows <= after))
-    left = rows - before[here]
+    here = np.searchsorted(after, rows)
+    ends = here < len(after)
+    ends[ends] = before[here[ends]] < rows[ends]
+    here = here[ends]
+    left = rows[ends] - before[here]
     pos, neg, above = sweep.pos[here], sweep.neg[here], sweep.tp_above[here]
     inside = (left * _share(pos, pos + neg), np.minimum(pos, left), np.maximum(left - neg, 0.0))
-    return Terms.of([(above + part) * magnified(sweep.positives) for part in inside])
+    return [above + part for part in inside]
 
 
 def calibration_terms(sweep: Sweep) -> Terms:

@@ -46,6 +46,8 @@ def planned(
     disparities: Sequence[str] = (),
     stores_popularity: bool = False,
     least_groups: int = 1,
+    position_depth: int = 0,
+    gains: bool = False,
 ) -> tuple[Roles, Plan]:
     """Return ``roles`` with the group weights added, and the plan for ``metrics``. Strings are parsed with ``preset``.
 
@@ -53,7 +55,8 @@ def planned(
     without an item column. ``has_catalog`` says whether there is a catalog, of which columns may be named, and
     ``has_since`` whether it says since when its items are there. ``tiers`` is the rule for the tiers of items, if the
     user names one. ``stores_popularity`` asks for the counts of the items in relevant rows. Values of
-    slices with fewer than ``least_groups`` groups have no rows.
+    slices with fewer than ``least_groups`` groups have no rows. ``position_depth`` and ``gains``
+    are fields of the plan.
     """
     given: object = disparities
     if isinstance(given, str) or not isinstance(given, Iterable):
@@ -90,6 +93,8 @@ def planned(
         popularity_days=roles.popularity_days,
         stores_popularity=stores_popularity,
         least_groups=least_groups,
+        position_depth=position_depth,
+        gains=gains,
     )
     if tiers is not None and not plan.reads_tiers:
         raise SpecError("tiers says what a tier is, but no metric and no slice names the column tier of interactions")

@@ -51,6 +51,7 @@ from sparkrank.schemas.tables import (
     EXPOSURES,
     GATES,
     METRICS,
+    POSITIONS,
     QUALITY,
     TableSchema,
 )
@@ -70,7 +71,7 @@ if TYPE_CHECKING:
 TREND_DAYS = 28  # days in the trend, up to the day of the report; a window shows all its days
 EXPLAINED_WIDTH = 110  # characters of a line of an explanation
 LOOKED_BACK = 7  # previous days, among which a run looks for the last day with tables
-_SMALL = ("metrics", "comparisons", "disparities", "exposures", "gates", "quality", "curves")
+_SMALL = ("metrics", "comparisons", "disparities", "exposures", "positions", "gates", "quality", "curves")
 _TABLES = (*_SMALL, "blocks", GROUPS, "distributions", "runs")
 _TREND_COLUMNS = (
     "model",
@@ -160,6 +161,7 @@ def report_of_files(
             explain=_explain(spec, target, spark),
             disparities=_whole_table(files, DISPARITIES),
             exposures=_whole_table(files, EXPOSURES),
+            positions=_whole_table(files, POSITIONS),
             **_large(files, names_of(result.metrics, "model")),
         )
     )

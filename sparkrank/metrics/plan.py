@@ -56,6 +56,7 @@ from sparkrank.states.part_bins import coarse, rule_name
 from sparkrank.states.popularity import Tiers
 
 MOST_CURVE_POINTS = 1_000_000_000
+OF_GAINS = ("auc", "capture", "lift")  # metrics of which the table of gains takes the score bins
 UNTIL_LIST = "up to the list"  # which rows of the interactions count, in definitions
 
 
@@ -135,6 +136,10 @@ class Plan:
         Whether the rows evaluated are counted for the popularity of later days.
     labels : tuple of str
         The names of the labels, the first of which metrics read by default.
+    position_depth : int
+        The number of first positions of lists of which rows are counted, or 0 for none.
+    gains : bool
+        Whether the score bins of all rows are also cut into twentieths of the rows.
     judging : Judging or None
         The one label, and the rows among which it is read, whose metrics are computed. None stands for all metrics.
     """
@@ -172,6 +177,8 @@ class Plan:
     popularity_days: int = 0
     stores_popularity: bool = False
     labels: tuple[str, ...] = ()
+    position_depth: int = 0
+    gains: bool = False
     judging: Judging | None = None
 
     @cached_property
@@ -487,6 +494,12 @@ class Plan:
         return tuple(dict.fromkeys(carried))
 
     @cached_property
+    def gains_rules(self) -> tuple[BinRule, ...]:
+        """The rules of the score bins that are cut into twentieths, if these are asked for."""
+        of_bins = self.histogram_metrics if self.gains else ()
+        return tuple(dict.fromkeys(own.rule_of(metric) for metric, own in of_bins if metric.name in OF_GAINS))
+
+    @cached_property
     def group_weights(self) -> tuple[str, ...]:
         """The names of the columns that some metric uses as weights of groups in its mean, each once."""
         columns = (metric.of_groups.weight_column for metric in self.metrics)
@@ -620,8 +633,9 @@ class Plan:
             return f"population={self.definitions.population} chooses groups with labels"
         for columns in filter(is_of_relevant, self.slices):
             return f"the slice {slice_name(columns)} reads labels"
-        if self.stores_popularity:
-            return "popularity counts rows with a label above 0"
+        if self.stores_popularity or self.position_depth:
+            counting = "popularity counts" if self.stores_popularity else "the table positions counts"
+            return f"{counting} rows with a label above 0"
         for metric in (metric.bare for metric in self.metrics):
             defaults = metric.declaration.defaults
             other_order = REF.name in defaults and metric.word(REF.name) != LABEL and "rel" not in defaults

@@ -12,6 +12,7 @@ from sparkrank.metrics.metric import Metric, asked_metrics
 from sparkrank.metrics.parameters import NEED_AN_ORDER, Name
 from sparkrank.metrics.plan import Plan, of_first_label, with_own_ties
 from sparkrank.metrics.policy_value import validate_policy_value
+from sparkrank.metrics.position_sums import validate_position_depth
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.propensity import ROLE
 from sparkrank.metrics.rank_comparison import REF
@@ -78,6 +79,8 @@ def validate_plan(plan: Plan) -> None:
     for metric in plan.policy_values:
         validate_policy_value(metric, plan.models, joins=plan.joins, weighted=plan.weighted, groups=bool(plan.keys))
     _validate_top(plan)
+    validate_position_depth(plan)
+    _validate_gains(plan)
     for name in plan.disparities:
         if name not in (names := [slice_name(columns) for columns in plan.slices]):
             there = f"allowed: {itemize(names)}" if names else "there is none"
@@ -106,6 +109,11 @@ def _validate_checked(metric: Metric, checked_by: str, plan: Plan) -> None:
         raise MetricError(
             f"{metric} has no values for the slice {slice_name(columns)}: two labels call other rows relevant"
         )
+
+
+def _validate_gains(plan: Plan) -> None:
+    if plan.gains and not plan.gains_rules:
+        raise SpecError("gains are made of the score bins of auc, capture or lift, but none of these is asked for")
 
 
 def _validate_expectations(plan: Plan) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from sparkrank.gates.day_verdict import DayState, head_of
 from sparkrank.gates.verdicts import CheckVerdict
-from sparkrank.schemas.tables import COMPARISONS, DISPARITIES, EXPOSURES, GATES, METRICS, QUALITY, RUNS
+from sparkrank.schemas.tables import COMPARISONS, DISPARITIES, EXPOSURES, GATES, METRICS, POSITIONS, QUALITY, RUNS
 
 State: TypeAlias = Literal["pass", "fail", "undecided"]
 ReportKind: TypeAlias = Literal["day", "window", "evaluation"]
@@ -91,6 +91,11 @@ class DisparityRow(TableRow):
 @_with_columns(EXPOSURES.schema.names)
 class ExposureRow(TableRow):
     """A row of the table ``exposures``: the attention that a value of a column gets, and what it is due."""
+
+
+@_with_columns(POSITIONS.schema.names)
+class PositionRow(TableRow):
+    """A row of the table ``positions``: the rows at a position of the lists, and how many of them are relevant."""
 
 
 @_with_columns(RUNS.schema.names, "from_now_on")

@@ -77,6 +77,7 @@ class ReportTables:
     explain: Explain | None = None
     disparities: pa.Table | None = None
     exposures: pa.Table | None = None
+    positions: pa.Table | None = None
 
     @cached_property
     def models(self) -> tuple[str, ...]:

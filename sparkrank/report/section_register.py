@@ -13,6 +13,7 @@ from sparkrank.report.sections.metric_definitions import METRIC_DEFINITIONS
 from sparkrank.report.sections.model_comparisons import MODEL_COMPARISONS
 from sparkrank.report.sections.paired_differences import PAIRED_DIFFERENCES
 from sparkrank.report.sections.quality_checks import QUALITY_CHECKS
+from sparkrank.report.sections.rate_by_position import RATE_BY_POSITION
 from sparkrank.report.sections.roc_and_pr import PRECISION_RECALL, ROC
 from sparkrank.report.sections.run_provenance import RUN_PROVENANCE
 from sparkrank.report.sections.score_calibration import SCORE_CALIBRATION
@@ -29,6 +30,7 @@ _BUILT_IN = (
     SLICE_VALUES,
     DISPARITY_ROWS,
     EXPOSURE_ROWS,
+    RATE_BY_POSITION,
     CLOSER_LOOK,
     ROC,
     PRECISION_RECALL,

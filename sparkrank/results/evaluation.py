@@ -27,10 +27,12 @@ from sparkrank.tables.rows.comparisons import comparisons_table
 from sparkrank.tables.rows.curves import curves_table
 from sparkrank.tables.rows.disparities import disparities_table
 from sparkrank.tables.rows.exposures import exposures_table
+from sparkrank.tables.rows.gains import gains_table
 from sparkrank.tables.rows.lookup import found_metric, has_metric, text_of, value_of
 from sparkrank.tables.rows.pandas_types import with_whole_numbers
 from sparkrank.tables.rows.quality import quality_table
 from sparkrank.tables.rows.results import NO_ORIGIN, Origin
+from sparkrank.tables.rows.rows_by_position import positions_table
 from sparkrank.tables.rows.warnings import warnings_of
 from sparkrank.text.notebook import evaluation_html, evaluation_text, show_tables
 
@@ -432,6 +434,7 @@ class Evaluation:
             groups=None if groups is None else GroupTable.of_evaluation("report", groups, plan),
             disparities=self.disparities,
             exposures=self.exposures if plan.attention_metrics else None,
+            positions=self.positions,
         )
         return report_data(tables)
 
@@ -447,6 +450,40 @@ class Evaluation:
     def curves(self) -> pa.Table:
         """The table of points on the ROC and PR curves, which has no rows if ``curve_points`` is 0."""
         return curves_table(self.solved, self.plan)
+
+    @property
+    def positions(self) -> pa.Table | None:
+        """The table of the rows at each position of the lists; None if ``position_depth`` is 0.
+
+        Examples
+        --------
+        The rate by position, and its mean over the first two:
+
+        >>> import pyarrow as pa, sparkrank as sr
+        >>> log = pa.table({"user": ["a", "a", "b", "b"], "score": [0.9, 0.5, 0.7, 0.2], "click": [0, 1, 1, 0]})
+        >>> ev = sr.evaluate(log, ["p@2"], group="user", score="score", label="click", position_depth=2)
+        >>> ev.positions.select(["position", "rows", "relevant"]).to_pylist()
+        [{'position': 1, 'rows': 2, 'relevant': 1.0}, {'position': 2, 'rows': 2, 'relevant': 1.0}]
+        >>> ev["p@2"]
+        0.5
+        """
+        return positions_table(self.partials, self.plan) if self.plan.position_depth else None
+
+    @property
+    def gains(self) -> pa.Table | None:
+        """The table of lift and capture by twentieths of all rows; None if it was not requested.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, sparkrank as sr
+        >>> log = pa.table({"score": [0.9, 0.5, 0.7, 0.2], "click": [1, 0, 1, 0]})
+        >>> ev = sr.evaluate(log, ["lift(top=0.25)"], score="score", label="click", gains=True)
+        >>> ev.gains.select(["top", "score", "capture", "lift"]).to_pylist()[4]
+        {'top': 0.25, 'score': 0.89990234375, 'capture': 0.5, 'lift': 2.0}
+        >>> ev["lift(top=0.25)"]
+        2.0
+        """
+        return gains_table(self.solved, self.plan) if self.plan.gains else None
 
     @property
     def exposures(self) -> pa.Table:

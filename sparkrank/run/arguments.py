@@ -10,17 +10,21 @@ from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, short
 from sparkrank.engines.lanes import lane_words
 from sparkrank.inputs.buckets import MOST_BUCKETS
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
+from sparkrank.metrics.position_sums import MOST_POSITIONS
 from sparkrank.sources.colocation import GroupedWord
 from sparkrank.sources.folders import PartitionTypes
 
 
-def validate_argument_numbers(buckets: Any, curve_points: Any, max_bad_fraction: Any, row_memory: Any) -> None:
+def validate_argument_numbers(
+    buckets: Any, curve_points: Any, max_bad_fraction: Any, row_memory: Any, position_depth: Any
+) -> None:
     """Raise :class:`SpecError` if an argument is out of range. Only ``buckets`` and ``row_memory`` may be None."""
     points = f"a whole number from 0 to {MOST_CURVE_POINTS}"
     kind: Any
     for name, value, kind, low, high, allowed in (
         ("buckets", buckets, int, 1, MOST_BUCKETS, f"an int from 1 to {MOST_BUCKETS}"),
         ("curve_points", curve_points, int, 0, MOST_CURVE_POINTS, points),
+        ("position_depth", position_depth, int, 0, MOST_POSITIONS, f"a whole number from 0 to {MOST_POSITIONS}"),
         ("row_memory", row_memory, int, 0, (1 << 63) - 1, "a whole number of bytes from 0, below 8 EiB,"),
         ("max_bad_fraction", max_bad_fraction, Real, 0, 1, "a number from 0 to 1"),
     ):

@@ -290,6 +290,33 @@ y float: the true positive rate; of `pr` precision
 threshold float: rows with this score or a higher one are taken; infinite at the point where none is"""),
     ),
 )
+POSITIONS = TableSchema(
+    "positions",
+    """\
+A row per model, slice value and position that some row has, from 1 to `output.positions`, where the spec asks for them.
+`relevant / rows` is the rate by position. With both added up to position k, `relevant / (k * n_groups)` is the mean of
+`p@k`, `relevant / rows` is P@k of all lists together, in which a list counts by its rows, and `relevant / n_relevant` is
+R@k of all groups together, in which a group counts by its relevant rows: the mean of `r(weight=relevant)@k`. A row is
+relevant as in `n_relevant` of the table `groups`.""",
+    (
+        *SUBJECT,
+        *columns("""\
+position whole: from 1
+rows whole: rows that stand there; under `ties=block` tied rows stand at the last of their positions
+relevant float: relevant rows there; under `ties=expected` each of n tied rows, r of which are relevant, counts r / n
+score_sum float: the sum of their scores; null where rows have ranks, or where a list of the model has a score beyond
+    4.3e9 (2^32)
+weight float: the sum of the weights of the rows (their number without `columns.weight`); tied rows share theirs evenly
+n_groups whole: groups evaluated, with or without a row there
+n_relevant whole: relevant rows of these groups, at any position or in no list"""),
+    ),
+    notes="""\
+Of three rows of ann the first and the third are relevant, of two rows of bob the second, and one more row that bob's list
+lacks. The rate is 1 / 2, 1 / 2 and 1 / 1. P@2 is (1 + 1) / (2 · 2) = 0.500, and R@2 of all groups together is
+(1 + 1) / 4 = 0.500, where the mean of `r@2`, of 1 / 2 and 1 / 2, weighs ann and bob alike. At position 3 the rate is of
+ann alone: a rate over positions compares lists of different lengths. It falls with the position also because users see
+less of what stands below, so it is no measure of what they would have clicked there.""",
+)
 DISTRIBUTIONS = TableSchema(
     "distributions",
     "A row per model, slice value, metric of which a percentile is asked for, and value.",

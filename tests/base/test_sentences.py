@@ -272,7 +272,7 @@ HUGE = 10**5_000  # of which Python writes no digits
 
 
 def test_numbers_beyond_any_are_refused() -> None:
-    for key in ("buckets", "curve_points", "row_memory", "max_bad_fraction", "limits"):
+    for key in ("buckets", "curve_points", "position_depth", "row_memory", "max_bad_fraction", "limits"):
         for number in (HUGE, -HUGE, *([10**19] if key != "limits" else [])):  # a limit of a count may have 20 digits
             sentence = _refused({**ASKED, key: {"groups": number} if key == "limits" else number})
             assert sentence.startswith(key)

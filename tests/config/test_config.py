@@ -223,6 +223,9 @@ REFUSED: list[tuple[str, str]] = [
     ("input.columns.score={int: 3}", f"input.columns.score.int is 3: {TEXT}"),
     ("input.columns.group=3", "input.columns.group is 3: a text or a list of texts is needed"),
     ("output.curves=5", f"output.curves is 5: {AT_LEAST} 10 is needed"),
+    ("output.positions=0", f"output.positions is 0: {AT_LEAST} 1 is needed"),
+    ("output.positions=many", "output.positions is 'many': a whole number from 1 to 1000, true or false is needed"),
+    ("output.gains=5", "output.gains is 5: true or false is needed"),
     ("output.curves=yes", f"output.curves is True: {POINTS}"),
     ("output.curves=many", f"output.curves is 'many': {POINTS}"),
 ]

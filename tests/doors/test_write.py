@@ -25,11 +25,15 @@ def test_the_tables_are_those_of_a_job(asked: Asked, tmp_path: Path) -> None:
     paths = written(asked, tmp_path)
     truth = {} if asked.truth is None else {"truth": paths["truth"], "truth_columns": asked.truth_columns}
     of_both = {**asked.columns, **truth, **asked.settings, **asked.quality, **asked.engine}
+    depth, gains = 2 if "group" in asked.columns else 0, "auc" in asked.metrics
     ev = sr.evaluate(
-        paths["input"], list(asked.metrics), slices=list(asked.slices), score_sums=True, curve_points=10, **of_both
-    )
+        paths["input"], list(asked.metrics), slices=list(asked.slices), score_sums=True, curve_points=10,
+        position_depth=depth, gains=gains, **of_both,
+    )  # fmt: skip
     folders = ev.write(tmp_path / "tables", day=DAY)
-    job = evaluate_day(Spec.model_validate(document_of(asked, paths, tmp_path)), DAY, None, Stages()).folders
+    document = document_of(asked, paths, tmp_path)
+    document["output"] |= {"positions": depth or False, "gains": gains}
+    job = evaluate_day(Spec.model_validate(document), DAY, None, Stages()).folders
     assert folders.keys() == job.keys()
     for name in folders.keys() - {"runs"}:
         assert texts(pq.read_table(folders[name])) == texts(pq.read_table(job[name])), name

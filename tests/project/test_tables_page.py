@@ -49,8 +49,8 @@ def test_the_command_prints_the_page_or_some_tables(capsys: pytest.CaptureFixtur
     assert exit_code("tables", "metric") == 2
     assert capsys.readouterr().err.endswith(
         'sparkrank: there is no table "metric", did you mean "metrics"? (there are: metrics, comparisons, '
-        "disparities, groups, blocks, curves, distributions, items, exposures, parts, quality, gates, states, runs, "
-        "decomposition)\n"
+        "disparities, groups, blocks, curves, gains, positions, distributions, items, exposures, parts, quality, "
+        "gates, states, runs, decomposition)\n"
     )
 
 

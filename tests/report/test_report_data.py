@@ -358,7 +358,7 @@ def test_bands_are_read_off_the_table() -> None:
 
 def test_the_same_tables_make_equal_data(folder: Path, data: ReportData) -> None:
     assert stored(conf_of(folder), TODAY) == data
-    assert set(data.missing) == {"disparities", "exposures"}  # nobody asked for these
+    assert set(data.missing) == {"disparities", "exposures", "positions"}  # nobody asked for these
     assert stored(conf_of(folder), DAYS[1]) != data
 
 
@@ -390,7 +390,7 @@ def test_a_window_has_its_own_tables_and_the_trend_of_its_days(folder: Path) -> 
     (rr,) = data.distributions
     assert (rr.metric, rr.source) == ("rr", "distributions")
     assert sum(rr.models[0].counts) + rr.models[0].n_undefined == data.headline.rows[0].row.n_groups
-    assert set(data.missing) == {"closer", "paired", "disparities", "exposures"}
+    assert set(data.missing) == {"closer", "paired", "disparities", "exposures", "positions"}
     assert "A window has no group table" in data.missing["paired"]
     assert {row.verdict for row in data.gates} <= {"pass", "undecided"}
 
@@ -413,7 +413,7 @@ ASKED = {
     "verdict": "gates:", "trend": "second", "comparisons": "score column", "slices": "slices:", "roc": "metric auc",
     "pr": "pr_auc", "calibration": "ece", "histograms": "output.blocks", "auc_up": "auc_up",
     "closer": "output.groups", "distributions": "output.groups", "paired": "score column", "gates": "gates:",
-    "disparities": "disparities", "exposures": "exposure_gap(by=COLUMN)",
+    "disparities": "disparities", "exposures": "exposure_gap(by=COLUMN)", "positions": "position",
 }  # fmt: skip
 
 

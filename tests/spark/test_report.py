@@ -53,7 +53,7 @@ def test_a_day_that_spark_alone_reads_has_the_same_report(spark: SparkSession, t
     spec = spec_of(tmp_path)
     target = of_day(spec, DAY)
     names = ("metrics", "comparisons", "gates", "quality", "curves", "blocks", "groups", "distributions", "runs")
-    names += ("disparities", "exposures")
+    names += ("disparities", "exposures", "positions")
     files = SparkFolders(DAY, spark, run_folders(target.folder, DAY, names))
     there = report_of_files(spec, target, files, run_row(target.folder, DAY), spark)
     here = report_stored(spec, target)

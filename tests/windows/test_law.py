@@ -79,12 +79,18 @@ def test_a_week_by_slices(tables: Path, week, capsys) -> None:
     """The law through the job for every value of a slice, also one that a single day has."""
     metrics = ["ap", "p90(ndcg@5)", "gauc", "auc", "f1"]
     changes = {"metrics": metrics, "input__columns__weight": "weight"}
+    changes |= {"output__positions": 4, "output__gains": True}
     conf = spec_of(tables, "sliced", slices=SLICES, **changes)
     for day in DAYS:
         evaluate(conf, day)
     cli.main(merging(conf))
-    of_all, merged = together([week[1]], metrics, weight="weight", slices=SLICES), window_table(tables, "metrics")
+    beside = {"weight": "weight", "position_depth": 4, "gains": True}
+    of_all, merged = together([week[1]], metrics, slices=SLICES, **beside), window_table(tables, "metrics")
     assert_same(merged, of_all.table, VALUES)
+    assert of_all.positions is not None
+    assert of_all.gains is not None
+    assert_same(window_table(tables, "positions"), of_all.positions)
+    assert_same(window_table(tables, "gains"), of_all.gains)
     assert len(merged[["slice", "slice_value"]].drop_duplicates()) == 1 + 3 + 9 + 3
     of_country = merged[(merged["slice"] == "country") & (merged["metric"] == "ap") & (merged["model"] == "production")]
     groups = week[1].drop_duplicates(["user_id", "date"])["country"].value_counts(dropna=False)
@@ -241,6 +247,26 @@ def test_weights_by_propensity_merge_over_days(tmp_path: Path) -> None:
     )
     assert len(of_rows) == 3
     assert_same(of_window, of_rows)
+
+
+def test_positions_merge_to_the_depth_that_all_days_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def asking(depth: int | bool, metrics: list[str]) -> str:
+        return spec_of(tmp_path, metrics=metrics, output__positions=depth)
+
+    days, metrics = [impressions_of(day, 60) for day in DAYS[:2]], ["ap", "rr(rel=2)"]
+    for day, rows, depth in zip(DAYS, days, (True, 3), strict=False):  # of the first day all 50
+        write_log(tmp_path, rows, day)
+        evaluate(asking(depth, metrics), day)
+    cli.main(merging(asking(2, metrics), last=DAYS[1]))
+    of_all = together(days, metrics, position_depth=2).positions
+    assert of_all is not None
+    assert of_all.num_rows == 2 * 2  # models and positions
+    assert_same(window_table(tmp_path, "positions", f"{DAYS[0]}..{DAYS[1]}"), of_all)
+
+    sentence = f"{DAYS[1]} has no sum state of output.positions for the model production: evaluate that day again, or "
+    assert f"{sentence}leave output.positions out" in refused(capsys, *merging(asking(4, metrics), last=DAYS[1]))
+    of_other_level = refused(capsys, *merging(asking(2, metrics[1:]), last=DAYS[1]))
+    assert 'output.positions of 2026-11-13 was evaluated as "relevant rows (label > 0); ties=' in of_other_level
 
 
 def test_items_of_another_column_are_not_counted_with_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -59,7 +59,7 @@ class ExactDay:
         self._ranges = bounds.score_ranges()
         self._exact = exact_metrics(plan)
         pieces = packed.select("blocks").mapInArrow(packed_once(partial(_cut, bounds)), _ddl(_PIECES))
-        merge = packed_once(partial(_merge, self._ranges, self._exact, plan.curve_points > 0))
+        merge = packed_once(partial(_merge, self._ranges, self._exact, plan.curve_points > 0 or plan.gains))
         tasks = max(1, len(self._ranges))
         self._merged = pieces.repartition(tasks, "score_range").mapInArrow(merge, _ddl(_MERGED))
         self.is_cached = is_cached and why_not_cached(self._merged) is None

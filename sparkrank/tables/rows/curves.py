@@ -28,7 +28,7 @@ def _curves(solved: Solved, plan: Plan) -> Iterator[pa.Table]:
     drawn = [(metric, declared, declared.curve) for metric, declared in plan.histogram_metrics if declared.curve]
     for model, slice_, value in subjects_of(solved.partials, plan):
         for metric, declaration, curve in drawn:
-            histogram = _histogram(solved, ScoreSeries(model, slice_, value, declaration.rule_of(metric)))
+            histogram = bins_of_table(solved, ScoreSeries(model, slice_, value, declaration.rule_of(metric)))
             steps = steps_of(histogram)
             points_of, area = _CURVES[curve]
             points = thinned(points_of(Sweep(steps, Extent.of(steps)), histogram.score[::-1]), plan.curve_points, area)
@@ -39,8 +39,11 @@ def _curves(solved: Solved, plan: Plan) -> Iterator[pa.Table]:
             yield pa.Table.from_arrays(columns, schema=CURVES.schema)
 
 
-def _histogram(solved: Solved, series: ScoreSeries) -> ScoreHistogram:
-    """Return the score bins of a curve. Exact bins, which may be in a Spark table, are replaced with coarser bins."""
+def bins_of_table(solved: Solved, series: ScoreSeries) -> ScoreHistogram:
+    """Return the score bins for a curve or for gains.
+
+    Exact bins, which may be in a Spark table, are replaced with coarser bins.
+    """
     if solved.exact is not None and series in solved.exact.sketches:
         return solved.exact.sketches[series]
     histogram = solved.partials.blocks.get(series, ScoreHistogram.empty(series.rule))

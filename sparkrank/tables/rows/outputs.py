@@ -21,6 +21,7 @@ from sparkrank.schemas.tables import (
     ITEMS,
     METRICS,
     PARTS,
+    POSITIONS,
     QUALITY,
     RUNS,
     STATES,
@@ -33,6 +34,8 @@ from sparkrank.tables.rows.curves import curves_table
 from sparkrank.tables.rows.disparities import finished_disparities
 from sparkrank.tables.rows.exposures import exposures_table
 from sparkrank.tables.rows.finished import Finished
+from sparkrank.tables.rows.gains import GAINS, gains_table
+from sparkrank.tables.rows.rows_by_position import positions_table
 from sparkrank.tables.rows.states import states_table
 
 if TYPE_CHECKING:
@@ -87,6 +90,8 @@ OUTPUTS: list[OutputTable] = [
     OutputTable(GROUPS, lambda finished: finished.solved.groups),
     OutputTable(BLOCKS, lambda ev: all_blocks(ev.solved.stored, ev.plan) if ev.has_blocks else None),
     OutputTable(CURVES, lambda ev: curves_table(ev.solved, ev.plan) if ev.plan.curve_points else None),
+    OutputTable(GAINS, lambda ev: gains_table(ev.solved, ev.plan) if ev.plan.gains else None),
+    OutputTable(POSITIONS, lambda ev: positions_table(ev.solved.partials, ev.plan) if ev.plan.position_depth else None),
     OutputTable(
         DISTRIBUTIONS,
         lambda ev: distributions_table(ev.solved.stored.partials.distributions) if ev.plan.distributions else None,

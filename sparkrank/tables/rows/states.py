@@ -19,6 +19,7 @@ from sparkrank.engines.result import ExactBins
 from sparkrank.metrics import Plan
 from sparkrank.metrics.merged import kind_of
 from sparkrank.metrics.needs import Needed
+from sparkrank.metrics.position_sums import needed_positions
 from sparkrank.metrics.slices import ALL
 from sparkrank.metrics.subjects import slices_of
 from sparkrank.numeric.text_arrays import encoded_column
@@ -41,9 +42,10 @@ _NO_ROWS = STATES.schema.empty_table()  # made once, because Arrow makes an arra
 
 
 def needed_states(plan: Plan) -> Iterator[Needed]:
-    """Yield the states that are needed to compute the metrics of ``plan``, metric by metric, possibly repeated."""
+    """Yield the states that the metrics and the table ``positions`` of ``plan`` need, some of them repeatedly."""
     for metric in plan.metrics:
         yield from kind_of(metric).needed(metric, plan)
+    yield from needed_positions(plan)
 
 
 def states_table(

@@ -14,6 +14,7 @@ from sparkrank.base.errors import StateError, itemize, shorten
 from sparkrank.engines.spark.session_settings import without_session
 from sparkrank.metrics import Plan
 from sparkrank.metrics.needs import Needed
+from sparkrank.metrics.position_sums import OF_POSITIONS
 from sparkrank.metrics.slices import ALL, slice_name
 from sparkrank.numeric.array_types import Flags, Ints
 from sparkrank.numeric.text_arrays import encoded_column
@@ -156,6 +157,7 @@ def _validate_complete(day: str, plan: Plan, needed: Sequence[Needed], seen: Fla
         need, name = needed[first], asked_slices(plan)[slices[place]]
         also = " with output.blocks: true" if need.kind == BLOCKS_KIND else ""
         whose, left_out = f"{need.metric} for the model {plan.models[models[model]]}", f"{need.metric} out of metrics"
+        left_out = "output.positions out" if need.metric == OF_POSITIONS else left_out
         if name != ALL:
             whose, left_out = f"{whose} by {name}", f"{name} out of slices"
         raise StateError(

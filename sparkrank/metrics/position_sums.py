@@ -1,0 +1,52 @@
+"""The names of the sums over rows by their position in the lists, from which the table ``positions`` is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sparkrank.base.errors import SpecError
+from sparkrank.metrics.labels import FIRST
+from sparkrank.metrics.needs import GROUPS, Needed
+from sparkrank.metrics.plan import Plan, level_text
+from sparkrank.states.forms import SUM_FORM
+
+ROWS, RELEVANT, SCORES, WEIGHTS = "rows", "relevant rows", "scores", "weights"
+BEYOND = "scores beyond 4.3e9 in lists"  # which are in no sum of scores
+OF_POSITIONS = "output.positions"  # the key of a spec that asks for them
+DEFAULT_DEPTH, MOST_POSITIONS = 50, 1_000
+
+
+def sum_at(quantity: str, position: int) -> str:
+    """Return the name of the sum of ``quantity`` over the rows at ``position``."""
+    return f"{quantity} at {position}"
+
+
+def quantities_of(plan: Plan) -> tuple[str, ...]:
+    """Return the quantities that are summed at each position; a rank is no score that could be summed."""
+    return (ROWS, RELEVANT, *([] if plan.by_rank else [SCORES]), *([WEIGHTS] if plan.weighted else []))
+
+
+def counts_positions(plan: Plan) -> bool:
+    """Return whether the rows that ``plan`` reads are those of the table ``positions``: of the first label."""
+    return plan.position_depth > 0 and plan.judging in (None, FIRST)
+
+
+def position_names(plan: Plan) -> list[str]:
+    """Return the names of the sums at positions that ``plan`` asks for."""
+    places = range(1, plan.position_depth + 1)
+    return [sum_at(quantity, place) for quantity in quantities_of(plan) for place in places]
+
+
+def needed_positions(plan: Plan) -> Iterator[Needed]:
+    """Yield the states that the table ``positions`` needs: at a smaller depth, some of those of a greater one."""
+    if not plan.position_depth:
+        return
+    for name in (GROUPS, RELEVANT, *([] if plan.by_rank else [BEYOND]), *position_names(plan)):
+        level = f" ({level_text(plan.level)})" if name.startswith(RELEVANT) else ""
+        yield Needed(SUM_FORM.kind, name, OF_POSITIONS, f"{name}{level}; {plan.settings}")
+
+
+def validate_position_depth(plan: Plan) -> None:
+    """Raise :class:`SpecError` if positions are to be counted but there are no lists."""
+    if plan.position_depth and not plan.keys:
+        raise SpecError("positions are those of rows in lists, but no group column is named")

@@ -22,7 +22,8 @@ from sparkrank.config.gate_sections import (
     metrics_without_interval,
     rules_of,
 )
-from sparkrank.config.places import among, in_place_of
+from sparkrank.config.output_sections import Output
+from sparkrank.config.places import among, in_place_of, is_within
 from sparkrank.config.sections import (
     CatalogTable,
     CompareSettings,
@@ -33,7 +34,6 @@ from sparkrank.config.sections import (
     InputRows,
     Interactions,
     Label,
-    Output,
     PastRows,
     Quality,
     ReportSettings,
@@ -162,6 +162,24 @@ class Spec(Section):
                     f"has {what}.path {shorten(rows.path)} in the place of {own} under output.path "
                     f"{shorten(self.output.path)}: rows and tables would be in one folder"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _copies_apart(self) -> Spec:
+        """Refuse copies within the tables or below the rows, and two lists of copies in one place."""
+        seen: list[str] = []
+        for own in self.output.publish:
+            if is_within(own.path, self.output.path):
+                raise ValueError(f"has output.publish.path {shorten(own.path)} within output.path: copies are apart")
+            for what, rows in self.places:
+                if rows.path is not None and among(own.path, rows.path):
+                    raise ValueError(
+                        f"has output.publish.path {shorten(own.path)} within {what}.path {shorten(rows.path)}: copies "
+                        "would be read as rows"
+                    )
+            if any(is_within(own.path, other) and is_within(other, own.path) for other in seen):
+                raise ValueError(f"has output.publish.path {shorten(own.path)} twice")
+            seen.append(own.path)
         return self
 
     @model_validator(mode="after")

@@ -1,0 +1,10 @@
+"""The register of publishers. Its keys are the values of ``format`` under ``output.publish`` in a spec."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sparkrank.tables.copies.delta_copies import DeltaCopies
+from sparkrank.tables.copies.publisher import Publisher
+
+PUBLISHERS: dict[str, Callable[[str], Publisher]] = {kind.word: kind for kind in (DeltaCopies,)}

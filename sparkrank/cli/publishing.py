@@ -19,7 +19,7 @@ from sparkrank.jobs.publish_job import publish_stored
 @partial(spec_options, for_stored=True)
 @stored_options
 def publish(spec: Spec, named: NamedDays) -> None:
-    """Publish a stored day, or the stored days from one to another, and their merged window if there is one."""
+    """Publish a stored day, or many, where output.publish says, and the merged window of these days if it is stored."""
     published, missing = publish_stored(spec, named.target(spec))
     lines = [
         f"{day.name}  {escape(day.place)}: {', '.join(day.written) if day.written else 'there already'}"

@@ -19,7 +19,7 @@ from sparkrank.base.errors import SparkrankError, SpecError
 from sparkrank.config import load_spec
 from sparkrank.jobs.publish_job import publish_stored, publish_target, validate_publish
 from sparkrank.jobs.target import Target
-from sparkrank.schemas.tables import COMPARISONS, GATES, METRICS, RUNS
+from sparkrank.schemas.tables import GATES, METRICS, RUNS
 from sparkrank.tables.copies import delta_copies
 from sparkrank.tables.copies.publisher import CopiedRun, TableCopy
 from tests.support.commands import exit_code
@@ -30,7 +30,7 @@ from tests.windows.week import DAYS, evaluate, impressions_of, merging, spec_of,
 deltalake = pytest.importorskip("deltalake")
 
 DAY, OTHER = "2026-11-19", "2026-11-18"
-TABLES = ("metrics", "comparisons", "gates", "runs")  # in the order in which they are copied
+TABLES = ("metrics", "gates", "runs")  # in the order in which they are copied
 
 
 def store(folder: Path, value: float, day: str = DAY, *, run: str = "a", without: str = "") -> None:
@@ -49,7 +49,6 @@ def store(folder: Path, value: float, day: str = DAY, *, run: str = "a", without
 
     made = {
         "metrics": pa.Table.from_pylist([{"model": "a", "metric": "rr", "value": value}], schema=METRICS.schema),
-        "comparisons": pa.Table.from_pylist([{"candidate": "a", "difference": value}], schema=COMPARISONS.schema),
         "gates": pa.Table.from_pylist([{"gate": "g", "value": value}], schema=GATES.schema),
     }
     write_day(f"{folder}/out", day, {**{name: made[name] for name in made if name != without}, "runs": runs})
@@ -202,7 +201,7 @@ def test_of_two_writers_of_a_day_the_second_tries_again_and_is_told_after_three_
         write(opened, copy)
 
     monkeypatch.setattr(delta_copies, "_write", overtaken)
-    sentence = rf"behind: metrics, comparisons, gates, runs .*metrics was changed by another writer of {DAY} .* 3 times"
+    sentence = rf"behind: metrics, gates, runs .*metrics was changed by another writer of {DAY} .* 3 times"
     with pytest.raises(SparkrankError, match=sentence) as error:
         publish(tmp_path)
     assert error.value.exit_code == 1
@@ -293,7 +292,7 @@ def test_a_strange_table_is_refused_by_name_before_a_day_is_read_and_left_as_it_
         ):
             assert exit_code(words[0], "--conf", conf(folder), *words[1:]) == 2
             assert refused in capsys.readouterr().err
-        with pytest.raises(SparkrankError, match=rf"behind: metrics, comparisons, gates, runs \({refused}") as error:
+        with pytest.raises(SparkrankError, match=rf"behind: metrics, gates, runs \({refused}") as error:
             publish(folder)  # where it could not be seen before
         assert error.value.exit_code == 1
         assert sorted(folder.rglob("lake/**/*")) == before

@@ -111,12 +111,16 @@ class DeltaCopies(Publisher):
 
         column = copy.run.column
         address, options = delta_address(self._path(copy.table, column))
-        own = {"partition_by": [column], "configuration": {TABLE_PROPERTY: copy.table}}
         try:
             with self._errors(copy.table, column, "made"):
-                schema = Schema.from_arrow(copy.schema)
-                # A property of our own is none that the format knows, which deltalake would refuse.
-                return DeltaTable.create(address, schema, **own, storage_options=options, raise_if_key_not_exists=False)
+                return DeltaTable.create(
+                    address,
+                    Schema.from_arrow(copy.schema),
+                    partition_by=[column],
+                    configuration={TABLE_PROPERTY: copy.table},
+                    storage_options=options,
+                    raise_if_key_not_exists=False,  # the format does not know a property of our own
+                )
         except SparkrankError:
             opened = self._opened(copy.table, copy.schema, column)
             if opened is None:

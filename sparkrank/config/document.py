@@ -73,6 +73,7 @@ from sparkrank.metrics.registry import import_plugins
 from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.sources.text_schema import TEXT_FORMATS, number_kinds
 from sparkrank.states.popularity import Tiers
+from sparkrank.tables.copies.publisher import Publisher
 from sparkrank.tables.rows.limits import limits_of
 
 PLUGINS_OPTIONAL = "plugins_optional"  # a key of the validation context: whether plugins may be missing
@@ -167,8 +168,13 @@ class Spec(Section):
     @model_validator(mode="after")
     def _copies_apart(self) -> Spec:
         """Refuse copies within the tables or below the rows, and two lists of copies in one place."""
-        seen: list[str] = []
+        seen: list[Publisher] = []
         for own in self.output.publish:
+            if own.publisher in seen:
+                raise ValueError(f"has output.publish to {shorten(own.publisher.place)} twice")
+            seen.append(own.publisher)
+            if own.path is None:
+                continue
             if is_within(own.path, self.output.path):
                 raise ValueError(f"has output.publish.path {shorten(own.path)} within output.path: copies are apart")
             for what, rows in self.places:
@@ -177,9 +183,6 @@ class Spec(Section):
                         f"has output.publish.path {shorten(own.path)} within {what}.path {shorten(rows.path)}: copies "
                         "would be read as rows"
                     )
-            if any(is_within(own.path, other) and is_within(other, own.path) for other in seen):
-                raise ValueError(f"has output.publish.path {shorten(own.path)} twice")
-            seen.append(own.path)
         return self
 
     @model_validator(mode="after")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, PlainSerializer, Tag, model_validator
 
@@ -39,17 +39,24 @@ _CurvePoints = Annotated[
 class PublishSettings(Section):
     """A place that gets copies of stored days: tables of ``format``, one for each table of the output.
 
-    The tables are in the folder ``path``. ``tables`` names those that are copied, by default all; ``runs`` always is.
+    Delta tables are in the folder ``path``, Iceberg tables in a ``namespace`` of a ``catalog`` that pyiceberg knows.
+    ``tables`` names those that are copied, by default all; ``runs`` always is.
     """
 
     format: Annotated[str, BeforeValidator(as_publisher)]
-    path: Annotated[Filled, AfterValidator(as_output), PlainSerializer(shown_url)]
+    path: Annotated[Filled, AfterValidator(as_output), PlainSerializer(shown_url)] | None = None
+    catalog: Filled | None = None
+    namespace: Filled | None = None
     tables: list[str] | None = None
 
     @model_validator(mode="after")
     def _one_table_for_all_days(self) -> PublishSettings:
+        keys, given = PUBLISHERS[self.format].keys, self._places
+        if given.keys() != set(keys):
+            there = itemize(given) if given else "none"
+            raise ValueError(f"has format {self.format}, which needs {itemize(keys)}, but names {there}")
         validate_no_password(self.path)
-        if "{" in self.path:
+        if self.path is not None and "{" in self.path:
             raise ValueError(f"has a mark of a day in path {shorten(self.path)}, but one table holds all days")
         known = written_tables()
         for name in self.tables or ():
@@ -61,7 +68,14 @@ class PublishSettings(Section):
     @property
     def publisher(self) -> Publisher:
         """The publisher that writes the copies."""
-        return PUBLISHERS[self.format](self.path)
+        kind: Any = PUBLISHERS[self.format]
+        return cast(Publisher, kind(**self._places))
+
+    @property
+    def _places(self) -> dict[str, str]:
+        """The values of the keys of all kinds of publishers that are given."""
+        keys = dict.fromkeys(key for kind in PUBLISHERS.values() for key in kind.keys)
+        return {key: getattr(self, key) for key in keys if getattr(self, key) is not None}
 
 
 class Output(Section):

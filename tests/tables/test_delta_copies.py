@@ -19,39 +19,16 @@ from sparkrank.base.errors import SparkrankError, SpecError
 from sparkrank.config import load_spec
 from sparkrank.jobs.publish_job import publish_stored, publish_target, validate_publish
 from sparkrank.jobs.target import Target
-from sparkrank.schemas.tables import GATES, METRICS, RUNS
+from sparkrank.schemas.tables import METRICS
 from sparkrank.tables.copies import delta_copies
 from sparkrank.tables.copies.publisher import CopiedRun, TableCopy
 from tests.support.commands import exit_code
+from tests.support.copied_days import DAY, OTHER, TABLES, store
 from tests.support.killed import Killed, counting
-from tests.support.written_days import conf_of, write_day
+from tests.support.written_days import conf_of
 from tests.windows.week import DAYS, evaluate, impressions_of, merging, spec_of, write_log
 
 deltalake = pytest.importorskip("deltalake")
-
-DAY, OTHER = "2026-11-19", "2026-11-18"
-TABLES = ("metrics", "gates", "runs")  # in the order in which they are copied
-
-
-def store(folder: Path, value: float, day: str = DAY, *, run: str = "a", without: str = "") -> None:
-    """Store ``day`` with ``value`` in the tables of the run ``run``, one of which may be left out."""
-
-    def runs(files: Any, attempt_id: str) -> pa.Table:
-        row = {
-            "run_id": f"{day}-{run}",
-            "attempt_id": attempt_id,
-            "status": "done",
-            "spec_hash": "5eed",
-            "files": files,
-        }
-        started = dt.datetime(2026, 11, 20, tzinfo=dt.timezone.utc)
-        return pa.Table.from_pylist([{**row, "started_at": started}], schema=RUNS.schema)
-
-    made = {
-        "metrics": pa.Table.from_pylist([{"model": "a", "metric": "rr", "value": value}], schema=METRICS.schema),
-        "gates": pa.Table.from_pylist([{"gate": "g", "value": value}], schema=GATES.schema),
-    }
-    write_day(f"{folder}/out", day, {**{name: made[name] for name in made if name != without}, "runs": runs})
 
 
 def conf(folder: Path, **more: Any) -> str:
@@ -147,7 +124,7 @@ def killed_after(steps: int, write: Callable[[], object]) -> bool:
     """Whether ``write`` is killed because it makes or writes more tables than ``steps``."""
     counted = counting(steps)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delta_copies, "_write", counted(delta_copies._write))
+        patch.setattr(delta_copies, "_commit", counted(delta_copies._commit))
         patch.setattr(deltalake.DeltaTable, "create", counted(deltalake.DeltaTable.create))
         try:
             write()
@@ -191,7 +168,7 @@ def test_of_two_writers_of_a_day_the_second_tries_again_and_is_told_after_three_
     store(tmp_path, 0.5)
     publish(tmp_path)
     store(tmp_path, 0.75, run="b")
-    write, others = delta_copies._write, [0.1, 0.2, 0.3]
+    write, others = delta_copies._commit, [0.1, 0.2, 0.3]
 
     def overtaken(opened: Any, copy: TableCopy) -> None:
         if copy.table == "metrics" and others:
@@ -200,7 +177,7 @@ def test_of_two_writers_of_a_day_the_second_tries_again_and_is_told_after_three_
             deltalake.write_deltalake(f"{tmp_path}/lake/metrics", other, **how)
         write(opened, copy)
 
-    monkeypatch.setattr(delta_copies, "_write", overtaken)
+    monkeypatch.setattr(delta_copies, "_commit", overtaken)
     sentence = rf"behind: metrics, gates, runs .*metrics was changed by another writer of {DAY} .* 3 times"
     with pytest.raises(SparkrankError, match=sentence) as error:
         publish(tmp_path)
@@ -346,7 +323,9 @@ def test_the_library_is_asked_for_where_it_is_missing(tmp_path: Path, monkeypatc
 
 def test_what_a_spec_cannot_ask_for(tmp_path: Path) -> None:
     for more, sentence in (
-        ({"format": "dleta"}, r"nothing is published as 'dleta', did you mean \"delta\"\? \(allowed: delta\)"),
+        ({"format": "dleta"}, r"nothing is published as 'dleta', did you mean \"delta\"\? \(allowed: delta, iceberg\)"),
+        ({"namespace": "eval"}, "has format delta, which needs path, but names path, namespace"),
+        ({"format": "iceberg"}, "has format iceberg, which needs catalog, namespace, but names path"),
         ({"tables": ["metric"]}, r'has no table "metric" to publish, did you mean "metrics"\?'),
         ({"path": f"{tmp_path}/lake/{{date}}"}, "has a mark of a day in path"),
         ({"path": "s3://key:tiger@lake/eval"}, "has a path with a password"),

@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, ClassVar
 import pyarrow as pa
 from pyarrow import fs
 
-from sparkrank.base.errors import MOST_LISTED, SparkrankError, SpecError, StoreError, shorten
+from sparkrank.base.errors import MOST_LISTED, SpecError, StoreError, shorten
 from sparkrank.base.redaction import shown_url
 from sparkrank.inputs.window import WINDOW, WINDOWS
 from sparkrank.sources.delta_log import delta_address, table_at
 from sparkrank.sources.files import file_system
-from sparkrank.tables.copies.publisher import TABLE_PROPERTY, Publisher, TableCopy
+from sparkrank.tables.copies.publisher import TABLE_PROPERTY, FoundTable, Publisher, TableCopy
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
     from deltalake.schema import Field as DeltaField
 
-TRIES = 3
 _LOG = "_delta_log"
 _KEEP_ROWS = frozenset(("OPTIMIZE", "VACUUM START", "VACUUM END"))  # operations of others that change no row
 _TREE = re.compile(r"\x1b\[[\d;]*m|↳")  # how deltalake draws the causes of an error
@@ -34,6 +33,7 @@ class DeltaCopies(Publisher):
     """Delta tables in the folder ``path``. Those of windows are below it, in the folder ``windows``."""
 
     word: ClassVar[str] = "delta"
+    keys: ClassVar[tuple[str, ...]] = ("path",)
 
     path: str
 
@@ -45,57 +45,50 @@ class DeltaCopies(Publisher):
         if importlib.util.find_spec("deltalake") is None:
             raise SpecError("output.publish: format: delta needs deltalake: pip install 'sparkrank[delta]'")
 
+    def shown(self, table: str, column: str) -> str:
+        return f"the Delta table {shorten(shown_url(self._path(table, column)))}"
+
     def validate(self, table: str, schema: pa.Schema, column: str) -> None:
         self._opened(table, schema, column)
 
     def is_current(self, copy: TableCopy) -> bool:
-        return self._is_current(self._opened(copy.table, copy.schema, copy.run.column), copy)
+        opened = self._opened(copy.table, copy.schema, copy.run.column)
+        if opened is None:
+            return copy.rows is None
+        with self._errors(copy.table, copy.run.column, "read"):
+            return not _has_files(opened, copy) if copy.rows is None else _is_newest(opened, copy)
 
-    def replace(self, copy: TableCopy) -> None:
+    def write(self, copy: TableCopy) -> bool:
         from deltalake.exceptions import CommitFailedError
 
-        name, column = copy.run.name, copy.run.column
-        for _ in range(TRIES):
-            opened = self._opened(copy.table, copy.schema, column) or self._created(copy)
-            if self._is_current(opened, copy):
-                return
-            try:
-                with self._errors(copy.table, column, "written"):
-                    _write(opened, copy)
-                return
-            except CommitFailedError:  # another writer has changed the same day since the table was opened
-                continue
-        raise SparkrankError(
-            f"{self._shown(copy.table, column)} was changed by another writer of {name} at the same time, {TRIES} times"
-        )
+        opened = self._opened(copy.table, copy.schema, copy.run.column) or self._created(copy)
+        if opened is None:
+            return False
+        try:
+            with self._errors(copy.table, copy.run.column, "written"):
+                _commit(opened, copy)
+        except CommitFailedError:
+            return False
+        return True
 
     def _opened(self, table: str, schema: pa.Schema, column: str) -> DeltaTable | None:
         """Open the newest version of the copy of ``table``, after the checks of :meth:`validate`; None without one."""
         from deltalake.exceptions import TableNotFoundError
 
-        refused = f"{self._shown(table, column)} is refused and left as it is"
-        fields = [_delta_field(field, refused) for field in schema]
+        what = self.shown(table, column)
+        given = {field.name: _type_text(_delta_field(field, what)) for field in schema}
         try:
             with self._errors(table, column, "read"):
                 opened = table_at(self._path(table, column))
         except TableNotFoundError:
-            self._validate_empty(table, column, refused)
+            self._validate_empty(table, column)
             return None
-        there, about = {field.name: field for field in opened.schema().fields}, opened.metadata()
-        if column not in there:
-            raise SpecError(f"{refused}: it has no column {column}")
-        if about.configuration.get(TABLE_PROPERTY) != table:
-            raise SpecError(f"{refused}: another program made it (its property {TABLE_PROPERTY} is not {table})")
-        if about.partition_columns != [column]:
-            raise SpecError(f"{refused}: it is not partitioned by {column} alone")
-        for given in fields:
-            own = there.get(given.name)
-            if own is not None and own.type != given.type:
-                types = f"is {_text(own)}, and that of the run is {_text(given)}"
-                raise SpecError(f"{refused}: its column {shorten(given.name)} {types}")
+        about, types = opened.metadata(), {field.name: _type_text(field) for field in opened.schema().fields}
+        found = FoundTable(about.configuration.get(TABLE_PROPERTY), about.partition_columns, types)
+        found.validate(what, table, column, given)
         return opened
 
-    def _validate_empty(self, table: str, column: str, refused: str) -> None:
+    def _validate_empty(self, table: str, column: str) -> None:
         """Raise :class:`SpecError` if the folder of a new copy has files of another program."""
         try:
             store, folder = file_system(self._path(table, column))
@@ -103,10 +96,11 @@ class DeltaCopies(Publisher):
         except (pa.ArrowException, OSError):  # deltalake knows stores that Arrow does not
             return
         if strange := sorted(info.base_name for info in there if info.base_name != _LOG):
-            raise SpecError(f"{refused}: its folder has {shorten(strange[0])}, but is no Delta table")
+            what = f"{self.shown(table, column)} is refused and left as it is"
+            raise SpecError(f"{what}: its folder has {shorten(strange[0])}, but is no Delta table")
 
-    def _created(self, copy: TableCopy) -> DeltaTable:
-        """Make a table without rows, or open the table that another writer has made since."""
+    def _created(self, copy: TableCopy) -> DeltaTable | None:
+        """Make a table without rows; return None if another writer has made it since."""
         from deltalake import DeltaTable, Schema
 
         column = copy.run.column
@@ -121,25 +115,10 @@ class DeltaCopies(Publisher):
                     storage_options=options,
                     raise_if_key_not_exists=False,  # the format does not know a property of our own
                 )
-        except SparkrankError:
-            opened = self._opened(copy.table, copy.schema, column)
-            if opened is None:
+        except StoreError:
+            if self._opened(copy.table, copy.schema, column) is None:
                 raise
-            return opened
-
-    def _is_current(self, opened: DeltaTable | None, copy: TableCopy) -> bool:
-        if opened is None:
-            return copy.rows is None
-        with self._errors(copy.table, copy.run.column, "read"):
-            if copy.rows is None:
-                return not _has_files(opened, copy)
-            for commit in opened.history():
-                name = commit.get(f"sparkrank.{copy.run.column}")
-                if name == copy.run.name:
-                    return copy.run.metadata.items() <= commit.items()
-                if name is None and commit["operation"] not in _KEEP_ROWS:
-                    return False  # another program may have changed the day
-        return False
+            return None
 
     @contextmanager
     def _errors(self, table: str, column: str, done: str) -> Iterator[None]:
@@ -152,10 +131,7 @@ class DeltaCopies(Publisher):
             raise
         except (DeltaError, OSError, pa.ArrowException) as error:
             reason = shorten(" ".join(_TREE.sub(" ", str(error)).split()), MOST_LISTED)
-            raise StoreError(f"{self._shown(table, column)} cannot be {done}: {reason}") from error
-
-    def _shown(self, table: str, column: str) -> str:
-        return f"the Delta table {shorten(shown_url(self._path(table, column)))}"
+            raise StoreError(f"{self.shown(table, column)} cannot be {done}: {reason}") from error
 
     def _path(self, table: str, column: str) -> str:
         place, mark, settings = self.path.partition("?")
@@ -163,7 +139,7 @@ class DeltaCopies(Publisher):
         return f"{folder}/{table}{mark}{settings}"
 
 
-def _write(opened: DeltaTable, copy: TableCopy) -> None:
+def _commit(opened: DeltaTable, copy: TableCopy) -> None:
     from deltalake import CommitProperties, write_deltalake
 
     condition = f"{copy.run.column} = '{copy.run.name}'"
@@ -181,19 +157,31 @@ def _write(opened: DeltaTable, copy: TableCopy) -> None:
     )
 
 
+def _is_newest(opened: DeltaTable, copy: TableCopy) -> bool:
+    """Return whether the newest commit that may have changed the day is of the run of ``copy``."""
+    for commit in opened.history():
+        name = commit.get(f"sparkrank.{copy.run.column}")
+        if name == copy.run.name:
+            return copy.run.metadata.items() <= commit.items()
+        if name is None and commit["operation"] not in _KEEP_ROWS:
+            return False
+    return False
+
+
 def _has_files(opened: DeltaTable, copy: TableCopy) -> bool:
     files = pa.table(opened.get_add_actions(flatten=True))
     return copy.run.name in map(str, files[f"partition.{copy.run.column}"].to_pylist())
 
 
-def _delta_field(field: pa.Field, refused: str) -> DeltaField:
+def _delta_field(field: pa.Field, what: str) -> DeltaField:
     from deltalake import Schema
 
     try:
         return Schema.from_arrow(pa.schema([field])).fields[0]
     except Exception as error:
+        refused = f"{what} is refused and left as it is"
         raise SpecError(f"{refused}: the column {shorten(field.name)} is {field.type}, which delta has not") from error
 
 
-def _text(field: DeltaField) -> str:
+def _type_text(field: DeltaField) -> str:
     return str(getattr(field.type, "type", field.type))

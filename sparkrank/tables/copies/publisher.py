@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import datetime as dt
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkrank.base.errors import SparkrankError, SpecError, shorten
 from sparkrank.inputs.window import WINDOW
 from sparkrank.sources.types import signed_type
 from sparkrank.tables.commit.output_folder import DAY
@@ -21,6 +23,7 @@ from sparkrank.tables.commit.output_folder import DAY
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
+TRIES = 3
 TABLE_PROPERTY = "sparkrank.table"  # the property of a table that says which table of the output it copies
 _PARTITIONS = {DAY: pa.date32(), WINDOW: pa.string()}  # the types that readers infer from the names of folders
 
@@ -84,10 +87,12 @@ def lake_type(kind: pa.DataType) -> pa.DataType:
 class Publisher(ABC):
     """A place with copies of stored days: one table for each table of the output.
 
-    Every method may raise :class:`sparkrank.base.errors.StoreError` if the place does not answer.
+    A publisher is made with the values of :attr:`keys`. Every method may raise
+    :class:`sparkrank.base.errors.StoreError` if the place does not answer.
     """
 
     word: ClassVar[str]  # the value of ``format`` in a spec
+    keys: ClassVar[tuple[str, ...]]  # the further keys of a spec that say where the tables are
 
     @property
     @abstractmethod
@@ -95,12 +100,16 @@ class Publisher(ABC):
         """The text for the place in messages, without secrets."""
 
     @abstractmethod
+    def shown(self, table: str, column: str) -> str:
+        """Return the text for the copy of ``table`` in messages. ``column`` says whether it is of days or windows."""
+
+    @abstractmethod
     def require_library(self) -> None:
-        """Raise :class:`sparkrank.base.errors.SpecError` if the library that writes the format is not installed."""
+        """Raise :class:`SpecError` if the library that writes the format is not installed."""
 
     @abstractmethod
     def validate(self, table: str, schema: pa.Schema, column: str) -> None:
-        """Raise :class:`sparkrank.base.errors.SpecError` if the copy of ``table`` exists, but does not take ``schema``.
+        """Raise :class:`SpecError` if the copy of ``table`` exists, but does not take ``schema``.
 
         A copy is refused if another program made it, if it is not partitioned by ``column``, or if a column of
         ``schema`` has another type there.
@@ -114,8 +123,43 @@ class Publisher(ABC):
         """
 
     @abstractmethod
-    def replace(self, copy: TableCopy) -> None:
-        """Replace the rows of the day by those of ``copy`` in one commit, unless another writer has just done so.
+    def write(self, copy: TableCopy) -> bool:
+        """Replace the rows of the day by those of ``copy`` in one commit. The table is made if it does not exist.
 
-        Raise :class:`sparkrank.base.errors.SparkrankError` if others write the same day at the same time.
+        Return False, without a commit, if another writer has changed the day since this method opened the table.
         """
+
+    def replace(self, copy: TableCopy) -> None:
+        """Bring the copy up to its run, in up to :data:`TRIES` tries.
+
+        Raise :class:`SparkrankError` if others write the same day at the same time.
+        """
+        for _ in range(TRIES):
+            if self.is_current(copy) or self.write(copy):
+                return
+        raise SparkrankError(
+            f"{self.shown(copy.table, copy.run.column)} was changed by another writer of {copy.run.name} at the same "
+            f"time, {TRIES} times"
+        )
+
+
+@dataclass(frozen=True)
+class FoundTable:
+    """A table that exists where a copy is written: its property, its partition columns, and the type of each column."""
+
+    made_for: str | None
+    partitions: Sequence[str]
+    types: Mapping[str, str]
+
+    def validate(self, what: str, table: str, column: str, given: Mapping[str, str]) -> None:
+        """Raise :class:`SpecError` unless this is a copy of ``table`` that takes columns of the types ``given``."""
+        refused = f"{what} is refused and left as it is"
+        if column not in self.types:
+            raise SpecError(f"{refused}: it has no column {column}")
+        if self.made_for != table:
+            raise SpecError(f"{refused}: another program made it (its property {TABLE_PROPERTY} is not {table})")
+        if list(self.partitions) != [column]:
+            raise SpecError(f"{refused}: it is not partitioned by {column} alone")
+        for name, kind in given.items():
+            if (own := self.types.get(name, kind)) != kind:
+                raise SpecError(f"{refused}: its column {shorten(name)} is {own}, and that of the run is {kind}")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from sparkrank.tables.copies.delta_copies import DeltaCopies
+from sparkrank.tables.copies.iceberg_copies import IcebergCopies
 from sparkrank.tables.copies.publisher import Publisher
 
-PUBLISHERS: dict[str, Callable[[str], Publisher]] = {kind.word: kind for kind in (DeltaCopies,)}
+PUBLISHERS: dict[str, type[Publisher]] = {kind.word: kind for kind in (DeltaCopies, IcebergCopies)}

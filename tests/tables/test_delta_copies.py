@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -88,14 +87,14 @@ def test_copies_of_days_and_windows_have_the_rows_of_the_folder_and_their_types(
 
 
 def test_polars_and_duckdb_see_the_day_as_a_date(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
     store(tmp_path, 0.5)
     publish(tmp_path)
     expected = [(dt.date.fromisoformat(DAY), 0.5)]
     assert pl.read_delta(f"{tmp_path}/lake/metrics").select("day", "value").rows() == expected
-    metrics = table(tmp_path, "metrics").to_pyarrow_dataset()
     with duckdb.connect() as connection:
+        connection.register("metrics", table(tmp_path, "metrics").to_pyarrow_dataset())
         assert connection.sql("select day, value from metrics").fetchall() == expected
-        assert metrics.partitioning is None or "day" in metrics.schema.names
 
 
 def test_a_writer_killed_at_any_step_leaves_the_old_day_or_the_new_one_and_the_next_run_mends_it(
@@ -297,9 +296,12 @@ def test_a_place_that_does_not_answer_is_told_after_the_folder_is_whole_and_publ
         assert "tiger" not in error
         assert exit_code("validate", "--conf", asked) == 1
     assert pq.read_table(f"{tmp_path}/tables/metrics/day={DAYS[0]}", partitioning=None).num_rows == 2
-    assert exit_code("evaluate", "--conf", asked, "--from", DAYS[0], "--to", DAYS[1]) == 0  # the first is there already
-    assert deltalake.DeltaTable(f"{place}/runs").count() == 2
+    unpublished = spec_of(tmp_path, "unpublished", metrics=["rr"])
+    assert exit_code("evaluate", "--conf", unpublished, "--date", DAYS[1]) == 0
     capsys.readouterr()
+    assert exit_code("evaluate", "--conf", asked, "--from", DAYS[0], "--to", DAYS[1]) == 0
+    assert "There already: 2 days" in capsys.readouterr().out  # and published now
+    assert deltalake.DeltaTable(f"{place}/runs").count() == 2
     assert exit_code("publish", "--conf", asked, "--from", DAYS[0], "--to", DAYS[2]) == 0
     assert capsys.readouterr().out.splitlines() == [
         f"{DAYS[0]}  {place}: there already",
@@ -311,6 +313,18 @@ def test_a_place_that_does_not_answer_is_told_after_the_folder_is_whole_and_publ
 
 def _hangs_up(path: str, version: int | None = None) -> None:
     raise OSError("Generic S3 error\n  ↳ Connection refused, password=tiger")
+
+
+def test_an_acceptance_is_published(tmp_path: Path) -> None:
+    gates = [{"metric": "rr", "model": "candidate", "min": 2.0}]
+    place = {"format": "delta", "path": f"{tmp_path}/lake", "tables": ["gates"]}
+    asked = spec_of(tmp_path, metrics=["rr"], gates=gates, least_groups=1, output__publish=[place])
+    write_log(tmp_path, impressions_of(DAYS[0], 40), DAYS[0])
+    assert exit_code("evaluate", "--conf", asked, "--date", DAYS[0]) == 3
+    assert [row["accepted"] for row in rows(tmp_path, "gates", DAYS[0])] == [False]
+    assert exit_code("accept", "--conf", asked, "--date", DAYS[0], "--reason", "a holiday") == 0
+    assert [row["accepted"] for row in rows(tmp_path, "gates", DAYS[0])] == [True]
+    assert [row["accepted_reason"] for row in rows(tmp_path, "runs", DAYS[0])] == ["a holiday"]
 
 
 def test_the_library_is_asked_for_where_it_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,7 +161,7 @@ def _is_newest(opened: Table, copy: TableCopy) -> bool:
         own = snapshot.summary.additional_properties
         name = own.get(f"sparkrank.{copy.run.column}")
         if name == copy.run.name:
-            return copy.run.metadata.items() <= own.items()
+            return bool(copy.run.metadata.items() <= own.items())
         if name is None and snapshot.summary.operation.value != _KEEPS_ROWS:
             return False
         before = snapshot.parent_snapshot_id

@@ -34,10 +34,11 @@ def validate_publish(spec: Spec, column: str = DAY, *, is_asked: bool = False) -
         where = f"output.path is {shorten(spec.output.path)}, which Spark alone opens"
         raise SpecError(f"output.publish copies tables without Spark, but {where}")
     for own in spec.output.publish:
-        own.publisher.require_library()
+        publisher = own.publisher
+        publisher.require_library()
         try:
             for name in tables_in_order(own.tables):
-                own.publisher.validate(name, copied_schema(_known_schema(name, column), column), column)
+                publisher.validate(name, copied_schema(_known_schema(name, column), column), column)
         except StoreError:
             if is_asked:
                 raise
@@ -97,9 +98,10 @@ def _published(spec: Spec, target: Target, files: ArrowFiles) -> list[PublishedD
     run = CopiedRun(target.name, target.column, row[RUN_ID], row["spec_hash"], attempt)
     done, failures = [], []
     for own in spec.output.publish:
+        publisher = own.publisher
         try:
-            written = publish_run(own.publisher, run, files, own.tables)
-            done.append(PublishedDay(target.name, own.publisher.place, written))
+            written = publish_run(publisher, run, files, own.tables)
+            done.append(PublishedDay(target.name, publisher.place, written))
         except SparkrankError as error:
             failures.append(error)
     if len(failures) > 1:

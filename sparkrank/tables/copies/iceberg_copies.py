@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
@@ -76,12 +77,12 @@ class IcebergCopies(Publisher):
 
     def _opened(self, table: str, schema: pa.Schema, column: str) -> Table | None:
         """Load the copy of ``table`` from the catalog, after the checks of :meth:`validate`; None if it has no such."""
-        from pyiceberg.exceptions import NoSuchTableError
+        from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
         try:
             with self._errors(table, column, "read"):
-                opened = self._loaded().load_table(self._name(table, column))
-        except NoSuchTableError:
+                opened = self._loaded.load_table(self._name(table, column))
+        except (NoSuchNamespaceError, NoSuchTableError):
             return None
         names = {field.field_id: field.name for field in opened.schema().fields}
         partitions = [f"{field.transform}({names.get(field.source_id)})" for field in opened.spec().fields]
@@ -93,7 +94,7 @@ class IcebergCopies(Publisher):
         return opened
 
     def _created(self, copy: TableCopy) -> Table:
-        catalog, name = self._loaded(), self._name(copy.table, copy.run.column)
+        catalog, name = self._loaded, self._name(copy.table, copy.run.column)
         catalog.create_namespace_if_not_exists(self.namespace)
         own = {TABLE_PROPERTY: copy.table}
         with (
@@ -103,7 +104,9 @@ class IcebergCopies(Publisher):
             spec.add_identity(copy.run.column)
         return catalog.load_table(name)
 
+    @cached_property
     def _loaded(self) -> Any:
+        """The catalog, which is loaded once, as some ask a server for their settings."""
         from pyiceberg.catalog import load_catalog
 
         return load_catalog(self.catalog)
@@ -120,6 +123,7 @@ class IcebergCopies(Publisher):
             yield
         except (
             exceptions.CommitFailedException,
+            exceptions.NoSuchNamespaceError,
             exceptions.NoSuchTableError,
             exceptions.TableAlreadyExistsError,
             exceptions.ValidationException,

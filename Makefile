@@ -64,7 +64,7 @@ TELL_NUMPY = $(BIN)/python -c 'from sparkrank.native import COMPILED; \
 .DEFAULT_GOAL := help
 # Two pips in one environment do not go together.
 .NOTPARALLEL:
-.PHONY: help demo pages test quick test-tools test-airflow test-long test-minimum test-peers first-steps faults soak lint format check bench bench-all wheel clean distclean java chromium
+.PHONY: help demo pages test quick test-tools test-airflow test-long test-minimum test-peers test-places first-steps faults soak lint format check bench bench-all wheel clean distclean java chromium
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -107,6 +107,9 @@ test-minimum: java .venv-minimum/.made ## Tests without a JVM, and some with one
 
 test-peers: java .venv-peers/.made ## Metrics beyond accuracy beside the libraries that have them, at their newest versions
 	@$(WITH_JAVA) .venv-peers/bin/python -m pytest tests/peers/test_live_beyond_accuracy.py $(PYTEST_ARGS)
+
+test-places: .venv-places/.made ## Copies in lake tables, those in Iceberg's by a catalog in SQLite
+	@.venv-places/bin/python -m pytest tests/tables/test_delta_copies.py tests/tables/test_iceberg_copies.py $(PYTEST_ARGS)
 
 first-steps: java $(VENV)/.dev ## What docs/first_steps.md says, with its installations, in fresh clones
 	@$(WITH_JAVA) SPARKRANK_TEST_INSTALL=1 $(BIN)/python -m pytest tests/jobs/test_first_steps.py $(PYTEST_ARGS)
@@ -161,7 +164,7 @@ clean: ## Remove what demo, tests and builds have written
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean ## The same, the virtual environments and the compiled loops
-	rm -rf $(VENV) .venv-replay .venv-rectools .venv-recommenders .venv-airflow .venv-build .venv-minimum .venv-peers sparkrank/native/*.so
+	rm -rf $(VENV) .venv-replay .venv-rectools .venv-recommenders .venv-airflow .venv-build .venv-minimum .venv-peers .venv-places sparkrank/native/*.so
 
 # Asked before the installation: better to hear of a missing Java now than after a download of 580 MB.
 java:
@@ -232,6 +235,14 @@ $(VENV)/spark.jsa: scripts/spark_classes.py $(VENV)/.dev
 	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) --editable '.[spark,test]'
 	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check evidently jurity typeguard
 	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps rectools recommenders replay-rec
+	@touch $@
+
+.venv-places/.made: $(BUILT_FROM)
+	@echo "Installing sparkrank and what writes lake tables into .venv-places: a few minutes, once"
+	@$(PYTHON) -m venv --clear .venv-places
+	@$(call REMOVE_LOOPS,.venv-places)
+	@.venv-places/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) \
+		--editable '.[spark,delta,iceberg,test]' 'pyiceberg[sql-sqlite]' duckdb
 	@touch $@
 
 .venv-airflow: | $(VENV)/.made

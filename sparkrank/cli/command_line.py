@@ -169,6 +169,7 @@ COMMANDS = {
     "movers": ("sparkrank.cli.movers", "Print the groups that changed most, gains and losses apart."),
     "path": ("sparkrank.cli.output", "Print the folder of a day's or window's current run."),
     "plan": ("sparkrank.cli.planning", "Count the splits, buckets, tasks and pieces of a day."),
+    "publish": ("sparkrank.cli.publishing", "Publish a stored day, or many, where output.publish says."),
     "report": ("sparkrank.cli.report", "Make the report of a stored day or window."),
     "schema": ("sparkrank.cli.starting", "Print the JSON Schema of a spec."),
     "tables": ("sparkrank.cli.listing", "Print every table that a run writes, or those NAMED."),

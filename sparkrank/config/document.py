@@ -22,7 +22,8 @@ from sparkrank.config.gate_sections import (
     metrics_without_interval,
     rules_of,
 )
-from sparkrank.config.places import among, in_place_of
+from sparkrank.config.output_sections import Output
+from sparkrank.config.places import among, in_place_of, is_within
 from sparkrank.config.sections import (
     CatalogTable,
     CompareSettings,
@@ -33,7 +34,6 @@ from sparkrank.config.sections import (
     InputRows,
     Interactions,
     Label,
-    Output,
     PastRows,
     Quality,
     ReportSettings,
@@ -73,6 +73,7 @@ from sparkrank.metrics.registry import import_plugins
 from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.sources.text_schema import TEXT_FORMATS, number_kinds
 from sparkrank.states.popularity import Tiers
+from sparkrank.tables.copies.publisher import Publisher
 from sparkrank.tables.rows.limits import limits_of
 
 PLUGINS_OPTIONAL = "plugins_optional"  # a key of the validation context: whether plugins may be missing
@@ -162,6 +163,26 @@ class Spec(Section):
                     f"has {what}.path {shorten(rows.path)} in the place of {own} under output.path "
                     f"{shorten(self.output.path)}: rows and tables would be in one folder"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _copies_apart(self) -> Spec:
+        """Refuse copies within the tables or below the rows, and two lists of copies in one place."""
+        seen: list[Publisher] = []
+        for own in self.output.publish:
+            if own.publisher in seen:
+                raise ValueError(f"has output.publish to {shorten(own.publisher.place)} twice")
+            seen.append(own.publisher)
+            if own.path is None:
+                continue
+            if is_within(own.path, self.output.path):
+                raise ValueError(f"has output.publish.path {shorten(own.path)} within output.path: copies are apart")
+            for what, rows in self.places:
+                if rows.path is not None and among(own.path, rows.path):
+                    raise ValueError(
+                        f"has output.publish.path {shorten(own.path)} within {what}.path {shorten(rows.path)}: copies "
+                        "would be read as rows"
+                    )
         return self
 
     @model_validator(mode="after")

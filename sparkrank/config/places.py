@@ -30,6 +30,11 @@ def in_place_of(output: str, rows: str) -> str | None:
     return first if place.startswith(folder) and first in (*table_names(), RUNS_FOLDER, DAYS_FOLDER) else None
 
 
+def is_within(path: str, folder: str) -> bool:
+    """Return whether ``path`` is ``folder`` or below it. Both may have placeholders."""
+    return f"{_text(on_day(path, _A_DAY))}/".startswith(f"{_text(on_day(folder, _A_DAY))}/")
+
+
 def _text(path: str) -> str:
     """Return ``path`` in a normalized form, so that different spellings of one place become equal."""
     scheme, separator, rest = path.partition("://")

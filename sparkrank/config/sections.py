@@ -26,7 +26,6 @@ from sparkrank.config.validators import (
     MODELS,
     NAMES,
     NIGHTS,
-    NOTHING,
     POINTS,
     SETTINGS,
     SWITCH,
@@ -41,14 +40,12 @@ from sparkrank.config.validators import (
     as_number,
     as_options,
     as_output,
-    as_points,
     as_rows,
     as_schema,
     as_size,
     as_whole,
     as_window,
     as_zone,
-    depth_of,
     kind_of,
     looks_of,
     slice_kind_of,
@@ -62,8 +59,6 @@ from sparkrank.inputs.day_marks import check_name
 from sparkrank.inputs.role_table import Role, row_roles, truth_roles
 from sparkrank.inputs.window import MOST_DAYS
 from sparkrank.metrics import Definitions, find_preset
-from sparkrank.metrics.plan import MOST_CURVE_POINTS
-from sparkrank.metrics.position_sums import DEFAULT_DEPTH, MOST_POSITIONS
 from sparkrank.metrics.slices import SlicedRowsWord
 from sparkrank.metrics.uncertainty import LEAST_LEVEL, MOST_LEVEL, MOST_NIGHTS, Comparison, Family, Uncertainty
 from sparkrank.sources.colocation import BY_ITSELF, GroupedWord
@@ -72,13 +67,9 @@ from sparkrank.sources.reader_options import VERSION_OPTIONS, validate_options
 from sparkrank.sources.text_schema import TEXT_FORMATS, DdlField, fields_of
 from sparkrank.states.popularity import TierMeasure, Tiers
 from sparkrank.stats.corrections import Correction
-from sparkrank.tables.commit.days import local_path
-
-KEEP_RUNS, MOST_KEPT_RUNS = 1, 100
-MOST_EXPLAINED = 20  # groups that a report explains: the ten worst and the ten that moved most
 
 _Number = Annotated[float, BeforeValidator(as_number)]
-_Filled = Annotated[str, AfterValidator(as_filled)]
+Filled = Annotated[str, AfterValidator(as_filled)]
 Label = Annotated[str, AfterValidator(as_label), PlainSerializer(redact)]
 # A union whose member is chosen by the value's type, so that an error concerns only that member.
 _ByModel = Annotated[
@@ -89,18 +80,6 @@ _ByLabel = Annotated[
     Annotated[str, Tag(COLUMN)] | Annotated[dict[str, str], Tag(MODELS)],
     Discriminator(kind_of, "column_or_labels", "a column, or labels with a column each, are needed"),
 ]
-_Points = Annotated[
-    Annotated[int, Field(ge=10, le=MOST_CURVE_POINTS), Tag(POINTS)] | Annotated[Literal[False], Tag(NOTHING)],
-    Discriminator(kind_of, "points_or_none", "a whole number from 10, or false, is needed"),
-    BeforeValidator(as_points),
-]
-_Depth = Annotated[
-    Annotated[int, Field(ge=1, le=MOST_POSITIONS), Tag(POINTS)] | Annotated[bool, Tag(SWITCH)],
-    Discriminator(depth_of, "depth_or_switch", f"a whole number from 1 to {MOST_POSITIONS}, true or false is needed"),
-    BeforeValidator(as_points),
-    AfterValidator(lambda depth: DEFAULT_DEPTH if depth is True else depth),
-]
-
 _DayCount = Annotated[
     Annotated[int, Field(ge=1, le=MOST_DAYS), Tag(POINTS)] | Annotated[str, AfterValidator(as_window), Tag(COLUMN)],
     Discriminator(kind_of, "days_or_window", "a number of days, or first..last, is needed"),
@@ -176,7 +155,7 @@ class Expect(Section):
     the day before has no run, as for a first day, there is a warning instead.
     """
 
-    marker: _Filled | None = None
+    marker: Filled | None = None
     min_rows: Annotated[int | None, BeforeValidator(as_whole)] = Field(default=None, ge=1)
     min_fraction_of_yesterday: Annotated[float | None, BeforeValidator(as_number)] = Field(default=None, gt=0, le=1)
 
@@ -201,14 +180,14 @@ class InputRows(Section):
     then is read. By default the newest version when the run begins is read.
     """
 
-    path: Annotated[_Filled, AfterValidator(as_rows), PlainSerializer(shown_url)] | None = None
-    table: Annotated[_Filled, AfterValidator(as_marked(check_name)), PlainSerializer(shown_url)] | None = None
+    path: Annotated[Filled, AfterValidator(as_rows), PlainSerializer(shown_url)] | None = None
+    table: Annotated[Filled, AfterValidator(as_marked(check_name)), PlainSerializer(shown_url)] | None = None
     format: Annotated[str, AfterValidator(as_format)] = "parquet"
     ddl: Annotated[str | None, AfterValidator(as_schema)] = Field(default=None, alias="schema")
     options: Annotated[dict[str, str], BeforeValidator(as_options), PlainSerializer(shown_options)] = Field(
         default_factory=dict, repr=False
     )
-    where: Annotated[_Filled, AfterValidator(as_condition), PlainSerializer(redact)] | None = None
+    where: Annotated[Filled, AfterValidator(as_condition), PlainSerializer(redact)] | None = None
     partition_types: PartitionTypes = "inferred"
     version: Annotated[int | None, BeforeValidator(as_whole)] = Field(default=None, ge=0)
     as_of: datetime | None = None
@@ -383,7 +362,7 @@ class Interactions(PastRows):
     """
 
     columns: Annotated[InteractionNames, BeforeValidator(as_keys)] = InteractionNames()
-    states: Annotated[_Filled, AfterValidator(as_output), PlainSerializer(shown_url)] | None = None
+    states: Annotated[Filled, AfterValidator(as_output), PlainSerializer(shown_url)] | None = None
     days: _DayCount | None = None
     tiers: TierSettings | None = None
 
@@ -522,40 +501,6 @@ class Quality(Section):
 
     max_bad_fraction: _Number = Field(default=0.0, ge=0.0, le=1.0)
     limits: Annotated[dict[str, _Number], BeforeValidator(as_keys)] = Field(default_factory=dict)
-
-
-class Output(Section):
-    """The place of the written tables, and which of the large tables are written.
-
-    ``curves`` is the approximate number of points of each ROC and PR curve, or ``false`` for no curves. ``positions``
-    is the number of first positions of lists in the table of that name (``true``: 50). ``gains`` writes the table of
-    that name, by twentieths of all rows, of the score bins of ``auc``, ``capture`` or ``lift``. ``keep_runs`` is the
-    number of earlier runs of a day that are kept until ``sparkrank clean``, for readers that have their files open.
-    ``popularity`` also counts the items of the day's relevant rows, which ``interactions.states`` of later days reads.
-    ``plain`` writes real folders instead of links, for programs that do not follow links. ``report`` also writes the
-    HTML report. ``explain`` is the number of groups under "Look closer" that the report explains, with another pass
-    over the input.
-    """
-
-    path: Annotated[_Filled, AfterValidator(as_output), PlainSerializer(shown_url)]
-    groups: bool = True
-    blocks: bool = True
-    curves: _Points = 1000
-    positions: _Depth = False
-    gains: bool = False
-    keep_runs: Annotated[int, BeforeValidator(as_whole)] = Field(default=KEEP_RUNS, ge=0, le=MOST_KEPT_RUNS)
-    popularity: bool = False
-    plain: bool = False
-    report: bool = False
-    explain: Annotated[int, BeforeValidator(as_number)] = Field(default=0, ge=0, le=MOST_EXPLAINED)
-
-    @model_validator(mode="after")
-    def _no_password_and_plain_of_links(self) -> Output:
-        validate_no_password(self.path)
-        if self.plain and local_path(self.path) is None:
-            where = "on local and mounted file systems alone links would show the tables"
-            raise ValueError(f"has plain, but path {shorten(self.path)}: {where}")
-        return self
 
 
 class ReportSettings(Section):

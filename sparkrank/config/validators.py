@@ -14,7 +14,7 @@ from decimal import Decimal
 
 from pydantic_core import PydanticCustomError
 
-from sparkrank.base.errors import SpecError, did_you_mean, itemize
+from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote
 from sparkrank.base.redaction import has_secret
 from sparkrank.engines.lanes import lane_words
 from sparkrank.engines.spark.files import FILE_FORMATS, OTHER_FORMATS
@@ -23,6 +23,7 @@ from sparkrank.inputs.popularity_days import window_of
 from sparkrank.sources.condition_syntax import validate_condition
 from sparkrank.sources.formats import SOURCES
 from sparkrank.sources.text_schema import fields_of
+from sparkrank.tables.copies.publisher_register import PUBLISHERS
 
 # The kinds of value for keys that take several kinds. Nobody would use one of these words as a name.
 KINDS = ("<column>", "<models>", "<points>", "<nothing>", "<switch>", "<nights>", "<names>", "<settings>")
@@ -161,6 +162,15 @@ def as_lane(word: object) -> str:
         named = " or ".join(f"'{known}'" for known in words)
         raise PydanticCustomError("literal_error", "Input should be {expected}", {"expected": named})
     return word
+
+
+def as_publisher(word: object) -> str:
+    """Check that ``word`` is the name of a registered publisher, and return the name."""
+    if isinstance(word, str) and word in PUBLISHERS:
+        return word
+    raise ValueError(
+        f"nothing is published as {quote(word)}{did_you_mean(word, PUBLISHERS)} (allowed: {itemize(PUBLISHERS)})"
+    )
 
 
 def as_options(options: object) -> object:

@@ -20,6 +20,8 @@ from sparkrank.inputs.day_marks import on_day
 from sparkrank.inputs.window import Window
 from sparkrank.jobs.evaluate_job import evaluate_day
 from sparkrank.jobs.gate_job import recorded_judgment
+from sparkrank.jobs.publish_job import publish_target
+from sparkrank.jobs.target import Target
 from sparkrank.results.run_results import BackfilledDay
 from sparkrank.run.provenance import is_same_question, origin_of
 from sparkrank.run.stages import Stages
@@ -66,6 +68,7 @@ def backfill(
         started = time.monotonic()
         run = None if again else stored_run(spec, day, spark)
         if run is not None:
+            publish_target(spec, Target.of_day(spec, day))  # the run that stored it may have failed to
             yield BackfilledDay(day, "there", reason=run, stored=recorded_judgment(spec, day, spark))
             continue
         before_day()

@@ -13,6 +13,7 @@ from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.spark.session_settings import time_zone
 from sparkrank.inputs.day_marks import on_day
 from sparkrank.jobs.gate_job import judge_run
+from sparkrank.jobs.publish_job import publish_target, validate_publish
 from sparkrank.jobs.report_index import REPORT, write_index
 from sparkrank.jobs.report_job import changes_of_run, validate_report, with_report
 from sparkrank.jobs.target import Target
@@ -60,6 +61,7 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages,
             f"object stores that Arrow can open"
         )
     validate_report(spec)
+    validate_publish(spec)
     request, target = request_of(spec, day, spark), Target.of_day(spec, day)
     complete = Completeness.of(spec, day, {side.what: side for side, _ in request.sides}, spark)
     opened = replace(open_request(request, stages), completeness=complete)
@@ -79,6 +81,9 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages,
             with suppress(Exception):  # the day may be shown, and the session ends soon
                 outcome.solved.release()
     warnings = [*outcome.warnings, *(() if changes is None else changes.warnings), *write_index(spec, target)]
+    if spec.output.publish:
+        with stages.stage("publish"):
+            publish_target(spec, target)
     own: Any = {"day": day, "lane": outcome.lane.name, "lane_reason": outcome.lane.reason, "changes": changes}
     folders = table_folders(output, day, {*tables, *written})
     return DayResult(**stored_by(tables, judgment, warnings), folders=folders, seconds=stages.seconds, **own)

@@ -28,6 +28,7 @@ from sparkrank.gates.rules import Cell, matches
 from sparkrank.gates.verdicts import Judged, VerdictKey, accepted
 from sparkrank.inputs.day_marks import day_of
 from sparkrank.inputs.window import MOST_DAYS, Window
+from sparkrank.jobs.publish_job import publish_target, validate_publish
 from sparkrank.jobs.report_index import REPORT, write_index
 from sparkrank.jobs.report_job import validate_report, with_report
 from sparkrank.jobs.target import Target
@@ -184,6 +185,7 @@ def accept_stored(
     lacking = f"{target.name} has no tables under {shorten(target.folder)}: there is nothing to accept"
     if target.stored(spark) is None:  # before the run makes folders
         raise InputError(lacking)
+    validate_publish(spec, target.column)
     commit = Commit(spec.output.keep_runs, before_commit, spec.output.plain)
     with day_run(target.folder, target.name, spark, target.column, commit) as run:
         stored = target.stored(spark)
@@ -207,6 +209,7 @@ def accept_stored(
             kept, tables = (*kept, REPORT), with_report(spec, target, run, tables, spark)
         run.commit(tables, kept)
     write_index(spec, target)
+    publish_target(spec, target)
     return judgment
 
 

@@ -20,6 +20,7 @@ from sparkrank.engines.result import Solved
 from sparkrank.inputs.window import WINDOW, Window, spans
 from sparkrank.jobs.compare_job import compared, find_window
 from sparkrank.jobs.gate_job import judge_run
+from sparkrank.jobs.publish_job import publish_target, validate_publish
 from sparkrank.jobs.report_index import REPORT, write_index
 from sparkrank.jobs.report_job import validate_report, with_report
 from sparkrank.jobs.target import Target
@@ -64,6 +65,7 @@ def merge_days(
     """
     started_at = dt.datetime.now(dt.timezone.utc)
     asked_for_report = validate_report(spec)
+    validate_publish(spec, WINDOW)
     plan = spec.plan()
     limits = spec.limits(plan)
     target = Target.of_window(spec, window)
@@ -106,6 +108,9 @@ def merge_days(
                 tables = with_report(spec, target, run, tables, spark)
             run.commit(tables, written)
         warnings += write_index(spec, target)
+    if spec.output.publish:
+        with stages.stage("publish"):
+            publish_target(spec, target)
     folders = table_folders(target.folder, target.name, {*tables, *written}, WINDOW)
     about: Any = {"window": str(window), "days": days, "missing": missing}
     return WindowResult(**stored_by(tables, judgment, warnings), folders=folders, seconds=stages.seconds, **about)

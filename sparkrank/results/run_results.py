@@ -61,6 +61,15 @@ class WindowResult(StoredTables):
 
 
 @dataclass(frozen=True)
+class PublishedDay:
+    """A stored day or window in a ``place`` with copies, and the tables that were ``written`` there because of it."""
+
+    name: str
+    place: str
+    written: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class BackfilledDay:
     """A day of a backfill, with its ``result`` if the day was evaluated, and otherwise the ``reason`` why not.
 

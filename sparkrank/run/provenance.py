@@ -50,6 +50,8 @@ def is_same_question(spec: Spec, stored: str | None) -> bool:
 def _question(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a spec's ``document`` without how it runs and without keys that are null, which earlier releases lack.
 
+    Where copies are published is left out, too.
+
     ``ties``, which earlier releases wrote, are filled in.
     """
     definitions = dict(document.get("definitions") or {})
@@ -58,6 +60,7 @@ def _question(document: Mapping[str, Any]) -> dict[str, Any]:
         **{key: value for key, value in document.items() if value is not None},
         **_HOW_IT_RUNS,
         "input": rows,
+        "output": {**document["output"], "publish": None},
         "definitions": {**definitions, "ties": definitions.get("ties") or "expected"},
     }
 

@@ -66,11 +66,17 @@ def delta_table(side: SideRows) -> DeltaTable:
 def table_at(path: str, version: int | None = None) -> DeltaTable:
     from deltalake import DeltaTable
 
+    address, options = delta_address(path)
+    return DeltaTable(address, version=version, storage_options=options)
+
+
+def delta_address(path: str) -> tuple[str, dict[str, str] | None]:
+    """Return ``path`` as deltalake takes it, and the options that its settings stand for."""
     place, _, settings = path.partition("?")
     options = {_SETTINGS[name]: value for name, value in parse_qsl(settings) if name in _SETTINGS}
     if "AWS_ALLOW_HTTP" in options:
         options["AWS_ALLOW_HTTP"] = str(options["AWS_ALLOW_HTTP"] == "http").lower()
-    return DeltaTable(place.removeprefix("file:"), version=version, storage_options=options or None)
+    return place.removeprefix("file:"), options or None
 
 
 def _of_version(path: str, version: int, place: str) -> DeltaTable:

@@ -98,11 +98,12 @@ def plain(rows: pa.Table) -> pa.Table:
 
 def signed(rows: pa.Table) -> pa.Table:
     """Cast unsigned integers in ``rows`` to signed, which Spark needs. Raises if a value exceeds signed 64 bits."""
-    return rows.cast(pa.schema([field.with_type(_signed_type(field.type)) for field in rows.schema]))
+    return rows.cast(pa.schema([field.with_type(signed_type(field.type)) for field in rows.schema]))
 
 
-def _signed_type(kind: pa.DataType) -> pa.DataType:
-    return pa.list_(_signed_type(kind.value_type)) if pa.types.is_list(kind) else _SIGNED.get(kind, kind)
+def signed_type(kind: pa.DataType) -> pa.DataType:
+    """Return the signed type that takes the values of an unsigned ``kind``, also in arrays; others are unchanged."""
+    return pa.list_(signed_type(kind.value_type)) if pa.types.is_list(kind) else _SIGNED.get(kind, kind)
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import errno
+import importlib.util
 import json
 import os
 import pickle
@@ -90,6 +91,12 @@ COMMANDS: dict[str, tuple[list[str], bool, int, set[str]]] = {
     "report": (["--date", DAYS[1], "--format", "md"], True, 0, {"name", "format", "report", "missing"}),
     "plan": (["--date", DAYS[1]], True, 0, OF_PLAN),
     "path": (["--date", DAYS[1]], True, 0, {"path"}),
+    "publish": (
+        ["--date", DAYS[1], "--set", "output.publish=[{{format: delta, path: {folder}/lake}}]"],
+        True,
+        0,
+        {"published", "missing"},
+    ),
     "export": (["{folder}/exported", "--date", DAYS[1]], True, 0, {"days", "warnings"}),
     "clean": ([], True, 0, {"removed"}),
     "unlock": (["--date", DAYS[1]], True, 0, {"unlocked"}),
@@ -112,7 +119,8 @@ MORE: dict[str, tuple[list[str], bool, int, set[str]]] = {
         {"told", "decomposition"},
     ),
 }  # fmt: skip
-CASES = [*COMMANDS.items(), *MORE.items()]
+HAS_DELTA = importlib.util.find_spec("deltalake") is not None
+CASES = [case for case in (*COMMANDS.items(), *MORE.items()) if case[0] != "publish" or HAS_DELTA]
 
 
 def _words(name: str, case: tuple, conf: str, folder: Path) -> list[str]:

@@ -35,7 +35,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "sources": ("numpy", "pyarrow", "pandas", "polars", "deltalake", *SPARK),
     "engines": ("numpy", "pyarrow", "typing_extensions", *SPARK),
     "uncertainty": ("numpy", "pyarrow", "scipy"),
-    "tables": ("numpy", "pyarrow", "obstore", *SPARK),
+    "tables": ("numpy", "pyarrow", "obstore", "deltalake", "pyiceberg", *SPARK),
     "config": ("pydantic", "pydantic_core", "yaml"),
     "text": ("click", "pyarrow"),
     "comparison": ("numpy", "pyarrow", *SPARK),

@@ -65,6 +65,11 @@ def table_names() -> list[str]:
     return [output.schema.name for output in OUTPUTS]
 
 
+def written_tables() -> list[str]:
+    """Return the names of the tables that a run may write."""
+    return [name for name in table_names() if name != DECOMPOSITION.name]
+
+
 def _states(finished: Finished) -> pa.Table:
     solved, run_id = finished.solved.stored, finished.origin.run_id
     source, blocks = str(finished.source), finished.has_blocks

@@ -1,0 +1,122 @@
+"""The section ``output`` of the spec document, and the places where copies of stored days are published."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, PlainSerializer, Tag, model_validator
+
+from sparkrank.base.errors import did_you_mean, itemize, shorten
+from sparkrank.base.redaction import shown_url
+from sparkrank.config.sections import Filled, Section
+from sparkrank.config.validators import (
+    NOTHING,
+    POINTS,
+    SWITCH,
+    as_number,
+    as_output,
+    as_points,
+    as_publisher,
+    as_whole,
+    depth_of,
+    kind_of,
+    validate_no_password,
+)
+from sparkrank.metrics.plan import MOST_CURVE_POINTS
+from sparkrank.metrics.position_sums import DEFAULT_DEPTH, MOST_POSITIONS
+from sparkrank.tables.commit.days import local_path
+from sparkrank.tables.copies.publisher import Publisher
+from sparkrank.tables.copies.publisher_register import PUBLISHERS
+from sparkrank.tables.rows.outputs import written_tables
+
+KEEP_RUNS, MOST_KEPT_RUNS = 1, 100
+MOST_EXPLAINED = 20  # groups that a report explains: the ten worst and the ten that moved most
+
+_CurvePoints = Annotated[
+    Annotated[int, Field(ge=10, le=MOST_CURVE_POINTS), Tag(POINTS)] | Annotated[Literal[False], Tag(NOTHING)],
+    Discriminator(kind_of, "points_or_none", "a whole number from 10, or false, is needed"),
+    BeforeValidator(as_points),
+]
+_Depth = Annotated[
+    Annotated[int, Field(ge=1, le=MOST_POSITIONS), Tag(POINTS)] | Annotated[bool, Tag(SWITCH)],
+    Discriminator(depth_of, "depth_or_switch", f"a whole number from 1 to {MOST_POSITIONS}, true or false is needed"),
+    BeforeValidator(as_points),
+    AfterValidator(lambda depth: DEFAULT_DEPTH if depth is True else depth),
+]
+
+
+class PublishSettings(Section):
+    """A place that gets copies of stored days: tables of ``format``, one for each table of the output.
+
+    Delta tables are in the folder ``path``, Iceberg tables in a ``namespace`` of a ``catalog`` that pyiceberg knows.
+    ``tables`` names those that are copied, by default all; ``runs`` always is.
+    """
+
+    format: Annotated[str, BeforeValidator(as_publisher)]
+    path: Annotated[Filled, AfterValidator(as_output), PlainSerializer(shown_url)] | None = None
+    catalog: Filled | None = None
+    namespace: Filled | None = None
+    tables: list[str] | None = None
+
+    @model_validator(mode="after")
+    def _one_table_for_all_days(self) -> PublishSettings:
+        keys, given = PUBLISHERS[self.format].keys, self._places
+        if given.keys() != set(keys):
+            there = itemize(given) if given else "none"
+            raise ValueError(f"has format {self.format}, which needs {itemize(keys)}, but names {there}")
+        validate_no_password(self.path)
+        if self.path is not None and "{" in self.path:
+            raise ValueError(f"has a mark of a day in path {shorten(self.path)}, but one table holds all days")
+        known = written_tables()
+        for name in self.tables or ():
+            if name not in known:
+                near = did_you_mean(name, known)
+                raise ValueError(f'has no table "{shorten(name)}" to publish{near} (there are: {itemize(known)})')
+        return self
+
+    @property
+    def publisher(self) -> Publisher:
+        """The publisher that writes the copies."""
+        kind: Any = PUBLISHERS[self.format]
+        return cast(Publisher, kind(**self._places))
+
+    @property
+    def _places(self) -> dict[str, str]:
+        """The values of the keys of all kinds of publishers that are given."""
+        keys = dict.fromkeys(key for kind in PUBLISHERS.values() for key in kind.keys)
+        return {key: getattr(self, key) for key in keys if getattr(self, key) is not None}
+
+
+class Output(Section):
+    """The place of the written tables, and which of the large tables are written.
+
+    ``curves`` is the approximate number of points of each ROC and PR curve, or ``false`` for no curves. ``positions``
+    is the number of first positions of lists in the table of that name (``true``: 50). ``gains`` writes the table of
+    that name, by twentieths of all rows, of the score bins of ``auc``, ``capture`` or ``lift``. ``keep_runs`` is the
+    number of earlier runs of a day that are kept until ``sparkrank clean``, for readers that have their files open.
+    ``popularity`` also counts the items of the day's relevant rows, which ``interactions.states`` of later days reads.
+    ``plain`` writes real folders instead of links, for programs that do not follow links. ``report`` also writes the
+    HTML report. ``explain`` is the number of groups under "Look closer" that the report explains, with another pass
+    over the input. ``publish`` lists places outside of the folder that get copies of a day after it is stored.
+    """
+
+    path: Annotated[Filled, AfterValidator(as_output), PlainSerializer(shown_url)]
+    groups: bool = True
+    blocks: bool = True
+    curves: _CurvePoints = 1000
+    positions: _Depth = False
+    gains: bool = False
+    keep_runs: Annotated[int, BeforeValidator(as_whole)] = Field(default=KEEP_RUNS, ge=0, le=MOST_KEPT_RUNS)
+    popularity: bool = False
+    plain: bool = False
+    report: bool = False
+    publish: list[PublishSettings] = Field(default_factory=list)
+    explain: Annotated[int, BeforeValidator(as_number)] = Field(default=0, ge=0, le=MOST_EXPLAINED)
+
+    @model_validator(mode="after")
+    def _no_password_and_plain_of_links(self) -> Output:
+        validate_no_password(self.path)
+        if self.plain and local_path(self.path) is None:
+            where = "on local and mounted file systems alone links would show the tables"
+            raise ValueError(f"has plain, but path {shorten(self.path)}: {where}")
+        return self

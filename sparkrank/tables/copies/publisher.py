@@ -1,0 +1,165 @@
+"""What every kind of publisher has, and the copy of one table that it writes.
+
+A publisher has a table for each table of the output. The rows of a day are replaced in one commit, which names the run.
+A new kind of publisher needs a class in a module of its own, and a line in the register.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.base.errors import SparkrankError, SpecError, shorten
+from sparkrank.inputs.window import WINDOW
+from sparkrank.sources.types import signed_type
+from sparkrank.tables.commit.output_folder import DAY
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
+
+TRIES = 3
+TABLE_PROPERTY = "sparkrank.table"  # the property of a table that says which table of the output it copies
+_PARTITIONS = {DAY: pa.date32(), WINDOW: pa.string()}  # the types that readers infer from the names of folders
+
+
+@dataclass(frozen=True)
+class CopiedRun:
+    """The run of the stored day or window ``name``, whose tables are partitioned by ``column``.
+
+    Runs of the same question have the same ``run_id``, even if the input has changed between them. ``attempt_id`` is
+    different for each run and each acceptance.
+    """
+
+    name: str
+    column: str
+    run_id: str
+    spec_hash: str
+    attempt_id: str
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The metadata of each commit of this run."""
+        own = {"run_id": self.run_id, "spec_hash": self.spec_hash, "attempt_id": self.attempt_id}
+        return {f"sparkrank.{name}": value for name, value in {**own, self.column: self.name}.items()}
+
+
+@dataclass(frozen=True)
+class TableCopy:
+    """The rows of the ``table`` of a run, or None if the run lacks that table."""
+
+    run: CopiedRun
+    table: str
+    rows: ds.Dataset | None
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the copy, which end in the partition column."""
+        return copied_schema(pa.schema([]) if self.rows is None else self.rows.schema, self.run.column)
+
+    def reader(self) -> pa.RecordBatchReader:
+        """Return a reader of all rows, as batches with the columns of :attr:`schema`."""
+        assert self.rows is not None  # noqa: S101 - callers ask first
+        value = dt.date.fromisoformat(self.run.name) if self.run.column == DAY else self.run.name
+        columns = {field.name: pc.field(field.name).cast(lake_type(field.type)) for field in self.rows.schema}
+        columns[self.run.column] = pc.scalar(pa.scalar(value, _PARTITIONS[self.run.column]))
+        return self.rows.scanner(columns=columns).to_reader()
+
+
+def copied_schema(stored: pa.Schema, column: str) -> pa.Schema:
+    """Return the schema of the copy of a table: the columns of ``stored``, and the partition ``column``."""
+    fields = [pa.field(field.name, lake_type(field.type)) for field in stored]
+    return pa.schema([*fields, pa.field(column, _PARTITIONS[column])])
+
+
+def lake_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of a column in a lake, which has no unsigned numbers, and timestamps of UTC in microseconds."""
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", None if kind.tz is None else "UTC")
+    return signed_type(kind)
+
+
+class Publisher(ABC):
+    """A place with copies of stored days: one table for each table of the output.
+
+    A publisher is made with the values of :attr:`keys`. Every method may raise
+    :class:`sparkrank.base.errors.StoreError` if the place does not answer.
+    """
+
+    word: ClassVar[str]  # the value of ``format`` in a spec
+    keys: ClassVar[tuple[str, ...]]  # the further keys of a spec that say where the tables are
+
+    @property
+    @abstractmethod
+    def place(self) -> str:
+        """The text for the place in messages, without secrets."""
+
+    @abstractmethod
+    def shown(self, table: str, column: str) -> str:
+        """Return the text for the copy of ``table`` in messages. ``column`` says whether it is of days or windows."""
+
+    @abstractmethod
+    def require_library(self) -> None:
+        """Raise :class:`SpecError` if the library that writes the format is not installed."""
+
+    @abstractmethod
+    def validate(self, table: str, schema: pa.Schema, column: str) -> None:
+        """Raise :class:`SpecError` if the copy of ``table`` exists, but does not take ``schema``.
+
+        A copy is refused if another program made it, if it is not partitioned by ``column``, or if a column of
+        ``schema`` has another type there.
+        """
+
+    @abstractmethod
+    def is_current(self, copy: TableCopy) -> bool:
+        """Return whether the newest commit of the day is of the run of ``copy``. Raise the errors of :meth:`validate`.
+
+        If the run lacks the table, return whether the table has no rows of the day.
+        """
+
+    @abstractmethod
+    def write(self, copy: TableCopy) -> bool:
+        """Replace the rows of the day by those of ``copy`` in one commit. The table is made if it does not exist.
+
+        Return False, without a commit, if another writer has changed the day since this method opened the table.
+        """
+
+    def replace(self, copy: TableCopy) -> None:
+        """Bring the copy up to its run, in up to :data:`TRIES` tries.
+
+        Raise :class:`SparkrankError` if others write the same day at the same time.
+        """
+        for _ in range(TRIES):
+            if self.is_current(copy) or self.write(copy):
+                return
+        raise SparkrankError(
+            f"{self.shown(copy.table, copy.run.column)} was changed by another writer of {copy.run.name} at the same "
+            f"time, {TRIES} times"
+        )
+
+
+@dataclass(frozen=True)
+class FoundTable:
+    """A table that exists where a copy is written: its property, its partition columns, and the type of each column."""
+
+    made_for: str | None
+    partitions: Sequence[str]
+    types: Mapping[str, str]
+
+    def validate(self, what: str, table: str, column: str, given: Mapping[str, str]) -> None:
+        """Raise :class:`SpecError` unless this is a copy of ``table`` that takes columns of the types ``given``."""
+        refused = f"{what} is refused and left as it is"
+        if column not in self.types:
+            raise SpecError(f"{refused}: it has no column {column}")
+        if self.made_for != table:
+            raise SpecError(f"{refused}: another program made it (its property {TABLE_PROPERTY} is not {table})")
+        if list(self.partitions) != [column]:
+            raise SpecError(f"{refused}: it is not partitioned by {column} alone")
+        for name, kind in given.items():
+            if (own := self.types.get(name, kind)) != kind:
+                raise SpecError(f"{refused}: its column {shorten(name)} is {own}, and that of the run is {kind}")

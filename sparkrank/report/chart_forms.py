@@ -268,7 +268,7 @@ def _framed(
         legend=alt.LegendConfig(labelColor=INK, labelFontSize=11, labelLimit=220),
     )
     if title is not None:
-        outside = {"padding": 14, "title": alt.Title(title, color=INK, fontSize=13, anchor="start")}
+        outside: dict[str, Any] = {"padding": 14, "title": alt.Title(title, color=INK, fontSize=13, anchor="start")}
     else:  # all margins are fixed, so that charts of one kind align below each other
         outside = {"padding": padding, "autosize": alt.AutoSizeParams(type="none")}
     # All at once, because each of altair's methods copies the chart.

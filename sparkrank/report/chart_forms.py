@@ -259,8 +259,14 @@ def _coded(names: Sequence[str], keys: Sequence[ChartKey], *, alone: bool, of_li
 def _framed(
     layers: Sequence[alt.Chart], drawn: _Drawn, width: int, height: int, padding: dict[str, int], title: str | None
 ) -> Chart:
-    labels = {"labelColor": INK, "titleColor": INK, "labelFontSize": 11, "titleFontSize": 11}
-    lines = {"gridColor": INK, "gridOpacity": 0.13, "domainColor": INK, "ticks": False, "labelPadding": 6}
+    labels: dict[str, Any] = {"labelColor": INK, "titleColor": INK, "labelFontSize": 11, "titleFontSize": 11}
+    lines: dict[str, Any] = {
+        "gridColor": INK,
+        "gridOpacity": 0.13,
+        "domainColor": INK,
+        "ticks": False,
+        "labelPadding": 6,
+    }
     config = alt.Config(
         background="transparent",
         view=alt.ViewConfig(stroke=None),

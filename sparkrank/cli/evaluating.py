@@ -15,13 +15,15 @@ from sparkrank.base.redaction import shown_url
 from sparkrank.cli.answers import answer, answer_line, backfill_document, day_document, verdict_line, window_document
 from sparkrank.cli.backfill_text import backfill_text, backfilled_text
 from sparkrank.cli.invocation import Invocation, after_commit, end_with_verdict
-from sparkrank.cli.options import VERBOSE, asked_stages, day_option, spec_options
+from sparkrank.cli.options import VERBOSE, asked_stages, day_option, prometheus_options, spec_options
 from sparkrank.config import Spec
 from sparkrank.engines.lanes import needs_session
 from sparkrank.inputs.window import Window, spans
 from sparkrank.jobs.backfill import backfill, worst_code
 from sparkrank.jobs.evaluate_job import evaluate_day
 from sparkrank.jobs.merge_job import merge_days
+from sparkrank.jobs.prometheus_job import PrometheusFile
+from sparkrank.jobs.target import Target
 from sparkrank.report.changes import changes_text
 from sparkrank.results.run_results import BackfilledDay, DayResult, WindowResult
 from sparkrank.run.day_request import resolve_day
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 @day_option("--to", "last", "The last of many days to evaluate.")
 @click.option("--again", is_flag=True, help="With --from: also evaluate days again that the same spec has evaluated.")
 @click.option("--allow-missing", is_flag=True, help="With --from: skip days without input, and list them.")
+@prometheus_options
 @VERBOSE
 @click.pass_obj
 def evaluate(
@@ -51,11 +54,16 @@ def evaluate(
     day: str | None,
     first: str | None,
     last: str | None,
+    prometheus: PrometheusFile | None,
     is_whole: bool,
     **of_many: bool,
 ) -> None:
     """Evaluate a day of impressions, or many in one session, and replace each in the tables."""
     window = _window(day, first, last, of_many)
+    if window is not None and prometheus is not None:
+        raise click.UsageError(
+            "--prometheus is of one day, and --from and --to name many: merge writes that of a window"
+        )
     if window is None:
         day = resolve_day(spec, day)  # before Spark starts, which takes seconds
     with command_session("evaluate", is_needed=needs_session(spec.engine.lane)) as spark:
@@ -64,6 +72,8 @@ def evaluate(
             _backfill(spec, window, spark, invocation, is_whole, **of_many)
             return
         result = evaluate_day(spec, day, spark, asked_stages(), invocation.interrupts.hold)
+        if prometheus is not None:
+            prometheus.write(Target.of_day(spec, result.day), result.judged, spark)
     with after_commit():
         below = [f"Lane: {result.lane} ({escape(result.lane_reason)})"]
         below += [] if result.changes is None else [changes_text(result.changes)]
@@ -115,15 +125,26 @@ def _backfill(
 @day_option("--from", "first", "The first day of the window.", required=True)
 @day_option("--to", "last", "The last day of the window.", required=True)
 @click.option("--allow-missing", is_flag=True, help="Merge the stored days, and list the missing ones in runs.")
+@prometheus_options
 @VERBOSE
 @click.pass_obj
-def merge(invocation: Invocation, spec: Spec, first: str, last: str, allow_missing: bool, is_whole: bool) -> None:
+def merge(
+    invocation: Invocation,
+    spec: Spec,
+    first: str,
+    last: str,
+    allow_missing: bool,
+    prometheus: PrometheusFile | None,
+    is_whole: bool,
+) -> None:
     """Evaluate a window of days from their stored states, and replace the window in the tables."""
     window = Window.of(first, last)
     with command_session("merge", is_needed=needs_spark(spec.output.path)) as spark:
         invocation.interrupts.spark = spark
         hold = invocation.interrupts.hold
         result = merge_days(spec, window, spark, asked_stages(), allow_missing=allow_missing, before_commit=hold)
+        if prometheus is not None:
+            prometheus.write(Target.of_window(spec, window), result.judged, spark)
     what = f"{window}, {len(result.days)} days pooled"
     below = [f"Missing: {spans(result.missing)}"] if result.missing else []
     with after_commit():

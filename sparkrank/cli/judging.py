@@ -10,7 +10,7 @@ import click
 
 from sparkrank.cli.answers import answer, judgment_document, verdict_line
 from sparkrank.cli.invocation import Invocation, after_commit, end_with_verdict
-from sparkrank.cli.options import VERBOSE, spec_options
+from sparkrank.cli.options import VERBOSE, prometheus_options, spec_options
 from sparkrank.cli.stored import NamedDays, stored_options
 from sparkrank.config import Spec
 from sparkrank.gates.chance import records_of
@@ -22,18 +22,22 @@ from sparkrank.text.text import MOST_LINES, fitted
 
 if TYPE_CHECKING:
     from sparkrank.gates.judgment import Judgment
+    from sparkrank.jobs.prometheus_job import PrometheusFile
 
 
 @click.command()
 @partial(spec_options, for_stored=True)
 @stored_options
 @click.option("--replay", metavar="90d", help="Show which nights of the last 90, up to --date, each gate would stop.")
+@prometheus_options
 @VERBOSE
-def gate(spec: Spec, named: NamedDays, replay: str | None, is_whole: bool) -> None:
+def gate(spec: Spec, named: NamedDays, replay: str | None, prometheus: PrometheusFile | None, is_whole: bool) -> None:
     """Judge a stored day, or a stored window, by the gates of the spec, without Spark; nothing is written."""
     if replay is not None:
         if named.first is not None or named.last is not None:
             raise click.UsageError("--replay and --from do not go together: --replay goes back from --date")
+        if prometheus is not None:
+            raise click.UsageError("--replay and --prometheus do not go together: one is of many nights")
         window = replayed_window(spec, replay, named.day)
         nights = replay_days(spec, window)
         records = records_of(nights)
@@ -44,8 +48,11 @@ def gate(spec: Spec, named: NamedDays, replay: str | None, is_whole: bool) -> No
             lambda: {**counts, "gates": list(map(asdict, records))},
         )
         return
-    judgment = gate_stored(spec, named.target(spec))
+    target = named.target(spec)
+    judgment = gate_stored(spec, target)
     _answer_verdicts(judgment, spec, is_whole)
+    if prometheus is not None:
+        prometheus.write(target, judgment.judged)
     end_with_verdict(judgment)
 
 

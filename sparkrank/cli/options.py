@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import click
 
 from sparkrank.cli.answers import ask_for, form
-from sparkrank.config import load_spec
+from sparkrank.config import Spec, load_spec
+from sparkrank.jobs.prometheus_job import PrometheusFile
 from sparkrank.run.stages import Stages, seen_stages
 
 # Options of earlier releases, and what to use instead.
@@ -67,6 +69,31 @@ def spec_options(command: Callable[..., None], *, for_stored: bool = False) -> C
 
     conf = click.option("--conf", required=True, metavar="FILE", help="The spec, a YAML document.")
     return all_of(DEBUG, SET, conf)(loaded)
+
+
+def prometheus_options(command: Callable[..., None]) -> Callable[..., Any]:
+    """Add ``--prometheus`` and ``--slice`` to ``command``, which gets the file as its argument ``prometheus``, or None.
+
+    The decorator comes below :func:`spec_options`, because the spec says which slices there are.
+    """
+
+    @wraps(command)
+    def validated(
+        *arguments: Any, spec: Spec, prometheus: str | None, prometheus_slices: tuple[str, ...], **options: Any
+    ) -> None:
+        file = None if prometheus is None else PrometheusFile(Path(prometheus), prometheus_slices)
+        if file is not None:
+            file.validate(spec)
+        elif prometheus_slices:
+            raise click.UsageError("--slice names slices for --prometheus, which is not given")
+        command(*arguments, spec=spec, prometheus=file, **options)
+
+    return all_of(
+        click.option(
+            "--slice", "prometheus_slices", multiple=True, metavar="NAME", help="With --prometheus: also this slice."
+        ),
+        click.option("--prometheus", metavar="FILE", help="Also write the numbers to a file for Prometheus."),
+    )(validated)
 
 
 def all_of(*options: Callable[[Any], Any]) -> Callable[[Callable[..., None]], Callable[..., Any]]:

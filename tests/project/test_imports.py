@@ -42,7 +42,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "report": ("numpy", "pyarrow", "altair", "jinja2", "markupsafe", "vl_convert", *SPARK),
     "results": ("pyarrow", "pandas", "altair", *SPARK),
     "run": ("numpy", "pyarrow", *SPARK),
-    "jobs": ("numpy", "pyarrow", *SPARK),
+    "jobs": ("numpy", "pyarrow", "prometheus_client", *SPARK),
     "doors": ("pyarrow", "typing_extensions", *SPARK),
     "cli": ("click", "pyarrow", "yaml", *SPARK),
     "functions": ("numpy", "pyarrow", "pandas", "typing_extensions", *SPARK),
@@ -150,6 +150,7 @@ OPTIONAL = (
     "jsonschema",
     "obstore",
     "polars",
+    "prometheus_client",
     "sklearn",
     "vl_convert",
 )

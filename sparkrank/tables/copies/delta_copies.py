@@ -17,7 +17,7 @@ from sparkrank.base.redaction import shown_url
 from sparkrank.inputs.window import WINDOW, WINDOWS
 from sparkrank.sources.delta_log import delta_address, table_at
 from sparkrank.sources.files import file_system
-from sparkrank.tables.copies.publisher import TABLE_PROPERTY, FoundTable, Publisher, TableCopy
+from sparkrank.tables.copies.publisher import TABLE_PROPERTY, ExistingTable, Publisher, TableCopy
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -84,8 +84,8 @@ class DeltaCopies(Publisher):
             self._validate_empty(table, column)
             return None
         about, types = opened.metadata(), {field.name: _type_text(field) for field in opened.schema().fields}
-        found = FoundTable(about.configuration.get(TABLE_PROPERTY), about.partition_columns, types)
-        found.validate(what, table, column, given)
+        existing = ExistingTable(about.configuration.get(TABLE_PROPERTY), about.partition_columns, types)
+        existing.validate(what, table, column, given)
         return opened
 
     def _validate_empty(self, table: str, column: str) -> None:

@@ -18,7 +18,7 @@ from sparkrank.inputs.window import WINDOW, WINDOWS
 from sparkrank.sources.scanning import gathered
 from sparkrank.sources.types import stored_type
 from sparkrank.tables.commit.output_folder import DAY
-from sparkrank.tables.copies.publisher import TABLE_PROPERTY, FoundTable, Publisher, TableCopy
+from sparkrank.tables.copies.publisher import TABLE_PROPERTY, ExistingTable, Publisher, TableCopy
 
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
@@ -88,9 +88,9 @@ class IcebergCopies(Publisher):
         partitions = [f"{field.transform}({names.get(field.source_id)})" for field in opened.spec().fields]
         partitions = [text.removeprefix("identity(").removesuffix(")") for text in partitions]
         types = {field.name: _type_text(field.type) for field in opened.schema().as_arrow()}
-        found = FoundTable(opened.properties.get(TABLE_PROPERTY), partitions, types)
+        existing = ExistingTable(opened.properties.get(TABLE_PROPERTY), partitions, types)
         given = {field.name: _type_text(field.type) for field in schema}
-        found.validate(self.shown(table, column), table, column, given)
+        existing.validate(self.shown(table, column), table, column, given)
         return opened
 
     def _created(self, copy: TableCopy) -> Table:

@@ -144,7 +144,7 @@ class Publisher(ABC):
 
 
 @dataclass(frozen=True)
-class FoundTable:
+class ExistingTable:
     """A table that exists where a copy is written: its property, its partition columns, and the type of each column."""
 
     made_for: str | None

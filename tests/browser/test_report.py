@@ -63,7 +63,7 @@ def made(name: str) -> tuple[ReportData, str]:
     return data, page(data)
 
 
-IN_EVERY_RUN = ("nights", "two models", "hostile names")
+IN_EVERY_RUN = ("two models", "hostile names")
 
 
 @pytest.mark.parametrize(
@@ -309,6 +309,7 @@ def test_a_reason_for_doubt_leaves_the_values_of_slices_on_a_phone(opened: Open)
     assert max(widths) < PHONE[0] / 2
 
 
+@pytest.mark.tools
 def test_tables_of_twenty_models_are_whole_on_paper(opened: Open) -> None:
     """They turn to landscape; charts beside them are cut at no edge, and the whole takes at most forty pages."""
     metrics = [f"{name}@{k}" for name in ("ndcg", "p", "r", "hit", "ap") for k in range(1, 7)]

@@ -55,6 +55,7 @@ def demo(
     return folder, evaluated
 
 
+@pytest.mark.tools
 def test_its_report_opens_in_a_browser(demo: tuple[Path, str], opened: Open) -> None:
     """It asks for nothing, the console says nothing, and the verdicts and values are there."""
     (report,) = (demo[0] / "demo/tables/report").glob(f"day={DAY}/*.html")

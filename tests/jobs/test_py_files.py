@@ -77,6 +77,7 @@ def test_executors_take_the_compiled_loops_from_an_archive(
     _same_here(spec, stored)
 
 
+@pytest.mark.long  # what workers say of their loops is tested in tests/native
 def test_the_environment_of_executors_says_what_workers_use(submit, tmp_path: Path) -> None:
     """Neither the loops, nor settings of the process that whoever uses the worker next would meet."""
     asked = tmp_path / "asked.py"

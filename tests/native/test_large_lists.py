@@ -58,7 +58,7 @@ def test_the_way_of_large_groups_is_gone(monkeypatch: pytest.MonkeyPatch) -> Non
 MEMORY = """
 import numpy as np, pyarrow as pa
 from sparkrank.bucket import evaluate_bucket
-from sparkrank.metrics import Plan
+from sparkrank.metrics import plan_of
 
 n, rng = 3_000_000, np.random.default_rng(0)
 rows = pa.table({

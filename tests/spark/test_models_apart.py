@@ -33,7 +33,9 @@ def without_origin(row: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in row.items() if name != "spec_hash"}
 
 
-@pytest.mark.parametrize("item", [pa.int64(), pa.string()], ids=["numbers", "texts"])
+@pytest.mark.parametrize(
+    "item", [pytest.param(pa.int64(), marks=pytest.mark.long), pa.string()], ids=["numbers", "texts"]
+)
 def test_every_lane_and_form_gives_the_same_bits(spark: SparkSession, tmp_path: Path, item: pa.DataType) -> None:
     models = lists_of_models(item)
     forms = {"joined": joined(models), "long": long(models), **models, "truth": truth_of(models)}

@@ -12,7 +12,8 @@ from pyspark.sql import DataFrameWriter
 
 from sparkrank.base.errors import InputError, SparkrankError, SpecError
 from sparkrank.config import Spec
-from sparkrank.config.sections import Columns, Input, Output
+from sparkrank.config.output_sections import Output
+from sparkrank.config.sections import Columns, Input
 from sparkrank.inputs.window import Window
 from sparkrank.jobs import evaluate_day, merge_days
 from sparkrank.jobs.gate_job import accept_stored, gate_stored

@@ -57,7 +57,7 @@ PYTEST = $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist workste
 # Again on numpy alone, which serves where there is no compiler: hand-worked cases and oracles. That both bodies of a loop
 # have the same bits is told by tests/native, and of whole metrics by tests/numeric/test_every_processor.py.
 WITHOUT_LOOPS = $(shell grep -lrE '^from tests\.(cases|oracles)' tests --include='test_*.py' \
-	| grep -vE '/(stats|spark|connect)/')
+	| grep -vE '/(peers|sources|spark|stats|tables|uncertainty)/|test_catalog')
 TELL_NUMPY = $(BIN)/python -c 'from sparkrank.native import COMPILED; \
 	COMPILED or print("The loops were not compiled (is there a C++ compiler?): numpy does their work")'
 

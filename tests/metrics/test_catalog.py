@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+from collections import defaultdict
+from functools import cache
 from typing import get_args
 
 import pytest
@@ -12,15 +14,25 @@ from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.metrics.metric import Declaration
 from sparkrank.metrics.parameters import Choice, Column, Flag, Name, Parameter
 from sparkrank.metrics.presets import PresetName
-from tests.cases import CASES
+from tests.cases import CASES, Case
 from tests.oracles import ORACLES
 
 DECLARATIONS = list(CATALOG.values())
 PARAMETERS = [(declaration, parameter) for declaration in DECLARATIONS for parameter in declaration.parameters]
 
 
+@cache
+def cases_of() -> dict[str, list[tuple[Case, Metric]]]:
+    """The hand-worked cases with their metrics, by the name of the metric."""
+    by_name: dict[str, list[tuple[Case, Metric]]] = defaultdict(list)
+    for case in CASES:
+        metric = Metric.parse(case.metric)
+        by_name[metric.name].append((case, metric))
+    return by_name
+
+
 def covered(name: str) -> list[Metric]:
-    return [metric for metric in (Metric.parse(case.metric) for case in CASES) if metric.name == name]
+    return [metric for _, metric in cases_of()[name]]
 
 
 def named(value: object) -> str:
@@ -52,7 +64,7 @@ def test_hand_worked_cases_cover_the_metric(declaration: Declaration) -> None:
     """With a number, with a cut-off and without: a metric that nothing checks fails here on the day it is declared."""
     cutoffs = {metric.k is not None for metric in covered(declaration.name)}
     assert cutoffs == ({True, False} if declaration.cutoff == "optional" else {False})
-    assert any(case.mean is not None for case in CASES if Metric.parse(case.metric).name == declaration.name)
+    assert any(case.mean is not None for case, _ in cases_of()[declaration.name])
 
 
 @pytest.mark.parametrize(("declaration", "parameter"), PARAMETERS, ids=named)
@@ -77,7 +89,7 @@ def test_hand_worked_cases_cover_the_parameter(declaration: Declaration, paramet
 @pytest.mark.parametrize("declaration", DECLARATIONS, ids=named)
 def test_hand_worked_cases_cover_the_undefined(declaration: Declaration) -> None:
     """A metric that is undefined somewhere has a case that is; one that never is has none."""
-    cases = [case for case in CASES if Metric.parse(case.metric).declaration is declaration]
+    cases = [case for case, metric in cases_of()[declaration.name] if metric.declaration is declaration]
     values = [
         case.mean if case.groups is None else value for case in cases for value in (case.groups or {"": 0}).values()
     ]

@@ -121,7 +121,6 @@ def _tracked_run(evaluation: Evaluation, name: str, day: str, slices: Sequence[s
         name,
         day,
         run_id_of(day, spec_hash, day, name, inputs),  # the hash says nothing of where the rows are
-        spec_hash,
         {"spec_hash": spec_hash, **preset},
         {"lane": evaluation.lane, "input": inputs},
         values_of(evaluation.table, compared, slices),

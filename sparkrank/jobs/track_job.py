@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from sparkrank.base.errors import (
     MOST_SENTENCE,
+    CodedSentence,
     InputError,
     SparkrankError,
     SpecError,
@@ -82,7 +83,7 @@ def track_target(spec: Spec, target: Target, spark: SparkSession | None) -> list
     """
     if target.is_window:
         return []
-    warnings = []
+    warnings: list[str] = []
     for own in spec.track:
         try:
             run = _tracked_run(spec, target, own, spark)
@@ -91,7 +92,7 @@ def track_target(spec: Spec, target: Target, spark: SparkSession | None) -> list
             sentence = f"{target.name} is stored, but is not logged: {error}"
             if own.required:
                 raise (StoreError if isinstance(error, StoreError) else SparkrankError)(sentence) from error
-            warnings.append(shorten(sentence, MOST_SENTENCE))
+            warnings.append(CodedSentence("not_tracked", shorten(sentence, MOST_SENTENCE)))
     return warnings
 
 

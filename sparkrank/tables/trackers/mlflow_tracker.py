@@ -32,8 +32,8 @@ _MOST_TEXT = 5000  # characters of a tag or parameter
 class MlflowTracker(Tracker):
     """Runs in an experiment of MLflow, which is made if there is none of that name.
 
-    A whole run has the tag :data:`_DIGEST`, which is set last. A number of a run cannot be taken back, so another result
-    of the same question is another run, and the earlier one is deleted, which MLflow can undo.
+    A whole run has the tag :data:`_DIGEST`, which is set last. A number of a run cannot be taken back, so another
+    result of the same question is another run, and the earlier one is deleted, which MLflow can undo.
     """
 
     word: ClassVar[str] = "mlflow"

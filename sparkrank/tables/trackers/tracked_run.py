@@ -45,7 +45,6 @@ class TrackedRun:
     name: str
     day: str
     run_id: str
-    spec_hash: str
     parameters: Mapping[str, str]
     tags: Mapping[str, str]
     values: Mapping[str, float]

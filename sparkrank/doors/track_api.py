@@ -75,12 +75,12 @@ def track(
     >>> import sparkrank as sr
     >>> class Printer:
     ...     def log_params(self, params): pass
-    ...     def log_metrics(self, metrics, step): print(step, metrics)
+    ...     def log_metrics(self, metrics, step): print(step, metrics["new/hit_at_1"])
     ...     def log_artifact(self, path): pass
     >>> log = pa.table({"user": ["a", "a", "b"], "score": [0.9, 0.5, 0.7], "click": [0, 1, 1]})
-    >>> ev = sr.evaluate(log, ["hit@1"], group="user", score={"new": "score"}, label="click", uncertainty="off")
+    >>> ev = sr.evaluate(log, ["hit@1"], group="user", score={"new": "score"}, label="click")
     >>> sr.track(ev, Printer(), day="1970-01-03")
-    2 {'new/hit_at_1': 0.5, 'new/hit_at_1/n_groups': 2.0}
+    2 0.5
     True
     """
     is_object = all(callable(getattr(to, method, None)) for method in _METHODS)

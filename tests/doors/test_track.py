@@ -223,6 +223,7 @@ def test_an_evaluation_is_tracked_by_any_object(stub: type[StubTracker], monkeyp
     assert recorder.metrics[STEP]["new_b-old/hit_at_1"] == pytest.approx(1 / 3, abs=1e-15)
     assert recorder.params.items() >= {"preset": "ranx", "lane": "local"}.items()
     assert sorted(recorder.files) == ["comparisons.csv", "metrics.csv", "report.html", "spec.json"]
+    assert "bob" not in recorder.files["report.html"]
     assert json.loads(recorder.files["spec.json"])["metrics"] == ["hit@1"]
     monkeypatch.setattr(track_api, "lacking_extra", lambda: ["altair"])  # then there is no report
     assert sr.track(ev, "stub", day=DAY)

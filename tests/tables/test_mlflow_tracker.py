@@ -7,6 +7,7 @@ import json
 import socket
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,21 @@ def test_more_numbers_than_one_request_takes(client: Any, monkeypatch: pytest.Mo
     assert log_to_tracker(MlflowTracker(), run_of(**values), report)
     (run,) = runs(client, "other")
     assert run.data.metrics == values
+
+
+def test_a_run_is_another_by_whatever_is_logged() -> None:
+    """The slices that no number names are in the tables."""
+    run = run_of(new__rr=0.5)
+    changes: dict[str, Any] = {
+        "values": {},
+        "tags": {},
+        "parameters": {},
+        "source": "",
+        "tables": {"metrics": run.tables["metrics"].slice(1)},
+        "spec": {},
+    }
+    digests = {replace(run, **{name: value}).digest for name, value in changes.items()}
+    assert len(digests | {run.digest}) == 1 + len(changes)
 
 
 @needs_mlflow

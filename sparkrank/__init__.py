@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sparkrank.doors.api import evaluate
     from sparkrank.doors.compare_api import compare_runs, decompose, movers
     from sparkrank.doors.explain_api import explain
+    from sparkrank.doors.track_api import track
     from sparkrank.metrics import (
         CatalogueMetric,
         Definitions,
@@ -58,6 +59,7 @@ __all__ = [
     "explain",
     "movers",
     "register",
+    "track",
 ]
 
 _NAMES = {
@@ -68,6 +70,7 @@ _NAMES = {
     "sparkrank.doors.api": ("evaluate",),
     "sparkrank.doors.compare_api": ("compare_runs", "decompose", "movers"),
     "sparkrank.doors.explain_api": ("explain",),
+    "sparkrank.doors.track_api": ("track",),
     "sparkrank.metrics": (
         *("CatalogueMetric", "Definitions", "GroupMetric", "HistogramMetric", "Metric", "PooledMetric", "register"),
     ),

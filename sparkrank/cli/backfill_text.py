@@ -24,7 +24,8 @@ def backfilled_text(day: BackfilledDay, *, is_whole: bool = False) -> str:
     elif day.state == "there":
         line = f"{day.day}  there already, by the same spec (run {escape(day.reason)}): skipped, --again evaluates it"
         stopped = [] if day.stored is None else [verdict for verdict in day.stored.judged if verdict.stops]
-        below = [verdicts_text(stopped, "Gates that stop it, until it is accepted or evaluated again")]
+        verdicts = verdicts_text(stopped, "Gates that stop it, until it is accepted or evaluated again")
+        below = [warnings_text(day.warnings), verdicts]
     else:
         line, below = f"{day.day}  no input: {escape(day.reason)}", []
     return "\n".join([line, *(f"  {indented}" for text in below for indented in text.splitlines())])

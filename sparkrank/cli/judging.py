@@ -15,9 +15,11 @@ from sparkrank.cli.stored import NamedDays, stored_options
 from sparkrank.config import Spec
 from sparkrank.gates.chance import records_of
 from sparkrank.jobs.gate_job import VerdictPatterns, accept_stored, gate_stored, replay_days, replayed_window
+from sparkrank.jobs.track_job import track_target
 from sparkrank.run.session import command_session
 from sparkrank.tables.commit.days import needs_spark
 from sparkrank.text.gates_text import replay_text, verdicts_text
+from sparkrank.text.terminal import tell
 from sparkrank.text.text import MOST_LINES, fitted
 
 if TYPE_CHECKING:
@@ -92,5 +94,7 @@ def accept(
         invocation.interrupts.spark = spark
         how: Any = {"from_now_on": from_now_on, "before_commit": invocation.interrupts.hold}
         judgment = accept_stored(spec, target, reason, spark, VerdictPatterns(**patterns), **how)
+        for sentence in track_target(spec, target, spark):
+            tell(f"sparkrank: {sentence}", err=True)
     with after_commit():
         _answer_verdicts(judgment, spec, is_whole)

@@ -42,6 +42,7 @@ from sparkrank.config.sections import (
     Truth,
     UncertaintySettings,
 )
+from sparkrank.config.track_section import TrackSettings
 from sparkrank.config.validators import as_day, as_keys, as_list, as_slice
 from sparkrank.engines.lanes import time_zone_lanes
 from sparkrank.gates.judge import Judge
@@ -108,6 +109,7 @@ class Spec(Section):
     undecided: Literal["fail", "warn", "pass"] | None = None
     history: Annotated[HistorySettings, BeforeValidator(as_keys)] = HistorySettings()
     least_groups: Annotated[LeastGroups, BeforeValidator(as_keys), BeforeValidator(as_least_groups)] = LeastGroups()
+    track: list[TrackSettings] = Field(default_factory=list)
 
     _file: str = PrivateAttr("sparkrank.yaml")
     _plugin_error: SpecError | None = PrivateAttr(None)

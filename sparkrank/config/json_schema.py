@@ -21,10 +21,12 @@ from sparkrank.config.validators import (
     as_publisher,
     as_size,
     as_slice,
+    as_tracker,
     as_whole,
 )
 from sparkrank.engines.lanes import lane_words
 from sparkrank.tables.copies.publisher_register import PUBLISHERS
+from sparkrank.tables.trackers.tracker_register import TRACKERS
 
 FILE = "spec.schema.json"  # beside this module
 _NULL = {"type": "null"}
@@ -54,6 +56,7 @@ _WRITTEN: dict[object, Callable[[JsonSchemaValue], JsonSchemaValue]] = {
     as_day: lambda schema: schema,
     as_lane: lambda _: {"type": "string", "enum": list(lane_words())},
     as_publisher: lambda _: {"type": "string", "enum": list(PUBLISHERS)},
+    as_tracker: lambda _: {"type": "string", "enum": list(TRACKERS)},
     as_least_groups: _also({"type": "integer", "minimum": 1}),
     as_margin: lambda _: {
         "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^[0-9.]+\s*%$"}, _NULL]

@@ -24,6 +24,7 @@ from sparkrank.sources.condition_syntax import validate_condition
 from sparkrank.sources.formats import SOURCES
 from sparkrank.sources.text_schema import fields_of
 from sparkrank.tables.copies.publisher_register import PUBLISHERS
+from sparkrank.tables.trackers.tracker_register import TRACKERS
 
 # The kinds of value for keys that take several kinds. Nobody would use one of these words as a name.
 KINDS = ("<column>", "<models>", "<points>", "<nothing>", "<switch>", "<nights>", "<names>", "<settings>")
@@ -171,6 +172,13 @@ def as_publisher(word: object) -> str:
     raise ValueError(
         f"nothing is published as {quote(word)}{did_you_mean(word, PUBLISHERS)} (allowed: {itemize(PUBLISHERS)})"
     )
+
+
+def as_tracker(word: object) -> str:
+    """Check that ``word`` is the name of a registered tracker, and return the name."""
+    if isinstance(word, str) and word in TRACKERS:
+        return word
+    raise ValueError(f"{quote(word)} is no tracker{did_you_mean(word, TRACKERS)} (allowed: {itemize(TRACKERS)})")
 
 
 def as_options(options: object) -> object:

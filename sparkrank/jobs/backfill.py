@@ -22,6 +22,7 @@ from sparkrank.jobs.evaluate_job import evaluate_day
 from sparkrank.jobs.gate_job import recorded_judgment
 from sparkrank.jobs.publish_job import publish_target
 from sparkrank.jobs.target import Target
+from sparkrank.jobs.track_job import track_target
 from sparkrank.results.run_results import BackfilledDay
 from sparkrank.run.provenance import is_same_question, origin_of
 from sparkrank.run.stages import Stages
@@ -68,8 +69,11 @@ def backfill(
         started = time.monotonic()
         run = None if again else stored_run(spec, day, spark)
         if run is not None:
-            publish_target(spec, Target.of_day(spec, day))  # the run that stored it may have failed to
-            yield BackfilledDay(day, "there", reason=run, stored=recorded_judgment(spec, day, spark))
+            target = Target.of_day(spec, day)
+            publish_target(spec, target)  # the run that stored it may have failed to
+            warnings = (*track_target(spec, target, spark),)
+            stored = recorded_judgment(spec, day, spark)
+            yield BackfilledDay(day, "there", reason=run, stored=stored, warnings=warnings)
             continue
         before_day()
         try:

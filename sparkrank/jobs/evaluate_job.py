@@ -17,6 +17,7 @@ from sparkrank.jobs.publish_job import publish_target, validate_publish
 from sparkrank.jobs.report_index import REPORT, write_index
 from sparkrank.jobs.report_job import changes_of_run, validate_report, with_report
 from sparkrank.jobs.target import Target
+from sparkrank.jobs.track_job import track_target, validate_track
 from sparkrank.results.run_results import DayResult, stored_by
 from sparkrank.run.completeness import Completeness
 from sparkrank.run.day_request import request_of, resolve_day
@@ -62,6 +63,7 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages,
         )
     validate_report(spec)
     validate_publish(spec)
+    validate_track(spec)
     request, target = request_of(spec, day, spark), Target.of_day(spec, day)
     complete = Completeness.of(spec, day, {side.what: side for side, _ in request.sides}, spark)
     opened = replace(open_request(request, stages), completeness=complete)
@@ -84,6 +86,9 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages,
     if spec.output.publish:
         with stages.stage("publish"):
             publish_target(spec, target)
+    if spec.track:
+        with stages.stage("track"):
+            warnings += track_target(spec, target, spark)
     own: Any = {"day": day, "lane": outcome.lane.name, "lane_reason": outcome.lane.reason, "changes": changes}
     folders = table_folders(output, day, {*tables, *written})
     return DayResult(**stored_by(tables, judgment, warnings), folders=folders, seconds=stages.seconds, **own)

@@ -14,6 +14,7 @@ _FIELDS = frozenset(field.name for field in fields(ReportData))
 
 def report_data(tables: ReportTables) -> ReportData:
     """Build the report from ``tables``; equal tables give equal reports."""
+    tables = tables if tables.shows_keys else tables.without_examples
     made: dict[str, Any] = {}
     missing: dict[str, str] = {}
     for section in sections():

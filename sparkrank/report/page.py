@@ -40,12 +40,16 @@ _SIGNS = {
 }
 
 
-def require_extra() -> None:
-    """Raise :class:`SpecError` with installation advice if a package from the ``report`` extra is missing."""
+def lacking_extra() -> list[str]:
+    """Return the packages of the ``report`` extra that are missing."""
     import importlib.util
 
-    missing = [package for package in _PACKAGES if importlib.util.find_spec(package) is None]
-    if missing:
+    return [package for package in _PACKAGES if importlib.util.find_spec(package) is None]
+
+
+def require_extra() -> None:
+    """Raise :class:`SpecError` with installation advice if a package from the ``report`` extra is missing."""
+    if missing := lacking_extra():
         raise SpecError(
             f"charts and the HTML report need {', '.join(missing)}: install them by pip install 'sparkrank[{EXTRA}]'"
         )

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -20,6 +20,7 @@ from sparkrank.metrics.slices import ALL
 from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.report.certainty import with_doubts
 from sparkrank.report.data import ComparisonRow, GateRow, MetricValue, ReportKind, State, TableRow, Trend
+from sparkrank.tables.rows.warnings import without_example
 
 if TYPE_CHECKING:
     from sparkrank.comparison.group_tables import GroupTable
@@ -78,6 +79,14 @@ class ReportTables:
     disparities: pa.Table | None = None
     exposures: pa.Table | None = None
     positions: pa.Table | None = None
+
+    @property
+    def without_examples(self) -> ReportTables:
+        """The same tables without the rows of single groups that checks and warnings name as examples."""
+        quality = self.quality
+        if quality is not None and "example" in quality.column_names:
+            quality = quality.drop_columns(["example"])
+        return replace(self, quality=quality, warnings=[*map(without_example, self.warnings)])
 
     @cached_property
     def models(self) -> tuple[str, ...]:

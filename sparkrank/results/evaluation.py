@@ -265,7 +265,13 @@ class Evaluation:
             return None
         return with_whole_numbers(disparities_table(self.solved.merged, self.plan, self.origin))
 
-    def report(self, out: str | os.PathLike[str] | None = None, *, format: ReportForm | None = None) -> ReportData:  # noqa: A002
+    def report(
+        self,
+        out: str | os.PathLike[str] | None = None,
+        *,
+        format: ReportForm | None = None,  # noqa: A002
+        keys: bool = True,
+    ) -> ReportData:
         """Return the report of the evaluation, and optionally write it to a file as an HTML page or in another form.
 
         Parameters
@@ -274,6 +280,8 @@ class Evaluation:
             The file to write. If omitted, nothing is written.
         format : {"html", "md", "json", "latex"}, optional
             The form of the file. By default, the suffix of ``out`` decides: ``.html``, ``.md``, ``.json`` or ``.tex``.
+        keys : bool
+            Whether the report shows the keys of single groups, which may identify persons.
 
         Returns
         -------
@@ -301,7 +309,7 @@ class Evaluation:
         from sparkrank.report.written_forms import form_of, write_report
 
         chosen = form_of(None if out is None else os.fspath(out), format)  # fail before the work starts
-        data = self._report_data()
+        data = self._report_data(shows_keys=keys)
         if out is not None:
             write_report(data, os.fspath(out), chosen)
         return data
@@ -395,7 +403,7 @@ class Evaluation:
         named = None if metric is None else found_metric(self.plan, self.preset, metric) or metric
         return chart(self._report_data(), name, metric=named, model=model, slice=slice)
 
-    def _report_data(self) -> ReportData:
+    def _report_data(self, *, shows_keys: bool = True) -> ReportData:
         """Return the report on the evaluation's tables. From Spark tables, only the counts per bin are collected."""
         from sparkrank.comparison.group_tables import GroupTable
         from sparkrank.report.collect import report_data
@@ -435,6 +443,7 @@ class Evaluation:
             disparities=self.disparities,
             exposures=self.exposures if plan.attention_metrics else None,
             positions=self.positions,
+            shows_keys=shows_keys,
         )
         return report_data(tables)
 

@@ -79,6 +79,7 @@ class BackfilledDay:
     """A day of a backfill, with its ``result`` if the day was evaluated, and otherwise the ``reason`` why not.
 
     If the day was already stored, ``stored`` has the verdicts that do not pass, or is None if the spec has no gates.
+    ``warnings`` then says which trackers lack the day and fail.
     """
 
     day: str
@@ -87,6 +88,7 @@ class BackfilledDay:
     result: DayResult | None = None
     reason: str = ""
     stored: Judgment | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:

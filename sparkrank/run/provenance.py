@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sparkrank.engines.result import Refusal
 
 # The keys of a spec that do not change the numbers or the set of tables of a day.
-_HOW_IT_RUNS = {"engine": None, "day": None, "name": None, "owner": None}
+_HOW_IT_RUNS = {"engine": None, "day": None, "name": None, "owner": None, "track": None}
 
 
 def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[str] = ()) -> Origin:
@@ -37,8 +37,13 @@ def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[
     of a window.
     """
     spec_hash = spec.hash(session)
-    asked = " ".join((spec_hash, name, *days, __version__))
-    return Origin(spec_hash, f"{name}-{hashlib.sha256(asked.encode()).hexdigest()[:12]}")
+    return Origin(spec_hash, run_id_of(name, spec_hash, name, *days))
+
+
+def run_id_of(name: str, *asked: str) -> str:
+    """Return the run ID of the day or window ``name``, which is the same for equal texts ``asked``."""
+    question = " ".join((*asked, __version__))
+    return f"{name}-{hashlib.sha256(question.encode()).hexdigest()[:12]}"
 
 
 def is_same_question(spec: Spec, stored: str | None) -> bool:

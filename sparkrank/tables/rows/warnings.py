@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -29,6 +30,7 @@ FIRST_LETTERS, LAST_LETTERS = 40, 16
 MOST_OF_ONE = 0.05  # the largest share of the rows, or of the weight, in one group that causes no warning
 FEW_GROUPS = 30  # effective groups: with fewer, intervals of skewed values undercover
 MOST_NAMED = 6
+_IN_LISTS, _IN_TRUTH = "the lists have", "the truth has"  # how examples begin
 HARDLY = 0.02  # the share of a model's rows that are in the truth, relative to the model with the largest share
 
 
@@ -144,9 +146,20 @@ def example_text(unmatched: Unmatched, plan: Plan) -> str:
     def key(row: UnmatchedRow) -> str:
         return key_text((*plan.keys[: len(row.group)], plan.item or "item"), (*row.group, row.item))
 
-    sides = {LISTS: "the lists have {}, which the truth does not have", TRUTH: "the truth has {}, which no list has"}
+    sides = {LISTS: f"{_IN_LISTS} {{}}, which the truth does not have", TRUTH: f"{_IN_TRUTH} {{}}, which no list has"}
     shown = {TRUTH: unmatched[IRRELEVANT], **unmatched} if IRRELEVANT in unmatched else unmatched
     return "; ".join(words.format(key(shown[side])) for side, words in sides.items() if side in shown)
+
+
+def without_example(sentence: str) -> str:
+    """Return a warning without the rows of single groups that :func:`example_text` has added.
+
+    Examples
+    --------
+    >>> without_example('no truth is found in any list: the lists have user "anna", which the truth does not have')
+    'no truth is found in any list'
+    """
+    return re.split(f": (?:{_IN_LISTS}|{_IN_TRUTH}) ", sentence, maxsplit=1)[0]
 
 
 def key_text(columns: Sequence[str], values: Sequence[bytes]) -> str:

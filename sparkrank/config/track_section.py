@@ -1,0 +1,34 @@
+"""The section ``track`` of the spec document: the trackers that get each stored day."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, cast
+
+from pydantic import BeforeValidator, Field
+
+from sparkrank.config.sections import Label, Section
+from sparkrank.config.validators import as_list, as_number, as_tracker
+from sparkrank.tables.trackers.tracker import TIMEOUT, Tracker
+from sparkrank.tables.trackers.tracker_register import TRACKERS
+
+
+class TrackSettings(Section):
+    """A tracker that gets each day after the day is stored, and the ``slices`` whose values it gets.
+
+    ``experiment`` is the name of the tracker's collection of runs, by default the tracker's own. If ``series`` is set,
+    days are steps of one run. A tracker that fails, or does not answer within ``timeout`` seconds, causes a warning, or
+    exit code 1 if it is ``required``.
+    """
+
+    to: Annotated[str, BeforeValidator(as_tracker)]
+    experiment: Label | None = None
+    slices: Annotated[list[str], BeforeValidator(as_list)] = Field(default_factory=list)
+    series: bool = False
+    required: bool = False
+    timeout: Annotated[float, BeforeValidator(as_number)] = Field(default=TIMEOUT, gt=0, le=3600)
+
+    @property
+    def tracker(self) -> Tracker:
+        """The tracker that logs the days."""
+        kind: Any = TRACKERS[self.to]
+        return cast(Tracker, kind(self.experiment, self.series))

@@ -1,0 +1,139 @@
+"""``sr.track``, which logs an evaluation to a tracker of experiments."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sparkrank.base.errors import SparkrankError, SpecError, did_you_mean, itemize, quote, short_traceback
+from sparkrank.doors.write_api import EvaluationWriter
+from sparkrank.inputs.day_marks import day_of
+from sparkrank.jobs.track_job import validate_tracked
+from sparkrank.report.page import lacking_extra
+from sparkrank.results.evaluation import Evaluation
+from sparkrank.run.provenance import run_id_of
+from sparkrank.tables.trackers.tracked_run import TrackedRun, values_of, without_options
+from sparkrank.tables.trackers.tracker import TIMEOUT, ObjectWithLogs, log_to_object, log_to_tracker
+from sparkrank.tables.trackers.tracker_register import TRACKERS
+
+_METHODS = ("log_params", "log_metrics", "log_artifact")
+
+
+@short_traceback
+def track(
+    evaluation: Evaluation,
+    to: str | ObjectWithLogs = "mlflow",
+    *,
+    experiment: str | None = None,
+    name: str = "evaluation",
+    day: str | None = None,
+    slices: Sequence[str] = (),
+    series: bool = False,
+    timeout: float = TIMEOUT,
+) -> bool:
+    """Log the metrics, settings, tables and the report of an evaluation to a tracker of experiments.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        What :func:`sparkrank.evaluate` has returned.
+    to : {"mlflow"} or object
+        A tracker by its name, or any object with the methods ``log_params``, ``log_metrics`` and ``log_artifact``, such
+        as the module ``mlflow`` itself. The tracker of a name finds its server by its own configuration.
+    experiment : str, optional
+        The name of the experiment, for a tracker by its name; by default the tracker's own.
+    name : str
+        What is evaluated. Runs of different names are different runs.
+    day : str, optional
+        The day of the rows, as YYYY-MM-DD; by default, today in UTC.
+    slices : sequence of str
+        The slices whose values are logged, such as ``"country"`` or ``"country,device"``. The table of metrics, which
+        is logged as a file, always has all slices.
+    series : bool
+        Whether all days of the same question and ``name`` are steps of one run; otherwise, each day is a run.
+    timeout : float
+        The seconds that a tracker by its name has for an answer.
+
+    Returns
+    -------
+    bool
+        Whether the run was logged now; False if a tracker by its name has the same run already.
+
+    Raises
+    ------
+    SpecError
+        If there is no such tracker or slice, if two values would have one name in the tracker, if a slice has the keys
+        of groups, or if the library of the tracker is not installed.
+    StoreError
+        If the tracker fails or does not answer. Errors of an object that was passed as ``to`` are not changed.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import sparkrank as sr
+    >>> class Printer:
+    ...     def log_params(self, params): pass
+    ...     def log_metrics(self, metrics, step): print(step, metrics["new/hit_at_1"])
+    ...     def log_artifact(self, path): pass
+    >>> log = pa.table({"user": ["a", "a", "b"], "score": [0.9, 0.5, 0.7], "click": [0, 1, 1]})
+    >>> ev = sr.evaluate(log, ["hit@1"], group="user", score={"new": "score"}, label="click")
+    >>> sr.track(ev, Printer(), day="1970-01-03")
+    2 0.5
+    True
+    """
+    is_object = all(callable(getattr(to, method, None)) for method in _METHODS)
+    if not is_object and not (isinstance(to, str) and to in TRACKERS):
+        near = did_you_mean(to, TRACKERS) if isinstance(to, str) else ""
+        raise SpecError(
+            f"to is {quote(to)}{near}: {itemize(TRACKERS)}, or an object with {itemize(_METHODS)} is needed"
+        )
+    if isinstance(slices, str):
+        raise SpecError(f"slices is {quote(slices)}, one text: a list of slices is needed")
+    day = dt.datetime.now(dt.timezone.utc).date().isoformat() if day is None else str(day)
+    if day_of(day) is None:
+        raise SpecError(f"day is {quote(day)}: a day of the form YYYY-MM-DD is needed")
+    validate_tracked(evaluation.plan, slices, "slices")
+    run = _tracked_run(evaluation, name, day, slices)
+
+    def write_report(file: Path) -> None:
+        if not lacking_extra():
+            evaluation.report(file, keys=False)
+
+    if not isinstance(to, str):
+        log_to_object(to, run, write_report)
+        return True
+    tracker = TRACKERS[to](experiment, series)
+    tracker.require_library()
+    return log_to_tracker(tracker, run, write_report, timeout)
+
+
+def _tracked_run(evaluation: Evaluation, name: str, day: str, slices: Sequence[str]) -> TrackedRun:
+    writer, plan, spec_hash = evaluation.writer, evaluation.plan, evaluation.origin.spec_hash
+    if not isinstance(writer, EvaluationWriter) or spec_hash is None:
+        raise SparkrankError("only what sr.evaluate has returned can be tracked")
+    compared = None if plan.compare is None else evaluation.compare(plan.compare.baseline)
+    tables = {"metrics": evaluation.table, **({} if compared is None else {"comparisons": compared})}
+    preset = {} if evaluation.preset is None else {"preset": evaluation.preset.name}
+    inputs = writer.parts.inputs
+    return TrackedRun(
+        name,
+        day,
+        run_id_of(day, spec_hash, day, name, inputs),  # the hash says nothing of where the rows are
+        {"spec_hash": spec_hash, **preset},
+        {"lane": evaluation.lane, "input": inputs},
+        values_of(evaluation.table, compared, slices),
+        inputs,
+        tables,
+        _document(writer.document),
+    )
+
+
+def _document(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the spec of a call with every default, without its secrets and without its output, which it lacks."""
+    from sparkrank.config.loading import spec_of  # slow to import
+
+    resolved = spec_of({**document, "output": {"path": "output"}}, "the evaluation").resolved()
+    del resolved["output"]
+    return dict(without_options(resolved))

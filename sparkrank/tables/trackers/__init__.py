@@ -1,0 +1,1 @@
+"""Modules that log stored days and evaluations to trackers of experiments, where teams look runs up."""

@@ -1,0 +1,114 @@
+"""What every kind of tracker has, and the time limit of its answers.
+
+A new kind of tracker needs a class in a module of its own, and a line in the register.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from sparkrank.base.errors import MOST_LISTED, StoreError, first_line, shorten
+from sparkrank.tables.trackers.tracked_run import TrackedRun
+
+_T = TypeVar("_T")
+TIMEOUT = 60.0  # seconds
+
+
+class ObjectWithLogs(Protocol):
+    """An object of a user that logs runs, such as the module ``mlflow`` itself."""
+
+    def log_params(self, params: dict[str, Any], /) -> object:
+        """Log the parameters of a run."""
+
+    def log_metrics(self, metrics: dict[str, float], /, *, step: int) -> object:
+        """Log the numbers of a run."""
+
+    def log_artifact(self, path: str, /) -> object:
+        """Log a file, which is removed after the call."""
+
+
+@dataclass(frozen=True)
+class Tracker(ABC):
+    """A program in which teams look runs up, and the ``experiment`` there.
+
+    If ``series`` is set, all days of a question are steps of one run, and else each day has a run of its own.
+    """
+
+    word: ClassVar[str]  # the value of ``to`` in a spec
+
+    experiment: str | None = None
+    series: bool = False
+
+    @abstractmethod
+    def require_library(self) -> None:
+        """Raise :class:`sparkrank.base.errors.SpecError` if the library of the tracker is not installed."""
+
+    @abstractmethod
+    def has(self, run: TrackedRun) -> bool:
+        """Return whether the tracker has a whole run with the ID and the digest of ``run``."""
+
+    @abstractmethod
+    def log(self, run: TrackedRun, folder: Path) -> None:
+        """Log ``run`` with all files of ``folder``, in place of earlier runs with its ID."""
+
+
+def log_to_tracker(
+    tracker: Tracker, run: TrackedRun, write_report: Callable[[Path], None], timeout: float = TIMEOUT
+) -> bool:
+    """Log ``run`` with its files and its report, and return whether the tracker lacked it.
+
+    Raise :class:`StoreError` with the tracker's sentence if the tracker fails or takes longer than ``timeout`` seconds
+    for an answer. ``write_report`` is only called if the run is logged.
+    """
+    if _within(tracker, timeout, lambda: tracker.has(run)):
+        return False
+    with tempfile.TemporaryDirectory(prefix="sparkrank-", ignore_cleanup_errors=True) as name:
+        write_files(run, folder := Path(name), write_report)
+        _within(tracker, timeout, lambda: tracker.log(run, folder))
+    return True
+
+
+def log_to_object(to: ObjectWithLogs, run: TrackedRun, write_report: Callable[[Path], None]) -> None:
+    """Log ``run`` with its files and its report by the three methods of ``to``, whose own errors are raised."""
+    to.log_params({**run.parameters, **run.tags})
+    to.log_metrics(dict(run.values), step=run.step)
+    with tempfile.TemporaryDirectory(prefix="sparkrank-") as name:
+        write_files(run, folder := Path(name), write_report)
+        for file in sorted(folder.iterdir()):
+            to.log_artifact(str(file))
+
+
+def write_files(run: TrackedRun, folder: Path, write_report: Callable[[Path], None]) -> None:
+    """Write all files of ``run`` into ``folder``."""
+    run.write_files(folder)
+    write_report(folder / "report.html")
+
+
+def _within(tracker: Tracker, timeout: float, call: Callable[[], _T]) -> _T:
+    """Return the result of ``call`` on a thread that is left behind after ``timeout`` seconds.
+
+    Clients of trackers have limits for each request, and repeat requests for many minutes.
+    """
+    answers: SimpleQueue[tuple[_T, None] | tuple[None, Exception]] = SimpleQueue()
+
+    def answer() -> None:
+        try:
+            answers.put((call(), None))
+        except Exception as error:  # noqa: BLE001 - each tracker raises errors of the libraries that it stands on
+            answers.put((None, error))
+
+    threading.Thread(target=answer, name=f"sparkrank-{tracker.word}", daemon=True).start()
+    try:
+        result, error = answers.get(timeout=timeout)
+    except Empty:
+        raise StoreError(f"{tracker.word} has not answered within {timeout:g} s") from None
+    if error is not None:
+        raise StoreError(f"{tracker.word} fails: {shorten(first_line(error), MOST_LISTED)}") from error
+    return result  # type: ignore[return-value] # it has an error or a result

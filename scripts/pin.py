@@ -16,7 +16,8 @@ from packaging.utils import canonicalize_name
 PROJECT = Path(__file__).resolve().parents[1]
 FILE = PROJECT / "constraints.txt"
 HEAD = """\
-# The versions that the tests have passed with, of all that `pip install '.[dev]'` brings (scripts/pin.py writes this).
+# The versions that the tests have passed with, of all that `pip install '.[dev]'` brings (scripts/pin.py writes this),
+# and of what other extras name, whose versions are written by hand.
 # The Makefile installs these on Python 3.11 and newer, so that one commit is tested with one set of packages.
 """
 
@@ -45,8 +46,15 @@ def needed(name: str = "sparkrank", extras: frozenset[str] = frozenset({"dev"}))
     return found
 
 
+def of_other_extras() -> dict[str, str]:
+    """The version that the file has of every package that an extra outside of the development extra names."""
+    named = {canonicalize_name(Requirement(text).name) for text in metadata.requires("sparkrank") or ()}
+    lines = (line.partition("==") for line in FILE.read_text(encoding="utf-8").splitlines() if "==" in line)
+    return {package: version for package, _, version in lines if package in named}
+
+
 if __name__ == "__main__":
-    pins = needed()
+    pins = of_other_extras() | needed()
     lines = [f"{package}=={version}" for package, version in sorted(pins.items())]
     FILE.write_text(HEAD + "\n".join(lines) + "\n", encoding="utf-8")
     print(f"{len(lines)} packages in {FILE.name}")

@@ -179,6 +179,8 @@ class Spec(Section):
                 continue
             if is_within(own.path, self.output.path):
                 raise ValueError(f"has output.publish.path {shorten(own.path)} within output.path: copies are apart")
+            if is_within(self.output.path, own.path):
+                raise ValueError(f"has output.path within output.publish.path {shorten(own.path)}: copies are apart")
             for what, rows in self.places:
                 if rows.path is not None and among(own.path, rows.path):
                     raise ValueError(

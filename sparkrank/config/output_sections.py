@@ -24,6 +24,7 @@ from sparkrank.config.validators import (
 )
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
 from sparkrank.metrics.position_sums import DEFAULT_DEPTH, MOST_POSITIONS
+from sparkrank.sources.delta_log import SETTINGS, unknown_settings
 from sparkrank.tables.commit.days import local_path
 from sparkrank.tables.copies.publisher import Publisher
 from sparkrank.tables.copies.publisher_register import PUBLISHERS
@@ -67,6 +68,13 @@ class PublishSettings(Section):
         validate_no_password(self.path)
         if self.path is not None and "{" in self.path:
             raise ValueError(f"has a mark of a day in path {shorten(self.path)}, but one table holds all days")
+        if self.path is not None and (strange := sorted({*"%#"}.intersection(self.path))):
+            raise ValueError(
+                f"has {itemize(strange)} in path {shorten(self.path)}, which addresses of lakes read otherwise"
+            )
+        if self.path is not None and (unknown := unknown_settings(self.path)):
+            near = did_you_mean(unknown[0], SETTINGS)
+            raise ValueError(f"has the setting {shorten(unknown[0])} in path{near} (allowed: {itemize(SETTINGS)})")
         known = written_tables()
         for name in self.tables or ():
             if name not in known:

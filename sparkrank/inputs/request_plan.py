@@ -62,6 +62,8 @@ def planned(
     if isinstance(given, str) or not isinstance(given, Iterable):
         shown = f'"{shorten(disparities)}", one text' if isinstance(disparities, str) else quote(disparities)
         raise SpecError(f"disparities is {shown}: a list of slices is needed")
+    if not isinstance(gains, bool):
+        raise SpecError(f"gains is {quote(gains)}: True or False is needed")
     order = None if ties_asked or roles.by_rank else ORDERS[roles.item is None]
     plan = plan_of(
         metrics,

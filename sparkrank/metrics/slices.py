@@ -189,7 +189,9 @@ def sources_of(slices: Sequence[Slice]) -> tuple[SliceSource, ...]:
 
 
 def shown_value(value: str | None, slice_: str = "") -> str:
-    """Return a slice value as messages show it: null as ``(null)``, an empty string or the string "(null)" in quotes.
+    """Return a slice value as messages show it, each in its own way: null as ``(null)``, and that string in quotes.
+
+    So are an empty string, and strings that begin with a quotation mark.
 
     ``slice_`` is the name of the slice. If the slice has several columns, each column's value is shown in this way.
 
@@ -204,4 +206,4 @@ def shown_value(value: str | None, slice_: str = "") -> str:
     if commas and re.sub(r"\\.", "", value, flags=re.DOTALL).count(",") == commas:  # else a column name has commas
         parts = re.findall(r"((?:\\.|[^\\,])*)(?:,|$)", value, re.DOTALL)[: commas + 1]
         return ",".join(shown_value(None if part == NO_PART else part) for part in parts)
-    return json.dumps(value, ensure_ascii=False) if value in ("", "(null)") else value
+    return json.dumps(value, ensure_ascii=False) if value in ("", "(null)") or value[0] == '"' else value

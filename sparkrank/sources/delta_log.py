@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sparkrank.sources.side_rows import SideRows
 
 _PACKAGE = "deltalake"
-_SETTINGS = {  # what a path of S3 may say after a question mark, by the names that deltalake has for it
+SETTINGS = {  # what a path of S3 may say after a question mark, by the names that deltalake has for it
     "endpoint_override": "AWS_ENDPOINT_URL",
     "region": "AWS_REGION",
     "scheme": "AWS_ALLOW_HTTP",
@@ -73,10 +73,15 @@ def table_at(path: str, version: int | None = None) -> DeltaTable:
 def delta_address(path: str) -> tuple[str, dict[str, str] | None]:
     """Return ``path`` as deltalake takes it, and the options that its settings stand for."""
     place, _, settings = path.partition("?")
-    options = {_SETTINGS[name]: value for name, value in parse_qsl(settings) if name in _SETTINGS}
+    options = {SETTINGS[name]: value for name, value in parse_qsl(settings) if name in SETTINGS}
     if "AWS_ALLOW_HTTP" in options:
         options["AWS_ALLOW_HTTP"] = str(options["AWS_ALLOW_HTTP"] == "http").lower()
     return place.removeprefix("file:"), options or None
+
+
+def unknown_settings(path: str) -> list[str]:
+    """Return the names of the settings of ``path`` that :func:`delta_address` leaves out."""
+    return [name for name, _ in parse_qsl(path.partition("?")[2]) if name not in SETTINGS]
 
 
 def _of_version(path: str, version: int, place: str) -> DeltaTable:

@@ -234,6 +234,8 @@ def test_a_combination_says_which_of_its_columns_has_no_value() -> None:
     assert shown_value(joined([None, "web"]), "c,d") == "(null),web"
     assert shown_value(joined(["web", None]), "c,d") == "web,(null)"
     assert shown_value(joined(["(null)", ""]), "c,d") == '"(null)",""'
+    alike = ["(null)", '"(null)"', r'"\"(null)\""', "", '""', '"']
+    assert len({shown_value(value, "c") for value in (None, *alike)}) == len(alike) + 1
     assert shown_value(r"\N", "c") == r"\N"  # of one column it is a text
     assert shown_value("web", "a,b") == "web"  # one column whose name has a comma
 

@@ -345,6 +345,13 @@ def test_what_a_spec_cannot_ask_for(tmp_path: Path) -> None:
         ({"path": "s3://key:tiger@lake/eval"}, "has a path with a password"),
         ({"path": "s3://lake/eval?session_token=tiger"}, "has a path with a password"),
         ({"path": f"{tmp_path}/out/lake"}, "within output.path: copies are apart"),
+        ({"path": str(tmp_path)}, "has output.path within output.publish.path"),
+        ({"path": f"{tmp_path}/l%20k"}, "has % in path"),
+        ({"path": f"{tmp_path}/l#k"}, "has # in path"),
+        (
+            {"path": "s3://lake/eval?endpoint_overide=x"},
+            'has the setting endpoint_overide in path, did you mean "endpoint_override"',
+        ),
         ({"path": "/log"}, "within input.path /log: copies would be read as rows"),
     ):
         with pytest.raises(SpecError, match=sentence) as error:

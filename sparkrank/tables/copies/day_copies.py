@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sparkrank.base.errors import SparkrankError, StoreError, itemize
+from sparkrank.base.errors import SparkrankError, SpecError, StoreError, itemize
 from sparkrank.schemas.tables import RUNS
 from sparkrank.tables.copies.publisher import CopiedRun, Publisher, TableCopy
 from sparkrank.tables.rows.outputs import written_tables
@@ -59,8 +59,8 @@ def _behind(publisher: Publisher, copies: list[TableCopy]) -> tuple[list[TableCo
 
 def _failed(publisher: Publisher, run: CopiedRun, behind: list[TableCopy], error: SparkrankError) -> SparkrankError:
     tables = itemize(copy.table for copy in behind)
+    later = "" if isinstance(error, SpecError) else ": sparkrank publish makes up for it"  # not for what is refused
     sentence = (
-        f"{run.name} is stored, but these of its tables in {publisher.place} are behind: {tables} ({error}): "
-        "sparkrank publish makes up for it"
+        f"{run.name} is stored, but these of its tables in {publisher.place} are behind: {tables} ({error}){later}"
     )
     return StoreError(sentence) if isinstance(error, StoreError) else SparkrankError(sentence)

@@ -157,7 +157,9 @@ def _validate_complete(day: str, plan: Plan, needed: Sequence[Needed], seen: Fla
         need, name = needed[first], asked_slices(plan)[slices[place]]
         also = " with output.blocks: true" if need.kind == BLOCKS_KIND else ""
         whose, left_out = f"{need.metric} for the model {plan.models[models[model]]}", f"{need.metric} out of metrics"
-        left_out = "output.positions out" if need.metric == OF_POSITIONS else left_out
+        left_out = (
+            "output.positions out, or ask for as few as that day has" if need.metric == OF_POSITIONS else left_out
+        )
         if name != ALL:
             whose, left_out = f"{whose} by {name}", f"{name} out of slices"
         raise StateError(

@@ -26,6 +26,7 @@ SlicedRowsWord: TypeAlias = Literal["rows", "relevant"]
 SLICED_ROWS: tuple[str, ...] = get_args(SlicedRowsWord)
 OTHER = "(other)"  # the value that pools all values of a slice but the top ones
 MOST_TOP = 1_000  # the largest number of top values, as of the values of any slice
+_LIKE_NULL = re.compile(r'["\\]*(\(null\))?["\\]*')  # what null, an empty string, and these in quotes are shown as
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,7 @@ def sources_of(slices: Sequence[Slice]) -> tuple[SliceSource, ...]:
 def shown_value(value: str | None, slice_: str = "") -> str:
     """Return a slice value as messages show it, each in its own way: null as ``(null)``, and that string in quotes.
 
-    So are an empty string, and strings that begin with a quotation mark.
+    So are an empty string, and strings that look like one of these in quotes.
 
     ``slice_`` is the name of the slice. If the slice has several columns, each column's value is shown in this way.
 
@@ -206,4 +207,4 @@ def shown_value(value: str | None, slice_: str = "") -> str:
     if commas and re.sub(r"\\.", "", value, flags=re.DOTALL).count(",") == commas:  # else a column name has commas
         parts = re.findall(r"((?:\\.|[^\\,])*)(?:,|$)", value, re.DOTALL)[: commas + 1]
         return ",".join(shown_value(None if part == NO_PART else part) for part in parts)
-    return json.dumps(value, ensure_ascii=False) if value in ("", "(null)") or value[0] == '"' else value
+    return json.dumps(value, ensure_ascii=False) if _LIKE_NULL.fullmatch(value) else value

@@ -159,6 +159,7 @@ COMMANDS = {
     "accept": ("sparkrank.cli.judging", "Accept a stored day although a gate stops it."),
     "clean": ("sparkrank.cli.output", "Remove earlier runs of days, and files left by killed runs."),
     "compare": ("sparkrank.cli.compare", "Compare the models of stored days (--conf), or two runs."),
+    "demo": ("sparkrank.cli.demo", "Write a made-up log and its spec, evaluate two models, and say what to look at."),
     "evaluate": ("sparkrank.cli.evaluating", "Evaluate a day of impressions, or many in one session."),
     "explain": ("sparkrank.cli.explain", "Explain how METRICS are computed from one group's rows."),
     "export": ("sparkrank.cli.output", "Copy stored days (by default, all) to real folders below FOLDER."),

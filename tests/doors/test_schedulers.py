@@ -57,6 +57,13 @@ def _document(folder: Path) -> dict[str, Any]:
     }
 
 
+@pytest.fixture(autouse=True)
+def _without_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The demo takes Spark where it can start."""
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", "")
+
+
 @pytest.fixture(scope="module")
 def conf(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Two days, of which a gate stops each: rr is at most 1."""
@@ -101,6 +108,10 @@ COMMANDS: dict[str, tuple[list[str], bool, int, set[str]]] = {
     "clean": ([], True, 0, {"removed"}),
     "unlock": (["--date", DAYS[1]], True, 0, {"unlocked"}),
     "init": (["{folder}/new.yaml"], False, 0, {"path"}),
+    "demo": (
+        ["--folder", "{folder}/demo", "--rows", "1000"], False, 0,
+        {"day", "lane", "lane_reason", "changes", *OF_RESULT},
+    ),
     "schema": ([], False, 0, OF_SCHEMA),
 }  # fmt: skip
 MORE: dict[str, tuple[list[str], bool, int, set[str]]] = {

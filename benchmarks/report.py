@@ -22,6 +22,20 @@ ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
 PAGE = ROOT / "docs" / "performance.md"
 PLOT = ROOT / "docs" / "performance.svg"
+BARS = ROOT / "docs" / "speed.svg"
+# The contenders of the README's figure, of those that compute all metrics, and how it names them.
+BAR_ROWS = 20_000_000
+OWN_BARS = {
+    "sparkrank-local": "sparkrank, one process",
+    "sparkrank-scan": "sparkrank on Spark",
+    "sparkrank-frame": "sparkrank on a Spark DataFrame",
+}
+OTHER_BARS = {
+    "polars": "Polars",
+    "duckdb": "DuckDB",
+    "spark-arrays": "Spark SQL, arrays",
+    "spark-windows": "Spark SQL, windows",
+}
 
 # Sessions on logs of one model with integer keys, whose sizes make the tables and the plot.
 SIZES: Mapping[int, str] = {200_000: "1m", 1_000_000: "1m", 10_000_000: "100m", 20_000_000: "20m", 100_000_000: "100m"}
@@ -44,6 +58,10 @@ def write(results: Path = RESULTS) -> None:
     PAGE.write_text(fill(PAGE.read_text(), blocks(sessions, results)))
     SCALING_PAGE.write_text(fill(SCALING_PAGE.read_text(), tables(SCALING, results)))
     plot.draw(_points(sessions), PLOT)
+    if (session := sessions.get(SIZES[BAR_ROWS])) is not None:
+        million, metrics, cores = BAR_ROWS // 10**6, len(session.metrics), session.machine["cores"]
+        title = f"{million} million impressions, {metrics} metrics, {cores} cores"
+        plot.draw_bars(bars(session), OWN_BARS.values(), title, BARS)
 
 
 def read(results: Path) -> Sessions:
@@ -118,6 +136,13 @@ def _points(sessions: Sessions) -> dict[str, list[tuple[int, float]]]:
         for timing in log.timings if log else ():
             points.setdefault(timing.contender, []).append((rows, timing.median))
     return points
+
+
+def bars(session: Session) -> dict[str, float]:
+    """The median seconds of the contenders of the README's figure, by the names there."""
+    log, names = session.times(BAR_ROWS), OWN_BARS | OTHER_BARS
+    timings = () if log is None else log.timings
+    return {names[timing.contender]: timing.median for timing in timings if timing.contender in names}
 
 
 if __name__ == "__main__":

@@ -128,6 +128,10 @@ def test_the_pages_say_what_the_results_say() -> None:
     page = report.SCALING_PAGE.read_text()
     assert report.fill(page, report.tables(report.SCALING, report.RESULTS)) == page
     assert report.NOT_MEASURED not in page
+    figure = report.BARS.read_text()
+    medians = report.bars(report.read(report.RESULTS)["20m"])
+    assert medians.keys() == {*report.OWN_BARS.values(), *report.OTHER_BARS.values()}
+    assert all(f">{name}<" in figure and f">{seconds:.1f} s<" in figure for name, seconds in medians.items())
 
 
 def test_results_of_two_machines_make_no_page(tmp_path: Path) -> None:

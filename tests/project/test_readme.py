@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import yaml
 
+import sparkrank as sr
 from sparkrank.metrics.metric import CATALOG
+from sparkrank.metrics.presets import PRESETS
 from tests.support.commands import PROJECT, exit_code
 
 EXPLAIN = (PROJECT / "docs" / "explain.md").read_text(encoding="utf-8")
@@ -35,6 +39,37 @@ def test_the_spec_of_the_page_is_that_of_the_demo() -> None:
     shown = yaml.safe_load(shown)
     assert list(shown) == ["slices", "compare", "gates"]
     assert shown == {key: demo[key] for key in shown}
+
+
+def test_presets_give_the_values_of_the_table() -> None:
+    """The arithmetic is that of the table, whose cells are computed here as they stand."""
+    cells = re.findall(
+        r"^\| (`trec_eval`.*|`mllib`.*|`rectools`.*|`torchmetrics`.*) \| (.*) \| (.*) \|$", README, re.MULTILINE
+    )
+    assert len(cells) == 4
+    rows = pa.table(
+        {
+            "user": ["ann"] * 4,
+            "item": [*"abcd"],
+            "rank": [1, 2, 3, None],
+            "score": [3.0, 2, 1, None],
+            "grade": [3, 0, 1, 2],
+        }
+    )
+    of_preset: dict[str, list[str]] = {}
+    for names, *values in cells:
+        for name in re.findall(r"`(\w+)`", names):
+            of_preset[name] = values
+    of_trec = of_preset["trec_eval"][1]
+    assert of_preset.keys() == PRESETS.keys()
+    for name, values in of_preset.items():
+        by = "rank" if name == "rectools" else "score"
+        ev = sr.evaluate(rows, ["ap@2", "ndcg@5"], group="user", item="item", label="grade", preset=name, **{by: by})
+        for value, text in zip(ev.to_pandas()["value"], values, strict=True):
+            arithmetic, _, shown = (of_trec if text == "0.735, as `trec_eval`" else text).rpartition(" = ")
+            by_hand = eval(re.sub(r"log2\((\d)\)", r"math.log2(\1)", arithmetic), {"math": math})  # noqa: S307
+            assert value == pytest.approx(by_hand, abs=1e-12), name
+            assert f"{value:.3f}" == shown
 
 
 def test_every_metric_is_listed_as_it_is_typed() -> None:

@@ -64,7 +64,7 @@ TELL_NUMPY = $(BIN)/python -c 'from sparkrank.native import COMPILED; \
 .DEFAULT_GOAL := help
 # Two pips in one environment do not go together.
 .NOTPARALLEL:
-.PHONY: help demo pages test quick test-tools test-airflow test-long test-minimum test-peers test-places first-steps faults soak lint format check bench bench-all wheel clean distclean java chromium
+.PHONY: help demo pages test quick test-tools test-airflow test-long test-minimum test-peers test-places first-steps test-installs faults soak lint format check bench bench-all wheel clean distclean java chromium
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -114,6 +114,9 @@ test-places: .venv-places/.made ## Copies in lake tables (an Iceberg catalog in 
 
 first-steps: java $(VENV)/.dev ## What docs/first_steps.md says, with its installations, in fresh clones
 	@$(WITH_JAVA) SPARKRANK_TEST_INSTALL=1 $(BIN)/python -m pytest tests/jobs/test_first_steps.py $(PYTEST_ARGS)
+
+test-installs: java $(VENV)/.dev ## The wheel, the sources and every extra in fresh environments of every Python at hand
+	@$(WITH_JAVA) SPARKRANK_TEST_INSTALL=1 $(BIN)/python -m pytest tests/project/test_installations.py $(PYTEST_ARGS)
 
 faults: java $(VENV)/spark.jsa ## Break a real cluster, its disks and its power (docs/reliability.md)
 	@$(WITH_JAVA) $(BIN)/python -m pytest -p no:randomly tests/faults $(PYTEST_ARGS)

@@ -52,7 +52,7 @@ def test_links_of_the_long_description_lead_somewhere_from_anywhere(monkeypatch:
         assert f'="{home}/raw/main/{picture}"' in shown
     shown = shown.replace(f'="{home}/raw/main/', '="')
     assert _LINK.sub("]()", shown) == _LINK.sub("]()", readme)
-    assert len(pictures) == 2
+    assert len(pictures) == 3
     links = list(zip(_LINK.findall(readme), _LINK.findall(shown), strict=True))
     assert len(links) > 10
     for before, after in links:

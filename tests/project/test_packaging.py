@@ -12,10 +12,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+import sparkrank as sr
 from tests.project.test_pages import anchors
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -107,6 +110,32 @@ def test_every_package_that_the_project_names_has_one_version_that_it_allows() -
     for each in requirements:
         if each.name != "sparkrank":
             assert Version(PINS[canonicalize_name(each.name)]) in each.specifier, each
+
+
+def test_the_conda_recipe_and_the_citation_are_of_this_version_and_these_requirements() -> None:
+    recipe = yaml.safe_load((PROJECT / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
+    citation = yaml.safe_load((PROJECT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert recipe["context"]["version"] == citation["version"] == sr.__version__
+    required = [Requirement(text) for text in metadata.requires("sparkrank") or ()]
+    listed = {(canonicalize_name(each.name), each.specifier) for each in required}
+    needed = {(canonicalize_name(each.name), each.specifier) for each in required if each.marker is None}
+    run, optional = (
+        {(canonicalize_name(each.name), each.specifier) for each in map(Requirement, recipe["requirements"][kind])}
+        for kind in ("run", "run_constraints")
+    )
+    python = ("python", SpecifierSet(metadata.metadata("sparkrank")["Requires-Python"]))
+    assert run == needed | {python}
+    assert optional <= listed
+
+
+def test_the_hosted_checks_run_targets_that_there_are() -> None:
+    make = (PROJECT / "Makefile").read_text(encoding="utf-8")
+    flows = "".join(path.read_text(encoding="utf-8") for path in (PROJECT / ".github/workflows").glob("*.yml"))
+    targets = set(re.findall(r"run: make ([a-z-]+)", flows))
+    for names in re.findall(r"target: \[(.*)\]", flows):
+        targets |= set(names.split(", "))
+    assert {"test", "demo", "test-minimum", "test-long"} <= targets
+    assert targets <= set(re.findall(r"^([a-z-]+):", make, re.MULTILINE))
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="the versions are those of newer Pythons")

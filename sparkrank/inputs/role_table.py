@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from sparkrank.base import checks
+from sparkrank.metrics.role_reasons import item_reason
 from sparkrank.ranking.value_columns import ValueKind
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ ROW_ROLES: tuple[Role, ...] = (
         "item",
         "item",
         used=lambda plan: plan.reads_items,
-        asked=lambda plan: plan.item_is_for,
+        asked=item_reason,
     ),
     Role(
         "reference rank",

@@ -30,6 +30,7 @@ from sparkrank.inputs.role_table import (
 from sparkrank.metrics import Plan
 from sparkrank.metrics.labels import validate_label_names
 from sparkrank.metrics.needs import EXCLUDE, INTERACTIONS
+from sparkrank.metrics.role_reasons import label_reason
 from sparkrank.metrics.slices import Slice, Slices, SliceSource, named_slices, sources_of
 from sparkrank.ranking.value_columns import (
     ValueColumn,
@@ -420,8 +421,8 @@ class Roles:
             if not known and not of_others and (reason := role.needed_by(plan)) is not None:
                 raise SpecError(f"{reason}, but no {role.key} column is named")
         labelled = self.label is not None or self.joins or not self.scores
-        if plan.label_is_for is not None and not labelled:
-            raise SpecError(f"{plan.label_is_for}, but label names no column, and there is no truth")
+        if label_reason(plan) is not None and not labelled:
+            raise SpecError(f"{label_reason(plan)}, but label names no column, and there is no truth")
 
     @property
     def of_lists(self) -> tuple[Roles, ...]:

@@ -7,7 +7,7 @@ A plan is sent to every worker. Therefore plans are small, frozen, and made of n
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -40,7 +40,6 @@ from sparkrank.metrics.slices import (
     ALL,
     Slice,
     SliceSource,
-    is_of_relevant,
     rules_of,
     slice_name,
     sources_of,
@@ -599,51 +598,6 @@ class Plan:
     @property
     def reads_tiers(self) -> bool:
         return self.has_interactions and TIER in self.item_columns
-
-    @cached_property
-    def item_is_for(self) -> str | None:
-        """The reason why the item column is needed, or None if no metric or setting needs it."""
-        return next(self._uses_of_item(), None)
-
-    def _uses_of_item(self) -> Iterator[str]:
-        """Yield the reasons why the item column is needed, each as the beginning of a message."""
-        if self.definitions.ties == "item":
-            yield "ties=item orders tied rows by item"
-        yield from (
-            f"ties=item of {metric} orders tied rows by item" for metric in self.metrics if metric.ties == "item"
-        )
-        if self.joins or self.past:
-            yield f"{'lists and truth' if self.joins else 'rows and what was before'} are joined by item"
-        if self.long and self.models:
-            yield "rows of several models are joined by item"
-        if self.definitions.duplicates != "keep":
-            yield "duplicates are found by item"
-        yield from (f"{what} looks up {column} by item" for column, what in self.item_columns.items())
-        yield from ["times are compared by item"] if self.times else []
-        if self.stores_popularity:
-            yield "popularity counts items"
-        yield from (f"{metric.with_ties(None)} counts items" for metric, _ in self.catalogue_metrics)
-
-    @cached_property
-    def label_is_for(self) -> str | None:
-        """The reason why labels are needed, or None if no metric or setting needs labels."""
-        if self.definitions.unjudged == "drop":
-            return "unjudged=drop drops rows without a label"
-        if self.definitions.population in ("truth", "both"):
-            return f"population={self.definitions.population} chooses groups with labels"
-        for columns in filter(is_of_relevant, self.slices):
-            return f"the slice {slice_name(columns)} reads labels"
-        if self.stores_popularity or self.position_depth:
-            counting = "popularity counts" if self.stores_popularity else "the table positions counts"
-            return f"{counting} rows with a label above 0"
-        for metric in (metric.bare for metric in self.metrics):
-            defaults = metric.declaration.defaults
-            other_order = REF.name in defaults and metric.word(REF.name) != LABEL and "rel" not in defaults
-            other_target = AGAINST.name in defaults and metric.word(AGAINST.name) != RELEVANT
-            reads_labels = metric.declaration.reads_labels and not other_order and not other_target
-            if reads_labels or assumption_of(metric) is not None:
-                return f"{metric} reads labels"
-        return None
 
     @cached_property
     def past(self) -> tuple[str, ...]:

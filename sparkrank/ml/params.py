@@ -24,6 +24,7 @@ from sparkrank.inputs.request_plan import planned
 from sparkrank.inputs.roles import COLUMN_ROLES, Roles, columns_of_key
 from sparkrank.metrics import PRESETS, Definitions, Metric, find_preset, plan_of
 from sparkrank.metrics.definitions import ABOUT, ALLOWED, SettingOptions
+from sparkrank.metrics.role_reasons import label_reason
 from sparkrank.metrics.uncertainty import Uncertainty
 from sparkrank.run.arguments import validate_number
 from sparkrank.sources.in_memory import is_frame
@@ -252,7 +253,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         own = {"score": "prediction", "item": "item", "reference_rank": "referenceRank", "weight": "weight"}
         columns = {role: self._given(f"{param}Col") for role, param in own.items()}
         keys = () if group is None else columns_of_key(group)
-        reads = plan_of([text], (columns["score"],), keys, definitions, preset=preset, order="item").label_is_for
+        reads = label_reason(plan_of([text], (columns["score"],), keys, definitions, preset=preset, order="item"))
         label = None if reads is None else self._given("labelCol")
         buckets = None if group is None else self.getBuckets()
         none = dict.fromkeys(COLUMN_ROLES)

@@ -19,6 +19,7 @@ from sparkrank.base.errors import SpecError, StateError
 from sparkrank.metrics import Metric, plan_of
 from sparkrank.metrics.exposure import personalization
 from sparkrank.metrics.merged import Merged
+from sparkrank.metrics.role_reasons import item_reason
 from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
 from sparkrank.states.forms import ITEM_FORM
@@ -161,8 +162,8 @@ def test_an_item_shown_beyond_64_bits_is_refused() -> None:
 def test_what_they_need() -> None:
     with pytest.raises(SpecError, match="novelty@2 counts items, but no item column is named"):
         sr.evaluate(bucket([("u", "x", 1.0, 1.0)]), ["ap", "novelty@2"], **ROLES)
-    assert plan_of(["coverage"], ["m"], ["u"]).item_is_for
-    assert not plan_of(["ap"], ["m"], ["u"]).item_is_for
+    assert item_reason(plan_of(["coverage"], ["m"], ["u"]))
+    assert not item_reason(plan_of(["ap"], ["m"], ["u"]))
 
 
 def test_exposures_are_stored_in_units_of_two_to_the_minus_32() -> None:

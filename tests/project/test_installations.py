@@ -64,11 +64,11 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def python(version: str) -> str:
     """The interpreter of ``version``, on the path or among those of pyenv."""
-    places = Path.home().glob(f".pyenv/versions/{version}.*/bin/python")
-    interpreter = shutil.which(f"python{version}") or next(map(str, places), None)
-    if interpreter is None or subprocess.run([interpreter, "-c", ""], check=False, capture_output=True).returncode:
-        pytest.skip(f"there is no Python {version}")
-    return interpreter
+    places = [f"python{version}", *map(str, Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))]
+    for place in filter(shutil.which, places):  # a shim of pyenv may be there and start nothing
+        if subprocess.run([place, "-c", ""], check=False, capture_output=True).returncode == 0:
+            return place
+    pytest.skip(f"there is no Python {version}")
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -24,6 +24,7 @@ from sparkrank.metrics import (
 )
 from sparkrank.metrics.attention_metric import AttentionMetric
 from sparkrank.metrics.definitions import ALLOWED
+from sparkrank.metrics.role_reasons import item_reason
 from sparkrank.metrics.sampled_metric import SampledMetric
 from tests.cases import Row
 from tests.cases.rows import FOUR_TIED
@@ -99,8 +100,8 @@ def test_item_needs_the_item(text_: str) -> None:
     log = pa.table({"u": ["a", "a"], "s": [1.0, 1.0], "y": [1, 0]})
     with pytest.raises(SpecError, match=r"ties=item .*but no item column is named"):
         sr.evaluate(log, [text_], group="u", score="s", label="y")
-    assert plan_of([text_], ["m"], ["u"]).item_is_for
-    assert not plan_of(["rr(ties=worst)"], ["m"], ["u"]).item_is_for
+    assert item_reason(plan_of([text_], ["m"], ["u"]))
+    assert not item_reason(plan_of(["rr(ties=worst)"], ["m"], ["u"]))
 
 
 @pytest.mark.parametrize("ties", ["item", "worst", "best"])

@@ -16,6 +16,7 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.checked_metric import LEAST_CHECKED
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.plan import level_text
+from sparkrank.metrics.role_reasons import label_reason
 from sparkrank.metrics.slices import ALL, OTHER
 from sparkrank.ranking.value_columns import CATALOG
 from sparkrank.states import Partials
@@ -221,7 +222,7 @@ def _missing(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
     """Warn if every row lacks a label although a metric needs labels, and if every row lacks a score of some model."""
     counts = partials.counts
     unjudged, evaluated = (_count(counts, name) for name in (checks.UNJUDGED_ROWS, checks.ROWS_EVALUATED))
-    if unjudged and unjudged == evaluated and plan.label_is_for is not None:
+    if unjudged and unjudged == evaluated and label_reason(plan) is not None:
         yield CodedSentence("no_labels", "no row has a label: all count as not relevant")
     silent = [model for model in plan.models if counts.get((checks.SCORED_ROWS, model)) == 0]
     if silent:

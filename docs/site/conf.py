@@ -15,12 +15,12 @@ from sphinx.application import Sphinx
 PROJECT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(PROJECT))
 
-from docs.site.contents import INDEX_PAGES, ROOT, with_toctrees  # noqa: E402 - found by the line above
-from sparkrank import __version__  # noqa: E402
+import sparkrank  # noqa: E402 - found by the line above
+from docs.site.contents import INDEX_PAGES, ROOT, with_toctrees  # noqa: E402
 
 project = "sparkrank"
 author = "the authors of sparkrank"
-version = release = __version__
+version = release = sparkrank.__version__
 language = "en"
 (REPOSITORY,) = re.findall(r'^Repository = "(.*)"$', (PROJECT / "pyproject.toml").read_text(encoding="utf-8"), re.M)
 
@@ -82,12 +82,11 @@ def link_to_repository(app: Sphinx, document: nodes.document) -> None:
 
 def public_name(app: Sphinx, env: Any, node: addnodes.pending_xref, text: nodes.Element) -> nodes.Element | None:
     """Resolve a name of ``sparkrank.metrics`` that the page of ``sparkrank`` describes."""
-    target = node.get("reftarget", "")
-    if not target.startswith("sparkrank.metrics."):
+    name = node["reftarget"].removeprefix("sparkrank.metrics.")
+    if "." in name or not hasattr(sparkrank, name):
         return None
-    name = f"sparkrank.{target.removeprefix('sparkrank.metrics.')}"
     domain = env.get_domain("py")
-    return domain.resolve_xref(env, node["refdoc"], app.builder, node["reftype"], name, node, text)
+    return domain.resolve_xref(env, node["refdoc"], app.builder, node["reftype"], f"sparkrank.{name}", node, text)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

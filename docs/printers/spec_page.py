@@ -6,10 +6,11 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from docs.printers.markdown import markdown_table
-from sparkrank.config.json_schema import spec_schema
+from sparkrank.config import json_schema
 
 _HEAD = """\
 # The spec, key by key
@@ -66,8 +67,15 @@ class SpecSection:
 
 def spec_page() -> str:
     """The page of all keys in Markdown."""
-    sections = sections_of(spec_schema())
+    sections = sections_of(stored_schema())
     return "\n\n".join([_HEAD, *(_section_markdown(section, sections) for section in sections.values())])
+
+
+def stored_schema() -> Schema:
+    """Return the schema as it is stored, so that the page does not depend on the version of pydantic."""
+    file = Path(json_schema.__file__).with_name(json_schema.FILE)
+    schema: Schema = json.loads(file.read_text(encoding="utf-8"))
+    return schema
 
 
 def sections_of(schema: Schema) -> dict[str, SpecSection]:
@@ -137,8 +145,6 @@ def _type_markdown(schema: Schema, sections: dict[str, SpecSection]) -> str:
     if "$ref" in schema:
         path = sections[schema["$ref"].rpartition("/")[2]].path
         return f"[`{path}`](#{_anchor(path)})"
-    if "const" in schema or "enum" in schema:
-        return ", ".join(f"`{_written(word)}`" for word in schema.get("enum", [schema.get("const")]))
     for word in ("anyOf", "oneOf"):
         if word in schema:
             types = [_type_markdown(one, sections) for one in schema[word] if one != {"type": "null"}]
@@ -146,9 +152,14 @@ def _type_markdown(schema: Schema, sections: dict[str, SpecSection]) -> str:
             if is_whole:  # it may also be written as 1e6, which is another type for YAML
                 types = [written for written in types if written not in ("number", _TEXTS["e"])]
             return " or ".join(dict.fromkeys(sorted(types, key=lambda written: written.startswith("list"))))
-    kind = schema["type"]
-    if isinstance(kind, list):
-        return " or ".join(_TYPES[word] for word in kind)
+    return _plain_type(schema, sections)
+
+
+def _plain_type(schema: Schema, sections: dict[str, SpecSection]) -> str:
+    """The type of a value that is neither a section nor one of several types."""
+    kind = schema.get("type")
+    if "const" in schema or "enum" in schema:
+        return ", ".join(f"`{_written(word)}`" for word in schema.get("enum", [schema.get("const")]))
     if kind == "array":
         inner = _type_markdown(schema["items"], sections)
         return f"list of ({inner})" if " or " in inner else f"list of {inner}"
@@ -156,7 +167,7 @@ def _type_markdown(schema: Schema, sections: dict[str, SpecSection]) -> str:
         return f"mapping of names to {_type_markdown(schema['additionalProperties'], sections)}"
     if "pattern" in schema:
         return next(text for mark, text in _TEXTS.items() if mark in schema["pattern"])
-    return _TYPES[kind] + _bounds(schema)
+    return " or ".join(_TYPES[word] for word in (kind if isinstance(kind, list) else [kind])) + _bounds(schema)
 
 
 _TYPES = {"string": "text", "number": "number", "integer": "whole number", "boolean": "true or false", "null": "null"}
@@ -172,7 +183,7 @@ def _bounds(schema: Schema) -> str:
 
 def _default(schema: Schema) -> str:
     default = schema.get("default")
-    if default is None or default == [] or default == {}:
+    if default in (None, [], {}):
         return "none"
     return "its defaults" if isinstance(default, dict) else f"`{_written(default)}`"
 

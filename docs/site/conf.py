@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,9 @@ project = "sparkrank"
 author = "the authors of sparkrank"
 version = release = sparkrank.__version__
 language = "en"
-(REPOSITORY,) = re.findall(r'^Repository = "(.*)"$', (PROJECT / "pyproject.toml").read_text(encoding="utf-8"), re.M)
+(REPOSITORY,) = re.findall(
+    r'^Repository = "(.*)"$', (PROJECT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE
+)
 
 root_doc = ROOT
 include_patterns = ["docs/**.md", "docs/**.rst", "CHANGELOG.md", "benchmarks/README.md"]
@@ -54,13 +55,13 @@ html_css_files = ["site.css"]
 linkcheck_ignore = [rf"{re.escape(REPOSITORY)}/"]  # paths in the repository are checked as files
 
 
-def read_source(app: Sphinx, docname: str, source: list[str]) -> None:
+def read_source(_app: Sphinx, docname: str, source: list[str]) -> None:
     """Give the index pages their toctrees."""
     if docname in INDEX_PAGES:
         source[0] = with_toctrees(docname, source[0])
 
 
-def keep_anchors(app: Sphinx, document: nodes.document) -> None:
+def keep_anchors(_app: Sphinx, document: nodes.document) -> None:
     """Give each heading the anchor that it has in the repository, beside the one that docutils makes."""
     for section in document.findall(nodes.section):
         slug = section.get("slug")

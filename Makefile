@@ -136,7 +136,7 @@ pages: $(VENV)/.dev ## Print the pages of docs/ that are made of the code
 	$(BIN)/python -m docs.printers
 
 # A warning ends it: a link or an anchor that leads nowhere, a page that no list has, a name that no docstring describes.
-SPHINX = .venv-docs/bin/python -m sphinx -c docs/site -d build/site-pages --fail-on-warning --keep-going --quiet
+SPHINX = .venv-docs/bin/python -m sphinx -c docs/site -d build/site-pages --fresh-env --write-all --fail-on-warning --keep-going --quiet
 docs: chromium .venv-docs/.made ## Build the site of docs/ into build/site, and open it in a browser
 	$(SPHINX) -b html . build/site
 	@.venv-docs/bin/python -m pytest tests/browser/test_site_pages.py $(PYTEST_ARGS)

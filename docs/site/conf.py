@@ -49,9 +49,8 @@ html_theme = "furo"
 html_title = f"sparkrank {version}"
 html_copy_source = False
 html_show_sphinx = False
-html_static_path = ["static"]
+html_favicon = "icon.svg"
 html_extra_path = ["index.html"]  # leads to the first page
-html_css_files = ["site.css"]
 linkcheck_ignore = [rf"{re.escape(REPOSITORY)}/"]  # paths in the repository are checked as files
 
 
@@ -81,6 +80,16 @@ def link_to_repository(app: Sphinx, document: nodes.document) -> None:
         link.replace_self(nodes.reference("", "", *link.children, refuri=address, internal=False))
 
 
+def give_roles(
+    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _document: nodes.document | None
+) -> None:
+    """Say what assistive technology asks for: the level of captions, and that blocks of code scroll by keyboard."""
+    for name in ("furo_navigation_tree", "body"):
+        html = context.get(name) or ""
+        html = html.replace('role="heading"', 'role="heading" aria-level="2"').replace("<pre>", '<pre tabindex="0">')
+        context[name] = html
+
+
 def public_name(app: Sphinx, env: Any, node: addnodes.pending_xref, text: nodes.Element) -> nodes.Element | None:
     """Resolve a name of ``sparkrank.metrics`` that the page of ``sparkrank`` describes."""
     name = node["reftarget"].removeprefix("sparkrank.metrics.")
@@ -95,5 +104,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", read_source)
     app.connect("doctree-read", keep_anchors)
     app.connect("doctree-read", link_to_repository, priority=100)
+    app.connect("html-page-context", give_roles, priority=900)  # after the theme's own
     app.connect("missing-reference", public_name)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -80,6 +82,24 @@ def link_to_repository(app: Sphinx, document: nodes.document) -> None:
         link.replace_self(nodes.reference("", "", *link.children, refuri=address, internal=False))
 
 
+def shorten_signature(
+    _app: Sphinx, what: str, _name: str, described: Any, _options: object, signature: str | None, returns: str | None
+) -> tuple[str | None, str | None]:
+    """Leave out long defaults of a declaration's fields, such as functions and parameters: they hide the names."""
+    if what != "class" or not dataclasses.is_dataclass(described):
+        return signature, returns
+    given = [(each.name, each.default) for each in inspect.signature(described).parameters.values()]
+    texts = {name: "" if default is inspect.Parameter.empty else f"={default!r}" for name, default in given}
+    return f"({', '.join(name + (text if len(text) < 24 else '=...') for name, text in texts.items())})", returns
+
+
+def plain_words(_app: Sphinx, document: nodes.document) -> None:
+    """Take the links from words in the types of numpydoc sections that are no classes, such as "items" of an array."""
+    for link in list(document.findall(addnodes.pending_xref)):
+        if link.get("refdomain") == "py" and link["reftype"] == "class" and link["reftarget"].islower():
+            link.replace_self(link.children)
+
+
 def give_roles(
     _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _document: nodes.document | None
 ) -> None:
@@ -104,6 +124,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", read_source)
     app.connect("doctree-read", keep_anchors)
     app.connect("doctree-read", link_to_repository, priority=100)
+    app.connect("autodoc-process-signature", shorten_signature)
+    app.connect("doctree-read", plain_words)
     app.connect("html-page-context", give_roles, priority=900)  # after the theme's own
     app.connect("missing-reference", public_name)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

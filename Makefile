@@ -64,7 +64,7 @@ TELL_NUMPY = $(BIN)/python -c 'from sparkrank.native import COMPILED; \
 .DEFAULT_GOAL := help
 # Two pips in one environment do not go together.
 .NOTPARALLEL:
-.PHONY: help demo pages test quick test-tools test-airflow test-long test-minimum test-peers test-places first-steps test-installs faults soak lint format check bench bench-all wheel clean distclean java chromium
+.PHONY: help demo pages docs docs-links test quick test-tools test-airflow test-long test-minimum test-peers test-places first-steps test-installs faults soak lint format check bench bench-all wheel clean distclean java chromium
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -138,6 +138,16 @@ format: $(VENV)/.dev ## Rewrite the code in the project's format
 pages: $(VENV)/.dev ## Print the pages of docs/ that are made of the code
 	$(BIN)/python -m docs.printers
 
+# A warning ends it: a link or an anchor that leads nowhere, a page that no list has, a name that no docstring describes.
+SPHINX = .venv-docs/bin/python -m sphinx -c docs/site -d build/site-pages --fresh-env --write-all --fail-on-warning --keep-going --quiet
+docs: chromium .venv-docs/.made ## Build the site of docs/ into build/site, and open it in a browser
+	$(SPHINX) -b html . build/site
+	@.venv-docs/bin/python -m pytest tests/browser/test_site_pages.py $(PYTEST_ARGS)
+	@echo "The first page: $(CURDIR)/build/site/index.html"
+
+docs-links: .venv-docs/.made ## Ask other hosts whether the links of docs/ to them lead somewhere
+	$(SPHINX) -b linkcheck . build/site-links
+
 check: test test-tools ## Everything that must pass before a change goes in
 
 bench: java $(VENV)/.bench .venv-replay .venv-rectools .venv-recommenders ## Measure speed against other ways to do the same, in every shape (ROWS=1e6)
@@ -168,7 +178,7 @@ clean: ## Remove what demo, tests and builds have written
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean ## The same, the virtual environments and the compiled loops
-	rm -rf $(VENV) .venv-replay .venv-rectools .venv-recommenders .venv-airflow .venv-build .venv-minimum .venv-peers .venv-places sparkrank/native/*.so
+	rm -rf $(VENV) .venv-replay .venv-rectools .venv-recommenders .venv-airflow .venv-build .venv-minimum .venv-peers .venv-places .venv-docs sparkrank/native/*.so
 
 # Asked before the installation: better to hear of a missing Java now than after a download of 580 MB.
 java:
@@ -247,6 +257,13 @@ $(VENV)/spark.jsa: scripts/spark_classes.py $(VENV)/.dev
 	@$(call REMOVE_LOOPS,.venv-places)
 	@.venv-places/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) \
 		--editable '.[spark,delta,iceberg,mlflow,test]' 'pyiceberg[sql-sqlite]' sqlalchemy alembic duckdb
+	@touch $@
+
+.venv-docs/.made: $(BUILT_FROM)
+	@echo "Installing sparkrank and what builds its site into .venv-docs: a few minutes, once"
+	@$(PYTHON) -m venv --clear .venv-docs
+	@$(call REMOVE_LOOPS,.venv-docs)
+	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) --editable '.[spark,report,docs,test]'
 	@touch $@
 
 .venv-airflow: | $(VENV)/.made

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from docs.printers.definitions_page import definitions_page
 from docs.printers.markdown import declarations_markdown
+from docs.printers.spec_page import spec_page
 from docs.printers.tables_page import tables_page
 from sparkrank.metrics import CATALOG
 
@@ -21,5 +22,6 @@ def pages() -> dict[str, str]:
     return {
         "definitions.md": f"{definitions_page()}\n",
         "metrics.md": _TABLE.sub(lambda _: table, metrics, count=1),
+        "spec.md": f"{spec_page()}\n",
         "tables.md": f"{tables_page()}\n",
     }

@@ -84,6 +84,11 @@ class Spec(Section):
     """A spec, which says what is evaluated, with which metrics, and where the tables are written.
 
     ``name`` describes the evaluation, and ``owner`` is responsible for it. Reports and the terminal show both.
+    ``metrics`` are texts such as ``ndcg@10``. ``slices`` are columns, or combinations of columns, whose values get rows
+    of their own. ``disparities`` names the slices for which a table says how far apart their values are. ``exclude``
+    leaves pairs of group and item out of lists and truth: those of the interactions, or of rows of its own. ``day``
+    is the day that is evaluated if the command names none. ``plugins`` are modules that register metrics. ``undecided``
+    says how a day counts if a gate without ``undecided`` of its own cannot decide.
     """
 
     input: Input

@@ -74,11 +74,12 @@ else:  # with a key for each kind of gate
 class Gate(_GateConditions):
     """A condition that a day must meet. ``metric``, ``model`` and ``slice`` may contain wildcards.
 
-    Without ``model``, the gate applies to every model. Without ``slice``, the gate applies only to the whole day.
-    ``disparity`` names a slice whose highest value less the lowest is judged, by ``min`` or ``max``.
-    ``not_worse_than`` is a model, ``baseline`` or ``history``, and ``by`` is the largest accepted decline: a number, or
-    a share of the value compared with (``0.5%``). ``equivalent_to`` is a model or ``baseline``, and ``by`` is the
-    largest difference that counts as equal. ``correction`` adjusts for the number of values that the gate checks.
+    ``name`` is what tables and reports call the gate. Without ``model``, the gate applies to every model. Without
+    ``slice``, the gate applies only to the whole day. ``disparity`` names a slice whose highest value less the lowest
+    is judged, by ``min`` or ``max``. ``not_worse_than`` is a model, ``baseline`` or ``history``, and ``by`` is the
+    largest accepted decline: a number, or a share of the value compared with (``0.5%``). ``equivalent_to`` is a model
+    or ``baseline``, and ``by`` is the largest difference that counts as equal. ``correction`` adjusts for the number of
+    values that the gate checks. ``undecided`` says how the day counts if the gate cannot decide.
     """
 
     by: Annotated[float | str | None, BeforeValidator(as_margin)] = None
@@ -146,7 +147,13 @@ class LeastGroups(Section):
 
 
 class HistorySettings(Section):
-    """The settings for gates with ``not_worse_than: history`` (:class:`sparkrank.gates.rules.History`)."""
+    """The settings for gates with ``not_worse_than: history`` (:class:`sparkrank.gates.rules.History`).
+
+    A day is compared with the last ``days`` days, or with the last days of the ``same_weekday``. ``sides`` says whether
+    a value fails beyond both ends of the band or only beyond the worse end. The band is as strict as ± ``width``
+    standard deviations of a normal distribution. If ``rhythm`` is ``weekly`` and the weekdays differ, each weekday has
+    its own mean. A band needs at least ``least_days`` days.
+    """
 
     days: Annotated[int, BeforeValidator(as_whole)] = Field(default=28, ge=2, le=366)
     same_weekday: bool = False

@@ -98,10 +98,11 @@ class PublishSettings(Section):
 class Output(Section):
     """The place of the written tables, and which of the large tables are written.
 
-    ``curves`` is the approximate number of points of each ROC and PR curve, or ``false`` for no curves. ``positions``
-    is the number of first positions of lists in the table of that name (``true``: 50). ``gains`` writes the table of
-    that name, by twentieths of all rows, of the score bins of ``auc``, ``capture`` or ``lift``. ``keep_runs`` is the
-    number of earlier runs of a day that are kept until ``sparkrank clean``, for readers that have their files open.
+    ``path`` is the folder of all tables. ``groups`` writes the group table, and ``blocks`` the score bins. ``curves``
+    is the approximate number of points of each ROC and PR curve, or ``false`` for no curves. ``positions`` is the
+    number of first positions of lists in the table of that name (``true``: 50). ``gains`` writes the table of that
+    name, by twentieths of all rows, of the score bins of ``auc``, ``capture`` or ``lift``. ``keep_runs`` is the number
+    of earlier runs of a day that are kept until ``sparkrank clean``, for readers that have their files open.
     ``popularity`` also counts the items of the day's relevant rows, which ``interactions.states`` of later days reads.
     ``plain`` writes real folders instead of links, for programs that do not follow links. ``report`` also writes the
     HTML report. ``explain`` is the number of groups under "Look closer" that the report explains, with another pass

@@ -122,14 +122,16 @@ class Columns(_OfRows):
 
     ``group`` is the key of a list, for example a user or a query. Without ``group``, all rows belong together, and
     metrics of groups are not available. ``rank`` replaces ``score`` if lower is better. ``label`` is not needed if
-    there is a separate truth, or if no metric reads labels. It may be a mapping of the names of several labels to
-    their columns, of which metrics read the first unless they name another. ``weight`` is the weight of a row in
-    pooled metrics.
-    ``cluster`` says which groups depend on each other, for example the user of a session. ``title`` is the name of an
-    item, which explanations show. ``time`` says when a list was made, and is compared with the times of other sides.
-    ``propensity`` is how likely a relevant row was to be seen, or a logged action to be taken; with a truth, it is a
-    column of the truth. ``estimate`` and ``policy_estimate`` are the rewards expected of the action and of the policy.
-    With ``items`` and ``true_items``, each row is a whole group, with arrays of items.
+    there is a separate truth, or if no metric reads labels. It may be a mapping of the names of several labels to their
+    columns, of which metrics read the first unless they name another. ``weight`` is the weight of a row in pooled
+    metrics. ``cluster`` says which groups depend on each other, for example the user of a session. ``title`` is the
+    name of an item, which explanations show. ``time`` says when a list was made, and is compared with the times of
+    other sides. ``propensity`` is how likely a relevant row was to be seen, or a logged action to be taken; with a
+    truth, it is a column of the truth. ``estimate`` and ``policy_estimate`` are the rewards expected of the action and
+    of the policy. ``item`` is the key of an item, and ``reference_rank`` an order that some metrics compare with.
+    ``model`` is the column that names the model of each row in one long table. With ``items`` and ``true_items``, each
+    row is a whole group, with arrays of items. ``relevance`` says how true items without a label are labelled: 1 each
+    (``membership``), or 1 / position (``reciprocal_rank``).
     """
 
     items: _ByModel | None = None
@@ -138,10 +140,11 @@ class Columns(_OfRows):
 
 
 class TruthNames(_OfTruth):
-    """The columns of the truth: the label, and also the group and the item if the lists name these columns differently.
+    """The columns of the truth.
 
-    ``cluster`` is needed if some groups are only in the truth. ``time`` says when a row came about. Without ``label``,
-    every row has the label 1.
+    ``group`` and ``item`` are those of the lists unless they are named here. ``cluster`` is needed if some groups are
+    only in the truth. ``time`` says when a row came about. Without ``label``, every row has the label 1. ``propensity``
+    is how likely a relevant row was to be seen. ``title`` is the name of an item, which explanations show.
     """
 
     label: _ByLabel | None = None
@@ -297,7 +300,11 @@ class Truth(InputRows):
 
 
 class CatalogNames(Section):
-    """The column of the items, if the lists name it differently, and that of the time since when they are there."""
+    """The columns of the catalog.
+
+    ``item`` is the column of the items, if the lists name it differently. ``since`` is that of the time since when an
+    item is there.
+    """
 
     item: str | None = None
     since: str | None = None
@@ -306,7 +313,7 @@ class CatalogNames(Section):
 class CatalogTable(InputRows):
     """The items: one row for each, whose columns metrics and slices name as ``catalog.price``.
 
-    The items and the columns in use are sent to every worker. They may take ``most_bytes``, for example ``1GB``.
+    The items and the columns in use are sent to every worker, and may take ``most_bytes``, for example ``1GB``.
     """
 
     columns: Annotated[CatalogNames, BeforeValidator(as_keys)] = CatalogNames()
@@ -320,7 +327,10 @@ class CatalogTable(InputRows):
 
 
 class PastNames(_OfKeys):
-    """The columns for the group and the item, if the lists name these columns differently."""
+    """The columns of what groups had before.
+
+    ``group`` and ``item`` are those of the lists unless they are named here.
+    """
 
     item: str | None = None
 
@@ -336,13 +346,20 @@ class PastRows(InputRows):
 
 
 class InteractionNames(PastNames):
-    """The columns of :class:`PastNames`, and the ``time`` at which a group had an item."""
+    """The columns of the interactions.
+
+    ``group`` and ``item`` are those of the lists unless they are named here. ``time`` is when a group had an item.
+    """
 
     time: str | None = None
 
 
 class TierSettings(Section):
-    """The rule that puts items into tiers, from the most popular item down (:class:`Tiers`)."""
+    """The rule that puts items into tiers, from the most popular item down (:class:`Tiers`).
+
+    An item is in the head while the items before it have a share of less than ``head``, and in the tail if they have a
+    share of at least ``tail``. ``of`` says of what the shares are.
+    """
 
     of: TierMeasure = Tiers.of
     head: Annotated[float, BeforeValidator(as_number)] = Tiers.head
@@ -356,9 +373,9 @@ class TierSettings(Section):
 class Interactions(PastRows):
     """What groups had before, and how its items are put into ``tiers`` of popularity.
 
-    In place of rows, ``states`` may name the output whose days have counted items (``output.popularity``). ``days`` is
-    then the number of days before the day that is evaluated, or a window ``first..last``. With ``optional``, days may
-    be missing.
+    In place of rows, ``states`` may name the output whose days have counted items (``output.popularity``). With
+    ``states``, ``days`` is the number of days before the day that is evaluated, or a window ``first..last``. With
+    ``optional``, days may be missing.
     """
 
     columns: Annotated[InteractionNames, BeforeValidator(as_keys)] = InteractionNames()
@@ -398,7 +415,10 @@ class DefinitionSettings(Section):
 
     ``preset`` names a library, whose rules and metric parameters apply unless the spec sets others. The default of
     ``duplicates`` depends on whether lists are joined with a truth. The default of ``ties`` is ``expected``. Metrics
-    that cannot be averaged over the orders of tied rows then order tied rows by item.
+    that cannot be averaged over the orders of tied rows then order tied rows by item. ``undefined`` says what a group
+    counts for which a metric is undefined, ``unretrieved`` what a group without a list counts, and ``unjudged`` what a
+    row without a label is. ``population`` says which groups are evaluated. ``positions`` says whether positions are
+    those after sorting or the ranks of the input.
     """
 
     preset: str | None = None
@@ -433,9 +453,9 @@ class UncertaintySettings(Section):
     """The confidence ``level`` of the intervals, and which values have an interval.
 
     ``off: true`` leaves out the intervals that need parts of the groups, and these parts in the stored states.
-    ``slices: false`` leaves out both for the values of slices. ``sequential`` makes intervals that remain valid if
-    somebody looks at them every night. It is ``true`` for windows that grow from a fixed first day, or the number of
-    ``nights`` over which the chance of a false alarm is spread.
+    ``slices: false`` leaves out these intervals and parts for the values of slices. ``sequential`` makes intervals that
+    remain valid if somebody looks at them every night. It is ``true`` for windows that grow from a fixed first day, or
+    the number of ``nights`` over which the chance of a false alarm is spread.
     """
 
     level: Annotated[float, BeforeValidator(as_number)] = Field(default=0.95, ge=LEAST_LEVEL, le=MOST_LEVEL)
@@ -512,6 +532,7 @@ class ReportSettings(Section):
 class Engine(Section):
     """The lane that reads the rows, and the division of the work. The results do not depend on these settings.
 
+    ``lane`` is chosen by a rule unless it is named. ``buckets`` is the number of buckets, in place of ``bucket_rows``.
     ``bucket_rows`` is the approximate number of rows evaluated at once for up to eight models; more models use fewer
     rows. ``row_memory``, for example ``2GB`` or ``500MiB``, is the memory that the local lane uses for rows before it
     writes rows to disk.

@@ -15,9 +15,9 @@ from sparkrank.tables.trackers.tracker_register import TRACKERS
 class TrackSettings(Section):
     """A tracker that gets each day after the day is stored, and the ``slices`` whose values it gets.
 
-    ``experiment`` is the name of the tracker's collection of runs, by default the tracker's own. If ``series`` is set,
-    days are steps of one run. A tracker that fails, or does not answer within ``timeout`` seconds, causes a warning, or
-    exit code 1 if it is ``required``.
+    ``to`` is the kind of tracker. ``experiment`` is the name of the tracker's collection of runs, by default the
+    tracker's own. If ``series`` is set, days are steps of one run. A tracker that fails, or does not answer within
+    ``timeout`` seconds, causes a warning, or exit code 1 if it is ``required``.
     """
 
     to: Annotated[str, BeforeValidator(as_tracker)]

@@ -31,9 +31,10 @@ class RowSum:
     whose score is outside [0, 1].
 
     The sums over the rows that have a label z, a number, are ``judged`` = Σ w, ``residuals`` = Σ w·(s-z),
-    ``absolute_residuals`` = Σ w·|s-z|, ``squared_residuals`` = Σ w·(s-z)², ``labels`` = Σ w·z, and ``squared_labels`` =
-    Σ w·z². ``beyond`` is the number of these rows with a score or label beyond ±:data:`FARTHEST`; other sums omit them.
-    ``judging`` says which label of several is read, and among which rows, as the text of a metric does.
+    ``absolute_residuals`` = ``Σ w·|s-z|``, ``squared_residuals`` = Σ w·(s-z)², ``labels`` = Σ w·z, and
+    ``squared_labels`` = Σ w·z². ``beyond`` is the number of these rows with a score or label beyond
+    ±:data:`FARTHEST`; other sums omit them. ``judging`` says which label of several is read, and among which rows, as
+    the text of a metric does.
 
     Of logged actions, with v = s / propensity, at most ``clip``, and the label z as the reward, they are ``weights`` =
     Σ w·v, ``squared_weights`` = Σ w·v², ``rewards`` = Σ w·v·z, and ``corrected`` = Σ w·(p + v·(z - q)), where q is the

@@ -43,7 +43,7 @@ from sparkrank.config.sections import (
     UncertaintySettings,
 )
 from sparkrank.config.track_section import TrackSettings
-from sparkrank.config.validators import as_day, as_keys, as_list, as_slice
+from sparkrank.config.validators import as_day, as_keys, as_list, as_notifier, as_slice
 from sparkrank.engines.lanes import time_zone_lanes
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.register import KINDS
@@ -84,6 +84,7 @@ class Spec(Section):
     """A spec, which says what is evaluated, with which metrics, and where the tables are written.
 
     ``name`` describes the evaluation, and ``owner`` is responsible for it. Reports and the terminal show both.
+    ``notify`` lists the programs that get an event when a day starts and when it ends.
     """
 
     input: Input
@@ -110,6 +111,7 @@ class Spec(Section):
     history: Annotated[HistorySettings, BeforeValidator(as_keys)] = HistorySettings()
     least_groups: Annotated[LeastGroups, BeforeValidator(as_keys), BeforeValidator(as_least_groups)] = LeastGroups()
     track: list[TrackSettings] = Field(default_factory=list)
+    notify: list[Annotated[str, BeforeValidator(as_notifier)]] = Field(default_factory=list)
 
     _file: str = PrivateAttr("sparkrank.yaml")
     _plugin_error: SpecError | None = PrivateAttr(None)

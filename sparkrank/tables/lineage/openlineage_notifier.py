@@ -11,7 +11,7 @@ from sparkrank.tables.lineage.notifier import TIMEOUT, Notifier
 
 
 class OpenLineageNotifier(Notifier):
-    """OpenLineage, by its own client. Facets stay plain documents, so that newer schemas of the client do not matter."""
+    """OpenLineage, by its own client. Facets stay documents, so that newer schemas of the client do not matter."""
 
     word: ClassVar[str] = "openlineage"
 

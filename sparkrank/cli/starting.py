@@ -14,6 +14,7 @@ from sparkrank.base.errors import SpecError, escape, shorten, writing_errors
 from sparkrank.cli.answers import answer, answer_line, answer_page
 from sparkrank.cli.options import DEBUG, day_option, spec_options
 from sparkrank.config import Spec
+from sparkrank.jobs.notify_job import validate_notify
 from sparkrank.jobs.publish_job import validate_publish
 from sparkrank.jobs.track_job import validate_track
 from sparkrank.run.day_request import places_of, resolve_day
@@ -59,6 +60,7 @@ def validate(spec: Spec, day: str | None) -> None:
     """Check a spec without reading any input, and print it with every default written out."""
     validate_publish(spec, is_asked=True)
     validate_track(spec)
+    validate_notify(spec)
     places = [] if day is None and spec.day is None else places_of(spec, resolve_day(spec, day))
     answer_page(
         lambda: yaml.safe_dump(spec.resolved(), sort_keys=False), lambda: {"spec": spec.resolved(), "places": places}

@@ -43,7 +43,7 @@ from sparkrank.config.sections import (
     UncertaintySettings,
 )
 from sparkrank.config.track_section import TrackSettings
-from sparkrank.config.validators import as_day, as_keys, as_list, as_slice
+from sparkrank.config.validators import as_day, as_keys, as_list, as_notifier, as_slice
 from sparkrank.engines.lanes import time_zone_lanes
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.register import KINDS
@@ -89,6 +89,7 @@ class Spec(Section):
     leaves pairs of group and item out of lists and truth: those of the interactions, or of rows of its own. ``day``
     is the day that is evaluated if the command names none. ``plugins`` are modules that register metrics. ``undecided``
     says how a day counts if a gate without ``undecided`` of its own cannot decide.
+    ``notify`` lists the programs that get an event when a day starts and when it ends.
     """
 
     input: Input
@@ -115,6 +116,7 @@ class Spec(Section):
     history: Annotated[HistorySettings, BeforeValidator(as_keys)] = HistorySettings()
     least_groups: Annotated[LeastGroups, BeforeValidator(as_keys), BeforeValidator(as_least_groups)] = LeastGroups()
     track: list[TrackSettings] = Field(default_factory=list)
+    notify: list[Annotated[str, BeforeValidator(as_notifier)]] = Field(default_factory=list)
 
     _file: str = PrivateAttr("sparkrank.yaml")
     _plugin_error: SpecError | None = PrivateAttr(None)

@@ -24,6 +24,7 @@ from sparkrank.sources.condition_syntax import validate_condition
 from sparkrank.sources.formats import SOURCES
 from sparkrank.sources.text_schema import fields_of
 from sparkrank.tables.copies.publisher_register import PUBLISHERS
+from sparkrank.tables.lineage.notifier_register import NOTIFIERS
 from sparkrank.tables.trackers.tracker_register import TRACKERS
 
 # The kinds of value for keys that take several kinds. Nobody would use one of these words as a name.
@@ -179,6 +180,13 @@ def as_tracker(word: object) -> str:
     if isinstance(word, str) and word in TRACKERS:
         return word
     raise ValueError(f"{quote(word)} is no tracker{did_you_mean(word, TRACKERS)} (allowed: {itemize(TRACKERS)})")
+
+
+def as_notifier(word: object) -> str:
+    """Check that ``word`` is the name of a registered notifier, and return the name."""
+    if isinstance(word, str) and word in NOTIFIERS:
+        return word
+    raise ValueError(f"{quote(word)} is no notifier{did_you_mean(word, NOTIFIERS)} (allowed: {itemize(NOTIFIERS)})")
 
 
 def as_options(options: object) -> object:

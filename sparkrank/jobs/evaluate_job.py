@@ -13,6 +13,7 @@ from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.spark.session_settings import time_zone
 from sparkrank.inputs.day_marks import on_day
 from sparkrank.jobs.gate_job import judge_run
+from sparkrank.jobs.notify_job import DayNotices, notices_of_day
 from sparkrank.jobs.publish_job import publish_target, validate_publish
 from sparkrank.jobs.report_index import REPORT, write_index
 from sparkrank.jobs.report_job import changes_of_run, validate_report, with_report
@@ -26,6 +27,7 @@ from sparkrank.run.run_tables import RunParts, tables_of_run
 from sparkrank.run.stages import Stages
 from sparkrank.tables.commit.days import day_run, needs_spark, table_folders
 from sparkrank.tables.commit.links import Commit
+from sparkrank.tables.commit.output_folder import new_attempt
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,11 +51,15 @@ def evaluate_day(
     :class:`sparkrank.base.errors.InputError` if the input is unusable. After these errors, no table has changed.
     """
     day = resolve_day(spec, day)
-    with time_zone(spark, spec.input.time_zone):
-        return _evaluated(spec, day, spark, stages, Commit(spec.output.keep_runs, before_commit, spec.output.plain))
+    attempt = new_attempt()
+    commit = Commit(spec.output.keep_runs, before_commit, spec.output.plain, attempt)
+    with time_zone(spark, spec.input.time_zone), notices_of_day(spec, day, attempt) as notices:
+        return notices.completed(_evaluated(spec, day, spark, stages, commit, notices))
 
 
-def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages, commit: Commit) -> DayResult:
+def _evaluated(
+    spec: Spec, day: str, spark: SparkSession | None, stages: Stages, commit: Commit, notices: DayNotices
+) -> DayResult:
     started_at = dt.datetime.now(dt.timezone.utc)
     output = on_day(spec.output.path, day)
     if spark is None and needs_spark(output):
@@ -67,6 +73,7 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages,
     request, target = request_of(spec, day, spark), Target.of_day(spec, day)
     complete = Completeness.of(spec, day, {side.what: side for side, _ in request.sides}, spark)
     opened = replace(open_request(request, stages), completeness=complete)
+    notices.opened(opened)
     with day_run(output, day, spark, how=commit) as run:
         has_report = validate_report(spec, run)
         in_folder = opened.request.plan.group_table and run.folder is not None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sparkrank.engines.result import Refusal
 
 # The keys of a spec that do not change the numbers or the set of tables of a day.
-_HOW_IT_RUNS = {"engine": None, "day": None, "name": None, "owner": None, "track": None}
+_HOW_IT_RUNS = {"engine": None, "day": None, "name": None, "owner": None, "track": None, "notify": None}
 
 
 def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[str] = ()) -> Origin:

@@ -250,6 +250,7 @@ CODES_OF_WARNINGS = [
     "nan_of_pandas", "truth_in_no_list", "model_hardly_in_truth", "no_labels", "no_scores", "undefined_everywhere",
     "past_in_no_list", "items_of_no_list",
     "few_groups", "large_group", "expectation_not_checked", "large_text_file", "acceptance_dropped", "not_tracked",
+    "not_notified",
     "candidate_lacks_days", "ties_decide", "defined_for_few", "report_index", "lists_shorter", "values_pooled",
     "weights_not_one", "few_checked_groups",
 ]  # fmt: skip

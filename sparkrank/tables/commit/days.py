@@ -71,9 +71,9 @@ def day_run(
         with linked_run(local, day, column, how) as run:
             yield run
     elif (place := StoreFolder.that_opens(output)) is None:
-        yield _ReplacedRun(output, day, spark, column, new_attempt())
+        yield _ReplacedRun(output, day, spark, column, how.attempt or new_attempt())
     else:
-        stored = StoreRun(place, day, column, new_attempt(), place.read_to_replace(day), how)
+        stored = StoreRun(place, day, column, how.attempt or new_attempt(), place.read_to_replace(day), how)
         try:
             yield stored
         except (Exception, KeyboardInterrupt):

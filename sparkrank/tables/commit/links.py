@@ -40,12 +40,14 @@ class Commit:
     """The options for replacing a day.
 
     ``keep_runs`` is the number of earlier runs to keep. The function ``before`` is called right before readers can see
-    the new tables. If ``plain`` is true, readers find the tables in real folders instead of through links.
+    the new tables. If ``plain`` is true, readers find the tables in real folders instead of through links. ``attempt``
+    is the unique name of the run; by default the run makes one.
     """
 
     keep_runs: int = KEEP_RUNS
     before: Callable[[], None] = lambda: None
     plain: bool = False
+    attempt: str | None = None
 
 
 DEFAULT_COMMIT = Commit()
@@ -203,7 +205,7 @@ def linked_run(output: Path, day: str, column: str, how: Commit) -> Iterator[Lin
     made: list[Path] = []
     try:
         with only_writer(place.lock(day), day, output, made) as lock:
-            run = LinkedRun(place, day, new_attempt(), lock, how, made)
+            run = LinkedRun(place, day, how.attempt or new_attempt(), lock, how, made)
             try:
                 settle(place, day)
                 _tidy_others(place, day)

@@ -67,11 +67,11 @@ def log_to_tracker(
     Raise :class:`StoreError` with the tracker's sentence if the tracker fails or takes longer than ``timeout`` seconds
     for an answer. ``write_report`` is only called if the run is logged.
     """
-    if _within(tracker, timeout, lambda: tracker.has(run)):
+    if within(tracker.word, timeout, lambda: tracker.has(run)):
         return False
     with tempfile.TemporaryDirectory(prefix="sparkrank-", ignore_cleanup_errors=True) as name:
         write_files(run, folder := Path(name), write_report)
-        _within(tracker, timeout, lambda: tracker.log(run, folder))
+        within(tracker.word, timeout, lambda: tracker.log(run, folder))
     return True
 
 
@@ -91,8 +91,10 @@ def write_files(run: TrackedRun, folder: Path, write_report: Callable[[Path], No
     write_report(folder / "report.html")
 
 
-def _within(tracker: Tracker, timeout: float, call: Callable[[], _T]) -> _T:
+def within(word: str, timeout: float, call: Callable[[], _T]) -> _T:
     """Return the result of ``call`` on a thread that is left behind after ``timeout`` seconds.
+
+    Raise :class:`StoreError` with the sentence of the program ``word`` if the call fails or takes longer.
 
     Clients of trackers have limits for each request, and repeat requests for many minutes.
     """
@@ -104,11 +106,11 @@ def _within(tracker: Tracker, timeout: float, call: Callable[[], _T]) -> _T:
         except Exception as error:  # noqa: BLE001 - each tracker raises errors of the libraries that it stands on
             answers.put((None, error))
 
-    threading.Thread(target=answer, name=f"sparkrank-{tracker.word}", daemon=True).start()
+    threading.Thread(target=answer, name=f"sparkrank-{word}", daemon=True).start()
     try:
         result, error = answers.get(timeout=timeout)
     except Empty:
-        raise StoreError(f"{tracker.word} has not answered within {timeout:g} s") from None
+        raise StoreError(f"{word} has not answered within {timeout:g} s") from None
     if error is not None:
-        raise StoreError(f"{tracker.word} fails: {shorten(first_line(error), MOST_LISTED)}") from error
+        raise StoreError(f"{word} fails: {shorten(first_line(error), MOST_LISTED)}") from error
     return result  # type: ignore[return-value] # it has an error or a result

@@ -1,0 +1,1 @@
+"""Modules that tell lineage programs which tables a day was made of, and which tables it made."""

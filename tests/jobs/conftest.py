@@ -104,7 +104,7 @@ class Driver:
         self._asked = os.fdopen(os.open(asked, os.O_RDWR), "w", encoding="utf-8")
 
     def __call__(self, *commands: Sequence[str], stops: bool = False, **environment: str) -> list[tuple[int, str]]:
-        """The exit code of each, and what it printed; ``stops`` gives each a session, with ``environment``, of its own."""
+        """The exit code of each, and what it printed; ``stops`` gives each a session of its own, in ``environment``."""
         request = {"commands": commands, "stops": stops, "environment": environment}
         print(json.dumps(request), file=self._asked, flush=True)
         told = ""

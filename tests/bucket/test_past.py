@@ -187,6 +187,10 @@ REFUSED = [
         'exclude_columns names "itme", did you mean "item"?',
     ),
     ({"exclude": HAD, "exclude_columns": {"group": ["user", "day"]}, **COLUMNS}, "the group key has 1 columns in the"),
+    (
+        {"exclude": HAD, "exclude_columns": {"group": "user"}, **COLUMNS, "group": ["user", "shop"]},
+        "the group key has 2 columns in the lists and 1 in exclude",
+    ),
 ]
 UNUSABLE = [
     (

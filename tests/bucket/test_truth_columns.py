@@ -88,6 +88,11 @@ WHOLE = truth_table([("u", 3, 1.0)], pa.int64())
         ({"truth_columns": "sku"}, sr.SpecError, "truth_columns is 'sku': a mapping of roles to columns of the truth"),
         ({"truth_columns": {"itm": "x"}}, sr.SpecError, 'truth_columns names "itm", did you mean "item"'),
         ({"truth_columns": {"group": ["a", "b"]}}, sr.SpecError, "1 columns in the lists and 2 in the truth"),
+        (
+            {"group": ["user", "shop"], "truth_columns": {"group": "user"}},
+            sr.SpecError,
+            "2 columns in the lists and 1 in the truth",
+        ),
         ({"score": None}, sr.SpecError, "neither score nor rank names a column"),
         ({"rank": "score"}, sr.SpecError, "both score and rank name a column"),
         ({"truth": 3}, sr.SpecError, "the truth is of type int"),

@@ -121,3 +121,12 @@ def test_a_sequence_decides_by_its_ends_and_has_no_p() -> None:
 def test_the_level_is_that_of_the_ends() -> None:
     old = measured(0.5, 0.48, 0.52)
     assert side_of(old, 0.52, 1, 0.8).p == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("bound", "sign", "verdict"),
+    [(0.39, 1, "undecided"), (0.31, 1, "pass"), (0.31, -1, "undecided"), (0.39, -1, "pass")],
+)
+def test_a_bound_at_an_end_of_the_interval_is_not_beyond_it(bound: float, sign: int, verdict: str) -> None:
+    """At its worse end the whole interval is good, and at its better end the bound itself may be the true value."""
+    assert side_of(IntervalEstimate(0.35, 0.31, 0.39, 0.02), bound, sign).verdict == verdict

@@ -66,7 +66,7 @@ def submit(spark_environment: dict[str, str]) -> Submit:
 # Commands, a line of them at a time, in one driver: most of a spark-submit is the start of its JVM and of a session.
 # What they leave of the session is stopped at the end, or by each where that is asked for.
 IN_TURN = """
-import json, sys
+import json, os, sys
 from pyspark.sql import SparkSession
 from sparkrank.cli import main
 stop = SparkSession.stop
@@ -76,6 +76,8 @@ for line in open(sys.argv[1], encoding="utf-8"):
     if asked["stops"] and before is not None:
         stop(before)
     SparkSession.stop = stop if asked["stops"] else lambda session: None
+    outside = dict(os.environ)
+    os.environ.update(asked["environment"])
     for words in asked["commands"]:
         try:
             main(words)
@@ -84,6 +86,7 @@ for line in open(sys.argv[1], encoding="utf-8"):
             code = ended.code
         sys.stderr.flush()
         print(f"exit code {code}", flush=True)
+    os.environ.update(outside)
     print("in turn", flush=True)
 """
 InTurn = Callable[..., list[tuple[int, str]]]
@@ -100,9 +103,10 @@ class Driver:
         # It has no standard input of ours. Opened for reading, too, or this would wait for a job that has not started.
         self._asked = os.fdopen(os.open(asked, os.O_RDWR), "w", encoding="utf-8")
 
-    def __call__(self, *commands: Sequence[str], stops: bool = False) -> list[tuple[int, str]]:
-        """The exit code of each, and what it printed; ``stops`` gives each a session of its own."""
-        print(json.dumps({"commands": commands, "stops": stops}), file=self._asked, flush=True)
+    def __call__(self, *commands: Sequence[str], stops: bool = False, **environment: str) -> list[tuple[int, str]]:
+        """The exit code of each, and what it printed; ``stops`` gives each a session of its own, in ``environment``."""
+        request = {"commands": commands, "stops": stops, "environment": environment}
+        print(json.dumps(request), file=self._asked, flush=True)
         told = ""
         assert self._process.stdout is not None
         for line in self._process.stdout:

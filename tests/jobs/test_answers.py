@@ -20,23 +20,45 @@ Separate = Callable[..., "subprocess.CompletedProcess[str]"]
 def submit_apart(spark_environment: dict[str, str]) -> Separate:
     """spark-submit with nothing but a master, as a person types it; stdout and stderr apart."""
 
-    def run(job: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(job: str | Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
         program = str(Path(sys.executable).with_name("spark-submit"))
-        command = [program, "--master", "local[2]", str(PROJECT / "jobs" / job), *arguments]
+        command = [program, "--master", "local[2]", str(PROJECT / "jobs" / job), *map(str, arguments)]
         settings = {**os.environ, **spark_environment}
         return subprocess.run(command, env=settings, capture_output=True, text=True, check=False, timeout=240)
 
     return run
 
 
+# A command and then the job, in one JVM, whose start is most of a small job.
+TWO = """
+import runpy, sys
+from sparkrank.cli import main
+job, first, sys.argv[1:] = sys.argv[1], sys.argv[2:8], sys.argv[8:]
+try:
+    main(first)
+except SystemExit as ended:
+    print(f"exit code {ended.code}", flush=True)
+runpy.run_path(job, run_name="__main__")
+"""
+
+
 @pytest.mark.job
-def test_a_day_is_one_document_on_stdout(submit_apart: Separate, spec: Callable[..., str]) -> None:
-    done = submit_apart("evaluate.py", "--conf", spec(), "--date", DAY, "--json")
+def test_a_quiet_day_without_rows_is_a_sentence_and_then_a_day_is_one_document(
+    submit_apart: Separate, spec: Callable[..., str], tmp_path: Path
+) -> None:
+    """On stdout, which has all that Python prints; on stderr the JVM says little."""
+    (tmp_path / "two.py").write_text(TWO, encoding="utf-8")
+    words = ("--conf", spec(), "--date")
+    quiet = ("evaluate", *words, "2026-01-01", "--quiet")
+    done = submit_apart(tmp_path / "two.py", PROJECT / "jobs/evaluate.py", *quiet, *words, DAY, "--json")
     assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
+    sentence, _, told = done.stdout.partition("exit code 4\n")
+    assert sentence == "sparkrank: the input has no rows\n"
+    document = json.loads(told)
     assert (document["day"], document["lane"], document["exit_code"]) == (DAY, "scan", 0)
-    assert "Traceback" not in done.stderr
     assert {row["metric"] for row in document["metrics"]} >= {"ndcg@10", "auc"}
+    assert len(done.stderr.splitlines()) < 10, done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.job
@@ -47,12 +69,3 @@ def test_a_spec_that_is_wrong_ends_before_spark_starts(submit_apart: Separate, s
     error = json.loads(done.stdout)["error"]
     assert (error["code"], error["exit_code"]) == ("metric", 2)
     assert 'did you mean "ndcg"?' in error["sentence"]
-
-
-@pytest.mark.job
-def test_a_quiet_day_without_rows_says_so_and_no_more(submit_apart: Separate, spec: Callable[..., str]) -> None:
-    done = submit_apart("evaluate.py", "--conf", spec(), "--date", "2026-01-01", "--quiet")
-    assert done.returncode == 4
-    assert done.stdout == "sparkrank: the input has no rows\n"  # as all that Python prints there
-    assert len(done.stderr.splitlines()) < 10, done.stderr
-    assert "Traceback" not in done.stderr

@@ -16,6 +16,9 @@ from tests.support.commands import exit_code
 
 __all__ = ["browser", "opened"]  # fixtures
 
+# The demo itself is a part of every run of CI, and its metrics are tested in tests/peers and tests/metrics.
+pytestmark = [pytest.mark.job, pytest.mark.tools]
+
 DAY = "2026-01-31"
 SPEC = str(PROJECT / "conf" / "demo.yaml")
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
@@ -55,7 +58,6 @@ def demo(
     return folder, evaluated
 
 
-@pytest.mark.tools
 def test_its_report_opens_in_a_browser(demo: tuple[Path, str], opened: Open) -> None:
     """It asks for nothing, the console says nothing, and the verdicts and values are there."""
     (report,) = (demo[0] / "demo/tables/report").glob(f"day={DAY}/*.html")
@@ -73,7 +75,6 @@ def test_its_report_opens_in_a_browser(demo: tuple[Path, str], opened: Open) -> 
         assert gate in text
 
 
-@pytest.mark.tools  # the demo itself is a part of every run of CI
 def test_the_readme_shows_what_the_demo_prints(
     demo: tuple[Path, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

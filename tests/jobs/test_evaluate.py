@@ -135,12 +135,13 @@ def _last_of_few(printed: str, most: int = 10) -> str:
     return lines[-1]
 
 
-def test_a_worker_that_fails_is_told_last(submit, spec, tmp_path: Path) -> None:
+def test_a_worker_that_fails_is_told_last(submit_in_turn, spec, tmp_path: Path) -> None:
     """Below one trace of Spark's for each task that failed; both of two fail at once."""
-    done = submit("evaluate.py", "--conf", spec(engine__lane="frame"), "--date", DAY, PYSPARK_PYTHON="/bin/false")
-    assert done.returncode == 1, done.stdout
+    words = ("evaluate", "--conf", spec(engine__lane="frame"), "--date", DAY)
+    ((code, printed),) = submit_in_turn(words, stops=True, PYSPARK_PYTHON="/bin/false")
+    assert code == 1, printed
     told = "sparkrank: Spark's workers run /bin/false, which does not start as a worker: set PYSPARK_PYTHON="
-    assert _last_of_few(done.stdout, most=100).startswith(told)
+    assert _last_of_few(printed, most=100).startswith(told)
     assert not (tmp_path / "tables").exists()
 
 

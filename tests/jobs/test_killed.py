@@ -14,6 +14,7 @@ import pytest
 
 from tests.faults.cluster import children_of, command_of, kill, wait_until
 from tests.jobs.conftest import DAY, PROJECT, differing
+from tests.support.commands import exit_code
 
 pytestmark = pytest.mark.job
 
@@ -74,7 +75,7 @@ def test_a_python_worker_that_is_killed(
     tmp_path: Path,
 ) -> None:
     """Its task runs again, and nothing of it is there twice."""
-    conf = spec(engine__buckets=30, engine__lane="scan")
+    conf = spec(engine__buckets=12, engine__lane="scan")
     job = subprocess.Popen(
         [
             str(Path(sys.executable).with_name("spark-submit")),
@@ -99,5 +100,5 @@ def test_a_python_worker_that_is_killed(
         job.kill()
     assert job.returncode == 0, told
     disturbed = stored()
-    evaluate(spec(engine__lane="local", engine__buckets=30))
+    assert exit_code("evaluate", "--conf", spec(engine__lane="local", engine__buckets=12), "--date", DAY) == 0
     assert differing(disturbed, stored(), OF_A_RUN) == []

@@ -137,10 +137,10 @@ def _name(text: str) -> str:
     return text.partition("(")[0].partition("@")[0]
 
 
-def _texts() -> list[str]:
-    """Every declared metric of groups, with each value of its parameters, with a cut-off and without."""
+def _texts(*, with_parameters: bool = True) -> list[str]:
+    """Every declared metric of groups, with a cut-off and without, and with each value of its parameters if asked."""
     texts = [*OF_A_GROUP]
-    for text, settings in OF_A_GROUP.items():
+    for text, settings in OF_A_GROUP.items() if with_parameters else ():
         name, at, k = text.partition("@")
         texts += [f"{name}({setting}){at}{k}" for setting in settings.replace("ref=model", "ref=two").split()]
     texts += OF_GROUPS - set(map(_name, texts))
@@ -241,12 +241,14 @@ UNDER = [
     *((ties, "plain") for ties in TIES),
     *((ties, name) for ties in ("expected", *(["item"] if IS_LONG else [])) for name in SETTINGS if name != "plain"),
 ]
+# Parameters change how steps are made of positions: once by chances, and once by whole rows.
+WITH_PARAMETERS = UNDER if IS_LONG else [("expected", "plain"), ("item", "plain")]
 
 
 @pytest.mark.parametrize(("ties", "name"), UNDER)
 def test_the_steps_lead_to_the_value_of_the_group_table(ties: str, name: str) -> None:
     settings = {**SETTINGS[name], "ties": ties}
-    texts = _accepted(_texts(), settings)
+    texts = _accepted(_texts(with_parameters=(ties, name) in WITH_PARAMETERS), settings)
     refused = WITHOUT_EXPECTATION if ties == "expected" else set()
     assert OF_GROUPS - set(map(_name, texts)) <= refused | (OF_UNJUDGED if name == "drop" else set())
     seed = TIES.index(ties) * 10 + list(SETTINGS).index(name)
@@ -260,7 +262,7 @@ def test_the_steps_where_positions_are_given(positions: str) -> None:
     rows = rows.append_column("rank", pa.array(ranks, pa.int64()))
     columns = {"rank": "rank", "label": "label", "item": "item", "reference_rank": "place"}
     settings = {"positions": positions}
-    texts = _accepted([text for text in _texts() if "two" not in text], settings)
+    texts = _accepted([text for text in _texts(with_parameters=IS_LONG) if "two" not in text], settings)
     assert len(texts) > 40
     assert _same_by_group(rows, texts, columns, settings) > 100
 
@@ -270,7 +272,8 @@ def test_the_steps_where_lists_are_joined_with_a_truth(ties: str) -> None:
     rows = _rows(21)
     lists, truth = rows.select(["user", "item", "one", "two", "worth", "price"]), rows.select(["user", "item", "label"])
     truth = truth.filter(pa.array([group != 3 for group in truth["user"].to_pylist()]))
-    texts = [text for text in _accepted(_texts(), {"ties": ties}) if "by=tags" not in text]  # a truth has no tags
+    texts = _accepted(_texts(with_parameters=IS_LONG), {"ties": ties})
+    texts = [text for text in texts if "by=tags" not in text]  # a truth has no tags
     texts = [text for text in texts if "reference_rank" not in Metric.parse(text).definition]
     assert _same_by_group(lists, texts, JOINED, {"ties": ties}, truth=truth) > 100
 

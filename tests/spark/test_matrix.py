@@ -62,12 +62,11 @@ IN_RANGES: dict[str, tuple[str, Patch]] = {
     "frame in ranges": ("frame", _in_ranges),
 }
 MORE = {
-    **dict.fromkeys(("types", "truth", "past", "popularity"), OTHER_WAYS),
+    **dict.fromkeys(("types", "truth"), OTHER_WAYS),  # tests/connect/test_matrix.py has popularity without RDDs
     "slices": OTHER_WAYS | IN_TASKS,
     "arrays": OTHER_WAYS | IN_TASKS | IN_RANGES,
     "labels": IN_TASKS,
-    "exact": OTHER_WAYS | IN_RANGES,
-    **dict.fromkeys(("text_keys", "no_groups"), IN_RANGES),
+    **dict.fromkeys(("exact", "text_keys", "no_groups"), IN_RANGES),
 }
 
 

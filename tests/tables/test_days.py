@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sparkrank.base.errors import SparkrankError
-from sparkrank.tables.commit import days, locks
+from sparkrank.tables.commit import days, locks, manifests
 from sparkrank.tables.commit.links import DEFAULT_COMMIT, Commit
 from sparkrank.tables.commit.output_folder import OutputFolder
 from tests.support.killed import Killed, survives
@@ -167,13 +167,17 @@ def test_interrupted_at_any_step(tmp_path: Path, before: tuple[str, ...]) -> Non
             return
 
 
-def test_tables_are_read_from_one_run(tmp_path: Path) -> None:
+def test_tables_are_read_from_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_: str) -> None:
+        raise OSError("Arrow has no credentials")
+
     output = str(tmp_path)
     assert days.run_folders(output, DAY, ["runs"]) == {"runs": f"{output}/runs/day={DAY}"}
     write_day(output, DAY, tables_of(1, NAMES))
     folders = days.run_folders(output, DAY, NAMES)
     assert len({Path(folder).parent for folder in folders.values()}) == 1
     assert Path(folders["metrics"]).parent.parent == tmp_path / "_runs"
+    monkeypatch.setattr(manifests, "file_system", refused)
     assert days.run_folders("s3a://bucket/a", DAY, ["runs"]) == {"runs": f"s3a://bucket/a/runs/day={DAY}"}
 
 

@@ -32,7 +32,8 @@ class Answer(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.mark.parametrize("status", [503, 403])
+# Arrow asks again for seconds where the answer is 503, whose error is in REASONS.
+@pytest.mark.parametrize("status", [pytest.param(503, marks=pytest.mark.long), 403])
 def test_who_asks_a_store_that_fails_may_ask_again(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """And is told of no password."""
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")

@@ -32,7 +32,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "inputs": ("numpy", "pyarrow"),
     "bucket": ("numpy", "pyarrow"),
     "gates": ("numpy", "pyarrow", "scipy"),
-    "sources": ("numpy", "pyarrow", "pandas", "polars", "deltalake", *SPARK),
+    "sources": ("numpy", "pyarrow", "pandas", "polars", "deltalake", "pyiceberg", *SPARK),
     "engines": ("numpy", "pyarrow", "typing_extensions", *SPARK),
     "uncertainty": ("numpy", "pyarrow", "scipy"),
     "tables": ("numpy", "pyarrow", "obstore", "deltalake", "pyiceberg", "mlflow", *SPARK),
@@ -152,6 +152,7 @@ OPTIONAL = (
     "obstore",
     "polars",
     "prometheus_client",
+    "pyiceberg",
     "sklearn",
     "vl_convert",
 )

@@ -155,8 +155,8 @@ class Expect(Section):
 
     ``marker`` is the name of a file, for example ``_SUCCESS``, in each folder of the path. ``newer_than``, for example
     ``6h``, is the highest age of the newest commit that added rows of the day to a lake table. ``min_rows`` is the
-    smallest number of rows. ``min_fraction_of_yesterday`` is the smallest ratio of rows to the rows read on the day before. If
-    the day before has no run, as for a first day, there is a warning instead.
+    smallest number of rows. ``min_fraction_of_yesterday`` is the smallest ratio of rows to the rows read on the day
+    before. If the day before has no run, as for a first day, there is a warning instead.
     """
 
     marker: Filled | None = None
@@ -181,9 +181,10 @@ class InputRows(Section):
     options of Spark's reader for this format; only options that are known to be harmless are shown. ``schema`` has the
     types of the columns of CSV and JSON, in Spark's DDL. ``partition_types`` is ``inferred`` to infer the types of
     values in folder names from all of these values, or ``text``, so that ``007`` and ``7`` remain different.
-    With ``format`` iceberg, ``table`` is catalog.namespace.table, or namespace.table of the default catalog, as the
-    library pyiceberg is configured. ``version`` is that of a lake table (a snapshot id of Iceberg), and ``as_of`` a time, of which the newest version
-    then is read. By default the newest version when the run begins is read.
+    With the ``format`` iceberg, ``table`` is catalog.namespace.table, or namespace.table of the default catalog, which
+    the library pyiceberg finds by its own configuration. ``version`` is that of a lake table (a snapshot id of
+    Iceberg), and ``as_of`` a time, of which the newest version then is read. By default the newest version when the run
+    begins is read.
     """
 
     path: Annotated[Filled, AfterValidator(as_rows), PlainSerializer(shown_url)] | None = None

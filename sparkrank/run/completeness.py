@@ -41,7 +41,8 @@ class Completeness:
     def of(cls, spec: Spec, day: str, sides: Mapping[str, SideRows], spark: SparkSession | None) -> Completeness:
         """Return what ``spec`` expects for ``day``. ``sides`` maps names, such as input or truth, to locations of rows.
 
-        Raise :class:`InputError` if a marker file is missing, if the newest commit is too old, or if the tables of the day before cannot be read.
+        Raise :class:`InputError` if a marker file is missing, if the newest commit is too old, or if the tables of the
+        day before cannot be read.
         """
         least: dict[str, tuple[tuple[float, str], ...]] = {}
         warnings: list[str] = []

@@ -46,7 +46,7 @@ class UntranslatableError(ValueError):
 
 @dataclass(frozen=True)
 class Comparison:
-    """A ``column`` of the type ``kind`` with a ``sign`` and ``values``. The sign is an operator, IN, or IS [NOT] NULL."""
+    """A ``column`` of the type ``kind``, a ``sign`` (an operator, IN, IS NULL, IS NOT NULL), and its ``values``."""
 
     column: str
     sign: str

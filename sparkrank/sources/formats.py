@@ -21,8 +21,9 @@ SOURCES: dict[str, Opener] = {
 
 
 def opener_of(side: SideRows) -> Opener | None:
-    """Return the function that opens ``side``. It is None for DataFrames, tables of Spark's catalog, Parquet with options, and formats of
-    Spark alone.
+    """Return the function that opens ``side``.
+
+    It is None for DataFrames, tables of Spark's catalog, Parquet with options, and formats of Spark alone.
     """
     if side.given is not None:
         return None if side.is_frame else TableInput.open

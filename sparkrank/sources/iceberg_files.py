@@ -6,7 +6,7 @@ import functools
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sparkrank.base.errors import UnappliedFeatureError
 from sparkrank.sources.conditions import Comparison, UntranslatableError, pushed_down
@@ -149,8 +149,9 @@ def row_filter(comparisons: Sequence[Comparison], now: Schema, then: Schema) -> 
     pyiceberg looks names up in the schema ``now``, so a column must have been the same in the schema ``then``.
     Bounds of files say nothing about NaN.
     """
-    from pyiceberg import expressions as made
+    from pyiceberg import expressions
 
+    made: Any = expressions  # their constructors take names and values by position, which their types do not say
     by_sign = {
         "=": made.EqualTo,
         "==": made.EqualTo,
@@ -171,7 +172,8 @@ def row_filter(comparisons: Sequence[Comparison], now: Schema, then: Schema) -> 
             parts.append(made.In(one.column, one.values))
         else:
             parts.append((made.IsNull if one.sign == "IS NULL" else made.NotNull)(one.column))
-    return functools.reduce(made.And, parts, made.AlwaysTrue())
+    rows: BooleanExpression = functools.reduce(made.And, parts, made.AlwaysTrue())
+    return rows
 
 
 def _is_same(column: str, now: Schema, then: Schema) -> bool:

@@ -7,6 +7,7 @@ import json
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,20 +42,28 @@ def rows_of(day: str | None, labels: list[int], user: str = "a") -> pa.Table:
     return pa.table([users, *numbers, dates], ["user", "score", "label", "dt"])
 
 
-@pytest.fixture
-def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+@contextmanager
+def catalog_in(folder: Path) -> Iterator[Any]:
+    """A catalog in SQLite, which pyiceberg finds as prod, and as the default."""
     from pyiceberg.catalog import load_catalog
     from pyiceberg.utils.config import Config
 
-    settings = {"TYPE": "sql", "URI": f"sqlite:///{tmp_path}/catalog.db", "WAREHOUSE": f"file://{tmp_path}/lake"}
-    for name, value in settings.items():
-        monkeypatch.setenv(f"PYICEBERG_CATALOG__PROD__{name}", value)
-    monkeypatch.setenv("PYICEBERG_DEFAULT_CATALOG", "prod")
-    monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())  # read when the module was imported
-    loaded = load_catalog("prod")
-    loaded.create_namespace("sales")
-    yield loaded
-    loaded.close()
+    settings = {"TYPE": "sql", "URI": f"sqlite:///{folder}/catalog.db", "WAREHOUSE": f"file://{folder}/lake"}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in settings.items():
+            patch.setenv(f"PYICEBERG_CATALOG__PROD__{name}", value)
+        patch.setenv("PYICEBERG_DEFAULT_CATALOG", "prod")
+        patch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())  # read when the module was imported
+        loaded = load_catalog("prod")
+        loaded.create_namespace("sales")
+        yield loaded
+        loaded.close()
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Iterator[Any]:
+    with catalog_in(tmp_path) as loaded:
+        yield loaded
 
 
 def made(catalog: Any, *parts: pa.Table, by: tuple[str, Any] | None = ("dt", None), **how: Any) -> Any:

@@ -45,7 +45,7 @@ class UntranslatableError(ValueError):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ColumnTest:
     """A ``column`` of the type ``kind``, a ``sign`` (an operator, IN, IS NULL, IS NOT NULL), and its ``values``."""
 
     column: str
@@ -80,7 +80,7 @@ class Condition:
     of_groups: pc.Expression | None
     of_rows: pc.Expression | None
     columns: frozenset[str] = frozenset()  # the columns that the condition reads
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[ColumnTest, ...] = ()
 
 
 def pushed_down(condition: str, schema: pa.Schema) -> Condition:
@@ -115,7 +115,7 @@ def _tokens(condition: str) -> list[Token]:
     return tokens
 
 
-def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[Comparison, list[Token]]:
+def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[ColumnTest, list[Token]]:
     """Return the first comparison in ``tokens``, and the tokens after it."""
     kinds = [kind for kind, _ in tokens]
     texts = [text for _, text in tokens]
@@ -124,9 +124,9 @@ def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[Comparison, lis
         raise UntranslatableError(f"{shorten(name)} is not a column{did_you_mean(name, schema.names)}")
     name, kind = texts[0], schema.field(texts[0]).type
     if texts[1:3] == ["IS", "NULL"]:
-        return Comparison(name, _IS_NULL, (), kind), tokens[3:]
+        return ColumnTest(name, _IS_NULL, (), kind), tokens[3:]
     if texts[1:4] == ["IS", "NOT", "NULL"]:
-        return Comparison(name, _IS_NOT_NULL, (), kind), tokens[4:]
+        return ColumnTest(name, _IS_NOT_NULL, (), kind), tokens[4:]
     if texts[1:3] == ["IN", "("] and ")" in texts:
         end = texts.index(")")
         values = [_literal(token, kind) for token in tokens[3:end:2]]
@@ -134,9 +134,9 @@ def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[Comparison, lis
             raise UntranslatableError("a list is not understood")
         if pa.types.is_floating(kind) and 0 in values:  # unlike SQL, Arrow distinguishes -0.0 from 0.0 in a list
             values += [-0.0, 0.0]
-        return Comparison(name, _IN, tuple(values), kind), tokens[end + 1 :]
+        return ColumnTest(name, _IN, tuple(values), kind), tokens[end + 1 :]
     if len(tokens) > 2 and kinds[1] == "op":
-        return Comparison(name, texts[1], (_literal(tokens[2], kind),), kind), tokens[3:]
+        return ColumnTest(name, texts[1], (_literal(tokens[2], kind),), kind), tokens[3:]
     raise UntranslatableError(f"what is asked of {shorten(name)} is not understood")
 
 

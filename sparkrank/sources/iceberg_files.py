@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sparkrank.base.errors import UnappliedFeatureError
-from sparkrank.sources.conditions import Comparison, UntranslatableError, pushed_down
+from sparkrank.sources.conditions import ColumnTest, UntranslatableError, pushed_down
 from sparkrank.sources.iceberg_metadata import (
     arrow_schema,
     iceberg_table,
@@ -61,7 +61,7 @@ def last_addition(side: SideRows) -> datetime | None:
     return None
 
 
-def comparisons_of(side: SideRows, table: Table, snapshot: Snapshot) -> tuple[Comparison, ...]:
+def comparisons_of(side: SideRows, table: Table, snapshot: Snapshot) -> tuple[ColumnTest, ...]:
     """Return the comparisons of the condition of ``side``, or none if only Spark can evaluate the condition."""
     try:
         return (
@@ -71,7 +71,7 @@ def comparisons_of(side: SideRows, table: Table, snapshot: Snapshot) -> tuple[Co
         return ()
 
 
-def planned(side: SideRows, table: Table, snapshot: Snapshot, comparisons: Sequence[Comparison]) -> list[FileScanTask]:
+def planned(side: SideRows, table: Table, snapshot: Snapshot, comparisons: Sequence[ColumnTest]) -> list[FileScanTask]:
     """Return the files of ``snapshot``, ordered by path, that the ``comparisons`` do not rule out.
 
     Raises :class:`UnappliedFeatureError` if some of the files need what pyiceberg does not apply.
@@ -143,7 +143,7 @@ def _adds_rows(table: Table, snapshot: Snapshot, rows: BooleanExpression) -> boo
     return any(entry.status == ManifestEntryStatus.ADDED for some in entries for entry in some)
 
 
-def row_filter(comparisons: Sequence[Comparison], now: Schema, then: Schema) -> BooleanExpression:
+def row_filter(comparisons: Sequence[ColumnTest], now: Schema, then: Schema) -> BooleanExpression:
     """Return the ``comparisons`` as an expression by which pyiceberg leaves files out.
 
     pyiceberg looks names up in the schema ``now``, so a column must have been the same in the schema ``then``.

@@ -108,6 +108,13 @@ class FrameLaneNeededError(SpecError):
     code = "frame_lane_needed"
 
 
+class UnappliedFeatureError(FrameLaneNeededError):
+    """A lake table has a feature that only Spark may apply. The message names the feature and counts its files."""
+
+    exit_code = 4
+    code = "input"
+
+
 class MetricError(SpecError):
     """A string does not name a metric with allowed parameters, or a metric declaration cannot be registered."""
 

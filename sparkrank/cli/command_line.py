@@ -175,7 +175,7 @@ COMMANDS = {
     "schema": ("sparkrank.cli.starting", "Print the JSON Schema of a spec."),
     "tables": ("sparkrank.cli.listing", "Print every table that a run writes, or those NAMED."),
     "unlock": ("sparkrank.cli.output", "Let the next run of a day begin."),
-    "validate": ("sparkrank.cli.starting", "Check a spec without reading any input."),
+    "validate": ("sparkrank.cli.starting", "Check a spec without reading any rows."),
 }
 
 

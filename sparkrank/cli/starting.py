@@ -17,7 +17,7 @@ from sparkrank.config import Spec
 from sparkrank.jobs.notify_job import validate_notify
 from sparkrank.jobs.publish_job import validate_publish
 from sparkrank.jobs.track_job import validate_track
-from sparkrank.run.day_request import places_of, resolve_day
+from sparkrank.run.day_request import kept_files_of, places_of, resolve_day
 
 STARTER = "starter.yaml"  # in the package sparkrank.config
 
@@ -57,11 +57,17 @@ def schema() -> None:
 @spec_options
 @day_option("--date", "day", "Print what is read and written for this day, too.")
 def validate(spec: Spec, day: str | None) -> None:
-    """Check a spec without reading any input, and print it with every default written out."""
+    """Check a spec without reading any rows, and print it with every default written out.
+
+    With a day, the files of lake tables that are left for this day are counted by the logs of the tables.
+    """
     validate_publish(spec, is_asked=True)
     validate_track(spec)
     validate_notify(spec)
-    places = [] if day is None and spec.day is None else places_of(spec, resolve_day(spec, day))
+    places = []
+    if day is not None or spec.day is not None:
+        resolved = resolve_day(spec, day)
+        places = [*places_of(spec, resolved), *kept_files_of(spec, resolved)]
     answer_page(
         lambda: yaml.safe_dump(spec.resolved(), sort_keys=False), lambda: {"spec": spec.resolved(), "places": places}
     )

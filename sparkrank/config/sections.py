@@ -29,6 +29,7 @@ from sparkrank.config.validators import (
     POINTS,
     SETTINGS,
     SWITCH,
+    as_age,
     as_condition,
     as_filled,
     as_format,
@@ -63,7 +64,9 @@ from sparkrank.metrics.slices import SlicedRowsWord
 from sparkrank.metrics.uncertainty import LEAST_LEVEL, MOST_LEVEL, MOST_NIGHTS, Comparison, Family, Uncertainty
 from sparkrank.sources.colocation import BY_ITSELF, GroupedWord
 from sparkrank.sources.folders import PartitionTypes
-from sparkrank.sources.reader_options import VERSION_OPTIONS, validate_options
+from sparkrank.sources.lake_formats import LAKES
+from sparkrank.sources.lakes import ICEBERG
+from sparkrank.sources.reader_options import validate_options
 from sparkrank.sources.text_schema import TEXT_FORMATS, DdlField, fields_of
 from sparkrank.states.popularity import TierMeasure, Tiers
 from sparkrank.stats.corrections import Correction
@@ -153,18 +156,20 @@ class TruthNames(_OfTruth):
 class Expect(Section):
     """The signs of a complete input. If a sign is missing, the day is not written.
 
-    ``marker`` is the name of a file, for example ``_SUCCESS``, in each folder of the path. ``min_rows`` is the smallest
-    number of rows. ``min_fraction_of_yesterday`` is the smallest ratio of rows to the rows read on the day before. If
-    the day before has no run, as for a first day, there is a warning instead.
+    ``marker`` is the name of a file, for example ``_SUCCESS``, in each folder of the path. ``newer_than``, for example
+    ``6h``, is the highest age of the newest commit that added rows of the day to a lake table. ``min_rows`` is the
+    smallest number of rows. ``min_fraction_of_yesterday`` is the smallest ratio of rows to the rows read on the day
+    before. If the day before has no run, as for a first day, there is a warning instead.
     """
 
     marker: Filled | None = None
+    newer_than: Annotated[str | None, AfterValidator(as_age)] = None
     min_rows: Annotated[int | None, BeforeValidator(as_whole)] = Field(default=None, ge=1)
     min_fraction_of_yesterday: Annotated[float | None, BeforeValidator(as_number)] = Field(default=None, gt=0, le=1)
 
     @model_validator(mode="after")
     def _something(self) -> Expect:
-        if self.marker is None and self.min_rows is None and self.min_fraction_of_yesterday is None:
+        if all(value is None for _, value in self):
             raise ValueError(f"expects nothing: name {itemize(type(self).model_fields)}")
         if self.marker is not None and "/" in self.marker:
             raise ValueError(f"has the marker {quote(self.marker)}: the name of a file is needed, without folders")
@@ -179,8 +184,10 @@ class InputRows(Section):
     options of Spark's reader for this format; only options that are known to be harmless are shown. ``schema`` has the
     types of the columns of CSV and JSON, in Spark's DDL. ``partition_types`` is ``inferred`` to infer the types of
     values in folder names from all of these values, or ``text``, so that ``007`` and ``7`` remain different.
-    ``version`` is that of a lake table (a snapshot id of Iceberg), and ``as_of`` a time, of which the newest version
-    then is read. By default the newest version when the run begins is read.
+    With the ``format`` iceberg, ``table`` is catalog.namespace.table, or namespace.table of the default catalog, which
+    the library pyiceberg finds by its own configuration. ``version`` is that of a lake table (a snapshot id of
+    Iceberg), and ``as_of`` a time, of which the newest version then is read. By default the newest version when the run
+    begins is read.
     """
 
     path: Annotated[Filled, AfterValidator(as_rows), PlainSerializer(shown_url)] | None = None
@@ -213,18 +220,26 @@ class InputRows(Section):
                 raise ValueError(f"has partition_types text, but {read}, whose columns have types of their own")
             if self.expect is not None and self.expect.marker is not None:
                 raise ValueError(f"has expect.marker, but {read}, which says by itself what is whole")
+        if self.expect is not None and self.expect.newer_than is not None and not self._has_log:
+            read = f"format {self.format}" if self.table is None else f"table {self.table}"
+            raise ValueError(
+                f"has expect.newer_than, but {read}, which has no log of commits: {' and '.join(LAKES)} have one"
+            )
         self._validate_version()
         self._validate_reading()
+
+    @property
+    def _has_log(self) -> bool:
+        """Whether the rows are in a lake table, whose log can be read without Spark."""
+        return self.format in LAKES and (self.table is None or self.format == ICEBERG)
 
     def _validate_version(self) -> None:
         asked = [name for name in ("version", "as_of") if getattr(self, name) is not None]
         if len(asked) > 1:
             raise ValueError("has a version and as_of: one of the two is needed")
-        if asked and (self.table is not None or self.format not in VERSION_OPTIONS):
+        if asked and not self._has_log:
             named = f"format {self.format}" if self.table is None else "a table"
-            raise ValueError(
-                f"has {asked[0]}, but is of {named}: only {' and '.join(VERSION_OPTIONS)} named by path have versions"
-            )
+            raise ValueError(f"has {asked[0]}, but is of {named}: only {' and '.join(LAKES)} have versions")
 
     def _validate_reading(self) -> None:
         """Refuse a schema for data that has types already, and options that have no effect or lose rows or values."""
@@ -271,7 +286,7 @@ class Input(InputRows):
         return self.models if isinstance(self.models, dict) else {}
 
     def _validate_source(self) -> None:
-        if self.grouped not in BY_ITSELF and self.table is not None:
+        if self.grouped not in BY_ITSELF and self.table is not None and self.format != ICEBERG:
             raise ValueError(
                 f"has grouped {self.grouped}, but a table, which Spark reads: files named by path are needed"
             )

@@ -18,6 +18,7 @@ from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote
 from sparkrank.base.redaction import has_secret
 from sparkrank.engines.lanes import lane_words
 from sparkrank.engines.spark.files import FILE_FORMATS, OTHER_FORMATS
+from sparkrank.inputs.age import age_of
 from sparkrank.inputs.day_marks import check_name, check_path, check_sql, day_of
 from sparkrank.inputs.popularity_days import window_of
 from sparkrank.sources.condition_syntax import validate_condition
@@ -145,6 +146,13 @@ def as_size(value: object) -> object:
     if size >= 1 << 63:
         raise ValueError("a size below 8 EiB is needed")
     return int(size)
+
+
+def as_age(text: str | None) -> str | None:
+    """Check that ``text`` is a number of minutes, hours or days, and return it unchanged."""
+    if text is not None and age_of(text) is None:
+        raise ValueError(f"{quote(text)} is no age: minutes, hours or days are needed, such as 90m, 6h or 2d")
+    return text
 
 
 def as_zone(name: str | None) -> str | None:

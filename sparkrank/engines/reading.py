@@ -13,9 +13,10 @@ from sparkrank.engines.spark.files import FILE_FORMATS, frame_of_files, infers
 from sparkrank.engines.spark.session_settings import folder_types, settings_read
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.joined_types import validate_column
+from sparkrank.sources.lakes import ICEBERG
 from sparkrank.sources.parquet import ParquetInput
 from sparkrank.sources.protocol import Source
-from sparkrank.sources.reader_options import VERSION_OPTIONS, strict_options
+from sparkrank.sources.reader_options import VERSION_OPTIONS, spark_package, strict_options
 from sparkrank.sources.selection import Selection
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.sources.stored_files import validate_present
@@ -51,11 +52,16 @@ def spark_frame(
         with reading_errors(named, kind, side.what), condition_errors(side.what, side.where):
             return _where(frame, side.where)
     except Exception as error:
-        if "DATA_SOURCE_NOT_" in str(error):  # raised by the JVM, and not converted by pyspark
+        if lacks_format(error):
             raise SpecError(
                 f"{side.what}.format is {side.format}, which this Spark cannot read{_package(spark, side)}"
             ) from error
         raise
+
+
+def lacks_format(error: BaseException | None) -> bool:
+    """Return whether Spark raised ``error`` because it does not know a format. pyspark does not convert this error."""
+    return "DATA_SOURCE_NOT_" in str(error)
 
 
 def _where(frame: DataFrame, condition: str) -> DataFrame:
@@ -88,6 +94,8 @@ def _stored_frame(
     """Read the rows at a path or in a catalog table, without applying any condition."""
     if side.path is None:
         with reading_errors(side.name, kind, side.what):
+            if side.format == ICEBERG:  # only the reader of the format takes a version of a table
+                return spark.read.format(ICEBERG).options(**version_options(side)).load(str(side.table))
             return spark.read.table(str(side.table))
     validate_present(side.paths, side.format, side.what)
     if side.format not in FILE_FORMATS:
@@ -122,22 +130,14 @@ def version_options(side: SideRows) -> dict[str, str]:
     if side.as_of is None:
         return {}
     milliseconds = str(int(side.as_of.timestamp() * 1000))
-    return {by_time: milliseconds if side.format == "iceberg" else side.as_of.isoformat()}
+    return {by_time: milliseconds if side.format == ICEBERG else side.as_of.isoformat()}
 
 
 def _package(spark: SparkSession, side: SideRows) -> str:
     """Return the end of an error message, which names the package that ``spark`` needs for the format, if known."""
     version = ".".join(spark.version.split(".")[:2])
-    packages = {
-        "delta": "io.delta:delta-spark",
-        "hudi": f"org.apache.hudi:hudi-spark{version}-bundle",
-        "iceberg": f"org.apache.iceberg:iceberg-spark-runtime-{version}",
-        "avro": "org.apache.spark:spark-avro",
-    }
-    package = packages.get(side.format.lower())
-    if package is None:
-        return ""
-    return f": add {package}_2.13 to spark.jars.packages, in the version that fits Spark {version}"
+    package = spark_package(side.format, version)
+    return package and f": add {package} to spark.jars.packages, in the version that fits Spark {version}"
 
 
 def settings_of_frame(side: SideRows, frame: DataFrame, roles: Roles, own_zone: bool) -> dict[str, str]:

@@ -12,7 +12,7 @@ from sparkrank.inputs.popularity_days import PopularityDays
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.sources.colocation import GroupedWord
-from sparkrank.sources.delta_log import at_version
+from sparkrank.sources.lake_formats import at_version
 from sparkrank.sources.side_rows import SideRows
 
 if TYPE_CHECKING:

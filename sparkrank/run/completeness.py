@@ -12,9 +12,11 @@ from pyarrow import fs
 
 from sparkrank.base import checks
 from sparkrank.base.errors import CodedSentence, InputError, unreadable
+from sparkrank.inputs.age import age_of, age_text
 from sparkrank.inputs.day_marks import on_day
 from sparkrank.schemas.tables import QUALITY, RUNS
 from sparkrank.sources.files import without_password
+from sparkrank.sources.lake_formats import installed_lake
 from sparkrank.sources.stored_files import StoredFiles
 from sparkrank.tables.stored.day_files import day_files
 
@@ -39,7 +41,8 @@ class Completeness:
     def of(cls, spec: Spec, day: str, sides: Mapping[str, SideRows], spark: SparkSession | None) -> Completeness:
         """Return what ``spec`` expects for ``day``. ``sides`` maps names, such as input or truth, to locations of rows.
 
-        Raise :class:`InputError` if a marker file is missing, or if the tables of the day before cannot be read.
+        Raise :class:`InputError` if a marker file is missing, if the newest commit is too old, or if the tables of the
+        day before cannot be read.
         """
         least: dict[str, tuple[tuple[float, str], ...]] = {}
         warnings: list[str] = []
@@ -50,6 +53,8 @@ class Completeness:
                 continue
             if expect.marker is not None:
                 validate_markers(sides[what], expect.marker)
+            if expect.newer_than is not None:
+                validate_age(sides[what], expect.newer_than, dt.datetime.now(dt.timezone.utc))
             asked = [] if expect.min_rows is None else [(float(expect.min_rows), f"min_rows is {expect.min_rows}")]
             if expect.min_fraction_of_yesterday is not None:
                 yesterday = (dt.date.fromisoformat(day) - dt.timedelta(1)).isoformat()
@@ -117,3 +122,20 @@ def validate_markers(side: SideRows, marker: str) -> None:
                 raise InputError(f"the {side.what} is incomplete: {lacking}")
     except (pa.ArrowException, OSError) as error:
         raise unreadable(f"the folders of the {side.what} cannot be searched for {marker}", error) from error
+
+
+def validate_age(side: SideRows, newer_than: str, now: dt.datetime) -> None:
+    """Raise :class:`InputError` if no commit added rows of the day of ``side`` within the age ``newer_than``."""
+    key = f"{side.what}.expect.newer_than"
+    newest, allowed = installed_lake(side, key).last_addition(side), age_of(newer_than)
+    assert allowed is not None  # noqa: S101 - the spec was checked
+    if newest is None:
+        raise InputError(
+            f"the {side.what} is incomplete: no commit in the log added rows of the day, which {key} needs"
+        )
+    if now - newest > allowed:
+        time, age = newest.isoformat(timespec="seconds"), age_text(now - newest)
+        raise InputError(
+            f"the {side.what} is incomplete: the newest commit with rows of the day is of {time}, {age} ago, and {key} "
+            f"is {newer_than}"
+        )

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sparkrank.base.errors import SpecError, escape, shorten
+from sparkrank.base.errors import SparkrankError, SpecError, escape, shorten
 from sparkrank.base.redaction import redact, shown_url
 from sparkrank.engines.request import CatalogRows, Request
 from sparkrank.inputs.day_marks import as_pattern, day_of, on_day, on_days
 from sparkrank.inputs.window import spans
+from sparkrank.sources.lake_formats import LAKES
+from sparkrank.sources.lakes import ICEBERG
 from sparkrank.sources.side_rows import SideRows
 
 if TYPE_CHECKING:
@@ -74,3 +76,21 @@ def places_of(spec: Spec, day: str) -> list[str]:
     if (stored := spec.popularity_days(day)) is not None:
         lines.append(f"interactions.states: {shown_url(stored.path)} of {spans(stored.days)}")
     return list(map(escape, (*lines, f"output.path: {shown_url(on_day(spec.output.path, day))}")))
+
+
+def kept_files_of(spec: Spec, day: str) -> list[str]:
+    """Return a line for each lake table whose log can be read: how many of its files conditions leave for ``day``.
+
+    Only logs are read. A log that cannot be read gives a line that says so, because the rows may come later.
+    """
+    lines = []
+    for what, rows in spec.places:
+        lake = LAKES.get(rows.format)
+        if lake is None or not lake.is_installed() or (rows.path is None and rows.format != ICEBERG):
+            continue
+        try:
+            kept, files = lake.kept_files(side_of(what, rows, day))
+            lines.append(f"{what}.files: {kept:,} of {files:,}")
+        except SparkrankError as error:
+            lines.append(f"{what}.files: not counted ({error})")
+    return list(map(escape, lines))

@@ -12,10 +12,12 @@ from sparkrank.base.errors import (
     InputError,
     SpecError,
     StoreError,
+    UnappliedFeatureError,
     itemize,
     shorten,
 )
 from sparkrank.engines.lanes import LANES, Lane, grouped_lanes, row_memory_lanes
+from sparkrank.engines.reading import lacks_format
 from sparkrank.engines.request import AUTO, Request
 from sparkrank.engines.spark.frame_lane import FrameLane
 from sparkrank.engines.spark.session_features import has_pyspark
@@ -72,6 +74,7 @@ def _why_not_grouped(request: Request) -> str | None:
 def _first_that_takes(request: Request) -> Lane:
     opened: dict[str, Source] = {}
     refused = left = None  # why a lane did not take the request: before it looked at the rows, and after
+    feature: UnappliedFeatureError | None = None
     for kind in LANES.values():
         reason = kind.why_not(request)
         if reason is not None:
@@ -81,12 +84,19 @@ def _first_that_takes(request: Request) -> Lane:
             return _opened(kind, request, opened, left or refused)
         except FrameLaneNeededError as error:
             left = str(error)
+            feature = error if isinstance(error, UnappliedFeatureError) else feature
+        except SpecError as error:
+            if feature is None or not lacks_format(error.__cause__):
+                raise
+            raise feature from error
         except (InputError, StoreError) as error:
             is_far = any(side.path is not None and local_path(side.path) is None for side, _ in request.sides)
             is_content = isinstance(error, TextContentError) or not all(own.leaves_to_spark for own in opened.values())
             if request.session is None or kind is FrameLane or not is_far or is_content:
                 raise
             left = str(error)
+    if feature is not None:
+        raise feature
     if not has_pyspark():
         raise SpecError(f"{left or refused}, and pyspark is not installed: pip install 'sparkrank[spark]' brings it")
     raise SpecError(f"{left or refused}: spark=session leaves it to Spark, and a table in memory is taken as it is")
@@ -101,6 +111,8 @@ def _asked(request: Request) -> Lane:
         raise _refused(request, reason, next(others, None))
     try:
         return _opened(kind, request, {}, None)
+    except UnappliedFeatureError:
+        raise
     except FrameLaneNeededError as error:
         raise _refused(request, str(error), FrameLane.name) from None
 

@@ -36,6 +36,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 # The most comparisons joined by AND. Arrow's recursion in an expression is as deep as their number.
 _MOST_JOINED = 100
 _FOR_NAN = (">", ">=", "<>", "!=")  # true when NaN is compared with any number
+_IN, _IS_NULL, _IS_NOT_NULL = "IN", "IS NULL", "IS NOT NULL"
 Token = tuple[str, str]
 
 
@@ -44,33 +45,59 @@ class UntranslatableError(ValueError):
 
 
 @dataclass(frozen=True)
+class ColumnTest:
+    """A ``column`` of the type ``kind``, a ``sign`` (an operator, IN, IS NULL, IS NOT NULL), and its ``values``."""
+
+    column: str
+    sign: str
+    values: tuple[Any, ...]
+    kind: pa.DataType
+
+    @property
+    def for_nan(self) -> bool:
+        """Whether the comparison may be true for NaN."""
+        return bool(pa.types.is_floating(self.kind)) and self.sign in _FOR_NAN
+
+    @property
+    def holds(self) -> pc.Expression:
+        column = pc.field(self.column)
+        if self.sign in (_IS_NULL, _IS_NOT_NULL):
+            return column.is_null() if self.sign == _IS_NULL else column.is_valid()
+        if self.sign == _IN:
+            return column.isin(pa.array(self.values, self.kind))
+        holds = _COMPARE[self.sign](column, pa.scalar(self.values[0], self.kind))
+        return holds | column.is_nan() if self.for_nan else holds
+
+
+@dataclass(frozen=True)
 class Condition:
     """Two expressions that must both be true. None stands for an expression that is always true.
 
     Row groups may be skipped by ``of_groups``. Only ``of_rows`` may be true for NaN, which row-group statistics omit.
+    Both together are the ``comparisons`` joined by AND, if these are known.
     """
 
     of_groups: pc.Expression | None
     of_rows: pc.Expression | None
     columns: frozenset[str] = frozenset()  # the columns that the condition reads
+    comparisons: tuple[ColumnTest, ...] = ()
 
 
 def pushed_down(condition: str, schema: pa.Schema) -> Condition:
     """Translate ``condition`` to Arrow expressions, or raise :class:`UntranslatableError` if Spark must evaluate it."""
     tokens = _tokens(condition)
-    holds, for_nan, rest = _comparison(tokens, schema)
-    parts = [(holds, for_nan)]
+    part, rest = _comparison(tokens, schema)
+    parts = [part]
     while rest:
         if len(parts) == _MOST_JOINED:
             raise UntranslatableError(f"more than {_MOST_JOINED} comparisons are joined")
         if rest[0] != ("word", "AND"):
             raise UntranslatableError(f"{shorten(rest[0][1])} is not understood")
-        holds, for_nan, rest = _comparison(rest[1:], schema)
-        parts.append((holds, for_nan))
-    sides = ([holds for holds, for_nan in parts if for_nan == is_for_nan] for is_for_nan in (False, True))
+        part, rest = _comparison(rest[1:], schema)
+        parts.append(part)
+    sides = ([part.holds for part in parts if part.for_nan == is_for_nan] for is_for_nan in (False, True))
     of_groups, of_rows = (functools.reduce(operator.and_, side) if side else None for side in sides)
-    names = {text for kind, text in tokens if kind in ("word", "quoted")}
-    return Condition(of_groups, of_rows, frozenset(names).intersection(schema.names))
+    return Condition(of_groups, of_rows, frozenset(part.column for part in parts), tuple(parts))
 
 
 def _tokens(condition: str) -> list[Token]:
@@ -88,35 +115,32 @@ def _tokens(condition: str) -> list[Token]:
     return tokens
 
 
-def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[pc.Expression, bool, list[Token]]:
-    """Return the first comparison in ``tokens``, whether it may be true for NaN, and the tokens after it."""
+def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[ColumnTest, list[Token]]:
+    """Return the first comparison in ``tokens``, and the tokens after it."""
     kinds = [kind for kind, _ in tokens]
     texts = [text for _, text in tokens]
     if not kinds or kinds[0] not in ("word", "quoted") or texts[0] not in schema.names:
         name = texts[0] if texts else "an empty condition"
         raise UntranslatableError(f"{shorten(name)} is not a column{did_you_mean(name, schema.names)}")
-    field = schema.field(texts[0])
-    column = pc.field(field.name)
+    name, kind = texts[0], schema.field(texts[0]).type
     if texts[1:3] == ["IS", "NULL"]:
-        return column.is_null(), False, tokens[3:]
+        return ColumnTest(name, _IS_NULL, (), kind), tokens[3:]
     if texts[1:4] == ["IS", "NOT", "NULL"]:
-        return column.is_valid(), False, tokens[4:]
+        return ColumnTest(name, _IS_NOT_NULL, (), kind), tokens[4:]
     if texts[1:3] == ["IN", "("] and ")" in texts:
         end = texts.index(")")
-        values = [_literal(token, field.type).as_py() for token in tokens[3:end:2]]
+        values = [_literal(token, kind) for token in tokens[3:end:2]]
         if not values or texts[4:end:2] != [","] * (len(values) - 1):
             raise UntranslatableError("a list is not understood")
-        if pa.types.is_floating(field.type) and 0 in values:  # unlike SQL, Arrow distinguishes -0.0 from 0.0 in a list
+        if pa.types.is_floating(kind) and 0 in values:  # unlike SQL, Arrow distinguishes -0.0 from 0.0 in a list
             values += [-0.0, 0.0]
-        return column.isin(pa.array(values, field.type)), False, tokens[end + 1 :]
+        return ColumnTest(name, _IN, tuple(values), kind), tokens[end + 1 :]
     if len(tokens) > 2 and kinds[1] == "op":
-        holds = _COMPARE[texts[1]](column, _literal(tokens[2], field.type))
-        for_nan = pa.types.is_floating(field.type) and texts[1] in _FOR_NAN
-        return holds | column.is_nan() if for_nan else holds, for_nan, tokens[3:]
-    raise UntranslatableError(f"what is asked of {shorten(field.name)} is not understood")
+        return ColumnTest(name, texts[1], (_literal(tokens[2], kind),), kind), tokens[3:]
+    raise UntranslatableError(f"what is asked of {shorten(name)} is not understood")
 
 
-def _literal(token: Token, kind: pa.DataType) -> pa.Scalar:
+def _literal(token: Token, kind: pa.DataType) -> Any:
     """Return a literal in the type of its column: a string for string or date columns, a number for numeric columns."""
     form, text = token
     value: str | float | Decimal
@@ -129,6 +153,6 @@ def _literal(token: Token, kind: pa.DataType) -> pa.Scalar:
     else:
         raise UntranslatableError(f"{shorten(text)} is compared with a column of type {shorten(kind)}")
     try:
-        return pa.scalar(value).cast(kind)
+        return pa.scalar(value).cast(kind).as_py()
     except (pa.ArrowInvalid, OverflowError):
         raise UntranslatableError(f"{shorten(text)} is not a value of type {kind}") from None

@@ -8,18 +8,20 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+from pyarrow import fs
 
 from sparkrank.base.errors import FrameLaneNeededError, InputError, shorten
 from sparkrank.inputs.field_paths import Place
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.conditions import Condition, UntranslatableError, pushed_down
-from sparkrank.sources.delta_log import delta_table, reads_delta, table_at
+from sparkrank.sources.delta_log import additions, delta_table, reads_delta, table_at
 from sparkrank.sources.files import Listing, file_system, store_of
 from sparkrank.sources.integrity import stamps_of
 from sparkrank.sources.nested import columns_at
@@ -56,19 +58,18 @@ def open_delta(side: SideRows, roles: Roles) -> Source:  # noqa: ARG001
 def _adds_to_files(table: DeltaTable) -> bool:
     """Return whether some file has deleted rows, or the files have other names for columns."""
     features = set(table.protocol().reader_features or ())
-    renames = table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none"
-    return renames or ("deletionVectors" in features and pa.table(table.deletion_vectors()).num_rows > 0)
+    return _has_renames(table) or ("deletionVectors" in features and pa.table(table.deletion_vectors()).num_rows > 0)
+
+
+def _has_renames(table: DeltaTable) -> bool:
+    return bool(table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none")
 
 
 def _parquet_of(side: SideRows, table: DeltaTable, files: pa.Table, schema: pa.Schema) -> Source:
     store, inside = file_system(str(side.path))
-    by_folder = pa.schema([schema.field(name) for name in table.metadata().partition_columns])
-    parquet = ds.ParquetFileFormat()
-    fragments = [
-        parquet.make_fragment(f"{inside}/{unquote(file[_PATH])}", store, _partition(file, by_folder))
-        for file in files.select([_PATH, *(f"{_PARTITION}{name}" for name in by_folder.names)]).to_pylist()
-    ]
-    kept = _where_possible(side, fragments, schema, parquet, store)
+    _, by_folder = _schemas(table)
+    named = files.select([_PATH, *(f"{_PARTITION}{name}" for name in by_folder.names)]).to_pylist()
+    kept = _where_possible(side, named, (store, inside), schema, by_folder)
     stamps = stamps_of(store.get_file_info([fragment.path for fragment in kept]), store)
     listing = Listing(tuple(stamps), tuple(stamps), stamps=stamps)
     stored = StoredFiles(str(side.path), side.what, store, store_of(str(side.path), inside), listing)
@@ -89,15 +90,54 @@ def _partition(file: Mapping[str, Any], columns: pa.Schema) -> pc.Expression:
 
 
 def _where_possible(
-    side: SideRows, fragments: Sequence[ds.Fragment], schema: pa.Schema, kind: ds.FileFormat, store: Any
+    side: SideRows,
+    files: Sequence[Mapping[str, Any]],
+    folder: tuple[fs.FileSystem, str],
+    schema: pa.Schema,
+    by_folder: pa.Schema,
 ) -> list[ds.Fragment]:
-    """Return the ``fragments`` whose partition does not rule out the condition of ``side``."""
+    """Return those of the ``files`` in ``folder`` whose partition does not rule out the condition of ``side``."""
+    (store, inside), parquet = folder, ds.ParquetFileFormat()
+    fragments = [
+        parquet.make_fragment(f"{inside}/{unquote(file[_PATH])}", store, _partition(file, by_folder)) for file in files
+    ]
     try:
         where = None if side.where is None else pushed_down(side.where, plain_schema(schema)).of_groups
     except UntranslatableError:  # Spark will read the rows
-        return list(fragments)
-    dataset = ds.FileSystemDataset(fragments, schema, kind, store)
-    return list(dataset.get_fragments(where))
+        return fragments
+    return list(ds.FileSystemDataset(fragments, schema, parquet, store).get_fragments(where))
+
+
+def kept_files(side: SideRows) -> tuple[int, int]:
+    """Return how many files of a table the condition of ``side`` leaves, and how many there are."""
+    table = delta_table(side)
+    files = pa.table(table.get_add_actions(flatten=True))
+    if _has_renames(table):  # partitions have the names of the files
+        return files.num_rows, files.num_rows
+    schema, by_folder = _schemas(table)
+    return len(_where_possible(side, files.to_pylist(), file_system(str(side.path)), schema, by_folder)), files.num_rows
+
+
+def last_addition(side: SideRows) -> datetime | None:
+    """Return the time of the newest commit that added a file whose partition the condition of ``side`` may leave."""
+    table = delta_table(side)
+    schema, by_folder = _schemas(table)
+    by_folder = pa.schema([]) if _has_renames(table) else by_folder
+    folder = file_system(str(side.path))
+    for commit, added in additions(table, folder):
+        files = [
+            {_PATH: file[_PATH]} | {f"{_PARTITION}{name}": value for name, value in file["partitionValues"].items()}
+            for file in added
+        ]
+        if _where_possible(side, files, folder, schema, by_folder):
+            return datetime.fromtimestamp(commit / 1000, timezone.utc)
+    return None
+
+
+def _schemas(table: DeltaTable) -> tuple[pa.Schema, pa.Schema]:
+    """Return the schema of ``table``, and that of its partitions."""
+    schema = pa.schema(table.schema().to_arrow())
+    return schema, pa.schema([schema.field(name) for name in table.metadata().partition_columns])
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
+
+from pyarrow import fs
 
 from sparkrank.base.errors import InputError, NoInputError, StoreError, first_line, shorten
 from sparkrank.sources.files import without_password
@@ -68,6 +72,23 @@ def table_at(path: str, version: int | None = None) -> DeltaTable:
 
     address, options = delta_address(path)
     return DeltaTable(address, version=version, storage_options=options)
+
+
+def additions(table: DeltaTable, folder: tuple[fs.FileSystem, str]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+    """Yield the commits of ``table`` that added rows, from the newest: the time in milliseconds, and the files.
+
+    Ends where the log was cleaned up. A commit that only rearranges rows says so in its files.
+    """
+    (store, inside), newest = folder, table.version()
+    commits = {commit["version"]: commit["timestamp"] for commit in table.history() if commit["version"] <= newest}
+    for version in sorted(commits, reverse=True):
+        try:
+            with store.open_input_stream(f"{inside}/_delta_log/{version:020}.json") as log:
+                actions = [json.loads(line) for line in log.read().splitlines() if line.strip()]
+        except FileNotFoundError:
+            return
+        if added := [action["add"] for action in actions if "add" in action and action["add"].get("dataChange", True)]:
+            yield commits[version], added
 
 
 def delta_address(path: str) -> tuple[str, dict[str, str] | None]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sparkrank.sources.delta import open_delta
-from sparkrank.sources.lakes import DELTA
+from sparkrank.sources.iceberg import open_iceberg
+from sparkrank.sources.lakes import DELTA, ICEBERG
 from sparkrank.sources.parquet import ParquetInput
 from sparkrank.sources.protocol import Opener
 from sparkrank.sources.side_rows import SideRows
@@ -15,15 +16,17 @@ SOURCES: dict[str, Opener] = {
     "csv": TextInput.open,
     "json": TextInput.open,
     DELTA: open_delta,
+    ICEBERG: open_iceberg,
 }
 
 
 def opener_of(side: SideRows) -> Opener | None:
-    """Return the function that opens ``side``. It is None for DataFrames, tables, Parquet with options, and formats of
-    Spark alone.
+    """Return the function that opens ``side``.
+
+    It is None for DataFrames, tables of Spark's catalog, Parquet with options, and formats of Spark alone.
     """
     if side.given is not None:
         return None if side.is_frame else TableInput.open
-    if side.path is None or (side.format == "parquet" and side.options):
+    if (side.path is None and side.format != ICEBERG) or (side.format == "parquet" and side.options):
         return None
     return SOURCES.get(side.format)

@@ -16,9 +16,9 @@ from pyarrow import fs
 
 from sparkrank.base.errors import StoreError, unreadable
 
-DELTA = "delta"
-LAKE_FORMATS = (DELTA, "hudi", "iceberg")
-_MARKS = {"_delta_log": "delta", ".hoodie": "hudi", ".hoodie_partition_metadata": "hudi"}
+DELTA, ICEBERG, HUDI = "delta", "iceberg", "hudi"
+LAKE_FORMATS = (DELTA, HUDI, ICEBERG)
+_MARKS = {"_delta_log": DELTA, ".hoodie": HUDI, ".hoodie_partition_metadata": HUDI}
 _METADATA, _HINT, _DATA = "metadata", "version-hint.text", "data"
 _OF_ICEBERG = re.compile(r"(v\d+|\d{5}-[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12})(\.\w+)?\.metadata\.json(\.gz)?")
 _MAY_BE_OF_ICEBERG = re.compile(r".+\.metadata\.json(\.gz)?")
@@ -97,5 +97,5 @@ def _names(store: fs.FileSystem, folder: str) -> set[str]:
 def _iceberg(folder: str, names: Iterable[str], beside_data: bool) -> LakeTable | None:
     for name in sorted(names):
         if _OF_ICEBERG.fullmatch(name) or (beside_data and (name == _HINT or _MAY_BE_OF_ICEBERG.fullmatch(name))):
-            return LakeTable(folder, "iceberg", f"{_METADATA}/{name}")
+            return LakeTable(folder, ICEBERG, f"{_METADATA}/{name}")
     return None

@@ -70,3 +70,16 @@ VERSION_OPTIONS: Mapping[str, tuple[str, str]] = {
     "delta": ("versionAsOf", "timestampAsOf"),
     "iceberg": ("snapshot-id", "as-of-timestamp"),
 }
+# The packages that Spark needs for formats that it does not read by itself, before the version of Scala.
+_PACKAGES: Mapping[str, str] = {
+    "delta": "io.delta:delta-spark",
+    "hudi": "org.apache.hudi:hudi-spark{spark}-bundle",
+    "iceberg": "org.apache.iceberg:iceberg-spark-runtime-{spark}",
+    "avro": "org.apache.spark:spark-avro",
+}
+
+
+def spark_package(kind: str, version: str = "<version>") -> str:
+    """Return the package that Spark, in its ``version``, needs for the format ``kind``, or an empty text."""
+    package = _PACKAGES.get(kind.lower())
+    return "" if package is None else f"{package.format(spark=version)}_2.13"

@@ -21,8 +21,10 @@ from sparkrank.sources.columns import bucket_rows, bucket_schema, check_arrow_sc
 from sparkrank.sources.conditions import Condition, UntranslatableError, pushed_down
 from sparkrank.sources.formats import opener_of
 from sparkrank.sources.joined_types import check_arrow_joined
+from sparkrank.sources.lakes import HUDI
 from sparkrank.sources.nested import shape_of, taken_type
 from sparkrank.sources.protocol import FileSplit, Source, Split
+from sparkrank.sources.reader_options import spark_package
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.sources.sizes import in_parts
 from sparkrank.sources.stored_files import validate_present
@@ -60,6 +62,9 @@ class Selection:
         what, where = side.what, side.where
         open_source = opener_of(side)
         if open_source is None:
+            if side.path is not None and side.format == HUDI:
+                package = spark_package(HUDI)
+                raise FrameLaneNeededError(f"{what}.format is hudi, which Spark reads with the package {package}")
             raise FrameLaneNeededError(f"the {what} is not plain Parquet named by path")
         validate_present(side.paths, side.format, what)
         source = opened[what] = open_source(side, roles)

@@ -14,7 +14,8 @@ from pyarrow import fs
 from sparkrank.base.errors import InputError, NoInputError, itemize, unreadable
 from sparkrank.sources.files import Listing, file_system, store_of, without_password
 from sparkrank.sources.folders import PartitionTypes, folder_columns, validate_even_folders
-from sparkrank.sources.lakes import LakeTable
+from sparkrank.sources.lakes import HUDI, LakeTable
+from sparkrank.sources.reader_options import spark_package
 
 # String literals of SQL. Under a setting of Spark that few sessions have, double quotes enclose names instead.
 _TEXTS = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"", re.DOTALL)
@@ -76,10 +77,11 @@ class StoredFiles:
     def raise_lake_table(self, table: LakeTable) -> None:
         """Raise an :class:`InputError` that says that the files belong to the lake ``table``."""
         folder = without_password(f"{(self.prefix or '').removeprefix('file:')}{table.folder}")
+        package = f" (Spark needs {spark_package(HUDI)} for it)" if table.format == HUDI else ""
         raise InputError(
             f"{self._subject} is in a table of {table.format.capitalize()} ({folder} has {table.mark}), whose files "
-            f"hold removed rows too: write format: {table.format} with the path of the table, or give sr.evaluate "
-            f'spark.read.format("{table.format}").load(path)'
+            f"hold removed rows too: write format: {table.format} with the path of the table{package}, or give "
+            f'sr.evaluate spark.read.format("{table.format}").load(path)'
         )
 
     def folder_columns(self, partition_types: PartitionTypes) -> pa.Schema:

@@ -149,7 +149,7 @@ NO_MARK = (
     "stands for nothing "
     "(allowed: {date}, {date_nodash}, {date-1}, {date+7}, {date:%Y%m%d}, and in paths {date}..{date+7})"
 )
-FORMATS = "(allowed: parquet, csv, json, delta, orc, text, avro, iceberg, hudi, paimon, deltasharing, xml, binaryfile, "
+FORMATS = "(allowed: parquet, csv, json, delta, iceberg, orc, text, avro, hudi, paimon, deltasharing, xml, binaryfile, "
 FORMATS += "tfrecord, jdbc, bigquery, snowflake, redshift, clickhouse, mongodb, kudu, es, or the class of a source)"
 AT_LEAST, AT_MOST = "a number of at least", "a number of at most"
 NO_HOST = "a file has no host, and its path begins with a slash: file:///folder"

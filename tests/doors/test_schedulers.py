@@ -256,6 +256,7 @@ CODES_OF_WARNINGS = [
 ]  # fmt: skip
 CODES_OF_ERRORS = {
     "SparkrankError": "failed", "SpecError": "spec", "FrameLaneNeededError": "frame_lane_needed",
+    "UnappliedFeatureError": "input",
     "MetricError": "metric", "OutOfMemoryError": "out_of_memory", "InputError": "input", "MissingColumnError": "input",
     "NoInputError": "no_input",
     "RejectedRowsError": "rejected_rows",

@@ -32,7 +32,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "inputs": ("numpy", "pyarrow"),
     "bucket": ("numpy", "pyarrow"),
     "gates": ("numpy", "pyarrow", "scipy"),
-    "sources": ("numpy", "pyarrow", "pandas", "polars", "deltalake", *SPARK),
+    "sources": ("numpy", "pyarrow", "pandas", "polars", "deltalake", "pyiceberg", *SPARK),
     "engines": ("numpy", "pyarrow", "typing_extensions", *SPARK),
     "uncertainty": ("numpy", "pyarrow", "scipy"),
     "tables": ("numpy", "pyarrow", "obstore", "deltalake", "pyiceberg", "mlflow", "openlineage", *SPARK),
@@ -153,6 +153,7 @@ OPTIONAL = (
     "openlineage",
     "polars",
     "prometheus_client",
+    "pyiceberg",
     "sklearn",
     "vl_convert",
 )

@@ -104,7 +104,7 @@ def test_rows_that_are_not_those_of_the_footer(days: Path, monkeypatch: pytest.M
 
 def test_what_is_no_expectation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cases: list[tuple[dict[str, Any], str]] = [
-        ({}, "expects nothing: name marker, min_rows, min_fraction_of_yesterday"),
+        ({}, "expects nothing: name marker, newer_than, min_rows, min_fraction_of_yesterday"),
         ({"min_row": 1}, 'did you mean "min_rows"'),
         ({"min_rows": 0}, "input.expect.min_rows"),
         ({"min_rows": "many"}, "input.expect.min_rows"),

@@ -20,9 +20,10 @@ import sparkrank as sr
 from sparkrank.base.errors import InputError, NoInputError, SpecError
 from sparkrank.config import Spec
 from sparkrank.jobs import evaluate_day
+from sparkrank.run.day_request import kept_files_of
 from sparkrank.run.stages import Stages
 from sparkrank.sources import delta
-from tests.support.commands import local_spec
+from tests.support.commands import exit_code, local_spec, write_spec
 
 deltalake = pytest.importorskip("deltalake")
 
@@ -98,6 +99,39 @@ def test_files_of_other_days_are_not_opened(folder: Path) -> None:
         InputError, match=r"\.parquet of .* at version 2 of table .* is gone: that version was vacuumed"
     ):
         evaluated(folder)
+
+
+def test_validate_counts_the_files_of_the_day(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    deltalake.write_deltalake(folder / "table", rows_of(SECOND, [0, 0, 1]), mode="append")
+    for where, kept in (("dt = '{date}'", 1), ("upper(dt) = 'X'", 2)):
+        assert kept_files_of(spec(folder, where=where), FIRST) == [f"input.files: {kept} of 2"]
+    conf = write_spec(folder, spec(folder, where="dt = '{date}'").resolved())
+    assert exit_code("validate", "--conf", conf, "--date", SECOND) == 0
+    assert "# input.files: 1 of 2\n" in capsys.readouterr().out
+    (line,) = kept_files_of(spec(folder, version=9), FIRST)
+    assert line.startswith("input.files: not counted (the input")
+    assert "has no version 9" in line
+
+
+def test_a_day_needs_a_commit_of_its_own_that_is_new_enough(folder: Path) -> None:
+    """The commits of the first day are moved back by seven hours; a later one removes rows of it, and adds none."""
+    deltalake.write_deltalake(folder / "table", rows_of(SECOND, [1]), mode="append")
+    of_day = {"where": "dt = '{date}'"}
+    assert evaluated(folder, **of_day, expect={"newer_than": "5m"})["rr"] == 1.0
+    for version in (0, 1):
+        log = folder / f"table/_delta_log/{version:020}.json"
+        actions = [json.loads(line) for line in log.read_text().splitlines()]
+        for action in actions:
+            if "commitInfo" in action:
+                action["commitInfo"]["timestamp"] -= 7 * 3_600_000
+        log.write_text("\n".join(map(json.dumps, actions)))
+    sentence = r"incomplete: the newest commit with rows of the day is of 2.*, 7 h \d+ min ago, and input.expect.newer"
+    with pytest.raises(InputError, match=sentence):
+        evaluated(folder, **of_day, expect={"newer_than": "6h"})
+    assert evaluated(folder, **of_day, expect={"newer_than": "1d"})["rr"] == 1.0
+    assert evaluated(folder, expect={"newer_than": "6h"})  # of all days, the second is new
+    with pytest.raises(InputError, match="no commit in the log added rows of the day"):
+        evaluated(folder, where="dt = '2027-01-01'", expect={"newer_than": "6h"})
 
 
 def test_rows_from_before_a_column_was_added_have_nulls_in_it(folder: Path) -> None:
@@ -176,6 +210,12 @@ def test_deleted_rows_do_not_count(tmp_path: Path) -> None:
         ({"version": 0, "format": "parquet"}, ValidationError, "has version, but is of format parquet"),
         ({"path": "{folder}/none"}, NoInputError, "there is no delta input at .*none"),
         ({"where": "no = 1"}, SpecError, "no is not a column"),
+        ({"expect": {"newer_than": "6"}}, ValidationError, "'6' is no age: minutes, hours or days are needed"),
+        (
+            {"expect": {"newer_than": "6h"}, "format": "parquet"},
+            ValidationError,
+            "has expect.newer_than, but format parquet, which has no log of commits: delta and iceberg have one",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_refused(folder: Path, source: Any, error: type[Exception], sentence: str) -> None:

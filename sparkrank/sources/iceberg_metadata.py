@@ -1,0 +1,171 @@
+"""Versions of Iceberg tables, which are snapshots. The library pyiceberg finds them in the metadata of a table."""
+
+from __future__ import annotations
+
+import importlib.util
+import posixpath
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+import pyarrow as pa
+from pyarrow import fs
+
+from sparkrank.base.errors import InputError, NoInputError, SparkrankError, SpecError, StoreError, first_line, shorten
+from sparkrank.sources.files import file_system, without_password
+from sparkrank.sources.types import stored_schema
+
+if TYPE_CHECKING:
+    from pyiceberg.schema import Schema
+    from pyiceberg.table import Table
+    from pyiceberg.table.snapshots import Snapshot
+
+    from sparkrank.sources.side_rows import SideRows
+
+_PACKAGE = "pyiceberg"
+METADATA_FILE = ".metadata.json"
+_NUMBERED = re.compile(r"(?:v(\d+)|(\d+)-[\w-]+)(?:\.\w+)?\.metadata\.json")
+_SETTINGS = {  # what a path of S3 may say after a question mark, by the names that pyiceberg has for it
+    "endpoint_override": "s3.endpoint",
+    "region": "s3.region",
+    "anonymous": "s3.anonymous",
+}
+
+
+def reads_iceberg() -> bool:
+    """Return whether the library that reads the metadata of Iceberg tables is installed."""
+    return importlib.util.find_spec(_PACKAGE) is not None
+
+
+def at_snapshot(side: SideRows) -> SideRows:
+    """Return ``side`` at the snapshot that its table has now, or had at the time asked for, which its name then says.
+
+    Without pyiceberg, Spark finds the snapshot, and ``side`` is returned unchanged.
+    """
+    if not reads_iceberg():
+        return side
+    table = iceberg_table(side)
+    snapshot = snapshot_of(side, table)
+    version = None if snapshot is None else snapshot.snapshot_id
+    at = "without a version" if version is None else f"at version {version}"
+    return replace(side, version=version, as_of=None, name=f"{side.name} {at} of table {table.metadata.table_uuid}")
+
+
+def iceberg_table(side: SideRows) -> Table:
+    """Open the table of ``side``: one of a catalog, or the one whose newest metadata file is in the folder ``path``."""
+    with metadata_errors(side):
+        if side.path is None:
+            return _of_catalog(side)
+        address, _, settings = side.path.partition("?")
+        properties = {_SETTINGS[name]: value for name, value in parse_qsl(settings) if name in _SETTINGS}
+        if "s3.endpoint" in properties:
+            scheme = dict(parse_qsl(settings)).get("scheme", "https")
+            properties["s3.endpoint"] = f"{scheme}://{properties['s3.endpoint']}"
+        store, inside = file_system(side.path)
+        place = inside if isinstance(store, fs.LocalFileSystem) else address.rstrip("/")
+        is_file = place.endswith(METADATA_FILE)
+        return table_at(place if is_file else f"{place}/metadata/{_newest(side, store, inside)}", properties)
+
+
+def table_at(location: str, properties: dict[str, str]) -> Table:
+    """Open the table as the metadata file at ``location`` describes it."""
+    from pyiceberg.table import StaticTable
+
+    return StaticTable.from_metadata(location, properties)
+
+
+def place_of(side: SideRows) -> str:
+    """Return the words for the table of ``side`` in messages."""
+    return f"the {side.what} {shorten(str(side.table)) if side.path is None else without_password(side.path)}"
+
+
+@contextmanager
+def metadata_errors(side: SideRows) -> Iterator[None]:
+    """Raise any error of the library, or of a catalog, as a :class:`StoreError` that names the table of ``side``."""
+    from pyiceberg import exceptions
+
+    try:
+        yield
+    except SparkrankError:
+        raise
+    except (exceptions.NoSuchTableError, exceptions.NoSuchNamespaceError):
+        raise NoInputError(f"there is no iceberg {side.what} {shorten(str(side.table))}") from None
+    except Exception as error:  # each catalog raises errors of the library that it stands on
+        raise StoreError(f"{place_of(side)} cannot be read as iceberg: {shorten(first_line(error))}") from error
+
+
+def _of_catalog(side: SideRows) -> Table:
+    """Load a table by its name, ``namespace.table`` or ``catalog.namespace.table``."""
+    from pyiceberg.catalog import load_catalog
+
+    catalog, *names = str(side.table).split(".")
+    if not names:
+        raise SpecError(
+            f"{side.what}.table is {shorten(catalog)}: catalog.namespace.table or namespace.table is needed"
+        )
+    if len(names) == 1:
+        return load_catalog().load_table((catalog, *names))
+    return load_catalog(catalog).load_table(tuple(names))
+
+
+def _newest(side: SideRows, store: fs.FileSystem, folder: str) -> str:
+    """Return the name of the metadata file with the highest number. If two files have it, no one can say which counts.
+
+    A commit that failed may leave such a file, as only a catalog knows which of two writers came first.
+    """
+    infos = store.get_file_info(fs.FileSelector(f"{folder}/metadata", allow_not_found=True))
+    numbered: dict[int, list[str]] = {}
+    for name in (posixpath.basename(info.path) for info in infos):
+        if (match := _NUMBERED.fullmatch(name)) is not None:
+            numbered.setdefault(int(match[1] or match[2]), []).append(name)
+    if not numbered:
+        raise NoInputError(f"there is no iceberg {side.what} at {without_password(str(side.path))}")
+    newest, *others = sorted(numbered[max(numbered)])
+    if others:
+        raise InputError(
+            f"{place_of(side)} has two newest metadata files, {newest} and {others[0]}: name one of them as path, or "
+            f"the table of the catalog as table"
+        )
+    return newest
+
+
+def snapshot_of(side: SideRows, table: Table) -> Snapshot | None:
+    """Return the snapshot that ``side`` asks for. It is None if nothing was ever written into the table."""
+    place, snapshots = place_of(side), sorted(table.snapshots(), key=lambda one: one.timestamp_ms)
+    if side.version is None and side.as_of is None:
+        return table.current_snapshot()
+    if side.version is not None:
+        asked, snapshot = f"version {side.version}", table.snapshot_by_id(side.version)
+    else:
+        assert side.as_of is not None  # noqa: S101 - see above
+        time = side.as_of if side.as_of.tzinfo is not None else side.as_of.replace(tzinfo=timezone.utc)
+        asked = f"version as of {time.isoformat()}"
+        snapshot = table.snapshot_as_of_timestamp(int(time.timestamp() * 1000))
+    if snapshot is not None:
+        return snapshot
+    if not snapshots:
+        raise InputError(f"{place} has no {asked}: nothing was ever written into it")
+    oldest, newest = (f"{one.snapshot_id} of {time_of(one).isoformat()}" for one in (snapshots[0], snapshots[-1]))
+    raise InputError(f"{place} has no {asked}: its oldest is {oldest}, and its newest {newest}")
+
+
+def time_of(snapshot: Snapshot) -> datetime:
+    return datetime.fromtimestamp(snapshot.timestamp_ms / 1000, timezone.utc)
+
+
+def schema_at(table: Table, snapshot: Snapshot | None) -> Schema:
+    """Return the schema of the table at ``snapshot``, which for the current snapshot is the one that it has now."""
+    if snapshot is None or snapshot.snapshot_id == table.metadata.current_snapshot_id or snapshot.schema_id is None:
+        return table.schema()
+    return table.schemas()[snapshot.schema_id]
+
+
+def arrow_schema(schema: Schema) -> pa.Schema:
+    """Return ``schema`` in the types in which Arrow reads it from Parquet files."""
+    from pyiceberg.io.pyarrow import schema_to_pyarrow
+
+    return stored_schema(schema_to_pyarrow(schema, include_field_ids=False))

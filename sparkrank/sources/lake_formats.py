@@ -1,0 +1,53 @@
+"""The register of lake formats: what the log of a table says about its versions and files, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import NamedTuple
+
+from sparkrank.base.errors import SpecError
+from sparkrank.sources import delta_log, iceberg_files, iceberg_metadata
+from sparkrank.sources.delta import kept_files, last_addition
+from sparkrank.sources.lakes import DELTA, ICEBERG
+from sparkrank.sources.side_rows import SideRows
+
+
+class LakeFormat(NamedTuple):
+    """What can be asked of a table: the side at one version, its files, and the time when rows were added to it.
+
+    ``kept_files`` returns how many files the condition of a side leaves, and how many there are. ``last_addition``
+    returns the time of the newest commit that added rows that the condition may leave, or None if there is none.
+    """
+
+    library: str
+    is_installed: Callable[[], bool]
+    at_version: Callable[[SideRows], SideRows]
+    kept_files: Callable[[SideRows], tuple[int, int]]
+    last_addition: Callable[[SideRows], datetime | None]
+
+
+LAKES: dict[str, LakeFormat] = {
+    DELTA: LakeFormat("deltalake", delta_log.reads_delta, delta_log.at_version, kept_files, last_addition),
+    ICEBERG: LakeFormat(
+        "pyiceberg",
+        iceberg_metadata.reads_iceberg,
+        iceberg_metadata.at_snapshot,
+        iceberg_files.kept_files,
+        iceberg_files.last_addition,
+    ),
+}
+
+
+def at_version(side: SideRows) -> SideRows:
+    """Return ``side`` at one version of its table, if it is a lake table whose log can be read here."""
+    lake = LAKES.get(side.format)
+    return side if lake is None else lake.at_version(side)
+
+
+def installed_lake(side: SideRows, key: str) -> LakeFormat:
+    """Return the lake format of ``side``. Raises :class:`SpecError` if ``key`` of a spec needs a missing library."""
+    lake = LAKES[side.format]
+    if lake.is_installed():
+        return lake
+    raise SpecError(f"{key} needs {lake.library}: pip install 'sparkrank[{side.format}]'")

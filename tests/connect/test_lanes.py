@@ -156,11 +156,11 @@ def test_workers_get_sparkrank_as_the_page_of_sessions_sends_it(
     page = (PROJECT / "docs/sessions.md").read_text(encoding="utf-8")
     (block,) = (text for text in re.findall("```python\n(.*?)```", page, re.DOTALL) if "addArtifacts" in text)
     monkeypatch.chdir(tmp_path)
-    shutil.make_archive("dist/sparkrank-0.1.0", "zip", Path(sr.__file__).parent.parent, "sparkrank")
+    shutil.make_archive(f"dist/sparkrank-{sr.__version__}", "zip", Path(sr.__file__).parent.parent, "sparkrank")
     exec(block, {"spark": another_session})  # noqa: S102 - our own page
     for session, is_sent in ((another_session, True), (spark, False)):
         places = session.range(1).mapInArrow(place, "place string").collect()[0][0]
-        assert ("sparkrank-0.1.0.zip" in places) == is_sent
+        assert (f"sparkrank-{sr.__version__}.zip" in places) == is_sent
     with sr.evaluate(log, METRICS[:1], spark=another_session, buckets=3, **ROLES) as evaluation:
         assert evaluation[METRICS[0]] == expected[METRICS[0]]
 

@@ -160,6 +160,16 @@ def test_a_doubt_stands_beside_the_difference_and_in_the_verdict() -> None:
     assert f"<small class=why>{doubt}</small>" in compared
 
 
+def test_a_comparison_has_both_ends_of_its_interval_in_order() -> None:
+    data = report(("a", "b"), SMALL)
+    changed = {"difference": 0.5, "ci_low": -0.25, "ci_high": 0.75}
+    rows = tuple(replace(row, **changed) for row in data.comparisons.rows)
+    text = page(replace(data, comparisons=replace(data.comparisons, rows=rows)))
+    (compared,) = re.findall(r'<section id="comparisons".*?</section>', text, re.DOTALL)
+    ends = re.findall(r'title="?-0\.25"?>[^0-9]*(0\.25\d*)</td><td title="?0\.75"?>\+(0\.75\d*)</td>', compared)
+    assert ends == [("0.25000", "0.75000")] * len(rows)
+
+
 def test_days_that_failed_or_were_not_evaluated_are_marked() -> None:
     data = report(("a",), SMALL, days=3)
     text = page(replace(data, trend=replace(data.trend, verdicts=("fail", "not evaluated", "pass"))))

@@ -108,9 +108,9 @@ test-minimum: java .venv-minimum/.made ## Tests without a JVM, and some with one
 test-peers: java .venv-peers/.made ## Metrics beyond accuracy beside the libraries that have them, at their newest versions
 	@$(WITH_JAVA) .venv-peers/bin/python -m pytest tests/peers/test_live_beyond_accuracy.py $(PYTEST_ARGS)
 
-test-places: .venv-places/.made ## Copies in lake tables (an Iceberg catalog in SQLite), runs in MLflow, events of OpenLineage
+test-places: .venv-places/.made ## Copies in lake tables, runs in MLflow, events of OpenLineage, assets of Dagster
 	@.venv-places/bin/python -m pytest tests/tables/test_delta_copies.py tests/tables/test_iceberg_copies.py \
-		tests/tables/test_mlflow_tracker.py tests/tables/test_openlineage.py $(PYTEST_ARGS)
+		tests/tables/test_mlflow_tracker.py tests/tables/test_openlineage.py tests/doors/test_dagster_example.py $(PYTEST_ARGS)
 
 first-steps: java $(VENV)/.dev ## What docs/first_steps.md says, with its installations, in fresh clones
 	@$(WITH_JAVA) SPARKRANK_TEST_INSTALL=1 $(BIN)/python -m pytest tests/jobs/test_first_steps.py $(PYTEST_ARGS)
@@ -256,7 +256,7 @@ $(VENV)/spark.jsa: scripts/spark_classes.py $(VENV)/.dev
 	@$(PYTHON) -m venv --clear .venv-places
 	@$(call REMOVE_LOOPS,.venv-places)
 	@.venv-places/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) \
-		--editable '.[spark,delta,iceberg,mlflow,openlineage,test]' 'pyiceberg[sql-sqlite]' sqlalchemy alembic duckdb
+		--editable '.[spark,delta,iceberg,mlflow,openlineage,dagster,test]' 'pyiceberg[sql-sqlite]' sqlalchemy alembic duckdb dagster
 	@touch $@
 
 .venv-docs/.made: $(BUILT_FROM)

@@ -108,10 +108,10 @@ test-minimum: java .venv-minimum/.made ## Tests without a JVM, and some with one
 test-peers: java .venv-peers/.made ## Metrics beyond accuracy beside the libraries that have them, at their newest versions
 	@$(WITH_JAVA) .venv-peers/bin/python -m pytest tests/peers/test_live_beyond_accuracy.py $(PYTEST_ARGS)
 
-test-places: java .venv-places/.made ## Lake tables in and out (an Iceberg catalog in SQLite), runs in MLflow, events of OpenLineage
+test-places: java .venv-places/.made ## Lake tables in and out, runs in MLflow, events of OpenLineage, assets of Dagster
 	@$(WITH_JAVA) .venv-places/bin/python -m pytest tests/tables/test_delta_copies.py tests/tables/test_iceberg_copies.py \
 		tests/tables/test_mlflow_tracker.py tests/tables/test_openlineage.py tests/sources/test_iceberg.py \
-		tests/spark/test_iceberg.py $(PYTEST_ARGS)
+		tests/spark/test_iceberg.py tests/doors/test_dagster_example.py $(PYTEST_ARGS)
 
 first-steps: java $(VENV)/.dev ## What docs/first_steps.md says, with its installations, in fresh clones
 	@$(WITH_JAVA) SPARKRANK_TEST_INSTALL=1 $(BIN)/python -m pytest tests/jobs/test_first_steps.py $(PYTEST_ARGS)
@@ -257,7 +257,8 @@ $(VENV)/spark.jsa: scripts/spark_classes.py $(VENV)/.dev
 	@$(PYTHON) -m venv --clear .venv-places
 	@$(call REMOVE_LOOPS,.venv-places)
 	@.venv-places/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) \
-		--editable '.[spark,delta,iceberg,mlflow,openlineage,test]' 'pyiceberg[sql-sqlite,pyiceberg-core]' sqlalchemy alembic duckdb
+		--editable '.[spark,delta,iceberg,mlflow,openlineage,dagster,test]' 'pyiceberg[sql-sqlite,pyiceberg-core]' \
+		sqlalchemy alembic duckdb dagster
 	@touch $@
 
 .venv-docs/.made: $(BUILT_FROM)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from sparkrank.inputs.window import Window, spans
 from sparkrank.jobs.backfill import backfill, worst_code
 from sparkrank.jobs.evaluate_job import evaluate_day
 from sparkrank.jobs.merge_job import merge_days
+from sparkrank.jobs.pipes_job import pipes_run
 from sparkrank.jobs.prometheus_job import PrometheusFile
 from sparkrank.jobs.target import Target
 from sparkrank.report.changes import changes_text
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 @click.option("--again", is_flag=True, help="With --from: also evaluate days again that the same spec has evaluated.")
 @click.option("--allow-missing", is_flag=True, help="With --from: skip days without input, and list them.")
 @prometheus_options
+@click.option("--pipes", is_flag=True, help="Also report the day to Dagster, which has started the command.")
 @VERBOSE
 @click.pass_obj
 def evaluate(
@@ -55,6 +57,7 @@ def evaluate(
     first: str | None,
     last: str | None,
     prometheus: PrometheusFile | None,
+    pipes: bool,
     is_whole: bool,
     **of_many: bool,
 ) -> None:
@@ -64,9 +67,12 @@ def evaluate(
         raise click.UsageError(
             "--prometheus is of one day, and --from and --to name many: merge writes that of a window"
         )
+    if window is not None and pipes:
+        raise click.UsageError("--pipes reports one day, and --from and --to name many: use a partition for each day")
     if window is None:
         day = resolve_day(spec, day)  # before Spark starts, which takes seconds
-    with command_session("evaluate", is_needed=needs_session(spec.engine.lane)) as spark:
+    session = command_session("evaluate", is_needed=needs_session(spec.engine.lane))
+    with pipes_run(spec) if pipes else nullcontext() as dagster, session as spark:
         invocation.interrupts.spark = spark
         if window is not None:
             _backfill(spec, window, spark, invocation, is_whole, **of_many)
@@ -74,11 +80,14 @@ def evaluate(
         result = evaluate_day(spec, day, spark, asked_stages(), invocation.interrupts.hold)
         if prometheus is not None:
             prometheus.write(Target.of_day(spec, result.day), result.judged, spark)
+        if dagster is not None:
+            dagster.report(result)
     with after_commit():
         below = [f"Lane: {result.lane} ({escape(result.lane_reason)})"]
         below += [] if result.changes is None else [changes_text(result.changes)]
         answer(lambda: _shown(result.day, result.day, spec, result, below, is_whole), lambda: day_document(result))
-    end_with_verdict(result.judgment)
+    if dagster is None:  # Dagster drops the checks of a command that fails, and they have the verdicts
+        end_with_verdict(result.judgment)
 
 
 def _window(day: str | None, first: str | None, last: str | None, flags: Mapping[str, bool]) -> Window | None:

@@ -54,7 +54,7 @@ def validate_track(spec: Spec) -> None:
         validate_tracked(plan, own.slices, "track.slices")
     if len({own.tracker for own in spec.track}) < len(spec.track):
         raise SpecError("track names one experiment twice: a day has one run there")
-    names_without_clash(_names_of_day(plan))
+    names_without_clash(names_of_day(plan))
 
 
 def validate_tracked(plan: Plan, slices: Sequence[str], where: str) -> None:
@@ -69,7 +69,7 @@ def validate_tracked(plan: Plan, slices: Sequence[str], where: str) -> None:
             raise SpecError(f'{where} names "{shorten(name)}", no slice{did_you_mean(name, known)} ({there})')
 
 
-def _names_of_day(plan: Plan) -> Iterator[Parts]:
+def names_of_day(plan: Plan) -> Iterator[Parts]:
     """Yield the names of the values over the whole day, which are known before anything is read."""
     baseline = None if plan.compare is None else plan.compare.baseline
     pairs = [] if baseline is None else [f"{model}-{baseline}" for model in plan.models if model != baseline]

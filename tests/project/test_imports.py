@@ -42,7 +42,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "report": ("numpy", "pyarrow", "altair", "jinja2", "markupsafe", "vl_convert", *SPARK),
     "results": ("pyarrow", "pandas", "altair", *SPARK),
     "run": ("numpy", "pyarrow", *SPARK),
-    "jobs": ("numpy", "pyarrow", "prometheus_client", *SPARK),
+    "jobs": ("numpy", "pyarrow", "dagster_pipes", "prometheus_client", *SPARK),
     "doors": ("pyarrow", "typing_extensions", *SPARK),
     "cli": ("click", "pyarrow", "yaml", *SPARK),
     "functions": ("numpy", "pyarrow", "pandas", "typing_extensions", *SPARK),
@@ -144,6 +144,7 @@ def loaded_by(script: str) -> list[str]:
 OPTIONAL = (
     "IPython",
     "altair",
+    "dagster_pipes",
     "deltalake",
     "duckdb",
     "jinja2",

@@ -26,6 +26,10 @@ EXTRAS = {
     "iceberg": ("pyiceberg", "python -c 'import sparkrank.tables.copies.iceberg_copies'"),
     "mlflow": ("mlflow", "sparkrank validate {conf} --set 'track=[{{to: mlflow, experiment: nightly}}]'"),
     "stores": ("obstore", "python -c 'import obstore, sparkrank'"),
+    "dagster": (
+        "dagster_pipes",
+        "sparkrank evaluate {day} --pipes 2>refused || test $? = 2; grep 'which has not started this command' refused",
+    ),
     "prometheus": ("prometheus_client", "sparkrank gate {day} --prometheus demo.prom"),
 }
 _CONF = "--conf sparkrank-demo/demo.yaml"

@@ -1,0 +1,98 @@
+"""Report a day to the run of Dagster that has started the command: the metrics of the day, and its gates as checks."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sparkrank.base.errors import SpecError, quote, shorten
+from sparkrank.base.redaction import shown_url
+from sparkrank.gates.verdicts import Judged, worst_first
+from sparkrank.jobs.report_index import REPORT, REPORT_FILE
+from sparkrank.jobs.track_job import names_of_day
+from sparkrank.metrics.slices import ALL
+from sparkrank.tables.trackers.tracked_run import names_without_clash, values_of
+
+if TYPE_CHECKING:
+    from dagster_pipes import PipesContext
+
+    from sparkrank.config import Spec
+    from sparkrank.results.run_results import DayResult
+
+_SIGN = re.compile(r"[^A-Za-z0-9_]")  # Dagster allows no other sign in the name of a check
+
+
+@dataclass(frozen=True)
+class PipesRun:
+    """The run of Dagster that waits for the command. It gets no row, no value of a slice and no key of a group."""
+
+    context: PipesContext
+
+    def report(self, result: DayResult) -> None:
+        """Report a stored day as one materialization, and each gate as one check of the asset."""
+        metadata: dict[str, Any] = dict(values_of(result.metrics, result.comparisons, ()))
+        if (folder := result.folders.get(REPORT)) is not None:
+            metadata[REPORT] = {"type": "path", "raw_value": f"{shown_url(folder)}/{REPORT_FILE}"}
+        self.context.report_asset_materialization(metadata)
+        of_gates: dict[str, list[Judged]] = {}
+        for check in result.judged:
+            of_gates.setdefault(check.key.gate, []).append(check)
+        for name, gate in check_names(of_gates).items():
+            self.context.report_asset_check(name, **_check(of_gates[gate]))
+
+
+@contextmanager
+def pipes_run(spec: Spec) -> Iterator[PipesRun]:
+    """Open the connection to Dagster, and close it at the end.
+
+    Raise :class:`SpecError` if the command was not started by Dagster for one asset, or if two names would be the same
+    there. Dagster gets no traceback, which may show values of the input.
+    """
+    if importlib.util.find_spec("dagster_pipes") is None:
+        raise SpecError("--pipes needs dagster-pipes: pip install 'sparkrank[dagster]'")
+    from dagster_pipes import PipesEnvVarParamsLoader, open_dagster_pipes
+
+    if not PipesEnvVarParamsLoader().is_dagster_pipes_process():
+        raise SpecError("--pipes reports to Dagster, which has not started this command: leave the option out")
+    plan = spec.plan()
+    names_without_clash(names_of_day(plan))
+    judge = spec.judge(plan)
+    check_names(() if judge is None else [rule.gate for rule in judge.rules])
+    with closing(open_dagster_pipes()) as context:
+        keys = context.asset_keys if context.is_asset_step else ()
+        if len(keys) != 1:
+            raise SpecError(f"--pipes reports one asset, and the step of Dagster has {len(keys)}")
+        yield PipesRun(context)
+
+
+def check_names(gates: Iterable[str]) -> dict[str, str]:
+    """Return the gates by the names of their checks; raise :class:`SpecError` if two gates would have one name.
+
+    Examples
+    --------
+    >>> list(check_names(["few", "ndcg@10 at least 0.3"]))
+    ['few', 'ndcg_at_10_at_least_0_3']
+    """
+    names: dict[str, str] = {}
+    for gate in gates:
+        name = _SIGN.sub("_", gate.replace("@", "_at_"))
+        if names.setdefault(name, gate) != gate:
+            both = " and ".join(quote(own) for own in (names[name], gate))
+            raise SpecError(f"the gates {both} would both be the check {shorten(name)} in Dagster: rename one of them")
+    return names
+
+
+def _check(judged: list[Judged]) -> dict[str, Any]:
+    """Return the outcome of one gate. A verdict that a person has accepted counts as passed."""
+    open_verdicts = sorted((one for one in judged if one.verdict != "pass" and one.accepted is None), key=worst_first)
+    metadata: dict[str, Any] = {"checks": len(judged), "not_passed": len(open_verdicts)}
+    worst = open_verdicts[0] if open_verdicts else None
+    metadata["verdict"] = "pass" if worst is None else worst.verdict
+    if worst is not None and worst.key.cell.slice == ALL:  # elsewhere, the reason may name values of the slice
+        metadata["reason"] = worst.reason
+    severity = "ERROR" if any(one.stops for one in open_verdicts) else "WARN"
+    return {"passed": worst is None, "severity": severity, "metadata": metadata}

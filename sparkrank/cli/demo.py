@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 from importlib import resources
@@ -16,7 +17,7 @@ from sparkrank.cli.answers import answer_line
 from sparkrank.cli.evaluating import evaluate
 from sparkrank.cli.options import DEBUG
 from sparkrank.engines.spark.session_features import has_pyspark
-from sparkrank.jobs.demo_log import LEAST_ROWS, ROWS_PER_USER, write_log
+from sparkrank.jobs.demo_log import LEAST_ROWS, MOST_ROWS, ROWS_PER_USER, write_log
 from sparkrank.report.page import lacking_extra
 
 DAY = "2026-01-31"
@@ -28,8 +29,8 @@ def _whole(context: click.Context, option: click.Parameter, value: str) -> int: 
         rows = float(value)
     except ValueError:
         rows = 0.0
-    if not (rows.is_integer() and rows >= LEAST_ROWS):
-        raise click.BadParameter(f"{shorten(value)} is not a whole number of at least {LEAST_ROWS:,}")
+    if not (rows.is_integer() and LEAST_ROWS <= rows <= MOST_ROWS):
+        raise click.BadParameter(f"{shorten(value)} is not a whole number from {LEAST_ROWS:,} to {MOST_ROWS:,}")
     return int(rows)
 
 
@@ -40,15 +41,29 @@ def _whole(context: click.Context, option: click.Parameter, value: str) -> int: 
 @click.pass_context
 def demo(context: click.Context, folder: str, rows: int) -> None:
     """Write a made-up log and its spec, evaluate two models, and say what to look at."""
-    if Path(folder).exists():
-        raise SpecError(f"{shorten(folder)} is there already: name another by --folder, or remove it")
+    _validate(folder)
     answer_line(lambda: f"Making {rows:,} impressions of {rows // ROWS_PER_USER:,} users")
-    write_log(Path(folder, "impressions", f"dt={DAY}"), rows)
-    spec = Path(folder, _SPEC)
-    with writing_errors(f"the spec {shorten(str(spec))}"):
-        spec.write_text(_spec_of(folder), encoding="utf-8")
-    context.invoke(evaluate, conf=str(spec), overrides=(), day=DAY)
+    try:
+        write_log(Path(folder, "impressions", f"dt={DAY}"), rows)
+        spec = Path(folder, _SPEC)
+        with writing_errors(f"the spec {shorten(str(spec))}"):
+            spec.write_text(_spec_of(folder), encoding="utf-8")
+        context.invoke(evaluate, conf=str(spec), overrides=(), day=DAY)
+    except (Exception, KeyboardInterrupt):
+        shutil.rmtree(folder, ignore_errors=True)  # the next demo may have the same folder
+        raise
     answer_line(lambda: f"\n{_what_to_look_at(folder, spec)}")
+
+
+def _validate(folder: str) -> None:
+    """Raise :class:`SpecError` if ``folder`` is not empty, or if a path of a spec would mean something else by it."""
+    if re.search(r"[{}*?\[\]\x00-\x1f]|^~|^\w+:/", folder):
+        raise SpecError(
+            f"--folder is {shorten(folder)}: name a local folder without {{ }} [ ] * ? and without ~ in front"
+        )
+    place = Path(folder)
+    if os.path.lexists(place) and not (place.is_dir() and not any(place.iterdir())):
+        raise SpecError(f"{shorten(folder)} is there already: name another by --folder, or remove it")
 
 
 def _spec_of(folder: str) -> str:
@@ -61,7 +76,8 @@ def _spec_of(folder: str) -> str:
 
 def _lane() -> str:
     """Return ``auto`` where Spark can start: with pyspark and a Java."""
-    has_java = "JAVA_HOME" in os.environ or shutil.which("java") is not None
+    home = os.environ.get("JAVA_HOME")
+    has_java = shutil.which("java" if home is None else f"{home}/bin/java") is not None
     return "auto" if has_pyspark() and has_java else "local"
 
 

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sparkrank.base.errors import writing_errors
+from sparkrank.base.errors import shorten, writing_errors
 
 FILE_ROWS = 1_000_000  # also what is held in memory at a time
-LEAST_ROWS = 1_000
+LEAST_ROWS, MOST_ROWS = 1_000, 1_000_000_000
 ROWS_PER_USER, ITEMS = 20, 10_000
 _NEW, _PHONE = 0.06, 0.5  # shares of users
 _CLICK_LOGIT = -2.0
@@ -27,7 +27,7 @@ _ODD = 0x1E3779B97F4A7C15  # consecutive multiples of it, modulo the number of i
 
 def write_log(folder: Path, rows: int) -> None:
     """Write ``rows`` impressions to Parquet files of at most :data:`FILE_ROWS` rows in the new folder ``folder``."""
-    with writing_errors(f"the log {folder}"):
+    with writing_errors(f"the log {shorten(str(folder))}"):
         folder.mkdir(parents=True)
         for file, first in enumerate(range(0, rows, FILE_ROWS)):
             table = _impressions(first, min(FILE_ROWS, rows - first), max(rows // ROWS_PER_USER, 1))

@@ -75,8 +75,9 @@ class DayNotices:
 
         def parts() -> dict[str, Any]:
             judged, code = result.judged, 0 if result.judgment is None else result.judgment.exit_code
+            named = [gate.name for gate in self.spec.gates if gate.name is not None]
             first, *others = self.inputs
-            facets: dict[str, Any] = {"dataQualityAssertions": assertions_facet(result.quality, judged)}
+            facets: dict[str, Any] = {"dataQualityAssertions": assertions_facet(result.quality, judged, named)}
             if len(self.spec.lists) == 1 and first.namespace:
                 facets["dataQualityMetrics"] = quality_facet(result.quality, self.columns)
             first = replace(first, facets={name: facet for name, facet in facets.items() if facet is not None})
@@ -97,7 +98,7 @@ class DayNotices:
             sentence = _reason(error)
             self._send("FAIL", lambda: {"error": sentence})
         for warning in self.warnings:
-            logging.getLogger(__name__).warning("%s", warning)
+            logging.getLogger(__name__).warning("%s", shorten(warning, MOST_SENTENCE))
 
     def _send(self, kind: EventKind, parts: Callable[[], dict[str, Any]] = dict) -> None:
         for notifier in (NOTIFIERS[word]() for word in self.spec.notify):

@@ -15,7 +15,16 @@ from urllib.parse import parse_qsl
 import pyarrow as pa
 from pyarrow import fs
 
-from sparkrank.base.errors import InputError, NoInputError, SparkrankError, SpecError, StoreError, first_line, shorten
+from sparkrank.base.errors import (
+    InputError,
+    NoInputError,
+    SparkrankError,
+    SpecError,
+    StoreError,
+    first_line,
+    itemize,
+    shorten,
+)
 from sparkrank.sources.files import file_system, without_password
 from sparkrank.sources.types import stored_schema
 
@@ -101,14 +110,21 @@ def metadata_errors(side: SideRows) -> Iterator[None]:
 def _of_catalog(side: SideRows) -> Table:
     """Load a table by its name, ``namespace.table`` or ``catalog.namespace.table``."""
     from pyiceberg.catalog import load_catalog
+    from pyiceberg.utils.config import Config
 
     catalog, *names = str(side.table).split(".")
     if not names:
         raise SpecError(
             f"{side.what}.table is {shorten(catalog)}: catalog.namespace.table or namespace.table is needed"
         )
+    own = Config()
     if len(names) == 1:
-        return load_catalog().load_table((catalog, *names))
+        catalog, names = own.get_default_catalog_name(), [catalog, *names]
+    if catalog not in (known := own.get_known_catalogs()):
+        raise SpecError(
+            f"{side.what}.table is {shorten(str(side.table))}, but the configuration of pyiceberg has no catalog "
+            f"{shorten(catalog)}: it has {itemize(known) or 'none'}"
+        )
     return load_catalog(catalog).load_table(tuple(names))
 
 

@@ -43,10 +43,31 @@ def test_the_demo_evaluates_its_log_and_every_command_that_it_prints_runs(
     capsys.readouterr()
     assert exit_code("demo", "--folder", folder) == 2
     assert "is there already: name another by --folder, or remove it" in capsys.readouterr().err
-    for rows in ("999", "2000.5", "many", "nan", "inf"):
+    for rows in ("999", "2000.5", "many", "nan", "inf", "1e30"):
         assert exit_code("demo", "--folder", "other", "--rows", rows) == 2
-        assert f"{rows} is not a whole number of at least 1,000" in capsys.readouterr().err
-    assert not Path("other").exists()
+        assert f"{rows} is not a whole number from 1,000 to 1,000,000,000" in capsys.readouterr().err
+    for strange in ("glob[1]", "a*", "{date}", "new\nline", "~/x", "s3://bucket/x", "file:///x"):
+        assert exit_code("demo", "--folder", strange) == 2
+        assert "name a local folder" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == [folder]
+
+
+@pytest.mark.parametrize("error", [RuntimeError("the disk is gone"), KeyboardInterrupt()])
+def test_a_demo_that_ends_early_leaves_nothing_and_takes_an_empty_folder(
+    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def fails(*_: object, **__: object) -> None:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr("sparkrank.cli.evaluating.evaluate_day", fails)
+        assert exit_code("demo", "--rows", "1000") == 1
+    assert list(tmp_path.iterdir()) == []
+    Path("sparkrank-demo").mkdir()
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    assert exit_code("demo", "--rows", "1000") == 0
 
 
 def test_without_the_extra_report_the_demo_says_how_to_get_one(

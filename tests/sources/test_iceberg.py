@@ -433,7 +433,7 @@ def test_a_day_needs_a_commit_of_its_own_that_is_new_enough(tmp_path: Path, cata
         ({"version": 0, "as_of": FIRST}, ValidationError, "has a version and as_of: one of the two is needed"),
         ({"path": "{folder}/none"}, NoInputError, "there is no iceberg input at .*none"),
         ({"table": "prod.sales.none"}, NoInputError, "there is no iceberg input prod.sales.none"),
-        ({"table": "other.sales.none"}, StoreError, "the input other.sales.none cannot be read as iceberg: "),
+        ({"table": "other.sales.none"}, SpecError, "the configuration of pyiceberg has no catalog other: it has prod"),
         ({"table": "none"}, SpecError, "input.table is none: catalog.namespace.table or namespace.table is needed"),
         ({"where": "no = 1"}, SpecError, "no is not a column"),
         ({"format": "parquet"}, InputError, "is in a table of Iceberg .*: write format: iceberg with the path"),

@@ -12,13 +12,23 @@ import pytest
 from sparkrank.base.errors import UnappliedFeatureError
 from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
-from tests.sources.test_iceberg import COLUMNS, FIRST, SECOND, catalog_in, committed, entry_of, made, rows_of, spec
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytest.importorskip("pyiceberg", reason="pyiceberg reads Iceberg tables: make test-places installs it")
 
+from tests.sources.test_iceberg import (
+    COLUMNS,
+    FIRST,
+    SECOND,
+    catalog_in,
+    committed,
+    entry_of,
+    made,
+    rows_of,
+    spec,
+)
 
 OF_RUN = ("run_id", "spec_hash")
 

@@ -190,11 +190,13 @@ def test_a_day_that_a_gate_stops_is_complete(tmp_path: Path, events: Events) -> 
     gates = [
         {"metric": "hit@1", "model": "old", "min": 2, "name": "high"},
         {"metric": "rr", "model": "old", "slice": {"country": "*"}, "min": 0, "undecided": "fail", "name": "few"},
+        {"metric": "rr", "model": "old", "slice": {"country": "de"}, "min": 0, "undecided": "pass"},
     ]
     assert evaluate(conf_of(tmp_path, gates=gates)) == 3
     _, complete = events()
     assert complete["eventType"] == "COMPLETE"
-    assert assertions_of(complete).items() >= {"high": (False, "error"), "few": (False, "error")}.items()
+    verdicts = {"high": (False, "error"), "few": (False, "error"), "rr of old by country": (False, "warn")}
+    assert assertions_of(complete).items() >= verdicts.items()
     assert complete["run"]["facets"][run_events.EVALUATION]["exitCode"] == 3
     assert {"de", "fr"} & {*json.dumps(complete).split('"')} == set()
 

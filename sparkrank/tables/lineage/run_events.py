@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from sparkrank._version import __version__
 from sparkrank.base import checks
-from sparkrank.gates.verdicts import WORST_FIRST, Judged
+from sparkrank.gates.verdicts import WORST_FIRST, Judged, VerdictKey
 from sparkrank.metrics.slices import ALL
 from sparkrank.tables.lineage.lineage_datasets import LineageDataset, facet_of
 
@@ -117,13 +117,16 @@ def quality_facet(quality: pa.Table, columns: Mapping[str, str]) -> dict[str, An
     return {**facet, **facet_of(PRODUCER, "1-0-3", "DataQualityMetricsInputDatasetFacet")}
 
 
-def assertions_facet(quality: pa.Table, judged: Sequence[Judged]) -> dict[str, Any] | None:
-    """Return the facet with an assertion for each gate and for each check that has a limit; None without any."""
-    made = [*_of_gates(judged), *_of_limits(quality)]
+def assertions_facet(quality: pa.Table, judged: Sequence[Judged], named: Collection[str]) -> dict[str, Any] | None:
+    """Return the facet with an assertion for each gate and for each check that has a limit; None without any.
+
+    ``named`` are the names that people gave to gates. Those of other gates hold values of slices, and are not sent.
+    """
+    made = [*_of_gates(judged, named), *_of_limits(quality)]
     return {"assertions": made, **facet_of(PRODUCER, "1-1-0", "DataQualityAssertionsDatasetFacet")} if made else None
 
 
-def _of_gates(judged: Sequence[Judged]) -> Iterator[dict[str, Any]]:
+def _of_gates(judged: Sequence[Judged], named: Collection[str]) -> Iterator[dict[str, Any]]:
     """Yield the worst verdict of each gate. A gate succeeds if it passes, or if a person has accepted what fails."""
     of_gates: dict[str, list[Judged]] = {}
     for check in judged:
@@ -135,13 +138,19 @@ def _of_gates(judged: Sequence[Judged]) -> Iterator[dict[str, Any]]:
         stops = any(check.stops for check in own) or worst == "fail"
         yield {
             "assertion": own[0].key.kind,
-            "name": gate,
+            "name": gate if gate in named else _without_values(own[0].key),
             "success": worst == "pass",
             "severity": "error" if stops else "warn",
             "description": some,
             "expected": "pass",
             "actual": worst,
         }
+
+
+def _without_values(key: VerdictKey) -> str:
+    """Return a name for a gate: the text of its metric and model, and the column of its slice."""
+    subject, where, _ = key.gate.partition(" where ")
+    return f"{subject} by {key.cell.slice}" if where else subject
 
 
 def _of_limits(quality: pa.Table) -> Iterator[dict[str, Any]]:

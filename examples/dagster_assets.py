@@ -7,6 +7,10 @@ a command reports that fails. What waits for the asset does not start, because t
 A check has the name of its gate: `@` becomes `_at_`, and any other sign but letters, digits and `_` becomes `_`.
 
     SPARKRANK_CONF=/etc/sparkrank/nightly.yaml dagster dev -f examples/dagster_assets.py
+
+To see whether Dagster takes it:
+
+    python examples/dagster_assets.py
 """
 
 import os

@@ -6,10 +6,10 @@ If the format adds something to a file (deleted rows, or columns under other nam
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -18,19 +18,16 @@ import pyarrow.dataset as ds
 from pyarrow import fs
 
 from sparkrank.base.errors import FrameLaneNeededError, InputError, shorten
-from sparkrank.inputs.field_paths import Place
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.conditions import Condition, UntranslatableError, pushed_down
 from sparkrank.sources.delta_log import additions, delta_table, reads_delta, table_at
 from sparkrank.sources.files import Listing, file_system, store_of
 from sparkrank.sources.integrity import stamps_of
-from sparkrank.sources.nested import columns_at
+from sparkrank.sources.library_rows import LibraryRows
 from sparkrank.sources.parquet import ParquetInput
-from sparkrank.sources.protocol import FileSplit, Source, Split
-from sparkrank.sources.scanning import gathered
-from sparkrank.sources.sizes import as_rows
+from sparkrank.sources.protocol import Source
 from sparkrank.sources.stored_files import StoredFiles
-from sparkrank.sources.types import plain, plain_schema
+from sparkrank.sources.types import plain_schema
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -51,7 +48,8 @@ def open_delta(side: SideRows, roles: Roles) -> Source:  # noqa: ARG001
     files = pa.table(table.get_add_actions(flatten=True))
     schema = pa.schema(table.schema().to_arrow())
     if _adds_to_files(table):
-        return DeltaRows(plain_schema(schema), str(side.path), table.version(), pc.sum(files[_ROWS]).as_py() or 0)
+        batches = functools.partial(_batches, str(side.path), table.version())
+        return LibraryRows(plain_schema(schema), pc.sum(files[_ROWS]).as_py() or 0, batches)
     return _parquet_of(side, table, files, schema)
 
 
@@ -140,54 +138,5 @@ def _schemas(table: DeltaTable) -> tuple[pa.Schema, pa.Schema]:
     return schema, pa.schema([schema.field(name) for name in table.metadata().partition_columns])
 
 
-@dataclass(frozen=True)
-class DeltaRows:
-    """The rows of ``version`` of the Delta table at ``path``, which the library deltalake reads in one pass."""
-
-    pushes_conditions: ClassVar[bool] = False
-    leaves_to_spark: ClassVar[bool] = True
-
-    schema: pa.Schema
-    path: str
-    version: int
-    stored_rows: int
-
-    @property
-    def folder_columns(self) -> list[str]:
-        return []
-
-    @property
-    def warnings(self) -> list[str]:
-        return []
-
-    def check(self, roles: Roles, where: str | None) -> None:
-        """Do nothing, because all rows have all columns of the table."""
-
-    def rows(self, columns: Sequence[str], arrays: Mapping[str, Place]) -> int:  # noqa: ARG002
-        return as_rows(self.stored_rows, 0)
-
-    def splits(
-        self,
-        places: Mapping[str, Place],
-        split_rows: int,
-        where: Condition | None,
-        arrays: Mapping[str, Place],  # noqa: ARG002
-    ) -> list[Split]:
-        return [Split(0, functools.partial(_read, self.path, self.version, places, split_rows, where))]
-
-    def files(self, places: Mapping[str, Place], batch_rows: int, where: Condition | None) -> list[FileSplit]:  # noqa: ARG002
-        """Return no files, because rows of several files come in one stream."""
-        return []
-
-
-def _read(
-    path: str, version: int, places: Mapping[str, Place], batch_rows: int, where: Condition | None
-) -> Iterator[pa.Table]:
-    columns = dict.fromkeys([place.column for place in places.values()])
-    columns |= dict.fromkeys([] if where is None else sorted(where.columns))
-    batches = pa.RecordBatchReader.from_stream(table_at(path, version).scan(columns=list(columns)))
-    for table in gathered(batches, batch_rows):
-        rows = plain(table)
-        for holds in () if where is None else (where.of_groups, where.of_rows):
-            rows = rows if holds is None else rows.filter(holds)
-        yield columns_at(rows, places)
+def _batches(path: str, version: int, names: Sequence[str], where: Condition | None) -> pa.RecordBatchReader:  # noqa: ARG001
+    return pa.RecordBatchReader.from_stream(table_at(path, version).scan(columns=list(names)))

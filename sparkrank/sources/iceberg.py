@@ -8,15 +8,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 from pyarrow import fs
 
 from sparkrank.base.errors import FrameLaneNeededError, InputError, SparkrankError, first_line, shorten, unreadable
-from sparkrank.inputs.field_paths import Place
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.conditions import Condition
 from sparkrank.sources.files import Listing
@@ -31,12 +30,10 @@ from sparkrank.sources.iceberg_metadata import (
     table_at,
 )
 from sparkrank.sources.integrity import Stamp, stamps_of
+from sparkrank.sources.library_rows import LibraryRows
 from sparkrank.sources.missing_columns import READING_THREADS
-from sparkrank.sources.nested import columns_at
 from sparkrank.sources.parquet import ParquetInput
-from sparkrank.sources.protocol import FileSplit, Source, Split
-from sparkrank.sources.scanning import gathered
-from sparkrank.sources.sizes import as_rows
+from sparkrank.sources.protocol import Source
 from sparkrank.sources.stored_files import StoredFiles
 from sparkrank.sources.types import plain
 
@@ -65,7 +62,8 @@ def open_iceberg(side: SideRows, roles: Roles) -> Source:  # noqa: ARG001
         return _parquet_of(side, columns, files or {})
     rows = sum(task.file.record_count for task in tasks)
     at = replace(side, version=snapshot.snapshot_id, as_of=None)
-    return IcebergRows(columns, at, table.metadata_location, dict(table.io.properties), rows)
+    batches = functools.partial(_batches, at, table.metadata_location, dict(table.io.properties), columns)
+    return LibraryRows(columns, rows, batches)
 
 
 def _plain_files(
@@ -154,70 +152,24 @@ def _parquet_of(side: SideRows, columns: pa.Schema, files: Mapping[ds.ParquetFil
     return ParquetInput(columns, tuple(files), rows, {}, pa.schema([]), stored)
 
 
-@dataclass(frozen=True)
-class IcebergRows:
-    """The rows of the Iceberg table of ``side`` at its version, which the library pyiceberg reads file by file.
+def _batches(
+    side: SideRows,
+    location: str,
+    properties: dict[str, str],
+    columns: pa.Schema,
+    names: Sequence[str],
+    where: Condition | None,
+) -> Iterator[pa.RecordBatch]:
+    """Yield the columns ``names`` of one file after the other, as the library holds all rows of what it is given.
 
     The table is described by the metadata file at ``location``, which is opened by ``properties``.
     """
-
-    pushes_conditions: ClassVar[bool] = False
-    leaves_to_spark: ClassVar[bool] = True
-
-    schema: pa.Schema
-    side: SideRows
-    location: str
-    properties: Mapping[str, str] = field(repr=False)
-    stored_rows: int
-
-    @property
-    def folder_columns(self) -> list[str]:
-        return []
-
-    @property
-    def warnings(self) -> list[str]:
-        return []
-
-    def check(self, roles: Roles, where: str | None) -> None:
-        """Do nothing, because all rows have all columns of the table."""
-
-    def rows(self, columns: Sequence[str], arrays: Mapping[str, Place]) -> int:  # noqa: ARG002
-        return as_rows(self.stored_rows, 0)
-
-    def splits(
-        self,
-        places: Mapping[str, Place],
-        split_rows: int,
-        where: Condition | None,
-        arrays: Mapping[str, Place],  # noqa: ARG002
-    ) -> list[Split]:
-        return [Split(0, functools.partial(_read, self, places, split_rows, where))]
-
-    def files(self, places: Mapping[str, Place], batch_rows: int, where: Condition | None) -> list[FileSplit]:  # noqa: ARG002
-        """Return no files, because rows of several files come in one stream."""
-        return []
-
-
-def _read(
-    source: IcebergRows, places: Mapping[str, Place], batch_rows: int, where: Condition | None
-) -> Iterator[pa.Table]:
-    names = dict.fromkeys([place.column for place in places.values()])
-    names |= dict.fromkeys([] if where is None else sorted(where.columns))
-    for table in gathered(_batches(source, list(names), where), batch_rows):
-        rows = table
-        for holds in () if where is None else (where.of_groups, where.of_rows):
-            rows = rows if holds is None else rows.filter(holds)
-        yield columns_at(rows, places)
-
-
-def _batches(source: IcebergRows, names: Sequence[str], where: Condition | None) -> Iterator[pa.RecordBatch]:
-    """Yield the columns ``names`` of one file after the other, as the library holds all rows of what it is given."""
     from pyiceberg.expressions import AlwaysTrue
     from pyiceberg.io.pyarrow import ArrowScan
 
-    side, target = source.side, pa.schema(map(source.schema.field, names))
+    target = pa.schema(map(columns.field, names))
     with metadata_errors(side):
-        table = table_at(source.location, dict(source.properties))
+        table = table_at(location, properties)
     snapshot = snapshot_of(side, table)
     assert snapshot is not None  # noqa: S101 - the side names a version
     projected = schema_at(table, snapshot).select(*names)

@@ -23,6 +23,7 @@ from sparkrank.jobs import evaluate_day
 from sparkrank.run.day_request import kept_files_of, request_of
 from sparkrank.run.stages import Stages
 from sparkrank.sources import iceberg
+from sparkrank.sources.library_rows import LibraryRows
 from sparkrank.sources.parquet import ParquetInput
 from tests.support.commands import local_spec
 
@@ -201,7 +202,7 @@ def test_renamed_and_widened_columns_are_found_under_their_new_names(tmp_path: P
     table = made(catalog, rows_of(FIRST, [0, 1]).set_column(2, "clicked", pa.array([0, 1], pa.int32())))
     with table.update_schema() as columns:
         columns.rename_column("clicked", "label").update_column("clicked", LongType())
-    assert isinstance(opened(tmp_path), iceberg.IcebergRows)
+    assert isinstance(opened(tmp_path), LibraryRows)
     assert evaluated(tmp_path, where="dt = '{date}'")["rr"] == 0.5
     assert evaluated(tmp_path, where="label = 1")["rr"] == 1.0
     table.append(rows_of(FIRST, [1, 0], "b"))
@@ -318,7 +319,7 @@ def test_rows_deleted_by_position_do_not_count(tmp_path: Path, catalog: Any) -> 
     assert evaluated(tmp_path, where="dt = '{date}'")["rr"] == pytest.approx(1 / 3)
     committed(table, [entry_of(table, path, 2, FIRST, content=DataFileContent.POSITION_DELETES)], deletes=True)
     assert evaluated(tmp_path, where="dt = '{date}'")["rr"] == 0.5
-    assert isinstance(opened(tmp_path, where="dt = '{date}'"), iceberg.IcebergRows)
+    assert isinstance(opened(tmp_path, where="dt = '{date}'"), LibraryRows)
     assert isinstance(opened(tmp_path, where=f"dt = '{SECOND}'"), ParquetInput)
 
 

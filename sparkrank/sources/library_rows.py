@@ -1,0 +1,71 @@
+"""Rows of a lake table that the library of its format reads, where the files alone do not say what the rows are."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import pyarrow as pa
+
+from sparkrank.inputs.field_paths import Place
+from sparkrank.inputs.roles import Roles
+from sparkrank.sources.conditions import Condition
+from sparkrank.sources.nested import columns_at
+from sparkrank.sources.protocol import FileSplit, Split
+from sparkrank.sources.scanning import gathered
+from sparkrank.sources.sizes import as_rows
+from sparkrank.sources.types import plain
+
+
+@dataclass(frozen=True)
+class LibraryRows:
+    """The rows of one version of a lake table, in one stream.
+
+    ``batches`` returns the named columns of all rows that a condition may leave. It is not shown, because it may hold
+    the credentials of a store.
+    """
+
+    pushes_conditions: ClassVar[bool] = False
+    leaves_to_spark: ClassVar[bool] = True
+
+    schema: pa.Schema
+    stored_rows: int
+    batches: Callable[[Sequence[str], Condition | None], Iterable[pa.RecordBatch]] = field(repr=False)
+
+    @property
+    def folder_columns(self) -> list[str]:
+        return []
+
+    @property
+    def warnings(self) -> list[str]:
+        return []
+
+    def check(self, roles: Roles, where: str | None) -> None:
+        """Do nothing, because all rows have all columns of the table."""
+
+    def rows(self, columns: Sequence[str], arrays: Mapping[str, Place]) -> int:  # noqa: ARG002
+        return as_rows(self.stored_rows, 0)
+
+    def splits(
+        self,
+        places: Mapping[str, Place],
+        split_rows: int,
+        where: Condition | None,
+        arrays: Mapping[str, Place],  # noqa: ARG002
+    ) -> list[Split]:
+        return [Split(0, functools.partial(self._read, places, split_rows, where))]
+
+    def files(self, places: Mapping[str, Place], batch_rows: int, where: Condition | None) -> list[FileSplit]:  # noqa: ARG002
+        """Return no files, because rows of several files come in one stream."""
+        return []
+
+    def _read(self, places: Mapping[str, Place], batch_rows: int, where: Condition | None) -> Iterator[pa.Table]:
+        names = dict.fromkeys([place.column for place in places.values()])
+        names |= dict.fromkeys([] if where is None else sorted(where.columns))
+        for table in gathered(self.batches(list(names), where), batch_rows):
+            rows = plain(table)
+            for holds in () if where is None else (where.of_groups, where.of_rows):
+                rows = rows if holds is None else rows.filter(holds)
+            yield columns_at(rows, places)

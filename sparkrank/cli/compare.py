@@ -30,7 +30,7 @@ from sparkrank.inputs.day_marks import on_day
 from sparkrank.inputs.window import Window, spans
 from sparkrank.jobs.compare_job import compare_days
 from sparkrank.metrics import find_preset
-from sparkrank.metrics.metric import texts_of
+from sparkrank.metrics.grammar import texts_of
 from sparkrank.metrics.registry import import_plugins
 from sparkrank.metrics.uncertainty import FAMILIES, Comparison, Family
 from sparkrank.stats.corrections import METHODS, Correction

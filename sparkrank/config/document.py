@@ -68,7 +68,7 @@ from sparkrank.inputs.roles import PastColumns, Roles, TruthColumns
 from sparkrank.inputs.spec_hash import hash_of_plan
 from sparkrank.metrics import Metric, Plan, find_preset
 from sparkrank.metrics.definitions import default_duplicates
-from sparkrank.metrics.metric import texts_of
+from sparkrank.metrics.grammar import texts_of
 from sparkrank.metrics.needs import EXCLUDE, INTERACTIONS
 from sparkrank.metrics.registry import import_plugins
 from sparkrank.metrics.uncertainty import Comparison

@@ -13,7 +13,7 @@ from sparkrank.bucket.explained import ExplainedKey, explain_rows
 from sparkrank.engines.one_group import GroupKeys, raise_no_rows, rows_of_key, validate_few
 from sparkrank.engines.spark.session_settings import time_zone
 from sparkrank.metrics import Metric, Plan, find_preset
-from sparkrank.metrics.metric import texts_of
+from sparkrank.metrics.grammar import texts_of
 from sparkrank.metrics.plan_validation import validate_plan
 from sparkrank.results.explanation import Explanation
 from sparkrank.run.day_request import request_of

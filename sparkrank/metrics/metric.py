@@ -2,18 +2,13 @@
 
 A declaration holds everything that sparkrank knows about a metric as data;
 :class:`~sparkrank.metrics.merged.MetricKind` adds how the value is computed. A metric that a user asks for is
-identified by its string, which tables contain. Equal strings mean equal metrics. The grammar of the strings is:
-
-name [ "(" param[=value], ... ")" ] [ "@" k ]      ndcg@10   ap(over=min_k_relevant)@5   auc(exact)
-name@{k,k,...}                                    several metrics, which differ in their cut-off
-median "(" metric ")"    p90 "(" metric ")"        a percentile of the per-group values, instead of their mean
-gmean "(" metric ")"                               their geometric mean
+identified by its string, which tables contain. Equal strings mean equal metrics. :mod:`~sparkrank.metrics.grammar`
+has the grammar of the strings.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -31,6 +26,15 @@ from sparkrank.base.errors import (
 )
 from sparkrank.metrics.aliases import cut_off, looked_up
 from sparkrank.metrics.catalog import Catalog
+from sparkrank.metrics.grammar import (
+    MOST_LETTERS,
+    OF_TREC_EVAL,
+    ONE_METRIC,
+    OVER_GROUPS,
+    cutoff_of,
+    settings_of,
+    texts_of,
+)
 from sparkrank.metrics.labels import CHECKED_BY, Judging
 from sparkrank.metrics.labels import PARAMETERS as OF_LABELS
 from sparkrank.metrics.parameters import (
@@ -50,21 +54,7 @@ from sparkrank.ranking.ranking import Ties
 from sparkrank.ranking.value_columns import CATALOG as CATALOG_TABLE
 from sparkrank.ranking.value_columns import POPULARITY, ValueColumn
 
-# Each blank can match in one place of the pattern only, because matching a long run of blanks would be slow otherwise.
-_TEXT = re.compile(
-    r"(?P<name>(?:11[Pp][Tt]|[A-Za-z_])[\w.-]*)(?:\s*\((?P<parameters>.*)\))?(?:\s*@\s*(?P<k>[^@()\s]+))?", re.DOTALL
-)
-_OVER_GROUPS = re.compile(
-    r"(?:median|p(?P<percent>\d+(?:\.\d+)?)|(?P<geometric>gmean))\s*\((?P<of>.*)\)", re.IGNORECASE | re.DOTALL
-)
-_OF_TREC_EVAL = re.compile(r"\Agm_(?P<of>map|bpref)\Z", re.IGNORECASE)  # its names of geometric means
-_SEVERAL = re.compile(r"@\s*\{(?P<cutoffs>[^{}]*)\}")  # a list of cut-offs
-_COMMA = re.compile(r",(?![^\[]*\])(?![^{]*\})")  # a comma inside [ ] or { } separates grades or labels
-
-MOST_CUTOFF = 2**31 - 1  # positions have 32 bits
-MOST_DIGITS = 20  # the number of digits of a cut-off that a message repeats
 LEAST_VALUE = 1e-5  # what a lower value counts in a geometric mean, as trec_eval has it
-MOST_LETTERS = 1_000  # the greatest length of a metric's string, because parsing may take the square of the length
 
 T = TypeVar("T")
 
@@ -310,26 +300,26 @@ class Metric:
         quoted = shorten(text)
         if len(text) > MOST_LETTERS:
             raise MetricError(f'"{quoted}" has {len(text)} letters: a metric is written in {MOST_LETTERS} at most')
-        text = _OF_TREC_EVAL.sub(r"gmean(\g<of>)", text.strip())
-        if wrapped := _OVER_GROUPS.fullmatch(text):
-            if _OVER_GROUPS.fullmatch(wrapped["of"].strip()):
+        text = OF_TREC_EVAL.sub(r"gmean(\g<of>)", text.strip())
+        if wrapped := OVER_GROUPS.fullmatch(text):
+            if OVER_GROUPS.fullmatch(wrapped["of"].strip()):
                 raise MetricError(f'"{quoted}" asks for one summary of another: the values of groups have one')
             of_groups = cls.parse(wrapped["of"], preset)
             percentile = None if wrapped["geometric"] else float(wrapped["percent"] or 50)
             return of_groups.as_geometric() if percentile is None else of_groups.at_percentile(percentile)
-        if (match := _TEXT.fullmatch(text)) is None:
+        if (match := ONE_METRIC.fullmatch(text)) is None:
             raise MetricError(f'"{quoted}" is not a metric: write name, name@k or name(parameter=value)@k')
         name, at = _name_and_cutoff(match["name"], match["k"])
         inside = match["parameters"] or ""
         name, own = (name, "") if preset is None else preset.meant(name, at is not None, inside)
         declaration, implied = CATALOG.meaning(name, at is not None, quoted)
-        parts = _parts(f"{own},{implied},{inside}")
+        parts = settings_of(f"{own},{implied},{inside}")
         telling = {name for name, _ in parts} | {f"{name}={value}".lower() for name, value in parts}
         declaration = next((CATALOG[other] for own, other in declaration.others if own in telling), declaration)
         if declaration.at and at:
             k, parts = None, [*parts, (declaration.at, at)]
         else:
-            k = _cutoff(at, quoted)
+            k = cutoff_of(at, quoted)
         if k is not None and declaration.cutoff == "none":
             raise MetricError(f'{declaration.name} takes no cut-off, but "{quoted}" gives @{k}')
         given = dict(_settings(declaration, parts, quoted))
@@ -617,26 +607,6 @@ def _name_and_cutoff(name: str, k: str | None) -> tuple[str, str | None]:
     return parts if parts is not None and CATALOG.is_known(parts[0]) else (name, k)
 
 
-def _cutoff(digits: str | None, text: str) -> int | None:
-    if digits is None:
-        return None
-    if digits.startswith("{") and digits.endswith("}"):
-        raise MetricError(f'"{text}" stands for several metrics, and one is needed here')
-    is_short = len(digits.lstrip("0")) <= len(str(MOST_CUTOFF))  # Python refuses numbers of thousands of digits
-    if not (digits.isascii() and digits.isdigit() and is_short and 0 < int(digits) <= MOST_CUTOFF):
-        raise MetricError(
-            f'the cut-off of "{text}" is {shorten(digits, MOST_DIGITS)}: a whole number from 1 to {MOST_CUTOFF} is '
-            "allowed"
-        )
-    return int(digits)
-
-
-def _parts(inside: str) -> list[tuple[str, str | None]]:
-    """Split the text of parameters into their names and values; the value is None where there is no equals sign."""
-    parts = (part.partition("=") for part in _COMMA.split(inside) if part.strip())
-    return [(name.strip().lower(), value.strip().strip("'\"") if equals else None) for name, equals, value in parts]
-
-
 def _settings(
     declaration: Declaration, parts: Iterable[tuple[str, str | None]], text: str
 ) -> Iterator[tuple[str, Value]]:
@@ -660,25 +630,6 @@ def _settings(
             problem = f'{parameter.name}={shorten(value)} in "{text}" is not allowed'
             near = did_you_mean(value, takes.split("|")) if value else ""
             raise MetricError(f"{problem}{near} ({parameter.name} takes {takes})") from None
-
-
-def texts_of(text: str) -> list[str]:
-    """Return the strings of the metrics that ``text`` stands for: ``ndcg@{1,5}`` stands for ndcg@1 and ndcg@5.
-
-    Raises :class:`MetricError` if a cut-off of the list is missing or given twice.
-    """
-    lists = _SEVERAL.findall(text)
-    if not lists:
-        return [text]
-    quoted = shorten(text)
-    if len(lists) > 1 or len(text) > MOST_LETTERS:
-        raise MetricError(f'"{quoted}" is too much: one list of cut-offs and {MOST_LETTERS} letters are allowed')
-    cutoffs = [cutoff.strip() for cutoff in lists[0].split(",")]
-    if "" in cutoffs:
-        raise MetricError(f'"{quoted}" lacks a cut-off: write numbers between commas, as in ndcg@{{1,5,10}}')
-    if (twice := next((cutoff for cutoff in cutoffs if cutoffs.count(cutoff) > 1), None)) is not None:
-        raise MetricError(f'"{quoted}" gives the cut-off {shorten(twice, MOST_DIGITS)} twice')
-    return [_SEVERAL.sub(f"@{cutoff}", text) for cutoff in cutoffs]
 
 
 def asked_metrics(metrics: Iterable[str | Metric], preset: Preset | None) -> tuple[Metric, ...]:

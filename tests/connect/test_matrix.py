@@ -13,7 +13,7 @@ from tests.wide_logs import LOGS, differences
 
 @pytest.mark.parametrize(
     ("name", "most"),
-    [*((name, None) for name in ("arrays", "truth", "popularity")), ("exact", 0)],
+    [*((name, None) for name in ("arrays", "popularity")), ("exact", 0)],
 )
 def test_both_lanes_give_the_bits_of_the_local_one(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, most: int | None

@@ -50,14 +50,22 @@ def command_of(job: str, *arguments: str, spark: tuple[str, ...] = ()) -> list[s
 
 @pytest.fixture(scope="session")
 def submit(spark_environment: dict[str, str]) -> Submit:
-    """spark-submit of a job with its arguments; ``spark`` are options before the script."""
+    """spark-submit of a job with its arguments; ``spark`` are options before the script.
 
-    def run(job: str, *arguments: str, spark: tuple[str, ...] = (), **environment: str) -> subprocess.CompletedProcess:
+    It hands on what the driver writes to stderr as its own stdout, so one stream holds both; ``apart`` leaves what the
+    JVM writes in ``stderr``.
+    """
+
+    def run(
+        job: str | Path, *arguments: str, spark: tuple[str, ...] = (), apart: bool = False, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
         command = command_of(str(PROJECT / "jobs" / job), *arguments, spark=spark)
-        settings = {**os.environ, **spark_environment, **environment}
-        # spark-submit hands on what the driver writes to stderr as its own stdout: one stream holds both.
+        settings, err = (
+            {**os.environ, **spark_environment, **environment},
+            subprocess.PIPE if apart else subprocess.STDOUT,
+        )
         return subprocess.run(
-            command, env=settings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=240
+            command, env=settings, stdout=subprocess.PIPE, stderr=err, text=True, check=False, timeout=240
         )
 
     return run

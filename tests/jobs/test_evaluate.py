@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sparkrank.cli import main
-from tests.jobs.conftest import differing
+from tests.jobs.conftest import PROJECT, differing
 from tests.support.commands import exit_code
 
 pytestmark = pytest.mark.job
@@ -23,22 +23,35 @@ DAY = "2026-11-19"
 def test_a_day_twice_and_in_every_lane(
     submit, submit_in_turn, spec, stored, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Through spark-submit by the scan lane, twice, and by the frame lane, and in this process without Spark."""
+    """Through spark-submit by the scan lane, twice, and by the frame lane, and in this process without Spark.
+
+    The first is what a scheduler reads: the stdout of a quiet day without rows is a sentence, that of a day a document.
+    """
     conf = spec()
     day = ("evaluate", "--conf", conf, "--date", DAY)
     theirs = {"spark.shuffle.checksum.algorithm": "CRC32", "spark.eventLog.enabled": "true"}
     theirs |= {"spark.eventLog.dir": str(tmp_path / "events"), "spark.eventLog.rolling.enabled": "false"}
     theirs |= {"spark.eventLog.compress": "false", "spark.master": "local[2]"}
     (tmp_path / "events").mkdir()
-    first = submit("evaluate.py", *day[1:], spark=settings_of(theirs))
-    assert first.returncode == 0, first.stdout
+    (tmp_path / "two.py").write_text(TWO, encoding="utf-8")
+    quiet = ("evaluate", "--conf", conf, "--date", "2026-01-01", "--quiet")
+    words = (str(PROJECT / "jobs/evaluate.py"), *quiet, *day[1:], "--json")
+    first = submit(tmp_path / "two.py", *words, spark=settings_of(theirs), apart=True)
+    assert first.returncode == 0, first.stderr
+    assert len(first.stderr.splitlines()) < 10, first.stderr
+    sentence, _, told = first.stdout.partition("exit code 4\n")
+    assert sentence == "sparkrank: the input has no rows\n"
+    document = json.loads(told)
+    assert (document["day"], document["lane"], document["exit_code"]) == (DAY, "scan", 0)
+    assert {row["metric"] for row in document["metrics"]} >= {"ndcg@10", "auc"}
     own = {"spark.shuffle.compress": "false", "spark.python.unix.domain.socket.enabled": "true"}
-    had = settings_logged(tmp_path / "events")
-    assert {name: had.get(name) for name in own | theirs} == own | theirs
+    for events in (tmp_path / "events").iterdir():
+        had = settings_logged(events)
+        assert {name: had.get(name) for name in own | theirs} == own | theirs
     before = stored()
     in_frame = ("--set", "engine.lane=frame", "--set", f"output.path={tmp_path}/frame")
-    for code, printed in submit_in_turn(day, [*day, *in_frame], stops=True):
-        assert code == 0, printed
+    (again, in_scan), (other, in_frame_lane) = submit_in_turn(day, [*day, *in_frame], stops=True)
+    assert (again, other) == (0, 0), in_scan + in_frame_lane
     after = stored()
     assert differing(before, after) == []
     assert len(after["runs"]) == 1
@@ -60,9 +73,9 @@ def test_a_day_twice_and_in_every_lane(
     assert set(json.loads(runs["stages"])) == {"open", "count", "evaluate", "check"}
     assert (runs["status"], runs["lane"], runs["rows"]) == ("done", "scan", len(rows))
 
-    assert "\nLane: scan (the input is Parquet named by path)\n" in first.stdout
-    assert str(tmp_path / "tables/metrics" / f"day={DAY}") in first.stdout
-    assert "\r" not in first.stdout  # no progress line where no terminal is
+    assert "\nLane: scan (the input is Parquet named by path)\n" in in_scan
+    assert str(tmp_path / "tables/metrics" / f"day={DAY}") in in_scan
+    assert "\r" not in in_scan  # no progress line where no terminal is
 
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "pyspark", None)  # importing it fails
@@ -76,13 +89,25 @@ def test_a_day_twice_and_in_every_lane(
     assert (tmp_path / "tables/metrics" / f"day={DAY}").is_symlink()
 
 
+# A command and then the job, in one JVM, whose start is most of a small job.
+TWO = """
+import runpy, sys
+from sparkrank.cli import main
+job, first, sys.argv[1:] = sys.argv[1], sys.argv[2:8], sys.argv[8:]
+try:
+    main(first)
+except SystemExit as ended:
+    print(f"exit code {ended.code}", flush=True)
+runpy.run_path(job, run_name="__main__")
+"""
+
+
 def settings_of(values: dict[str, str]) -> tuple[str, ...]:
     return tuple(word for name, value in values.items() for word in ("--conf", f"{name}={value}"))
 
 
-def settings_logged(folder: Path) -> dict[str, str]:
-    """The settings of the only context that logs its events in ``folder``."""
-    (log,) = folder.iterdir()
+def settings_logged(log: Path) -> dict[str, str]:
+    """The settings of the context that logs its events in ``log``."""
     events = map(json.loads, log.read_text().splitlines())
     return next(event["Spark Properties"] for event in events if event["Event"] == "SparkListenerEnvironmentUpdate")
 
@@ -159,6 +184,16 @@ def test_a_day_of_bad_rows_alone_is_told_by_the_exit_code(spec, tmp_path: Path, 
         assert exit_code(*words) == 4
         assert sentence in capsys.readouterr().err
         assert not (tmp_path / "tables" / "metrics").exists()
+
+
+def test_a_spec_that_is_wrong_ends_before_spark_starts(submit, spec) -> None:
+    words = ("--conf", spec(metrics=["ndgc@10"]), "--from", DAY, "--to", DAY, "--json")
+    done = submit("merge.py", *words, apart=True)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) < 10  # of what starts the JVM, its version
+    error = json.loads(done.stdout)["error"]
+    assert (error["code"], error["exit_code"]) == ("metric", 2)
+    assert 'did you mean "ndcg"?' in error["sentence"]
 
 
 @pytest.mark.parametrize(

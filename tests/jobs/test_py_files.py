@@ -41,7 +41,25 @@ def _same_here(spec, stored) -> None:
     assert differing(there, stored()) == []
 
 
-@pytest.mark.long  # that of the archive is the short form: its driver has the package from a zip
+def test_a_process_takes_the_package_from_a_zip(spec, stored, tmp_path: Path, python_without_sparkrank: Path) -> None:
+    """The short form, without Spark: its templates and schemas are read, and the day is that of an installation."""
+    archive = shutil.make_archive(str(tmp_path / "sparkrank"), "zip", PROJECT, "sparkrank")
+    conf = spec(engine__lane="local")
+    command = [str(python_without_sparkrank), "-m", "sparkrank", "evaluate", "--conf", conf, "--date", DAY]
+    without, done = (
+        subprocess.run(
+            command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
+        )
+        for path in ("", archive)
+    )
+    assert "No module named sparkrank" in without.stderr
+    assert done.returncode == 0, done.stderr
+    there = stored()
+    main(["evaluate", "--conf", conf, "--date", DAY])
+    assert differing(there, stored()) == []
+
+
+@pytest.mark.long
 def test_executors_take_the_package_from_a_zip(
     submit, spec, stored, tmp_path: Path, python_without_sparkrank: Path
 ) -> None:
@@ -49,15 +67,13 @@ def test_executors_take_the_package_from_a_zip(
     archive = shutil.make_archive(str(tmp_path / "sparkrank"), "zip", PROJECT, "sparkrank")
     python = dict.fromkeys(("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"), str(python_without_sparkrank))
     python["PYTHONPATH"] = ""
-    alone = [str(python_without_sparkrank), "-c", "import sparkrank"]
-    without = subprocess.run(alone, cwd=tmp_path, env={**os.environ, **python}, capture_output=True, check=False)
-    assert b"No module named 'sparkrank'" in without.stderr
     master = ("--master", "local-cluster[1,1,1024]")  # an executor in a process of its own
     done = submit("evaluate.py", "--conf", spec(), "--date", DAY, spark=(*master, "--py-files", archive), **python)
     assert done.returncode == 0, done.stdout
     _same_here(spec, stored)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(
     not native.COMPILED, reason="sparkrank was installed without a C++ compiler: it has no compiled loops"
 )

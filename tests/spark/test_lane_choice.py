@@ -14,6 +14,7 @@ from sparkrank.config.sections import Columns, Input
 from sparkrank.engines.spark import frame_lane
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import plan_of
+from sparkrank.sources import stored_files
 from tests.spark.logs import ROLES, rows_of, write_log
 from tests.spark.small import lane_of
 
@@ -48,7 +49,6 @@ ONLY_SPARK = [
     ({"table": "impressions"}, "the input is not plain Parquet named by path"),
     ({"path": "TYPES"}, "the label column label is of type decimal"),
     ({"path": "nofs://LOG"}, "cannot be read as parquet"),
-    ({"path": "s3://somebody@bucket/log"}, "NETWORK_CONNECTION"),  # of which Spark may know another address
 ]
 
 
@@ -56,9 +56,6 @@ def test_auto_leaves_to_spark_what_only_spark_reads(
     spark: SparkSession, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And whoever asks for the scan lane is told."""
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")  # where nobody listens
     monkeypatch.setattr(
         frame_lane, "spark_frame", lambda *_: spark.range(0)
     )  # what Spark makes of it is another matter
@@ -70,8 +67,25 @@ def test_auto_leaves_to_spark_what_only_spark_reads(
         given = Input(columns=COLUMNS, **{key: places.get(str(value), value) for key, value in source.items()})
         lane = lane_of(given, "auto", USER, AP, spark)
         assert (lane.name, reason in lane.reason) == ("frame", True), source
-        with pytest.raises(sr.SparkrankError, match=r"lane is scan, but|cannot be read|NETWORK_CONNECTION"):
+        with pytest.raises(sr.SparkrankError, match=r"lane is scan, but|cannot be read"):
             lane_of(given, "scan", USER, AP, spark)
+
+
+def test_auto_leaves_to_spark_a_store_that_does_not_answer_arrow(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark may know another address of it."""
+
+    def no_answer(path: str) -> None:
+        raise OSError("AWS Error NETWORK_CONNECTION during HeadObject operation: curlCode: 7, Could not connect")
+
+    monkeypatch.setattr(stored_files, "file_system", no_answer)
+    monkeypatch.setattr(frame_lane, "spark_frame", lambda *_: spark.range(0))
+    given = Input(columns=COLUMNS, path="s3://somebody@bucket/log")
+    lane = lane_of(given, "auto", USER, AP, spark)
+    assert (lane.name, "NETWORK_CONNECTION" in lane.reason) == ("frame", True)
+    with pytest.raises(sr.SparkrankError, match="NETWORK_CONNECTION"):
+        lane_of(given, "scan", USER, AP, spark)
 
 
 def test_only_the_local_lane_takes_memory_for_rows(spark: SparkSession, log: Path) -> None:

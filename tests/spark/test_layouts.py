@@ -109,13 +109,14 @@ def test_where_arrow_opens_no_file_system_spark_lists(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stored_files, "file_system", _no_file_system)
-    for number, name in enumerate([*SPARKS_OWN, "a file of 0 bytes", "files beside partitions", "nothing"]):
+    names = ("hidden ones by a pattern", "partitions of such names", "files beside partitions", "nothing")
+    for number, name in enumerate(names):
         files, path, wanted = LAYOUTS[name]
         write_files(tmp_path / str(number), files)
         if isinstance(wanted, str):
             with pytest.raises(sr.InputError, match=re.escape(wanted)):
                 _users(f"{tmp_path}/{number}/{path}", spark, "frame")
-        elif name != "marks in names":
+        else:
             assert _users(f"{tmp_path}/{number}/{path}", spark, "frame") == sorted(wanted), name
 
 

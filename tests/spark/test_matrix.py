@@ -64,9 +64,9 @@ IN_RANGES: dict[str, tuple[str, Patch]] = {
 MORE = {
     **dict.fromkeys(("types", "truth"), OTHER_WAYS),  # tests/connect/test_matrix.py has popularity without RDDs
     "slices": OTHER_WAYS | IN_TASKS,
-    "arrays": OTHER_WAYS | IN_TASKS | IN_RANGES,
+    "arrays": OTHER_WAYS | IN_TASKS,
     "labels": IN_TASKS,
-    **dict.fromkeys(("exact", "text_keys", "no_groups"), IN_RANGES),
+    **dict.fromkeys(("exact", "no_groups"), IN_RANGES),
 }
 
 

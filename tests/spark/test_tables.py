@@ -86,19 +86,18 @@ KEPT = ["gate", "metric", "verdict", "reason", "accepted", "accepted_reason"]
 def test_days_windows_and_gates_where_no_link_commits(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Spark writes them, Arrow or Spark reads the states: the same tables as the local lane writes with a link.
+    """Spark writes them and reads the states: the same tables as the local lane writes with a link.
 
     An acceptance replaces two tables, ``runs`` last.
     """
     log = {"u": [1, 1, 1, 2, 2, 2], "s": [0.3, 0.2, 0.1, 0.3, 0.2, 0.2], "l": [0, 1, 0, 1, 0, 0]}
     pq.write_table(pa.table(log), tmp_path / "log.parquet")
     window, found = Window.of("2026-11-18", "2026-11-19"), {}
-    for place in ("linked", "overwritten", "unknown to Arrow"):
+    for place in ("linked", "unknown to Arrow"):
         session = None if place == "linked" else spark
-        if place == "overwritten":
+        if place == "unknown to Arrow":
             for module in (days, day_files):
                 monkeypatch.setattr(module, "local_path", lambda output: None)
-        if place == "unknown to Arrow":
             monkeypatch.setattr(day_files, "file_system", _not_opened)
         spec = Spec(
             input=Input(path=str(tmp_path / "log.parquet"), columns=COLUMNS),
@@ -118,7 +117,7 @@ def test_days_windows_and_gates_where_no_link_commits(
         found[place] = (verdicts, merge_days(spec, window, session, Stages()).metrics)
         runs = spark.read.parquet(str(tmp_path / place / "windows/runs")).collect()
         assert [(row["window"], row["days"]) for row in runs] == [(str(window), list(window.days))]
-    assert found["linked"] == found["overwritten"] == found["unknown to Arrow"]
+    assert found["linked"] == found["unknown to Arrow"]
     with pytest.raises(InputError, match=r"there are no states of 2026-11-17 under"):
         merge_days(spec, Window.of("2026-11-17", "2026-11-19"), spark, Stages())
     with pytest.raises(InputError, match=r"the tables under .* cannot be opened: no such library"):

@@ -80,6 +80,7 @@ print("done without a disk")
 """
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_no_process_of_python_writes_a_file(spark_environment: dict[str, str], tmp_path: Path) -> None:
     random = np.random.default_rng(5)

@@ -50,7 +50,8 @@ class PublishSettings(Section):
     """A place that gets copies of stored days: tables of ``format``, one for each table of the output.
 
     Delta tables are in the folder ``path``, Iceberg tables in a ``namespace`` of a ``catalog`` that pyiceberg knows.
-    With the format ``catalog``, Spark writes tables of its catalogs in a ``schema``, such as main.eval. ``tables`` names those that are copied, by default all; ``runs`` always is.
+    The format ``catalog`` has tables of Spark's catalogs in a ``schema``, such as main.eval. ``tables`` names those
+    that are copied, by default all; ``runs`` always is.
     """
 
     format: Annotated[str, BeforeValidator(as_publisher)]

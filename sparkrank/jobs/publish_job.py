@@ -32,7 +32,8 @@ def validate_publish(
 ) -> None:
     """Raise :class:`SpecError` if it is certain, before anything is read, that no day or window can be published.
 
-    ``spark`` is needed if :func:`publishes_by_spark`. A place that does not answer is passed over, because it may answer when the day is stored, unless ``is_asked``.
+    ``spark`` is needed if :func:`publishes_by_spark`. A place that does not answer is passed over, because it may
+    answer when the day is stored, unless ``is_asked``.
     """
     if spec.output.publish and needs_spark(spec.output.path):
         where = f"output.path is {shorten(spec.output.path)}, which Spark alone opens"
@@ -71,7 +72,9 @@ def publish_target(spec: Spec, target: Target, spark: SparkSession | None = None
     return _published(spec, target, _files(target), spark) if spec.output.publish else []
 
 
-def publish_stored(spec: Spec, target: Target, spark: SparkSession | None = None) -> tuple[list[PublishedDay], list[str]]:
+def publish_stored(
+    spec: Spec, target: Target, spark: SparkSession | None = None
+) -> tuple[list[PublishedDay], list[str]]:
     """Publish a stored day, or the stored days of a window and the window itself if it is merged.
 
     Return what was published, and the names of the days and windows without tables. Raise :class:`SpecError` if the

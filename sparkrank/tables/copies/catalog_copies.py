@@ -97,9 +97,9 @@ class CatalogCopies(Publisher):
                 raise SparkrankError(f"the session does not let {_OVERWRITE} be set ({because})")
             if is_empty:
                 rows = spark.createDataFrame([], columns).drop(copy.run.column)
-                spark.sql(f"INSERT OVERWRITE {name} PARTITION ({_of_the_day(copy)}) SELECT * FROM {{rows}}", rows=rows)
+                spark.sql(f"INSERT OVERWRITE {name} PARTITION ({_of_the_day(copy)}) TABLE {{rows}}", rows=rows)
                 return
-            rows = _frame_of_files(spark, copy)
+            rows = _frame_of_files(spark, copy, copy.rows)
             lacking = {own.name: F.lit(None).cast(own.dataType) for own in columns if own.name not in rows.columns}
             rows.withColumns(lacking).select(columns.names).write.insertInto(name, overwrite=True)
 
@@ -144,14 +144,13 @@ class CatalogCopies(Publisher):
             raise StoreError(sentence) from error
 
 
-def _frame_of_files(spark: SparkSession, copy: TableCopy) -> DataFrame:
-    """Return the rows of ``copy``, of which each task reads those of a file."""
-    files = list(copy.rows.get_fragments())
-    schema = plain_schema(copy.schema)
+def _frame_of_files(spark: SparkSession, copy: TableCopy, stored: ds.FileSystemDataset) -> DataFrame:
+    """Return the ``stored`` rows as those of ``copy``. Each task reads a file."""
+    schema, files = plain_schema(copy.schema), list(stored.get_fragments())
 
     def rows(batches: Batches) -> Batches:
         for number in (number for batch in batches for number in batch.column(0).to_pylist()):
-            own = ds.FileSystemDataset([files[number]], copy.rows.schema, copy.rows.format, copy.rows.filesystem)
+            own = ds.FileSystemDataset([files[number]], stored.schema, stored.format, stored.filesystem)
             for batch in replace(copy, rows=own).reader():
                 yield from pa.Table.from_batches([batch]).cast(schema).to_batches()
 

@@ -79,11 +79,11 @@ def test_a_table_without_statistics_gives_the_partitions_of_the_condition(spark:
 
 
 def test_a_name_that_is_not_there_gets_the_nearest_of_its_schema(spark: SparkSession, shop: None) -> None:
-    spark.sql("CREATE VIEW shop.`im-pressions` AS SELECT 1 AS one")
+    spark.sql("CREATE VIEW shop.impressions_2 AS SELECT 1 AS one")
     for table, sentence in (
-        ("shop.impresions", r"there is no input at table shop.impresions \(shop has im-pressions, impressions\)$"),
-        ("spark_catalog.shop.`Impresion's`", r"\(spark_catalog.shop has im-pressions, impressions\)$"),
-        ("shop.xyz", r"there is no input at table shop.xyz \(shop has im-pressions, impressions\)$"),
+        ("shop.impresions", r"there is no input at table shop.impresions \(shop has impressions, impressions_2\)$"),
+        ("spark_catalog.shop.`Impresion's`", r"\(spark_catalog.shop has impressions, impressions_2\)$"),
+        ("shop.xyz", r"there is no input at table shop.xyz \(shop has impressions, impressions_2\)$"),
         ("shp.impressions", r'shp.impressions, as there is no schema shp, did you mean "shop"\?$'),
         ("spark_catalog.shp.t", r'as there is no schema spark_catalog.shp, did you mean "shop"\?$'),
         ("parquet.`/no/where`", r"there is no input at table parquet.`/no/where`$"),

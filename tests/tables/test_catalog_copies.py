@@ -16,6 +16,7 @@ from sparkrank.base.errors import SparkrankError, SpecError, StoreError
 from sparkrank.config import load_spec
 from sparkrank.jobs.publish_job import publish_stored, publish_target, validate_publish
 from sparkrank.jobs.target import Target
+from sparkrank.tables.copies import catalog_copies
 from sparkrank.tables.copies.catalog_copies import CatalogCopies
 from sparkrank.tables.copies.publisher import CopiedRun, TableCopy
 from tests.support.copied_days import DAY, OTHER, TABLES, store
@@ -73,9 +74,12 @@ def test_a_day_is_written_once_and_replaced_alone(spark: SparkSession, tmp_path:
     assert len(rows(spark, "gates", OTHER)) == 1
 
 
+@pytest.mark.long
 def test_a_writer_that_fails_leaves_the_old_day_or_the_new_one_and_the_next_one_mends_it(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from pyspark.sql import functions as F
+
     store(tmp_path, 0.5)
     publish(tmp_path, spark)
     store(tmp_path, 0.75, run="b")
@@ -85,9 +89,11 @@ def test_a_writer_that_fails_leaves_the_old_day_or_the_new_one_and_the_next_one_
             publish(tmp_path, spark)
     assert [row["value"] for name in TABLES[:2] for row in rows(spark, name)] == [0.75, 0.5]
     with monkeypatch.context() as patch:  # tasks fail, before their rows are shown
-        patch.setattr(TableCopy, "reader", lambda self: 1 // 0)
+        rows_of = catalog_copies._frame_of_files
+        broken = F.raise_error(F.lit("a disk is full"))
+        patch.setattr(catalog_copies, "_frame_of_files", lambda *how: rows_of(*how).withColumn("value", broken))
         with pytest.raises(
-            StoreError, match=r"behind: gates, runs \(the table spark_catalog.eval.gates cannot be written"
+            StoreError, match=r"behind: gates, runs \(the table spark_catalog.eval.gates cannot be written.*disk"
         ):
             publish(tmp_path, spark)
     assert [row["value"] for name in TABLES[:2] for row in rows(spark, name)] == [0.75, 0.5]
@@ -96,8 +102,10 @@ def test_a_writer_that_fails_leaves_the_old_day_or_the_new_one_and_the_next_one_
 
 
 def copy_of(folder: Path, table: pa.Table, day: str = DAY, column: str = "day") -> TableCopy:
+    """A copy of the table groups, of a run that is another one for another number of rows."""
     pq.write_table(table, folder / "rows.parquet")
-    return TableCopy(CopiedRun(day, column, "r", "5eed", "a"), "groups", ds.dataset(folder / "rows.parquet"))
+    run = CopiedRun(day, column, "r", "5eed", str(table.num_rows))
+    return TableCopy(run, "groups", ds.dataset(folder / "rows.parquet"))
 
 
 def test_types_columns_that_are_added_and_days_without_rows(spark: SparkSession, tmp_path: Path) -> None:

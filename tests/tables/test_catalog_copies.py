@@ -40,8 +40,8 @@ def conf(folder: Path, **more: Any) -> str:
     return conf_of(folder / "out", publish=[{"format": "catalog", "schema": "spark_catalog.eval", **more}])
 
 
-def publish(folder: Path, spark: SparkSession, day: str = DAY) -> tuple[str, ...]:
-    spec = load_spec(conf(folder))
+def publish(folder: Path, spark: SparkSession, day: str = DAY, **more: Any) -> tuple[str, ...]:
+    spec = load_spec(conf(folder, **more))
     (done,) = publish_target(spec, Target.of_day(spec, day), spark)
     return done.written
 
@@ -55,23 +55,23 @@ def stored(folder: Path, name: str, day: str = DAY) -> list[dict[str, Any]]:
 
 
 def test_a_day_is_written_once_and_replaced_alone(spark: SparkSession, tmp_path: Path) -> None:
+    both: Any = {"tables": ["gates"]}
     for day in (OTHER, DAY):
         store(tmp_path, 0.5, day)
-        assert publish(tmp_path, spark, day) == TABLES
-    assert all(rows(spark, name) == stored(tmp_path, name) for name in TABLES)
-    assert [own.name for own in spark.catalog.listColumns("eval.metrics") if own.isPartition] == ["day"]
-    properties = dict(spark.sql("SHOW TBLPROPERTIES eval.metrics").collect())
+        assert publish(tmp_path, spark, day, **both) == ("gates", "runs")
+    assert all(rows(spark, name) == stored(tmp_path, name) for name in ("gates", "runs"))
+    assert [own.name for own in spark.catalog.listColumns("eval.gates") if own.isPartition] == ["day"]
+    properties = dict(spark.sql("SHOW TBLPROPERTIES eval.gates").collect())
     assert f'"sparkrank.run_id": "{DAY}-a", "sparkrank.spec_hash": "5eed"' in properties[f"sparkrank.day.{DAY}"]
-    assert publish(tmp_path, spark) == publish(tmp_path, spark, OTHER) == ()
+    assert publish(tmp_path, spark, **both) == publish(tmp_path, spark, OTHER, **both) == ()
     store(tmp_path, 0.75)  # the input has changed, and the run_id has not
-    assert publish(tmp_path, spark) == TABLES
-    assert [row["value"] for row in rows(spark, "metrics")] == [0.75]
-    assert rows(spark, "metrics", OTHER) == stored(tmp_path, "metrics", OTHER)
+    assert publish(tmp_path, spark, **both) == ("gates", "runs")
+    assert [row["value"] for row in rows(spark, "gates")] == [0.75]
+    assert [row["value"] for row in rows(spark, "gates", OTHER)] == [0.5]
     store(tmp_path, 0.75, without="gates")
-    assert publish(tmp_path, spark) == TABLES
-    assert publish(tmp_path, spark) == ()
-    assert rows(spark, "gates") == []
-    assert len(rows(spark, "gates", OTHER)) == 1
+    assert publish(tmp_path, spark, **both) == ("gates", "runs")
+    assert publish(tmp_path, spark, **both) == ()
+    assert [len(rows(spark, "gates", day)) for day in (OTHER, DAY)] == [1, 0]
 
 
 @pytest.mark.long

@@ -71,11 +71,10 @@ class CatalogCopies(Publisher):
             return self._spark.table(name).where(_of_the_day(copy)).isEmpty()
 
     def write(self, copy: TableCopy) -> bool:
-        is_there = self._properties(copy.table, copy.schema, copy.run.column) is not None
         spark, name = self._spark, self._name(copy.table, copy.run.column)
         schema = _spark_schema(copy.schema, self.shown(copy.table, copy.run.column))
         with self._errors(copy.table, copy.run.column, "written"):
-            if not is_there:
+            if not spark.catalog.tableExists(name):
                 writer = spark.createDataFrame([], schema).writeTo(name).partitionedBy(copy.run.column)
                 writer.tableProperty(TABLE_PROPERTY, copy.table).create()
             there = spark.table(name).columns
@@ -87,6 +86,8 @@ class CatalogCopies(Publisher):
 
     def _replace_rows(self, copy: TableCopy) -> None:
         from pyspark.sql import functions as F
+
+        from sparkrank.engines.spark.values import named
 
         spark, name = self._spark, self._name(copy.table, copy.run.column)
         columns = spark.table(name).schema
@@ -100,8 +101,8 @@ class CatalogCopies(Publisher):
                 spark.sql(f"INSERT OVERWRITE {name} PARTITION ({_of_the_day(copy)}) TABLE {{rows}}", rows=rows)
                 return
             rows = _frame_of_files(spark, copy, copy.rows)
-            lacking = {own.name: F.lit(None).cast(own.dataType) for own in columns if own.name not in rows.columns}
-            rows.withColumns(lacking).select(columns.names).write.insertInto(name, overwrite=True)
+            own = [named(c.name) if c.name in rows.columns else F.lit(None).cast(c.dataType) for c in columns]
+            rows.select(*own).write.insertInto(name, overwrite=True)  # by place
 
     def _properties(self, table: str, schema: pa.Schema, column: str) -> dict[str, str] | None:
         """Return the properties of the copy of ``table``, after the checks of :meth:`validate`; None without a copy."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, PlainSerializer, Tag, model_validator
@@ -68,6 +69,10 @@ class PublishSettings(Section):
             there = itemize(given) if given else "none"
             raise ValueError(f"has format {self.format}, which needs {itemize(keys)}, but names {there}")
         validate_no_password(self.path)
+        if self.database is not None and not re.fullmatch(r"[\w-]+(\.[\w-]+)*", self.database):
+            raise ValueError(
+                f"has schema {shorten(self.database)}: a name is needed, or several with dots between them"
+            )
         if self.path is not None and "{" in self.path:
             raise ValueError(f"has a mark of a day in path {shorten(self.path)}, but one table holds all days")
         if self.path is not None and (strange := sorted({*"%#"}.intersection(self.path))):

@@ -48,7 +48,7 @@ class CatalogCopies(Publisher):
         return replace(self, session=spark)
 
     def shown(self, table: str, column: str) -> str:
-        return f"the table {shorten(self._name(table, column))}"
+        return f"the table {shorten(self.schema)}.{_own_name(table, column)}"
 
     def require_library(self) -> None:
         if self.session is None:
@@ -110,7 +110,7 @@ class CatalogCopies(Publisher):
         given = {own.name: own.dataType.simpleString() for own in _spark_schema(schema, what)}
         with self._errors(table, column, "read"):
             if not spark.catalog.tableExists(name):
-                if spark.catalog.databaseExists(self.schema):
+                if spark.catalog.databaseExists(self._quoted):
                     return None
                 raise SpecError(f"output.publish.schema is {shorten(self.schema)}, which the session's catalogs lack")
             columns = spark.catalog.listColumns(name)
@@ -128,8 +128,12 @@ class CatalogCopies(Publisher):
         assert self.session is not None  # noqa: S101 - as it says
         return self.session
 
+    @property
+    def _quoted(self) -> str:
+        return ".".join(f"`{part}`" for part in self.schema.split("."))
+
     def _name(self, table: str, column: str) -> str:
-        return f"{self.schema}.{WINDOWS}_{table}" if column == WINDOW else f"{self.schema}.{table}"
+        return f"{self._quoted}.{_own_name(table, column)}"
 
     @contextmanager
     def _errors(self, table: str, column: str, done: str) -> Iterator[None]:
@@ -143,6 +147,10 @@ class CatalogCopies(Publisher):
             reason = str(error) if isinstance(error, SparkrankError) else reason_of(error)
             sentence = f"{self.shown(table, column)} cannot be {done}: {shorten(reason, MOST_LISTED)}"
             raise StoreError(sentence) from error
+
+
+def _own_name(table: str, column: str) -> str:
+    return f"{WINDOWS}_{table}" if column == WINDOW else table
 
 
 def _frame_of_files(spark: SparkSession, copy: TableCopy, stored: ds.FileSystemDataset) -> DataFrame:

@@ -78,8 +78,10 @@ def test_a_table_without_statistics_gives_the_partitions_of_the_condition(spark:
         frame_of(given.model_copy(update={"where": None}), spark).collect()
 
 
-def test_a_name_that_is_not_there_gets_the_nearest_of_its_schema(spark: SparkSession, shop: None) -> None:
+def test_a_name_that_is_not_there_gets_the_nearest_of_its_schema(another_session: SparkSession, shop: None) -> None:
+    spark = another_session
     spark.sql("CREATE VIEW shop.impressions_2 AS SELECT 1 AS one")
+    spark.createDataFrame([(1,)], "one int").createOrReplaceTempView("impressions_3")
     for table, sentence in (
         ("shop.impresions", r"there is no input at table shop.impresions \(shop has impressions, impressions_2\)$"),
         ("spark_catalog.shop.`Impresion's`", r"\(spark_catalog.shop has impressions, impressions_2\)$"),
@@ -94,7 +96,7 @@ def test_a_name_that_is_not_there_gets_the_nearest_of_its_schema(spark: SparkSes
 
 
 def test_of_names_that_differ_by_case_alone_none_is_taken(another_session: SparkSession) -> None:
-    """In Spark's own catalog and in one of Derby, which both tell them apart; a metastore of Hive does not."""
+    """In a catalog of Derby, which tells them apart."""
     spark = another_session
     derby = "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog"
     spark.conf.set("spark.sql.catalog.derby", derby)

@@ -54,6 +54,7 @@ def stored(folder: Path, name: str, day: str = DAY) -> list[dict[str, Any]]:
     return list(pq.read_table(f"{folder}/out/{name}/day={day}", partitioning=None).to_pylist())
 
 
+@pytest.mark.long
 def test_a_day_is_written_once_and_replaced_alone(spark: SparkSession, tmp_path: Path) -> None:
     both: Any = {"tables": ["gates"]}
     for day in (OTHER, DAY):
@@ -115,7 +116,9 @@ def test_types_columns_that_are_added_and_days_without_rows(spark: SparkSession,
     later = first.append_column("at", pa.array([3], pa.timestamp("us", "Europe/Berlin")))
     later = later.append_column("files", pa.array([[{"table": "runs"}]]))
     for day, table in ((OTHER, first), (DAY, later), (ALSO, first)):
-        publisher.replace(copy_of(tmp_path, table, day))
+        copy = copy_of(tmp_path, table, day)
+        publisher.replace(copy)
+        assert publisher.is_current(copy)
     none = {"user": 2**63 - 1, "model": "a", "at": None, "files": None}
     at = dt.datetime(1970, 1, 1, microsecond=3, tzinfo=dt.timezone.utc)
     assert rows(spark, "groups", OTHER) == rows(spark, "groups", ALSO) == [none]

@@ -49,17 +49,18 @@ def _split(table: str) -> tuple[list[str], str]:
 
 
 def _alike(spark: SparkSession, schema: Sequence[str], name: str) -> list[str]:
-    """Return the tables whose names differ from ``name`` by case at most, or none if a temporary view hides them."""
+    """Return the tables whose names differ from ``name`` by case at most; none where a temporary view hides them."""
     # Without a pattern a metastore lists all tables. Characters other than these are not literal in a pattern.
     like = f" LIKE '{name}'" if re.fullmatch(r"\w+", name) else ""
     found = [row for row in _listed(spark, "TABLES", schema, like) if row[1].lower() == name.lower()]
-    return [] if any(is_temporary for *_, is_temporary in found) else [row[1] for row in found]
+    tables = [table for space, table, _ in found if space]
+    return tables if schema or len(tables) == len(found) else []
 
 
 def _nearest(spark: SparkSession, schema: Sequence[str], name: str) -> str:
     """Return the end of the sentence about a table that is not there: the nearest names in its schema."""
     where = ".".join(schema) or "the current schema"
-    tables = [row[1] for row in _listed(spark, "TABLES", schema)]
+    tables = [table for space, table, _ in _listed(spark, "TABLES", schema) if space or not schema]
     if not tables and schema:
         schemas = [row[0] for row in _listed(spark, "SCHEMAS", schema[:-1])]
         if schema[-1].lower() not in map(str.lower, schemas):
@@ -69,7 +70,10 @@ def _nearest(spark: SparkSession, schema: Sequence[str], name: str) -> str:
 
 
 def _listed(spark: SparkSession, what: str, within: Sequence[str], like: str = "") -> list[tuple[str, ...]]:
-    """Return the rows of SHOW TABLES or SHOW SCHEMAS; none if Spark lists nothing there."""
+    """Return the rows of SHOW TABLES or SHOW SCHEMAS; none if Spark lists nothing there.
+
+    Temporary views are in every list of tables, without a schema.
+    """
     # spark.catalog.listTables would load each table to describe it
     place = ".".join("`{}`".format(part.replace("`", "``")) for part in within)
     try:

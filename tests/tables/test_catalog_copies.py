@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -151,6 +152,19 @@ def test_tables_of_others_are_refused_and_left_as_they_are(spark: SparkSession, 
             publish_target(spec, Target.of_day(spec, DAY), spark)
         assert spark.sql("SHOW TABLES IN eval").count() == 1
         spark.sql(f"DROP {made.partition(' ')[0]} eval.metrics")
+
+
+def test_nothing_is_written_where_the_overwrite_may_be_static(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publisher, table = CatalogCopies("eval", spark), pa.table({"user": ["a"]})
+    publisher.replace(copy_of(tmp_path, table, OTHER))
+    monkeypatch.setattr(catalog_copies, "setting_as", lambda *_: nullcontext("no rights"))
+    with pytest.raises(
+        StoreError, match=r"does not let spark\.sql\.sources\.partitionOverwriteMode be set \(no rights\)"
+    ):
+        publisher.replace(copy_of(tmp_path, table))
+    assert rows(spark, "groups", OTHER) == [{"user": "a"}]
 
 
 def test_what_the_session_lacks(spark: SparkSession, tmp_path: Path) -> None:

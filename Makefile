@@ -108,10 +108,12 @@ test-minimum: java .venv-minimum/.made ## Tests without a JVM, and some with one
 test-peers: java .venv-peers/.made ## Metrics beyond accuracy beside the libraries that have them, at their newest versions
 	@$(WITH_JAVA) .venv-peers/bin/python -m pytest tests/peers/test_live_beyond_accuracy.py $(PYTEST_ARGS)
 
-test-places: java .venv-places/.made ## Lake tables in and out, runs in MLflow, events of OpenLineage, assets of Dagster
+test-places: java .venv-places/.made ## Lake tables in and out, Hive's metastore, runs in MLflow, events of OpenLineage, assets of Dagster
 	@$(WITH_JAVA) .venv-places/bin/python -m pytest tests/tables/test_delta_copies.py tests/tables/test_iceberg_copies.py \
 		tests/tables/test_mlflow_tracker.py tests/tables/test_openlineage.py tests/sources/test_iceberg.py \
 		tests/spark/test_iceberg.py tests/doors/test_dagster_example.py $(PYTEST_ARGS)
+	@$(WITH_JAVA) SPARKRANK_TEST_HIVE=1 .venv-places/bin/python -m pytest tests/spark/test_spark_tables.py \
+		tests/tables/test_catalog_copies.py $(PYTEST_ARGS)
 
 first-steps: java $(VENV)/.dev ## What docs/first_steps.md says, with its installations, in fresh clones
 	@$(WITH_JAVA) SPARKRANK_TEST_INSTALL=1 $(BIN)/python -m pytest tests/jobs/test_first_steps.py $(PYTEST_ARGS)

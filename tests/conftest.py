@@ -149,12 +149,17 @@ def spark(spark_environment: dict[str, str], tmp_path_factory: pytest.TempPathFa
         "spark.python.worker.faulthandler.enabled": "true",  # one that crashes in native code says where
         "spark.driver.memory": "1g",  # ample for tests, and fits beside other things on a small machine
     }
+    if os.environ.get("SPARKRANK_TEST_HIVE") == "1":  # make test-places: the catalog is a metastore of Hive, in Derby
+        settings["spark.sql.catalogImplementation"] = "hive"
+        metastore = f"jdbc:derby:;databaseName={scratch}/metastore;create=true"
+        settings["spark.hadoop.javax.jdo.option.ConnectionURL"] = metastore
     builder = SparkSession.builder.master("local[2]").appName("sparkrank-tests")  # 2: tasks do run side by side
     for key, value in settings.items():
         builder = builder.config(key, value)
     with pytest.MonkeyPatch.context() as patch:
-        # ALS nests deep where a JVM has not compiled its best code.
-        patch.setenv("SPARK_SUBMIT_OPTS", f"{spark_environment['SPARK_SUBMIT_OPTS']} -Xss4m")
+        # ALS nests deep where a JVM has not compiled its best code. Derby writes its log where a test runs.
+        more = f"-Xss4m -Dderby.system.home={scratch}"
+        patch.setenv("SPARK_SUBMIT_OPTS", f"{spark_environment['SPARK_SUBMIT_OPTS']} {more}")
         session = builder.getOrCreate()
     yield session
     session.stop()

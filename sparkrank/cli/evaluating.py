@@ -24,6 +24,7 @@ from sparkrank.jobs.evaluate_job import evaluate_day
 from sparkrank.jobs.merge_job import merge_days
 from sparkrank.jobs.pipes_job import pipes_run
 from sparkrank.jobs.prometheus_job import PrometheusFile
+from sparkrank.jobs.publish_job import publishes_by_spark
 from sparkrank.jobs.target import Target
 from sparkrank.report.changes import changes_text
 from sparkrank.results.run_results import BackfilledDay, DayResult, WindowResult
@@ -148,7 +149,7 @@ def merge(
 ) -> None:
     """Evaluate a window of days from their stored states, and replace the window in the tables."""
     window = Window.of(first, last)
-    with command_session("merge", is_needed=needs_spark(spec.output.path)) as spark:
+    with command_session("merge", is_needed=needs_spark(spec.output.path) or publishes_by_spark(spec)) as spark:
         invocation.interrupts.spark = spark
         hold = invocation.interrupts.hold
         result = merge_days(spec, window, spark, asked_stages(), allow_missing=allow_missing, before_commit=hold)

@@ -15,6 +15,7 @@ from sparkrank.cli.stored import NamedDays, stored_options
 from sparkrank.config import Spec
 from sparkrank.gates.chance import records_of
 from sparkrank.jobs.gate_job import VerdictPatterns, accept_stored, gate_stored, replay_days, replayed_window
+from sparkrank.jobs.publish_job import publishes_by_spark
 from sparkrank.jobs.track_job import track_target
 from sparkrank.run.session import command_session
 from sparkrank.tables.commit.days import needs_spark
@@ -90,7 +91,7 @@ def accept(
 ) -> None:
     """Accept a stored day although a gate stops it, so that later days may be compared with it."""
     target = named.target(spec)
-    with command_session("accept", is_needed=needs_spark(spec.output.path)) as spark:
+    with command_session("accept", is_needed=needs_spark(spec.output.path) or publishes_by_spark(spec)) as spark:
         invocation.interrupts.spark = spark
         how: Any = {"from_now_on": from_now_on, "before_commit": invocation.interrupts.hold}
         judgment = accept_stored(spec, target, reason, spark, VerdictPatterns(**patterns), **how)

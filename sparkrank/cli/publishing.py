@@ -9,18 +9,24 @@ import click
 
 from sparkrank.base.errors import escape
 from sparkrank.cli.answers import answer
+from sparkrank.cli.invocation import Invocation
 from sparkrank.cli.options import spec_options
 from sparkrank.cli.stored import NamedDays, stored_options
 from sparkrank.config import Spec
-from sparkrank.jobs.publish_job import publish_stored
+from sparkrank.jobs.publish_job import publish_stored, publishes_by_spark
+from sparkrank.run.session import command_session
 
 
 @click.command()
 @partial(spec_options, for_stored=True)
 @stored_options
-def publish(spec: Spec, named: NamedDays) -> None:
+@click.pass_obj
+def publish(invocation: Invocation, /, spec: Spec, named: NamedDays) -> None:
     """Publish a stored day, or many, where output.publish says, and the merged window of these days if it is stored."""
-    published, missing = publish_stored(spec, named.target(spec))
+    target = named.target(spec)
+    with command_session("publish", is_needed=publishes_by_spark(spec)) as spark:
+        invocation.interrupts.spark = spark
+        published, missing = publish_stored(spec, target, spark)
     lines = [
         f"{day.name}  {escape(day.place)}: {', '.join(day.written) if day.written else 'there already'}"
         for day in published

@@ -15,9 +15,10 @@ from sparkrank.cli.answers import answer, answer_line, answer_page
 from sparkrank.cli.options import DEBUG, day_option, spec_options
 from sparkrank.config import Spec
 from sparkrank.jobs.notify_job import validate_notify
-from sparkrank.jobs.publish_job import validate_publish
+from sparkrank.jobs.publish_job import publishes_by_spark, validate_publish
 from sparkrank.jobs.track_job import validate_track
 from sparkrank.run.day_request import kept_files_of, places_of, resolve_day
+from sparkrank.run.session import command_session
 
 STARTER = "starter.yaml"  # in the package sparkrank.config
 
@@ -61,7 +62,8 @@ def validate(spec: Spec, day: str | None) -> None:
 
     With a day, the files of lake tables that are left for this day are counted by the logs of the tables.
     """
-    validate_publish(spec, is_asked=True)
+    with command_session("validate", is_needed=publishes_by_spark(spec)) as spark:
+        validate_publish(spec, spark, is_asked=True)
     validate_track(spec)
     validate_notify(spec)
     places = []

@@ -44,7 +44,8 @@ from sparkrank.config.sections import (
 )
 from sparkrank.config.track_section import TrackSettings
 from sparkrank.config.validators import as_day, as_keys, as_list, as_notifier, as_slice
-from sparkrank.engines.lanes import time_zone_lanes
+from sparkrank.engines.lanes import needs_session, time_zone_lanes
+from sparkrank.engines.request import AUTO
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.register import KINDS
 from sparkrank.gates.rules import is_pattern
@@ -182,6 +183,9 @@ class Spec(Section):
             if own.publisher in seen:
                 raise ValueError(f"has output.publish to {shorten(own.publisher.place)} twice")
             seen.append(own.publisher)
+            lane = self.engine.lane
+            if own.publisher.needs_session and lane != AUTO and not needs_session(lane):
+                raise ValueError(f"has output.publish of format {own.format}, which Spark writes, but lane {lane}")
             if own.path is None:
                 continue
             if is_within(own.path, self.output.path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, PlainSerializer, Tag, model_validator
@@ -50,13 +51,15 @@ class PublishSettings(Section):
     """A place that gets copies of stored days: tables of ``format``, one for each table of the output.
 
     Delta tables are in the folder ``path``, Iceberg tables in a ``namespace`` of a ``catalog`` that pyiceberg knows.
-    ``tables`` names those that are copied, by default all; ``runs`` always is.
+    The format ``catalog`` has tables of Spark's catalogs in a ``schema``, such as main.eval. ``tables`` names those
+    that are copied, by default all; ``runs`` always is.
     """
 
     format: Annotated[str, BeforeValidator(as_publisher)]
     path: Annotated[Filled, AfterValidator(as_output), PlainSerializer(shown_url)] | None = None
     catalog: Filled | None = None
     namespace: Filled | None = None
+    database: Filled | None = Field(default=None, alias="schema")
     tables: list[str] | None = None
 
     @model_validator(mode="after")
@@ -66,6 +69,10 @@ class PublishSettings(Section):
             there = itemize(given) if given else "none"
             raise ValueError(f"has format {self.format}, which needs {itemize(keys)}, but names {there}")
         validate_no_password(self.path)
+        if self.database is not None and not re.fullmatch(r"[\w-]+(\.[\w-]+)*", self.database):
+            raise ValueError(
+                f"has schema {shorten(self.database)}: a name is needed, or several with dots between them"
+            )
         if self.path is not None and "{" in self.path:
             raise ValueError(f"has a mark of a day in path {shorten(self.path)}, but one table holds all days")
         if self.path is not None and (strange := sorted({*"%#"}.intersection(self.path))):
@@ -91,8 +98,10 @@ class PublishSettings(Section):
     @property
     def _places(self) -> dict[str, str]:
         """The values of the keys of all kinds of publishers that are given."""
-        keys = dict.fromkeys(key for kind in PUBLISHERS.values() for key in kind.keys)
-        return {key: getattr(self, key) for key in keys if getattr(self, key) is not None}
+        keys = {key for kind in PUBLISHERS.values() for key in kind.keys}
+        fields = {own.alias or name: name for name, own in PublishSettings.model_fields.items()}
+        given = {key: getattr(self, name) for key, name in fields.items() if key in keys}
+        return {key: value for key, value in given.items() if value is not None}
 
 
 class Output(Section):

@@ -11,6 +11,7 @@ from sparkrank.base.errors import SpecError, shorten
 from sparkrank.engines.spark.failures import condition_errors, reading_errors
 from sparkrank.engines.spark.files import FILE_FORMATS, frame_of_files, infers
 from sparkrank.engines.spark.session_settings import folder_types, settings_read
+from sparkrank.engines.spark.spark_tables import frame_of_table
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.joined_types import validate_column
 from sparkrank.sources.lakes import ICEBERG
@@ -93,10 +94,10 @@ def _stored_frame(
 ) -> DataFrame:
     """Read the rows at a path or in a catalog table, without applying any condition."""
     if side.path is None:
-        with reading_errors(side.name, kind, side.what):
-            if side.format == ICEBERG:  # only the reader of the format takes a version of a table
-                return spark.read.format(ICEBERG).options(**version_options(side)).load(str(side.table))
-            return spark.read.table(str(side.table))
+        if side.format != ICEBERG:
+            return frame_of_table(side, spark)
+        with reading_errors(side.name, kind, side.what):  # only the reader of the format takes a version of a table
+            return spark.read.format(ICEBERG).options(**version_options(side)).load(str(side.table))
     validate_present(side.paths, side.format, side.what)
     if side.format not in FILE_FORMATS:
         with reading_errors(side.name, kind, side.what):

@@ -70,7 +70,7 @@ def backfill(
         run = None if again else stored_run(spec, day, spark)
         if run is not None:
             target = Target.of_day(spec, day)
-            publish_target(spec, target)  # the run that stored it may have failed to
+            publish_target(spec, target, spark)  # the run that stored it may have failed to
             warnings = (*track_target(spec, target, spark),)
             stored = recorded_judgment(spec, day, spark)
             yield BackfilledDay(day, "there", reason=run, stored=stored, warnings=warnings)

@@ -68,7 +68,7 @@ def _evaluated(
             f"object stores that Arrow can open"
         )
     validate_report(spec)
-    validate_publish(spec)
+    validate_publish(spec, spark)
     validate_track(spec)
     request, target = request_of(spec, day, spark), Target.of_day(spec, day)
     complete = Completeness.of(spec, day, {side.what: side for side, _ in request.sides}, spark)
@@ -92,7 +92,7 @@ def _evaluated(
     warnings = [*outcome.warnings, *(() if changes is None else changes.warnings), *write_index(spec, target)]
     if spec.output.publish:
         with stages.stage("publish"):
-            publish_target(spec, target)
+            publish_target(spec, target, spark)
     if spec.track:
         with stages.stage("track"):
             warnings += track_target(spec, target, spark)

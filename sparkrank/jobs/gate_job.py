@@ -185,7 +185,7 @@ def accept_stored(
     lacking = f"{target.name} has no tables under {shorten(target.folder)}: there is nothing to accept"
     if target.stored(spark) is None:  # before the run makes folders
         raise InputError(lacking)
-    validate_publish(spec, target.column)
+    validate_publish(spec, spark, target.column)
     commit = Commit(spec.output.keep_runs, before_commit, spec.output.plain)
     with day_run(target.folder, target.name, spark, target.column, commit) as run:
         stored = target.stored(spark)
@@ -209,7 +209,7 @@ def accept_stored(
             kept, tables = (*kept, REPORT), with_report(spec, target, run, tables, spark)
         run.commit(tables, kept)
     write_index(spec, target)
-    publish_target(spec, target)
+    publish_target(spec, target, spark)
     return judgment
 
 

@@ -65,7 +65,7 @@ def merge_days(
     """
     started_at = dt.datetime.now(dt.timezone.utc)
     asked_for_report = validate_report(spec)
-    validate_publish(spec, WINDOW)
+    validate_publish(spec, spark, WINDOW)
     plan = spec.plan()
     limits = spec.limits(plan)
     target = Target.of_window(spec, window)
@@ -110,7 +110,7 @@ def merge_days(
         warnings += write_index(spec, target)
     if spec.output.publish:
         with stages.stage("publish"):
-            publish_target(spec, target)
+            publish_target(spec, target, spark)
     folders = table_folders(target.folder, target.name, {*tables, *written}, WINDOW)
     about: Any = {"window": str(window), "days": days, "missing": missing}
     return WindowResult(**stored_by(tables, judgment, warnings), folders=folders, seconds=stages.seconds, **about)

@@ -20,21 +20,26 @@ from sparkrank.tables.stored.day_files import ArrowFiles, day_files
 from sparkrank.tables.stored.stored_results import whole_run
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from sparkrank.config import Spec
 
 _BY_INPUT = (GROUPS.name, BLOCKS.name, PARTS.name)  # tables whose columns or types depend on the input
 
 
-def validate_publish(spec: Spec, column: str = DAY, *, is_asked: bool = False) -> None:
+def validate_publish(
+    spec: Spec, spark: SparkSession | None = None, column: str = DAY, *, is_asked: bool = False
+) -> None:
     """Raise :class:`SpecError` if it is certain, before anything is read, that no day or window can be published.
 
-    A place that does not answer is passed over, because it may answer when the day is stored, unless ``is_asked``.
+    ``spark`` is needed if :func:`publishes_by_spark`. A place that does not answer is passed over, because it may
+    answer when the day is stored, unless ``is_asked``.
     """
     if spec.output.publish and needs_spark(spec.output.path):
         where = f"output.path is {shorten(spec.output.path)}, which Spark alone opens"
         raise SpecError(f"output.publish copies tables without Spark, but {where}")
     for own in spec.output.publish:
-        publisher = own.publisher
+        publisher = own.publisher.with_session(spark)
         publisher.require_library()
         try:
             for name in tables_in_order(own.tables):
@@ -53,16 +58,23 @@ def _known_schema(name: str, column: str) -> pa.Schema:
     return next(output.schema.whole_schema for output in OUTPUTS if output.schema.name == name)
 
 
-def publish_target(spec: Spec, target: Target) -> list[PublishedDay]:
+def publishes_by_spark(spec: Spec) -> bool:
+    """Return whether Spark writes in one of the places where ``spec`` publishes, so that a session is needed."""
+    return any(own.publisher.needs_session for own in spec.output.publish)
+
+
+def publish_target(spec: Spec, target: Target, spark: SparkSession | None = None) -> list[PublishedDay]:
     """Publish a stored day or window in every place of ``spec``, also if one of them fails.
 
     Raise :class:`SparkrankError` with the tables that are behind, and :class:`InputError` if the stored tables cannot
     be read.
     """
-    return _published(spec, target, _files(target)) if spec.output.publish else []
+    return _published(spec, target, _files(target), spark) if spec.output.publish else []
 
 
-def publish_stored(spec: Spec, target: Target) -> tuple[list[PublishedDay], list[str]]:
+def publish_stored(
+    spec: Spec, target: Target, spark: SparkSession | None = None
+) -> tuple[list[PublishedDay], list[str]]:
     """Publish a stored day, or the stored days of a window and the window itself if it is merged.
 
     Return what was published, and the names of the days and windows without tables. Raise :class:`SpecError` if the
@@ -71,13 +83,13 @@ def publish_stored(spec: Spec, target: Target) -> tuple[list[PublishedDay], list
     if not spec.output.publish:
         raise SpecError("the spec has no output.publish, which lists where days are published")
     for column in dict.fromkeys((DAY, target.column)):
-        validate_publish(spec, column, is_asked=True)
+        validate_publish(spec, spark, column, is_asked=True)
     days = [Target.of_day(spec, day) for day in target.window.days]
     stored, missing = [], []
     for own in [*days, target] if target.is_window else days:
         files = _files(own)
         if files.has(RUNS.name):
-            stored += _published(spec, own, files)
+            stored += _published(spec, own, files, spark)
         else:
             missing.append(own.name)
     if not stored:
@@ -92,13 +104,13 @@ def _files(target: Target) -> ArrowFiles:
     return files
 
 
-def _published(spec: Spec, target: Target, files: ArrowFiles) -> list[PublishedDay]:
+def _published(spec: Spec, target: Target, files: ArrowFiles, spark: SparkSession | None) -> list[PublishedDay]:
     row = whole_run(files, target.column)
     attempt = row.get(ATTEMPT_ID) or row["started_at"].isoformat()  # earlier releases named no attempts
     run = CopiedRun(target.name, target.column, row[RUN_ID], row["spec_hash"], attempt)
     done, failures = [], []
     for own in spec.output.publish:
-        publisher = own.publisher
+        publisher = own.publisher.with_session(spark)
         try:
             written = publish_run(publisher, run, files, own.tables)
             done.append(PublishedDay(target.name, publisher.place, written))

@@ -17,17 +17,22 @@ import pytest
 from pyspark.sql import SparkSession
 
 import sparkrank as sr
+from sparkrank.base.errors import NoInputError
 from sparkrank.config import Spec
+from sparkrank.config.sections import Columns, Input
 from sparkrank.engines.spark.failures import reason_of
 from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
+from sparkrank.tables.copies.catalog_copies import CatalogCopies
 from tests.cases.text_files import case
 from tests.conftest import PROJECT
 from tests.connect.conftest import ROLES
 from tests.sources.test_text_formats import document_of
 from tests.spark.logs import rows_of
 from tests.spark.sealed import NO_CACHE, seal
+from tests.spark.small import frame_of
 from tests.support.written_days import write_day
+from tests.tables.test_catalog_copies import copy_of
 
 METRICS = ["ndcg@3", "auc", "auc(exact)"]  # of groups, of bins and of exact bins
 DAY = "2026-11-19"
@@ -171,3 +176,16 @@ def test_texts_are_read_by_tasks(spark: SparkSession, tmp_path: Path) -> None:
     assert evaluate_day(Spec.model_validate(document), DAY, spark, Stages()).lane == "scan"
     (group,) = pq.read_table(f"{tmp_path}/out-auto/groups/day={DAY}").to_pylist()
     assert (group["u"], group["rr"]) == ("a", 1 / 2)
+
+
+def test_tables_of_a_catalog_are_written_and_read(spark: SparkSession, tmp_path: Path) -> None:
+    spark.sql(f"CREATE DATABASE eval LOCATION '{tmp_path}/eval'")
+    try:
+        for users in (["a", "b"], ["c"], []):
+            CatalogCopies("eval", spark).replace(copy_of(tmp_path, pa.table({"u": pa.array(users, pa.string())})))
+            given = Input(table="eval.groups", columns=Columns(group="u", score="u", label="u"))
+            assert sorted(row["u"] for row in frame_of(given, spark).collect()) == users
+        with pytest.raises(NoInputError, match=r"there is no input at table eval.grups \(eval has groups\)"):
+            frame_of(given.model_copy(update={"table": "eval.grups"}), spark)
+    finally:
+        spark.sql("DROP DATABASE eval CASCADE")

@@ -337,9 +337,11 @@ def test_the_library_is_asked_for_where_it_is_missing(tmp_path: Path, monkeypatc
 
 def test_what_a_spec_cannot_ask_for(tmp_path: Path) -> None:
     for more, sentence in (
-        ({"format": "dleta"}, r"nothing is published as 'dleta', did you mean \"delta\"\? \(allowed: delta, iceberg\)"),
+        ({"format": "dleta"}, r"published as 'dleta', did you mean \"delta\"\? \(allowed: delta, iceberg, catalog\)"),
         ({"namespace": "eval"}, "has format delta, which needs path, but names path, namespace"),
         ({"format": "iceberg"}, "has format iceberg, which needs catalog, namespace, but names path"),
+        ({"format": "catalog"}, "has format catalog, which needs schema, but names path"),
+        ({"format": "catalog", "path": None, "schema": "eval.{date}"}, r"has schema eval.\{date\}: a name is needed"),
         ({"tables": ["metric"]}, r'has no table "metric" to publish, did you mean "metrics"\?'),
         ({"path": f"{tmp_path}/lake/{{date}}"}, "has a mark of a day in path"),
         ({"path": "s3://key:tiger@lake/eval"}, "has a path with a password"),

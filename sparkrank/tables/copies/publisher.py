@@ -22,6 +22,7 @@ from sparkrank.tables.commit.output_folder import DAY
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
+    from pyspark.sql import SparkSession
 
 TRIES = 3
 TABLE_PROPERTY = "sparkrank.table"  # the property of a table that says which table of the output it copies
@@ -93,6 +94,7 @@ class Publisher(ABC):
 
     word: ClassVar[str]  # the value of ``format`` in a spec
     keys: ClassVar[tuple[str, ...]]  # the further keys of a spec that say where the tables are
+    needs_session: ClassVar[bool] = False  # whether Spark writes the tables
 
     @property
     @abstractmethod
@@ -103,9 +105,13 @@ class Publisher(ABC):
     def shown(self, table: str, column: str) -> str:
         """Return the text for the copy of ``table`` in messages. ``column`` says whether it is of days or windows."""
 
+    def with_session(self, spark: SparkSession | None) -> Publisher:  # noqa: ARG002 - most write without
+        """Return this publisher, to which ``spark`` is given if it needs a session."""
+        return self
+
     @abstractmethod
     def require_library(self) -> None:
-        """Raise :class:`SpecError` if the library that writes the format is not installed."""
+        """Raise :class:`SpecError` if the library that writes the format, or a session for it, is not there."""
 
     @abstractmethod
     def validate(self, table: str, schema: pa.Schema, column: str) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from sparkrank.tables.copies.catalog_copies import CatalogCopies
 from sparkrank.tables.copies.delta_copies import DeltaCopies
 from sparkrank.tables.copies.iceberg_copies import IcebergCopies
 from sparkrank.tables.copies.publisher import Publisher
 
-PUBLISHERS: dict[str, type[Publisher]] = {kind.word: kind for kind in (DeltaCopies, IcebergCopies)}
+PUBLISHERS: dict[str, type[Publisher]] = {kind.word: kind for kind in (DeltaCopies, IcebergCopies, CatalogCopies)}

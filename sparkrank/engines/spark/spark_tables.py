@@ -1,0 +1,82 @@
+"""Tables of Spark's catalogs by name: of its own, of Hive's metastore, and of catalogs named before a first dot."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sparkrank.base.errors import InputError, NoInputError, did_you_mean, itemize, shorten
+from sparkrank.engines.spark.failures import reading_errors
+from sparkrank.engines.spark.session_features import setting
+from sparkrank.sources.side_rows import SideRows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")  # of a name with dots: in backticks, or plain
+_MOST_NEAR = 5
+
+
+def frame_of_table(side: SideRows, spark: SparkSession) -> DataFrame:
+    """Return the rows of the table or view that ``side`` names.
+
+    Raises :class:`NoInputError` with the nearest names of the schema if there is no such table, and
+    :class:`InputError` if the schema has several whose names differ by case alone, of which Spark would take one.
+    """
+    table = str(side.table)
+    try:
+        with reading_errors(side.name, side.what, side.what):
+            frame = spark.read.table(table)
+            frame.schema  # noqa: B018 - Spark Connect looks for the table only here
+    except NoInputError as error:
+        condition = getattr(error.__cause__, "getCondition", lambda: None)() or ""
+        near = _nearest(spark, *_split(table)) if condition.startswith("TABLE_OR_VIEW_NOT_FOUND") else ""
+        raise NoInputError(f"{error}{near}") from error.__cause__
+    if setting(spark, "spark.sql.caseSensitive") != "true" and len(alike := _alike(spark, *_split(table))) > 1:
+        raise InputError(
+            f"{side.what}.table is {shorten(table)}, but its schema has {itemize(alike)}, which differ by case alone: "
+            "rename one, or set spark.sql.caseSensitive to true"
+        )
+    return frame
+
+
+def _split(table: str) -> tuple[list[str], str]:
+    """Return the parts of the name of a table: those of its schema, of which there may be none, and the last one."""
+    parts = [quoted.replace("``", "`") or plain.strip() for quoted, plain in _PART.findall(table)]
+    return parts[:-1], parts[-1]
+
+
+def _alike(spark: SparkSession, schema: Sequence[str], name: str) -> list[str]:
+    """Return the tables whose names differ from ``name`` by case at most; none where a temporary view hides them."""
+    # Without a pattern a metastore lists all tables. Characters other than these are not literal in a pattern.
+    like = f" LIKE '{name}'" if re.fullmatch(r"\w+", name) else ""
+    found = [row for row in _listed(spark, "TABLES", schema, like) if row[1].lower() == name.lower()]
+    tables = [table for space, table, _ in found if space]
+    return tables if schema or len(tables) == len(found) else []
+
+
+def _nearest(spark: SparkSession, schema: Sequence[str], name: str) -> str:
+    """Return the end of the sentence about a table that is not there: the nearest names in its schema."""
+    where = ".".join(schema) or "the current schema"
+    tables = [table for space, table, _ in _listed(spark, "TABLES", schema) if space or not schema]
+    if not tables and schema:
+        schemas = [row[0] for row in _listed(spark, "SCHEMAS", schema[:-1])]
+        if schema[-1].lower() not in map(str.lower, schemas):
+            return f", as there is no schema {shorten(where)}{did_you_mean(schema[-1], schemas)}"
+    alike = difflib.get_close_matches(name.lower(), map(str.lower, tables), _MOST_NEAR)
+    return f" ({shorten(where)} has {itemize([own for own in tables if own.lower() in alike] or tables or ['none'])})"
+
+
+def _listed(spark: SparkSession, what: str, within: Sequence[str], like: str = "") -> list[tuple[str, ...]]:
+    """Return the rows of SHOW TABLES or SHOW SCHEMAS; none if Spark lists nothing there.
+
+    Temporary views are in every list of tables, without a schema.
+    """
+    # spark.catalog.listTables would load each table to describe it
+    place = ".".join("`{}`".format(part.replace("`", "``")) for part in within)
+    try:
+        return [tuple(row) for row in spark.sql(f"SHOW {what}{f' IN {place}' if place else ''}{like}").collect()]
+    except Exception:  # noqa: BLE001 - there is no such schema, or its catalog lists nothing
+        return []

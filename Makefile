@@ -143,13 +143,13 @@ pages: $(VENV)/.dev ## Print the pages of docs/ that are made of the code
 
 # A warning ends it: a link or an anchor that leads nowhere, a page that no list has, a name that no docstring describes.
 SPHINX = .venv-docs/bin/python -m sphinx -c docs/site -d build/site-pages --fresh-env --write-all --fail-on-warning --keep-going --quiet
-docs: chromium .venv-docs/.made ## Build the site of docs/ into build/site, and open it in a browser
-	$(SPHINX) -b html . build/site
+docs: java chromium .venv-docs/.made ## Build the site of docs/ into build/site, and open it in a browser
+	$(WITH_JAVA) $(SPHINX) -b html . build/site
 	@.venv-docs/bin/python -m pytest tests/browser/test_site_pages.py $(PYTEST_ARGS)
 	@echo "The first page: $(CURDIR)/build/site/index.html"
 
-docs-links: .venv-docs/.made ## Ask other hosts whether the links of docs/ to them lead somewhere
-	$(SPHINX) -b linkcheck . build/site-links
+docs-links: java .venv-docs/.made ## Ask other hosts whether the links of docs/ to them lead somewhere
+	$(WITH_JAVA) $(SPHINX) -b linkcheck . build/site-links
 
 check: test test-tools ## Everything that must pass before a change goes in
 

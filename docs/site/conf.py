@@ -33,8 +33,14 @@ include_patterns = ["docs/**.md", "docs/**.rst", "CHANGELOG.md", "benchmarks/REA
 exclude_patterns = [".*", "build", "conf", "dist", "demo", "docs/printers", "docs/site", "examples", "jobs", "scripts"]
 exclude_patterns += ["sparkrank", "tests", "*.egg-info", "benchmarks/[!R]*"]
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_heading_anchors = 6
+# The notebooks of docs/tutorials/ are executed, each in a folder of its own; a cell that fails ends the build.
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_output_stderr = "remove"  # what Java says of the machine, and warnings
+suppress_warnings = ["mystnb.unknown_mime_type"]  # of charts as Vega-Lite; they are SVG, too
 nitpicky = True
 nitpick_ignore_regex = [
     ("py:class", r"(?!sparkrank\.).*"),  # words in the types of numpydoc sections, such as "mapping of str to str"
@@ -75,8 +81,8 @@ def link_to_repository(app: Sphinx, document: nodes.document) -> None:
     folder = (PROJECT / app.env.docname).parent
     for link in list(document.findall(addnodes.download_reference)):
         file = (folder / link["reftarget"]).resolve()
-        if not file.exists():
-            continue  # Sphinx then warns
+        if not file.exists() or file.suffix == ".ipynb":
+            continue  # Sphinx then warns; an executed notebook is a file of the site
         path = file.relative_to(PROJECT).as_posix()
         address = f"{REPOSITORY}/{'tree' if file.is_dir() else 'blob'}/main/{path}"
         link.replace_self(nodes.reference("", "", *link.children, refuri=address, internal=False))

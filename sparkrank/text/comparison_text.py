@@ -42,7 +42,9 @@ def comparison_lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> 
 
 
 def stored_comparisons_text(table: pa.Table) -> str:
-    """Format a ``comparisons`` table: for each candidate, the whole day, then the slice values that differ clearly."""
+    """Format a ``comparisons`` table: for each candidate, the whole day, then the slice values that differ clearly, the
+    largest relative difference first: the end of a long text is cut.
+    """
     parts = []
     pairs = table.select(SIDES).group_by(list(SIDES), use_threads=False).aggregate([]).to_pylist()
     for candidate, baseline in (pair.values() for pair in pairs):
@@ -54,7 +56,7 @@ def stored_comparisons_text(table: pa.Table) -> str:
         by_value: dict[tuple[str, str | None], list[dict[str, Any]]] = {}
         for row in own.filter(is_sure).to_pylist():
             by_value.setdefault((row["slice"], row["slice_value"]), []).append(row)
-        for (name, value), sure in by_value.items():
+        for (name, value), sure in sorted(by_value.items(), key=lambda item: min(map(by_size, item[1]))):
             head = f"{escape(candidate)} where {escape(name)} is {escape(shown_value(value, name))}"
             parts.append(f"{head}\n\n{comparisons_text(sure)}")
         others = own.num_rows - len(whole) - sum(map(len, by_value.values()))

@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.tools
 SITE = PROJECT / "build" / "site"
-# One of each kind: lists of pages, words and tables, long, printed, code, docstrings, pictures, a figure, the search.
+# One of each kind: lists of pages, words and tables, long, printed, code, docstrings, pictures, a figure, a notebook,
+# the search.
 KINDS = ("docs/README", "docs/which_number", "docs/definitions", "docs/spec", "docs/python", "docs/api/sparkrank")
-KINDS += ("docs/report", "docs/how_it_works", "docs/decisions/001-buckets-of-whole-groups", "search")
+KINDS += ("docs/report", "docs/how_it_works", "docs/decisions/001-buckets-of-whole-groups")
+KINDS += ("docs/tutorials/ads_calibration", "search")
 
 # Of long tables, of sections and of docstrings the first stand for the rest.
 SHORTENED = """() => {

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+from sparkrank.text.comparison_text import stored_comparisons_text
 from sparkrank.text.text import MOST_LINES, fitted
 from tests.support.commands import exit_code
 from tests.support.reports import conf_of, rows_of, write_log
@@ -19,6 +21,21 @@ def test_the_longest_parts_are_cut_first() -> None:
     more = "  and {} more lines (--verbose prints all)"
     assert fitted(parts, 10).split("\n") == ["a", "b", "", "1", "2", more.format(7), "", "w", "x", more.format(2)]
     assert fitted(parts, 17) == "a\nb\n\n1\n2\n3\n4\n5\n6\n7\n8\n9\n\nw\nx\ny\nz"
+
+
+def test_slice_values_that_differ_most_come_first() -> None:
+    """What is cut is the end: a loss of a half stands before gains of a tenth and a fifth."""
+    relative = {"all": 0.01, "de": 0.1, "fr": -0.5, "us": 0.2}
+    same = {"candidate": "new", "baseline": "old", "metric": "rr", "correction": "holm", "interval": "paired t"}
+    same |= {"ci_low": 0.0, "ci_high": 0.0, "p_adjusted": 0.01, "smallest_detectable": 0.1}
+    same |= dict.fromkeys(("wins", "ties", "losses", "n_groups"), 1)
+    rows = [
+        {"slice": "all" if value == "all" else "country", "slice_value": value, "difference": share, "relative": share}
+        for value, share in relative.items()
+    ]
+    text = stored_comparisons_text(pa.Table.from_pylist([{**same, **row} for row in rows]))
+    heads = [line for line in text.split("\n") if line.startswith("new ")]
+    assert heads == ["new against old", *(f"new where country is {value}" for value in ("fr", "us", "de"))]
 
 
 def test_a_large_day(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

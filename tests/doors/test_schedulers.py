@@ -77,15 +77,17 @@ def conf(tmp_path_factory: pytest.TempPathFactory) -> str:
     return conf
 
 
-OF_RESULT = ["exit_code", "metrics", "comparisons", "quality", "gates", "warnings", "tables", "stages"]
+OF_RESULT = ["exit_code", "run_id", "metrics", "comparisons", "quality", "gates", "warnings", "tables", "stages"]
 OF_PLAN = {"day", "rows", "rows_from", "splits", "buckets", "tasks", "pieces", "stored", "tables"}
 OF_SCHEMA = {*("$defs", "$schema", "additionalProperties", "title", "type", "properties", "required", "description")}
 # Of every command: its words, whether it takes --conf, how it ends, and the keys of its document.
 COMMANDS: dict[str, tuple[list[str], bool, int, set[str]]] = {
     "evaluate": (["--date", DAYS[1]], True, 3, {"day", "lane", "lane_reason", "changes", *OF_RESULT}),
     "merge": (["--from", DAYS[0], "--to", DAYS[1]], True, 3, {"window", "days", "missing", *OF_RESULT}),
-    "gate": (["--date", DAYS[1]], True, 3, {"name", "exit_code", "gates", "accepted"}),
-    "accept": (["--date", DAYS[0], "--reason", "seen"], True, 0, {"name", "exit_code", "gates", "accepted"}),
+    "gate": (["--date", DAYS[1]], True, 3, {"name", "exit_code", "run_id", "gates", "accepted"}),
+    "accept": (
+        ["--date", DAYS[0], "--reason", "seen"], True, 0, {"name", "exit_code", "run_id", "gates", "accepted"},
+    ),
     "validate": (["--date", DAYS[1]], True, 0, {"spec", "places"}),
     "metrics": (["ndcg"], False, 0, {"metrics"}),
     "tables": (["quality"], False, 0, {"tables"}),

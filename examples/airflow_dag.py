@@ -4,9 +4,9 @@ Exit codes are interface (docs/schedulers.md). A gate that stops the day (3, 5) 
 are written, and somebody has to look; nor is a wrong spec (2). A log that is not there (4) may come later, and a store
 that failed (1) may answer later: Airflow tries these again.
 
-Each command prints one JSON document, which the tasks return: warnings, verdicts and metrics stand in XCom. A day that
-passes is an event of the asset `sparkrank_day`, with the `run_id` of its tables, for DAGs that wait for it. Put this file
-into the folder of DAGs. To see whether Airflow imports it (make test-airflow):
+Each command prints one JSON document, which the tasks return: warnings and verdicts stand in XCom. A day that passes is
+an event of the asset `sparkrank_day`, with the `run_id` of its tables, for DAGs that wait for it. Put this file into
+the folder of DAGs. To see whether Airflow imports it (make test-airflow):
 
     .venv-airflow/bin/python examples/airflow_dag.py
 """
@@ -18,8 +18,8 @@ import json
 import subprocess
 from typing import Any
 
-from airflow.exceptions import AirflowException, AirflowFailException
 from airflow.sdk import Asset, Param, dag, task
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 # Or ["spark-submit", "--master", "yarn", "jobs/evaluate.py"] in place of the first two words of a command.
 EVALUATE = ["sparkrank", "evaluate", "--json", "--conf", "{conf}", "--date", "{day}"]

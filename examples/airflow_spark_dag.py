@@ -17,9 +17,9 @@ import json
 import subprocess
 from typing import Any
 
-from airflow.exceptions import AirflowException, AirflowFailException
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import Asset, Param, dag, task
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 DAY = "{{ macros.ds_add(ds, -1) }}"
 GATE = ["sparkrank", "gate", "--json", "--conf", "{conf}", "--date", "{day}"]

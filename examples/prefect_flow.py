@@ -48,4 +48,5 @@ def nightly(conf: str, day: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    nightly(os.environ["SPARKRANK_CONF"], (dt.date.today() - dt.timedelta(days=1)).isoformat())
+    yesterday = dt.datetime.now(tz=dt.timezone.utc).date() - dt.timedelta(days=1)
+    nightly(os.environ["SPARKRANK_CONF"], yesterday.isoformat())

@@ -99,7 +99,8 @@ def test_a_query_that_outgrows_memory_is_not_asked_again(monkeypatch: pytest.Mon
     with duckdb.connect() as database:
         database.execute("CREATE SEQUENCE asked")
         rows = database.sql("""
-            SELECT n % 200 AS u, n AS i, 1 - n / 20000 AS s, n // 200 = n % 2 AS y, if(nextval('asked') > 0, 'a', 'b') AS m
+            SELECT n % 200 AS u, n AS i, 1 - n / 20000 AS s, n // 200 = n % 2 AS y,
+                if(nextval('asked') > 0, 'a', 'b') AS m
             FROM range(20000) t(n)
         """)
         ev = sr.evaluate(rows, ["rr"], group="u", item="i", score="s", label="y", model="m")
@@ -201,7 +202,7 @@ def test_a_driver_of_adbc_that_fails_halfway() -> None:
             "WITH RECURSIVE t(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM t WHERE n < 9000) "
             "SELECT n % 10 AS u, CASE WHEN n = 5000 THEN 'high' ELSE n END AS s, n % 2 AS y FROM t"
         )
-        told = r"^the impressions are a RecordBatchReader that cannot be read: .*5000"
+        told = r"^the impressions are a RecordBatchReader that cannot be read: .*expected INT64 but got STRING"
         with pytest.raises(sr.InputError, match=told) as refused:
             sr.evaluate(cursor.fetch_record_batch(), ["rr"], group="u", score="s", label="y")
     assert "\n" not in str(refused.value)

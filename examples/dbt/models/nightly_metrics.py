@@ -1,6 +1,6 @@
 """A Python model of dbt: the metrics of the model `impressions`, as a table. Its project is examples/dbt.
 
-    dbt run --project-dir examples/dbt --profiles-dir examples/dbt --vars '{day: 2026-11-19}'
+dbt run --project-dir examples/dbt --profiles-dir examples/dbt --vars '{day: 2026-11-19}'
 """
 
 from typing import Any

@@ -3,7 +3,8 @@
 Exit codes are interface (docs/schedulers.md). After 1 and 4 the same command may work later. After 2, 3 and 5 it would
 end the same way, and somebody has to look. The flow returns the document of the day. To run the day before once:
 
-    SPARKRANK_CONF=/etc/sparkrank/nightly.yaml python examples/prefect_flow.py
+    export SPARKRANK_CONF=/etc/sparkrank/nightly.yaml
+    python examples/prefect_flow.py
 """
 
 import datetime as dt

@@ -81,7 +81,7 @@ def test_batches_are_read_once_and_not_held() -> None:
 def test_few_rows_stay_in_memory_and_batches_may_have_dictionaries_of_their_own() -> None:
     few = ROWS.slice(0, 20)
     assert kept(_stream(few), few.schema).equals(few)
-    batches = [pa.record_batch({"c": pa.array([f"{n}", f"{n}" * 400] * 20).dictionary_encode()}) for n in range(8)]
+    batches = [pa.record_batch({"c": pa.array([f"{n}", f"{n}" * 400] * 20).dictionary_encode()}) for n in range(20)]
     file = kept(batches, batches[0].schema)
     assert isinstance(file, StreamFile)
     assert len(file.parts) > 1

@@ -136,6 +136,7 @@ def test_airflow_tries_again_what_may_end_otherwise(tmp_path: Path) -> None:
     assert found["4"] == "again: exit code 4: sparkrank: told"
 
 
+@pytest.mark.tools
 @pytest.mark.timeout(900)
 def test_airflow_runs_them(tmp_path: Path) -> None:
     """One day by each: it passes, or a gate stops it; then nobody who waits for the asset hears of it."""

@@ -16,7 +16,10 @@ import pytest
 from tests.support.commands import PROJECT, exit_code, local_conf
 
 DBT = PROJECT / ".venv-dbt" / "bin" / "dbt"
-pytestmark = pytest.mark.skipif(not DBT.exists(), reason="there is no .venv-dbt: make test-places makes it")
+pytestmark = [
+    pytest.mark.tools,
+    pytest.mark.skipif(not DBT.exists(), reason="there is no .venv-dbt: make test-places makes it"),
+]
 duckdb = pytest.importorskip("duckdb", reason="the dev extra has it")
 
 DAY = "2026-11-19"

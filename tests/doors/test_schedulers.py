@@ -157,6 +157,13 @@ def test_json_is_one_document_on_stdout_and_nothing_else(
     assert document.get("exit_code", case[2]) == case[2] if isinstance(document, dict) else document
 
 
+def test_a_verdict_names_the_run_that_it_is_about(conf: str, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = pq.read_table(Path(conf).parent / "out" / "runs" / f"day={DAYS[1]}")
+    for day, run_id in ((DAYS[1], runs["run_id"][0].as_py()), ("2026-02-01", None)):
+        assert exit_code("gate", "--conf", conf, "--date", day, "--json") == 3
+        assert json.loads(capsys.readouterr().out)["run_id"] == run_id
+
+
 def test_quiet_prints_nothing(conf: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, case in CASES:
         assert exit_code(*_words(name, case, conf, tmp_path), "--quiet") == case[2], name

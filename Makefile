@@ -108,10 +108,11 @@ test-minimum: java .venv-minimum/.made ## Tests without a JVM, and some with one
 test-peers: java .venv-peers/.made ## Metrics beyond accuracy beside the libraries that have them, at their newest versions
 	@$(WITH_JAVA) .venv-peers/bin/python -m pytest tests/peers/test_live_beyond_accuracy.py $(PYTEST_ARGS)
 
-test-places: java .venv-places/.made ## Lake tables in and out, Hive's metastore, runs in MLflow, events of OpenLineage, assets of Dagster
+test-places: java .venv-places/.made .venv-dbt/.made ## Lake tables, databases, Hive, MLflow, OpenLineage, Dagster, dbt, Prefect
 	@$(WITH_JAVA) .venv-places/bin/python -m pytest tests/tables/test_delta_copies.py tests/tables/test_iceberg_copies.py \
 		tests/tables/test_mlflow_tracker.py tests/tables/test_openlineage.py tests/sources/test_iceberg.py \
-		tests/spark/test_iceberg.py tests/doors/test_dagster_example.py $(PYTEST_ARGS)
+		tests/spark/test_iceberg.py tests/sources/test_warehouses.py tests/doors/test_dagster_example.py \
+		tests/doors/test_dbt_example.py tests/doors/test_prefect_example.py $(PYTEST_ARGS)
 	@$(WITH_JAVA) SPARKRANK_TEST_HIVE=1 .venv-places/bin/python -m pytest tests/spark/test_spark_tables.py \
 		tests/tables/test_catalog_copies.py $(PYTEST_ARGS)
 
@@ -128,8 +129,8 @@ soak: java $(VENV)/.dev ## Compare random evaluations in all lanes with slow ora
 	@$(WITH_JAVA) $(BIN)/python -m tests.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 # Airflow pins hundreds of packages, so it has an environment of its own, which make test does not need.
-test-airflow: $(VENV)/.dev .venv-airflow ## Import the example of a DAG by Airflow itself
-	@$(BIN)/python -m pytest tests/doors/test_airflow_example.py $(PYTEST_ARGS)
+test-airflow: java $(VENV)/.dev .venv-airflow ## Import and run the examples of DAGs by Airflow itself
+	@$(WITH_JAVA) $(BIN)/python -m pytest tests/doors/test_airflow_example.py $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev ## Style, format and types
 	$(LINT)
@@ -181,7 +182,7 @@ clean: ## Remove what demo, tests and builds have written
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean ## The same, the virtual environments and the compiled loops
-	rm -rf $(VENV) .venv-replay .venv-rectools .venv-recommenders .venv-airflow .venv-build .venv-minimum .venv-peers .venv-places .venv-docs sparkrank/native/*.so
+	rm -rf $(VENV) .venv-replay .venv-rectools .venv-recommenders .venv-airflow .venv-build .venv-minimum .venv-peers .venv-places .venv-dbt .venv-docs sparkrank/native/*.so
 
 # Asked before the installation: better to hear of a missing Java now than after a download of 580 MB.
 java:
@@ -255,12 +256,19 @@ $(VENV)/spark.jsa: scripts/spark_classes.py $(VENV)/.dev
 	@touch $@
 
 .venv-places/.made: $(BUILT_FROM)
-	@echo "Installing sparkrank and what writes lake tables and MLflow runs into .venv-places: a few minutes, once"
+	@echo "Installing sparkrank and the programs that it works with into .venv-places: a few minutes, once"
 	@$(PYTHON) -m venv --clear .venv-places
 	@$(call REMOVE_LOOPS,.venv-places)
 	@.venv-places/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) \
 		--editable '.[spark,delta,iceberg,mlflow,openlineage,dagster,test]' 'pyiceberg[sql-sqlite,pyiceberg-core]' \
-		sqlalchemy alembic duckdb dagster
+		sqlalchemy alembic duckdb dagster adbc-driver-sqlite prefect
+	@touch $@
+
+# dbt pins older packages. From 1.12 on dbt-core fetches a program from another host while it is installed.
+.venv-dbt/.made: $(BUILT_FROM)
+	@echo "Installing sparkrank and dbt into .venv-dbt: a minute or two, once"
+	@$(PYTHON) -m venv --clear .venv-dbt
+	@.venv-dbt/bin/python -m pip install --quiet --disable-pip-version-check . 'dbt-core<1.12' dbt-duckdb
 	@touch $@
 
 .venv-docs/.made: $(BUILT_FROM)
@@ -273,7 +281,7 @@ $(VENV)/spark.jsa: scripts/spark_classes.py $(VENV)/.dev
 .venv-airflow: | $(VENV)/.made
 	@echo "Installing Airflow into $@: a few minutes, once"
 	@$(PYTHON) -m venv --clear $@.unfinished && $@.unfinished/bin/python -m pip install --quiet \
-		--disable-pip-version-check 'apache-airflow>=3' && mv $@.unfinished $@
+		--disable-pip-version-check 'apache-airflow>=3' apache-airflow-providers-apache-spark && mv $@.unfinished $@
 
 # Libraries that need older packages than sparkrank has. One that does not install is left out of the benchmark.
 .venv-replay: NEEDS = 'replay-rec>=0.20'

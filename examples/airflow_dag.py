@@ -4,8 +4,9 @@ Exit codes are interface (docs/schedulers.md). A gate that stops the day (3, 5) 
 are written, and somebody has to look; nor is a wrong spec (2). A log that is not there (4) may come later, and a store
 that failed (1) may answer later: Airflow tries these again.
 
-Each command prints one JSON document, which the tasks return: warnings, verdicts and metrics stand in XCom. Put this
-file into the folder of DAGs. To see whether Airflow imports it (make test-airflow):
+Each command prints one JSON document, which the tasks return: warnings and verdicts stand in XCom. A day that passes is
+an event of the asset `sparkrank_day`, with the `run_id` of its tables, for DAGs that wait for it. Put this file into
+the folder of DAGs. To see whether Airflow imports it (make test-airflow):
 
     .venv-airflow/bin/python examples/airflow_dag.py
 """
@@ -17,14 +18,15 @@ import json
 import subprocess
 from typing import Any
 
-from airflow.exceptions import AirflowException, AirflowFailException
-from airflow.sdk import Param, dag, task
+from airflow.sdk import Asset, Param, dag, task
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 # Or ["spark-submit", "--master", "yarn", "jobs/evaluate.py"] in place of the first two words of a command.
 EVALUATE = ["sparkrank", "evaluate", "--json", "--conf", "{conf}", "--date", "{day}"]
 MERGE = ["sparkrank", "merge", "--json", "--conf", "{conf}", "--from", "{first}", "--to", "{day}"]
 NOT_AGAIN = (2, 3, 5)  # exit codes after which the same command would end the same way
-KEPT = ("day", "window", "exit_code", "gates", "warnings", "tables")  # of the document, which has all metrics too
+KEPT = ("day", "window", "run_id", "gates", "warnings", "tables")  # of the document, which has all metrics too
+PASSED = Asset("sparkrank_day")
 
 
 def run(command: list[str], **words: str) -> dict[str, Any]:
@@ -51,9 +53,11 @@ def run(command: list[str], **words: str) -> dict[str, Any]:
 def nightly() -> None:
     """The day before the run, and on Mondays the seven days up to it."""
 
-    @task
-    def evaluate(logical_date: dt.datetime, params: dict[str, Any]) -> dict[str, Any]:
-        return run(EVALUATE, conf=params["conf"], day=_day(logical_date, 1))
+    @task(outlets=[PASSED])
+    def evaluate(logical_date: dt.datetime, params: dict[str, Any], outlet_events: Any) -> dict[str, Any]:
+        document = run(EVALUATE, conf=params["conf"], day=_day(logical_date, 1))
+        outlet_events[PASSED].extra = {name: document[name] for name in ("day", "run_id")}
+        return document
 
     @task.short_circuit
     def is_monday(logical_date: dt.datetime) -> bool:

@@ -88,6 +88,7 @@ def _result(result: DayResult | WindowResult) -> Document:
     judgment = result.judgment
     return {
         "exit_code": 0 if judgment is None else judgment.exit_code,
+        "run_id": result.metrics["run_id"][0].as_py(),
         "metrics": result.metrics.to_pylist(),
         "comparisons": None if result.comparisons is None else result.comparisons.to_pylist(),
         "quality": result.quality.to_pylist(),
@@ -117,8 +118,12 @@ def backfill_document(days: Iterable[BackfilledDay]) -> Document:
 
 def judgment_document(judgment: Judgment) -> Document:
     """Return the JSON document for the verdicts on a stored day or window."""
-    accepted = judgment.acceptance.get("accepted_reason")
-    return {**_fields(judgment, "name", "exit_code"), "gates": _verdicts(judgment.judged), "accepted": accepted}
+    return {
+        **_fields(judgment, "name", "exit_code"),
+        "run_id": None if judgment.facts is None else judgment.facts.run_id,
+        "gates": _verdicts(judgment.judged),
+        "accepted": judgment.acceptance.get("accepted_reason"),
+    }
 
 
 def _verdicts(judged: Iterable[Judged]) -> list[Document]:

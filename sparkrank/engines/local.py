@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import pyarrow as pa
 
 from sparkrank.base import checks
+from sparkrank.base.temporary_files import unnamed_file
 from sparkrank.bucket import BucketResult
 from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engines.bucket_evaluation import evaluate_buckets, evaluate_table
@@ -23,7 +24,7 @@ from sparkrank.engines.progress import Progress, watched
 from sparkrank.engines.repeated_groups import repeated_keys_of_all, with_repeated_keys
 from sparkrank.engines.result import Solved
 from sparkrank.engines.shuffle.packing import pieces_by_bucket
-from sparkrank.engines.shuffle.spill import PieceStore, unnamed_file
+from sparkrank.engines.shuffle.spill import PieceStore
 from sparkrank.metrics import Plan
 from sparkrank.numeric.free_memory import free_memory
 from sparkrank.numeric.key_hashes import Hashes

@@ -13,6 +13,7 @@ from sparkrank.engines.spark.files import FILE_FORMATS, frame_of_files, infers
 from sparkrank.engines.spark.session_settings import folder_types, settings_read
 from sparkrank.engines.spark.spark_tables import frame_of_table
 from sparkrank.inputs.roles import Roles
+from sparkrank.sources.formats import opener_of
 from sparkrank.sources.joined_types import validate_column
 from sparkrank.sources.lakes import ICEBERG
 from sparkrank.sources.parquet import ParquetInput
@@ -21,7 +22,6 @@ from sparkrank.sources.reader_options import VERSION_OPTIONS, spark_package, str
 from sparkrank.sources.selection import Selection
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.sources.stored_files import validate_present
-from sparkrank.sources.table_input import TableInput
 from sparkrank.sources.text_schema import TEXT_FORMATS
 from sparkrank.sources.types import signed
 
@@ -76,8 +76,9 @@ def _where(frame: DataFrame, condition: str) -> DataFrame:
 
 def _frame_in_memory(side: SideRows, spark: SparkSession, roles: Roles | None) -> DataFrame:
     """Turn the table in memory of ``side`` into a Spark DataFrame of the columns that have a role."""
-    assert roles is not None  # noqa: S101 - callers that pass rows also name the columns
-    selection = Selection.of(TableInput.open(side, roles), roles, side.what)
+    open_source = opener_of(side)
+    assert roles is not None and open_source is not None  # noqa: S101, PT018 - callers that pass rows name the columns
+    selection = Selection.of(open_source(side, roles), roles, side.what)
     for role, column in roles.columns():
         validate_column(role, column, selection.schema.names, side.what)
     read = selection.read(list(dict.fromkeys(column for _, column in roles.columns())))

@@ -20,7 +20,7 @@ from sparkrank.metrics.slices import Slices
 from sparkrank.run.arguments import validate_argument_words
 from sparkrank.run.model_names import model_names, roles_of_names
 from sparkrank.sources.colocation import GroupedWord
-from sparkrank.sources.in_memory import accepted, is_path
+from sparkrank.sources.in_memory import accepted, is_path, readable_again
 from sparkrank.sources.pandas_rows import out_of_pandas
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.states.popularity import Tiers
@@ -68,6 +68,7 @@ def request_called(
             raise SpecError(
                 f"model={quote(column)} names the models of a long table, but the input is one table a model"
             )
+        impressions = sides[0] = readable_again("the impressions are", impressions)
         rows = accepted("the impressions are", impressions, roles_of_names(column))
         rows = out_of_pandas(rows, roles_of_names(column), Plan((), (), ()), "input", Counter())
         models = model_names(SideRows.of("input", rows, partition_types), column, lane, spark)

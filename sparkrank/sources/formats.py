@@ -8,6 +8,8 @@ from sparkrank.sources.lakes import DELTA, ICEBERG
 from sparkrank.sources.parquet import ParquetInput
 from sparkrank.sources.protocol import Opener
 from sparkrank.sources.side_rows import SideRows
+from sparkrank.sources.stream_file import StreamFile
+from sparkrank.sources.stream_input import StreamInput
 from sparkrank.sources.table_input import TableInput
 from sparkrank.sources.text_files import TextInput
 
@@ -26,7 +28,9 @@ def opener_of(side: SideRows) -> Opener | None:
     It is None for DataFrames, tables of Spark's catalog, Parquet with options, and formats of Spark alone.
     """
     if side.given is not None:
-        return None if side.is_frame else TableInput.open
+        if side.is_frame:
+            return None
+        return StreamInput.open if isinstance(side.given, StreamFile) else TableInput.open
     if (side.path is None and side.format != ICEBERG) or (side.format == "parquet" and side.options):
         return None
     return SOURCES.get(side.format)

@@ -17,6 +17,7 @@ from sparkrank.inputs.field_paths import columns_of
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.integrity import read_checked
 from sparkrank.sources.missing_columns import validate_fragments
+from sparkrank.sources.stream_file import StreamFile, kept
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,8 +54,16 @@ def is_pandas(rows: object) -> bool:
     return pandas is not None and isinstance(rows, pandas.DataFrame)
 
 
+def _is_polars(rows: object) -> bool:
+    polars = sys.modules.get("polars")  # anybody with a polars frame has imported polars
+    return polars is not None and isinstance(rows, polars.DataFrame)
+
+
 def accepted(subject: str, rows: Any, roles: Roles) -> Any:
-    """Return ``rows`` unchanged or as an Arrow table. Raises :class:`SpecError` if the object does not hold rows."""
+    """Return ``rows`` unchanged, or as an Arrow table or the file of a stream, of their role columns.
+
+    Raises :class:`SpecError` if the object does not hold rows, and :class:`InputError` if they cannot be read.
+    """
     if isinstance(rows, str) and not rows:  # Arrow would take it for the folder in which this process runs
         raise SpecError(f"{subject} an empty text: a path to Parquet is needed")
     if getattr(rows, "isStreaming", False) is True:  # a pandas column might have this name too
@@ -66,11 +75,11 @@ def accepted(subject: str, rows: Any, roles: Roles) -> Any:
             f"{subject} {quote(os.fspath(rows))}, but a path is read as Parquet: read it by Spark, pyarrow or pandas, "
             f"or by the job (format: {'json' if 'j' in match[1].lower() else 'csv'})"
         )
-    if is_frame(rows) or is_path(rows) or isinstance(rows, pa.Table) or is_pandas(rows):
+    if is_frame(rows) or is_path(rows) or isinstance(rows, (pa.Table, StreamFile)) or is_pandas(rows):
         return rows
     with _source_errors(f"{subject} a {type(rows).__name__} that"):
         table = _table_of(rows, roles, subject)
-    if isinstance(table, pa.Table):
+    if not isinstance(table, str):
         return table
     module, name = type(rows).__module__, type(rows).__name__
     kind = name if module == "builtins" else f"{module}.{name}"
@@ -104,13 +113,24 @@ def _source_errors(what: str, done: str = "read") -> Iterator[None]:
         raise InputError(f"{what} cannot be {done}: {shorten(first_line(error))}") from error
 
 
-def _table_of(rows: Any, roles: Roles, subject: str) -> pa.Table | str:
+def readable_again(subject: str, rows: Any) -> Any:
+    """Return ``rows`` unchanged, or as a table or a file of all columns if they are a stream that is read only once."""
+    if not hasattr(rows, "__arrow_c_stream__") or isinstance(rows, (pa.Table, pa.RecordBatch)) or is_frame(rows):
+        return rows
+    if is_pandas(rows) or _is_polars(rows):
+        return rows
+    with _source_errors(f"{subject} a {type(rows).__name__} that"):
+        reader = pa.RecordBatchReader.from_stream(rows)
+        return kept(reader, reader.schema)
+
+
+def _table_of(rows: Any, roles: Roles, subject: str) -> pa.Table | StreamFile | str:
     """Return the role columns of ``rows``, or Arrow's error message if ``rows`` are not a table (such as a Series)."""
-    polars = sys.modules.get("polars")  # anybody with a polars frame has imported polars
+    polars = sys.modules.get("polars")
     if polars is not None and isinstance(rows, polars.LazyFrame):
         with _source_errors("the LazyFrame", "collected"):
             rows = rows.select(columns_of(roles, rows.collect_schema().names())).collect(engine="streaming")
-    if polars is not None and isinstance(rows, polars.DataFrame):
+    if is_held := _is_polars(rows):
         rows = rows.select(columns_of(roles, rows.columns))  # Arrow may have no type for the other columns
         _validate_arrow_types(rows, subject)
     if isinstance(rows, ds.Dataset):
@@ -125,7 +145,8 @@ def _table_of(rows: Any, roles: Roles, subject: str) -> pa.Table | str:
     except (pa.ArrowException, TypeError, ValueError) as error:
         return shorten(first_line(error))
     read = columns_of(roles, reader.schema.names)
-    return pa.Table.from_batches([batch.select(read) for batch in reader], pa.schema(map(reader.schema.field, read)))
+    batches, schema = (batch.select(read) for batch in reader), pa.schema(map(reader.schema.field, read))
+    return pa.Table.from_batches(list(batches), schema) if is_held else kept(batches, schema)
 
 
 def _validate_arrow_types(rows: pl.DataFrame, subject: str) -> None:

@@ -77,15 +77,17 @@ def conf(tmp_path_factory: pytest.TempPathFactory) -> str:
     return conf
 
 
-OF_RESULT = ["exit_code", "metrics", "comparisons", "quality", "gates", "warnings", "tables", "stages"]
+OF_RESULT = ["exit_code", "run_id", "metrics", "comparisons", "quality", "gates", "warnings", "tables", "stages"]
 OF_PLAN = {"day", "rows", "rows_from", "splits", "buckets", "tasks", "pieces", "stored", "tables"}
 OF_SCHEMA = {*("$defs", "$schema", "additionalProperties", "title", "type", "properties", "required", "description")}
 # Of every command: its words, whether it takes --conf, how it ends, and the keys of its document.
 COMMANDS: dict[str, tuple[list[str], bool, int, set[str]]] = {
     "evaluate": (["--date", DAYS[1]], True, 3, {"day", "lane", "lane_reason", "changes", *OF_RESULT}),
     "merge": (["--from", DAYS[0], "--to", DAYS[1]], True, 3, {"window", "days", "missing", *OF_RESULT}),
-    "gate": (["--date", DAYS[1]], True, 3, {"name", "exit_code", "gates", "accepted"}),
-    "accept": (["--date", DAYS[0], "--reason", "seen"], True, 0, {"name", "exit_code", "gates", "accepted"}),
+    "gate": (["--date", DAYS[1]], True, 3, {"name", "exit_code", "run_id", "gates", "accepted"}),
+    "accept": (
+        ["--date", DAYS[0], "--reason", "seen"], True, 0, {"name", "exit_code", "run_id", "gates", "accepted"},
+    ),
     "validate": (["--date", DAYS[1]], True, 0, {"spec", "places"}),
     "metrics": (["ndcg"], False, 0, {"metrics"}),
     "tables": (["quality"], False, 0, {"tables"}),
@@ -153,6 +155,13 @@ def test_json_is_one_document_on_stdout_and_nothing_else(
     if case[3]:
         assert set(document) == case[3]
     assert document.get("exit_code", case[2]) == case[2] if isinstance(document, dict) else document
+
+
+def test_a_verdict_names_the_run_that_it_is_about(conf: str, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = pq.read_table(Path(conf).parent / "out" / "runs" / f"day={DAYS[1]}")
+    for day, run_id in ((DAYS[1], runs["run_id"][0].as_py()), ("2026-02-01", None)):
+        assert exit_code("gate", "--conf", conf, "--date", day, "--json") == 3
+        assert json.loads(capsys.readouterr().out)["run_id"] == run_id
 
 
 def test_quiet_prints_nothing(conf: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
+from sparkrank.base import temporary_files
 from sparkrank.engines.shuffle import spill
 from sparkrank.engines.shuffle.texts import few_coded
 from sparkrank.inputs.roles import Roles
@@ -170,6 +171,7 @@ def test_a_row_of_long_texts_counts_as_several_where_buckets_are_counted(tmp_pat
 
 def test_pieces_go_to_disk_in_runs_and_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spill, "MAX_PIECE_BYTES", 100_000)
+    monkeypatch.setattr(temporary_files, "MOST_READ", 100_000)
     numbers = range(700)
     rows = pa.table({"u": [f"{n % 7}" + "x" * 3_000 for n in numbers], "s": numbers, "y": [n == 695 for n in numbers]})
     rr = rr_by_letter(pa.concat_tables([rows.slice(n, 70) for n in range(0, 700, 70)]), group="u", row_memory=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 from chispa import assert_df_equality
 from pyspark.ml.linalg import VectorUDT
@@ -14,6 +15,7 @@ import sparkrank as sr
 from sparkrank.engines.spark import frame as frame_lane
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import plan_of
+from sparkrank.sources import stream_file
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -98,6 +100,16 @@ def test_a_column_that_cannot_play_its_role_is_refused(log: DataFrame) -> None:
     ):
         with pytest.raises(sr.InputError, match=sentence):
             sr.evaluate(frame, ["p@1"], **{"group": "user_id", "score": "score", "label": "label", **roles})
+
+
+def test_a_truth_that_is_a_stream(log: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is of more rows than stay in memory; the only list has one item of two thousand."""
+    monkeypatch.setattr(stream_file, "MOST_BYTES", 1_000)
+    truth = pa.table({"user_id": [1] * 2_000, "item": [f"{n}" for n in range(2_000)]})
+    stream = pa.RecordBatchReader.from_batches(truth.schema, truth.to_batches(100))
+    lists = log.withColumn("item", F.lit("1999"))
+    ev = sr.evaluate(lists, ["r@1"], group="user_id", item="item", score="score", truth=stream, lane="frame")
+    assert ev["r@1"] == 1 / 2_000
 
 
 @pytest.mark.parametrize(("slices", "reason"), [(["row"], "1499 values in one bucket alone"), ([], "1 NaN score")])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import threading
 from collections import Counter, defaultdict
@@ -11,7 +10,8 @@ from typing import BinaryIO, TypeAlias, TypeVar
 
 import pyarrow as pa
 
-from sparkrank.base.errors import SparkrankError, first_line, writing_errors
+from sparkrank.base.errors import writing_errors
+from sparkrank.base.temporary_files import read_at, unnamed_file
 from sparkrank.engines.shuffle.packing import by_side, join_pieces, narrow_piece, unpack_piece
 from sparkrank.engines.shuffle.texts import with_own_texts
 from sparkrank.sources.sizes import long_text_errors
@@ -26,14 +26,6 @@ MAX_PIECE_BYTES = 1 << 30  # limit of joined pieces: a column of texts and a sin
 SPILLED_BYTES = 16 << 20
 T = TypeVar("T")
 _ByBucket: TypeAlias = dict[int, list[pa.RecordBatch]]
-
-
-def unnamed_file() -> BinaryIO:
-    """Open a temporary file without a name, which leaves no trace on disk, however the process ends."""
-    try:
-        return tempfile.TemporaryFile(buffering=0)
-    except OSError as error:
-        raise SparkrankError(f"no temporary file can be made ({first_line(error)}): name a folder in TMPDIR") from error
 
 
 class LazyFile:
@@ -125,7 +117,7 @@ class PieceStore:
                 yield held.pop()
         places = self._spilled.get(bucket, []) if keep else self._spilled.pop(bucket, [])
         for place in places:
-            yield unpack_piece(_read(self._file.fileno(), *place))
+            yield unpack_piece(pa.py_buffer(read_at(self._file.fileno(), *place)))
 
     def take(self, *buckets: int) -> pa.Table | None:
         """Remove all rows of ``buckets`` from the store and return them as one table, or None if there are no rows."""
@@ -163,12 +155,3 @@ def in_runs(items: Iterable[T], size: Callable[[T], float], most: float) -> Iter
         total += size(item)
     if run:
         yield run
-
-
-def _read(file: int, size: int, place: int) -> pa.Buffer:
-    """Read ``size`` bytes from offset ``place``, in several calls because one system call reads at most 2 GiB."""
-    parts = []
-    while size > 0:
-        parts.append(os.pread(file, min(size, MAX_PIECE_BYTES), place))
-        size, place = size - len(parts[-1]), place + len(parts[-1])
-    return pa.py_buffer(parts[0] if len(parts) == 1 else b"".join(parts))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sparkrank.base.errors import InputError, SparkrankError, SpecError, StoreError, shorten
+from sparkrank.base.errors import InputError, SparkrankError, SpecError, StoreError, require, shorten
 from sparkrank.inputs.window import WINDOW
 from sparkrank.jobs.target import Target
 from sparkrank.results.run_results import PublishedDay
@@ -35,7 +35,7 @@ def validate_publish(spec: Spec, column: str = DAY, *, is_asked: bool = False) -
         raise SpecError(f"output.publish copies tables without Spark, but {where}")
     for own in spec.output.publish:
         publisher = own.publisher
-        publisher.require_library()
+        require(publisher.library, publisher.word, f"output.publish: format: {publisher.word}")
         try:
             for name in tables_in_order(own.tables):
                 publisher.validate(name, copied_schema(_known_schema(name, column), column), column)

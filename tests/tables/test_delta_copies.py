@@ -337,7 +337,7 @@ def test_the_library_is_asked_for_where_it_is_missing(tmp_path: Path, monkeypatc
 
 def test_what_a_spec_cannot_ask_for(tmp_path: Path) -> None:
     for more, sentence in (
-        ({"format": "dleta"}, r"nothing is published as 'dleta', did you mean \"delta\"\? \(allowed: delta, iceberg\)"),
+        ({"format": "dleta"}, r"format is 'dleta', did you mean \"delta\"\? \(allowed: delta, iceberg\)"),
         ({"namespace": "eval"}, "has format delta, which needs path, but names path, namespace"),
         ({"format": "iceberg"}, "has format iceberg, which needs catalog, namespace, but names path"),
         ({"tables": ["metric"]}, r'has no table "metric" to publish, did you mean "metrics"\?'),

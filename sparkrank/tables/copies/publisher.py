@@ -91,7 +91,8 @@ class Publisher(ABC):
     :class:`sparkrank.base.errors.StoreError` if the place does not answer.
     """
 
-    word: ClassVar[str]  # the value of ``format`` in a spec
+    word: ClassVar[str]  # the value of ``format`` in a spec, and the extra with the library
+    library: ClassVar[str]  # the module that writes the format
     keys: ClassVar[tuple[str, ...]]  # the further keys of a spec that say where the tables are
 
     @property
@@ -102,10 +103,6 @@ class Publisher(ABC):
     @abstractmethod
     def shown(self, table: str, column: str) -> str:
         """Return the text for the copy of ``table`` in messages. ``column`` says whether it is of days or windows."""
-
-    @abstractmethod
-    def require_library(self) -> None:
-        """Raise :class:`SpecError` if the library that writes the format is not installed."""
 
     @abstractmethod
     def validate(self, table: str, schema: pa.Schema, column: str) -> None:

@@ -7,6 +7,7 @@ written), and 1 for anything else.
 from __future__ import annotations
 
 import difflib
+import importlib.util
 import os
 import re
 import reprlib
@@ -334,6 +335,12 @@ def _is_clean(error: BaseException) -> bool:
 def _stand_in(error: BaseException) -> SparkrankError:
     """Return a new error with the message of an exception that cannot be changed, such as a Java exception."""
     return SparkrankError(f"{type(error).__name__}: {first_line(error)}").with_traceback(error.__traceback__)
+
+
+def require(module: str, extra: str, what: str) -> None:
+    """Raise :class:`SpecError` if ``module`` is not installed, which ``what`` needs and ``extra`` installs."""
+    if importlib.util.find_spec(module) is None:
+        raise SpecError(f"{what} needs {module.replace('_', '-')}: pip install 'sparkrank[{extra}]'")
 
 
 @contextmanager

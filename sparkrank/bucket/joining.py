@@ -22,11 +22,12 @@ from sparkrank.bucket.matching import BEATEN, UNLISTED, Matches, matches_of
 from sparkrank.bucket.past import without_excluded
 from sparkrank.bucket.propensities import with_propensities
 from sparkrank.bucket.twins import Twins
-from sparkrank.bucket.unmatched_rows import place_of, unmatched_rows
+from sparkrank.bucket.unmatched_rows import unmatched_rows
 from sparkrank.metrics import Plan
 from sparkrank.metrics.plan import level_text
 from sparkrank.metrics.unjudged import Assumption
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
+from sparkrank.numeric.key_hashes import hash_keys
 from sparkrank.numeric.segments import count_by, highest_of_each, taken
 from sparkrank.ranking.judgments import Judgments, is_relevant
 from sparkrank.ranking.value_columns import ValueColumn
@@ -177,10 +178,11 @@ def _joined(
         sides = {LISTS: (0, ~matched), TRUTH_SIDE: (lists, is_unlisted & relevant)}
         if not relevant[unlisted].all():
             sides[IRRELEVANT] = (lists, is_unlisted & ~relevant)
-        places = matches.items if matches.distinct is None else place_of(matches.distinct).view(np.int64)
-        item_hashes = lowest_hashes(places)
+        hashes = None if matches.distinct is None else hash_keys([matches.distinct])
+        item_hashes = lowest_hashes(matches.items if hashes is None else hashes.view(np.int64))
         _count_room(codes, lists, matches, groups.count, counts)
-        unmatched |= unmatched_rows(sides, matches.items, matches.distinct, rows.keys if plan.group_table else None)
+        keys = rows.keys if plan.group_table else None
+        unmatched |= unmatched_rows(sides, matches.items, matches.distinct, hashes, keys)
     with_truth = _groups_of(codes[lists:], matches.fates != BEATEN, groups.count)
     counts[checks.GROUPS_WITHOUT_TRUTH, ""] = int(np.count_nonzero(~with_truth))
     with_list = _with_list(rows, codes, groups.count) if plan.definitions.chooses_groups else ()

@@ -43,7 +43,7 @@ from sparkrank.config.sections import (
     UncertaintySettings,
 )
 from sparkrank.config.track_section import TrackSettings
-from sparkrank.config.validators import as_day, as_keys, as_list, as_notifier, as_slice
+from sparkrank.config.validators import as_day, as_keys, as_list, as_slice
 from sparkrank.engines.lanes import needs_session, time_zone_lanes
 from sparkrank.engines.request import AUTO
 from sparkrank.gates.judge import Judge
@@ -117,7 +117,7 @@ class Spec(Section):
     history: Annotated[HistorySettings, BeforeValidator(as_keys)] = HistorySettings()
     least_groups: Annotated[LeastGroups, BeforeValidator(as_keys), BeforeValidator(as_least_groups)] = LeastGroups()
     track: list[TrackSettings] = Field(default_factory=list)
-    notify: list[Annotated[str, BeforeValidator(as_notifier)]] = Field(default_factory=list)
+    notify: list[Literal["openlineage"]] = Field(default_factory=list)
 
     _file: str = PrivateAttr("sparkrank.yaml")
     _plugin_error: SpecError | None = PrivateAttr(None)

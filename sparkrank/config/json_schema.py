@@ -15,7 +15,6 @@ from sparkrank.config.validators import (
     as_keys,
     as_lane,
     as_list,
-    as_notifier,
     as_number,
     as_options,
     as_points,
@@ -26,9 +25,8 @@ from sparkrank.config.validators import (
     as_whole,
 )
 from sparkrank.engines.lanes import lane_words
-from sparkrank.tables.copies.publisher_register import PUBLISHERS
-from sparkrank.tables.lineage.notifier_register import NOTIFIERS
-from sparkrank.tables.trackers.tracker_register import TRACKERS
+from sparkrank.tables.copies.day_copies import PUBLISHERS
+from sparkrank.tables.trackers.mlflow_tracker import TRACKERS
 
 FILE = "spec.schema.json"  # beside this module
 _NULL = {"type": "null"}
@@ -58,7 +56,6 @@ _WRITTEN: dict[object, Callable[[JsonSchemaValue], JsonSchemaValue]] = {
     as_day: lambda schema: schema,
     as_lane: lambda _: {"type": "string", "enum": list(lane_words())},
     as_publisher: lambda _: {"type": "string", "enum": list(PUBLISHERS)},
-    as_notifier: lambda _: {"type": "string", "enum": list(NOTIFIERS)},
     as_tracker: lambda _: {"type": "string", "enum": list(TRACKERS)},
     as_least_groups: _also({"type": "integer", "minimum": 1}),
     as_margin: lambda _: {

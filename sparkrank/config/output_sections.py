@@ -27,8 +27,8 @@ from sparkrank.metrics.plan import MOST_CURVE_POINTS
 from sparkrank.metrics.position_sums import DEFAULT_DEPTH, MOST_POSITIONS
 from sparkrank.sources.delta_log import SETTINGS, unknown_settings
 from sparkrank.tables.commit.days import local_path
+from sparkrank.tables.copies.day_copies import PUBLISHERS
 from sparkrank.tables.copies.publisher import Publisher
-from sparkrank.tables.copies.publisher_register import PUBLISHERS
 from sparkrank.tables.rows.outputs import written_tables
 
 KEEP_RUNS, MOST_KEPT_RUNS = 1, 100

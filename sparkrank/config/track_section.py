@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, cast
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
 from sparkrank.config.sections import Label, Section
 from sparkrank.config.validators import as_list, as_number, as_tracker
-from sparkrank.tables.trackers.tracker import TIMEOUT, Tracker
-from sparkrank.tables.trackers.tracker_register import TRACKERS
+from sparkrank.tables.trackers.mlflow_tracker import TRACKERS, MlflowTracker
+from sparkrank.tables.trackers.tracker import TIMEOUT
 
 
 class TrackSettings(Section):
@@ -28,7 +28,6 @@ class TrackSettings(Section):
     timeout: Annotated[float, BeforeValidator(as_number)] = Field(default=TIMEOUT, gt=0, le=3600)
 
     @property
-    def tracker(self) -> Tracker:
+    def tracker(self) -> MlflowTracker:
         """The tracker that logs the days."""
-        kind: Any = TRACKERS[self.to]
-        return cast(Tracker, kind(self.experiment, self.series))
+        return TRACKERS[self.to](self.experiment, self.series)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 import zoneinfo
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from decimal import Decimal
 
 from pydantic_core import PydanticCustomError
@@ -24,9 +24,8 @@ from sparkrank.inputs.popularity_days import window_of
 from sparkrank.sources.condition_syntax import validate_condition
 from sparkrank.sources.formats import SOURCES
 from sparkrank.sources.text_schema import fields_of
-from sparkrank.tables.copies.publisher_register import PUBLISHERS
-from sparkrank.tables.lineage.notifier_register import NOTIFIERS
-from sparkrank.tables.trackers.tracker_register import TRACKERS
+from sparkrank.tables.copies.day_copies import PUBLISHERS
+from sparkrank.tables.trackers.mlflow_tracker import TRACKERS
 
 # The kinds of value for keys that take several kinds. Nobody would use one of these words as a name.
 KINDS = ("<column>", "<models>", "<points>", "<nothing>", "<switch>", "<nights>", "<names>", "<settings>")
@@ -166,35 +165,22 @@ def as_zone(name: str | None) -> str | None:
 
 
 def as_lane(word: object) -> str:
-    """Check that ``word`` is the name of a registered lane, and return the name."""
-    words = lane_words()
-    if not isinstance(word, str) or word not in words:
-        named = " or ".join(f"'{known}'" for known in words)
-        raise PydanticCustomError("literal_error", "Input should be {expected}", {"expected": named})
-    return word
+    return _word_of(lane_words(), word)
 
 
 def as_publisher(word: object) -> str:
-    """Check that ``word`` is the name of a registered publisher, and return the name."""
-    if isinstance(word, str) and word in PUBLISHERS:
-        return word
-    raise ValueError(
-        f"nothing is published as {quote(word)}{did_you_mean(word, PUBLISHERS)} (allowed: {itemize(PUBLISHERS)})"
-    )
+    return _word_of(PUBLISHERS, word)
 
 
 def as_tracker(word: object) -> str:
-    """Check that ``word`` is the name of a registered tracker, and return the name."""
-    if isinstance(word, str) and word in TRACKERS:
-        return word
-    raise ValueError(f"{quote(word)} is no tracker{did_you_mean(word, TRACKERS)} (allowed: {itemize(TRACKERS)})")
+    return _word_of(TRACKERS, word)
 
 
-def as_notifier(word: object) -> str:
-    """Check that ``word`` is the name of a registered notifier, and return the name."""
-    if isinstance(word, str) and word in NOTIFIERS:
-        return word
-    raise ValueError(f"{quote(word)} is no notifier{did_you_mean(word, NOTIFIERS)} (allowed: {itemize(NOTIFIERS)})")
+def _word_of(register: Collection[str], word: object) -> str:
+    if not isinstance(word, str) or word not in register:
+        named = " or ".join(f"'{known}'" for known in register)
+        raise PydanticCustomError("literal_error", "Input should be {expected}", {"expected": named})
+    return word
 
 
 def as_options(options: object) -> object:

@@ -14,9 +14,9 @@ from sparkrank.jobs.track_job import validate_tracked
 from sparkrank.report.page import lacking_extra
 from sparkrank.results.evaluation import Evaluation
 from sparkrank.run.provenance import run_id_of
+from sparkrank.tables.trackers.mlflow_tracker import TRACKERS
 from sparkrank.tables.trackers.tracked_run import TrackedRun, values_of, without_options
 from sparkrank.tables.trackers.tracker import TIMEOUT, ObjectWithLogs, log_to_object, log_to_tracker
-from sparkrank.tables.trackers.tracker_register import TRACKERS
 
 _METHODS = ("log_params", "log_metrics", "log_artifact")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sparkrank.base.errors import SpecError, shorten
 from sparkrank.engines.spark.failures import condition_errors, reading_errors
 from sparkrank.engines.spark.files import FILE_FORMATS, frame_of_files, infers
-from sparkrank.engines.spark.session_settings import folder_types, settings_read
+from sparkrank.engines.spark.session_settings import INFERENCE, settings_read
 from sparkrank.engines.spark.spark_tables import frame_of_table
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.formats import opener_of
@@ -147,8 +147,8 @@ def settings_of_frame(side: SideRows, frame: DataFrame, roles: Roles, own_zone: 
     if side.path is None:
         return settings_read(frame, roles, side.where, _is_view(frame, side.table), False, own_zone)
     settings = settings_read(frame, roles, side.where, False, side.format in TEXT_FORMATS, own_zone)
-    asks = side.partition_types == "inferred" and not infers("inferred", frame.sparkSession)
-    return settings | ({} if not asks else folder_types(frame.inputFiles(), side.paths))
+    are_texts = side.partition_types == "inferred" and not infers("inferred", frame.sparkSession)
+    return settings | ({INFERENCE: "false"} if are_texts else {})
 
 
 def _is_view(frame: DataFrame, table: str | None) -> bool:

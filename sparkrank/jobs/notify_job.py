@@ -1,4 +1,4 @@
-"""Send the events of a day to the notifiers of a spec: its start, and how it ends."""
+"""Send the events of a day that a spec asks for: its start, and how it ends."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sparkrank.base.errors import MOST_SENTENCE, CodedSentence, SparkrankError, SpecError, shorten
+from sparkrank.base.errors import MOST_SENTENCE, CodedSentence, SparkrankError, SpecError, require, shorten
 from sparkrank.base.redaction import redact
 from sparkrank.engines.local_lane import SidesLane
 from sparkrank.engines.spark.failures import reason_of
 from sparkrank.inputs.day_marks import on_day, on_days
+from sparkrank.tables.lineage import openlineage
 from sparkrank.tables.lineage.lineage_datasets import CATALOG, LineageDataset
-from sparkrank.tables.lineage.notifier import TIMEOUT, Notifier
-from sparkrank.tables.lineage.notifier_register import NOTIFIERS
 from sparkrank.tables.lineage.run_events import (
     NULLS,
     EventKind,
@@ -37,11 +36,11 @@ if TYPE_CHECKING:
 
 
 def validate_notify(spec: Spec) -> None:
-    """Raise :class:`SpecError` if a notifier is named twice, or if its library is not installed."""
+    """Raise :class:`SpecError` if a program is named twice, or if its library is not installed."""
     if len({*spec.notify}) < len(spec.notify):
         raise SpecError("notify names one program twice")
-    for word in spec.notify:
-        NOTIFIERS[word]().require_library()
+    if spec.notify:
+        require("openlineage", "openlineage", "notify: [openlineage]")
 
 
 @dataclass
@@ -101,12 +100,12 @@ class DayNotices:
             logging.getLogger(__name__).warning("%s", shorten(warning, MOST_SENTENCE))
 
     def _send(self, kind: EventKind, parts: Callable[[], dict[str, Any]] = dict) -> None:
-        for notifier in (NOTIFIERS[word]() for word in self.spec.notify):
+        if self.spec.notify:
             with self._without_failing(f"the event {kind}"):
-                run = LineageRun(notifier.namespace, _job(self.spec), self.day, self.attempt)
+                run = LineageRun(openlineage.job_namespace(), _job(self.spec), self.day, self.attempt)
                 now = dt.datetime.now(dt.timezone.utc).isoformat()
                 event = run.event(kind, now, **{"inputs": self.inputs, **parts()})
-                _emit(notifier, event)
+                within("openlineage", openlineage.TIMEOUT, lambda: openlineage.send(event))
 
     @contextmanager
     def _without_failing(self, what: str) -> Iterator[None]:
@@ -132,10 +131,6 @@ def notices_of_day(spec: Spec, day: str, attempt: str) -> Iterator[DayNotices]:
         with suppress(Exception):  # the error itself is raised
             notices.ended_by(error)
         raise
-
-
-def _emit(notifier: Notifier, event: dict[str, Any]) -> None:
-    within(notifier.word, TIMEOUT, lambda: notifier.send(event))
 
 
 def _is_interrupt(error: BaseException) -> bool:

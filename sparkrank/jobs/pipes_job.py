@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sparkrank.base.errors import SpecError, quote, shorten
+from sparkrank.base.errors import SpecError, quote, require, shorten
 from sparkrank.base.redaction import shown_url
 from sparkrank.gates.verdicts import Judged, worst_first
 from sparkrank.jobs.report_index import REPORT, REPORT_FILE
@@ -52,8 +51,7 @@ def pipes_run(spec: Spec) -> Iterator[PipesRun]:
     Raise :class:`SpecError` if the command was not started by Dagster for one asset, or if two names would be the same
     there. Dagster gets no traceback, which may show values of the input.
     """
-    if importlib.util.find_spec("dagster_pipes") is None:
-        raise SpecError("--pipes needs dagster-pipes: pip install 'sparkrank[dagster]'")
+    require("dagster_pipes", "dagster", "--pipes")
     from dagster_pipes import PipesEnvVarParamsLoader, open_dagster_pipes
 
     if not PipesEnvVarParamsLoader().is_dagster_pipes_process():

@@ -5,7 +5,6 @@ Such a file is for the textfile collector of the node exporter, or for a push ga
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +15,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.base.errors import SparkrankError, SpecError, StoreError, did_you_mean, first_line, itemize, shorten
+from sparkrank.base.errors import (
+    SparkrankError,
+    SpecError,
+    StoreError,
+    did_you_mean,
+    first_line,
+    itemize,
+    require,
+    shorten,
+)
 from sparkrank.gates.verdicts import WORST_FIRST, Judged
 from sparkrank.metrics.slices import ALL, shown_value, slice_name
 from sparkrank.tables.stored.stored_results import run_row
@@ -53,8 +61,7 @@ class PrometheusFile:
 
     def validate(self, spec: Spec) -> None:
         """Raise :class:`SpecError` if the file cannot be written, or if ``spec`` lacks one of the slices."""
-        if importlib.util.find_spec("prometheus_client") is None:
-            raise SpecError("--prometheus needs prometheus-client: pip install 'sparkrank[prometheus]'")
+        require("prometheus_client", "prometheus", "--prometheus")
         if not self.path.parent.is_dir() or self.path.is_dir():
             raise SpecError(f"--prometheus is {self._shown}: a file in a folder that exists is needed")
         known = [slice_name(columns) for columns in spec.plan().slices]

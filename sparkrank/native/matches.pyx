@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Compiled loops that join rows by group and item, and find the item with the lowest hash."""
+"""Compiled loops that join rows by group and item."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from libcpp.vector cimport vector
 
@@ -84,25 +84,3 @@ def flag_members(
         Members.of_thread().find(
             &codes[0], &items[0], rows, &codes_of_pairs[0], &items_of_pairs[0], pairs, groups, &flags[0]
         )
-
-
-def first_place(const int64_t[::1] items, const uint8_t[::1] flags):
-    """Return the row with the lowest place among flagged items, and the place, or (-1, 0) if no item is flagged.
-
-    ``flags`` (n) belong to ``items`` (n). A place is the hash in :func:`sparkrank.bucket.unmatched_rows.place_of`.
-    """
-    cdef Py_ssize_t row, found = -1
-    cdef uint64_t place, lowest = 0
-    with nogil:
-        for row in range(items.shape[0]):
-            place = _place(items[row])
-            if flags[row] and (found < 0 or place < lowest):
-                lowest = place
-                found = row
-    return found, lowest
-
-
-cdef inline uint64_t _place(int64_t item) noexcept nogil:
-    cdef uint64_t mixed = (<uint64_t>item + <uint64_t>0x9E3779B97F4A7C15) * <uint64_t>0xBF58476D1CE4E5B9
-    mixed = (mixed ^ (mixed >> 31)) * <uint64_t>0x9E3779B97F4A7C15
-    return mixed ^ (mixed >> 29)

@@ -17,9 +17,8 @@ import sparkrank as sr
 from sparkrank.doors import track_api
 from sparkrank.jobs import track_job
 from sparkrank.schemas.tables import METRICS
+from sparkrank.tables.trackers.mlflow_tracker import TRACKERS, MlflowTracker
 from sparkrank.tables.trackers.tracked_run import TrackedRun, values_of, verdicts_of, without_options
-from sparkrank.tables.trackers.tracker import Tracker
-from sparkrank.tables.trackers.tracker_register import TRACKERS
 from tests.support.commands import exit_code, local_conf
 
 DAY = "2026-11-19"
@@ -37,7 +36,7 @@ ROWS = pa.table(
 COLUMNS = {"group": "user", "label": "y", "score": {"old": "o", "new/b": "n"}}
 
 
-class StubTracker(Tracker):
+class StubTracker(MlflowTracker):
     """A tracker that remembers the runs and their files, or raises what ``failure`` says."""
 
     word = "stub"
@@ -156,7 +155,7 @@ def test_a_spec_that_cannot_be_tracked_is_refused_before_anything_is_read(
         ([contry], {"slices": ["country"]}, '"contry", no slice, did you mean "country"?'),
         (stubs, {}, "the values of the slice user are the keys of groups, which no tracker gets"),
         (stubs * 2, plain, "track names one experiment twice"),
-        ([{"to": "mlfow"}], plain, "'mlfow' is no tracker, did you mean \"mlflow\"? (allowed: mlflow, stub)"),
+        ([{"to": "mlfow"}], plain, "'mlfow', did you mean \"mlflow\"? (allowed: mlflow, stub)"),
         ([{"to": "mlflow"}], plain, "pip install 'sparkrank[mlflow]'"),
         (stubs, {"models": ("a b", "a_b"), **plain}, "'a b/rr' and 'a_b/rr' would both be a_b/rr in a tracker"),
     ):

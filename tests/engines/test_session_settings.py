@@ -1,4 +1,4 @@
-"""How stored states name what was read of a session, and which conditions may ask for its time zone."""
+"""How stored states name what was read of a session, and which time zones a spec may name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from sparkrank.base.errors import SpecError
 from sparkrank.config import load_spec
-from sparkrank.engines.spark.session_settings import _asks_for_zone, with_session, without_session
+from sparkrank.engines.spark.session_settings import with_session, without_session
 from tests.support.commands import write_spec
 
 ROLES = {"group": "u", "score": "s", "label": "l"}
@@ -21,17 +21,6 @@ def test_a_source_keeps_what_was_read_beside_it() -> None:
             assert without_session(with_session(source, session)) == (source, session)
     assert with_session("group=u", {}) == "group=u"  # as states of other days have it
     assert with_session("s", {"b": "1", "a": "2"}) == with_session("s", {"a": "2", "b": "1"})
-
-
-TIMELESS = ("a > 0 or b in ('x', 'hour(ts)')", "coalesce(a, 0) > 0 AND not (lower(b) like 'x%')", 'b = "to_date(x)"')
-TIMED = ("Ts > '2026-01-01'", "s.at is null", "to_date(b) = '2026-01-01'", "cast(b as timestamp) is null")
-TIMED += ("b::date = 'x'", "b = timestamp '2026-01-01'", "d = current_date", "d > now ()")
-
-
-def test_a_condition_that_may_ask_what_time_it_is() -> None:
-    kinds = {"a": "int", "b": "string", "d": "date", "ts": "timestamp", "s": "struct<at:timestamp>"}
-    asks = [condition for condition in (*TIMELESS, *TIMED) if _asks_for_zone(condition, kinds)]
-    assert asks == list(TIMED)
 
 
 def test_time_zones_of_a_spec(tmp_path: Path) -> None:

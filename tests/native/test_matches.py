@@ -13,7 +13,6 @@ from sparkrank import native
 from sparkrank.base import checks
 from sparkrank.bucket import BucketResult, bucket_columns, evaluate_bucket
 from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_column, score_column
-from sparkrank.bucket.unmatched_rows import place_of
 from sparkrank.metrics import Definitions, Plan, plan_of
 from sparkrank.ranking.hit_sums import Sum, compiled_sums, hit_sums
 from sparkrank.ranking.judgments import Gain, Judgments
@@ -99,18 +98,6 @@ def test_what_becomes_of_each_row_of_the_truth() -> None:
     assert found == [1, 2, [], []]
     assert given.tolist() == [1, 3, -1]
     assert fates.tolist() == [0, 1, 0, 1, 2, 2, 0]
-
-
-def test_the_first_item_is_that_of_the_lowest_place() -> None:
-    items = np.arange(-50, 50)
-    places = place_of(pa.array(items))
-    flags = np.ones(100, np.uint8)
-    for _ in range(3):
-        row, place = native.matches.first_place(items, flags)
-        left = np.flatnonzero(flags)
-        assert (row, place) == (left[places[left].argmin()], places[left].min())
-        flags[row] = 0
-    assert native.matches.first_place(items, np.zeros(100, np.uint8)) == (-1, 0)
 
 
 def test_relevant_rows_without_a_score_are_in_the_ideal_list_alone() -> None:

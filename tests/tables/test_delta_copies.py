@@ -337,7 +337,7 @@ def test_the_library_is_asked_for_where_it_is_missing(tmp_path: Path, monkeypatc
 
 def test_what_a_spec_cannot_ask_for(tmp_path: Path) -> None:
     for more, sentence in (
-        ({"format": "dleta"}, r"published as 'dleta', did you mean \"delta\"\? \(allowed: delta, iceberg, catalog\)"),
+        ({"format": "dleta"}, r"format is 'dleta', did you mean \"delta\"\? \(allowed: delta, iceberg, catalog\)"),
         ({"namespace": "eval"}, "has format delta, which needs path, but names path, namespace"),
         ({"format": "iceberg"}, "has format iceberg, which needs catalog, namespace, but names path"),
         ({"format": "catalog"}, "has format catalog, which needs schema, but names path"),

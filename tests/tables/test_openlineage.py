@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sparkrank.jobs import evaluate_job, notify_job
-from sparkrank.tables.lineage import openlineage_notifier, run_events
+from sparkrank.tables.lineage import openlineage, run_events
 from sparkrank.tables.lineage.lineage_datasets import LineageDataset, dataset_name
 from tests.support.commands import exit_code, local_conf, local_spec
 from tests.support.openlineage_stub import stub_modules
@@ -231,7 +231,7 @@ def test_what_cannot_be_sent_is_a_warning(
     def refuse(*_: Any) -> None:
         raise PermissionError("api_key=S3CRET is wrong for http://u:S3CRET@host/x")
 
-    monkeypatch.setattr(openlineage_notifier.OpenLineageNotifier, "send", refuse)
+    monkeypatch.setattr(openlineage, "send", refuse)
     conf = conf_of(tmp_path)
     assert exit_code("evaluate", "--conf", conf, "--date", DAY, "--json") == 0
     warned = [each for each in json.loads(capsys.readouterr().out)["warnings"] if each["code"] == "not_notified"]
@@ -275,7 +275,7 @@ def test_the_version_of_a_lake_table_is_that_of_the_run(tmp_path: Path, events: 
 
 def test_a_spec_that_no_program_can_get_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code("validate", "--conf", conf_of(tmp_path, notify=["openlinage"])) == 2
-    assert "'openlinage' is no notifier, did you mean" in capsys.readouterr().err
+    assert "notify.0 is 'openlinage', did you mean \"openlineage\"?" in capsys.readouterr().err
     assert exit_code("validate", "--conf", conf_of(tmp_path, notify=["openlineage"] * 2)) == 2
     assert "notify names one program twice" in capsys.readouterr().err
 
@@ -283,7 +283,7 @@ def test_a_spec_that_no_program_can_get_is_refused(tmp_path: Path, capsys: pytes
 def test_without_the_client_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(openlineage_notifier.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     assert evaluate(conf_of(tmp_path)) == 2
     assert "pip install 'sparkrank[openlineage]'" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

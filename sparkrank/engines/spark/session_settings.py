@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -37,19 +36,6 @@ _RARE = {
     "spark.sql.session.collation.default": "UTF8_BINARY",
 }
 _RARE_KINDS = ("spark.sql.legacy.", "spark.sql.ansi.", "spark.sql.parser.")
-_TEXT_LITERAL = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\"")
-_CALL = re.compile(r"(\w+)\s*\(")
-_OF_TIME = re.compile(
-    r"::|\b(?:date|time|timestamp\w*|interval)\s*'|\b(?:current_\w+|now|localtime\w*)\b", re.IGNORECASE
-)
-# What may precede a parenthesis without needing a time zone: words of SQL, and functions of numbers and texts.
-_TIMELESS = {
-    *("and", "or", "not", "in", "like", "rlike", "ilike", "between", "when", "then", "else", "case", "is", "exists"),
-    *("abs", "ceil", "coalesce", "concat", "contains", "endswith", "floor", "greatest", "if", "ifnull", "instr"),
-    *("isnan", "isnotnull", "isnull", "least", "left", "length", "lower", "ltrim", "mod", "nanvl", "nullif", "nvl"),
-    *("pmod", "power", "regexp_like", "replace", "right", "round", "rtrim", "sign", "size", "sqrt", "startswith"),
-    *("substr", "substring", "trim", "upper", "hash", "xxhash64", "md5", "sha2"),
-}
 
 
 def settings_read(
@@ -65,20 +51,9 @@ def settings_read(
         settings |= {name: told(spark, name) for name in _OF_SQL}
     if by_sql or is_text or any("date" in kind or "timestamp" in kind for kind in used):
         settings |= _rare(spark)
-    timed = any("timestamp" in kind for kind in used)
-    if not own_zone and (is_view or timed or (by_sql and _asks_for_zone(str(condition), kinds))):
+    if not own_zone and (by_sql or any("timestamp" in kind for kind in used)):
         settings[ZONE] = told(spark, ZONE)
     return settings
-
-
-def folder_types(files: Iterable[str], paths: Iterable[str]) -> dict[str, str]:
-    """Return the setting that makes folder columns strings, but only if ``files`` below ``paths`` have such columns."""
-    named = min(map(_keys_in, paths))
-    return {INFERENCE: "false"} if any(_keys_in(file.rpartition("/")[0]) > named for file in files) else {}
-
-
-def _keys_in(path: str) -> int:
-    return sum("=" in part for part in path.split("/"))
 
 
 def _rare(spark: SparkSession) -> dict[str, str]:
@@ -104,15 +79,6 @@ def _is_arrows(condition: str, frame: DataFrame) -> bool:
     except UntranslatableError:
         return False
     return True
-
-
-def _asks_for_zone(condition: str, kinds: Mapping[str, str]) -> bool:
-    """Return whether the SQL ``condition`` may depend on the time zone."""
-    bare = _TEXT_LITERAL.sub("''", condition)
-    words = set(re.findall(r"\w+", bare.lower()))
-    timed = any(name.lower() in words or not name.isidentifier() for name, kind in kinds.items() if "timestamp" in kind)
-    calls = {name.lower() for name in _CALL.findall(bare)}
-    return timed or bool(calls - _TIMELESS) or _OF_TIME.search(bare) is not None
 
 
 @contextmanager

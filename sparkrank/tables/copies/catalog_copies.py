@@ -34,6 +34,7 @@ class CatalogCopies(Publisher):
     """
 
     word: ClassVar[str] = "catalog"
+    library: ClassVar[str] = "pyspark"
     keys: ClassVar[tuple[str, ...]] = ("schema",)
     needs_session: ClassVar[bool] = True
 

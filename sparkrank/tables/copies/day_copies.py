@@ -6,9 +6,15 @@ from collections.abc import Collection
 
 from sparkrank.base.errors import SparkrankError, SpecError, StoreError, itemize
 from sparkrank.schemas.tables import RUNS
+from sparkrank.tables.copies.catalog_copies import CatalogCopies
+from sparkrank.tables.copies.delta_copies import DeltaCopies
+from sparkrank.tables.copies.iceberg_copies import IcebergCopies
 from sparkrank.tables.copies.publisher import CopiedRun, Publisher, TableCopy
 from sparkrank.tables.rows.outputs import written_tables
 from sparkrank.tables.stored.day_files import ArrowFiles
+
+# By the values of ``format`` under ``output.publish`` in a spec.
+PUBLISHERS: dict[str, type[Publisher]] = {kind.word: kind for kind in (DeltaCopies, IcebergCopies, CatalogCopies)}
 
 
 def publish_run(

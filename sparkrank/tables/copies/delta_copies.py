@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,6 +32,7 @@ class DeltaCopies(Publisher):
     """Delta tables in the folder ``path``. Those of windows are below it, in the folder ``windows``."""
 
     word: ClassVar[str] = "delta"
+    library: ClassVar[str] = "deltalake"
     keys: ClassVar[tuple[str, ...]] = ("path",)
 
     path: str
@@ -40,10 +40,6 @@ class DeltaCopies(Publisher):
     @property
     def place(self) -> str:
         return shown_url(self.path)
-
-    def require_library(self) -> None:
-        if importlib.util.find_spec("deltalake") is None:
-            raise SpecError("output.publish: format: delta needs deltalake: pip install 'sparkrank[delta]'")
 
     def shown(self, table: str, column: str) -> str:
         return f"the Delta table {shorten(shown_url(self._path(table, column)))}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import importlib.util
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
-from sparkrank.base.errors import MOST_LISTED, SpecError, StoreError, first_line, shorten
+from sparkrank.base.errors import MOST_LISTED, StoreError, first_line, shorten
 from sparkrank.inputs.window import WINDOW, WINDOWS
 from sparkrank.sources.scanning import gathered
 from sparkrank.sources.types import stored_type
@@ -36,6 +35,7 @@ class IcebergCopies(Publisher):
     """
 
     word: ClassVar[str] = "iceberg"
+    library: ClassVar[str] = "pyiceberg"
     keys: ClassVar[tuple[str, ...]] = ("catalog", "namespace")
 
     catalog: str
@@ -47,10 +47,6 @@ class IcebergCopies(Publisher):
 
     def shown(self, table: str, column: str) -> str:
         return f"the Iceberg table {shorten(self.catalog)}.{shorten('.'.join(self._name(table, column)))}"
-
-    def require_library(self) -> None:
-        if importlib.util.find_spec("pyiceberg") is None:
-            raise SpecError("output.publish: format: iceberg needs pyiceberg: pip install 'sparkrank[iceberg]'")
 
     def validate(self, table: str, schema: pa.Schema, column: str) -> None:
         self._opened(table, schema, column)

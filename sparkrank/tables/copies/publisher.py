@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.base.errors import SparkrankError, SpecError, shorten
+from sparkrank.base.errors import SparkrankError, SpecError, require, shorten
 from sparkrank.inputs.window import WINDOW
 from sparkrank.sources.types import signed_type
 from sparkrank.tables.commit.output_folder import DAY
@@ -92,7 +92,8 @@ class Publisher(ABC):
     :class:`sparkrank.base.errors.StoreError` if the place does not answer.
     """
 
-    word: ClassVar[str]  # the value of ``format`` in a spec
+    word: ClassVar[str]  # the value of ``format`` in a spec, and the extra with the library
+    library: ClassVar[str]  # the module that writes the format
     keys: ClassVar[tuple[str, ...]]  # the further keys of a spec that say where the tables are
     needs_session: ClassVar[bool] = False  # whether Spark writes the tables
 
@@ -109,9 +110,9 @@ class Publisher(ABC):
         """Return this publisher, to which ``spark`` is given if it needs a session."""
         return self
 
-    @abstractmethod
     def require_library(self) -> None:
         """Raise :class:`SpecError` if the library that writes the format, or a session for it, is not there."""
+        require(self.library, self.word, f"output.publish: format: {self.word}")
 
     @abstractmethod
     def validate(self, table: str, schema: pa.Schema, column: str) -> None:

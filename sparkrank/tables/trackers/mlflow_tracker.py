@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import os
 import time
@@ -14,9 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sparkrank.base.errors import SpecError, shorten
+from sparkrank.base.errors import require, shorten
 from sparkrank.tables.trackers.tracked_run import TrackedRun
-from sparkrank.tables.trackers.tracker import Tracker
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -29,20 +27,26 @@ _MOST_TEXT = 5000  # characters of a tag or parameter
 
 
 @dataclass(frozen=True)
-class MlflowTracker(Tracker):
-    """Runs in an experiment of MLflow, which is made if there is none of that name.
+class MlflowTracker:
+    """Runs in an ``experiment`` of MLflow, which is made if there is none of that name.
+
+    If ``series`` is set, all days of a question are steps of one run, and else each day has a run of its own.
 
     A whole run has the tag :data:`_DIGEST`, which is set last. A number of a run cannot be taken back, so another
     result of the same question is another run, and the earlier one is deleted, which MLflow can undo.
     """
 
-    word: ClassVar[str] = "mlflow"
+    word: ClassVar[str] = "mlflow"  # the value of ``to`` in a spec
+
+    experiment: str | None = None
+    series: bool = False
 
     def require_library(self) -> None:
-        if importlib.util.find_spec("mlflow") is None:
-            raise SpecError("the tracker mlflow needs mlflow: pip install 'sparkrank[mlflow]'")
+        """Raise :class:`sparkrank.base.errors.SpecError` if MLflow is not installed."""
+        require("mlflow", "mlflow", "the tracker mlflow")
 
     def has(self, run: TrackedRun) -> bool:
+        """Return whether the tracker has a whole run with the ID and the digest of ``run``."""
         client = _client()
         experiment = client.get_experiment_by_name(self._experiment)
         if experiment is None:
@@ -51,6 +55,7 @@ class MlflowTracker(Tracker):
         return any(one.data.tags.get(self._digest_tag(run)) == run.digest for one in there)
 
     def log(self, run: TrackedRun, folder: Path) -> None:
+        """Log ``run`` with all files of ``folder``, in place of earlier runs with its ID."""
         client = _client()
         experiment = client.get_experiment_by_name(self._experiment)
         place = client.create_experiment(self._experiment) if experiment is None else experiment.experiment_id
@@ -87,6 +92,10 @@ class MlflowTracker(Tracker):
     def _runs(self, client: MlflowClient, experiment: str, run: TrackedRun) -> list[Run]:
         key, value = self._identity(run)
         return list(client.search_runs([experiment], f"tags.`{key}` = '{value}'"))
+
+
+# By the values of ``to`` under ``track`` in a spec.
+TRACKERS: dict[str, type[MlflowTracker]] = {MlflowTracker.word: MlflowTracker}
 
 
 def _client() -> MlflowClient:

@@ -1,20 +1,16 @@
-"""What every kind of tracker has, and the time limit of its answers.
-
-A new kind of tracker needs a class in a module of its own, and a line in the register.
-"""
+"""Logging of a day to a tracker, with a time limit for its answers, or to an object of the user's own."""
 
 from __future__ import annotations
 
 import tempfile
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from sparkrank.base.errors import MOST_LISTED, StoreError, first_line, shorten
+from sparkrank.tables.trackers.mlflow_tracker import MlflowTracker
 from sparkrank.tables.trackers.tracked_run import TrackedRun
 
 _T = TypeVar("_T")
@@ -34,33 +30,8 @@ class ObjectWithLogs(Protocol):
         """Log a file, which is removed after the call."""
 
 
-@dataclass(frozen=True)
-class Tracker(ABC):
-    """A program in which teams look runs up, and the ``experiment`` there.
-
-    If ``series`` is set, all days of a question are steps of one run, and else each day has a run of its own.
-    """
-
-    word: ClassVar[str]  # the value of ``to`` in a spec
-
-    experiment: str | None = None
-    series: bool = False
-
-    @abstractmethod
-    def require_library(self) -> None:
-        """Raise :class:`sparkrank.base.errors.SpecError` if the library of the tracker is not installed."""
-
-    @abstractmethod
-    def has(self, run: TrackedRun) -> bool:
-        """Return whether the tracker has a whole run with the ID and the digest of ``run``."""
-
-    @abstractmethod
-    def log(self, run: TrackedRun, folder: Path) -> None:
-        """Log ``run`` with all files of ``folder``, in place of earlier runs with its ID."""
-
-
 def log_to_tracker(
-    tracker: Tracker, run: TrackedRun, write_report: Callable[[Path], None], timeout: float = TIMEOUT
+    tracker: MlflowTracker, run: TrackedRun, write_report: Callable[[Path], None], timeout: float = TIMEOUT
 ) -> bool:
     """Log ``run`` with its files and its report, and return whether the tracker lacked it.
 

@@ -72,7 +72,7 @@ def explain(
     SpecError
         If the arguments are invalid, or the key has a value that its column cannot have.
     InputError
-        If the key is in no row, or if the rows cannot be evaluated.
+        If the key is in no row (the message names the nearest keys), or if the rows cannot be evaluated.
 
     Examples
     --------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -62,10 +62,6 @@ class GroupKeys:
         readings = (map(_readings, self.columns, key, kinds) for key in self.keys)
         return list(itertools.chain.from_iterable(itertools.starmap(itertools.product, readings)))
 
-    def plain(self, schema: pa.Schema) -> list[tuple[Any, ...]]:
-        """Return the keys of :meth:`typed` as plain Python values."""
-        return [tuple(scalar.as_py() for scalar in key) for key in self.typed(schema)]
-
     def condition(self, roles: Roles, schema: pa.Schema) -> list[pc.Expression]:
         """Return filters on columns of ``schema`` that all rows of these groups pass. ``roles`` name key columns."""
         expressions = []
@@ -82,7 +78,14 @@ class GroupKeys:
 
     def of_rows(self, schema: pa.Schema) -> Pick:
         """Return a function that selects the rows of these groups from a table with the columns of ``schema``."""
-        return functools.partial(_rows_of, self.plain(schema), schema)
+        return functools.partial(_rows_of, self._plain(schema), schema)
+
+    def near(self, schema: pa.Schema) -> Pick:
+        """Return a function that maps a table to the values nearest to the first key's (see :data:`NEAR_SCHEMA`)."""
+        return functools.partial(_near, self._plain(schema)[0], schema)
+
+    def _plain(self, schema: pa.Schema) -> list[tuple[Any, ...]]:
+        return [tuple(scalar.as_py() for scalar in key) for key in self.typed(schema)]
 
 
 def _readings(name: str, value: Any, kind: pa.DataType) -> list[pa.Scalar]:
@@ -134,6 +137,45 @@ def rows_of_key(rows: pa.Table, key: Sequence[Any], schema: pa.Schema) -> pa.Tab
         name = key_column(index)
         rows = rows.filter(pc.equal(rows[name], pa.scalar(value, schema.field(name).type)))
     return rows
+
+
+NEAR_SCHEMA = pa.schema({"column": pa.int32(), "key": pa.string()})
+
+
+def _near(values: Sequence[Any], schema: pa.Schema, rows: pa.Table) -> pa.Table:
+    near = []
+    for index, value in enumerate(values):
+        column = pc.unique(rows[key_column(index)]).drop_null()
+        values_near = _neighbours(column, pa.scalar(value, schema.field(key_column(index)).type))
+        near += [{"column": index, "key": key.hex() if isinstance(key, bytes) else str(key)} for key in values_near]
+    return pa.Table.from_pylist(near, NEAR_SCHEMA)
+
+
+def _neighbours(keys: pa.Array, value: pa.Scalar) -> list[Any]:
+    """Return the ``keys`` next below, equal to, and next above ``value``, or an empty list if the type has no order."""
+    try:
+        keys = keys.cast(value.type)
+        sides = [keys.filter(compare(keys, value)) for compare in (pc.less, pc.equal, pc.greater)]
+        ends = [pc.max(sides[0]), pc.max(sides[1]), pc.min(sides[2])]
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return []
+    return [end.as_py() for end in ends if end.is_valid]
+
+
+def raise_no_rows(keys: GroupKeys, near: Iterable[pa.Table], schema: pa.Schema) -> None:
+    """Raise :class:`InputError` because no row has the first of ``keys``, and suggest the nearest values (``near``)."""
+    rows = pa.concat_tables([NEAR_SCHEMA.empty_table(), *near])
+    sentence = f"no row has {keys.named(keys.keys[0])}"
+    for index, (name, value) in enumerate(zip(keys.columns, keys.typed(schema)[0], strict=True)):
+        texts = rows.filter(pc.equal(rows["column"], index))["key"].unique()
+        if _is_bytes(value.type):
+            texts = pa.array(map(bytes.fromhex, texts.to_pylist()), value.type)
+        closest = _neighbours(texts, value)
+        if value.as_py() in closest:
+            continue
+        nearest = f" (nearest in {shorten(name)}: {itemize(closest)})" if closest else ""
+        raise InputError(f"{sentence}{did_you_mean(keys.keys[0][index], closest)}{nearest}")
+    raise InputError(f"{sentence}: each of the values is there, and no row has all of them")
 
 
 def validate_few(rows: int) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sparkrank.base.errors import InputError, SpecError, did_you_mean, itemize, shorten
+from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
 from sparkrank.bucket.explained import ExplainedKey, explain_rows
-from sparkrank.engines.one_group import GroupKeys, rows_of_key, validate_few
+from sparkrank.engines.one_group import GroupKeys, raise_no_rows, rows_of_key, validate_few
 from sparkrank.engines.spark.session_settings import time_zone
 from sparkrank.metrics import Metric, Plan, find_preset
 from sparkrank.metrics.grammar import texts_of
@@ -43,17 +43,18 @@ def explain_request(
     with stages.stage("explain"):
         plan = request.plan
         schema = lane.bucket_schema(plan)
+        typed = [tuple(scalar.as_py() for scalar in key) for key in keys.typed(schema)]
         tables = lane.picked(plan, keys, keys.of_rows(schema))
         rows = pa.concat_tables([schema.empty_table(), *(table.cast(schema) for table in tables)])
-        if not rows.num_rows:
-            raise InputError(f"no row has {keys.named(keys.keys[0])}")
         validate_few(rows.num_rows)
         groups = []
-        for key in keys.plain(schema):
+        for key in typed:
             own = rows_of_key(rows, key, schema)
             if own.num_rows:
                 explained = explain_rows(own, plan, metrics, models)
                 groups.append(ExplainedKey(dict(zip(keys.columns, key, strict=True)), tuple(explained)))
+        if not rows.num_rows:
+            raise_no_rows(keys, lane.picked(plan, None, keys.near(schema)), schema)
     return Explanation(tuple(groups), lane.name, lane.reason, models=tuple(models))
 
 

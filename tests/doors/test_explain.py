@@ -156,8 +156,28 @@ def test_a_key_of_several_columns() -> None:
     asked = {"score": "score", "label": "click"}
     (key,) = sr.explain(rows, "rr", group={"user": "1", "shop": "x"}, **asked).keys
     assert (key.key, key.groups[0].rows) == ({"user": 1, "shop": "x"}, 1)
-    with pytest.raises(sr.InputError, match=r"^no row has user=2, shop=y$"):
-        sr.explain(rows, "rr", group={"user": 2, "shop": "y"}, **asked)
+    for group, sentence in (
+        ({"user": 2, "shop": "y"}, "user=2, shop=y: each of the values is there, and no row has all of them"),
+        ({"user": 1, "shop": "z"}, "user=1, shop=z (nearest in shop: y)"),
+    ):
+        with pytest.raises(sr.InputError) as raised:
+            sr.explain(rows, "rr", group=group, **asked)
+        assert str(raised.value).startswith(f"no row has {sentence}")
+
+
+def test_a_key_that_is_not_there_is_told_with_the_nearest() -> None:
+    for users, asked, sentence in (
+        ([40, 43, 90], 42, "no row has user=42 (nearest in user: 40, 43)"),
+        (["anna", "bert", "carla"], "brt", 'no row has user=brt, did you mean "bert"? (nearest in user: bert, carla)'),
+        (["xanna", "bert"], "anna", "no row has user=anna (nearest in user: bert)"),
+        ([1.5, 2.5], 2.0, "no row has user=2.0 (nearest in user: 1.5, 2.5)"),
+        ([b"\xab\xcd", b"\x01"], "abce", 'no row has user=abce, did you mean "abcd"? (nearest in user: abcd)'),
+        (["a\x1b[31m", "c"], "b", "no row has user=b (nearest in user: a\\x1b[31m, c)"),
+    ):
+        rows = pa.table({"user": users, "score": [1.0] * len(users), "click": [1] * len(users)})
+        with pytest.raises(sr.InputError) as raised:
+            sr.explain(rows, "rr", group={"user": asked}, score="score", label="click")
+        assert str(raised.value) == sentence
 
 
 def test_what_a_call_cannot_explain(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -417,7 +437,7 @@ REFUSED = [
     (["rr", "--group", "user"], 2, "--group user has no value: write it as column=value"),
     (["rr", "--group", "user=1", "--group", "user=2"], 2, "--group names a column twice"),
     (["rr", "--group", "usr=1"], 2, 'group names "usr", did you mean "user"?'),
-    (["rr", "--group", "user=100042"], 4, "no row has user=100042"),
+    (["rr", "--group", "user=100042"], 4, "no row has user=100042 (nearest in user: "),
     (["rr", "--worst", "0", "--model", "old"], 2, "0 is not in the range"),
     (["ap@77", "--worst", "2", "--model", "old"], 2, 'has no metric "ap@77"'),
     (["rr", "--group", "user=1", "--html", "page.html"], 2, "writes no --html: a notebook shows"),

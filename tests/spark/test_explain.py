@@ -89,4 +89,4 @@ def test_a_key_that_is_not_there_is_told_alike(spark: SparkSession, tmp_path: Pa
     for rows, session in ((ROWS, None), (spark.createDataFrame(ROWS), None), (path, spark)):
         with pytest.raises(sr.InputError) as raised:
             sr.explain(rows, "rr", group={"user": "u33"}, label="click", **COLUMNS, spark=session)
-        assert str(raised.value) == "no row has user=u33"
+        assert str(raised.value) == 'no row has user=u33, did you mean "u3"? (nearest in user: u3, u4)'

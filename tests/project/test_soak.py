@@ -29,6 +29,7 @@ def test_random_cases_do_not_differ(tmp_path: Path) -> None:
     assert soak.compared.counts["refused"] < soak.compared.counts["cases"] / 2
 
 
+@pytest.mark.tools
 def test_a_difference_is_found_made_small_and_told_with_its_seed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,11 +63,8 @@ def made(name: str) -> tuple[ReportData, str]:
     return data, page(data)
 
 
-IN_EVERY_RUN = ("two models", "hostile names")
-
-
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in IN_EVERY_RUN else pytest.mark.tools) for name in REPORTS]
+    "name", [pytest.param(name, marks=[] if name == "hostile names" else pytest.mark.tools) for name in REPORTS]
 )
 def test_it_opens_without_a_word_of_complaint_and_asks_for_nothing(name: str, opened: Open) -> None:
     """Neither the console nor the policy has anything to say, nothing is wider than a phone, and axe finds nothing.
@@ -119,6 +116,7 @@ def violations(results: Any) -> list[tuple[str, str, list[str]]]:
     return [(rule["id"], rule["help"], [node["html"][:200] for node in rule["nodes"][:3]]) for rule in rules]
 
 
+@pytest.mark.tools
 def test_axe_would_tell(opened: Open) -> None:
     """Text of too little contrast and a chart without a name are found, in either scheme."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()

@@ -452,19 +452,6 @@ def test_a_replay_says_which_nights_a_gate_would_have_stopped(tmp_path: Path, ju
     assert judged(gates, "--replay", "2d", "--date", "2020-01-01")[0] == 4
 
 
-def test_after_a_change_every_night_of_a_replay_stops_until_one_is_accepted(tmp_path: Path, judged: Judging) -> None:
-    days, gate = before(10), {**ASKED, "not_worse_than": "history"}
-    options = {"history": {"days": 3, "least_days": 3}}
-    for number, day in enumerate(days):  # with 2 degrees and 0.001 from day to day the band ends at 22 of these
-        store(tmp_path, day, [metric((0.4 if number < 4 else 0.3) + 0.001 * (number % 3), 0.001)])
-    _, (line,) = judged([gate], "--replay", "10d", **options)
-    assert f"stops 6 of 10 nights ({', '.join(days[4:])})" in line
-    conf = conf_of(tmp_path, [gate], **options)
-    assert exit_code("accept", "--conf", conf, "--date", days[4], "--reason", "the new level") == 0
-    _, (line,) = judged([gate], "--replay", "10d", **options)
-    assert f"stops 1 of 10 nights ({days[4]})" in line
-
-
 def test_an_acceptance_holds_for_the_numbers_that_were_seen(tmp_path: Path, judged: Judging) -> None:
     """The same metrics with other comparisons, as of a run whose groups changed places."""
     gate = {"metric": "ndcg@10", "not_worse_than": "production", "name": "g"}

@@ -167,9 +167,9 @@ def test_an_interrupt_leaves_nothing_and_says_so(
 def test_a_store_without_spark_is_refused_before_anything_is_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    conf = write_spec(tmp_path, _document("/nowhere", "s3a://bucket/tables"))
+    conf = write_spec(tmp_path, _document("/nowhere", "hdfs://host/tables"))
     assert exit_code("evaluate", "--conf", conf, "--date", "2026-11-19") == 2
-    assert "output.path is s3a://bucket/tables, which needs Spark" in capsys.readouterr().err
+    assert "output.path is hdfs://host/tables, which needs Spark" in capsys.readouterr().err
 
 
 def test_a_terminal_without_the_letters_shows_others(monkeypatch: pytest.MonkeyPatch) -> None:

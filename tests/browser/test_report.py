@@ -260,6 +260,7 @@ def test_paper_has_no_navigation_and_is_light(opened: Open) -> None:
     assert view.page.pdf(format="A4").startswith(b"%PDF")
 
 
+@pytest.mark.tools
 def test_tables_of_words_and_numbers_fit_on_a_desktop(opened: Open) -> None:
     """Gates with names of their own length, and comparisons that are all sure: nothing is behind an edge."""
     name = "ndcg@10 of candidate where country=* not worse than baseline by 1%"
@@ -292,6 +293,7 @@ def test_charts_have_the_colours_of_the_scheme(opened: Open) -> None:
     assert all(light != dark for light, dark in zip(*colours, strict=True))
 
 
+@pytest.mark.tools
 def test_a_reason_for_doubt_leaves_the_values_of_slices_on_a_phone(opened: Open) -> None:
     from sparkrank.report.page import page
 

@@ -393,15 +393,6 @@ class TestChoice:
         assert self.accept(tmp_path, "--model", "production") == 4
         assert f"no gate that --model production is about stops {DAY}" in capsys.readouterr().err
 
-    def test_a_failed_cell_leaves_its_own_history_alone(self, tmp_path: Path, judged: Judging) -> None:
-        """Of both models, one of which was accepted on the night before: 8 days of one, 9 of the other."""
-        days = self.stored(tmp_path, nights=2)
-        assert self.accept(tmp_path, "--model", "candidate", day=days[-2]) == 0
-        _, lines = judged([self.AS_BEFORE])
-        counts = {line.split(", ")[1].split(":")[0]: re.search(r"the (\d+) days? before", line) for line in lines}
-        assert {model: found and found[1] for model, found in counts.items()} == {"production": "8", "candidate": "9"}
-        assert "(left out: 1 day on which it failed)" in next(line for line in lines if "production" in line)
-
     @pytest.mark.parametrize(
         ("words", "anew"), [((), {"production", "candidate"}), (("--model", "candidate"), {"candidate"})]
     )
@@ -423,14 +414,6 @@ class TestChoice:
         assert self.accept(tmp_path) == 4
         assert self.accept(tmp_path, "--from-now-on") == self.accept(tmp_path, "--from-now-on") == 0
         assert bool(table_of(tmp_path, "runs", DAY).iloc[0]["from_now_on"])
-
-    def test_the_same_level_accepted_twice_is_the_new_one(self, tmp_path: Path, judged: Judging) -> None:
-        days = self.stored(tmp_path, nights=4, usual=20)
-        for day in days[-4:-2]:
-            assert self.accept(tmp_path, "--gate", "as before", day=day) == 0
-        code, lines = judged([self.AS_BEFORE])
-        assert code == 0
-        assert all(f"since it began anew on {days[-4]}" in line for line in lines)
 
 
 def test_a_replay_says_which_nights_a_gate_would_have_stopped(tmp_path: Path, judged: Judging) -> None:

@@ -55,6 +55,8 @@ def test_a_share_of_the_baseline_has_its_error() -> None:
     assert judged.p == pytest.approx(stats.t.cdf((0.48 - 0.98 * 0.5) / stderr, 100), rel=1e-12)
     assert judged.bound == pytest.approx(-0.01)
     assert judged.high == pytest.approx(-0.02 + stats.t.ppf(0.975, 100) * stderr)
+    few = verdict(share, number(-0.02, d, 9), number(0.48, c), number(0.5, b))  # no more degrees than the fewest
+    assert few.high == pytest.approx(-0.02 + stats.t.ppf(0.975, 9) * stderr)
     lower = verdict(share, number(0.02, d), number(0.52, c), number(0.5, b), better={"m": False})
     stderr = math.sqrt(c**2 + 1.02**2 * b**2 - 2 * 1.02 * covariance)
     assert lower.p == pytest.approx(stats.t.sf((0.52 - 1.02 * 0.5) / stderr, 100), rel=1e-9)

@@ -147,12 +147,6 @@ def test_auc_up_is_the_best_of_all_orders_of_the_blocks(rule: str, rows: Scored)
         assert up == pytest.approx(best_blocks_auc(pairs), abs=1e-13)
 
 
-@settings(PATIENT)
-@given(both_classes().filter(lambda rows: len({score for score, _ in rows}) == len(rows)))
-def test_auc_up_of_a_block_per_row_is_one(rows: Scored) -> None:
-    assert values(rows, ["auc_up(exact)"]) == [(1, 0)]
-
-
 @pytest.mark.parametrize("rule", [*RULES, BinRule("bins", 15)], ids=str)
 def test_the_block_of_a_score_is_the_same_whatever_the_others(rule: BinRule) -> None:
     """Also about 2^52 / 10^digits, from where on a float64 has no decimals left: blocks of all buckets must meet."""

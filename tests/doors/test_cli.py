@@ -18,7 +18,7 @@ import pytest
 
 import sparkrank as sr
 from sparkrank import native
-from sparkrank.metrics import CATALOG, PRESETS
+from sparkrank.metrics import CATALOG
 from sparkrank.run import execute
 from sparkrank.text.text import metrics_text
 from tests.support.commands import exit_code, write_spec
@@ -90,16 +90,6 @@ def test_models_with_other_groups_or_too_many_stand_below_each_other() -> None:
         score = {f"{model}{place}": model for place, model in enumerate(models)}
         found = sr.evaluate(pa.table(rows), [metric], group="user", label="label", score=score)
         assert ("model" in metrics_text(found.metrics).split()[:2]) == stand_below, (metric, models[:3])
-
-
-def test_a_preset_is_printed_with_what_it_cannot_match(capsys: pytest.CaptureFixture[str]) -> None:
-    for preset in PRESETS.values():
-        assert exit_code("metrics", "--preset", preset.name) == 0
-        printed = capsys.readouterr().out
-        for text in (preset.library, *(f"{name}={word}" for name, word in preset.definitions.items())):
-            assert text in printed
-        for note in preset.unmatched:
-            assert note in printed
 
 
 def test_anything_else_is_exit_1_with_a_sentence(

@@ -115,10 +115,9 @@ def test_every_key_of_the_spec_is_told_in_one_line(tmp_path: Path, capsys: pytes
             _holds(told.removesuffix("\n"))
 
 
+UNKNOWN = [[LONG], ["evaluate", LONG], ["evaluate", f"--{LONG}"]]  # click tells of these, after a line of usage
 WRONG_WORDS = [
-    [LONG],
-    ["evaluate", LONG],
-    ["evaluate", f"--{LONG}"],
+    *UNKNOWN,
     ["evaluate", "--conf", LONG],
     ["evaluate", "--conf", "{spec}", "--date", LONG],
     *(
@@ -138,7 +137,8 @@ def test_every_argument_is_told_in_one_line(tmp_path: Path, capsys: pytest.Captu
         assert exit_code(*(spec if word == "{spec}" else word for word in words)) == 2
         *usage, told = capsys.readouterr().err.removesuffix("\n").split("\n")
         assert told.startswith("sparkrank: ")
-        assert not usage or usage[0].startswith("Usage: ")
+        asked = " ".join(["sparkrank", *words[:-1]])
+        assert [line.partition(" [")[0] for line in usage] == [f"Usage: {asked}"] * (words in UNKNOWN)
         _holds(told)
 
 

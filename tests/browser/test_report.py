@@ -63,11 +63,8 @@ def made(name: str) -> tuple[ReportData, str]:
     return data, page(data)
 
 
-IN_EVERY_RUN = ("two models", "hostile names")
-
-
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in IN_EVERY_RUN else pytest.mark.tools) for name in REPORTS]
+    "name", [pytest.param(name, marks=[] if name == "hostile names" else pytest.mark.tools) for name in REPORTS]
 )
 def test_it_opens_without_a_word_of_complaint_and_asks_for_nothing(name: str, opened: Open) -> None:
     """Neither the console nor the policy has anything to say, nothing is wider than a phone, and axe finds nothing.
@@ -119,6 +116,7 @@ def violations(results: Any) -> list[tuple[str, str, list[str]]]:
     return [(rule["id"], rule["help"], [node["html"][:200] for node in rule["nodes"][:3]]) for rule in rules]
 
 
+@pytest.mark.tools
 def test_axe_would_tell(opened: Open) -> None:
     """Text of too little contrast and a chart without a name are found, in either scheme."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
@@ -262,6 +260,7 @@ def test_paper_has_no_navigation_and_is_light(opened: Open) -> None:
     assert view.page.pdf(format="A4").startswith(b"%PDF")
 
 
+@pytest.mark.tools
 def test_tables_of_words_and_numbers_fit_on_a_desktop(opened: Open) -> None:
     """Gates with names of their own length, and comparisons that are all sure: nothing is behind an edge."""
     name = "ndcg@10 of candidate where country=* not worse than baseline by 1%"
@@ -294,6 +293,7 @@ def test_charts_have_the_colours_of_the_scheme(opened: Open) -> None:
     assert all(light != dark for light, dark in zip(*colours, strict=True))
 
 
+@pytest.mark.tools
 def test_a_reason_for_doubt_leaves_the_values_of_slices_on_a_phone(opened: Open) -> None:
     from sparkrank.report.page import page
 

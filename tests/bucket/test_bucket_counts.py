@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import pyarrow as pa
@@ -13,7 +12,7 @@ from sparkrank.base import checks
 from sparkrank.bucket import evaluate_bucket
 from sparkrank.metrics import plan_of
 from sparkrank.metrics.slices import ALL
-from tests.support.buckets import MODEL, bits_of_groups, bits_of_partials, bucket, evaluate, group_values, mean
+from tests.support.buckets import MODEL, bits_of_groups, bits_of_partials, evaluate, group_values
 from tests.support.joined import COLUMNS, counts_of
 
 NAN, INF = math.nan, math.inf
@@ -104,21 +103,6 @@ def test_models_share_judgments_and_nothing_else() -> None:
         "prod": pytest.approx((1 / 1 + 2 / 3) / 2),
         "cand": pytest.approx(((1 / 2 + 1 / 3) / 2) / 2),
     }
-
-
-def test_the_type_of_numbers_does_not_matter() -> None:
-    rows = [("u", "a", 1.0, 3), ("u", "b", 1.0, 0), ("u", "c", 0.5, None), ("u", "d", None, 1), ("v", "a", 0.0, 2)]
-    table = bucket([(*row[:3], None if row[3] is None else float(row[3])) for row in rows])
-    metrics = ["ndcg(gain=exp2)@2", "ap(rel=1.5)", "cg", "auc", "p(rel=300)@1", "gauc"]
-    labels = [pa.int8(), pa.int32(), pa.int64(), pa.uint8(), pa.float32(), pa.float64()]
-    for ties in ("expected", "worst", "best", "block"):
-        reference = evaluate(table, metrics, ties)
-        assert mean(reference.partials, "cg") in {(3 + 2) / 2, 2 / 1 + 3 / 2}
-        for label, score in itertools.product(labels, (pa.float32(), pa.float64())):
-            typed = table.set_column(1, "label", table["label"].cast(label))
-            found = evaluate(typed.set_column(2, "score_0", table["score_0"].cast(score)), metrics, ties)
-            assert bits_of_groups(found.groups) == bits_of_groups(reference.groups), (ties, label, score)
-            assert bits_of_partials(found.partials) == bits_of_partials(reference.partials), (ties, label, score)
 
 
 AT_A_TENTH = {"p(rel=0.1)@2": 1 / 2, "rr(rel=0.1)": 1 / 2, "r(rel=0.1)@1": 0 / 1, "cg(gain=binary,rel=0.1)": 1}

@@ -66,21 +66,6 @@ def test_the_first_model_with_a_value_says_what_a_row_is() -> None:
     assert of_a[0] == pytest.approx(logloss)
 
 
-def test_repeats_in_a_list_meet_by_their_scores_in_any_order() -> None:
-    """The only x of the second list meets the better x of the first, whose label it takes."""
-    first = pa.table({"user": ["u"] * 3, "item": ["x", "x", "y"], "score": [0.5, 0.9, 0.7], "label": [0, 1, 0]})
-    other = {"user": ["u"] * 2, "item": ["y", "x"], "score": [0.1, 0.6], "label": pa.nulls(2, pa.int64())}
-    found = []
-    for seed in range(4):
-        order = np.random.default_rng(seed).permutation(3)
-        models = {"a": first.take(order), "b": pa.table(other)}
-        evaluated = sr.evaluate(models, ["rr", "auc"], uncertainty=False, **OF_ROWS)
-        assert counts_of(evaluated)[checks.ROWS_JOINED] == 2
-        found.append(evaluated.table.select(["model", "metric", "value"]).to_pylist())
-    assert found.count(found[0]) == len(found)
-    assert [row["value"] for row in found[0] if row["model"] == "b"] == [1.0, 1.0]
-
-
 @pytest.mark.parametrize("item", [pa.int64(), pa.string()], ids=str)
 @pytest.mark.parametrize("population", ["all", "lists", "truth"])
 def test_forms_have_the_bits_of_the_outer_join(item: pa.DataType, population: str) -> None:
@@ -124,15 +109,6 @@ def test_many_groups_and_wide_items_do_not_fit_a_key_and_meet_all_the_same() -> 
     rows = found.groups.filter(pc.equal(found.groups["model"], "b")).sort_by("user")
     assert rows["n_retrieved"].to_pylist() == [0] * 2**15 + [1] * 2**15
     assert counts_of(found)[checks.ROWS_JOINED] == 2**15
-
-
-def test_two_hundred_models() -> None:
-    models = {f"m{number:03}": lists_table([("u", "x", 1.0), ("u", str(number), 2.0)]) for number in range(200)}
-    found = sr.evaluate(
-        models, ["rr"], truth=truth_table([("u", "7", 1.0), ("u", "x", 1.0)]), uncertainty=False, **COLUMNS
-    )
-    assert [of_model(found, "rr", name) for name in ("m006", "m007")] == [{"u": 1 / 2}, {"u": 1.0}]
-    assert counts_of(found)[checks.ROWS_JOINED] == 199
 
 
 def test_an_explanation_is_that_of_the_outer_join() -> None:

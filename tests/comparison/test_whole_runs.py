@@ -10,11 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from scipy import stats
 
 import sparkrank as sr
 from tests.comparison.tables import groups as group_table
-from tests.extent import SPREAD, examples
 from tests.support.commands import exit_code
 from tests.uncertainty.test_parts import days_of, jackknifed, log, part_of
 from tests.windows.week import DAYS
@@ -184,27 +182,3 @@ def test_a_place_without_states_is_said(output: tuple[str, str], tmp_path: Path)
         sr.compare_runs(str(tmp_path), str(tmp_path), groups="all")
     tables = sr.compare_runs(group_table(1, range(9)), group_table(2, range(9)))
     assert not [note for note in tables.told if "states" in note]
-
-
-@pytest.mark.slow
-def test_days_that_do_not_differ_are_told_apart_at_the_nominal_rate() -> None:
-    """Half of 150 users come on both days: p is below 0.05 in one of twenty pairs of days."""
-    draw = np.random.default_rng(12)
-
-    def rows(users: np.ndarray, liking: np.ndarray) -> pa.Table:
-        user = np.repeat(users, draw.integers(3, 12, len(users)))
-        x = liking[user] + draw.normal(size=len(user))
-        y = (draw.random(len(user)) < 1 / (1 + np.exp(1 - x))).astype(np.int32)
-        return pa.table({"user": user, "y": y, "one": 1 / (1 + np.exp(1 - x - draw.normal(size=len(user))))})
-
-    p: dict[str, list[float]] = {"auc": [], "ndcg@5": [], "logloss": []}
-    for _ in range(examples(120)):
-        liking = draw.normal(0, 1, 225)
-        left, right = (
-            sr.evaluate(rows(users, liking), list(p), **ROLES) for users in (np.arange(150), np.arange(75, 225))
-        )
-        for name, row in rows_of(sr.compare_runs(left, right)).items():
-            p[name].append(row["p"])
-    for name, compared in p.items():
-        assert np.mean(np.array(compared) < 0.05) == pytest.approx(0.05, abs=0.03 * SPREAD), name
-        assert stats.kstest(compared, "uniform").pvalue > 1e-4, name

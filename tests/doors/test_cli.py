@@ -18,7 +18,7 @@ import pytest
 
 import sparkrank as sr
 from sparkrank import native
-from sparkrank.metrics import CATALOG, PRESETS
+from sparkrank.metrics import CATALOG
 from sparkrank.run import execute
 from sparkrank.text.text import metrics_text
 from tests.support.commands import exit_code, write_spec
@@ -92,16 +92,6 @@ def test_models_with_other_groups_or_too_many_stand_below_each_other() -> None:
         assert ("model" in metrics_text(found.metrics).split()[:2]) == stand_below, (metric, models[:3])
 
 
-def test_a_preset_is_printed_with_what_it_cannot_match(capsys: pytest.CaptureFixture[str]) -> None:
-    for preset in PRESETS.values():
-        assert exit_code("metrics", "--preset", preset.name) == 0
-        printed = capsys.readouterr().out
-        for text in (preset.library, *(f"{name}={word}" for name, word in preset.definitions.items())):
-            assert text in printed
-        for note in preset.unmatched:
-            assert note in printed
-
-
 def test_anything_else_is_exit_1_with_a_sentence(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,9 +157,9 @@ def test_an_interrupt_leaves_nothing_and_says_so(
 def test_a_store_without_spark_is_refused_before_anything_is_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    conf = write_spec(tmp_path, _document("/nowhere", "s3a://bucket/tables"))
+    conf = write_spec(tmp_path, _document("/nowhere", "hdfs://host/tables"))
     assert exit_code("evaluate", "--conf", conf, "--date", "2026-11-19") == 2
-    assert "output.path is s3a://bucket/tables, which needs Spark" in capsys.readouterr().err
+    assert "output.path is hdfs://host/tables, which needs Spark" in capsys.readouterr().err
 
 
 def test_a_terminal_without_the_letters_shows_others(monkeypatch: pytest.MonkeyPatch) -> None:

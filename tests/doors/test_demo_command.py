@@ -70,6 +70,25 @@ def test_a_demo_that_ends_early_leaves_nothing_and_takes_an_empty_folder(
     assert exit_code("demo", "--rows", "1000") == 0
 
 
+@pytest.mark.parametrize("named", ["JAVA_HOME", "PATH"])
+def test_a_demo_leaves_the_lane_open_where_there_is_a_java(
+    named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (java := tmp_path / "jdk" / "bin" / "java").parent.mkdir(parents=True)
+    java.touch(0o755)
+    monkeypatch.setenv(named, str(java.parent if named == "PATH" else java.parents[1]))
+    monkeypatch.setattr("sparkrank.cli.demo.has_pyspark", lambda: True)
+    lanes = []
+
+    def looked_at(conf: str, **_: object) -> None:
+        lanes.append(yaml.safe_load(Path(conf).read_text(encoding="utf-8"))["engine"]["lane"])
+
+    monkeypatch.setattr("sparkrank.cli.demo.evaluate", looked_at)
+    assert exit_code("demo", "--rows", "1000") == 0
+    assert lanes == ["auto"]
+
+
 def test_without_the_extra_report_the_demo_says_how_to_get_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

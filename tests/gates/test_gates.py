@@ -393,15 +393,6 @@ class TestChoice:
         assert self.accept(tmp_path, "--model", "production") == 4
         assert f"no gate that --model production is about stops {DAY}" in capsys.readouterr().err
 
-    def test_a_failed_cell_leaves_its_own_history_alone(self, tmp_path: Path, judged: Judging) -> None:
-        """Of both models, one of which was accepted on the night before: 8 days of one, 9 of the other."""
-        days = self.stored(tmp_path, nights=2)
-        assert self.accept(tmp_path, "--model", "candidate", day=days[-2]) == 0
-        _, lines = judged([self.AS_BEFORE])
-        counts = {line.split(", ")[1].split(":")[0]: re.search(r"the (\d+) days? before", line) for line in lines}
-        assert {model: found and found[1] for model, found in counts.items()} == {"production": "8", "candidate": "9"}
-        assert "(left out: 1 day on which it failed)" in next(line for line in lines if "production" in line)
-
     @pytest.mark.parametrize(
         ("words", "anew"), [((), {"production", "candidate"}), (("--model", "candidate"), {"candidate"})]
     )
@@ -424,14 +415,6 @@ class TestChoice:
         assert self.accept(tmp_path, "--from-now-on") == self.accept(tmp_path, "--from-now-on") == 0
         assert bool(table_of(tmp_path, "runs", DAY).iloc[0]["from_now_on"])
 
-    def test_the_same_level_accepted_twice_is_the_new_one(self, tmp_path: Path, judged: Judging) -> None:
-        days = self.stored(tmp_path, nights=4, usual=20)
-        for day in days[-4:-2]:
-            assert self.accept(tmp_path, "--gate", "as before", day=day) == 0
-        code, lines = judged([self.AS_BEFORE])
-        assert code == 0
-        assert all(f"since it began anew on {days[-4]}" in line for line in lines)
-
 
 def test_a_replay_says_which_nights_a_gate_would_have_stopped(tmp_path: Path, judged: Judging) -> None:
     """By chance: at 0.4 ± 0.02 with a standard error of 0.01, what is 0.01 lower is below 0.41: 15.87 % of a night."""
@@ -450,19 +433,6 @@ def test_a_replay_says_which_nights_a_gate_would_have_stopped(tmp_path: Path, ju
     for words in (("--replay", "x"), ("--replay", "0d"), ("--replay", "9d", "--from", DAY, "--to", DAY)):
         assert judged(gates, *words)[0] == 2
     assert judged(gates, "--replay", "2d", "--date", "2020-01-01")[0] == 4
-
-
-def test_after_a_change_every_night_of_a_replay_stops_until_one_is_accepted(tmp_path: Path, judged: Judging) -> None:
-    days, gate = before(10), {**ASKED, "not_worse_than": "history"}
-    options = {"history": {"days": 3, "least_days": 3}}
-    for number, day in enumerate(days):  # with 2 degrees and 0.001 from day to day the band ends at 22 of these
-        store(tmp_path, day, [metric((0.4 if number < 4 else 0.3) + 0.001 * (number % 3), 0.001)])
-    _, (line,) = judged([gate], "--replay", "10d", **options)
-    assert f"stops 6 of 10 nights ({', '.join(days[4:])})" in line
-    conf = conf_of(tmp_path, [gate], **options)
-    assert exit_code("accept", "--conf", conf, "--date", days[4], "--reason", "the new level") == 0
-    _, (line,) = judged([gate], "--replay", "10d", **options)
-    assert f"stops 1 of 10 nights ({days[4]})" in line
 
 
 def test_an_acceptance_holds_for_the_numbers_that_were_seen(tmp_path: Path, judged: Judging) -> None:

@@ -305,6 +305,15 @@ class TestDays:
         assert len(self.past(d3=level, d5=level)) == 10
         assert len(self.past(d3=bound, d4=bound)) == 10
 
+    def test_what_a_person_let_go_on_a_day_that_fails_is_no_longer_missed(self) -> None:
+        other = Cell("ndcg", "candidate")
+        earlier = Facts("earlier", {CELL: measured(0.1), other: measured(0.2)})
+        failed = DayOutcome(failed=frozenset([other]), let_in=frozenset([CELL]))
+        before = Standard([Facts("later", {}, outcome=failed), earlier]).before
+        assert before is not None
+        assert list(before.measured) == [other]
+        assert Standard([Facts("later", {}, outcome=replace(failed, let_in=frozenset())), earlier]).before == earlier
+
     def test_what_is_left_out_is_told(self) -> None:
         before = self.marked(d1=DayOutcome(failed=frozenset([CELL])), d7=DayOutcome(anew=frozenset([CELL])))
         other = replace(before[1], measured={CELL: measured(0.1)._replace(definition="another")})

@@ -11,8 +11,7 @@ from tests.extent import IS_LONG
 from tests.simulations.nights import CHAINS, stops
 
 BY_CHANCE = 1e-4  # how rarely a gate that does as it promises fails here
-SHORT = {"at least, just there": 10, "not worse than an equal model, 50 shops": 10}
-SHORT |= {"history of 7 days": 17}
+SHORT = {"not worse than an equal model, 50 shops": 10}
 
 
 @pytest.mark.slow

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
-import numpy as np
 import pytest
-from scipy import stats
 
-from sparkrank.gates.facts import Facts, IntervalEstimate
-from sparkrank.gates.judge import Judge
-from sparkrank.gates.rules import Cell, Rule
+from sparkrank.gates.rules import Cell
 from sparkrank.gates.verdicts import Judged, VerdictKey, VerdictWord, corrected
-from tests.extent import IS_LONG
 
 
 def alone(p: float | None, verdict: VerdictWord = "fail") -> Judged:
@@ -50,23 +44,3 @@ def test_what_was_not_tested_stays_as_it_is_and_does_not_count() -> None:
 def test_one_cell_needs_no_correction() -> None:
     """It fails at its interval's end, whatever the rounding of p."""
     assert corrected([alone(0.0250000001)], "holm")[0].verdict == "fail"
-
-
-@pytest.mark.parametrize("cells", [1, 20, 200])
-def test_equal_models_stop_2_5_percent_of_nights_whatever_the_number_of_cells(cells: int) -> None:
-    """By Holm, of independent cells 1 - (1 - 0.025 / n)^n of nights, a little less than 2.5 %."""
-    draw, degrees = np.random.default_rng(14), 59
-    nights = (40_000 if IS_LONG else 5_000) // cells + (500 if IS_LONG else 100)
-    metric, places = "m", [Cell("m", "c", "s", str(place)) for place in range(cells)]
-    rule = Rule("g", "not_worse_than", metric, (metric,), ("c",), "c", (("s", "*"),), (("s",),), against="b")
-    judge, quantile = Judge([rule], better={metric: True}), stats.t.ppf(0.975, degrees)
-    values = {cell._replace(model=model): IntervalEstimate(0.5, 0.4, 0.6, 0.05) for cell in places for model in "cb"}
-    stopped = 0
-    for differences in draw.standard_t(degrees, (nights, cells)):
-        compared = {
-            (cell, "b"): IntervalEstimate(d, d - quantile, d + quantile, 1.0, interval="paired t", degrees=degrees)
-            for cell, d in zip(places, differences.tolist(), strict=True)
-        }
-        stopped += any(each.verdict == "fail" for each in judge.verdicts(Facts("d", values, compared), "d"))
-    share = 1 - (1 - 0.025 / cells) ** cells
-    assert stopped / nights == pytest.approx(share, abs=4 * math.sqrt(share / nights))

@@ -17,7 +17,7 @@ from sparkrank.numeric.ordered_integers import Range, bin_numbers, bin_scores
 from sparkrank.states import Partials, ScoreHistogram, ScoreSeries
 from sparkrank.states.forms import blocks_form
 from tests.extent import examples
-from tests.oracles import best_blocks_auc, pair_count_auc
+from tests.oracles import pair_count_auc
 from tests.support.buckets import day, evaluate
 from tests.support.states import histogram_of
 from tests.support.strategies import PATIENT
@@ -132,25 +132,6 @@ def test_the_exact_auc_lies_within_the_error_bound(rows: Scored, metric: str) ->
     assert nothing == 0
     assert exact == pytest.approx(pair_count_auc(rows), abs=1e-13)
     assert abs(binned - exact) <= bound + 1e-13
-
-
-@pytest.mark.parametrize("rule", ["exact", "bits=1", "bits=12", "digits=0", "digits=5"])
-@settings(PATIENT, max_examples=examples(50))
-@given(rows=both_classes(most=8))
-def test_auc_up_is_the_best_of_all_orders_of_the_blocks(rule: str, rows: Scored) -> None:
-    metric = Metric.parse(f"auc_up({rule})")
-    blocks = blocks_of(rows, metric.declaration.rule(metric))
-    pairs = list(zip(blocks.pos.tolist(), blocks.neg.tolist(), strict=True))
-    (up, _), (auc, _) = values(rows, [f"auc_up({rule})", f"auc({rule})"])
-    assert auc <= up + 1e-13
-    if len(pairs) <= 6:  # 720 orders
-        assert up == pytest.approx(best_blocks_auc(pairs), abs=1e-13)
-
-
-@settings(PATIENT)
-@given(both_classes().filter(lambda rows: len({score for score, _ in rows}) == len(rows)))
-def test_auc_up_of_a_block_per_row_is_one(rows: Scored) -> None:
-    assert values(rows, ["auc_up(exact)"]) == [(1, 0)]
 
 
 @pytest.mark.parametrize("rule", [*RULES, BinRule("bins", 15)], ids=str)

@@ -39,9 +39,9 @@ def log(rows: int = 900, users: int = 40) -> pa.Table:
 POOLED = [name for name, declared in CATALOG.items() if isinstance(declared, PooledMetric)]
 
 
-@pytest.mark.parametrize("split_rows", [50, 10_000])
-@pytest.mark.parametrize("stored", [False, True], ids=["in memory", "Parquet"])
-@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize(
+    ("split_rows", "stored", "weight"), [(50, False, None), (50, True, "weight"), (10_000, True, None)]
+)
 def test_without_a_group_are_the_bits_of_any_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, weight: str | None, stored: bool, split_rows: int
 ) -> None:

@@ -80,7 +80,7 @@ def test_metrics_of_one_pass_do_not_touch_each_other(cases: list[Case]) -> None:
     metrics = [str(Metric.parse(case.metric)) for case in cases]
     together = bits(metrics)
     assert together == bits(metrics[::-1])
-    for metric in metrics:
+    for metric in metrics if IS_LONG else metrics[::3]:
         alone = bits([metric])
         assert all(alone[part].items() <= together[part].items() for part in ("means", "blocks")), metric
 

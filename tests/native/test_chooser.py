@@ -9,29 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from sparkrank import native
-from sparkrank.bucket import bucket_columns, evaluate_bucket
 from sparkrank.config import load_spec
 from sparkrank.jobs import evaluate_day
-from sparkrank.metrics import plan_of
 from sparkrank.run.stages import Stages
-from tests.native.test_served import USUAL, user_rows
-
-# The choices for the bucket of test_served.py, which counts the calls of loops: keys and rows of groups once, hits and
-# means once for all metrics (a call for each of the two means), bins by two rules of scores with one range and again,
-# coarse ones, of parts, whose sums are of units; and sums of what each group has of both classes, and of its square.
-RAN = {"keys": 1, "rows of groups": 2, "order of groups": 1, "hits": 1, "sums with squares": 1}
-RAN |= {"range of scores": 1, "count": 4, "units": 1, "sums": 4}
-
-
-@pytest.mark.parametrize("compiled", [True, False])
-def test_a_bucket_says_what_served(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "COMPILED", compiled)
-    body, plan = "compiled" if compiled else "numpy", plan_of(USUAL, ["m"], ["user"])
-    found = dict(evaluate_bucket(user_rows().select(bucket_columns(plan, 1)), plan).partials.loops)
-    assert {name.rpartition(" ")[2] for name in found} == {body}
-    if compiled:
-        assert found == {f"{name} compiled": count for name, count in RAN.items()}
-    assert {f"{name} {body}" for name in RAN} <= found.keys()
+from tests.native.test_served import user_rows
 
 
 def test_what_a_loop_does_not_serve_is_numpys(monkeypatch: pytest.MonkeyPatch) -> None:

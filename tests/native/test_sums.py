@@ -20,6 +20,7 @@ from sparkrank.numeric.exact_sums import (
     sums_with_squares,
 )
 from sparkrank.numeric.segments import Segments
+from sparkrank.numeric.whole_units import UnitTable, compared
 from tests.native.with_and_without import array_bits, both, calls
 
 LENGTHS = (0, 1, 7, 8, 9, 511, 512, 513, 520, 1031)
@@ -155,6 +156,21 @@ def test_each_segment_has_sums_of_its_own(compiled: bool, monkeypatch: pytest.Mo
         sums = exact_sums(np.nan_to_num(values), SEGMENTS)
     assert called["sums.add_scattered_values"] == compiled
     assert list(map(fractions, sums)) == [32, 12, 0, 2.5]
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_pairs_are_of_groups_where_both_are_defined(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of seven groups, the fifth was not evaluated by the second model; two others have one value, and one has none."""
+    monkeypatch.setattr(native, "COMPILED", compiled)
+    every = np.arange(7, dtype=np.int32)
+    ours = UnitTable.of_values(np.array([[0.5], [0.25], [np.nan], [1.0], [1.0], [0.75], [np.nan]]), every, None)
+    others = np.array([[0.25], [0.25], [0.5], [np.nan], [0.0], [1.0], [np.nan]])
+    theirs = UnitTable.of_values(others, np.where(every == 4, -1, every).astype(np.int32), None)
+    with calls() as called:
+        counts, limbs = compared(ours, theirs, np.array([0, 0, 0, 0, 0, 1, 1], np.int32), 2)
+    assert called["units.compare_rows"] == compiled
+    assert counts.tolist() == [[[2, 1, 1, 0, 3]], [[1, 0, 0, 1, 0]]]
+    assert [[fractions(part) for part in np.split(each, 2)] for (each,) in limbs] == [[0.25, 0.0625], [-0.25, 0.0625]]
 
 
 @pytest.mark.parametrize("place", [0, 4, 6])

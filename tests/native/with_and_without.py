@@ -21,7 +21,6 @@ if not all(hasattr(native, name) for name in NAMES):
     pytest.skip("sparkrank was installed without a C++ compiler: it has no compiled loops", allow_module_level=True)
 
 T = TypeVar("T")
-MODELS = ("m", "n", "o")
 HASH = STEP  # keys and scores are hashed by the upper bits of their product with it
 BACK = pow(HASH, -1, 2**64)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from functools import partial
@@ -14,6 +15,7 @@ from sklearn.calibration import calibration_curve
 from sklearn.isotonic import IsotonicRegression
 
 import sparkrank as sr
+from tests.extent import IS_LONG
 from tests.oracles import thresholds
 
 pytestmark = pytest.mark.peer
@@ -127,6 +129,8 @@ WEIGHTS = {
     "inverse propensities": lambda rng, n: 1 / rng.uniform(0.001, 1, n),
     "shares": lambda rng, n: rng.uniform(0, 2, n) / n * 1e-6,
 }
+# Each kind of score and each of weights; a long run has all pairs.
+PAIRS = [*itertools.product(SCORES, WEIGHTS)] if IS_LONG else [*zip(SCORES, itertools.cycle(WEIGHTS), strict=False)]
 
 
 def day_values(table: pa.Table, texts: list[str], weight: str | None) -> dict[str, float]:
@@ -134,8 +138,7 @@ def day_values(table: pa.Table, texts: list[str], weight: str | None) -> dict[st
     return dict(zip(texts, evaluation.metrics["value"].to_pylist(), strict=True))
 
 
-@pytest.mark.parametrize("weighing", WEIGHTS)
-@pytest.mark.parametrize("kind", SCORES)
+@pytest.mark.parametrize(("kind", "weighing"), PAIRS)
 def test_scikit_learn(kind: str, weighing: str) -> None:
     rng = np.random.default_rng([len(kind), len(weighing)])
     n = 2000

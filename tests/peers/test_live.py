@@ -29,7 +29,7 @@ from tests.peers.rankings import (
     tied_scores,
 )
 
-pytestmark = pytest.mark.peer
+pytestmark = [pytest.mark.peer, pytest.mark.tools]  # make test has what they print, stored: test_vectors, test_golden
 
 
 # pytrec_eval -------------------------------------------------------------------------------------------------------
@@ -108,31 +108,19 @@ IR_MEASURES = [
     *("SetAP", "SetAP(rel=2)", "NumRet", "NumRel"),
     *("Bpref", "Bpref(rel=2)", "IPrec@0.0", "IPrec(rel=2)@0.3", "IPrec@0.5", "IPrec@1.0", "infAP", "infAP(rel=2)"),
 ]
-JUDGED = ["Judged", "Judged@1", "Judged@3", "Judged@20"]
-MS_MARCO = ["RR@1", "RR@3", "RR(rel=2)@3", "RR@20"]
+LESSER_FIRST = ["RR@1", "RR@3", "RR(rel=2)@3", "RR@20", "Judged", "Judged@1", "Judged@3", "Judged@20"]
 
 
 @looking
 @given(rows=impressions(st.one_of(st.none(), tied_scores), st.one_of(st.none(), graded_labels)))
 def test_ir_measures_by_its_own_names(ir_measures: ModuleType, rows: list[Impression]) -> None:
-    """RR@k comes from MS MARCO's script, which takes the lesser item of a tie; the others from pytrec_eval."""
+    """RR@k (MS MARCO's script) and Judged take the lesser item of a tie; the others are pytrec_eval's."""
     qrels, run = qrels_and_run(rows)
     if not qrels or not run:
         return
     compare_with_ir_measures(ir_measures, IR_MEASURES, qrels, run, evaluate(rows, IR_MEASURES, **trec.DEFINITIONS))
-    lesser = evaluate(trec.lesser_item_first(rows), MS_MARCO, **trec.DEFINITIONS)
-    compare_with_ir_measures(ir_measures, MS_MARCO, qrels, run, lesser)
-
-
-@looking
-@given(rows=impressions(st.one_of(st.none(), tied_scores), st.one_of(st.none(), graded_labels)))
-def test_judged_of_ir_measures(ir_measures: ModuleType, rows: list[Impression]) -> None:
-    """Its own code takes the lesser item of a tie."""
-    qrels, run = qrels_and_run(rows)
-    if not qrels or not run:
-        return
-    answer = evaluate(trec.lesser_item_first(rows), JUDGED, **trec.DEFINITIONS)
-    compare_with_ir_measures(ir_measures, JUDGED, qrels, run, answer)
+    lesser = evaluate(trec.lesser_item_first(rows), LESSER_FIRST, **trec.DEFINITIONS)
+    compare_with_ir_measures(ir_measures, LESSER_FIRST, qrels, run, lesser)
 
 
 @looking

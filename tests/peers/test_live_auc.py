@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.peers.harness import Impression, evaluate
 from tests.peers.rankings import EXACT, assert_close, by_group, graded_labels, impressions, looking, tied_scores
 
-pytestmark = pytest.mark.peer
+pytestmark = [pytest.mark.peer, pytest.mark.tools]
 
 
 @looking

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # RankingMetrics makes a context that pyspark itself has deprecated.
-pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore:Deprecated in 3.0.0:FutureWarning")]
+pytestmark = [
+    pytest.mark.peer,
+    pytest.mark.tools,
+    pytest.mark.filterwarnings("ignore:Deprecated in 3.0.0:FutureWarning"),
+]
 
 CUTOFFS = (1, 2, 5, 100)  # of lists of up to 9 items
 Arrays = list[tuple[list[float], ...]]  # predicted, true

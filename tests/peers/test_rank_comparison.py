@@ -50,14 +50,6 @@ def test_scipy_agrees_on_every_group(scipy_stats: ModuleType, rows: list[Impress
 
 
 @settings(max_examples=examples(60), deadline=None)
-@given(impressions(st.one_of(st.none(), tied_scores), st.one_of(st.none(), st.integers(0, 1)), most=12))
-def test_of_binary_labels_pair_auc_is_group_auc(rows: list[Impression]) -> None:
-    """Somers' D of the score given the label is the same by another road: pair_auc = (D + 1) / 2."""
-    answer = evaluate(rows, ["pair_auc", "group_auc"])
-    assert answer.values["pair_auc"] == pytest.approx(answer.values["group_auc"], nan_ok=True)
-
-
-@settings(max_examples=examples(60), deadline=None)
 @given(impressions(tied_scores, labels, most=12))
 def test_pair_auc_is_somers_d(scipy_stats: ModuleType, rows: list[Impression]) -> None:
     answer = evaluate(rows, "pair_auc")

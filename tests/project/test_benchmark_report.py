@@ -1,19 +1,12 @@
-"""What the benchmark makes of seconds: ratios, tables, targets, and the page that says what was found."""
+"""What the benchmark makes of seconds: ratios, targets, and the page that says what was found."""
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from pathlib import Path
 
-import pytest
-
-from benchmarks import machine, report, run, suite
+from benchmarks import report, run, suite
 from benchmarks.contenders import ALONE, LARGEST, ON_SPARK
 from benchmarks.results import LogTimes, Ratio, Session, Timing
-from benchmarks.session_tables import log_table
 from benchmarks.targets import TARGETS, AtMost, MemoryBelow, Place, targets_table
 
 
@@ -36,34 +29,6 @@ WHOLE = timing("duckdb", [4.0, 4.0, 5.0])  # median 4; by round 1/4, 2/4, 3/5
 
 def test_a_ratio_is_of_medians_and_its_range_of_rounds() -> None:
     assert Ratio.of(HALF.seconds, WHOLE.seconds) == (2 / 4, 1 / 4, 3 / 5)
-
-
-def test_the_table_from_json(tmp_path: Path) -> None:
-    written = session(log_of(100, HALF, WHOLE, left_out={"mllib": "too slow"}))
-    written.write(tmp_path / "hand.json")
-    found = Session.read(tmp_path / "hand.json")
-    assert asdict(found) == json.loads((tmp_path / "hand.json").read_text())
-    lines = log_table(found.logs[0], found.metrics).splitlines()
-    # 100 rows in 2 s are 50 rows a second
-    scan = ["sparkrank-scan", "2 of 2", "yes", "9.00", "2.00", "1.00 to 3.00", "0.50 (0.25 to 0.60)", "50", ""]
-    assert cells_of(lines[2]) == scan
-    assert lines[-1] == "Not run: mllib (too slow)."
-
-
-def cells_of(line: str) -> list[str]:
-    return [cell.strip() for cell in line.strip("|").split("|")]
-
-
-def test_the_shapes_of_one_size_stand_side_by_side() -> None:
-    sessions = {"1m": session(log_of(100, HALF, WHOLE)), "1m-strings": session(log_of(100, WHOLE))}
-    head, _, *rows = map(cells_of, report.shapes_table("1m", 100, sessions).splitlines())
-    assert head == ["median seconds, 100 rows", "1 model, int", "3 models, int", "1 model, string"]
-    assert rows == [["sparkrank-scan", "2.00", "", ""], ["duckdb", "4.00", "", "4.00"]]
-
-
-def test_a_command_does_not_tell_where_its_output_went() -> None:
-    command = machine.command("run", ["--rows", "1e6", "--output", "/somewhere/1m.json", "--keys", "string"])
-    assert command == "python -m benchmarks.run --rows 1e6 --keys string"
 
 
 SCAN, DUCK = Place("hand", "sparkrank-scan", 100), Place("hand", "duckdb", 100)
@@ -97,29 +62,7 @@ def test_every_target_is_measured_by_some_session() -> None:
         assert place.rows <= LARGEST.get(place.contender, (place.rows,))[0]
 
 
-def test_results_of_another_folder_are_told_and_leave_the_page_as_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    session(log_of(20_000_000, HALF, WHOLE)).write(tmp_path / "20m.json")
-    monkeypatch.setattr(sys, "argv", ["benchmarks.suite", "20m", "--results", str(tmp_path)])
-    monkeypatch.setattr(report, "PAGE", tmp_path / "no page")
-    suite.main()
-    assert not report.PAGE.exists()
-    line = capsys.readouterr().out.splitlines()[2]
-    assert cells_of(line) == ["scan lane / DuckDB, 20 M rows", "<= 0.5", "0.50 (0.25 to 0.60)", "met", "3"]
-
-
 PAGE = "Said by hand.\n\n<!-- begin a -->\nold\n<!-- end a -->\n<!-- begin b c -->\n<!-- end b c -->\n"
-
-
-def test_blocks_are_written_over_and_sentences_stay() -> None:
-    filled = report.fill(PAGE, {"a": "new", "b c": "| x |"})
-    assert filled == (
-        "Said by hand.\n\n<!-- begin a -->\n\nnew\n\n<!-- end a -->\n<!-- begin b c -->\n\n| x |\n\n<!-- end b c -->\n"
-    )
-    for blocks in ({"a": ""}, {"a": "", "b c": "", "d": ""}):
-        with pytest.raises(ValueError, match="the page has the blocks"):
-            report.fill(PAGE, blocks)
 
 
 def test_the_pages_say_what_the_results_say() -> None:
@@ -132,10 +75,3 @@ def test_the_pages_say_what_the_results_say() -> None:
     medians = report.bars(report.read(report.RESULTS)["20m"])
     assert medians.keys() == {*report.OWN_BARS.values(), *report.OTHER_BARS.values()}
     assert all(f">{name}<" in figure and f">{seconds:.1f} s<" in figure for name, seconds in medians.items())
-
-
-def test_results_of_two_machines_make_no_page(tmp_path: Path) -> None:
-    session(log_of(200_000, HALF)).write(tmp_path / "1m.json")
-    session(log_of(20_000_000, HALF), processor="another").write(tmp_path / "20m.json")
-    with pytest.raises(ValueError, match="are of different machines"):
-        report.read(tmp_path)

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks import cold, machine, run, shapes, suite, whole
+from benchmarks import cold, run, whole
 from benchmarks.check import Check, DisagreementError
 from benchmarks.contenders import ALONE, LIST_LIBRARIES, ON_SPARK, PLAIN_ALONE, PLAIN_ON_SPARK, Value, Work
 from benchmarks.contenders.sparkrank_jobs import document_of
-from benchmarks.generate import LogShape, arrays_of, impressions, lists_and_truth, write
+from benchmarks.generate import LogShape, arrays_of, lists_and_truth, write
 from benchmarks.process import EVERY, OwnProcess, serve
 from benchmarks.results import LogTimes, Session, Timing
-from benchmarks.shape_table import session_names, shapes_block
+from benchmarks.shape_table import shapes_block
 from benchmarks.shapes import LANES, PLAIN, SHAPES, YARDSTICK
 from sparkrank.config import Spec
 from sparkrank.metrics import Metric
@@ -48,43 +44,6 @@ def test_arrays_are_the_lists_and_the_truth_of_their_users() -> None:
     assert 0.4 < len({*of_lists} & {*of_truth}) / truth.num_rows < 0.6
 
 
-def test_a_log_has_what_is_asked_for_and_its_other_columns_as_before() -> None:
-    plain = impressions(LogShape(), ROWS, 0, 0)
-    for added in ({"sessions": True}, {"weighted": True}, {"slices": True}):
-        more = impressions(LogShape(**added), ROWS, 0, 0)
-        assert more.num_columns > plain.num_columns
-        assert more.select(plain.column_names) == plain
-    log = impressions(LogShape(sessions=True, weighted=True), ROWS, 0, 0)
-    assert set(log["session_id"].to_pylist()) == {0, 1, 2, 3}
-    assert 0.5 <= min(log["weight"].to_pylist()) < 0.51
-    assert 1.99 < max(log["weight"].to_pylist()) <= 2
-    (_, most), (_, second) = Counter(impressions(LogShape(heavy=0.5), ROWS, 0, 0)["user_id"].to_pylist()).most_common(2)
-    assert 0.48 < most / ROWS < 0.53
-    assert second < most / 20
-    shape = LogShape(rows=6_000, items="text", row_group_rows=1_000)
-    items = [item for chunk in range(6) for item in impressions(shape, 1_000, chunk, 0)["item_id"].to_pylist()]
-    assert len(set(items)) == 6_000
-    assert {type(item) for item in items} == {str}
-
-
-def test_each_day_is_a_folder_of_its_own_rows_and_csv_has_those_of_parquet(tmp_path: Path) -> None:
-    log = write(LogShape(rows=3_000, groups=50, layout="days", days=3), tmp_path)
-    days = {day.name: pq.read_table(day / "part-00000.parquet") for day in log.iterdir()}
-    assert sorted(days) == ["day=2026-01-01", "day=2026-01-02", "day=2026-01-03"]
-    assert [day.num_rows for day in days.values()] == [1_000] * 3
-    assert len({score for day in days.values() for score in day["score"].to_pylist()}) == 3_000
-    shape = LogShape(rows=1_000, groups=50, files=2)
-    parquet, csv = (write(replace(shape, format=name), tmp_path) for name in ("parquet", "csv"))
-    rows = pa.concat_tables(pa_csv.read_csv(path) for path in sorted(csv.glob("*.csv")))
-    assert rows.to_pydict() == pq.read_table(parquet).to_pydict()
-
-
-def test_shapes_of_logs_that_differ_have_folders_that_differ() -> None:
-    logs = {str(shape.log): LogShape(**shape.log).folder for shape in SHAPES.values()}
-    assert len(set(logs.values())) == len(logs)
-    assert max(map(len, logs.values())) < 200
-
-
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_shape_is_asked_of_contenders_that_there_are(name: str, tmp_path: Path) -> None:
     """Their work is the same on the other side of a process, and the spec of a job is one."""
@@ -105,20 +64,6 @@ def test_a_shape_is_asked_of_contenders_that_there_are(name: str, tmp_path: Path
             spec = Spec.model_validate(document_of(asked, "local", "tables"))
             assert spec.roles.group == ("user_id",)
             assert ("{date}" in spec.input.path) == bool(work.days)
-
-
-def test_the_long_benchmark_measures_every_shape() -> None:
-    for shape, name in session_names().items():
-        assert suite.SESSIONS[name].split()[0] == ("whole" if shape == "whole" else "shapes")
-        assert shape == "whole" or suite.SESSIONS[name].split()[1] == shape
-
-
-def test_a_shape_has_its_own_rows_and_contenders_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    measured: list[Any] = []
-    monkeypatch.setattr(run, "measure", lambda o, *_: measured.append((o.rows, o.groups, o.days, o.contenders)))
-    for rows, contenders in ((None, None), (8_000, ["duckdb", "polars"])):
-        shapes.measure("backfill", argparse.Namespace(rows=rows, repeats=None, contenders=contenders), [])
-    assert measured == [([1_000_000], 250, 200, ["sparkrank-local", "duckdb"]), ([8_000], 2, 200, ["duckdb"])]
 
 
 def ended(name: str, work: Work) -> whole.Ended:
@@ -191,16 +136,6 @@ def test_contenders_agree_on_every_shape(name: str, tmp_path: Path) -> None:
     assert all(set(values) >= set(shape.metrics) for values in check.values.values())
 
 
-@pytest.mark.parametrize("value", [0.7501, 0.7499])
-def test_ties_by_item_leave_nothing_to_chance(value: float) -> None:
-    first, second = (whole.Ended(name, {"score": {"ap": Value(ap)}}) for name, ap in (("a", 0.75), ("b", value)))
-    for by_item in (False, True):
-        check = Check(LogShape(ties=0.3, groups=100), by_item)
-        check.compare(first)
-        with pytest.raises(DisagreementError, match="ap of score") if by_item else nullcontext():
-            check.compare(second)
-
-
 def commands_on(folder: Path) -> cold.Commands:
     shape = LogShape(rows=2_000, groups=100, files=2)
     return cold.Commands(shape, write(shape, folder / "log"), folder)
@@ -214,17 +149,6 @@ def test_the_bare_job_must_have_read_every_row(tmp_path: Path) -> None:
     for wrong in ({"rows": 1_999, "sum": total}, {"rows": 2_000, "sum": total * 1.001}):
         with pytest.raises(DisagreementError, match="the bare job has"):
             whole.compare_bare(wrong, commands)
-
-
-def test_values_of_whole_commands_are_compared(tmp_path: Path) -> None:
-    commands = commands_on(tmp_path)
-    known = whole.commands_of(commands)
-    assert list(known)[:4] == ["bare", "sparkrank-scan", "sparkrank-local", "sparkrank-frame"]
-    check = Check(LogShape())
-    for name in (each for each in ("sparkrank-local", "duckdb") if each in known):
-        _, printed = cold.ended(known[name], commands.tables)
-        whole.compare(name, printed, commands, check)
-    assert set(check.values["score"]) == set(commands.work.metrics)
 
 
 def session_of(title: str, *timings: tuple[str, Sequence[float]]) -> Session:
@@ -258,15 +182,3 @@ def test_shapes_meet_or_miss_their_targets() -> None:
         *("100", "1.25 (1.20 to 1.30), missed (<= 1.2)", "0.10 (0.10 to 0.10)", ""),
     ]
     assert line(text, "shapes-lists")[1:] == ["`python -m benchmarks.shapes lists`", "2", "0.1", "c0ffee"]
-
-
-def test_no_shape_lacks_a_row_and_a_page_without_results_says_what_makes_them() -> None:
-    text = shapes_block({"whole": session_of("whole", ("bare", [1.0]))})
-    assert [shape.title for shape in SHAPES.values() if f"| {shape.title} " not in text] == []
-    assert shapes_block({}) == "Not measured yet: `make bench-all` makes the tables that stand here."
-
-
-def test_the_commit_is_told_or_unknown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert machine.commit().rstrip("+").isalnum()
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert machine.commit() == "unknown"

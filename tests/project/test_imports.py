@@ -7,6 +7,7 @@ import graphlib
 import subprocess
 import sys
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,7 @@ def room(module: str) -> str:
     return module.partition(".")[0]
 
 
+@cache
 def imports(file: Path) -> set[str]:
     """Every module that the file imports: at its top, under TYPE_CHECKING, inside functions, by its name as text."""
     names, text = set(), file.read_text()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ def test_random_cases_do_not_differ(tmp_path: Path) -> None:
     assert soak.compared.counts["refused"] < soak.compared.counts["cases"] / 2
 
 
+@pytest.mark.tools
 def test_a_difference_is_found_made_small_and_told_with_its_seed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -48,22 +48,3 @@ def test_a_difference_is_found_made_small_and_told_with_its_seed(
     assert soak.last_failing is not None
     assert soak.last_failing.rows.num_rows <= 3  # hypothesis has made it small
     assert soak.told().endswith("differences: 1")
-
-
-@pytest.mark.tools
-def test_another_bit_in_one_lane_is_a_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rows of one way are written without the first."""
-    ways = comparing.ways_of
-
-    def one_row_less(case: Any, folder: Path, spark: Any) -> Any:
-        found = ways(case, folder, spark)
-        if case.rows.num_rows > 1:
-            less = replace(case, rows=case.rows.slice(1))
-            found["local, from files"] = ways(less, folder / "less", spark)["local, from files"]
-        return found
-
-    (tmp_path / "less").mkdir()
-    monkeypatch.setattr(comparing, "ways_of", one_row_less)
-    soak = Soak(tmp_path, None, tmp_path / "failing.txt")
-    assert not soak.rounds(SEED, SECONDS)
-    assert "local, in memory and local, from files differ" in soak.failing.read_text(encoding="utf-8")

@@ -59,7 +59,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "S3_CONNECT_SECONDS", 1.0)
 
 
-@pytest.mark.parametrize("unanswered", [100, 2])
+@pytest.mark.parametrize("unanswered", [100, pytest.param(2, marks=pytest.mark.long)])
 def test_a_request_that_stalls_is_sent_again(monkeypatch: pytest.MonkeyPatch, unanswered: int) -> None:
     """As often as is allowed; where only the first two get no answer, the others say that nothing is there."""
     monkeypatch.setattr(files, "S3_ATTEMPTS", 2 if unanswered > 2 else files.S3_ATTEMPTS)

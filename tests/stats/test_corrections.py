@@ -25,6 +25,7 @@ def multitest() -> ModuleType:
 
 
 @pytest.mark.peer
+@pytest.mark.tools
 @pytest.mark.parametrize("method", THEIRS)
 @settings(PATIENT, max_examples=examples(25))  # their Holm collects garbage each time, which takes 0.2 s
 @given(chances)

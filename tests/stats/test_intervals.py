@@ -96,18 +96,6 @@ def test_counts_are_values_written_once(rows: list[tuple[int, int]], share: floa
     assert mirrored == (None if found is None else (-found[1], -found[0]))
 
 
-@settings(PATIENT)
-@given(st.lists(st.integers(0, 20), min_size=1, max_size=80), st.sampled_from([0.1, 0.5, 0.9]))
-def test_it_holds_the_quantile_of_the_sample_and_widens_with_the_level(sample: list[int], share: float) -> None:
-    values, counts = np.unique(sample, return_counts=True)
-    found = [order_statistics(values, counts, share, level) for level in LEVELS]
-    known = [each for each in found if each is not None]
-    assert found == [*known, *[None] * (len(found) - len(known))]
-    for low, high in known:
-        assert low <= np.quantile(sample, share) <= high
-    assert known == sorted(known, key=lambda ends: (-ends[0], ends[1]))
-
-
 def test_no_groups_and_the_least_and_the_most_value_have_no_interval() -> None:
     assert order_statistics([], [], 0.5) is order_statistics([1.0], [0], 0.5) is None
     assert order_statistics([1.0, 2.0], [500, 500], 0.0) is order_statistics([1.0, 2.0], [500, 500], 1.0) is None

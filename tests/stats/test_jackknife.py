@@ -67,15 +67,6 @@ def test_degrees_are_of_the_terms_of_the_larger_error_by_hand() -> None:
     assert jackknife_degrees(*given_parts) == pytest.approx([2.4675 * 240**2 / 50640], rel=1e-12)
 
 
-@settings(PATIENT, max_examples=examples(100))
-@given(parted(2))
-def test_it_is_no_smaller_than_that_of_alike_parts(given_parts: tuple[float, list[float], list[int]]) -> None:
-    value, without, sizes = given_parts
-    alike = stderr_of(value, without, [min(size, 1) for size in sizes])
-    found = stderr_of(value, without, sizes)
-    assert found >= alike or (math.isnan(found) and math.isnan(alike))
-
-
 @settings(PATIENT, max_examples=examples(300))
 @given(parted())
 def test_it_is_the_formula_of_the_papers(given_parts: tuple[float, list[float], list[int]]) -> None:

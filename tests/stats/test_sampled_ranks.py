@@ -14,6 +14,7 @@ import sparkrank as sr
 from sparkrank.base.errors import InputError, MetricError
 from sparkrank.metrics import Metric
 from sparkrank.stats.sampled_ranks import chances, estimates, least_error, ranks_of, rough_estimates
+from tests.extent import IS_LONG
 from tests.oracles import jackknife
 
 ITEMS, SAMPLED = 10_000, 100
@@ -69,12 +70,6 @@ def test_of_many_items_ranks_are_taken_in_ranges() -> None:
     # from 10,001 to 10,010, which is 1.001 times as much; the next range begins at 10,011
     assert (middle[10_000], size[10_000]) == ((10_001 + 10_010) / 2, 10)
     assert (size[10_000:-1] / (middle[10_000:-1])).max() < 1.001e-3
-    share = (np.arange(SAMPLED + 1) + 1.0)[None] ** -1.5 * 1e4
-    hits = [
-        estimates(share, np.where(ranks_of(items).middle <= items / 100, 1.0, 0.0), items)[0]
-        for items in (100_000, 100_001)
-    ]
-    assert hits[0] == pytest.approx(hits[1], rel=1e-3)  # the rule alone changes next to nothing
 
 
 @pytest.mark.parametrize("gamma", [0.01, 0.1, 0.9])
@@ -94,7 +89,9 @@ def test_minimal_bias_has_the_least_error(gamma: float) -> None:
             assert error(found + change * (np.arange(m + 1) == place)) > error(found)
 
 
-@pytest.mark.parametrize(("name", "most"), [("good", 0.02), ("middling", 0.01), ("blurred", 0.01)])
+@pytest.mark.parametrize(
+    ("name", "most"), [("good", 0.02), ("middling", 0.01), ("blurred", 0.01)][: 3 if IS_LONG else 1]
+)
 def test_made_up_models_have_a_tenth_of_the_plain_bias_at_most(name: str, most: float) -> None:
     """With as many groups as make chance small: what is left of the bias is that of the estimate."""
     p = distribution(*MODELS[name])

@@ -181,24 +181,6 @@ def test_tables_are_read_from_one_run(tmp_path: Path, monkeypatch: pytest.Monkey
     assert days.run_folders("s3a://bucket/a", DAY, ["runs"]) == {"runs": f"s3a://bucket/a/runs/day={DAY}"}
 
 
-def test_a_run_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
-    """Nothing at all where no run was before it."""
-
-    def left() -> list[Path]:
-        with pytest.raises(ValueError, match="halfway"), days.day_run(str(tmp_path / "out"), DAY):
-            raise ValueError("halfway")
-        return sorted(tmp_path.rglob("*"))
-
-    assert left() == []
-    write_day(str(tmp_path / "out"), OTHER, tables_of(1, NAMES))
-    before = sorted(tmp_path.rglob("*"))
-    lock = tmp_path / "out/_runs" / f"{DAY}.lock"  # where there are days, another run may be about to take it
-    assert left() == sorted([*before, lock])
-    write_day(str(tmp_path / "out"), DAY, tables_of(1, NAMES))
-    before = sorted(tmp_path.rglob("*"))
-    assert left() == before
-
-
 def test_a_lock_that_was_removed_meanwhile_holds_nothing_and_a_file_system_may_have_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,7 +56,7 @@ def test_a_day_is_shown_after_the_last_flush_is_done(tmp_path: Path, monkeypatch
     assert before["_days"] >= {*files, run, run.parent, tmp_path, *(tmp_path / name for name in NAMES)}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["groups", "runs"])
 def test_one_failed_flush_of_many_leaves_the_day_of_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -87,3 +87,23 @@ def test_several_are_flushed_at_once_and_the_first_error_is_that_of_the_first_pa
     monkeypatch.setattr(os, "fsync", slow(done, lambda path: path in (files[3], files[12])))
     with pytest.raises(SparkrankError, match=r"/3\.parquet cannot be flushed to disk"):
         sync_all(files)
+
+
+def test_a_folder_may_be_on_a_file_system_that_flushes_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file may not, and a folder whose flush fails otherwise is told."""
+
+    def fails(number: int) -> Callable[[int], None]:
+        def fsync(_: int) -> None:
+            raise OSError(number, os.strerror(number))
+
+        return fsync
+
+    file = tmp_path / "file"
+    file.touch()
+    monkeypatch.setattr(os, "fsync", fails(errno.EINVAL))
+    sync_all([tmp_path])
+    with pytest.raises(SparkrankError, match="file cannot be flushed to disk"):
+        sync_all([file])
+    monkeypatch.setattr(os, "fsync", fails(errno.EIO))
+    with pytest.raises(SparkrankError, match="cannot be flushed to disk"):
+        sync_all([tmp_path])

@@ -138,15 +138,6 @@ def test_a_lock_is_opened_and_never_written(tmp_path: Path, kind: str) -> None:
     assert victim.read_text() == "precious"
 
 
-def test_windows_in_the_folder_of_days_stay(tmp_path: Path) -> None:
-    """A run of a day, in the folder where another job has its windows, takes none of theirs for its own."""
-    write_day(str(tmp_path), WINDOW, TABLES, column="window")
-    before = {path for path in tmp_path.rglob("*") if WINDOW in str(path)}
-    for day in WINDOW.split(".."):
-        write_day(str(tmp_path), day, TABLES)
-    assert before <= set(tmp_path.rglob("*"))
-
-
 def test_the_next_run_of_any_day_removes_what_a_killed_one_has_left(tmp_path: Path) -> None:
     """Links to nothing, over which readers of all days stumble, an unfinished run, and its lock."""
     place = OutputFolder(tmp_path, "day")

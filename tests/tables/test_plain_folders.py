@@ -96,7 +96,7 @@ def test_stopped_at_any_step(
     write(str(tmp_path / "undisturbed"), day, tables_of(3, NAMES))
     write(str(tmp_path / "undisturbed"), other, tables_of(0, NAMES))
     states = [dict.fromkeys(old, 1), dict.fromkeys(new, 2)]
-    for step in itertools.count(int(killed), 1 if IS_LONG else 2):
+    for step in itertools.count(int(killed), 1 if IS_LONG else 3):
         output = tmp_path / str(step)
         write_day(str(output), day, tables_of(1, old), column=column, how=before)
         survived = survives(step, how, partial(write, str(output), day, tables_of(2, new)), counts_syncs=False)

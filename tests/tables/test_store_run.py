@@ -106,6 +106,7 @@ def test_a_day_comes_and_is_replaced(either: Store) -> None:
     assert days.stored_names(f"{output}/nothing") == set()
 
 
+@pytest.mark.parametrize("either", ["gcs", pytest.param("s3", marks=pytest.mark.long)], indirect=True)
 @pytest.mark.parametrize("is_rerun", [False, True], ids=["first run", "rerun"])
 def test_killed_at_any_step(either: Store, monkeypatch: pytest.MonkeyPatch, is_rerun: bool) -> None:
     """Every call that changes the store is in turn the last one that the run makes.

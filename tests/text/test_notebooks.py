@@ -215,12 +215,6 @@ def test_the_hash_changes_with_the_question() -> None:
     assert first.origin.spec_hash not in hashes
 
 
-def test_completion_shows_public_names_alone() -> None:
-    assert dir(sr) == sorted(dir(sr))
-    assert set(dir(sr)) == set(sr.__all__)
-    assert all(hasattr(sr, name) for name in dir(sr))
-
-
 def test_results_show_themselves_without_matplotlib_and_ipython() -> None:
     script = (
         "import sys\nsys.modules |= dict.fromkeys(('matplotlib', 'IPython', 'tqdm'))\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ import sparkrank as sr
 from sparkrank.metrics import Metric
 from sparkrank.numeric.key_hashes import hash_keys, parts_of
 from sparkrank.states.forms import SMALL_FORMS
+from sparkrank.stats.corrections import METHODS, adjusted
 from sparkrank.stats.power import smallest_detectable
 from sparkrank.tables.rows.comparisons import comparisons_table
 from tests.oracles.jackknife import standard_error
@@ -273,22 +275,6 @@ def test_there_is_one_difference_whoever_is_undefined(tmp_path: Path) -> None:
     assert sum(row["n_unpaired"] for row in with_pairs.compare("a").to_pylist()) > 100
 
 
-@pytest.mark.parametrize("more", [{}, {"slices": ["country"], "weight": "weight"}], ids=str)
-def test_the_same_bits_in_any_order_and_cut(more: dict) -> None:
-    """Intervals, p-values and the states behind them."""
-    rows = log(11)
-    shuffled = rows.take(pa.array(np.random.default_rng(0).permutation(len(rows))))
-    metrics = ["ndcg@5", "gauc", "dcg", "median(ap)", "auc_up(bits=5)", *POOLED]
-    found = [
-        sr.evaluate(of, metrics, **ROLES, score=BOTH, compare="a", buckets=buckets, **more)
-        for of, buckets in ((rows, 1), (shuffled, 3), (rows, 7), (shuffled, 64))
-    ]
-    for other in found[1:]:
-        for table in (lambda ev: ev.table, lambda ev: ev.compare("a"), lambda ev: ev.compare("b")):
-            one, two = table(found[0]).to_pandas(), table(other).to_pandas()
-            pd.testing.assert_frame_equal(one, two, check_exact=True)
-
-
 def days_of(folder: Path, logs: list[pa.Table], **changes: Any) -> str:
     settings = {"input__columns": {"group": "user", "label": "y", "score": BOTH}, **changes}
     for day, rows in zip(DAYS, logs, strict=False):
@@ -395,22 +381,20 @@ def test_what_makes_no_sense_is_refused() -> None:
             sr.evaluate(log(19), ["ap"], **{**ROLES, "score": BOTH, **asked})
 
 
-@pytest.mark.parametrize("family", ["slice_column", "candidate", "metric", "slice"])
-@pytest.mark.parametrize("correction", ["holm", "benjamini-hochberg", "none"])
-def test_corrections_take_the_rows_of_a_family(family: str, correction: str) -> None:
-    multitest = pytest.importorskip("statsmodels.stats.multitest")
+def test_corrections_take_the_rows_of_a_family() -> None:
+    """What a correction does with them: tests/stats/test_corrections.py."""
     score = {"a": "one", "b": "two", "c": "three"}
     rows = log(20).append_column("three", pc.multiply(log(21)["two"], 0.9))
     ev = sr.evaluate(rows, ["ap", "rr", "auc"], **ROLES, score=score, compare="a", slices=["country"])
-    found = ev.compare("a", correction=correction, family=family).to_pandas()
-    assert family != "slice_column" or set(found["family"]) == {"whole day", "slice country"}
     columns = {"slice_column": ["slice"], "candidate": ["candidate"], "metric": ["metric"]}
-    keys = columns.get(family, ["slice", "slice_value"])
-    assert found["family"].nunique() == len(found.groupby(keys))
-    for _, of_family in found.groupby(keys):
-        method = {"holm": "holm", "benjamini-hochberg": "fdr_bh"}.get(correction)
-        expected = of_family["p"] if method is None else multitest.multipletests(of_family["p"], method=method)[1]
-        assert of_family["p_adjusted"].to_numpy() == pytest.approx(np.asarray(expected), rel=1e-12)
+    for family, correction in itertools.product((*columns, "slice"), METHODS):
+        found = ev.compare("a", correction=correction, family=family).to_pandas()
+        assert family != "slice_column" or set(found["family"]) == {"whole day", "slice country"}
+        families = found.groupby(columns.get(family, ["slice", "slice_value"]))
+        assert found["family"].nunique() == len(families)
+        for _, own in families:
+            expected = adjusted(own["p"].tolist(), correction)
+            assert own["p_adjusted"].to_numpy() == pytest.approx(expected, rel=1e-12), (family, correction)
 
 
 def test_groups_that_are_not_there_leave_no_interval() -> None:

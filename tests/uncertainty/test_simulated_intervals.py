@@ -40,8 +40,8 @@ TRIALS = {
     "60 users, nothing to find": 120,
     "1,000 users, nothing to find": 200,
 }
-# One of each kind: a population alone, clustered groups, slices, and two models that do not differ.
-SHORT = ("30 users", "30 users, 8 sessions each", "slices of 5 to 300 users", "60 users, nothing to find")
+# Clustered groups, and two models that do not differ.
+SHORT = ("30 users, 8 sessions each", "60 users, nothing to find")
 COMMON, RARE = (0.93, 0.97), (0.92, 0.98)
 BY_CHANCE = 1e-4  # how rarely a share that is just as promised is taken for one that is not
 FEWEST = 15  # trials with an interval, of which a share is looked at
@@ -103,7 +103,11 @@ def test_intervals_and_tests_do_as_they_say(name: str) -> None:
     assert not [*wrong_coverage(at), *wrong_reasons(at), *wrong_tests(at)]
 
 
-@pytest.mark.parametrize("asked", [shown_lists.METRICS, shown_lists.OF_PAST], ids=["items", "past"])
+@pytest.mark.parametrize(
+    "asked",
+    [shown_lists.METRICS, pytest.param(shown_lists.OF_PAST, marks=pytest.mark.long)],
+    ids=["items", "past"],
+)
 @pytest.mark.parametrize("days", [1, 7] if IS_LONG else [1])
 def test_intervals_of_what_is_shown(days: int, asked: dict[str, str]) -> None:
     """Means of lists, exposures and disparities of countries; an exposure without a gap has an upper end alone."""

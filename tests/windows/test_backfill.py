@@ -125,18 +125,13 @@ def part(folder: Path, table: str, day: str = DAYS[0]) -> Path:
 
 
 DAMAGES: dict[str, Callable[[Path], object]] = {
-    "an empty file": lambda folder: part(folder, "metrics").write_bytes(b""),
     "the file of another day": lambda folder: shutil.copy(part(folder, "states", DAYS[1]), part(folder, "states")),
-    "a file more": lambda folder: shutil.copy(part(folder, "groups"), part(folder, "groups").with_name("x.parquet")),
     "without a file": lambda folder: one_file(folder / f"tables/groups/day={DAYS[0]}").unlink(),
     "without a table": lambda folder: (folder / f"tables/blocks/day={DAYS[0]}").unlink(),
     "of another version": lambda folder: rewritten(folder, run_id=f"{DAYS[0]}-000000000000"),
     "of a session": of_a_session,
     "an unreadable run": lambda folder: one_file(folder / f"tables/runs/day={DAYS[0]}").write_bytes(b"PAR1"),
-    **{
-        str(changes): partial(rewritten, **changes)
-        for changes in ({"versions": "null"}, {"versions": '{"session": [1]}'}, {"spec": "null"}, {"spec": None})
-    },
+    **{str(each): partial(rewritten, **each) for each in ({"versions": '{"session": [1]}'}, {"spec": "null"})},
 }
 
 

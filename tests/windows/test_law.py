@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sparkrank import cli
@@ -57,21 +59,6 @@ def test_a_week_is_its_days_evaluated_together(tables: Path, week, monkeypatch, 
     assert WINDOW in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("weight", [None, "weight"])
-def test_a_week_of_metrics_of_the_day(tables: Path, week, weight: str | None) -> None:
-    """Row sums, and blocks of rows with weights, through the job: the same bits as all rows evaluated together."""
-    scores = {"production": "score"}  # a probability
-    changes = {"metrics": DAY_METRICS, "input__columns__score": scores, "input__columns__weight": weight}
-    conf = spec_of(tables, **changes, output__path=f"{tables}/tables")
-    for day in DAYS:
-        evaluate(conf, day)
-    cli.main(merging(conf))
-    of_all, merged = together([week[1]], DAY_METRICS, score=scores, weight=weight), window_table(tables, "metrics")
-    assert_same(merged, of_all.table, VALUES)
-    assert merged["value"].notna().all()
-    assert_same(window_table(tables, "blocks"), of_all.blocks)
-
-
 SLICES = ["country", ["kind", "country"], "kind"]
 
 
@@ -107,60 +94,76 @@ def test_a_week_by_slices(tables: Path, week, capsys) -> None:
     assert sentence in refused(capsys, *merging(conf))
 
 
-ALONE = [("auc", ["f1", "ap"]), ("ks(exact)", []), ("f1", []), ("ap", []), ("p90(ap)", []), ("gini@2", [])]
+MODEL = {"production": "score"}  # a probability
+LABELS = {"click": "clicked", "weighed": "heavy"}
+OF_LABELS = ["ap", "ap(label=weighed)", "auc", "auc(label=weighed,among=click)", "logloss(label=weighed)"]
+OF_LABELS += ["p90(rr(among=click))", "cg(gain={click:1,weighed:0.5})@3"]
+OF_ITEMS = ["coverage", "gini(items=60)@2", "novelty@2", "gini(discount=zipf)@2", "personalization@2", "entropy", "ap"]
+OF_CHANCES = ["value(by=snips,clip=3)", "value", "value(per=group)", "r(propensity=snips,clip=0.2)@3"]
+OF_CHANCES += ["ndcg(propensity=best)"]
+OF_ATTENTION = ["exposure_gap(by=kind,discount=zipf)@3", "awrf(by=kind,ties=best)@3"]
+OF_CHECKS = ["ndcg(label=weighed,checked_by=click)@3", "dcg(checked_by=weighed)"]
+# Metrics, slices and columns of days that merge; of sums, bins, percentiles, parts, items, units and counts.
+QUESTIONS: dict[str, tuple[list[str], list[str], dict[str, Any]]] = {
+    "of the day": (DAY_METRICS, [], {"score": MODEL}),
+    "of the day, weighted": (DAY_METRICS, [], {"score": MODEL, "weight": "weight"}),
+    "of several labels": (OF_LABELS, ["country"], {"label": LABELS, "score": MODEL}),
+    "of checked groups": (OF_CHECKS, [], {"label": LABELS, "score": MODEL}),
+    "of items": (OF_ITEMS, [], {"item": "item_id"}),
+    "of chances": (OF_CHANCES, ["kind"], {"score": MODEL, "propensity": "chance"}),
+    "of attention": (OF_ATTENTION, ["country"], {}),
+    **{f"{name} alone": ([name], ["country"], {}) for name in ("auc", "ks(exact)", "f1", "ap", "p90(ap)")},
+}
+OWN = {"blocks": None, "exposures": ["model", "slice", "slice_value", "value", "exposure", "due", "ratio"]}
+OF_PROPENSITIES = ["effective sample size", "weights clipped", "mean weight of logged actions"]
 
 
-def test_one_metric_alone_has_every_value_of_a_slice(tmp_path: Path) -> None:
-    """Whether the days have that metric alone or more."""
-    changes = {"slices": ["country"], "input__columns__item": "item_id"}
-    days = [impressions_of(day, 100).assign(item_id=[f"i{row % 50}" for row in range(100)]) for day in DAYS[:2]]
-    for day, rows in zip(DAYS, days, strict=False):
-        write_log(tmp_path, rows, day)
-    for metric, more in ALONE:
-        for day in DAYS[:2]:
-            evaluate(spec_of(tmp_path, metrics=[metric, *more], **changes), day)
-        cli.main(merging(spec_of(tmp_path, metrics=[metric], **changes), last=DAYS[1]))
-        merged = window_table(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[1]}")
-        assert len(merged) == 2 * (1 + 3)
-        assert_same(merged, together(days, [metric], item="item_id", slices=["country"]).table, VALUES)
+def more_of(day: str) -> pd.DataFrame:
+    """A day with another label, items, and chances of what is logged."""
+    rows, draw = impressions_of(day, 200), np.random.default_rng(int(day[-2:]))
+    items = [f"i{(7 * row + int(day[-2:])) % 50}" for row in range(len(rows))]
+    return rows.assign(heavy=(rows["weight"] > 3).astype(int), item_id=items, chance=draw.uniform(0.1, 1, len(rows)))
 
 
-def test_days_of_several_labels_merge(tmp_path: Path) -> None:
-    """States of one label do not meet those of another: sums, bins, percentiles and parts."""
-    labels = {"click": "clicked", "weighed": "heavy"}
-    metrics = ["ap", "ap(label=weighed)", "auc", "auc(label=weighed,among=click)", "logloss(label=weighed)"]
-    metrics += ["p90(rr(among=click))", "cg(gain={click:1,weighed:0.5})@3"]
-    changes = {"metrics": metrics, "slices": ["country"], "input__columns__label": labels}
-    changes["input__columns__score"] = {"production": "score"}
-    days = [impressions_of(day, 200) for day in DAYS[:2]]
-    days = [rows.assign(heavy=(rows["weight"] > 3).astype(int)) for rows in days]
-    for day, rows in zip(DAYS, days, strict=False):
-        write_log(tmp_path, rows, day)
-        evaluate(spec_of(tmp_path, **changes), day)
-    cli.main(merging(spec_of(tmp_path, **changes), last=DAYS[1]))
-    merged = window_table(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[1]}")
-    asked = {"label": labels, "score": {"production": "score"}, "slices": ["country"]}
-    assert_same(merged, together(days, metrics, **asked).table, VALUES)
-    assert merged["value"].notna().all()
+def test_days_are_their_rows_evaluated_together(tmp_path: Path) -> None:
+    """The bits of every metric, of what else has a table, and of what quality counts by weights."""
+    days, window = [more_of(day) for day in DAYS[:3]], f"{DAYS[0]}..{DAYS[2]}"
+    for name, (metrics, slices, columns) in QUESTIONS.items():
+        (folder := tmp_path / name).mkdir()
+        asked = {f"input__columns__{column}": own for column, own in columns.items()}
+        conf = spec_of(folder, metrics=metrics, slices=slices, **asked)
+        for day, rows in zip(DAYS, days, strict=False):
+            write_log(folder, rows, day)
+            evaluate(conf, day)
+        cli.main(merging(conf, last=DAYS[2]))
+        whole, merged = together(days, metrics, slices=slices, **columns), window_table(folder, "metrics", window)
+        assert_same(merged, whole.table, VALUES)
+        assert merged["value"].notna().all(), name
+        for table, own in OWN.items():
+            if (expected := getattr(whole, table)) is not None and len(expected):
+                assert_same(window_table(folder, table, window), expected, own)
+        of_window, of_rows = (
+            frame[frame["check"].isin(OF_PROPENSITIES)][["check", "count", "fraction"]]
+            for frame in (window_table(folder, "quality", window), whole.quality.to_pandas())
+        )
+        assert len(of_rows) == (3 if name == "of chances" else 0)
+        assert_same(of_window, of_rows)
+    of_checks = [
+        together(days[:count], *QUESTIONS["of checked groups"][:1], label=LABELS, score=MODEL) for count in (1, 3)
+    ]
+    assert [row["ci_low"] is None for each in of_checks for row in each.table.to_pylist()] == [True] * 2 + [False] * 2
 
 
-def test_a_window_has_as_many_checked_groups_as_its_days_together(tmp_path: Path) -> None:
-    """Each day has too few of them for a value."""
-    metrics = ["ndcg(label=weighed,checked_by=click)@3", "dcg(checked_by=weighed)"]
-    changes = {"metrics": metrics, "input__columns__label": {"click": "clicked", "weighed": "heavy"}}
-    changes["input__columns__score"] = {"production": "score"}
-    days = [impressions_of(day, 200) for day in DAYS[:2]]
-    days = [rows.assign(heavy=(rows["weight"] > 3).astype(int)) for rows in days]
-    for day, rows in zip(DAYS, days, strict=False):
-        write_log(tmp_path, rows, day)
-        evaluate(spec_of(tmp_path, **changes), day)
-    cli.main(merging(spec_of(tmp_path, **changes), last=DAYS[1]))
-    merged = window_table(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[1]}")
-    asked = {"label": {"click": "clicked", "weighed": "heavy"}, "score": {"production": "score"}}
-    assert_same(merged, together(days, metrics, **asked).table, VALUES)
-    assert merged["value"].notna().all()
-    assert merged["ci_low"].notna().all()
-    assert all(map(np.isnan, together(days[:1], metrics, **asked).table["value"].to_pylist()))
+def test_a_percentile_that_no_group_has_merges_as_undefined(tmp_path: Path) -> None:
+    """Without a relevant row anywhere no group has a value, and the table of the days has no row of them."""
+    conf = spec_of(tmp_path, metrics=["median(ap)", "ap"], slices=["country"])
+    for day in DAYS[:2]:
+        write_log(tmp_path, impressions_of(day, 60).assign(clicked=0), day)
+        evaluate(conf, day)
+    cli.main(merging(conf, last=DAYS[1]))
+    medians = window_table(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[1]}").query("metric == 'median(ap)'")
+    assert len(medians) == 2 * 4  # of two models, for the whole day and three countries
+    assert (medians["value"].isna() & (medians["n_undefined"] == medians["n_groups"]) & (medians["weight"] == 0)).all()
 
 
 def test_fewer_metrics_and_models_than_the_days_have(tables: Path) -> None:
@@ -171,82 +174,12 @@ def test_fewer_metrics_and_models_than_the_days_have(tables: Path) -> None:
     assert set(window_table(tables, "blocks")["rule"]) == {"bits=12"}
 
 
-def test_a_percentile_that_no_group_has_merges_as_undefined(tmp_path: Path) -> None:
-    """Without a relevant row anywhere no group has a value, and the table of the days has no row of them."""
-    conf = spec_of(tmp_path, metrics=["median(ap)", "ap"], slices=["country"])
-    for day in DAYS[:2]:
-        write_log(tmp_path, impressions_of(day, 60).assign(clicked=0), day)
-        evaluate(conf, day)
-    cli.main(merging(conf, last=DAYS[1]))
-    merged = window_table(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[1]}")
-    medians = merged[merged["metric"] == "median(ap)"]
-    assert len(medians) == 2 * 4  # of two models, for the whole day and three countries
-    assert medians["value"].isna().all()
-    assert (medians["n_undefined"] == medians["n_groups"]).all()
-    assert (medians["weight"] == 0).all()
-
-
 def test_more_days_than_are_read_at_once(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cli.main(merging(spec_of(tables)))
     at_once = window_table(tables, "metrics")
     monkeypatch.setattr(stored_days, "DAYS_AT_ONCE", 3)
     cli.main(merging(spec_of(tables)))
     assert_same(window_table(tables, "metrics"), at_once)
-
-
-def test_counts_of_items_merge_over_days(tmp_path: Path) -> None:
-    metrics = [
-        "coverage",
-        "gini(items=60)@2",
-        "novelty@2",
-        "gini(discount=zipf)@2",
-        "personalization@2",
-        "entropy",
-        "ap",
-    ]
-    spec = spec_of(tmp_path, metrics=metrics, input__columns__item="item_id")
-    days = []
-    for day in DAYS[:3]:
-        rows = impressions_of(day, 200)
-        days.append(rows.assign(item_id=[f"i{(7 * row + int(day[-2:])) % 50}" for row in range(len(rows))]))
-        write_log(tmp_path, days[-1], day)
-        evaluate(spec, day)
-    cli.main(merging(spec, last=DAYS[2]))
-    merged = window_table(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[2]}")
-    assert_same(merged, together(days, metrics, item="item_id").table, VALUES)
-    assert merged["value"].notna().all()
-
-
-def test_weights_by_propensity_merge_over_days(tmp_path: Path) -> None:
-    """The value of a policy, recall by propensity, and what quality says of both."""
-    metrics = [
-        "value(by=snips,clip=3)",
-        "value",
-        "value(per=group)",
-        "r(propensity=snips,clip=0.2)@3",
-        "ndcg(propensity=best)",
-    ]
-    columns = {"score": {"m": "score"}, "propensity": "chance"}
-    spec = spec_of(tmp_path, metrics=metrics, slices=["kind"], input__columns__score=columns["score"],
-                   input__columns__propensity="chance")  # fmt: skip
-    days = []
-    for day in DAYS[:3]:
-        rows = impressions_of(day, 200)
-        days.append(rows.assign(chance=np.random.default_rng(int(day[-2:])).uniform(0.1, 1, len(rows))))
-        write_log(tmp_path, days[-1], day)
-        evaluate(spec, day)
-    cli.main(merging(spec, last=DAYS[2]))
-    window = f"{DAYS[0]}..{DAYS[2]}"
-    of_all, merged = together(days, metrics, slices=["kind"], **columns), window_table(tmp_path, "metrics", window)
-    assert_same(merged, of_all.table, VALUES)
-    assert merged["value"].notna().all()
-    quality, counted = window_table(tmp_path, "quality", window), of_all.quality.to_pandas()
-    names = ["effective sample size", "weights clipped", "mean weight of logged actions"]
-    of_window, of_rows = (
-        frame[frame["check"].isin(names)][["check", "count", "fraction"]] for frame in (quality, counted)
-    )
-    assert len(of_rows) == 3
-    assert_same(of_window, of_rows)
 
 
 def test_positions_merge_to_the_depth_that_all_days_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -282,18 +215,3 @@ def test_items_of_another_column_are_not_counted_with_them(tmp_path: Path, capsy
         f'"k=2 of sku; ties=expected, undefined=skip"'
     ) in refused(capsys, *merging(specs[1], last=DAYS[1]))
     cli.main([*merging(specs[1], last=DAYS[1]), "--set", "metrics=[ap]"])
-
-
-def test_a_week_of_attention(tables: Path, week) -> None:
-    """Whole units by value, through the job: the bits of all rows, in both tables. One kind comes on one day alone."""
-    metrics = ["exposure_gap(by=kind,discount=zipf)@3", "awrf(by=kind,ties=best)@3"]
-    conf = spec_of(tables, metrics=metrics, slices=[["country"]], output__path=f"{tables}/tables")
-    for day in DAYS:
-        evaluate(conf, day)
-    cli.main(merging(conf))
-    of_all = together([week[1]], metrics, slices=["country"])
-    assert_same(window_table(tables, "metrics"), of_all.table, VALUES)
-    merged = window_table(tables, "exposures")
-    assert_same(merged, of_all.exposures, ["model", "slice", "slice_value", "value", "exposure", "due", "ratio"])
-    assert set(merged["value"]) == {"book", "film", "game"}
-    assert merged["ci_low"].lt(merged["ratio"]).any()

@@ -29,7 +29,7 @@ from tests.peers.rankings import (
     tied_scores,
 )
 
-pytestmark = [pytest.mark.peer, pytest.mark.tools]  # make test has what they print, stored: test_vectors, test_golden
+pytestmark = pytest.mark.peer
 
 
 # pytrec_eval -------------------------------------------------------------------------------------------------------

@@ -1,63 +1,115 @@
-"""Converts the Arrow batches that Spark sends to tasks into tables of bucket rows."""
+"""Sends the columns of DataFrames that have roles to tasks as they are. Tasks convert them to bucket rows by Arrow."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+import functools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
-from sparkrank.engines.spark.batches import arrow_schema, gathered_rows, read_batches
+from sparkrank.bucket.impressions import LIST
+from sparkrank.engines.spark.batches import TEXTS, arrow_schema, gathered_rows, named, read_batches
+from sparkrank.inputs.field_paths import MapKey, PathStep, Place, StructField, places
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
-from sparkrank.numeric.text_arrays import is_text
-from sparkrank.sources.arrays import array_columns, exploded, whole_lists
+from sparkrank.sources.columns import bucket_tables, needed_columns
+from sparkrank.sources.nested import columns_at, nested_schema, shape_of
 from sparkrank.sources.sizes import elements_in
+
+Leaf: TypeAlias = tuple[str, ...]  # a column, and the names of the fields and map keys that lead to a value inside it
+
+
+@dataclass(frozen=True)
+class FrameSide:
+    """The rows of a DataFrame as one side, with the ``roles`` of its columns. ``what`` is its name in messages."""
+
+    frame: DataFrame
+    roles: Roles
+    what: str
+
+    @cached_property
+    def types(self) -> dict[str, str]:
+        """The names that Spark has for the types of the columns."""
+        return {field.name: field.dataType.simpleString() for field in self.frame.schema}
+
+    @cached_property
+    def nested(self) -> dict[str, Place]:
+        """The place of each role column that is inside another column."""
+        shapes = {field.name: shape_of(field.type) for field in arrow_schema(self.frame)}
+        for name, shape in shapes.items():
+            shapes[name] = shape if shape.is_vector else shape._replace(text=self.types[name])
+        return places(self.roles, shapes, self.what)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema of all columns. A column inside another column has the name that roles use."""
+        return nested_schema(arrow_schema(self.frame), self.nested)
+
+    def leaf(self, name: str) -> tuple[Leaf, tuple[PathStep, ...]]:
+        """Return which values Spark sends for the role column ``name``, and the steps that tasks take from there on."""
+        place = self.nested.get(name, Place(name, ()))
+        leaf = [place.column]
+        for step in place.steps:
+            if not isinstance(step, (StructField, MapKey)):
+                break
+            leaf.append(step.name)
+        return tuple(leaf), place.steps[len(leaf) - 1 :]
+
+    def sent(self, plan: Plan, schema: pa.Schema) -> tuple[DataFrame, SentBatches]:
+        """Return the rows to send, and how tasks convert them to bucket rows with the ``schema`` of all sides."""
+        leaves: dict[Leaf, str] = {}
+        at = {}
+        for name in needed_columns(self.roles, plan):
+            leaf, steps = self.leaf(name)
+            at[name] = Place(leaves.setdefault(leaf, f"sent_{len(leaves)}"), steps)
+        rows = self.frame.select(*(column_of(leaf).alias(name) for leaf, name in leaves.items()))
+        columns = [_without_collation(field) for field in rows.schema]
+        if self.roles.arrays:
+            # a task that runs again may number rows differently, but the numbers only tell the lists of one run apart
+            columns.append(F.monotonically_increasing_id().alias(LIST))
+        rows = rows.select(*columns)
+        return rows, SentBatches(arrow_schema(rows), at, self.roles, plan, schema)
+
+
+def column_of(leaf: Leaf) -> Column:
+    """Return the column of values at ``leaf``, so that no other values of the same column are sent."""
+    column, *names = leaf
+    return functools.reduce(Column.getItem, names, named(column))
+
+
+def _without_collation(field: T.StructField) -> Column:
+    """Return the column of ``field``, whose texts become strings, which are equal only where their bytes are."""
+    kind = field.dataType
+    if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, TEXTS):
+        return named(field.name).cast("array<string>").alias(field.name)
+    return named(field.name).cast("string").alias(field.name) if isinstance(kind, TEXTS) else named(field.name)
 
 
 @dataclass(frozen=True)
 class SentBatches:
-    """A converter from batches with schema ``sent`` to bucket rows with ``schema``.
+    """A converter from batches of a side, with the schema ``sent``, to bucket rows with ``schema``.
 
-    ``arrays`` is the plan if the batches have arrays, and None otherwise.
+    ``at`` has the place of each column of ``roles`` in the batches.
     """
 
     sent: pa.Schema
+    at: Mapping[str, Place]
+    roles: Roles
+    plan: Plan
     schema: pa.Schema
-    arrays: Plan | None = None
-    by_rank: bool = False
-
-    @classmethod
-    def of_parts(cls, parts: Sequence[DataFrame], roles: Roles, plan: Plan) -> list[SentBatches]:
-        """Make a converter for each part of the rows, all to one schema.
-
-        A part has bucket columns, or arrays from ``rows_of_arrays``.
-        """
-        own = [cls._of(arrow_schema(rows), roles, plan) for rows in parts]
-        schema = pa.unify_schemas([part.schema for part in own], promote_options="permissive")
-        return [replace(part, schema=schema) for part in own]
-
-    @classmethod
-    def _of(cls, sent: pa.Schema, roles: Roles, plan: Plan) -> SentBatches:
-        if not array_columns(sent.names):
-            return cls(sent, sent)
-        by_rank = roles.relevance == "reciprocal_rank"
-        return cls(sent, exploded(sent.empty_table(), plan, by_rank=by_rank).schema, plan, by_rank)
 
     def tables(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         """Yield the bucket rows of ``batches``, in tables of about as many rows as a task gathers at once."""
-        if self.arrays is None:
-            yield from (self._as_all(rows) for rows in gathered_rows(batches, self.sent))
-            return
-        arrays = array_columns(self.sent.names)
-        texts = [field.name for field in self.sent if is_text(field.type)]
+        arrays = [self.at[name].column for name in self.roles.arrays]
         for rows in gathered_rows(batches, self.sent, lambda batch: elements_in(batch, arrays)):
-            for part in whole_lists(rows, arrays, texts):
-                yield self._as_all(exploded(part, self.arrays, by_rank=self.by_rank))
-
-    def _as_all(self, rows: pa.Table) -> pa.Table:
-        return rows if rows.schema == self.schema else rows.select(self.schema.names).cast(self.schema)
+            first = rows[LIST][0].as_py() if arrays else 0
+            yield from bucket_tables([columns_at(rows, self.at)], self.roles, self.plan, self.schema, first)
 
     def read(self, packed: Iterable[bytes]) -> Iterator[pa.Table]:
         """Yield the bucket rows of the batches from :func:`sparkrank.engines.spark.batches.arrow_batches`."""

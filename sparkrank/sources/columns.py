@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from types import MappingProxyType
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,11 +34,9 @@ from sparkrank.sources.sizes import in_parts
 from sparkrank.sources.values import READERS
 
 
-def check_schema(
-    schema: pa.Schema, roles: Roles, plan: Plan, what: str = "input", types: Mapping[str, str] = MappingProxyType({})
-) -> None:
-    """Raise an error if the columns of ``schema`` cannot have their ``roles`` (see :func:`check_roles`)."""
-    check_roles(schema, roles, plan, what, types)
+def check_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = "input") -> None:
+    """Raise an error if a role's column is missing from ``schema``, or has a type that the role does not accept."""
+    check_roles(schema, roles, plan, what)
     roles.validate_required_roles(plan)
     if roles.true_items is not None:
         check_joined(schema, schema, roles, roles)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
 import pyarrow as pa
 
@@ -22,6 +21,8 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.parameters import Name
 from sparkrank.sources.types import plain_type
 from sparkrank.sources.values import FITS, is_array, time_kind
+
+TYPE_NAME = b"type name"  # the key of the metadata of a field whose type the user knows by another name than Arrow's
 
 
 def joined_columns(roles: Roles, beside: Roles) -> list[tuple[str, str, str]]:
@@ -54,12 +55,18 @@ def check_joined(
     if roles.time is not None and beside.time is not None and beside is not roles:
         joined.append((TIME.name, roles.time, beside.time, alike_times))
     for role, column, other_column, fits in joined:
-        kind, kind_beside = schema.field(column).type, other.field(other_column).type
-        if not fits(kind, kind_beside):
+        field, field_beside = schema.field(column), other.field(other_column)
+        if not fits(field.type, field_beside.type):
             raise InputError(
-                f'the {role} column is of type {shorten(kind)} in the {sides[0]} ("{shorten(column)}") and of '
-                f'type {shorten(kind_beside)} in the {sides[1]} ("{shorten(other_column)}"): one type is needed'
+                f'the {role} column is of type {type_name(field)} in the {sides[0]} ("{shorten(column)}") and of '
+                f'type {type_name(field_beside)} in the {sides[1]} ("{shorten(other_column)}"): one type is needed'
             )
+
+
+def type_name(field: pa.Field) -> str:
+    """Return the name of the type of ``field`` for messages: that under :data:`TYPE_NAME` in its metadata, or Arrow's."""
+    name = (field.metadata or {}).get(TYPE_NAME)
+    return shorten(field.type if name is None else name.decode())
 
 
 def _is_integer(kind: pa.DataType) -> bool:
@@ -92,23 +99,20 @@ def validate_column(
         )
 
 
-def check_roles(
-    schema: pa.Schema, roles: Roles, plan: Plan, what: str, types: Mapping[str, str] = MappingProxyType({})
-) -> None:
+def check_roles(schema: pa.Schema, roles: Roles, plan: Plan, what: str) -> None:
     """Raise :class:`InputError` if a role's column is not in ``schema``, or has a type that the role does not accept.
 
-    ``types`` has the names of column types that messages use, if these are not Arrow's. The sentence about a missing
-    column says what else ``plan`` allows: that lists and a truth both have the columns of slices, or which words a
-    parameter of a metric takes in place of a column.
+    The sentence about a missing column says what else ``plan`` allows: that lists and a truth both have the columns of
+    slices, or which words a parameter of a metric takes in place of a column.
     """
     lacking = MissingColumnError if roles.of_past is None else SpecError
     for role, title, column in roles.played():
         remedy = SLICES_REMEDY if plan.joins and role is SLICE else _words_for(column, plan)
         validate_column(title, column, schema.names, what, remedy, lacking)
-        kind = schema.field(column).type
+        field = schema.field(column)
         for rule in role.takes:
-            if not FITS[rule](kind):
-                problem = f'the {title} column "{shorten(column)}" is of type {shorten(types.get(column, kind))}'
+            if not FITS[rule](field.type):
+                problem = f'the {title} column "{shorten(column)}" is of type {type_name(field)}'
                 raise InputError(f"{problem}: {NEEDED[rule]} is needed")
 
 

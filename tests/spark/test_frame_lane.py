@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 import sparkrank as sr
 from sparkrank.engines.spark import frame as frame_lane
+from sparkrank.engines.spark.sent_batches import FrameSide
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import plan_of
 
@@ -76,7 +77,8 @@ def test_texts_are_equal_where_their_bytes_are(another_session: SparkSession, aw
 def test_rows_without_a_key_are_counted_and_do_not_meet_in_one_bucket(spark: SparkSession) -> None:
     frame = spark.range(400).selectExpr("cast(null as string) user", "id / 400 score", "id % 2 label")
     roles, plan = Roles.of("user", "label", "score"), plan_of(["p@1"], ["score"], ["user"])
-    pieces = frame_lane.rows_of(*frame_lane._sent_rows(((frame, roles),), roles, plan)[0], 4)
+    side = FrameSide(frame, roles, "input")
+    pieces = frame_lane.rows_of(*side.sent(plan, frame_lane.framed_schema([side], plan)), 4)
     assert pieces.select("bucket").distinct().count() == 4
     with pytest.raises(sr.InputError, match=r"100.0000% of the rows cannot be evaluated \(400 null or NaN group key\)"):
         sr.evaluate(frame, ["p@1"], group="user", score="score", label="label")

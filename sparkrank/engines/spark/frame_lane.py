@@ -78,7 +78,7 @@ class FrameLane:
 
     def check(self, plan: Plan) -> None:
         for side in self._sides:
-            check_schema(side.schema, side.roles, plan, side.what, side.types)
+            check_schema(side.schema, side.roles, plan, side.what)
         first, *others = self._sides
         beside = first.what if plan.long else "lists"
         for side in others:

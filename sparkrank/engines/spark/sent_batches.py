@@ -15,10 +15,11 @@ from pyspark.sql import types as T
 
 from sparkrank.bucket.impressions import LIST
 from sparkrank.engines.spark.batches import TEXTS, arrow_schema, gathered_rows, named, read_batches
-from sparkrank.inputs.field_paths import MapKey, PathStep, Place, StructField, places
+from sparkrank.inputs.field_paths import MapKey, PathStep, Place, Shape, StructField, places
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.sources.columns import bucket_tables, needed_columns
+from sparkrank.sources.joined_types import TYPE_NAME, type_name
 from sparkrank.sources.nested import columns_at, nested_schema, shape_of
 from sparkrank.sources.sizes import elements_in
 
@@ -34,22 +35,21 @@ class FrameSide:
     what: str
 
     @cached_property
-    def types(self) -> dict[str, str]:
-        """The names that Spark has for the types of the columns."""
-        return {field.name: field.dataType.simpleString() for field in self.frame.schema}
-
-    @cached_property
     def nested(self) -> dict[str, Place]:
         """The place of each role column that is inside another column."""
-        shapes = {field.name: shape_of(field.type) for field in arrow_schema(self.frame)}
-        for name, shape in shapes.items():
-            shapes[name] = shape if shape.is_vector else shape._replace(text=self.types[name])
-        return places(self.roles, shapes, self.what)
+        return places(self.roles, {field.name: _shape(field) for field in self._stored}, self.what)
 
     @cached_property
     def schema(self) -> pa.Schema:
         """The Arrow schema of all columns. A column inside another column has the name that roles use."""
-        return nested_schema(arrow_schema(self.frame), self.nested)
+        return nested_schema(self._stored, self.nested)
+
+    @cached_property
+    def _stored(self) -> pa.Schema:
+        """The Arrow schema of the columns of the DataFrame, with Spark's names of their types."""
+        names = (field.dataType.simpleString() for field in self.frame.schema)
+        fields = zip(arrow_schema(self.frame), names, strict=True)
+        return pa.schema([field.with_metadata({TYPE_NAME: name}) for field, name in fields])
 
     def leaf(self, name: str) -> tuple[Leaf, tuple[PathStep, ...]]:
         """Return which values Spark sends for the role column ``name``, and the steps that tasks take from there on."""
@@ -75,6 +75,11 @@ class FrameSide:
             columns.append(F.monotonically_increasing_id().alias(LIST))
         rows = rows.select(*columns)
         return rows, SentBatches(arrow_schema(rows), at, self.roles, plan, schema)
+
+
+def _shape(field: pa.Field) -> Shape:
+    shape = shape_of(field.type)
+    return shape if shape.is_vector else shape._replace(text=type_name(field))
 
 
 def column_of(leaf: Leaf) -> Column:

@@ -64,7 +64,7 @@ def check_joined(
 
 
 def type_name(field: pa.Field) -> str:
-    """Return the name of the type of ``field`` for messages: that under :data:`TYPE_NAME` in its metadata, or Arrow's."""
+    """Return the name of the type of ``field`` in messages: :data:`TYPE_NAME` in its metadata, or else Arrow's."""
     name = (field.metadata or {}).get(TYPE_NAME)
     return shorten(field.type if name is None else name.decode())
 

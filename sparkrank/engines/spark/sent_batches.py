@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 
 from sparkrank.bucket.impressions import LIST
 from sparkrank.engines.spark.batches import TEXTS, arrow_schema, gathered_rows, named, read_batches
-from sparkrank.inputs.field_paths import MapKey, PathStep, Place, Shape, StructField, places
+from sparkrank.inputs.field_paths import Each, MapKey, PathStep, Place, Shape, StructField, places
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.sources.columns import bucket_tables, needed_columns
@@ -54,12 +54,11 @@ class FrameSide:
     def leaf(self, name: str) -> tuple[Leaf, tuple[PathStep, ...]]:
         """Return which values Spark sends for the role column ``name``, and the steps that tasks take from there on."""
         place = self.nested.get(name, Place(name, ()))
-        leaf = [place.column]
-        for step in place.steps:
-            if not isinstance(step, (StructField, MapKey)):
-                break
-            leaf.append(step.name)
-        return tuple(leaf), place.steps[len(leaf) - 1 :]
+        leaf, steps = [place.column], list(place.steps)
+        while steps and (names := _names_in(steps[0])):
+            leaf += names
+            steps.pop(0)
+        return tuple(leaf), tuple(steps)
 
     def sent(self, plan: Plan, schema: pa.Schema) -> tuple[DataFrame, SentBatches]:
         """Return the rows to send, and how tasks convert them to bucket rows with the ``schema`` of all sides."""
@@ -80,6 +79,15 @@ class FrameSide:
 def _shape(field: pa.Field) -> Shape:
     shape = shape_of(field.type)
     return shape if shape.is_vector else shape._replace(text=type_name(field))
+
+
+def _names_in(step: PathStep) -> list[str]:
+    """Return the names by which Spark follows ``step``, also into each struct of an array. None if only tasks can."""
+    if isinstance(step, (StructField, MapKey)):
+        return [step.name]
+    steps = step.steps if isinstance(step, Each) else ()
+    names = [inner.name for inner in steps if isinstance(inner, StructField)]
+    return names if len(names) == len(steps) else []
 
 
 def column_of(leaf: Leaf) -> Column:

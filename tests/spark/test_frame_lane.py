@@ -84,6 +84,18 @@ def test_rows_without_a_key_are_counted_and_do_not_meet_in_one_bucket(spark: Spa
         sr.evaluate(frame, ["p@1"], group="user", score="score", label="label")
 
 
+def test_what_no_role_names_inside_of_a_column_is_not_sent(spark: SparkSession) -> None:
+    hit = "named_struct('id', 7, 'snippet', 'a long text')"
+    frame = spark.sql(f"select 'u' u, named_struct('p', 0.5D, 'snippet', '') m, map('k', 1) y, array({hit}, null) hits")
+    rows, lists = Roles.of("u", "y['k']", "m.p"), Roles.of_arrays("u", "hits.id", "hits.id")
+    for roles, kinds in ((rows, ["string", "int", "double"]), (lists, ["string", "array<int>", "bigint"])):
+        plan = plan_of(["rr"], list(roles.scores), ["u"], joins=roles is lists, arrays=roles is lists)
+        side = FrameSide(frame, roles, "input")
+        sent, _ = side.sent(plan, frame_lane.framed_schema([side], plan))
+        assert [kind for _, kind in sent.dtypes] == kinds  # and the number of each list
+        assert "a long text" not in str(sent.collect())
+
+
 def test_a_column_that_cannot_play_its_role_is_refused(log: DataFrame) -> None:
     frame = log.withColumns({"tags": F.array("country"), "months": F.make_ym_interval(F.lit(1))})
     frame = frame.withColumns({"both": F.make_interval(F.lit(1)), "vector": F.lit(None).cast(VectorUDT())})

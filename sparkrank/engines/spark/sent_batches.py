@@ -11,10 +11,9 @@ from typing import TypeAlias
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from sparkrank.bucket.impressions import LIST
-from sparkrank.engines.spark.batches import TEXTS, arrow_schema, gathered_rows, named, read_batches
+from sparkrank.engines.spark.batches import arrow_schema, gathered_rows, named, read_batches
 from sparkrank.inputs.field_paths import Each, MapKey, PathStep, Place, Shape, StructField, places
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
@@ -22,6 +21,7 @@ from sparkrank.sources.columns import bucket_tables, needed_columns
 from sparkrank.sources.joined_types import TYPE_NAME, type_name
 from sparkrank.sources.nested import columns_at, nested_schema, shape_of
 from sparkrank.sources.sizes import elements_in
+from sparkrank.sources.values import is_array
 
 Leaf: TypeAlias = tuple[str, ...]  # a column, and the names of the fields and map keys that lead to a value inside it
 
@@ -63,16 +63,18 @@ class FrameSide:
     def sent(self, plan: Plan, schema: pa.Schema) -> tuple[DataFrame, SentBatches]:
         """Return the rows to send, and how tasks convert them to bucket rows with the ``schema`` of all sides."""
         leaves: dict[Leaf, str] = {}
-        at = {}
+        at, columns = {}, []
         for name in needed_columns(self.roles, plan):
             leaf, steps = self.leaf(name)
-            at[name] = Place(leaves.setdefault(leaf, f"sent_{len(leaves)}"), steps)
-        rows = self.frame.select(*(column_of(leaf).alias(name) for leaf, name in leaves.items()))
-        columns = [_without_collation(field) for field in rows.schema]
+            if leaf not in leaves:
+                leaves[leaf] = f"sent_{len(leaves)}"
+                column = column_of(leaf) if steps else _without_collation(column_of(leaf), self.schema.field(name).type)
+                columns.append(column.alias(leaves[leaf]))
+            at[name] = Place(leaves[leaf], steps)
         if self.roles.arrays:
             # a task that runs again may number rows differently, but the numbers only tell the lists of one run apart
             columns.append(F.monotonically_increasing_id().alias(LIST))
-        rows = rows.select(*columns)
+        rows = self.frame.select(*columns)
         return rows, SentBatches(arrow_schema(rows), at, self.roles, plan, schema)
 
 
@@ -96,12 +98,11 @@ def column_of(leaf: Leaf) -> Column:
     return functools.reduce(Column.getItem, names, named(column))
 
 
-def _without_collation(field: T.StructField) -> Column:
-    """Return the column of ``field``, whose texts become strings, which are equal only where their bytes are."""
-    kind = field.dataType
-    if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, TEXTS):
-        return named(field.name).cast("array<string>").alias(field.name)
-    return named(field.name).cast("string").alias(field.name) if isinstance(kind, TEXTS) else named(field.name)
+def _without_collation(column: Column, kind: pa.DataType) -> Column:
+    """Return ``column`` with plain strings, which are equal only where their bytes are, if ``kind`` has texts."""
+    if is_array(kind) and pa.types.is_string(kind.value_type):
+        return column.cast("array<string>")
+    return column.cast("string") if pa.types.is_string(kind) else column
 
 
 @dataclass(frozen=True)

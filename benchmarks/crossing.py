@@ -53,18 +53,22 @@ def ways(log: DataFrame, columns: Sequence[str], buckets: int) -> dict[str, Call
     """Each way, ready to run."""
     from pyspark.sql import functions as F
 
-    from sparkrank.engines.spark.batches import arrow_batches, arrow_schema, settings_in_tasks
-    from sparkrank.engines.spark.frame import pairs_of, rows_of
-    from sparkrank.engines.spark.sent_batches import SentBatches
+    from sparkrank.engines.spark.batches import arrow_batches, settings_in_tasks
+    from sparkrank.engines.spark.frame import framed_schema, pairs_of, rows_of
+    from sparkrank.engines.spark.sent_batches import FrameSide
     from sparkrank.engines.spark.shuffle import remove_shuffled, shuffled_pairs, shuffled_rows
+    from sparkrank.inputs.roles import Roles
+    from sparkrank.metrics import plan_of
 
     bucketed = log.select(F.pmod(F.hash("user_id"), F.lit(buckets)).alias("bucket"), *columns).repartition(16, "bucket")
     hashed = log.select(
         F.pmod(F.hash("user_id"), F.lit(buckets)).alias("bucket"), F.xxhash64("user_id").alias("user_id"), *columns[1:]
     ).repartition(16, "bucket")
     aggregate: Any = F.arrow_udf(count_arrays, "long")
-    rows = log.select(F.col("user_id").alias("key_0"), *columns[1:])
-    sent = SentBatches(arrow_schema(rows), arrow_schema(rows))
+    key, label, score = columns
+    plan = plan_of(["rr"], [score], [key])
+    side = FrameSide(log, Roles.of(key, label, score), "log")
+    rows, sent = side.sent(plan, framed_schema([side], plan))
     pieces = shuffled_rows(rows_of(rows, sent, buckets), buckets)
 
     def as_pairs() -> None:

@@ -235,8 +235,8 @@ class GroupTable:
         """Return the table in a form Arrow can read; reduce a DataFrame to ``model`` and the metrics in ``columns``."""
         if not self.is_frame:
             return self
+        from sparkrank.engines.spark.batches import named
         from sparkrank.engines.spark.local_copies import local_copy
-        from sparkrank.engines.spark.values import named
 
         metrics = [name for name in columns if name not in GROUP_COUNTS]
         names = [MODEL, *self.keys, *GROUP_COUNTS, *metrics]

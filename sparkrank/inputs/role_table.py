@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sparkrank.metrics import Plan
     from sparkrank.metrics.slices import SliceSource
 
-# The type that a column must have. Both engines have a test for each name (FITS in values.py).
+# The type that a column must have. Sources have a test for each name (FITS in values.py).
 Takes: TypeAlias = Literal["plain", "slice", "category", "number", "label", "time", "array", "numbers"]
 NEEDED: dict[Takes, str] = {
     "plain": "a plain value",
@@ -30,7 +30,7 @@ NEEDED: dict[Takes, str] = {
     "array": "an array of plain values",
     "numbers": "an array of numbers",
 }
-# How a column is read. Both engines have a function for each name (READERS in values.py).
+# How a column is read. Sources have a function for each name (READERS in values.py).
 Reader: TypeAlias = Literal["key", "item", "label", "float", "double", "text", "name", "time", "texts", "doubles"]
 # The kinds of bad row. The bucket has a test for each name (BAD_ROWS in rejection.py).
 BadTest: TypeAlias = Literal["nan", "no weight", "small weight", "no number"]

@@ -33,14 +33,6 @@ from sparkrank.sources.sizes import bytes_of_elements, elements_in, in_parts
 from sparkrank.sources.types import list_parts
 from sparkrank.sources.values import double_values, float_values, item_values, key_values, label_values, time_values
 
-TRUE_ITEMS, TRUE_LABELS = "true_items", "true_labels"
-_LISTED = "listed_"
-
-
-def listed_column(index: int) -> str:
-    """Return the name of the column with the lists of the plan's model at ``index``."""
-    return f"{_LISTED}{index}"
-
 
 def whole_lists(rows: pa.Table, arrays: Sequence[str], texts: Sequence[str]) -> Iterator[pa.Table]:
     """Divide ``rows`` into parts that can be evaluated at once. ``texts`` are the columns repeated for each element."""
@@ -48,13 +40,11 @@ def whole_lists(rows: pa.Table, arrays: Sequence[str], texts: Sequence[str]) -> 
         yield from in_parts(part, partial(elements_in, arrays=arrays), BUCKET_ROWS)
 
 
-def array_columns(names: Sequence[str]) -> list[str]:
-    """Return those ``names`` that are names of array columns with one element per bucket row."""
-    return [name for name in names if name.startswith(_LISTED) or name == TRUE_ITEMS]
-
-
 def array_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int) -> pa.Table:
-    """Convert ``rows`` with arrays to bucket rows of lists and truth. Lists are numbered from ``first``."""
+    """Convert ``rows`` with arrays to bucket rows, those of the lists before those of the truth.
+
+    Lists are numbered from ``first``. The label of a true item is as :meth:`Roles.of_arrays` says.
+    """
     columns = {key_column(index): key_values(rows[column]) for index, column in enumerate(roles.group)}
     for index, (column, is_number) in plan.row_slices:
         columns[slice_column(index)] = (double_values if is_number else item_values)(rows[column])
@@ -65,28 +55,13 @@ def array_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int) -> pa.Table
     if plan.times:
         columns[TIME] = time_values(rows[roles.time])
     columns[LIST] = pa.chunked_array([np.arange(first, first + rows.num_rows)])
-    for index, column in enumerate(roles.scores.values()):
-        columns[listed_column(index)] = rows[column]
-    columns[TRUE_ITEMS] = rows[str(roles.true_items)]
-    if roles.label is not None:
-        columns[TRUE_LABELS] = rows[roles.label]
-    return exploded(pa.table(columns), plan, by_rank=roles.relevance == "reciprocal_rank")
-
-
-def exploded(rows: pa.Table, plan: Plan, *, by_rank: bool) -> pa.Table:
-    """Convert rows with arrays to one table of bucket rows, those of the lists before those of the truth.
-
-    ``rows`` has the bucket columns that all rows of a group share, a list for each model of ``plan``
-    (:func:`listed_column`), and the true items with their labels. If ``by_rank`` is true, the label of a true item is
-    the reciprocal of its rank instead.
-    """
-    lists = [_Elements.of(rows[listed_column(index)]) for index in range(len(plan.models))]
-    truth = _Elements.of(rows[TRUE_ITEMS])
-    labels = _Elements.of(rows[TRUE_LABELS]) if TRUE_LABELS in rows.column_names else None
+    lists = [_Elements.of(rows[column]) for column in roles.scores.values()]
+    truth = _Elements.of(rows[str(roles.true_items)])
+    labels = None if roles.label is None else _Elements.of(rows[roles.label])
     scores = ({score_column(index): pa.chunked_array([own.scores()])} for index, own in enumerate(lists))
     parts = [_Part(own.lengths, own.items(), filled) for own, filled in zip(lists, scores, strict=True)]
     items = truth.items()
-    of_items = _labels(labels, truth, by_rank=by_rank)
+    of_items = _labels(labels, truth, by_rank=roles.relevance == "reciprocal_rank")
     if items.null_count:
         of_items = pc.if_else(pc.is_valid(items), of_items, pa.scalar(None, of_items.type))
     true = [_Part(truth.lengths, items, {LABEL: of_items})]
@@ -97,7 +72,7 @@ def exploded(rows: pa.Table, plan: Plan, *, by_rank: bool) -> pa.Table:
         lengths.append(counts)
     empty = np.logical_and.reduce([of_column == 0 for of_column in lengths]).astype(np.int64)
     parts.append(_Part(empty, _nulls(int(empty.sum())), {}))
-    return _joined(rows, parts, true, plan)
+    return _joined(pa.table(columns), parts, true, plan)
 
 
 class _Elements(NamedTuple):
@@ -149,11 +124,7 @@ def _joined(rows: pa.Table, lists: Sequence[_Part], true: Sequence[_Part], plan:
     parts = [*lists, *true]
     group = np.arange(rows.num_rows, dtype=np.int32)
     row = np.concatenate([np.repeat(group, part.counts) for part in parts])
-    columns = {
-        name: _of_rows(one_array(rows[name]), row)
-        for name in rows.column_names
-        if not name.startswith(_LISTED) and name not in (LIST, TRUE_ITEMS, TRUE_LABELS)
-    }
+    columns = {name: _of_rows(one_array(rows[name]), row) for name in rows.column_names if name != LIST}
     # the numbers are distinct, so that a bucket need not look them up to number its groups
     columns[LIST] = pa.DictionaryArray.from_arrays(pa.array(row), one_array(rows[LIST]))
     for name in (LABEL, *map(score_column, range(len(plan.models)))):

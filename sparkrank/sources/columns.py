@@ -1,12 +1,15 @@
-"""Conversion of Arrow tables to bucket columns. :mod:`sparkrank.engines.spark.columns` does the same for DataFrames."""
+"""Conversion of the columns of an input to bucket columns, by Arrow, in every lane."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkrank.base.errors import InputError, first_line, shorten
 from sparkrank.bucket.impressions import (
     ITEM,
     LABEL,
@@ -25,17 +28,18 @@ from sparkrank.inputs.role_table import GROUP, GROUP_WEIGHT, SCORE, VALUES, Role
 from sparkrank.inputs.role_table import LABEL as OF_LABEL
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
-from sparkrank.sources.arrays import array_rows
-from sparkrank.sources.joined_types import check_arrow_joined, check_roles
-from sparkrank.sources.values import FITS, READERS
+from sparkrank.sources.arrays import array_rows, whole_lists
+from sparkrank.sources.joined_types import check_joined, check_roles
+from sparkrank.sources.sizes import in_parts
+from sparkrank.sources.values import READERS
 
 
-def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = "input") -> None:
+def check_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = "input") -> None:
     """Raise an error if a role's column is missing from ``schema``, or has a type that the role does not accept."""
-    check_roles(roles, schema.names, lambda column: schema.field(column).type, FITS, str, what, plan)
+    check_roles(schema, roles, plan, what)
     roles.validate_required_roles(plan)
     if roles.true_items is not None:
-        check_arrow_joined(schema, schema, roles, roles)
+        check_joined(schema, schema, roles, roles)
 
 
 def bucket_schema(sides: Sequence[tuple[pa.Schema, Roles]], plan: Plan) -> pa.Schema:
@@ -45,6 +49,26 @@ def bucket_schema(sides: Sequence[tuple[pa.Schema, Roles]], plan: Plan) -> pa.Sc
         bucket_rows(columns.empty_table(), roles, plan).schema for columns, (_, roles) in zip(read, sides, strict=True)
     ]
     return pa.unify_schemas(schemas, promote_options="permissive")
+
+
+def bucket_tables(
+    tables: Iterable[pa.Table], roles: Roles, plan: Plan, schema: pa.Schema, first: int
+) -> Iterator[pa.Table]:
+    """Convert ``tables`` of one side to bucket rows with the ``schema`` of all sides, in tables of bounded size.
+
+    Lists in arrays are numbered from ``first``.
+    """
+    names = [column for role, _, column in roles.played() if role.is_name]
+    parts = partial(whole_lists, arrays=roles.arrays, texts=names) if roles.arrays else in_parts
+    for table in chain.from_iterable(map(parts, tables)):
+        try:
+            rows = bucket_rows(table, roles, plan, first)
+            first += table.num_rows
+            rows = rows if rows.schema == schema else rows.select(schema.names).cast(schema)
+        except pa.ArrowInvalid as error:
+            what = "the input" if not plan.joins else "the lists" if roles.scores else roles.of_past or "the truth"
+            raise InputError(f"a value of {what} cannot be evaluated: {shorten(first_line(error))}") from error
+        yield rows
 
 
 def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.Table:

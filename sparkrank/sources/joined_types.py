@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 import pyarrow as pa
 
@@ -16,14 +15,14 @@ from sparkrank.base.errors import (
     itemize,
     shorten,
 )
-from sparkrank.inputs.role_table import ITEMS, NEEDED, SLICE, TIME, Takes
+from sparkrank.inputs.role_table import ITEMS, NEEDED, SLICE, TIME
 from sparkrank.inputs.roles import Roles, of_model
 from sparkrank.metrics import Plan
 from sparkrank.metrics.parameters import Name
 from sparkrank.sources.types import plain_type
-from sparkrank.sources.values import is_array, time_kind
+from sparkrank.sources.values import FITS, is_array, time_kind
 
-K = TypeVar("K")  # a column type of an engine
+TYPE_NAME = b"type name"  # the key of the metadata of a field whose type the user knows by another name than Arrow's
 
 
 def joined_columns(roles: Roles, beside: Roles) -> list[tuple[str, str, str]]:
@@ -41,51 +40,37 @@ def joined_columns(roles: Roles, beside: Roles) -> list[tuple[str, str, str]]:
 
 
 def check_joined(
-    kind_of: Callable[[str], K],
-    kind_beside: Callable[[str], K],
-    roles: Roles,
-    beside: Roles,
-    fit: Callable[[K, K], bool],
-    is_integer: Callable[[K], bool],
-    time_kind: Callable[[K], str | None],
-    text_of: Callable[[K], str],
-    sides: tuple[str, str] = ("lists", "truth"),
+    schema: pa.Schema, other: pa.Schema, roles: Roles, beside: Roles, sides: tuple[str, str] = ("lists", "truth")
 ) -> None:
     """Raise :class:`InputError` if group keys or items of two ``sides`` have types whose values cannot be equal.
 
-    Slice columns must be integers on both sides or on neither side, and times of one kind.
+    The sides have the schemas ``schema`` and ``other``. Slice columns must be integers on both sides or on neither
+    side, and times of one kind.
     """
     joined = [(*columns, fit) for columns in joined_columns(roles, beside)]
-    alike = lambda kind, other: is_integer(kind) == is_integer(other)  # noqa: E731 - a rule like the other
+    alike = lambda kind, other: _is_integer(kind) == _is_integer(other)  # noqa: E731 - a rule like the other
     of_slices = (source.column for source in beside.slice_sources if not source.is_number)
     joined += [(SLICE.name, column, column, alike) for column in of_slices]
     alike_times = lambda kind, other: "null" in (kinds := {time_kind(kind), time_kind(other)}) or len(kinds) == 1  # noqa: E731
     if roles.time is not None and beside.time is not None and beside is not roles:
         joined.append((TIME.name, roles.time, beside.time, alike_times))
     for role, column, other_column, fits in joined:
-        kind, other = kind_of(column), kind_beside(other_column)
-        if not fits(kind, other):
+        field, field_beside = schema.field(column), other.field(other_column)
+        if not fits(field.type, field_beside.type):
             raise InputError(
-                f'the {role} column is of type {shorten(text_of(kind))} in the {sides[0]} ("{shorten(column)}") and of '
-                f'type {shorten(text_of(other))} in the {sides[1]} ("{shorten(other_column)}"): one type is needed'
+                f'the {role} column is of type {type_name(field)} in the {sides[0]} ("{shorten(column)}") and of '
+                f'type {type_name(field_beside)} in the {sides[1]} ("{shorten(other_column)}"): one type is needed'
             )
 
 
-def check_arrow_joined(
-    schema: pa.Schema, other: pa.Schema, roles: Roles, beside: Roles, sides: tuple[str, str] = ("lists", "truth")
-) -> None:
-    """Apply :func:`check_joined` to two sides with the Arrow schemas ``schema`` and ``other``."""
-    check_joined(
-        lambda column: schema.field(column).type,
-        lambda column: other.field(column).type,
-        roles,
-        beside,
-        fit,
-        lambda kind: bool(pa.types.is_integer(plain_type(kind))),
-        time_kind,
-        str,
-        sides,
-    )
+def type_name(field: pa.Field) -> str:
+    """Return the name of the type of ``field`` in messages: :data:`TYPE_NAME` in its metadata, or else Arrow's."""
+    name = (field.metadata or {}).get(TYPE_NAME)
+    return shorten(field.type if name is None else name.decode())
+
+
+def _is_integer(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(plain_type(kind)))
 
 
 # For columns named _c0, _c1 ... by their readers, and for names that are read as values.
@@ -114,16 +99,8 @@ def validate_column(
         )
 
 
-def check_roles(
-    roles: Roles,
-    names: Sequence[str],
-    kind_of: Callable[[str], K],
-    fits: Mapping[Takes, Callable[[K], bool]],
-    text_of: Callable[[K], str],
-    what: str,
-    plan: Plan,
-) -> None:
-    """Raise :class:`InputError` if a role's column is not in ``names``, or if its type fails a rule in ``fits``.
+def check_roles(schema: pa.Schema, roles: Roles, plan: Plan, what: str) -> None:
+    """Raise :class:`InputError` if a role's column is not in ``schema``, or has a type that the role does not accept.
 
     The sentence about a missing column says what else ``plan`` allows: that lists and a truth both have the columns of
     slices, or which words a parameter of a metric takes in place of a column.
@@ -131,11 +108,11 @@ def check_roles(
     lacking = MissingColumnError if roles.of_past is None else SpecError
     for role, title, column in roles.played():
         remedy = SLICES_REMEDY if plan.joins and role is SLICE else _words_for(column, plan)
-        validate_column(title, column, names, what, remedy, lacking)
-        kind = kind_of(column)
+        validate_column(title, column, schema.names, what, remedy, lacking)
+        field = schema.field(column)
         for rule in role.takes:
-            if not fits[rule](kind):
-                problem = f'the {title} column "{shorten(column)}" is of type {shorten(text_of(kind))}'
+            if not FITS[rule](field.type):
+                problem = f'the {title} column "{shorten(column)}" is of type {type_name(field)}'
                 raise InputError(f"{problem}: {NEEDED[rule]} is needed")
 
 

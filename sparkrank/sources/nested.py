@@ -64,9 +64,19 @@ def taken(column: pa.ChunkedArray, steps: Sequence[PathStep]) -> pa.ChunkedArray
 def columns_at(table: pa.Table, at: Mapping[str, Place]) -> pa.Table:
     """Return a table with the values of ``table`` at each place in ``at``, in plain types."""
     columns = {
-        name: taken(table[place.column], place.steps) if place.steps else table[name] for name, place in at.items()
+        name: taken(table[place.column], place.steps) if place.steps else table[place.column]
+        for name, place in at.items()
     }
     return plain(pa.table(columns))
+
+
+def nested_schema(stored: pa.Schema, nested: Mapping[str, Place]) -> pa.Schema:
+    """Return ``stored`` with a column for the values at each place in ``nested``."""
+    schema = stored
+    for name, place in nested.items():
+        column = pa.field(name, taken_type(stored.field(place.column).type, place.steps))
+        schema = schema.set(schema.names.index(name), column) if name in schema.names else schema.append(column)
+    return schema
 
 
 def _after(values: pa.Array, steps: Sequence[PathStep]) -> pa.Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -10,23 +9,21 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from sparkrank.base.errors import FrameLaneNeededError, InputError, SpecError, first_line, shorten
+from sparkrank.base.errors import FrameLaneNeededError, SpecError, shorten
 from sparkrank.inputs.field_paths import Place, places
 from sparkrank.inputs.role_table import MODEL, TIME
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
-from sparkrank.sources.arrays import whole_lists
 from sparkrank.sources.colocation import Colocation, FileSet
-from sparkrank.sources.columns import bucket_rows, bucket_schema, check_arrow_schema, key_rows, needed_columns
+from sparkrank.sources.columns import bucket_schema, bucket_tables, check_schema, key_rows, needed_columns
 from sparkrank.sources.conditions import Condition, UntranslatableError, pushed_down
 from sparkrank.sources.formats import opener_of
-from sparkrank.sources.joined_types import check_arrow_joined
+from sparkrank.sources.joined_types import check_joined
 from sparkrank.sources.lakes import HUDI
-from sparkrank.sources.nested import shape_of, taken_type
+from sparkrank.sources.nested import nested_schema, shape_of
 from sparkrank.sources.protocol import FileSplit, Source, Split
 from sparkrank.sources.reader_options import spark_package
 from sparkrank.sources.side_rows import SideRows
-from sparkrank.sources.sizes import in_parts
 from sparkrank.sources.stored_files import validate_present
 from sparkrank.sources.values import is_array
 
@@ -69,7 +66,7 @@ class Selection:
         validate_present(side.paths, side.format, what)
         source = opened[what] = open_source(side, roles)
         selection = cls.of(source, roles, what, _condition(where, source, what))
-        check_arrow_schema(selection.schema, roles, plan, what)
+        check_schema(selection.schema, roles, plan, what)
         source.check(roles, where)
         if source.leaves_to_spark:
             _validate_types(selection.schema, roles)
@@ -78,11 +75,7 @@ class Selection:
     @property
     def schema(self) -> pa.Schema:
         """The schema of all columns. A column inside another column has the name that roles use."""
-        stored = schema = self.source.schema
-        for name, place in self.nested.items():
-            column = pa.field(name, taken_type(stored.field(place.column).type, place.steps))
-            schema = schema.set(schema.names.index(name), column) if name in schema.names else schema.append(column)
-        return schema
+        return nested_schema(self.source.schema, self.nested)
 
     def bucket_rows(self, columns: Sequence[str], arrays: Sequence[str] = ()) -> int:
         """Return the number of bucket rows, counted as in :meth:`Source.rows`."""
@@ -183,11 +176,11 @@ class Sides:
     def check(self, plan: Plan) -> None:
         """Raise :class:`sparkrank.base.errors.InputError` for a column that is missing or does not fit its role."""
         for selection, roles in self.pairs:
-            check_arrow_schema(selection.schema, roles, plan, selection.what)
+            check_schema(selection.schema, roles, plan, selection.what)
         (first, of_first), *others = self.pairs
         name = first.what if plan.long else "lists"
         for selection, roles in others:
-            check_arrow_joined(first.schema, selection.schema, of_first, roles, (name, selection.what))
+            check_joined(first.schema, selection.schema, of_first, roles, (name, selection.what))
 
     def schema(self, plan: Plan) -> pa.Schema:
         """Return the schema of bucket rows, which is the same for all sides."""
@@ -252,15 +245,4 @@ class Sides:
 
 def _bucket_rows(sides: Sequence[Roles], plan: Plan, schema: pa.Schema, split: SideSplit) -> Iterator[pa.Table]:
     side, (first, read) = split
-    roles = sides[side]
-    names = [column for role, _, column in roles.played() if role.is_name]
-    parts = partial(whole_lists, arrays=roles.arrays, texts=names) if roles.arrays else in_parts
-    for table in itertools.chain.from_iterable(map(parts, read())):
-        try:
-            rows = bucket_rows(table, roles, plan, first)
-            first += table.num_rows
-            rows = rows if rows.schema == schema else rows.select(schema.names).cast(schema)
-        except pa.ArrowInvalid as error:
-            what = "the input" if not plan.joins else "the lists" if roles.scores else roles.of_past or "the truth"
-            raise InputError(f"a value of {what} cannot be evaluated: {shorten(first_line(error))}") from error
-        yield rows
+    return bucket_tables(read(), sides[side], plan, schema, first)

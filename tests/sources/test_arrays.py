@@ -15,9 +15,9 @@ import sparkrank as sr
 from sparkrank.base import checks
 from sparkrank.bucket.impressions import LIST
 from sparkrank.engines.spark.sent_batches import SentBatches
+from sparkrank.inputs.field_paths import Place
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import plan_of
-from sparkrank.sources.arrays import exploded
 from sparkrank.sources.parquet import ParquetInput
 from sparkrank.sources.protocol import Split
 from sparkrank.sources.selection import Selection, Sides
@@ -222,8 +222,9 @@ def test_no_table_has_more_elements_than_a_bucket(tmp_path: Path, monkeypatch: p
         sides = Sides([(Selection.of(source, OF_ARRAYS, "input"), OF_ARRAYS)], OF_ARRAYS)
         read = sides.reader(PLAN)
         tables.append([table for split in sides.splits(PLAN, 1_000_000) for table in read(split)])
-    sent = rows.rename_columns(["key_0", "listed_0", "true_items"]).append_column(LIST, pa.array(range(40)))
-    batches = SentBatches(sent.schema, exploded(sent.schema.empty_table(), PLAN, by_rank=False).schema, PLAN)
+    sent = rows.append_column(LIST, pa.array(range(40)))
+    at = {name: Place(name, ()) for name in rows.column_names}
+    batches = SentBatches(sent.schema, at, OF_ARRAYS, PLAN, sides.schema(PLAN))
     tables.append(list(batches.tables(sent.to_batches(max_chunksize=10))))
     for of_source in tables:
         assert sum(table.num_rows for table in of_source) == sum(lengths) + 2 * 40

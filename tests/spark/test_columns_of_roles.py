@@ -11,27 +11,10 @@ import pytest
 from pyspark.sql import functions as F
 
 import sparkrank as sr
-from sparkrank.engines.spark.columns import bucket_rows, check_schema
-from sparkrank.sources import columns as arrow_columns
 from tests.inputs.test_columns_of_roles import OF_TWO_MODELS, log, ranked
-from tests.support.fake_roles import LOG, NAMED, add_fake_roles, asked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-def test_spark_reads_a_role_of_the_table_as_arrow_does(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    add_fake_roles(monkeypatch)
-    roles, plan = asked(**NAMED)
-    by_spark = bucket_rows(spark.createDataFrame(LOG), roles, plan)
-    by_arrow = arrow_columns.bucket_rows(LOG, roles, plan)
-    names = ["key_0", "label", "score_0", "subtopic", "exposure"]
-    assert set(by_spark.columns) == set(by_arrow.column_names) == set(names)
-    found = sorted(repr(tuple(row[name] for name in names)) for row in by_spark.collect())
-    assert found == sorted(repr(row) for row in zip(*(by_arrow[name].to_pylist() for name in names), strict=True))
-    wrong = asked(**{**NAMED, "exposure": "item"})
-    with pytest.raises(sr.InputError, match=r'^the exposure column "item" is of type string: a number is needed$'):
-        check_schema(spark.createDataFrame(LOG).schema, *wrong)
 
 
 def test_an_order_without_a_label_a_column_with_two_roles_and_columns_with_none(

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 import sparkrank as sr
 from sparkrank.engines.spark import frame as frame_lane
+from sparkrank.engines.spark.sent_batches import FrameSide
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import plan_of
 from sparkrank.sources import stream_file
@@ -78,10 +79,23 @@ def test_texts_are_equal_where_their_bytes_are(another_session: SparkSession, aw
 def test_rows_without_a_key_are_counted_and_do_not_meet_in_one_bucket(spark: SparkSession) -> None:
     frame = spark.range(400).selectExpr("cast(null as string) user", "id / 400 score", "id % 2 label")
     roles, plan = Roles.of("user", "label", "score"), plan_of(["p@1"], ["score"], ["user"])
-    pieces = frame_lane.rows_of(*frame_lane._sent_rows(((frame, roles),), roles, plan)[0], 4)
+    side = FrameSide(frame, roles, "input")
+    pieces = frame_lane.rows_of(*side.sent(plan, frame_lane.framed_schema([side], plan)), 4)
     assert pieces.select("bucket").distinct().count() == 4
     with pytest.raises(sr.InputError, match=r"100.0000% of the rows cannot be evaluated \(400 null or NaN group key\)"):
         sr.evaluate(frame, ["p@1"], group="user", score="score", label="label")
+
+
+def test_what_no_role_names_inside_of_a_column_is_not_sent(spark: SparkSession) -> None:
+    hit = "named_struct('id', 7, 'snippet', 'a long text')"
+    frame = spark.sql(f"select 'u' u, named_struct('p', 0.5D, 'snippet', '') m, map('k', 1) y, array({hit}, null) hits")
+    rows, lists = Roles.of("u", "y['k']", "m.p"), Roles.of_arrays("u", "hits.id", "hits.id")
+    for roles, kinds in ((rows, ["string", "int", "double"]), (lists, ["string", "array<int>", "bigint"])):
+        plan = plan_of(["rr"], list(roles.scores), ["u"], joins=roles is lists, arrays=roles is lists)
+        side = FrameSide(frame, roles, "input")
+        sent, _ = side.sent(plan, frame_lane.framed_schema([side], plan))
+        assert [kind for _, kind in sent.dtypes] == kinds  # and the number of each list
+        assert "a long text" not in str(sent.collect())
 
 
 def test_a_column_that_cannot_play_its_role_is_refused(log: DataFrame) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import math
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -93,35 +91,23 @@ def test_empty_arrays_without_a_type_fit_any_items(spark: SparkSession) -> None:
         assert found.metrics.collect()[0]["value"] == (0 + 1 / 2) / 2
 
 
-# Lists of three elements, and true items of which the second element is one.
-ELEMENTS = {
-    "int": ("1, 2, 3", "2, 9"),
-    "text": ("'a', 'b', 'c'", "'b', 'z'"),
-    "decimal": ("1.50BD, 2.25BD, 3.00BD", "2.25BD, 9.00BD"),
-    "date": ("date'2026-01-01', date'2026-01-02', date'2026-01-03'", "date'2026-01-02', date'1999-01-01'"),
-    "float": ("1.5F, 0.0F, 3.0F", "-0.0F, 9.0F"),
-}
-
-
 @pytest.mark.parametrize("private", ["0", "1"])
-def test_arrays_of_any_elements_come_by_both_ways_from_spark(
+def test_arrays_come_by_both_ways_from_spark(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, private: str
 ) -> None:
     """The second of a list is relevant, and of all others nothing is; a list that is null has no hit at all."""
     monkeypatch.setenv("SPARKRANK_PRIVATE_SPARK", private)
     asked = {"group": "user", "items": "items", "true_items": "actual", "label": "gains", "group_table": True}
-    # The public way has batches of the same rows, so one kind of element is enough for it.
-    for kind in ELEMENTS if private == "1" else ["decimal"]:
-        items, actual = ELEMENTS[kind]
-        frame = spark.sql(
-            f"select 'u' as user, array({items}) as items, array({actual}) as actual, array(1, 0) as gains "
-            f"union all select 'v', null, array({actual}), array(1, null) "
-            f"union all select 'w', array({items}), null, array()"
-        )
-        with sr.evaluate(frame, ["rr"], **asked) as found:
-            rows = sorted(found.groups.collect(), key=lambda row: row["user"])
-        assert [row["rr"] for row in rows] == pytest.approx([1 / 2, 0, math.nan], nan_ok=True), kind
-        assert [(row["n_retrieved"], row["n_relevant"]) for row in rows] == [(3, 1), (0, 1), (3, 0)], kind
+    items, actual = "array(1.50BD, 2.25BD, 3.00BD)", "array(2.25BD, 9.00BD)"
+    frame = spark.sql(
+        f"select 'u' as user, {items} as items, {actual} as actual, array(1, 0) as gains "
+        f"union all select 'v', null, {actual}, array(1, null) "
+        f"union all select 'w', {items}, null, array()"
+    )
+    with sr.evaluate(frame, ["rr"], **asked) as found:
+        rows = sorted(found.groups.collect(), key=lambda row: row["user"])
+    assert [row["rr"] for row in rows] == pytest.approx([1 / 2, 0, math.nan], nan_ok=True)
+    assert [(row["n_retrieved"], row["n_relevant"]) for row in rows] == [(3, 1), (0, 1), (3, 0)]
 
 
 def test_rows_of_arrays_want_buckets_by_their_elements(spark: SparkSession) -> None:
@@ -156,38 +142,6 @@ def test_items_of_odd_types_are_the_same_in_every_lane(spark: SparkSession, tmp_
                 assert joined.to_pandas()["value"].tolist() == [1 / 3], (kind, joined.lane)
 
 
-# Items, the greater text first, under settings of which Spark's own texts of them depend: Vienna has 02:30 twice that
-# night, and ANSI's SQL writes the decimals as 0.00000002 and 0.00000010.
-HALF_PAST = [dt.datetime(2026, 10, 25, hour, 30, tzinfo=dt.timezone.utc) for hour in (1, 0)]
-INSTANTS = pa.array(HALF_PAST, pa.timestamp("us", "UTC"))
-DECIMALS = pa.array([Decimal("2E-8"), Decimal("1.0E-7")], pa.decimal128(9, 8))
-SETTINGS = [
-    ("spark.sql.session.timeZone", "Europe/Vienna", INSTANTS),
-    ("spark.sql.session.timeZone", "UTC", INSTANTS),
-    ("spark.sql.ansi.enabled", "true", DECIMALS),
-    ("spark.sql.ansi.enabled", "false", DECIMALS),
-]
-
-
-def test_items_are_the_same_whatever_the_session_says(another_session: SparkSession) -> None:
-    """The second of two is the relevant one, in rows, in lists with a truth, and in arrays."""
-    session, asked = another_session, {**ROLES, "item": "item", "ties": "item"}
-    for setting, value, items in SETTINGS:
-        session.conf.set(setting, value)
-        rows = pa.table({"user": ["a", "a"], "item": items, "score": [0.5, 0.5], "label": [0, 1]})
-        of = pa.list_(items.type)
-        lists = {name: pa.array([values.to_pylist()], of) for name, values in (("items", items), ("actual", items[1:]))}
-        arrays = pa.table({"user": ["a"], **lists})
-        frame, listed = session.createDataFrame(rows), {"group": "user", "items": "items", "true_items": "actual"}
-        for given, how in (
-            (frame, {**asked, "duplicates": "first"}),
-            (frame, {**asked, "truth": session.createDataFrame(rows[1:])}),
-            (session.createDataFrame(arrays), listed),
-        ):
-            with sr.evaluate(given, ["rr", "r@2"], **how) as found:
-                assert found.to_pandas()["value"].tolist() == [1 / 2, 1], (setting, value)
-
-
 def test_names_that_differ_in_case_only_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     """Arrow would take them for two columns, each null in the other file, and Spark takes them for one."""
     pq.write_table(ROWS, tmp_path / "1.parquet")
@@ -214,16 +168,6 @@ def test_what_spark_cannot_read_is_one_sentence(spark: SparkSession, tmp_path: P
         assert "\n" not in str(error.value)
         for file in tmp_path.glob("*.parquet"):
             file.unlink()
-
-
-def test_a_decimal_score_has_the_same_bits_in_memory_and_on_spark(spark: SparkSession) -> None:
-    tenths = pa.array([Decimal(tenth) / 10 for tenth in range(1, 10)], pa.decimal128(38, 18))
-    rows = pa.table({"user": ["a"] * 9, "score": tenths, "label": [0, 1] * 4 + [0]})
-    for given in (rows, spark.createDataFrame(rows)):
-        with sr.evaluate(given, ["auc(exact)"], **ROLES) as evaluation:
-            blocks = evaluation.blocks
-            scores = (blocks if isinstance(blocks, pa.Table) else blocks.toArrow())["score"].to_pylist()
-            assert sorted(scores) == [tenth / 10 for tenth in range(1, 10)]
 
 
 def test_a_file_without_a_column_that_others_have_is_refused(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from pyspark.ml.linalg import Vectors
 from pyspark.sql import functions as F
 
 import sparkrank as sr
-from tests.sources.test_nested import BEYOND, NESTED, log
+from tests.sources.test_nested import NESTED, log
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,21 +58,6 @@ def test_vectors_of_spark_ml(spark: SparkSession, vectors: tuple, tmp_path: Path
             assert _values(sr.evaluate(rows, ["ap", "logloss"], score=inside, spark=session, **roles)) == expected
         with pytest.raises(sr.InputError, match=sentence):
             sr.evaluate(rows, ["auc"], group="u", label="y", score={"m": "three"}, spark=session)
-
-
-def test_what_is_beyond_the_end_is_told_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
-    """In a frame, whose values Spark takes, each form as a model of its own; in files Arrow does."""
-    columns = {re.split(r"[.\[]", name)[0]: column for name, column in BEYOND.items()}
-    pq.write_table(log(**columns), path := str(tmp_path / "rows.parquet"))
-    told = re.escape("(2 NaN score): max_bad_fraction allows 0.0000%, and a null score means not retrieved, and an")
-    for given in (spark.read.parquet(path).coalesce(1), path):
-        with sr.evaluate(
-            given, ["rr"], group="u", label="y", score={n: n for n in BEYOND}, spark=spark, max_bad_fraction=1.0
-        ) as found:
-            counts = {row["model"]: row["count"] for row in found.quality.to_pylist() if "NaN score" in row["check"]}
-        assert set(counts.values()) == {2}
-        with pytest.raises(sr.InputError, match=rf"{told} .*v\[2\] gives NaN$"):
-            sr.evaluate(given, ["rr"], group="u", label="y", score="v[2]", spark=spark)
 
 
 def test_what_is_not_plain_is_refused_by_the_same_remedy(spark: SparkSession, tmp_path: Path) -> None:

@@ -9,14 +9,16 @@ from contextlib import contextmanager
 import pyarrow as pa
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import RDD, SparkContext
+from pyspark.errors import PySparkTypeError
 from pyspark.serializers import NoOpSerializer
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_type
 
 from sparkrank.engines.result import Refusal
 from sparkrank.engines.spark.session_features import all_settings, is_made_active, refused_batches, setting, setting_as
 from sparkrank.engines.spark.tasks import tune_worker
-from sparkrank.engines.spark.values import arrow_type
 from sparkrank.sources.parquet import SPLIT_ROWS
 
 BYTES_SETTING = "spark.sql.execution.arrow.maxBytesPerBatch"  # Spark's default is 64 MiB
@@ -69,6 +71,8 @@ def short_batches(spark: SparkSession, most: int = ROWS_OF_TEXTS) -> Iterator[No
 GATHERED_ROWS = SPLIT_ROWS
 GATHERED_BYTES = 128 << 20  # partitioning and packing need several times as much memory
 LARGE_TYPES = "spark.sql.execution.arrow.useLargeVarTypes"
+# Sessions may keep the declared length of a table's texts. Elsewhere all texts are strings.
+TEXTS = (T.StringType, T.CharType, T.VarcharType)
 # Types that Spark writes to Arrow as in :func:`arrow_schema`, which is used to read batches without a schema.
 _PLAIN_TYPES = (
     *(T.BooleanType, T.IntegralType, T.FloatType, T.DoubleType, T.DecimalType, T.StringType, T.BinaryType),
@@ -76,9 +80,39 @@ _PLAIN_TYPES = (
 )
 
 
+def named(name: str) -> Column:
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def arrow_type(kind: T.DataType) -> pa.DataType:
+    """Return the Arrow type for values of the Spark type ``kind``, whatever the session's settings are.
+
+    A type that Arrow lacks, such as some intervals, is a struct without fields.
+    """
+    if isinstance(kind, T.UserDefinedType):
+        return arrow_type(kind.sqlType())
+    if isinstance(kind, T.ArrayType):  # also for arrays of the null type, which pyspark's own function refuses
+        return pa.list_(arrow_type(kind.elementType))
+    if isinstance(kind, T.MapType):
+        return pa.map_(arrow_type(kind.keyType), arrow_type(kind.valueType))
+    if isinstance(kind, T.StructType):
+        return pa.struct([(field.name, arrow_type(field.dataType)) for field in kind])
+    return pa.string() if isinstance(kind, TEXTS) else _plain_type(kind)
+
+
+def _plain_type(kind: T.DataType) -> pa.DataType:
+    if isinstance(kind, T.TimestampType):  # pyspark's own function treats the time zone differently by version
+        return pa.timestamp("us", "UTC")
+    try:
+        plain = to_arrow_type(kind)
+    except PySparkTypeError:
+        return pa.struct([])
+    return pa.struct([]) if pa.types.is_nested(plain) else plain  # of a variant, Arrow has only the stored form
+
+
 def arrow_schema(rows: DataFrame) -> pa.Schema:
     """Return the Arrow schema of ``rows``, which does not depend on session settings."""
-    return pa.schema({field.name: arrow_type(field.dataType) for field in rows.schema})
+    return pa.schema([(field.name, arrow_type(field.dataType)) for field in rows.schema])
 
 
 def arrow_batches(rows: DataFrame, context: SparkContext) -> RDD[bytes] | None:
@@ -108,7 +142,13 @@ def arrow_batches(rows: DataFrame, context: SparkContext) -> RDD[bytes] | None:
 
 def _is_as_agreed(kind: T.DataType) -> bool:
     """Return whether Spark writes values of type ``kind`` as :func:`arrow_schema` declares them."""
-    return isinstance(kind.elementType if isinstance(kind, T.ArrayType) else kind, _PLAIN_TYPES)
+    if isinstance(kind, T.UserDefinedType):
+        return _is_as_agreed(kind.sqlType())
+    if isinstance(kind, T.StructType):
+        return all(_is_as_agreed(field.dataType) for field in kind)
+    if isinstance(kind, T.MapType):
+        return _is_as_agreed(kind.keyType) and _is_as_agreed(kind.valueType)
+    return isinstance(kind, _PLAIN_TYPES) or (isinstance(kind, T.ArrayType) and _is_as_agreed(kind.elementType))
 
 
 def _tasks_have_settings(spark: SparkSession) -> bool:

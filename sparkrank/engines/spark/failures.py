@@ -85,11 +85,6 @@ def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
         raise
 
 
-def as_raised(sentence: str) -> str:
-    """Return a message for Spark's ``raise_error`` that :func:`task_errors` turns back into an :class:`InputError`."""
-    return f"\n{errors.__name__}.InputError: {sentence}\n"
-
-
 def reason_of(error: Exception) -> str:
     """Return the type and message of ``error`` in one line. For an error from a task, the original error is used."""
     text = str(error)

@@ -1,4 +1,4 @@
-"""The frame lane, for any Spark DataFrame. Spark converts rows to bucket columns, and Python cuts rows into pieces."""
+"""The frame lane, for any Spark DataFrame. Spark sends columns as they are, and Python cuts bucket rows into pieces."""
 
 from __future__ import annotations
 
@@ -11,26 +11,23 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 from pyspark import RDD
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
-from sparkrank.bucket import BucketResult, bucket_columns
-from sparkrank.bucket.impressions import key_column
+from sparkrank.bucket import BucketResult
 from sparkrank.engines.bucket_evaluation import evaluate_table
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.result import Solved
-from sparkrank.engines.spark.arrays import rows_of_arrays
 from sparkrank.engines.spark.batches import (
     NO_LIMIT,
     ROWS_OF_ARRAYS,
     arrow_batches,
     batches_of,
+    named,
     settings_in_tasks,
     short_batches,
 )
-from sparkrank.engines.spark.columns import bucket_rows
 from sparkrank.engines.spark.gather import group_schema
 from sparkrank.engines.spark.picked import STREAMS_TYPE, streams_of, tables_of_streams
-from sparkrank.engines.spark.sent_batches import SentBatches
+from sparkrank.engines.spark.sent_batches import FrameSide, SentBatches
 from sparkrank.engines.spark.session_features import Batches, SessionFeatures, packed_once
 from sparkrank.engines.spark.shuffle import (
     PIECES_TYPE,
@@ -43,45 +40,37 @@ from sparkrank.engines.spark.shuffle import (
 )
 from sparkrank.engines.spark.where_read import WhereRead
 from sparkrank.inputs.buckets import fan_in
-from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
+from sparkrank.sources.columns import bucket_schema
 from sparkrank.sources.sizes import may_be_wide
 
 if TYPE_CHECKING:
     from sparkrank.engines.one_group import GroupKeys, Pick
 
-FrameSides: TypeAlias = Sequence[tuple[DataFrame, Roles]]  # the rows of each side, with the roles of their columns
 SentRows: TypeAlias = tuple[DataFrame, SentBatches]  # rows, and how tasks turn them into tables
 
 
-def evaluate_frame(
-    sides: FrameSides,
-    roles: Roles,
-    plan: Plan,
-    buckets: int,
-    files: GroupFiles | None = None,
-) -> Solved:
+def evaluate_frame(sides: Sequence[FrameSide], plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
     """Evaluate the rows of all inputs (``sides``) in one pass. The schemas must have been checked."""
-    parts = _sent_rows(sides, roles, plan)
-    rows, sent = parts[0]
-    keys = {column: rows.schema[key_column(index)].dataType for index, column in enumerate(roles.group)}
+    spark, roles, schema = sides[0].frame.sparkSession, sides[0].roles, framed_schema(sides, plan)
+    parts = [side.sent(plan, schema) for side in sides]
     shortened: AbstractContextManager[None] = nullcontext()
-    if sent.arrays is not None:
-        shortened = short_batches(rows.sparkSession, ROWS_OF_ARRAYS)
-    elif any(map(may_be_wide, sent.sent.types)):  # values of any length
-        shortened = short_batches(rows.sparkSession)
+    if roles.arrays:
+        shortened = short_batches(spark, ROWS_OF_ARRAYS)
+    elif any(may_be_wide(kind) for _, sent in parts for kind in sent.sent.types):  # values of any length
+        shortened = short_batches(spark)
     with shortened:
-        return _evaluated(parts, Work(sent.schema, plan, buckets, group_schema(keys, plan), files))
+        return _evaluated(parts, Work(schema, plan, buckets, group_schema(roles.group, schema, plan), files))
 
 
 def _evaluated(parts: Sequence[SentRows], work: Work) -> Solved:
-    rows, sent = parts[0]
-    spark, plan, where_read = rows.sparkSession, work.plan, None
+    spark, plan, where_read = parts[0][0].sparkSession, work.plan, None
     if plan.evaluates_splits:
         plan = replace(plan, hashes_keys=plan.arrays)
         # Spark evaluates the rows where it makes them, in an unknown number of tasks. One step merges the states of so
         # many before the driver gets them.
         where_read = WhereRead(plan, work.buckets, fan_in(plan) ** 2, work.groups, work.files)
+        ((rows, sent),) = parts  # sides are joined by groups
 
     def evaluated(tables: Iterable[pa.Table]) -> Iterator[tuple[int, BucketResult]]:
         return ((0, evaluate_table(table, plan)) for table in tables)
@@ -116,33 +105,22 @@ def rows_of(rows: DataFrame, sent: SentBatches, buckets: int) -> DataFrame:
     return rows.mapInArrow(cut, PIECES_TYPE)
 
 
-def _sent_rows(sides: FrameSides, roles: Roles, plan: Plan) -> list[SentRows]:
-    """Return the rows of all inputs with bucket columns or arrays, and how tasks turn these rows into tables.
-
-    Rows with arrays are apart from those of the past, and all other rows are together.
-    """
-    arrays = [rows_of_arrays(frame, own, plan) for frame, own in sides if own.true_items is not None]
-    flat = [bucket_rows(frame, own, plan) for frame, own in sides if own.true_items is None]
-    names = [key_column(index) for index in range(len(plan.keys))]
-    parts = [rows.select(*names, *(name for name in rows.columns if name not in names)) for rows in arrays]
-    if flat:
-        parts.append(functools.reduce(DataFrame.unionByName, flat).select(*names, *bucket_columns(plan, 0)))
-    return list(zip(parts, SentBatches.of_parts(parts, roles, plan), strict=True))
-
-
-def framed_schema(sides: FrameSides, roles: Roles, plan: Plan) -> pa.Schema:
+def framed_schema(sides: Sequence[FrameSide], plan: Plan) -> pa.Schema:
     """Return the Arrow schema of the rows that buckets receive."""
-    return _sent_rows(sides, roles, plan)[0][1].schema
+    return bucket_schema([(side.schema, side.roles) for side in sides], plan)
 
 
-def pick_framed(sides: FrameSides, roles: Roles, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
+def pick_framed(sides: Sequence[FrameSide], plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
     """Apply ``pick`` in tasks to all rows, or to rows of the groups ``keys``. Returns the non-empty tables."""
-    tables = []
-    for rows, sent in _sent_rows(sides, roles, plan):
-        own = rows
-        for index, values in enumerate(() if keys is None else zip(*keys.typed(sent.schema), strict=True)):
-            own = own.where(F.col(key_column(index)).isin(*(scalar.as_py() for scalar in values)))
-        tables += tables_of_streams(own.mapInArrow(_picked(sent, pick), STREAMS_TYPE))
+    tables, schema = [], framed_schema(sides, plan)
+    for side in sides:
+        rows, sent = side.sent(plan, schema)
+        values = () if keys is None else zip(*keys.typed(schema), strict=True)
+        for column, of_column in zip(side.roles.group, values, strict=False):
+            # Spark need not send the rows of other groups. Of floats it may take 0.0 and -0.0 for two values.
+            if not (sent.at[column].steps or pa.types.is_floating(of_column[0].type)):
+                rows = rows.where(named(sent.at[column].column).isin(*(scalar.as_py() for scalar in of_column)))
+        tables += tables_of_streams(rows.mapInArrow(_picked(sent, pick), STREAMS_TYPE))
     return tables
 
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sparkrank.engines.reading import settings_of_frame, spark_frame
 from sparkrank.engines.spark.failures import task_errors
+from sparkrank.sources.columns import check_schema
+from sparkrank.sources.joined_types import check_joined
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from sparkrank.engines.one_group import GroupKeys, Pick
     from sparkrank.engines.request import Request
     from sparkrank.engines.result import Solved
+    from sparkrank.engines.spark.sent_batches import FrameSide
     from sparkrank.inputs.roles import Roles
     from sparkrank.metrics import Plan
     from sparkrank.sources.protocol import Source
@@ -60,11 +63,10 @@ class FrameLane:
         return cls(frames, request.roles, reason)
 
     @cached_property
-    def _sides(self) -> list[tuple[DataFrame, Roles]]:
-        """All inputs, with an extra column for each role that names a value inside another column."""
-        from sparkrank.engines.spark.nested import with_nested
+    def _sides(self) -> list[FrameSide]:
+        from sparkrank.engines.spark.sent_batches import FrameSide
 
-        return [(with_nested(frame, roles, side.what), roles) for frame, side, roles in self.frames]
+        return [FrameSide(frame, roles, side.what) for frame, side, roles in self.frames]
 
     @property
     def _session(self) -> SparkSession:
@@ -75,21 +77,18 @@ class FrameLane:
         return []
 
     def check(self, plan: Plan) -> None:
-        from sparkrank.engines.spark.columns import check_joined_schemas, check_schema
-
-        names = [side.what for _, side, _ in self.frames]
-        for (frame, roles), name in zip(self._sides, names, strict=True):
-            check_schema(frame.schema, roles, plan, name)
-        (first, of_first), *others = self._sides
-        beside = names[0] if plan.long else "lists"
-        for (frame, roles), name in zip(others, names[1:], strict=True):
-            check_joined_schemas(first.schema, frame.schema, of_first, roles, (beside, name))
+        for side in self._sides:
+            check_schema(side.schema, side.roles, plan, side.what)
+        first, *others = self._sides
+        beside = first.what if plan.long else "lists"
+        for side in others:
+            check_joined(first.schema, side.schema, first.roles, side.roles, (beside, side.what))
 
     def rows(self) -> int:
         with task_errors(self._session):
             counts = [int(frame.count()) for frame, *_ in self.frames]
             if self.roles.arrays:
-                counts[0] *= _elements_of_row(self._sides[0][0], self.roles.arrays)
+                counts[0] *= _elements_of_row(self._sides[0])
             return sum(counts)
 
     def shared(self, items: ItemTable) -> ItemValues:
@@ -103,18 +102,18 @@ class FrameLane:
         from sparkrank.engines.spark.shared_items import without_items
 
         with task_errors(self._session):
-            return without_items(evaluate_frame(self._sides, self.roles, plan, buckets, files), plan)
+            return without_items(evaluate_frame(self._sides, plan, buckets, files), plan)
 
     def bucket_schema(self, plan: Plan) -> pa.Schema:
         from sparkrank.engines.spark.frame import framed_schema
 
-        return framed_schema(self._sides, self.roles, plan)
+        return framed_schema(self._sides, plan)
 
     def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
         from sparkrank.engines.spark.frame import pick_framed
 
         with task_errors(self._session):
-            return pick_framed(self._sides, self.roles, plan, keys, pick)
+            return pick_framed(self._sides, plan, keys, pick)
 
     def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:  # noqa: ARG002
         settings: dict[str, str] = {}
@@ -123,13 +122,13 @@ class FrameLane:
         return settings
 
 
-def _elements_of_row(frame: DataFrame, arrays: Sequence[str]) -> int:
+def _elements_of_row(side: FrameSide) -> int:
     """Estimate the mean number of array elements per row from the first rows, so that not all rows are read."""
     from pyspark.sql import functions as F
 
-    from sparkrank.engines.spark.values import named
+    from sparkrank.engines.spark.sent_batches import column_of
 
-    sizes = (F.coalesce(F.size(named(column)), F.lit(0)) for column in arrays)
-    some = frame.select(functools.reduce(operator.add, sizes)).limit(SAMPLED_ROWS).collect()
+    sizes = (F.coalesce(F.size(column_of(side.leaf(name)[0])), F.lit(0)) for name in side.roles.arrays)
+    some = side.frame.select(functools.reduce(operator.add, sizes)).limit(SAMPLED_ROWS).collect()
     sizes_of_some: list[int] = [max(0, size) for (size,) in some]
     return max(1, round(sum(sizes_of_some) / max(1, len(some))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -13,10 +13,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from pyspark.sql.pandas.types import from_arrow_type
 
 from sparkrank.base import checks
 from sparkrank.base.errors import InputError, OutOfMemoryError
 from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL
+from sparkrank.bucket.impressions import key_column
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.result import Refusal, Solved
 from sparkrank.engines.score_ranges import exact_metrics
@@ -148,10 +150,15 @@ def _validate_unjoined(plan: Plan, scored: int) -> None:
             )
 
 
-def group_schema(keys: Mapping[str, T.DataType], plan: Plan) -> T.StructType | None:
-    """Return the schema of the group table, or None if the plan requests no group table."""
+def group_schema(columns: Sequence[str], rows: pa.Schema, plan: Plan) -> T.StructType | None:
+    """Return the schema of the group table, or None if the plan requests no group table.
+
+    ``columns`` are the names of the key columns, and ``rows`` is the schema of the bucket rows.
+    """
     if not plan.group_table:
         return None
+    of_keys = (rows.field(key_column(index)).type for index in range(len(columns)))
+    keys = {name: from_arrow_type(kind, True) for name, kind in zip(columns, of_keys, strict=True)}
     counts = dict.fromkeys(GROUP_COUNTS, T.LongType())
     values = {str(metric): T.DoubleType() for metric, _ in plan.group_metrics}
     kinds: dict[str, T.DataType] = {MODEL: T.StringType(), **keys, **counts, **values}

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark import RDD, SparkContext
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_type
 
 from sparkrank.bucket import BucketResult
-from sparkrank.bucket.impressions import key_column
 from sparkrank.engines.bucket_evaluation import evaluate_table
 from sparkrank.engines.colocation_check import validate_colocation
 from sparkrank.engines.file_evaluation import FILE_BATCH_ROWS, FileEvaluation
@@ -61,8 +59,7 @@ def evaluate_scan(
     If ``colocation`` is given, each task evaluates the files that it reads.
     """
     schema, features = sides.schema(plan), SessionFeatures.of(spark, plan)
-    kinds = (from_arrow_type(schema.field(key_column(index)).type) for index in range(len(sides.roles.group)))
-    groups = group_schema(dict(zip(sides.roles.group, kinds, strict=True)), plan)
+    groups = group_schema(sides.roles.group, schema, plan)
     if colocation is not None:
         how = WhereRead(plan, buckets, groups=groups, files=files)
         return _evaluated_by_files(spark, features.context, sides, how, colocation).noting(*features.refusals)

@@ -1,63 +1,129 @@
-"""Converts the Arrow batches that Spark sends to tasks into tables of bucket rows."""
+"""Sends the columns of DataFrames that have roles to tasks as they are. Tasks convert them to bucket rows by Arrow."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+import functools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
 
-from sparkrank.engines.spark.batches import arrow_schema, gathered_rows, read_batches
+from sparkrank.bucket.impressions import LIST
+from sparkrank.engines.spark.batches import arrow_schema, gathered_rows, named, read_batches
+from sparkrank.inputs.field_paths import Each, MapKey, PathStep, Place, Shape, StructField, places
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
-from sparkrank.numeric.text_arrays import is_text
-from sparkrank.sources.arrays import array_columns, exploded, whole_lists
+from sparkrank.sources.columns import bucket_tables, needed_columns
+from sparkrank.sources.joined_types import TYPE_NAME, type_name
+from sparkrank.sources.nested import columns_at, nested_schema, shape_of
 from sparkrank.sources.sizes import elements_in
+from sparkrank.sources.values import is_array
+
+Leaf: TypeAlias = tuple[str, ...]  # a column, and the names of the fields and map keys that lead to a value inside it
+
+
+@dataclass(frozen=True)
+class FrameSide:
+    """The rows of a DataFrame as one side, with the ``roles`` of its columns. ``what`` is its name in messages."""
+
+    frame: DataFrame
+    roles: Roles
+    what: str
+
+    @cached_property
+    def nested(self) -> dict[str, Place]:
+        """The place of each role column that is inside another column."""
+        return places(self.roles, {field.name: _shape(field) for field in self._stored}, self.what)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema of all columns. A column inside another column has the name that roles use."""
+        return nested_schema(self._stored, self.nested)
+
+    @cached_property
+    def _stored(self) -> pa.Schema:
+        """The Arrow schema of the columns of the DataFrame, with Spark's names of their types."""
+        names = (field.dataType.simpleString() for field in self.frame.schema)
+        fields = zip(arrow_schema(self.frame), names, strict=True)
+        return pa.schema([field.with_metadata({TYPE_NAME: name}) for field, name in fields])
+
+    def leaf(self, name: str) -> tuple[Leaf, tuple[PathStep, ...]]:
+        """Return which values Spark sends for the role column ``name``, and the steps that tasks take from there on."""
+        place = self.nested.get(name, Place(name, ()))
+        leaf, steps = [place.column], list(place.steps)
+        while steps and (names := _names_in(steps[0])):
+            leaf += names
+            steps.pop(0)
+        return tuple(leaf), tuple(steps)
+
+    def sent(self, plan: Plan, schema: pa.Schema) -> tuple[DataFrame, SentBatches]:
+        """Return the rows to send, and how tasks convert them to bucket rows with the ``schema`` of all sides."""
+        leaves: dict[Leaf, str] = {}
+        at, columns = {}, []
+        for name in needed_columns(self.roles, plan):
+            leaf, steps = self.leaf(name)
+            if leaf not in leaves:
+                leaves[leaf] = f"sent_{len(leaves)}"
+                column = column_of(leaf) if steps else _without_collation(column_of(leaf), self.schema.field(name).type)
+                columns.append(column.alias(leaves[leaf]))
+            at[name] = Place(leaves[leaf], steps)
+        if self.roles.arrays:
+            # a task that runs again may number rows differently, but the numbers only tell the lists of one run apart
+            columns.append(F.monotonically_increasing_id().alias(LIST))
+        rows = self.frame.select(*columns)
+        return rows, SentBatches(arrow_schema(rows), at, self.roles, plan, schema)
+
+
+def _shape(field: pa.Field) -> Shape:
+    shape = shape_of(field.type)
+    return shape if shape.is_vector else shape._replace(text=type_name(field))
+
+
+def _names_in(step: PathStep) -> list[str]:
+    """Return the names by which Spark follows ``step``, also into each struct of an array. None if only tasks can."""
+    if isinstance(step, (StructField, MapKey)):
+        return [step.name]
+    steps = step.steps if isinstance(step, Each) else ()
+    names = [inner.name for inner in steps if isinstance(inner, StructField)]
+    return names if len(names) == len(steps) else []
+
+
+def column_of(leaf: Leaf) -> Column:
+    """Return the column of values at ``leaf``, so that no other values of the same column are sent."""
+    column, *names = leaf
+    return functools.reduce(Column.getItem, names, named(column))
+
+
+def _without_collation(column: Column, kind: pa.DataType) -> Column:
+    """Return ``column`` with plain strings, which are equal only where their bytes are, if ``kind`` has texts."""
+    if is_array(kind) and pa.types.is_string(kind.value_type):
+        return column.cast("array<string>")
+    return column.cast("string") if pa.types.is_string(kind) else column
 
 
 @dataclass(frozen=True)
 class SentBatches:
-    """A converter from batches with schema ``sent`` to bucket rows with ``schema``.
+    """A converter from batches of a side, with the schema ``sent``, to bucket rows with ``schema``.
 
-    ``arrays`` is the plan if the batches have arrays, and None otherwise.
+    ``at`` has the place of each column of ``roles`` in the batches.
     """
 
     sent: pa.Schema
+    at: Mapping[str, Place]
+    roles: Roles
+    plan: Plan
     schema: pa.Schema
-    arrays: Plan | None = None
-    by_rank: bool = False
-
-    @classmethod
-    def of_parts(cls, parts: Sequence[DataFrame], roles: Roles, plan: Plan) -> list[SentBatches]:
-        """Make a converter for each part of the rows, all to one schema.
-
-        A part has bucket columns, or arrays from ``rows_of_arrays``.
-        """
-        own = [cls._of(arrow_schema(rows), roles, plan) for rows in parts]
-        schema = pa.unify_schemas([part.schema for part in own], promote_options="permissive")
-        return [replace(part, schema=schema) for part in own]
-
-    @classmethod
-    def _of(cls, sent: pa.Schema, roles: Roles, plan: Plan) -> SentBatches:
-        if not array_columns(sent.names):
-            return cls(sent, sent)
-        by_rank = roles.relevance == "reciprocal_rank"
-        return cls(sent, exploded(sent.empty_table(), plan, by_rank=by_rank).schema, plan, by_rank)
 
     def tables(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         """Yield the bucket rows of ``batches``, in tables of about as many rows as a task gathers at once."""
-        if self.arrays is None:
-            yield from (self._as_all(rows) for rows in gathered_rows(batches, self.sent))
-            return
-        arrays = array_columns(self.sent.names)
-        texts = [field.name for field in self.sent if is_text(field.type)]
+        arrays = [self.at[name].column for name in self.roles.arrays]
         for rows in gathered_rows(batches, self.sent, lambda batch: elements_in(batch, arrays)):
-            for part in whole_lists(rows, arrays, texts):
-                yield self._as_all(exploded(part, self.arrays, by_rank=self.by_rank))
-
-    def _as_all(self, rows: pa.Table) -> pa.Table:
-        return rows if rows.schema == self.schema else rows.select(self.schema.names).cast(self.schema)
+            first = rows[LIST][0].as_py() if arrays else 0
+            yield from bucket_tables([columns_at(rows, self.at)], self.roles, self.plan, self.schema, first)
 
     def read(self, packed: Iterable[bytes]) -> Iterator[pa.Table]:
         """Yield the bucket rows of the batches from :func:`sparkrank.engines.spark.batches.arrow_batches`."""

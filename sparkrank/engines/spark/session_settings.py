@@ -71,11 +71,11 @@ def _rare(spark: SparkSession) -> dict[str, str]:
 
 def _is_arrows(condition: str, frame: DataFrame) -> bool:
     """Return whether Arrow can evaluate ``condition``, which then means the same in every session."""
-    from sparkrank.engines.spark.values import arrow_type, is_plain
+    from sparkrank.engines.spark.batches import arrow_schema
 
-    plain = [field for field in frame.schema if is_plain(field.dataType)]
+    plain = [field for field in arrow_schema(frame) if not pa.types.is_nested(field.type)]
     try:
-        pushed_down(condition, pa.schema({field.name: arrow_type(field.dataType) for field in plain}))
+        pushed_down(condition, pa.schema(plain))
     except UntranslatableError:
         return False
     return True

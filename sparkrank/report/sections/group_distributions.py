@@ -124,7 +124,7 @@ def _ranges(table: GroupTable, metrics: Sequence[str]) -> dict[str, tuple[float,
 def _frame_ranges(table: GroupTable, metrics: Sequence[str]) -> dict[str, tuple[float, float]]:
     from pyspark.sql import functions as F
 
-    from sparkrank.engines.spark.values import named
+    from sparkrank.engines.spark.batches import named
 
     nothing = F.lit(None).cast("double")
     defined = [F.nanvl(named(metric).cast("double"), nothing) for metric in metrics]
@@ -137,7 +137,7 @@ def _frame_counts(table: GroupTable, edges: Mapping[str, Floats]) -> Iterator[tu
     """Count the groups of a Spark DataFrame by model, metric and bin on the workers, to transfer only counts."""
     from pyspark.sql import functions as F
 
-    from sparkrank.engines.spark.values import named
+    from sparkrank.engines.spark.batches import named
 
     def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

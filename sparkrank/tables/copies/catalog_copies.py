@@ -88,7 +88,7 @@ class CatalogCopies(Publisher):
     def _replace_rows(self, copy: TableCopy) -> None:
         from pyspark.sql import functions as F
 
-        from sparkrank.engines.spark.values import named
+        from sparkrank.engines.spark.batches import named
 
         spark, name = self._spark, self._name(copy.table, copy.run.column)
         columns = spark.table(name).schema

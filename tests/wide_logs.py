@@ -547,7 +547,7 @@ def popularity() -> WideLog:
 
 
 def ranks() -> WideLog:
-    """Ranks that the log gives, beside a truth; keys cross as hashes where neither groups nor parts are asked for."""
+    """Ranks that the log gives, beside a truth, where neither groups nor parts are asked for."""
     lists, labels = sides(pa.int32())
     settings = {"group": "user", "item": "item", "rank": "rank", "positions": "given_from_0", "label": "grade"}
     settings |= {"unretrieved": "skip", "group_table": False, "uncertainty": False}

@@ -86,9 +86,6 @@ Counting:
 - A group without a scored row has an empty list: `ndcg`, `ap` and `r` are 0 if it has relevant rows, and `p` is 0.
   Under `unretrieved=skip` it is left out of that model's means.
 - Group keys may be of any plain type. A null or NaN in a key makes a bad row.
-- Without a group table, the frame lane sends text keys and keys of several columns to Python as two hashes of 96 bits
-  together. Two of the n groups of a day fall together with probability n² / 2^97: 10^-11 for a billion groups. With a
-  group table the keys themselves are sent.
 - The catalogue of `coverage` and `gini` is the set of distinct items of the rows evaluated, listed or not, or `items=`
   where that is more. `unjudged=drop` takes unjudged rows out of it. `gini`, `entropy` and `novelty` take expected
   exposures where k cuts tied rows; `coverage@k` and `personalization@k` refuse `ties=expected`.

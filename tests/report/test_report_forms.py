@@ -153,6 +153,13 @@ def test_markdown_has_the_groups_without_a_value() -> None:
     assert [line[-2:] for line in lines if line[0] in ("| metric", "| rr")] == [["groups", "undefined |"], ["3", "1 |"]]
 
 
+def test_markdown_shortens_names_of_more_than_eighty_characters() -> None:
+    for length, shown in ((80, 80 * "n"), (81, 79 * "n" + "…")):
+        page = as_form(made((length * "n", "b"), ("rr",), ("x",), days=1), "md")
+        head = next(line for line in page.split("\n") if line.startswith("| metric"))
+        assert head.split(" | ")[1] == shown
+
+
 HOSTILE = [
     "<script>alert(1)</script>", "a|b", "**bold**", "[x](http://evil)", "`code`", "@everyone", "x\n# y", "a & b",
     "50%_#$^~\\{}", "$x_{1}$", "\u202eright to left", "😀", "m" * 500, "=cmd()", "\x1b[31mred",

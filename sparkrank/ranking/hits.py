@@ -166,6 +166,7 @@ class Hits:
 
     @cached
     def count(self, k: int | None) -> Floats:
+        """Return the number of hits at positions up to ``k`` (None: all), for each group; a mean under ties."""
         return self.sum(self.probability, k)
 
     def precisions(self, k: int | None) -> Floats:
@@ -183,9 +184,11 @@ class Hits:
         return value
 
     def first(self, k: int | None) -> Floats:
+        """Return 1 / the position of the first hit up to ``k`` (None: all), for each group; a mean under ties."""
         return self.sum(self.first_probability() / self.position, k)
 
     def reciprocals(self, k: int | None) -> Floats:
+        """Return the sum of 1 / position over the hits up to ``k`` (None: all), for each group."""
         return self.sum(self.probability / self.position, k)
 
 

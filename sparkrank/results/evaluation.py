@@ -14,7 +14,7 @@ import pyarrow as pa
 from sparkrank._version import __version__
 from sparkrank.base import checks
 from sparkrank.base.checks import Limits
-from sparkrank.base.errors import SparkrankError
+from sparkrank.base.errors import SparkrankError, quote
 from sparkrank.engines.result import Solved
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.presets import Preset
@@ -119,7 +119,10 @@ class Evaluation:
     def _heading(self) -> str:
         count = self.partials.counts.get((checks.GROUPS, ""), 0)
         groups = f", {count:,} group{'s' if count != 1 else ''}" if self.plan.keys else ""
-        return f"Evaluation in the lane {self.lane}{groups}, intervals of {self.plan.uncertainty.level * 100:g} %"
+        compare = self.plan.compare
+        differences = "" if compare is None else f", differences in compare({quote(compare.baseline)})"
+        level = f"intervals of {self.plan.uncertainty.level * 100:g} %"
+        return f"Evaluation in the lane {self.lane}{groups}, {level}{differences}"
 
     @property
     def partials(self) -> Partials:

@@ -120,8 +120,13 @@ def readable_again(subject: str, rows: Any) -> Any:
     if is_pandas(rows) or _is_polars(rows):
         return rows
     with _source_errors(f"{subject} a {type(rows).__name__} that"):
-        reader = pa.RecordBatchReader.from_stream(rows)
+        reader = _reader_of(rows)
         return kept(reader, reader.schema)
+
+
+def _reader_of(rows: Any) -> pa.RecordBatchReader:
+    """Return a reader of the stream of ``rows``. Arrow's own is left as it is: it raises what its batches raise."""
+    return rows if isinstance(rows, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(rows)
 
 
 def _table_of(rows: Any, roles: Roles, subject: str) -> pa.Table | StreamFile | str:
@@ -141,7 +146,7 @@ def _table_of(rows: Any, roles: Roles, subject: str) -> pa.Table | StreamFile | 
     if not hasattr(rows, "__arrow_c_stream__"):
         return ""
     try:
-        reader = pa.RecordBatchReader.from_stream(rows)
+        reader = _reader_of(rows)
     except (pa.ArrowException, TypeError, ValueError) as error:
         return shorten(first_line(error))
     read = columns_of(roles, reader.schema.names)

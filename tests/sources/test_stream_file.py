@@ -123,3 +123,14 @@ def test_a_full_disk_is_a_sentence_and_the_file_ends_with_its_rows(monkeypatch: 
     told = r"^rows of a stream, in .*, cannot be written: No space left on device$"
     with pytest.raises(sr.SparkrankError, match=told):
         sr.evaluate(_stream(ROWS), ["rr"], **ROLES, label="label")
+
+
+def test_an_interrupt_while_batches_are_made_is_one() -> None:
+    schema = pa.schema({"u": pa.int64(), "s": pa.float64(), "y": pa.int64()})
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch([[1], [0.5], [1]], schema=schema)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sr.evaluate(pa.RecordBatchReader.from_batches(schema, batches()), ["rr"], group="u", score="s", label="y")

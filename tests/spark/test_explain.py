@@ -48,6 +48,18 @@ def test_every_lane_gives_the_same_explanation(spark: SparkSession, tmp_path: Pa
         assert repr(there.to_dict()["groups"]) == repr(local.to_dict()["groups"])  # NaN is NaN there
 
 
+def test_groups_of_instants_and_early_days_whatever_the_zone(another_session: SparkSession) -> None:
+    """Python's own zone is another one, and Spark has another calendar for its days before 1582."""
+    another_session.conf.set("spark.sql.session.timeZone", "America/New_York")
+    for kind, key, shown in (
+        ("timestamp_ntz", dt.datetime(2026, 5, 1, 12), "2026-05-01 12:00:00"),  # noqa: DTZ001 - that is its type
+        ("date", dt.date(900, 1, 1), "0900-01-01"),
+    ):
+        rows = another_session.createDataFrame([(key, 0.5, 1), (key, 0.25, 0)], f"at {kind}, s double, y int")
+        (group,) = sr.explain(rows, ["rr"], group={"at": shown}, score="s", label="y").to_dict()["groups"]
+        assert [metric["value"] for metric in group["metrics"]] == [1.0], kind
+
+
 def test_lists_joined_with_a_truth_and_arrays(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -128,7 +128,7 @@ def test_types_columns_that_are_added_and_days_without_rows(spark: SparkSession,
     assert [len(rows(spark, "groups", day)) for day in (ALSO, OTHER, DAY)] == [1, 1, 0]
     publisher.replace(copy_of(tmp_path, first, f"{OTHER}..{DAY}", "window"))
     assert spark.table("eval.windows_groups").toArrow()["window"].to_pylist() == [f"{OTHER}..{DAY}"]
-    with pytest.raises(SpecError, match=r"the column user is time32\[ms\], which Spark has not"):
+    with pytest.raises(SpecError, match=r"the column user is time32\[ms\], which is no type of Spark"):
         publisher.replace(copy_of(tmp_path, pa.table({"user": pa.array([1], pa.time32("ms"))})))
 
 
@@ -142,6 +142,10 @@ def test_tables_of_others_are_refused_and_left_as_they_are(spark: SparkSession, 
         (
             f"TABLE eval.metrics (value STRING, day DATE) USING parquet PARTITIONED BY (day) {ours}",
             "its column value is string, and that of the run is double",
+        ),
+        (
+            f"TABLE eval.metrics (VALUE DOUBLE, day DATE) USING parquet PARTITIONED BY (day) {ours}",
+            "its column VALUE differs from value of the run by case alone",
         ),
     ):
         spark.sql(f"CREATE {made}")
@@ -169,10 +173,21 @@ def test_nothing_is_written_where_the_overwrite_may_be_static(
 
 def test_what_the_session_lacks(spark: SparkSession, tmp_path: Path) -> None:
     store(tmp_path, 0.5)
-    spec = load_spec(conf(tmp_path, schema="evl"))
-    with pytest.raises(SpecError, match=r"output\.publish\.schema is evl, which the session's catalogs lack"):
-        validate_publish(spec, spark)
+    for place in ("evl", "nocat.eval"):
+        spec = load_spec(conf(tmp_path, schema=place))
+        with pytest.raises(SpecError, match=rf"output\.publish\.schema is {place}, which the session's catalogs lack"):
+            validate_publish(spec, spark)
     with pytest.raises(SpecError, match="format: catalog is written by Spark, and there is no session"):
         publish_stored(spec, Target.of_day(spec, DAY))
     with pytest.raises(SpecError, match=r"has output\.publish of format catalog, which Spark writes, but lane local"):
         load_spec(conf(tmp_path), ["engine.lane=local"])
+
+
+def test_a_column_that_comes_later_may_have_any_name(spark: SparkSession, tmp_path: Path) -> None:
+    publisher = CatalogCopies("eval", spark)
+    publisher.replace(copy_of(tmp_path, pa.table({"user": ["a"]}), OTHER))
+    publisher.replace(copy_of(tmp_path, pa.table({"user": ["b"], "c`d": [1]})))
+    assert [rows(spark, "groups", day) for day in (OTHER, DAY)] == [
+        [{"user": "a", "c`d": None}],
+        [{"user": "b", "c`d": 1}],
+    ]

@@ -88,7 +88,7 @@ def test_the_text_has_a_line_per_metric_and_a_column_per_model() -> None:
 
 def test_the_text_leads_to_the_differences_that_were_asked_for() -> None:
     ev = sr.evaluate(LOG, ["mrr"], **ASKED, compare="old")
-    assert repr(ev).splitlines()[0].endswith(', intervals of 95 %, differences in compare("old")')
+    assert repr(ev).splitlines()[0].endswith(", intervals of 95 %, differences in compare('old')")
 
 
 def test_the_page_has_models_side_by_side_with_intervals_and_no_script() -> None:

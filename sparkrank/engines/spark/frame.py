@@ -117,8 +117,10 @@ def pick_framed(sides: Sequence[FrameSide], plan: Plan, keys: GroupKeys | None, 
         rows, sent = side.sent(plan, schema)
         values = () if keys is None else zip(*keys.typed(schema), strict=True)
         for column, of_column in zip(side.roles.group, values, strict=False):
-            # Spark need not send the rows of other groups. Of floats it may take 0.0 and -0.0 for two values.
-            if not (sent.at[column].steps or pa.types.is_floating(of_column[0].type)):
+            # Spark need not send the rows of other groups. Of floats it may take 0.0 and -0.0 for two values. Python's
+            # instants and days would be read in a time zone and by a calendar of Spark's.
+            kind = of_column[0].type
+            if not (sent.at[column].steps or pa.types.is_floating(kind) or pa.types.is_temporal(kind)):
                 rows = rows.where(named(sent.at[column].column).isin(*(scalar.as_py() for scalar in of_column)))
         tables += tables_of_streams(rows.mapInArrow(_picked(sent, pick), STREAMS_TYPE))
     return tables

@@ -21,9 +21,10 @@ from sparkrank.tables.copies.publisher import TABLE_PROPERTY, ExistingTable, Pub
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import StructField, StructType
 
 _OVERWRITE = "spark.sql.sources.partitionOverwriteMode"
+_NO_CATALOG = "REQUIRES_SINGLE_PART_NAMESPACE"  # what Spark's own catalog says of a first part that names no catalog
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class CatalogCopies(Publisher):
                 writer = spark.createDataFrame([], schema).writeTo(name).partitionedBy(copy.run.column)
                 writer.tableProperty(TABLE_PROPERTY, copy.table).create()
             there = spark.table(name).columns
-            if added := [f"`{own.name}` {own.dataType.simpleString()}" for own in schema if own.name not in there]:
+            if added := [_definition(own) for own in schema if own.name not in there]:
                 spark.sql(f"ALTER TABLE {name} ADD COLUMNS ({', '.join(added)})")  # a release may add some
             self._replace_rows(copy)
             spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('{_property_of_day(copy)}' = '{_run_text(copy)}')")
@@ -113,7 +114,7 @@ class CatalogCopies(Publisher):
             if not spark.catalog.tableExists(name):
                 if spark.catalog.databaseExists(self._quoted):
                     return None
-                raise SpecError(f"output.publish.schema is {shorten(self.schema)}, which the session's catalogs lack")
+                raise SpecError(self._lacking)
             columns = spark.catalog.listColumns(name)
             properties = {row[0]: row[1] for row in spark.sql(f"SHOW TBLPROPERTIES {name}").collect()}
         partitions = [own.name for own in columns if own.isPartition]
@@ -128,6 +129,10 @@ class CatalogCopies(Publisher):
         self.require_library()
         assert self.session is not None  # noqa: S101 - as it says
         return self.session
+
+    @property
+    def _lacking(self) -> str:
+        return f"output.publish.schema is {shorten(self.schema)}, which the session's catalogs lack"
 
     @property
     def _quoted(self) -> str:
@@ -145,9 +150,22 @@ class CatalogCopies(Publisher):
         except SpecError:
             raise
         except Exception as error:  # each catalog raises errors of its own
+            if _condition_of(error) == _NO_CATALOG:
+                raise SpecError(self._lacking) from error
             reason = str(error) if isinstance(error, SparkrankError) else reason_of(error)
             sentence = f"{self.shown(table, column)} cannot be {done}: {shorten(reason, MOST_LISTED)}"
             raise StoreError(sentence) from error
+
+
+def _condition_of(error: BaseException) -> str | None:
+    """Return the name that Spark gives to the error, or to the one that it was raised from."""
+    own = getattr(error, "getCondition", None) or getattr(error.__cause__, "getCondition", lambda: None)
+    condition: str | None = own()
+    return condition
+
+
+def _definition(column: StructField) -> str:
+    return "`{}` {}".format(column.name.replace("`", "``"), column.dataType.simpleString())
 
 
 def _own_name(table: str, column: str) -> str:
@@ -177,7 +195,9 @@ def _spark_schema(schema: pa.Schema, what: str) -> StructType:
             columns.add(own.name, from_arrow_type(own.type, prefer_timestamp_ntz=True))
         except Exception as error:
             refused = f"{what} is refused and left as it is"
-            raise SpecError(f"{refused}: the column {shorten(own.name)} is {own.type}, which Spark has not") from error
+            raise SpecError(
+                f"{refused}: the column {shorten(own.name)} is {own.type}, which is no type of Spark"
+            ) from error
     return columns
 
 

@@ -159,9 +159,8 @@ class CatalogCopies(Publisher):
 
 def _condition_of(error: BaseException) -> str | None:
     """Return the name that Spark gives to the error, or to the one that it was raised from."""
-    own = getattr(error, "getCondition", None) or getattr(error.__cause__, "getCondition", lambda: None)
-    condition: str | None = own()
-    return condition
+    raised = (getattr(own, "getCondition", lambda: None)() for own in (error, error.__cause__))
+    return next(filter(None, raised), None)
 
 
 def _definition(column: StructField) -> str:

@@ -1,7 +1,7 @@
 """A DAG of Airflow by SparkSubmitOperator: the job runs on a cluster, and `sparkrank gate` tells how the day is.
 
 In cluster modes the exit code of a job is lost: spark-submit ends with 1 for a gate that stops the day as for a store
-that failed, or not at all. So `gate` runs whatever became of the job, and has that of the verdict. The
+that failed, or not at all. So `gate` runs whatever became of the job, and ends with the exit code of the verdict. The
 last task needs both, because a gate may pass a day that an earlier job has stored. It makes an event of the asset
 `sparkrank_day`, with the `run_id` of the tables. The operator does not try again, as it cannot tell whether to.
 

@@ -37,7 +37,7 @@ def validate_publish(
     """
     if spec.output.publish and needs_spark(spec.output.path):
         where = f"output.path is {shorten(spec.output.path)}, which Spark alone opens"
-        raise SpecError(f"output.publish copies tables without Spark, but {where}")
+        raise SpecError(f"output.publish reads the stored tables by Arrow, but {where}")
     for own in spec.output.publish:
         publisher = own.publisher.with_session(spark)
         publisher.require_library()

@@ -10,40 +10,27 @@ from typing import ClassVar
 import pyarrow as pa
 
 from sparkrank.inputs.field_paths import Place
-from sparkrank.inputs.roles import Roles
 from sparkrank.sources.conditions import Condition
 from sparkrank.sources.nested import columns_at
-from sparkrank.sources.protocol import FileSplit, Split
+from sparkrank.sources.protocol import RowsWithoutFiles, Split
 from sparkrank.sources.scanning import gathered
 from sparkrank.sources.sizes import as_rows
 from sparkrank.sources.types import plain
 
 
 @dataclass(frozen=True)
-class LibraryRows:
+class LibraryRows(RowsWithoutFiles):
     """The rows of one version of a lake table, in one stream.
 
     ``batches`` returns the named columns of all rows that a condition may leave. It is not shown, because it may hold
     the credentials of a store.
     """
 
-    pushes_conditions: ClassVar[bool] = False
     leaves_to_spark: ClassVar[bool] = True
 
     schema: pa.Schema
     stored_rows: int
     batches: Callable[[Sequence[str], Condition | None], Iterable[pa.RecordBatch]] = field(repr=False)
-
-    @property
-    def folder_columns(self) -> list[str]:
-        return []
-
-    @property
-    def warnings(self) -> list[str]:
-        return []
-
-    def check(self, roles: Roles, where: str | None) -> None:
-        """Do nothing, because all rows have all columns of the table."""
 
     def rows(self, columns: Sequence[str], arrays: Mapping[str, Place]) -> int:  # noqa: ARG002
         return as_rows(self.stored_rows, 0)
@@ -56,10 +43,6 @@ class LibraryRows:
         arrays: Mapping[str, Place],  # noqa: ARG002
     ) -> list[Split]:
         return [Split(0, functools.partial(self._read, places, split_rows, where))]
-
-    def files(self, places: Mapping[str, Place], batch_rows: int, where: Condition | None) -> list[FileSplit]:  # noqa: ARG002
-        """Return no files, because rows of several files come in one stream."""
-        return []
 
     def _read(self, places: Mapping[str, Place], batch_rows: int, where: Condition | None) -> Iterator[pa.Table]:
         names = dict.fromkeys([place.column for place in places.values()])

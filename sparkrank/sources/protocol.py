@@ -89,6 +89,27 @@ class Source(Protocol):
         """
 
 
+class RowsWithoutFiles:
+    """The part of :class:`Source` that is the same for all rows that are in no files of the caller."""
+
+    pushes_conditions: ClassVar[bool] = False
+
+    @property
+    def folder_columns(self) -> Sequence[str]:
+        return ()
+
+    @property
+    def warnings(self) -> list[str]:
+        return []
+
+    def check(self, roles: Roles, where: str | None) -> None:
+        """Do nothing, because all rows have all columns."""
+
+    def files(self, places: Mapping[str, Place], batch_rows: int, where: Condition | None) -> list[FileSplit]:  # noqa: ARG002
+        """Return no files, because the caller has named none."""
+        return []
+
+
 # Opens the rows of an input, for columns with roles. Only the footers or the beginnings of files are read. It raises
 # InputError if there are no files or the files do not fit together, StoreError if the store fails, and SpecError for an
 # option that the reader does not know.

@@ -12,7 +12,7 @@ import pyarrow as pa
 from sparkrank.inputs.field_paths import Place
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.conditions import Condition
-from sparkrank.sources.protocol import FileSplit, Split
+from sparkrank.sources.protocol import RowsWithoutFiles, Split
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.sources.sizes import as_rows
 from sparkrank.sources.stream_file import StreamFile, StreamPart
@@ -21,10 +21,9 @@ from sparkrank.sources.types import plain_schema
 
 
 @dataclass(frozen=True)
-class StreamInput:
+class StreamInput(RowsWithoutFiles):
     """A stream of rows in a file, as a source of rows. A split reads one part of the file."""
 
-    pushes_conditions: ClassVar[bool] = False
     leaves_to_spark: ClassVar[bool] = False
 
     stream: StreamFile
@@ -37,19 +36,8 @@ class StreamInput:
     def schema(self) -> pa.Schema:
         return plain_schema(self.stream.schema)
 
-    @property
-    def folder_columns(self) -> list[str]:
-        return []
-
-    @property
-    def warnings(self) -> list[str]:
-        return []
-
-    def check(self, roles: Roles, where: str | None) -> None:
-        """Do nothing, because a stream has all of its columns."""
-
     def rows(self, columns: Sequence[str], arrays: Mapping[str, Place]) -> int:
-        if arrays:  # how many elements they have is known only to who reads them
+        if arrays:  # how many elements they have is known only once they are read
             return sum(TableInput(self.stream.read(part)).rows(columns, arrays) for part in self.stream.parts)
         return sum(as_rows(part.rows, part.size) for part in self.stream.parts)
 
@@ -65,7 +53,3 @@ class StreamInput:
                 yield from split.read()
 
         return [Split(part.first, functools.partial(read, part)) for part in self.stream.parts]
-
-    def files(self, places: Mapping[str, Place], batch_rows: int, where: Condition | None) -> list[FileSplit]:  # noqa: ARG002
-        """Return no files, because the caller has named none."""
-        return []

@@ -14,17 +14,16 @@ from sparkrank.inputs.roles import Roles
 from sparkrank.sources.conditions import Condition
 from sparkrank.sources.in_memory import validated
 from sparkrank.sources.nested import columns_at
-from sparkrank.sources.protocol import FileSplit, Split
+from sparkrank.sources.protocol import RowsWithoutFiles, Split
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.sources.sizes import as_rows, elements_in, in_parts, plain_bytes
 from sparkrank.sources.types import plain_schema
 
 
 @dataclass(frozen=True)
-class TableInput:
+class TableInput(RowsWithoutFiles):
     """A table in memory, as a source of rows. The caller has already applied any condition."""
 
-    pushes_conditions: ClassVar[bool] = False
     leaves_to_spark: ClassVar[bool] = False
 
     table: pa.Table
@@ -36,17 +35,6 @@ class TableInput:
     @property
     def schema(self) -> pa.Schema:
         return plain_schema(self.table.schema)
-
-    @property
-    def folder_columns(self) -> list[str]:
-        return []
-
-    @property
-    def warnings(self) -> list[str]:
-        return []
-
-    def check(self, roles: Roles, where: str | None) -> None:
-        """Do nothing, because a table has all of its columns."""
 
     def rows(self, columns: Sequence[str], arrays: Mapping[str, Place]) -> int:
         return as_rows(self._elements(arrays), plain_bytes(self.table.select(list(columns))))
@@ -62,10 +50,6 @@ class TableInput:
         step = max(1, split_rows * table.num_rows // max(1, self._elements(arrays)))
         starts = range(0, table.num_rows, step)
         return [Split(start, functools.partial(_slice, table, start, step, places)) for start in starts]
-
-    def files(self, places: Mapping[str, Place], batch_rows: int, where: Condition | None) -> list[FileSplit]:  # noqa: ARG002
-        """Return no files, because a table in memory is in none."""
-        return []
 
     def _elements(self, arrays: Mapping[str, Place]) -> int:
         """Return the number of elements in ``arrays``, or the number of rows if that number is larger."""

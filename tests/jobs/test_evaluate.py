@@ -45,7 +45,9 @@ def test_a_day_twice_and_in_every_lane(
     assert (document["day"], document["lane"], document["exit_code"]) == (DAY, "scan", 0)
     assert {row["metric"] for row in document["metrics"]} >= {"ndcg@10", "auc"}
     own = {"spark.shuffle.compress": "false", "spark.python.unix.domain.socket.enabled": "true"}
-    for events in (tmp_path / "events").iterdir():
+    logs = list((tmp_path / "events").iterdir())
+    assert len(logs) == 2  # a context of each command
+    for events in logs:
         had = settings_logged(events)
         assert {name: had.get(name) for name in own | theirs} == own | theirs
     before = stored()

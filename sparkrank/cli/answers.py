@@ -108,6 +108,7 @@ def backfill_document(days: Iterable[BackfilledDay]) -> Document:
             "seconds": round(day.seconds, 3),
             "told": day.reason or None,
             "exit_code": day.exit_code,
+            "run_id": day.run_id,
             "gates": None if day.stored is None else _verdicts(day.stored.judged),
             "result": None if day.result is None else day_document(day.result),
         }

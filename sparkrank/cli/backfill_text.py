@@ -22,7 +22,7 @@ def backfilled_text(day: BackfilledDay, *, is_whole: bool = False) -> str:
         verdicts = "" if result.judgment is None else verdicts_text(result.judgment.judged, is_whole=is_whole)
         below = [quality_text(result.quality), warnings_text(result.warnings), verdicts]
     elif day.state == "there":
-        line = f"{day.day}  there already, by the same spec (run {escape(day.reason)}): skipped, --again evaluates it"
+        line = f"{day.day}  there already, by the same spec (run {day.run_id}): skipped, --again evaluates it"
         stopped = [] if day.stored is None else [verdict for verdict in day.stored.judged if verdict.stops]
         verdicts = verdicts_text(stopped, "Gates that stop it, until it is accepted or evaluated again")
         below = [warnings_text(day.warnings), verdicts]

@@ -73,7 +73,7 @@ def backfill(
             publish_target(spec, target, spark)  # the run that stored it may have failed to
             warnings = (*track_target(spec, target, spark),)
             stored = recorded_judgment(spec, day, spark)
-            yield BackfilledDay(day, "there", reason=run, stored=stored, warnings=warnings)
+            yield BackfilledDay(day, "there", run_id=run, stored=stored, warnings=warnings)
             continue
         before_day()
         try:

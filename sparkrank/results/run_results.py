@@ -76,10 +76,10 @@ class PublishedDay:
 
 @dataclass(frozen=True)
 class BackfilledDay:
-    """A day of a backfill, with its ``result`` if the day was evaluated, and otherwise the ``reason`` why not.
+    """A day of a backfill, with its ``result`` if the day was evaluated, or the ``reason`` why there is no input.
 
-    If the day was already stored, ``stored`` has the verdicts that do not pass, or is None if the spec has no gates.
-    ``warnings`` then says which trackers lack the day and fail.
+    If the day was already stored, ``run_id`` names its run, and ``stored`` has the verdicts that do not pass, or is None
+    if the spec has no gates. ``warnings`` then says which trackers lack the day and fail.
     """
 
     day: str
@@ -87,6 +87,7 @@ class BackfilledDay:
     seconds: float = 0.0
     result: DayResult | None = None
     reason: str = ""
+    run_id: str | None = None
     stored: Judgment | None = None
     warnings: tuple[str, ...] = ()
 

@@ -80,6 +80,7 @@ def test_a_table_without_statistics_gives_the_partitions_of_the_condition(spark:
 
 def test_a_name_that_is_not_there_gets_the_nearest_of_its_schema(another_session: SparkSession, shop: None) -> None:
     spark = another_session
+    spark.conf.set("spark.sql.catalog.prod", "no.such.Class")  # which nobody has used yet
     spark.sql("CREATE VIEW shop.impressions_2 AS SELECT 1 AS one")
     spark.createDataFrame([(1,)], "one int").createOrReplaceTempView("impressions_3")
     for table, sentence in (
@@ -88,6 +89,8 @@ def test_a_name_that_is_not_there_gets_the_nearest_of_its_schema(another_session
         ("shop.xyz", r"there is no input at table shop.xyz \(shop has impressions, impressions_2\)$"),
         ("shp.impressions", r'shp.impressions, as there is no schema shp, did you mean "shop"\?$'),
         ("spark_catalog.shp.t", r'as there is no schema spark_catalog.shp, did you mean "shop"\?$'),
+        ("spark_catlog.shop.t", r'at table spark_catlog.shop.t, as there is no catalog spark_catlog, did you mean "spark_c'),
+        ("prd.shop.t", r'as there is no catalog prd, did you mean "prod"\?$'),
         ("parquet.`/no/where`", r"there is no input at table parquet.`/no/where`$"),
         ("impresions", r"there is no input at table impresions \(the current schema has "),
     ):

@@ -194,6 +194,7 @@ def test_a_day_that_a_gate_stops_stops_the_same_command_again_until_it_is_accept
         assert exit_code(*many(conf, "--json", last=DAYS[1])) == left
         days = json.loads(capsys.readouterr().out)["days"]
         assert [of_day["exit_code"] for of_day in days] == [0, left]
+        assert [of_day["run_id"] for of_day in days] == [run_of(tmp_path, own)["run_id"] for own in DAYS[:2]]
         assert [[check["accepted"] for check in of_day["gates"]] for of_day in days] == [
             ["known"] * 2,
             [None if left else "known"] * 2,

@@ -17,23 +17,30 @@ if TYPE_CHECKING:
 
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")  # of a name with dots: in backticks, or plain
 _MOST_NEAR = 5
+_CATALOG = re.compile(r"spark\.sql\.catalog\.([^.]+)")  # the setting that gives a session a catalog
 
 
 def frame_of_table(side: SideRows, spark: SparkSession) -> DataFrame:
     """Return the rows of the table or view that ``side`` names.
 
-    Raises :class:`NoInputError` with the nearest names of the schema if there is no such table, and
-    :class:`InputError` if the schema has several whose names differ by case alone, of which Spark would take one.
+    Raises :class:`NoInputError` with the nearest names of the schema, or of the catalogs, if there is no such table,
+    and :class:`InputError` if the schema has several whose names differ by case alone, of which Spark would take one.
     """
     table = str(side.table)
     try:
         with reading_errors(side.name, side.what, side.what):
             frame = spark.read.table(table)
             frame.schema  # noqa: B018 - Spark Connect looks for the table only here
-    except NoInputError as error:
+    except InputError as error:
         condition = getattr(error.__cause__, "getCondition", lambda: None)() or ""
-        near = _nearest(spark, *_split(table)) if condition.startswith("TABLE_OR_VIEW_NOT_FOUND") else ""
-        raise NoInputError(f"{error}{near}") from error.__cause__
+        if condition.startswith("TABLE_OR_VIEW_NOT_FOUND"):
+            raise NoInputError(f"{error}{_nearest(spark, *_split(table))}") from error.__cause__
+        # Spark takes a first part that names no catalog for a schema of its own catalog, which has none within another.
+        first, known = _split(table)[0][:1], _catalogs(spark)
+        if condition.startswith("REQUIRES_SINGLE_PART_NAMESPACE") and first and first[0] not in known:
+            lacking = f"as there is no catalog {shorten(first[0])}{did_you_mean(first[0], known)}"
+            raise NoInputError(f"there is no {side.what} at {side.name}, {lacking}") from error.__cause__
+        raise
     if setting(spark, "spark.sql.caseSensitive") != "true" and len(alike := _alike(spark, *_split(table))) > 1:
         raise InputError(
             f"{side.what}.table is {shorten(table)}, but its schema has {itemize(alike)}, which differ by case alone: "
@@ -69,6 +76,13 @@ def _nearest(spark: SparkSession, schema: Sequence[str], name: str) -> str:
     return f" ({shorten(where)} has {itemize([own for own in tables if own.lower() in alike] or tables or ['none'])})"
 
 
+def _catalogs(spark: SparkSession) -> list[str]:
+    """Return the names of the catalogs of the session. SHOW CATALOGS lists only those that were used before."""
+    settings = (_CATALOG.fullmatch(row[0]) for row in _rows(spark, "SET"))
+    shown = [row[0] for row in _rows(spark, "SHOW CATALOGS")]
+    return sorted({*shown, *(match[1] for match in settings if match is not None)})
+
+
 def _listed(spark: SparkSession, what: str, within: Sequence[str], like: str = "") -> list[tuple[str, ...]]:
     """Return the rows of SHOW TABLES or SHOW SCHEMAS; none if Spark lists nothing there.
 
@@ -76,7 +90,11 @@ def _listed(spark: SparkSession, what: str, within: Sequence[str], like: str = "
     """
     # spark.catalog.listTables would load each table to describe it
     place = ".".join("`{}`".format(part.replace("`", "``")) for part in within)
+    return _rows(spark, f"SHOW {what}{f' IN {place}' if place else ''}{like}")
+
+
+def _rows(spark: SparkSession, statement: str) -> list[tuple[str, ...]]:
     try:
-        return [tuple(row) for row in spark.sql(f"SHOW {what}{f' IN {place}' if place else ''}{like}").collect()]
-    except Exception:  # noqa: BLE001 - there is no such schema, or its catalog lists nothing
+        return [tuple(row) for row in spark.sql(statement).collect()]
+    except Exception:  # noqa: BLE001 - there is no such schema, its catalog lists nothing, or it may not be asked
         return []

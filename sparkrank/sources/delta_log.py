@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
 
 from pyarrow import fs
 
 from sparkrank.base.errors import InputError, NoInputError, StoreError, first_line, shorten
-from sparkrank.sources.files import without_password
+from sparkrank.sources.files import settings_of, without_password
 from sparkrank.sources.lakes import DELTA
 
 if TYPE_CHECKING:
@@ -93,16 +92,15 @@ def additions(table: DeltaTable, folder: tuple[fs.FileSystem, str]) -> Iterator[
 
 def delta_address(path: str) -> tuple[str, dict[str, str] | None]:
     """Return ``path`` as deltalake takes it, and the options that its settings stand for."""
-    place, _, settings = path.partition("?")
-    options = {SETTINGS[name]: value for name, value in parse_qsl(settings) if name in SETTINGS}
+    options = {SETTINGS[name]: value for name, value in settings_of(path).items() if name in SETTINGS}
     if "AWS_ALLOW_HTTP" in options:
         options["AWS_ALLOW_HTTP"] = str(options["AWS_ALLOW_HTTP"] == "http").lower()
-    return place.removeprefix("file:"), options or None
+    return path.partition("?")[0].removeprefix("file:"), options or None
 
 
 def unknown_settings(path: str) -> list[str]:
     """Return the names of the settings of ``path`` that :func:`delta_address` leaves out."""
-    return [name for name, _ in parse_qsl(path.partition("?")[2]) if name not in SETTINGS]
+    return [name for name in settings_of(path) if name not in SETTINGS]
 
 
 def _of_version(path: str, version: int, place: str) -> DeltaTable:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote
 
 from pyarrow import fs
 
@@ -142,6 +142,22 @@ def _patient(store: fs.FileSystem) -> fs.FileSystem:
     options |= {"connect_timeout": S3_CONNECT_SECONDS, "request_timeout": S3_REQUEST_SECONDS}
     patient: fs.FileSystem = type(store)(**options, retry_strategy=fs.AwsStandardS3RetryStrategy(S3_ATTEMPTS))
     return patient
+
+
+def settings_of(path: str) -> dict[str, str]:
+    """Return the settings after the question mark of ``path``. The endpoint of S3 is a URL, as most libraries need it.
+
+    Examples
+    --------
+    >>> settings_of("s3://lake/x?endpoint_override=host:9000&scheme=http")
+    {'endpoint_override': 'http://host:9000', 'scheme': 'http'}
+    """
+    settings = dict(parse_qsl(path.partition("?")[2]))
+    if endpoint := settings.get("endpoint_override"):
+        scheme, mark, host = endpoint.rpartition("://")
+        settings["scheme"] = settings.get("scheme") or scheme or "https"
+        settings["endpoint_override"] = endpoint if mark else f"{settings['scheme']}://{host}"
+    return settings
 
 
 def without_password(path: str) -> str:

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl
 
 import pyarrow as pa
 from pyarrow import fs
@@ -25,7 +24,7 @@ from sparkrank.base.errors import (
     itemize,
     shorten,
 )
-from sparkrank.sources.files import file_system, without_password
+from sparkrank.sources.files import file_system, settings_of, without_password
 from sparkrank.sources.types import stored_schema
 
 if TYPE_CHECKING:
@@ -69,13 +68,9 @@ def iceberg_table(side: SideRows) -> Table:
     with metadata_errors(side):
         if side.path is None:
             return _of_catalog(side)
-        address, _, settings = side.path.partition("?")
-        properties = {_SETTINGS[name]: value for name, value in parse_qsl(settings) if name in _SETTINGS}
-        if "s3.endpoint" in properties:
-            scheme = dict(parse_qsl(settings)).get("scheme", "https")
-            properties["s3.endpoint"] = f"{scheme}://{properties['s3.endpoint']}"
+        properties = {_SETTINGS[name]: value for name, value in settings_of(side.path).items() if name in _SETTINGS}
         store, inside = file_system(side.path)
-        place = inside if isinstance(store, fs.LocalFileSystem) else address.rstrip("/")
+        place = inside if isinstance(store, fs.LocalFileSystem) else side.path.partition("?")[0].rstrip("/")
         is_file = place.endswith(METADATA_FILE)
         return table_at(place if is_file else f"{place}/metadata/{_newest(side, store, inside)}", properties)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -9,17 +11,27 @@ import pytest
 from pyarrow import fs
 
 
+_SERVER = """
+from moto.server import ThreadedMotoServer
+
+server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+server.start()
+print(*server.get_host_and_port(), sep=":", flush=True)
+input()
+"""
+
+
 @contextmanager
 def s3_server() -> Iterator[str]:
-    """The address of a server that is gone afterwards; skips the test where there is none."""
-    server = pytest.importorskip("moto.server", reason="the S3-compatible server needs moto[server]")
-    threaded = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    threaded.start()
-    host, port = threaded.get_host_and_port()
-    try:
-        yield f"{host}:{port}"
-    finally:
-        threaded.stop()
+    """The address of a server that is gone afterwards; skips the test where there is none.
+
+    It is a process of its own, as a library that holds Python's lock while it waits would wait for itself.
+    """
+    pytest.importorskip("moto", reason="the S3-compatible server needs moto[server]")
+    how = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([sys.executable, "-c", _SERVER], text=True, **how) as server:  # its input ends with this block
+        assert server.stdout is not None
+        yield server.stdout.readline().strip()
 
 
 def s3_environment(endpoint: str) -> Mapping[str, str]:

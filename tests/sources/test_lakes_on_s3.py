@@ -1,0 +1,141 @@
+"""Delta and Iceberg tables on an S3-compatible server: a day that is read there, and copied there, without a secret."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import fs
+
+from tests.support import mlflow_stub, openlineage_stub
+from tests.support.commands import exit_code, write_spec
+from tests.support.s3_server import s3_environment, s3_server
+
+DAY, BUCKET, SECRET = "2026-11-19", "lake", "S3CRET"
+# The click of ann stands second on DAY: rr is 1/2. With the row of the next day it would be as well, of other rows.
+ROWS = pa.table({"user": ["ann"] * 3, "s": [0.9, 0.8, 0.7], "y": [0, 1, 1], "dt": [DAY, DAY, "2026-11-20"]})
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    with s3_server() as found:
+        yield found
+
+
+@pytest.fixture
+def store(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> fs.S3FileSystem:
+    """The server takes any keys; deltalake, pyiceberg and Arrow find these in the environment."""
+    keys = {"AWS_ACCESS_KEY_ID": f"AKIA{SECRET}", "AWS_SECRET_ACCESS_KEY": f"{SECRET}/k", "AWS_ALLOW_HTTP": "true"}
+    for name, value in {**s3_environment(endpoint), **keys, "AWS_SESSION_TOKEN": f"{SECRET}=="}.items():
+        monkeypatch.setenv(name, value)
+    found = fs.S3FileSystem(endpoint_override=endpoint, scheme="http", allow_bucket_creation=True)
+    found.create_dir(BUCKET)
+    return found
+
+
+@pytest.fixture
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[list[dict[str, Any]], list[Any]]:
+    """The events that a program of lineage gets, and the runs that a tracker gets."""
+    events: list[dict[str, Any]] = []
+    trackers = mlflow_stub.stub_modules(tmp_path / "tracked")
+    for name, module in {**openlineage_stub.stub_modules(events), **trackers}.items():
+        module.__spec__ = ModuleSpec(name, None)
+        monkeypatch.setitem(sys.modules, name, module)
+    return events, trackers["mlflow.tracking"].MlflowClient.runs
+
+
+def delta(settings: str, folder: Path, patch: pytest.MonkeyPatch) -> dict[str, str]:
+    deltalake = pytest.importorskip("deltalake")
+    deltalake.write_deltalake(f"s3://{BUCKET}/sales/delta", ROWS, partition_by=["dt"])
+    return {"format": "delta", "path": f"s3://{BUCKET}/eval/delta{settings}"}
+
+
+def iceberg(settings: str, folder: Path, patch: pytest.MonkeyPatch) -> dict[str, str]:
+    pytest.importorskip("pyiceberg", reason="pyiceberg reads Iceberg tables: make test-places installs it")
+    from pyiceberg.catalog import load_catalog
+    from pyiceberg.utils.config import Config
+
+    properties = {
+        "TYPE": "sql",
+        "URI": f"sqlite:///{folder}/catalog.db",
+        "WAREHOUSE": f"s3://{BUCKET}",
+        "S3__ENDPOINT": os.environ["AWS_ENDPOINT_URL"],
+        "S3__REGION": "us-east-1",  # otherwise pyiceberg asks Amazon
+        "S3__ACCESS_KEY_ID": f"AKIA{SECRET}",
+        "S3__SECRET_ACCESS_KEY": f"{SECRET}/of the catalog",
+    }
+    for name, value in properties.items():
+        patch.setenv(f"PYICEBERG_CATALOG__PROD__{name}", value)
+    patch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())  # read when the module was imported
+    with load_catalog("prod") as catalog:
+        catalog.create_namespace("sales")
+        catalog.create_table("sales.iceberg", schema=ROWS.schema).append(ROWS)
+    return {"format": "iceberg", "catalog": "prod", "namespace": "eval"}
+
+
+@pytest.mark.parametrize("make", [delta, iceberg])
+def test_a_day_is_read_and_copied_on_s3_without_a_secret(
+    tmp_path: Path,
+    store: fs.S3FileSystem,
+    endpoint: str,
+    told: tuple[list[dict[str, Any]], list[Any]],
+    make: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    settings = f"?endpoint_override={endpoint}&scheme=http&region=us-east-1"
+    publish, lake = make(settings, tmp_path, monkeypatch), make.__name__
+    source = {"path": f"s3://{BUCKET}/sales/{lake}{settings}", "format": lake, "where": "dt = '{date}'"}
+    document = {
+        "input": {**source, "columns": {"group": "user", "score": "s", "label": "y"}},
+        "metrics": ["rr"],
+        "output": {"path": f"{tmp_path}/out", "publish": [{**publish, "tables": ["metrics"]}]},
+        "engine": {"lane": "local"},
+        "notify": ["openlineage"],
+        "track": [{"to": "mlflow", "experiment": "night"}],
+    }
+    conf = write_spec(tmp_path, document)
+    caplog.set_level("DEBUG")
+    for words, code in (
+        (["validate", "--date", DAY], 0),
+        (["evaluate", "--date", DAY], 0),
+        (["evaluate", "--from", DAY, "--to", DAY, "--json"], 0),
+        (["report", "--date", DAY, "--format", "md"], 0),
+        (["evaluate", "--date", DAY, "--set", f"input.path=s3://{BUCKET}/none{settings}"], 4),
+    ):
+        assert exit_code(words[0], "--conf", conf, *words[1:]) == code
+    (run,) = pq.read_table(f"{tmp_path}/out/runs/day={DAY}").to_pylist()
+    assert (run["rows"], run["input"].partition(" at version ")[0]) == (2, f"s3://{BUCKET}/sales/{lake}{settings}")
+    events, runs = told
+    assert [event["eventType"] for event in events] == ["START", "COMPLETE", "START", "FAIL"]
+    assert (events[1]["inputs"][0]["namespace"], events[1]["inputs"][0]["name"]) == (f"s3://{BUCKET}", f"sales/{lake}")
+    assert len(runs) == 1
+    there = store.get_file_info(fs.FileSelector(BUCKET, recursive=True))
+    copied = [info for info in there if "/eval" in info.path and "/runs/" in info.path]
+    assert any(info.extension == "parquet" for info in copied)
+    own = [(fs.LocalFileSystem(), info) for info in fs.LocalFileSystem().get_file_info(_all(tmp_path))]
+    texts = [text_of(place, info) for place, info in (*own, *((store, info) for info in there)) if info.is_file]
+    printed = capsys.readouterr()
+    texts += [printed.out, printed.err, caplog.text, json.dumps(events), repr(runs)]
+    assert [text for text in texts if SECRET in text] == []
+
+
+def _all(folder: Path) -> fs.FileSelector:
+    return fs.FileSelector(str(folder), recursive=True)
+
+
+def text_of(store: fs.FileSystem, info: fs.FileInfo) -> str:
+    """What a reader of a file finds in it."""
+    if info.extension == "parquet":
+        return repr(pq.read_table(info.path, filesystem=store, partitioning=None).to_pylist())
+    with store.open_input_stream(info.path) as file:
+        return str(file.read().decode("latin-1"))

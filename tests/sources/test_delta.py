@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import shutil
-import struct
 from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
@@ -24,6 +23,7 @@ from sparkrank.run.day_request import kept_files_of
 from sparkrank.run.stages import Stages
 from sparkrank.sources import delta
 from tests.support.commands import exit_code, local_spec, write_spec
+from tests.support.deletion_vectors import bitmap_of
 
 deltalake = pytest.importorskip("deltalake")
 
@@ -164,13 +164,11 @@ def test_columns_under_other_names_in_files_are_read_by_deltalake(tmp_path: Path
 
 
 def without_rows(table: Path, rows: list[int]) -> None:
-    """Commit a deletion vector for ``rows`` of the only file of ``table``, as PROTOCOL.md of Delta lays it out."""
+    """Commit a deletion vector for ``rows`` of the only file of ``table``."""
     (log,) = (table / "_delta_log").glob("*.json")
     actions = [json.loads(line) for line in log.read_text().splitlines()]
     added = next(action["add"] for action in actions if "add" in action)
-    places = struct.pack(f"<{len(rows)}H", *rows)
-    roaring = struct.pack("<IIHHI", 12346, 1, 0, len(rows) - 1, 16) + places  # one array container, at byte 16
-    bitmap = struct.pack("<IQI", 1681511377, 1, 0) + roaring
+    bitmap = bitmap_of(rows)
     padded = bitmap + bytes(-len(bitmap) % 4)
     vector = {
         "storageType": "i",

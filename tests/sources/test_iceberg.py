@@ -26,6 +26,7 @@ from sparkrank.sources import iceberg
 from sparkrank.sources.library_rows import LibraryRows
 from sparkrank.sources.parquet import ParquetInput
 from tests.support.commands import local_spec
+from tests.support.deletion_vectors import write_puffin
 
 pytest.importorskip("pyiceberg", reason="pyiceberg reads Iceberg tables: make test-places installs it")
 
@@ -241,8 +242,8 @@ def test_files_that_lack_the_values_of_their_partition_are_read_with_them(tmp_pa
     assert evaluated(tmp_path, where=f"dt = '{SECOND}'")["rr"] == 1.0
 
 
-def entry_of(table: Any, path: str, rows: int, day: str, **more: Any) -> Any:
-    """A file for the metadata of ``table``, in the partition ``day``."""
+def entry_of(table: Any, path: str, rows: int, day: str, *, version: int = 2, **more: Any) -> Any:
+    """A file for the metadata of ``table``, in the partition ``day``, as a ``version`` of the format describes files."""
     from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
     from pyiceberg.typedef import Record
 
@@ -250,14 +251,17 @@ def entry_of(table: Any, path: str, rows: int, day: str, **more: Any) -> Any:
     own = {"content": DataFileContent.DATA, "file_path": path, "file_format": FileFormat.PARQUET, **more}
     counts = {"record_count": rows, "file_size_in_bytes": size}
     nothing: Any = dict.fromkeys(("column_sizes", "value_counts", "null_value_counts", "nan_value_counts"))
-    return DataFile.from_args(partition=Record(day), **own, **counts, **nothing, lower_bounds=None, upper_bounds=None)
+    bounds: Any = {"lower_bounds": None, "upper_bounds": None}
+    return DataFile.from_args(version, partition=Record(day), **own, **counts, **nothing, **bounds)
 
 
-def committed(table: Any, files: list[Any], *, deletes: bool = False) -> None:
+def committed(table: Any, files: list[Any], *, deletes: bool = False, version: int = 2) -> None:
     """Commit ``files``, of rows or of deletes, to the metadata in the folder of ``table``, as the format lays it out.
 
-    pyiceberg writes no delete files, so the class that writes manifests is told what it writes.
+    pyiceberg writes no delete files and no table of version 3, so the class that writes manifests is told what it
+    writes.
     """
+    from pyiceberg.avro.file import AvroOutputFile
     from pyiceberg.manifest import (
         ManifestContent,
         ManifestEntry,
@@ -271,8 +275,16 @@ def committed(table: Any, files: list[Any], *, deletes: bool = False) -> None:
             return ManifestContent.DELETES if deletes else ManifestContent.DATA
 
         @property
+        def version(self) -> Any:
+            return version
+
+        @property
         def _meta(self) -> dict[str, str]:
             return {**super()._meta, "content": "deletes" if deletes else "data"}
+
+        def new_writer(self) -> Any:
+            schema = self._with_partition(self.version)
+            return AvroOutputFile(self._output_file, schema, "manifest_entry", schema, self._meta)
 
     folder = Path(table.location().removeprefix("file://")) / "metadata"
     newest = max(folder.glob("*.metadata.json"))
@@ -284,7 +296,7 @@ def committed(table: Any, files: list[Any], *, deletes: bool = False) -> None:
     ) as out:
         for file in files:
             out.add_entry(
-                ManifestEntry.from_args(status=ManifestEntryStatus.ADDED, snapshot_id=snapshot, data_file=file)
+                ManifestEntry.from_args(version, status=ManifestEntryStatus.ADDED, snapshot_id=snapshot, data_file=file)
             )
     manifests = [out.to_manifest_file()]
     if before not in (None, -1):
@@ -300,6 +312,7 @@ def committed(table: Any, files: list[Any], *, deletes: bool = False) -> None:
         }
     )  # fmt: skip
     document |= {"current-snapshot-id": snapshot, "last-sequence-number": sequence, "last-updated-ms": time}
+    document |= {"format-version": version} | ({"next-row-id": 0} if version == 3 else {})
     document["snapshot-log"].append({"snapshot-id": snapshot, "timestamp-ms": time})
     document.get("refs", {}).setdefault("main", {"type": "branch"})["snapshot-id"] = snapshot
     number = int(newest.name.split("-")[0]) + 1
@@ -321,6 +334,29 @@ def test_rows_deleted_by_position_do_not_count(tmp_path: Path, catalog: Any) -> 
     assert evaluated(tmp_path, where="dt = '{date}'")["rr"] == 0.5
     assert isinstance(opened(tmp_path, where="dt = '{date}'"), LibraryRows)
     assert isinstance(opened(tmp_path, where=f"dt = '{SECOND}'"), ParquetInput)
+
+
+def test_rows_deleted_by_a_vector_of_version_3_do_not_count(tmp_path: Path, catalog: Any) -> None:
+    """One Puffin file has the vectors of two files; the deleted rows of FIRST are before its click, those of SECOND it."""
+    from pyiceberg.manifest import DataFileContent, FileFormat
+
+    table = made(catalog, rows_of(FIRST, [0, 0, 1, 0]), rows_of(SECOND, [1, 0, 0, 1]))
+    assert evaluated(tmp_path, where="dt = '{date}'")["rr"] == pytest.approx(1 / 3)
+    files = {task.file.partition[0]: task.file.file_path for task in table.scan().plan_files()}
+    puffin = tmp_path / "deletes.puffin"
+    places = write_puffin(puffin, {files[FIRST]: [0, 3], files[SECOND]: [0]})
+    entries = [
+        entry_of(
+            table, str(puffin), rows, day, version=3, content=DataFileContent.POSITION_DELETES,
+            file_format=FileFormat.PUFFIN, referenced_data_file=files[day], content_offset=places[files[day]][0],
+            content_size_in_bytes=places[files[day]][1],
+        )
+        for day, rows in ((FIRST, 2), (SECOND, 1))
+    ]  # fmt: skip
+    committed(table, entries, deletes=True, version=3)
+    assert evaluated(tmp_path, where="dt = '{date}'")["rr"] == 0.5
+    assert evaluated(tmp_path, where=f"dt = '{SECOND}'")["rr"] == pytest.approx(1 / 3)
+    assert isinstance(opened(tmp_path), LibraryRows)
 
 
 def test_equality_deletes_are_refused_with_the_number_of_files(tmp_path: Path, catalog: Any) -> None:

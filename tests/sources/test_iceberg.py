@@ -243,7 +243,7 @@ def test_files_that_lack_the_values_of_their_partition_are_read_with_them(tmp_pa
 
 
 def entry_of(table: Any, path: str, rows: int, day: str, *, version: int = 2, **more: Any) -> Any:
-    """A file for the metadata of ``table``, in the partition ``day``, as a ``version`` of the format describes files."""
+    """A file for the metadata of ``table``, in the partition ``day``, as a ``version`` of the format has it."""
     from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
     from pyiceberg.typedef import Record
 
@@ -337,7 +337,7 @@ def test_rows_deleted_by_position_do_not_count(tmp_path: Path, catalog: Any) -> 
 
 
 def test_rows_deleted_by_a_vector_of_version_3_do_not_count(tmp_path: Path, catalog: Any) -> None:
-    """One Puffin file has the vectors of two files; the deleted rows of FIRST are before its click, those of SECOND it."""
+    """One Puffin file has the vectors of two files: of FIRST a row before the click, of SECOND the first click."""
     from pyiceberg.manifest import DataFileContent, FileFormat
 
     table = made(catalog, rows_of(FIRST, [0, 0, 1, 0]), rows_of(SECOND, [1, 0, 0, 1]))

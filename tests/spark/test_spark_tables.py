@@ -89,8 +89,8 @@ def test_a_name_that_is_not_there_gets_the_nearest_of_its_schema(another_session
         ("shop.xyz", r"there is no input at table shop.xyz \(shop has impressions, impressions_2\)$"),
         ("shp.impressions", r'shp.impressions, as there is no schema shp, did you mean "shop"\?$'),
         ("spark_catalog.shp.t", r'as there is no schema spark_catalog.shp, did you mean "shop"\?$'),
-        ("spark_catlog.shop.t", r'at table spark_catlog.shop.t, as there is no catalog spark_catlog, did you mean "spark_c'),
-        ("prd.shop.t", r'as there is no catalog prd, did you mean "prod"\?$'),
+        ("prd.shop.t", r'at table prd.shop.t, as there is no catalog prd, did you mean "prod"\?$'),
+        ("spark_catlog.shop.t", r'as there is no catalog spark_catlog, did you mean "spark_catalog"\?$'),
         ("parquet.`/no/where`", r"there is no input at table parquet.`/no/where`$"),
         ("impresions", r"there is no input at table impresions \(the current schema has "),
     ):

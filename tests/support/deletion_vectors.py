@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def bitmap_of(rows: Sequence[int]) -> bytes:
-    """The bitmap of some of the first 65,536 rows of a file: a number by which it is known, and a 64-bit Roaring one."""
+    """The bitmap of some of the first 65,536 rows of a file: its mark, and a Roaring bitmap of 64 bits."""
     places = struct.pack(f"<{len(rows)}H", *rows)
     roaring = struct.pack("<IIHHI", 12346, 1, 0, len(rows) - 1, 16) + places  # one array container, at byte 16
     return struct.pack("<IQI", 1681511377, 1, 0) + roaring

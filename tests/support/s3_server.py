@@ -6,10 +6,10 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from pyarrow import fs
-
 
 _SERVER = """
 from moto.server import ThreadedMotoServer
@@ -28,8 +28,8 @@ def s3_server() -> Iterator[str]:
     It is a process of its own, as a library that holds Python's lock while it waits would wait for itself.
     """
     pytest.importorskip("moto", reason="the S3-compatible server needs moto[server]")
-    how = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen([sys.executable, "-c", _SERVER], text=True, **how) as server:  # its input ends with this block
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([sys.executable, "-c", _SERVER], text=True, **pipes) as server:  # ends with its input
         assert server.stdout is not None
         yield server.stdout.readline().strip()
 

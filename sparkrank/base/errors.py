@@ -110,7 +110,7 @@ class FrameLaneNeededError(SpecError):
 
 
 class UnappliedFeatureError(FrameLaneNeededError):
-    """A lake table has a feature that only Spark may apply. The message names the feature and counts its files."""
+    """A lake table has a feature that only Spark may apply. The message names it, and counts its files if it can."""
 
     exit_code = 4
     code = "input"

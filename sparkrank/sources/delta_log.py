@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyarrow import fs
 
-from sparkrank.base.errors import InputError, NoInputError, StoreError, first_line, shorten
-from sparkrank.sources.files import settings_of, without_password
+from sparkrank.base.errors import InputError, NoInputError, StoreError, UnappliedFeatureError, first_line, shorten
+from sparkrank.sources.files import file_system, settings_of, without_password
 from sparkrank.sources.lakes import DELTA
 
 if TYPE_CHECKING:
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     from sparkrank.sources.side_rows import SideRows
 
 _PACKAGE = "deltalake"
+_UNKNOWN = re.compile(r"(?:Unsupported|Max catalog version error): (.+)")  # how deltalake names what it does not know
 SETTINGS = {  # what a path of S3 may say after a question mark, by the names that deltalake has for it
     "endpoint_override": "AWS_ENDPOINT_URL",
     "region": "AWS_REGION",
@@ -63,7 +68,13 @@ def delta_table(side: SideRows) -> DeltaTable:
     except deltalake.exceptions.DeltaProtocolError as error:
         raise InputError(f"{place} cannot be read: {shorten(first_line(error))}") from error
     except (DeltaError, OSError) as error:
-        raise StoreError(f"{place} cannot be read as delta: {shorten(first_line(error))}") from error
+        if (unknown := _UNKNOWN.search(str(error))) is not None:
+            raise UnappliedFeatureError(
+                f"{place} cannot be read by deltalake ({shorten(unknown[1])}): read it by Spark "
+                "(format: delta, with its package)"
+            ) from error
+        reason = shorten(first_line(error))
+        raise StoreError(f"{place} cannot be read as delta: {_unreadable_file(path)}{reason}") from error
 
 
 def table_at(path: str, version: int | None = None) -> DeltaTable:
@@ -88,6 +99,27 @@ def additions(table: DeltaTable, folder: tuple[fs.FileSystem, str]) -> Iterator[
             return
         if added := [action["add"] for action in actions if "add" in action and action["add"].get("dataChange", True)]:
             yield commits[version], added
+
+
+def _unreadable_file(path: str) -> str:
+    """Return the first file of the log that cannot be read, from the newest to a checkpoint, to begin a reason with."""
+    store, inside = file_system(path)
+    with suppress(OSError):
+        for info in sorted(
+            store.get_file_info(fs.FileSelector(f"{inside}/_delta_log")), key=lambda info: info.path, reverse=True
+        ):
+            is_checkpoint = info.extension == "parquet"
+            try:
+                with store.open_input_file(info.path) as file:
+                    if is_checkpoint:
+                        pq.read_metadata(file)
+                    elif info.extension == "json":
+                        any(map(json.loads, file.read().splitlines()))
+            except (pa.ArrowException, OSError, ValueError):
+                return f"{shorten(info.path)}: "
+            if is_checkpoint:
+                break
+    return ""
 
 
 def delta_address(path: str) -> tuple[str, dict[str, str] | None]:

@@ -77,7 +77,7 @@ def planned(side: SideRows, table: Table, snapshot: Snapshot, comparisons: Seque
     Raises :class:`UnappliedFeatureError` if some of the files need what pyiceberg does not apply.
     """
     rows = row_filter(comparisons, table.schema(), schema_at(table, snapshot))
-    with metadata_errors(side):
+    with metadata_errors(side, functools.partial(_unreadable_file, table, snapshot)):
         try:
             tasks = sorted(
                 table.scan(row_filter=rows, snapshot_id=snapshot.snapshot_id).plan_files(),
@@ -94,6 +94,18 @@ def planned(side: SideRows, table: Table, snapshot: Snapshot, comparisons: Seque
     if encrypted := sum(task.file.key_metadata is not None for task in tasks):
         raise _unapplied(side, snapshot, "encryption", encrypted, len(tasks))
     return tasks
+
+
+def _unreadable_file(table: Table, snapshot: Snapshot) -> str:
+    """Return the first file of the metadata of ``snapshot`` that cannot be read, or an empty text."""
+    file = snapshot.manifest_list
+    try:
+        for manifest in snapshot.manifests(table.io):
+            file = manifest.manifest_path
+            manifest.fetch_manifest_entry(table.io)
+    except Exception:  # noqa: BLE001 - whatever it is, it was raised before
+        return file
+    return ""
 
 
 def _unapplied(side: SideRows, snapshot: Snapshot, feature: str, concerned: int, files: int) -> UnappliedFeatureError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -20,6 +20,7 @@ from sparkrank.base.errors import (
     SparkrankError,
     SpecError,
     StoreError,
+    UnappliedFeatureError,
     first_line,
     itemize,
     shorten,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 _PACKAGE = "pyiceberg"
 METADATA_FILE = ".metadata.json"
+_INVALID = re.compile(r"^ +(?P<reason>.+?) \[type=(?P<kind>\w+)", re.MULTILINE)  # the first fault of a document
 _NUMBERED = re.compile(r"(?:v(\d+)|(\d+)-[\w-]+)(?:\.\w+)?\.metadata\.json")
 _SETTINGS = {  # what a path of S3 may say after a question mark, by the names that pyiceberg has for it
     "endpoint_override": "s3.endpoint",
@@ -72,7 +74,9 @@ def iceberg_table(side: SideRows) -> Table:
         store, inside = file_system(side.path)
         place = inside if isinstance(store, fs.LocalFileSystem) else side.path.partition("?")[0].rstrip("/")
         is_file = place.endswith(METADATA_FILE)
-        return table_at(place if is_file else f"{place}/metadata/{_newest(side, store, inside)}", properties)
+        location = place if is_file else f"{place}/metadata/{_newest(side, store, inside)}"
+        with metadata_errors(side, lambda: location):
+            return table_at(location, properties)
 
 
 def table_at(location: str, properties: dict[str, str]) -> Table:
@@ -88,8 +92,12 @@ def place_of(side: SideRows) -> str:
 
 
 @contextmanager
-def metadata_errors(side: SideRows) -> Iterator[None]:
-    """Raise any error of the library, or of a catalog, as a :class:`StoreError` that names the table of ``side``."""
+def metadata_errors(side: SideRows, file: Callable[[], str] = str) -> Iterator[None]:
+    """Raise any error of the library, or of a catalog, as a :class:`StoreError` that names the table of ``side``.
+
+    ``file`` finds the file that cannot be read, which the sentence then names. Metadata that can be read, but has what
+    the library does not know, is an :class:`UnappliedFeatureError`.
+    """
     from pyiceberg import exceptions
 
     try:
@@ -99,7 +107,15 @@ def metadata_errors(side: SideRows) -> Iterator[None]:
     except (exceptions.NoSuchTableError, exceptions.NoSuchNamespaceError):
         raise NoInputError(f"there is no iceberg {side.what} {shorten(str(side.table))}") from None
     except Exception as error:  # each catalog raises errors of the library that it stands on
-        raise StoreError(f"{place_of(side)} cannot be read as iceberg: {shorten(first_line(error))}") from error
+        invalid = _INVALID.search(str(error)) if isinstance(error, exceptions.ValidationError) else None
+        if invalid is not None and invalid["kind"] != "json_invalid":
+            raise UnappliedFeatureError(
+                f"{place_of(side)} cannot be read by pyiceberg ({shorten(invalid['reason'])}): read it by Spark "
+                "(format: iceberg, with its package)"
+            ) from error
+        named = f"{shorten(found)}: " if (found := file()) else ""
+        reason = shorten(first_line(error) if invalid is None else invalid["reason"])
+        raise StoreError(f"{place_of(side)} cannot be read as iceberg: {named}{reason}") from error
 
 
 def _of_catalog(side: SideRows) -> Table:

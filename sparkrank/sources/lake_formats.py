@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import NamedTuple
 
-from sparkrank.base.errors import SpecError
+from sparkrank.base.errors import SpecError, UnappliedFeatureError
 from sparkrank.sources import delta_log, iceberg_files, iceberg_metadata
 from sparkrank.sources.delta import kept_files, last_addition
 from sparkrank.sources.lakes import DELTA, ICEBERG
@@ -42,7 +42,10 @@ LAKES: dict[str, LakeFormat] = {
 def at_version(side: SideRows) -> SideRows:
     """Return ``side`` at one version of its table, if it is a lake table whose log can be read here."""
     lake = LAKES.get(side.format)
-    return side if lake is None else lake.at_version(side)
+    try:
+        return side if lake is None else lake.at_version(side)
+    except UnappliedFeatureError:  # only Spark may read it, which finds the version itself
+        return side
 
 
 def installed_lake(side: SideRows, key: str) -> LakeFormat:

@@ -16,7 +16,7 @@ import pytest
 from pydantic import ValidationError
 
 import sparkrank as sr
-from sparkrank.base.errors import InputError, NoInputError, SpecError
+from sparkrank.base.errors import InputError, NoInputError, SparkrankError, SpecError, StoreError
 from sparkrank.config import Spec
 from sparkrank.jobs import evaluate_day
 from sparkrank.run.day_request import kept_files_of
@@ -42,8 +42,9 @@ def reciprocal_rank(table: Any, **asked: Any) -> float:
     return float(sr.evaluate(table, ["rr"], **COLUMNS, lane="local", **asked).to_pandas()["value"].item())
 
 
-def spec(folder: Path, **source: Any) -> Spec:
-    return local_spec(folder, {"path": f"{folder}/table", "format": "delta", "columns": COLUMNS, **source})
+def spec(folder: Path, *, lane: str = "local", **source: Any) -> Spec:
+    given = {"path": f"{folder}/table", "format": "delta", "columns": COLUMNS, **source}
+    return local_spec(folder, given, engine={"lane": lane})
 
 
 def evaluated(folder: Path, **source: Any) -> dict[str, Any]:
@@ -220,6 +221,28 @@ def test_what_cannot_be_read_is_refused(folder: Path, source: Any, error: type[E
     asked = {name: text.format(folder=folder) if name == "path" else text for name, text in source.items()}
     with pytest.raises(error, match=sentence):
         evaluated(folder, **asked)
+
+
+def test_what_deltalake_does_not_know_is_left_to_spark_by_its_name(folder: Path) -> None:
+    features = {"readerFeatures": ["fancyRows"], "writerFeatures": ["fancyRows"]}
+    protocol = {"minReaderVersion": 3, "minWriterVersion": 7, **features}
+    (folder / f"table/_delta_log/{2:020}.json").write_text(json.dumps({"protocol": protocol}))
+    sentence = r"^the input .*/table cannot be read by deltalake \(.*fancyRows.*\): read it by Spark \(format: delta, "
+    for lane in ("local", "auto"):
+        with pytest.raises(SparkrankError, match=sentence) as refused:
+            evaluate_day(spec(folder, lane=lane), FIRST, None, Stages())
+        assert refused.value.exit_code == 4
+    assert kept_files_of(spec(folder), FIRST)[0].startswith("input.files: not counted (the input")
+
+
+@pytest.mark.parametrize("is_checkpoint", [False, True])
+def test_a_log_that_is_cut_off_is_refused_with_its_file(folder: Path, is_checkpoint: bool) -> None:
+    if is_checkpoint:
+        deltalake.DeltaTable(folder / "table").create_checkpoint()
+    file = folder / f"table/_delta_log/{1:020}.{'checkpoint.parquet' if is_checkpoint else 'json'}"
+    file.write_bytes(file.read_bytes()[:60])
+    with pytest.raises(StoreError, match=rf"the input .*/table cannot be read as delta: {file}: "):
+        evaluated(folder)
 
 
 def test_a_version_whose_log_is_gone_is_refused_with_those_that_are_there(folder: Path) -> None:

@@ -490,9 +490,25 @@ def test_metadata_that_cannot_be_read_or_is_there_twice_is_refused(tmp_path: Pat
     with pytest.raises(InputError, match=r"has two newest metadata files, .*: name one of them as path, or the table"):
         evaluated(tmp_path)
     twin.unlink()
-    newest.write_text(newest.read_text()[:100])
-    with pytest.raises(StoreError, match=r"the input .*impressions cannot be read as iceberg: "):
+    whole = newest.read_text()
+    newest.write_text(whole[:100])
+    with pytest.raises(StoreError, match=rf"the input .*impressions cannot be read as iceberg: {newest}: Invalid JSON"):
         evaluated(tmp_path)
+    newest.write_text(whole)
+    listed = Path(table.current_snapshot().manifest_list.removeprefix("file://"))
+    listed.write_bytes(listed.read_bytes()[:100])
+    with pytest.raises(StoreError, match=rf"the input .* cannot be read as iceberg: (file://)?{listed}: "):
+        evaluated(tmp_path)
+
+
+def test_what_pyiceberg_does_not_know_is_left_to_spark_by_its_name(tmp_path: Path, table: Any) -> None:
+    newest = Path(table.metadata_location.removeprefix("file://"))
+    newest.write_text(json.dumps({**json.loads(newest.read_text()), "format-version": 9}))
+    sentence = r"^the input .* cannot be read by pyiceberg \(.*'9'.*format-version.*\): read it by Spark"
+    for lane in ("local", "auto"):
+        with pytest.raises(SparkrankError, match=sentence) as refused:
+            evaluated(tmp_path, lane=lane)
+        assert refused.value.exit_code == 4
 
 
 def test_without_the_library_the_extra_is_named(tmp_path: Path, table: Any, monkeypatch: pytest.MonkeyPatch) -> None:

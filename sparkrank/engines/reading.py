@@ -15,6 +15,7 @@ from sparkrank.engines.spark.spark_tables import frame_of_table
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.formats import opener_of
 from sparkrank.sources.joined_types import validate_column
+from sparkrank.sources.lake_formats import LAKES
 from sparkrank.sources.lakes import ICEBERG
 from sparkrank.sources.parquet import ParquetInput
 from sparkrank.sources.protocol import Source
@@ -136,10 +137,12 @@ def version_options(side: SideRows) -> dict[str, str]:
 
 
 def _package(spark: SparkSession, side: SideRows) -> str:
-    """Return the end of an error message, which names the package that ``spark`` needs for the format, if known."""
+    """Return the end of an error message: the package that ``spark`` needs for the format, if known, or a library."""
     version = ".".join(spark.version.split(".")[:2])
     package = spark_package(side.format, version)
-    return package and f": add {package} to spark.jars.packages, in the version that fits Spark {version}"
+    lacks = side.format in LAKES and not LAKES[side.format].is_installed()
+    library = f"; or pip install 'sparkrank[{side.format}]' for the lanes scan and local" if lacks else ""
+    return package and f": add {package} to spark.jars.packages, in the version that fits Spark {version}{library}"
 
 
 def settings_of_frame(side: SideRows, frame: DataFrame, roles: Roles, own_zone: bool) -> dict[str, str]:

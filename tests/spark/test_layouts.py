@@ -18,6 +18,7 @@ from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import plan_of
 from sparkrank.sources import stored_files
 from sparkrank.sources.files import Listing
+from sparkrank.sources.lake_formats import LAKES
 from tests.sources.test_layouts import LAYOUTS, write_file, write_files
 from tests.spark.small import lane_of
 
@@ -162,8 +163,12 @@ def test_a_format_that_spark_lacks_is_told_with_its_package(
 ) -> None:
     for module in ("delta", "delta_log"):  # without the library that reads Delta tables
         monkeypatch.setattr(f"sparkrank.sources.{module}.reads_delta", bool)
+    monkeypatch.setitem(LAKES, "delta", LAKES["delta"]._replace(is_installed=bool))
     write_files(tmp_path, ["t/a"])
-    for kind, package in (("delta", "io.delta:delta-spark_2.13"), ("avro", "org.apache.spark:spark-avro_2.13")):
-        told = f"input.format is {kind}, which this Spark cannot read: add {package} to"
+    for kind, package, library in (
+        ("delta", "io.delta:delta-spark_2.13", "; or pip install 'sparkrank\\[delta]' for the lanes scan and local"),
+        ("avro", "org.apache.spark:spark-avro_2.13", ""),
+    ):
+        told = rf"input.format is {kind}, which this Spark cannot read: add {package} to .* Spark [\d.]+{library}$"
         with pytest.raises(sr.SpecError, match=told):
             _lane(f"{tmp_path}/t", spark, format=kind)

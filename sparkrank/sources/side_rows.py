@@ -64,7 +64,7 @@ class SideRows:
     @property
     def is_absent(self) -> bool:
         """Whether the rows may be missing, and there are no files at their paths."""
-        return self.optional and bool(self.paths) and not has_files(self.paths, self.what)
+        return self.optional and bool(self.paths) and not has_files(self.paths)
 
     @property
     def is_text(self) -> bool:

@@ -119,11 +119,12 @@ def validate_present(paths: Sequence[str], kind: str, what: str) -> None:
         raise NoInputError(f"there is no {kind} {what} at {itemize(missing)}")
 
 
-def has_files(paths: Sequence[str], what: str) -> bool:
-    """Return whether there is a file at any of ``paths``."""
+def has_files(paths: Sequence[str]) -> bool:
+    """Return whether there is a file, or a lake table, at any of ``paths``."""
     for path in paths:
         with suppress(FileNotFoundError, NotADirectoryError):
-            if StoredFiles.found(path, what).listing.files:
+            listing = Listing.at(*file_system(path))
+            if listing.files or listing.tables:
                 return True
     return False
 

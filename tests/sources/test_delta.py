@@ -6,7 +6,7 @@ import base64
 import json
 import shutil
 from collections.abc import Callable
-from datetime import datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import sparkrank as sr
 from sparkrank.base.errors import InputError, NoInputError, SparkrankError, SpecError, StoreError
 from sparkrank.config import Spec
 from sparkrank.jobs import evaluate_day
-from sparkrank.run.day_request import kept_files_of
+from sparkrank.run.day_request import kept_files_of, request_of
 from sparkrank.run.stages import Stages
 from sparkrank.sources import delta
 from tests.support.commands import exit_code, local_spec, write_spec
@@ -100,6 +100,36 @@ def test_files_of_other_days_are_not_opened(folder: Path) -> None:
         InputError, match=r"\.parquet of .* at version 2 of table .* is gone: that version was vacuumed"
     ):
         evaluated(folder)
+
+
+def test_of_ten_thousand_files_only_those_of_the_day_are_opened(tmp_path: Path) -> None:
+    """Every hour of FIRST has the list of one user; no other file is there."""
+    deltalake.write_deltalake(tmp_path / "table", rows_of(FIRST, [0, 1]), partition_by=["dt"])
+    log = tmp_path / f"table/_delta_log/{0:020}.json"
+    actions = [json.loads(line) for line in log.read_text().splitlines()]
+    (added,) = (action["add"] for action in actions if "add" in action)
+    days = [(date(2026, 1, 1) + timedelta(day)).isoformat() for day in range(417)]
+    for hour in range(24):
+        users = pa.array([f"u{hour}"] * 2)
+        rows = rows_of(FIRST, [0, 1]).drop_columns("dt").set_column(0, "user", users)
+        pq.write_table(rows, tmp_path / f"table/dt={FIRST}/{hour}.parquet")
+    files = [
+        {"add": {**added, "path": f"dt={day}/{hour}.parquet", "partitionValues": {"dt": day}}}
+        for day in days
+        for hour in range(24)
+    ]
+    log.write_text("\n".join(map(json.dumps, [*(action for action in actions if "add" not in action), *files])))
+    assert kept_files_of(spec(tmp_path, where="dt = '{date}'"), FIRST) == ["input.files: 24 of 10,008"]
+    assert evaluated(tmp_path, where="dt = '{date}'")["rr"] == 0.5
+    (groups,) = pq.read_table(f"{tmp_path}/out/metrics/day={FIRST}")["n_groups"].to_pylist()
+    assert groups == 24
+
+
+def test_a_commit_while_a_run_reads_changes_nothing_of_it(folder: Path) -> None:
+    request = request_of(spec(folder), FIRST, None).at_versions()
+    deltalake.write_deltalake(folder / "table", rows_of(FIRST, [0, 0, 0, 1]), mode="overwrite")
+    (side,) = request.impressions
+    assert delta.open_delta(side, request.roles).rows((), {}) == 2
 
 
 def test_validate_counts_the_files_of_the_day(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -257,6 +287,20 @@ def test_a_table_of_no_rows_is_an_input_without_rows(tmp_path: Path) -> None:
     deltalake.write_deltalake(tmp_path / "table", rows_of(FIRST, [0]).slice(1))
     with pytest.raises(InputError, match="no rows"):
         evaluated(tmp_path)
+
+
+def test_an_optional_table_may_be_there_or_not(folder: Path) -> None:
+    """The user a had the item x, which is first, so that the click on y is."""
+    lists = pa.table({"user": ["a", "a"], "item": ["x", "y"], "score": [2.0, 1.0], "label": [0, 1]})
+    had = pa.table({"user": ["a"], "item": ["x"]})
+    deltalake.write_deltalake(folder / "lists", lists)
+    for name, rows in (("had", had), ("nothing", had.slice(1))):
+        deltalake.write_deltalake(folder / name, rows)
+    for name, value in (("had", 1.0), ("nothing", 0.5), ("none", 0.5)):
+        past = {"path": f"{folder}/{name}", "format": "delta", "optional": True}
+        given = {"path": f"{folder}/lists", "format": "delta", "columns": {**COLUMNS, "item": "item"}}
+        found = evaluate_day(local_spec(folder, given, exclude=past), FIRST, None, Stages())
+        assert found.metrics["value"].to_pylist() == [value], name
 
 
 def test_without_the_library_the_extra_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from sparkrank.base.redaction import redact
 from sparkrank.engines.local_lane import SidesLane
 from sparkrank.engines.spark.failures import reason_of
 from sparkrank.inputs.day_marks import on_day, on_days
+from sparkrank.sources.lakes import LAKE_FORMATS
 from sparkrank.tables.lineage import openlineage
 from sparkrank.tables.lineage.lineage_datasets import CATALOG, LineageDataset
 from sparkrank.tables.lineage.run_events import (
@@ -166,7 +167,8 @@ def _inputs(
         version = versions.get(what) or (None if rows.version is None else str(rows.version))
         facts: Any = {"format": rows.format, "version": version, "columns": columns}
         if rows.path is None:
-            yield LineageDataset(CATALOG, redact(on_day(str(rows.table), day)), columns=columns)
+            own_facts = facts if rows.format in LAKE_FORMATS else {"columns": columns}  # only Spark knows their format
+            yield LineageDataset(CATALOG, redact(on_day(str(rows.table), day)), **own_facts)
         else:
             yield from (LineageDataset.at(path, **facts) for path in on_days(rows.path, day))
 

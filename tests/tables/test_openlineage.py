@@ -258,6 +258,10 @@ def test_places_are_named_without_secrets(tmp_path: Path) -> None:
     (dataset,) = notify_job._inputs(spec, DAY, {}, {})
     assert (dataset.namespace, dataset.name) == ("spark_catalog", "sales.token=***")
     assert "S3CRET" not in json.dumps(dataset.document("us"))
+    assert (dataset.format, dataset.version) == (None, None)
+    of_iceberg = {**source, "table": "prod.sales", "format": "iceberg", "version": 7}
+    (dataset,) = notify_job._inputs(local_spec(tmp_path, of_iceberg), DAY, {"input": "7"}, {})
+    assert (dataset.name, dataset.format, dataset.version) == ("prod.sales", "iceberg", "7")
 
 
 def test_the_version_of_a_lake_table_is_that_of_the_run(tmp_path: Path, events: Events) -> None:

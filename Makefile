@@ -113,7 +113,8 @@ test-places: java .venv-places/.made .venv-dbt/.made ## Lake tables, databases, 
 		tests/tables/test_mlflow_tracker.py tests/tables/test_openlineage.py tests/sources/test_iceberg.py \
 		tests/sources/test_lakes_on_s3.py tests/spark/test_iceberg.py tests/sources/test_warehouses.py \
 		tests/doors/test_dagster_example.py tests/doors/test_dbt_example.py tests/doors/test_prefect_example.py \
-		$(PYTEST_ARGS)
+		"tests/jobs/test_first_steps.py::test_every_command_of_it_works[A team with MLflow]" \
+		"tests/jobs/test_first_steps.py::test_every_command_of_it_works[A team with Dagster]" $(PYTEST_ARGS)
 	@$(WITH_JAVA) SPARKRANK_TEST_HIVE=1 .venv-places/bin/python -m pytest tests/spark/test_spark_tables.py \
 		tests/tables/test_catalog_copies.py $(PYTEST_ARGS)
 

@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,13 @@ INSTALLS = os.environ.get("SPARKRANK_TEST_INSTALL") == "1"
 pytestmark = pytest.mark.job
 
 
-def test_the_page_has_four_ways() -> None:
-    assert list(WAYS) == ["In a notebook, without Spark", "In Spark", "Every night", "As an analyst"]
+# What a way needs beside what the development extra brings.
+NEEDS = {"A team with MLflow": ("mlflow", "sqlalchemy", "alembic"), "A team with Dagster": ("dagster", "dagster_pipes")}
+
+
+def test_the_page_has_seven_ways() -> None:
+    assert list(WAYS)[:4] == ["In a notebook, without Spark", "In Spark", "Every night", "As an analyst"]
+    assert list(WAYS)[4:] == ["From a Delta table, without Java", *NEEDS]
     for text in WAYS.values():
         assert text.count(_INSTALLS[0]) == text.count(_INSTALLS[1]) == 1
         assert _BLOCK.search(text)
@@ -35,6 +41,8 @@ def test_the_page_has_four_ways() -> None:
     "way", [pytest.param(way, marks=[] if place == 0 else pytest.mark.tools) for place, way in enumerate(WAYS)]
 )
 def test_every_command_of_it_works(way: str, spark_environment: dict[str, str], tmp_path: Path) -> None:
+    if not INSTALLS and (missing := [name for name in NEEDS.get(way, ()) if find_spec(name) is None]):
+        pytest.skip(f"{' and '.join(missing)}: make test-places installs it")
     clone = tmp_path / "sparkrank"
     if INSTALLS:
         subprocess.run(["git", "clone", "--quiet", PROJECT, clone], check=True)

@@ -98,10 +98,10 @@ def planned(side: SideRows, table: Table, snapshot: Snapshot, comparisons: Seque
 
 def _unreadable_file(table: Table, snapshot: Snapshot) -> str:
     """Return the first file of the metadata of ``snapshot`` that cannot be read, or an empty text."""
-    file = snapshot.manifest_list
+    file = str(snapshot.manifest_list)
     try:
         for manifest in snapshot.manifests(table.io):
-            file = manifest.manifest_path
+            file = str(manifest.manifest_path)
             manifest.fetch_manifest_entry(table.io)
     except Exception:  # noqa: BLE001 - whatever it is, it was raised before
         return file

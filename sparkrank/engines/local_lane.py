@@ -13,6 +13,7 @@ from sparkrank.engines.local import ROW_MEMORY_BYTES, evaluate_local, fitting_ro
 from sparkrank.engines.request import AUTO
 from sparkrank.engines.spark.session_features import has_pyspark
 from sparkrank.sources.colocation import Colocation, why_not_by_folders
+from sparkrank.sources.library_rows import LibraryRows
 from sparkrank.sources.selection import Sides
 from sparkrank.states.item_table import HeldItems
 
@@ -41,9 +42,14 @@ class SidesLane:
 
     @classmethod
     def of(cls: type[L], request: Request, sides: Sides, reason: str, cores: int | None, **own: Any) -> L:  # noqa: PYI019
-        """Return the lane for ``sides``. Its ``reason`` also says why rows are not shuffled, if they are not."""
+        """Return the lane for ``sides``. Its ``reason`` also says if a library reads rows, or why none are shuffled."""
         colocation = Colocation.asked(request.grouped)
-        reasons = [reason] if colocation is None else [reason, colocation.reason]
+        by_library = [
+            f"{own.source.library} reads the {own.what}, as its files alone do not say what its rows are"
+            for own, _ in sides.pairs
+            if isinstance(own.source, LibraryRows)
+        ]
+        reasons = [reason, *by_library, *([] if colocation is None else [colocation.reason])]
         if request.grouped == AUTO and not request.plan.arrays and (folders := sides.group_folders):
             colocation, because = _by_folders(sides, request.plan, folders, cores)
             reasons.append(because)

@@ -6,7 +6,7 @@ If the format adds something to a file (deleted rows, or columns under other nam
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from pyarrow import fs
 from sparkrank.base.errors import FrameLaneNeededError, InputError, shorten
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.conditions import Condition, UntranslatableError, pushed_down
-from sparkrank.sources.delta_log import additions, delta_table, reads_delta, table_at
+from sparkrank.sources.delta_log import PACKAGE, additions, delta_table, reads_delta, table_at
 from sparkrank.sources.files import Listing, file_system, store_of
 from sparkrank.sources.integrity import stamps_of
 from sparkrank.sources.library_rows import LibraryRows
@@ -49,7 +49,7 @@ def open_delta(side: SideRows, roles: Roles) -> Source:  # noqa: ARG001
     schema = pa.schema(table.schema().to_arrow())
     if _adds_to_files(table):
         batches = functools.partial(_batches, str(side.path), table.version())
-        return LibraryRows(plain_schema(schema), pc.sum(files[_ROWS]).as_py() or 0, batches)
+        return LibraryRows(PACKAGE, plain_schema(schema), pc.sum(files[_ROWS]).as_py() or 0, batches)
     return _parquet_of(side, table, files, schema)
 
 
@@ -68,14 +68,23 @@ def _parquet_of(side: SideRows, table: DeltaTable, files: pa.Table, schema: pa.S
     _, by_folder = _schemas(table)
     named = files.select([_PATH, *(f"{_PARTITION}{name}" for name in by_folder.names)]).to_pylist()
     kept = _where_possible(side, named, (store, inside), schema, by_folder)
+    rows = dict(zip(_places(inside, files[_PATH].to_pylist()), files[_ROWS].to_pylist(), strict=True))
     stamps = stamps_of(store.get_file_info([fragment.path for fragment in kept]), store)
     listing = Listing(tuple(stamps), tuple(stamps), stamps=stamps)
     stored = StoredFiles(str(side.path), side.what, store, store_of(str(side.path), inside), listing)
     if lost := [fragment.path for fragment in kept if fragment.path not in stamps]:
         raise InputError(f"{shorten(lost[0])} of {side.name} is gone: that version was vacuumed")
     opened = ParquetInput.of_fragments(kept, by_folder, stored)
+    for fragment in opened.fragments:  # the log need not count rows
+        if (said := rows[fragment.path]) not in (None, found := fragment.metadata.num_rows):
+            raise InputError(f"{shorten(fragment.path)} has {found} rows, but {said} in the log of its table")
     plain_columns = plain_schema(schema)
     return replace(opened, schema=plain_columns, lacking={})  # the log says which columns there are
+
+
+def _places(folder: str, paths: Iterable[str]) -> list[str]:
+    """Return the places of the files at ``paths`` of the log in the ``folder`` of a table."""
+    return [f"{folder}/{unquote(path)}" for path in paths]
 
 
 def _partition(file: Mapping[str, Any], columns: pa.Schema) -> pc.Expression:
@@ -97,7 +106,8 @@ def _where_possible(
     """Return those of the ``files`` in ``folder`` whose partition does not rule out the condition of ``side``."""
     (store, inside), parquet = folder, ds.ParquetFileFormat()
     fragments = [
-        parquet.make_fragment(f"{inside}/{unquote(file[_PATH])}", store, _partition(file, by_folder)) for file in files
+        parquet.make_fragment(place, store, _partition(file, by_folder))
+        for file, place in zip(files, _places(inside, (file[_PATH] for file in files)), strict=True)
     ]
     try:
         where = None if side.where is None else pushed_down(side.where, plain_schema(schema)).of_groups

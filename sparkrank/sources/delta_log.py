@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from sparkrank.sources.side_rows import SideRows
 
-_PACKAGE = "deltalake"
+PACKAGE = "deltalake"
 _UNKNOWN = re.compile(r"(?:Unsupported|Max catalog version error): (.+)")  # how deltalake names what it does not know
 SETTINGS = {  # what a path of S3 may say after a question mark, by the names that deltalake has for it
     "endpoint_override": "AWS_ENDPOINT_URL",
@@ -36,7 +36,7 @@ SETTINGS = {  # what a path of S3 may say after a question mark, by the names th
 
 def reads_delta() -> bool:
     """Return whether the library that reads Delta's log is installed."""
-    return importlib.util.find_spec(_PACKAGE) is not None
+    return importlib.util.find_spec(PACKAGE) is not None
 
 
 def at_version(side: SideRows) -> SideRows:

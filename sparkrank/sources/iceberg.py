@@ -21,6 +21,7 @@ from sparkrank.sources.conditions import Condition
 from sparkrank.sources.files import Listing
 from sparkrank.sources.iceberg_files import comparisons_of, planned
 from sparkrank.sources.iceberg_metadata import (
+    PACKAGE,
     arrow_schema,
     iceberg_table,
     metadata_errors,
@@ -63,7 +64,7 @@ def open_iceberg(side: SideRows, roles: Roles) -> Source:  # noqa: ARG001
     rows = sum(task.file.record_count for task in tasks)
     at = replace(side, version=snapshot.snapshot_id, as_of=None)
     batches = functools.partial(_batches, at, table.metadata_location, dict(table.io.properties), columns)
-    return LibraryRows(columns, rows, batches)
+    return LibraryRows(PACKAGE, columns, rows, batches)
 
 
 def _plain_files(

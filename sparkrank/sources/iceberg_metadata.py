@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from sparkrank.sources.side_rows import SideRows
 
-_PACKAGE = "pyiceberg"
+PACKAGE = "pyiceberg"
 METADATA_FILE = ".metadata.json"
 _INVALID = re.compile(r"^ +(?P<reason>.+?) \[type=(?P<kind>\w+)", re.MULTILINE)  # the first fault of a document
 _NUMBERED = re.compile(r"(?:v(\d+)|(\d+)-[\w-]+)(?:\.\w+)?\.metadata\.json")
@@ -48,7 +48,7 @@ _SETTINGS = {  # what a path of S3 may say after a question mark, by the names t
 
 def reads_iceberg() -> bool:
     """Return whether the library that reads the metadata of Iceberg tables is installed."""
-    return importlib.util.find_spec(_PACKAGE) is not None
+    return importlib.util.find_spec(PACKAGE) is not None
 
 
 def at_snapshot(side: SideRows) -> SideRows:

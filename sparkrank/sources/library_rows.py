@@ -20,7 +20,7 @@ from sparkrank.sources.types import plain
 
 @dataclass(frozen=True)
 class LibraryRows(RowsWithoutFiles):
-    """The rows of one version of a lake table, in one stream.
+    """The rows of one version of a lake table, in one stream of the ``library``.
 
     ``batches`` returns the named columns of all rows that a condition may leave. It is not shown, because it may hold
     the credentials of a store.
@@ -28,6 +28,7 @@ class LibraryRows(RowsWithoutFiles):
 
     leaves_to_spark: ClassVar[bool] = True
 
+    library: str
     schema: pa.Schema
     stored_rows: int
     batches: Callable[[Sequence[str], Condition | None], Iterable[pa.RecordBatch]] = field(repr=False)

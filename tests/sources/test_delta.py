@@ -229,6 +229,16 @@ def test_deleted_rows_do_not_count(tmp_path: Path) -> None:
     assert evaluated(tmp_path)["rr"] == pytest.approx(1 / 3)
     without_rows(table, [0, 3])
     assert evaluated(tmp_path)["rr"] == 0.5
+    reason = evaluate_day(spec(tmp_path), FIRST, None, Stages()).lane_reason
+    assert reason.endswith("deltalake reads the input, as its files alone do not say what its rows are")
+
+
+def test_a_file_with_other_rows_than_the_log_says_is_refused(tmp_path: Path) -> None:
+    deltalake.write_deltalake(tmp_path / "table", rows_of(FIRST, [0, 1]))
+    (file,) = (tmp_path / "table").glob("*.parquet")
+    pq.write_table(rows_of(FIRST, [1]), file)
+    with pytest.raises(InputError, match=r"\.parquet has 1 rows, but 2 in the log of its table"):
+        evaluated(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -48,9 +48,10 @@ class RunParts:
         """Take the facts from ``outcome``, without the session's time zone if the spec sets one (``own_zone``)."""
         request, lane = outcome.request, outcome.lane
         lists = ", ".join(shown_url(side.name) for side in request.impressions)
-        beside = {} if request.truth is None else {"truth": request.truth}
+        catalog = None if request.catalog is None else request.catalog.rows
+        beside = {"truth": request.truth, **request.past, "catalog": catalog}
         inputs = lists + "".join(
-            f" with {what} {shown_url(side.name)}" for what, side in {**beside, **request.past}.items()
+            f" with {what} {shown_url(side.name)}" for what, side in beside.items() if side is not None
         )
         if request.popularity is not None:
             days = spans(request.popularity.days)

@@ -642,7 +642,7 @@ status text: `done`: what fails leaves no tables
 started_at time
 lane text: `frame`, `scan` or `local`
 lane_reason text: why this one
-input text: the path or table, and those of the truth and of what groups had before
+input text: the path or table, and those of the truth, of what groups had before and of the catalog
 rows whole: rows read
 buckets whole
 stages text: JSON: seconds of each stage before the tables were written

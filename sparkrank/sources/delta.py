@@ -92,8 +92,16 @@ def _partition(file: Mapping[str, Any], columns: pa.Schema) -> pc.Expression:
     for column in columns:
         value = file[f"{_PARTITION}{column.name}"]
         field = pc.field(column.name)
-        holds &= field.is_null() if value is None else field == pa.scalar(value).cast(column.type)
+        holds &= field.is_null() if value is None else field == _typed(value, column.type)
     return holds
+
+
+def _typed(value: Any, kind: pa.DataType) -> pa.Scalar:
+    """Return the ``value`` of a partition, which is a text in the log. There an instant without a zone is of UTC."""
+    if isinstance(value, str) and pa.types.is_timestamp(kind) and kind.tz is not None:
+        instant = datetime.fromisoformat(value.replace("Z", "+00:00"))
+        value = instant if instant.tzinfo is not None else instant.replace(tzinfo=timezone.utc)
+    return pa.scalar(value).cast(kind)
 
 
 def _where_possible(

@@ -75,6 +75,28 @@ def test_a_run_names_the_version_and_the_table(folder: Path) -> None:
     assert evaluated(folder)["input"] == f"{folder}/table at version 1 of table {table.metadata().id}"
 
 
+def test_every_table_of_rows_may_be_one_of_a_lake_and_a_run_names_their_versions(tmp_path: Path) -> None:
+    """What a did is second and what b did is first, as it had x before. The items that are shown first cost 1 and 3."""
+    tables = {
+        "lists": {"user": ["a", "a", "b", "b"], "item": ["x", "y", "x", "y"], "score": [0.9, 0.8, 0.7, 0.6]},
+        "truth": {"user": ["a", "b"], "item": ["y", "y"]},
+        "interactions": {"user": ["b"], "item": ["x"]},
+        "catalog": {"item": ["x", "y"], "price": [1.0, 3.0]},
+    }
+    for name, columns in tables.items():
+        deltalake.write_deltalake(tmp_path / name, pa.table(columns))
+    places: dict[str, Any] = {name: {"path": f"{tmp_path}/{name}", "format": "delta"} for name in tables}
+    lists = {**places.pop("lists"), "columns": {"group": "user", "item": "item", "score": "score"}}
+    metrics = ["rr", "shown(of=catalog.price)@1"]
+    found = evaluate_day(
+        local_spec(tmp_path, lists, **places, metrics=metrics, exclude="interactions"), FIRST, None, Stages()
+    )
+    assert found.metrics["value"].to_pylist() == [0.75, 2.0]
+    (run,) = pq.read_table(f"{tmp_path}/out/runs/day={FIRST}").to_pylist()
+    for name in tables:
+        assert f"{tmp_path}/{name} at version 0 of table " in run["input"]
+
+
 def test_days_of_several_versions_are_of_one_spec(folder: Path) -> None:
     assert evaluated(folder, version=0)["spec_hash"] == evaluated(folder)["spec_hash"]
 
@@ -142,6 +164,13 @@ def test_validate_counts_the_files_of_the_day(folder: Path, capsys: pytest.Captu
     (line,) = kept_files_of(spec(folder, version=9), FIRST)
     assert line.startswith("input.files: not counted (the input")
     assert "has no version 9" in line
+
+
+def test_an_instant_of_a_partition_is_one_of_utc(tmp_path: Path) -> None:
+    """The log has it without a zone."""
+    at = pa.array([datetime(2026, 1, 1, 4, tzinfo=timezone.utc)] * 2, pa.timestamp("us", "UTC"))
+    deltalake.write_deltalake(tmp_path / "table", rows_of(FIRST, [0, 1]).append_column("at", at), partition_by=["at"])
+    assert evaluated(tmp_path, where="at IS NOT NULL", expect={"newer_than": "5m"})["rr"] == 0.5
 
 
 def test_a_day_needs_a_commit_of_its_own_that_is_new_enough(folder: Path) -> None:

@@ -62,6 +62,7 @@ _NAMED = re.compile(
     r"((?<=\")[^\"]+|(?<=')[^']+|(?<=`)[^`]+|[^\s\"'`]\S*)",
     re.IGNORECASE,
 )
+_BEARER = re.compile(r"(\bBearer[ \t]+)([\w.~+/=-]{6,})")  # a token without a name, as servers repeat a header
 _IS_SECRET = re.compile(_NAMES, re.IGNORECASE)
 
 
@@ -79,7 +80,9 @@ def redact(text: str) -> str:
     """
     if _SCHEME.search(text):
         text = "".join(map(_clean_urls, re.split(r"(\s+)", text)))
-    return _NAMED.sub(lambda match: f"{match[1]}{_hide(match[2])}", text)
+    for pattern in (_NAMED, _BEARER):
+        text = pattern.sub(lambda match: f"{match[1]}{_hide(match[2])}", text)
+    return text
 
 
 def shown_url(url: str) -> str:

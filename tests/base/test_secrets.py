@@ -66,7 +66,7 @@ TEXTS = [
     "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=S3CRET==;EndpointSuffix=x",
     "Endpoint=sb://h/;SharedAccessKeyName=a;SharedAccessKey=S3CRET=",
     "BlobEndpoint=https://a.blob.core.windows.net/;SharedAccessSignature=sv=1&sig=S3CRET",
-    "Authorization: Bearer S3CRET.x", "authorization=AWS AKIAX:S3CRET=",
+    "Authorization: Bearer S3CRET.x", "authorization=AWS AKIAX:S3CRET=", "token Bearer S3CRET.x= is wrong",
     "sasl.jaas.config=PlainLoginModule required username='a' password='S3CRET';", "?sv=1&sig=S3CRET",
     "credential=S3CRET/20260131/eu/s3/aws4_request",
 ]  # fmt: skip

@@ -15,7 +15,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from sparkrank.base.errors import InputError, NoInputError, StoreError, UnappliedFeatureError, first_line, shorten
+from sparkrank.base.errors import (
+    MOST_LISTED,
+    InputError,
+    NoInputError,
+    StoreError,
+    UnappliedFeatureError,
+    first_line,
+    shorten,
+)
 from sparkrank.sources.files import file_system, settings_of, without_password
 from sparkrank.sources.lakes import DELTA
 
@@ -26,6 +34,7 @@ if TYPE_CHECKING:
 
 PACKAGE = "deltalake"
 _UNKNOWN = re.compile(r"(?:Unsupported|Max catalog version error): (.+)")  # how deltalake names what it does not know
+_TREE = re.compile(r"\x1b\[[\d;]*m|↳")  # how deltalake draws the causes of an error
 SETTINGS = {  # what a path of S3 may say after a question mark, by the names that deltalake has for it
     "endpoint_override": "AWS_ENDPOINT_URL",
     "region": "AWS_REGION",
@@ -73,8 +82,9 @@ def delta_table(side: SideRows) -> DeltaTable:
                 f"{place} cannot be read by deltalake ({shorten(unknown[1])}): read it by Spark "
                 "(format: delta, with its package)"
             ) from error
-        reason = shorten(first_line(error))
-        raise StoreError(f"{place} cannot be read as delta: {_unreadable_file(path)}{reason}") from error
+        reason = reason_of_delta(error)
+        file = "" if "Generic " in reason else _unreadable_file(path)  # errors of stores begin so, and name the place
+        raise StoreError(f"{place} cannot be read as delta: {file}{reason}") from error
 
 
 def table_at(path: str, version: int | None = None) -> DeltaTable:
@@ -99,6 +109,11 @@ def additions(table: DeltaTable, folder: tuple[fs.FileSystem, str]) -> Iterator[
             return
         if added := [action["add"] for action in actions if "add" in action and action["add"].get("dataChange", True)]:
             yield commits[version], added
+
+
+def reason_of_delta(error: Exception) -> str:
+    """Return the message of an error of deltalake, which draws its causes as a tree, in one line."""
+    return shorten(" ".join(_TREE.sub(" ", str(error)).split()), MOST_LISTED)
 
 
 def _unreadable_file(path: str) -> str:

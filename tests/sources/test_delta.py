@@ -21,7 +21,7 @@ from sparkrank.config import Spec
 from sparkrank.jobs import evaluate_day
 from sparkrank.run.day_request import kept_files_of, request_of
 from sparkrank.run.stages import Stages
-from sparkrank.sources import delta
+from sparkrank.sources import delta, delta_log
 from tests.support.commands import exit_code, local_spec, write_spec
 from tests.support.deletion_vectors import bitmap_of
 
@@ -311,6 +311,15 @@ def test_a_log_that_is_cut_off_is_refused_with_its_file(folder: Path, is_checkpo
     file = folder / f"table/_delta_log/{1:020}.{'checkpoint.parquet' if is_checkpoint else 'json'}"
     file.write_bytes(file.read_bytes()[:60])
     with pytest.raises(StoreError, match=rf"the input .*/table cannot be read as delta: {file}: "):
+        evaluated(folder)
+
+
+def test_a_store_that_does_not_answer_is_one_line_with_its_cause(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise OSError("Generic S3 error\n  \x1b[31m↳\x1b[0m Connection refused, password=tiger")
+
+    monkeypatch.setattr(delta_log, "table_at", refuse)
+    with pytest.raises(StoreError, match=r"as delta: Generic S3 error Connection refused, password=\*\*\*$"):
         evaluated(folder)
 
 

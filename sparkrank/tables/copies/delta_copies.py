@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,10 +10,10 @@ from typing import TYPE_CHECKING, ClassVar
 import pyarrow as pa
 from pyarrow import fs
 
-from sparkrank.base.errors import MOST_LISTED, SpecError, StoreError, shorten
+from sparkrank.base.errors import SpecError, StoreError, shorten
 from sparkrank.base.redaction import shown_url
 from sparkrank.inputs.window import WINDOW, WINDOWS
-from sparkrank.sources.delta_log import delta_address, table_at
+from sparkrank.sources.delta_log import delta_address, reason_of_delta, table_at
 from sparkrank.sources.files import file_system
 from sparkrank.tables.copies.publisher import TABLE_PROPERTY, ExistingTable, Publisher, TableCopy
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 _LOG = "_delta_log"
 _KEEP_ROWS = frozenset(("OPTIMIZE", "VACUUM START", "VACUUM END"))  # operations of others that change no row
-_TREE = re.compile(r"\x1b\[[\d;]*m|↳")  # how deltalake draws the causes of an error
 
 
 @dataclass(frozen=True)
@@ -126,8 +124,7 @@ class DeltaCopies(Publisher):
         except (CommitFailedError, TableNotFoundError):
             raise
         except (DeltaError, OSError, pa.ArrowException) as error:
-            reason = shorten(" ".join(_TREE.sub(" ", str(error)).split()), MOST_LISTED)
-            raise StoreError(f"{self.shown(table, column)} cannot be {done}: {reason}") from error
+            raise StoreError(f"{self.shown(table, column)} cannot be {done}: {reason_of_delta(error)}") from error
 
     def _path(self, table: str, column: str) -> str:
         place, mark, settings = self.path.partition("?")

@@ -5,6 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import shutil
+import struct
+import uuid
+import zlib
 from collections.abc import Callable
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
@@ -223,19 +226,20 @@ def test_columns_under_other_names_in_files_are_read_by_deltalake(tmp_path: Path
     assert evaluated(tmp_path, where="score < 2.0")["rr"] == 1.0
 
 
-def without_rows(table: Path, rows: list[int]) -> None:
-    """Commit a deletion vector for ``rows`` of the only file of ``table``."""
+def without_rows(table: Path, rows: list[int], *, in_file: bool = False) -> None:
+    """Commit a deletion vector for ``rows`` of the only file of ``table``, in the log or in a file, as Spark does."""
     (log,) = (table / "_delta_log").glob("*.json")
     actions = [json.loads(line) for line in log.read_text().splitlines()]
     added = next(action["add"] for action in actions if "add" in action)
     bitmap = bitmap_of(rows)
-    padded = bitmap + bytes(-len(bitmap) % 4)
-    vector = {
-        "storageType": "i",
-        "pathOrInlineDv": z85(padded),
-        "sizeInBytes": len(bitmap),
-        "cardinality": len(rows),
-    }
+    vector: dict[str, Any] = {"sizeInBytes": len(bitmap), "cardinality": len(rows)}
+    if in_file:
+        name = uuid.uuid4()
+        content = struct.pack(">BI", 1, len(bitmap)) + bitmap + struct.pack(">I", zlib.crc32(bitmap))
+        (table / f"deletion_vector_{name}.bin").write_bytes(content)
+        vector |= {"storageType": "u", "pathOrInlineDv": z85(name.bytes), "offset": 1}
+    else:
+        vector |= {"storageType": "i", "pathOrInlineDv": z85(bitmap + bytes(-len(bitmap) % 4))}
     features = {"readerFeatures": ["deletionVectors"], "writerFeatures": ["deletionVectors"]}
     commit = [
         {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **features}},
@@ -252,11 +256,12 @@ def z85(data: bytes) -> str:
     return base64.b85encode(data).translate(bytes.maketrans(python, zeromq)).decode()
 
 
-def test_deleted_rows_do_not_count(tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_file", [False, True])
+def test_deleted_rows_do_not_count(tmp_path: Path, in_file: bool) -> None:
     table = tmp_path / "table"
     deltalake.write_deltalake(table, rows_of(FIRST, [0, 0, 1, 0]))
     assert evaluated(tmp_path)["rr"] == pytest.approx(1 / 3)
-    without_rows(table, [0, 3])
+    without_rows(table, [0, 3], in_file=in_file)
     assert evaluated(tmp_path)["rr"] == 0.5
     reason = evaluate_day(spec(tmp_path), FIRST, None, Stages()).lane_reason
     assert reason.endswith("deltalake reads the input, as its files alone do not say what its rows are")

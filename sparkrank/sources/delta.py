@@ -47,7 +47,7 @@ def open_delta(side: SideRows, roles: Roles) -> Source:  # noqa: ARG001
     table = delta_table(side)
     files = pa.table(table.get_add_actions(flatten=True))
     schema = pa.schema(table.schema().to_arrow())
-    if _adds_to_files(table):
+    if _adds_to_files(table) or pc.any(pc.match_substring(files[_PATH], "://")).as_py():  # elsewhere, as of a clone
         batches = functools.partial(_batches, str(side.path), table.version())
         return LibraryRows(PACKAGE, plain_schema(schema), pc.sum(files[_ROWS]).as_py() or 0, batches)
     return _parquet_of(side, table, files, schema)

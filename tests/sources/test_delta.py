@@ -267,6 +267,18 @@ def test_deleted_rows_do_not_count(tmp_path: Path, in_file: bool) -> None:
     assert reason.endswith("deltalake reads the input, as its files alone do not say what its rows are")
 
 
+def test_files_of_another_folder_are_read_as_of_a_shallow_clone(tmp_path: Path) -> None:
+    deltalake.write_deltalake(tmp_path / "cloned", rows_of(FIRST, [0, 1]))
+    (log,) = (tmp_path / "cloned/_delta_log").glob("*.json")
+    actions = [json.loads(line) for line in log.read_text().splitlines()]
+    for action in actions:
+        if "add" in action:
+            action["add"]["path"] = f"file://{tmp_path}/cloned/{action['add']['path']}"
+    (tmp_path / "table/_delta_log").mkdir(parents=True)
+    (tmp_path / f"table/_delta_log/{log.name}").write_text("\n".join(map(json.dumps, actions)))
+    assert evaluated(tmp_path)["rr"] == 0.5
+
+
 def test_a_file_with_other_rows_than_the_log_says_is_refused(tmp_path: Path) -> None:
     deltalake.write_deltalake(tmp_path / "table", rows_of(FIRST, [0, 1]))
     (file,) = (tmp_path / "table").glob("*.parquet")

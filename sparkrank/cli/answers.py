@@ -106,7 +106,7 @@ def backfill_document(days: Iterable[BackfilledDay]) -> Document:
             "day": day.day,
             "state": day.state.replace(" ", "_"),
             "seconds": round(day.seconds, 3),
-            "told": day.reason or None,
+            "reason": day.reason or None,
             "exit_code": day.exit_code,
             "gates": None if day.stored is None else _verdicts(day.stored.judged),
             "result": None if day.result is None else day_document(day.result),

@@ -100,9 +100,9 @@ def test_weights_percentiles_and_ranks() -> None:
     assert [metric.weight for metric in found][:3] == [3, 3, 1]  # gauc weighs by rows of the list
     *_, geometric, median = found
     assert geometric.steps == median.steps
-    assert any("gmean(rr) is the geometric mean of the values of all groups" in line for line in geometric.told)
+    assert any("gmean(rr) is the geometric mean of the values of all groups" in line for line in geometric.notes)
     assert median.steps[-1].name == "rr"
-    assert any("median(rr) is the percentile of the values of all groups" in sentence for sentence in median.told)
+    assert any("median(rr) is the percentile of the values of all groups" in sentence for sentence in median.notes)
     rows = pa.table({"user": ["a"] * 2, "rank": [2, 1], "click": [1, 0], "item": ["x", "y"]})
     of_ranks = sr.explain(rows, "rr", group={"user": "a"}, rank="rank", label="click", item="item").metric
     assert [of_ranks.tables[0].columns[name] for name in ("rank", "item")] == [(1, 2), ("y", "x")]
@@ -271,7 +271,7 @@ def test_a_metric_from_outside_by_its_value_or_by_its_own_arithmetic() -> None:
             CATALOG.remove("rows_of_list")
         assert (found.value, found.steps[-1].value) == (3, 3)
         assert ("one" in found.tables[0].columns) == bool(own)
-        assert any("no arithmetic" in sentence for sentence in found.told) != bool(own)
+        assert any("no arithmetic" in sentence for sentence in found.notes) != bool(own)
 
 
 def test_every_declared_metric_can_be_explained() -> None:
@@ -288,7 +288,7 @@ def test_every_declared_metric_can_be_explained() -> None:
         found = sr.explain(rows, text, group={"user": "a"}, reference_rank="place", **beside, **COLUMNS).metric
         assert found.steps, name
         assert found.is_mean == Metric.parse(text).is_over_groups  # a sampled rank is one group's
-        assert not any("no arithmetic" in sentence for sentence in found.told), name
+        assert not any("no arithmetic" in sentence for sentence in found.notes), name
 
 
 def test_the_score_bins_of_a_pooled_metric() -> None:

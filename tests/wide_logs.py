@@ -170,8 +170,14 @@ MODELS = {"score": {"a": "score", "b": "other"}, "label": "label"}
 
 
 def types() -> WideLog:
-    """Keys of two types, scores of half the width, texts by a dictionary."""
+    """Keys of two types, scores of half the width, texts by a dictionary, decimals as databases export numbers."""
     rows = impressions()
+    for name, kind in (
+        ("weight", pa.decimal128(12, 4)),
+        ("shown", pa.decimal128(38, 0)),
+        ("label", pa.decimal128(5, 2)),
+    ):
+        rows = rows.set_column(rows.column_names.index(name), name, pc.round(rows[name], 2).cast(kind))
     rows = rows.set_column(4, "score", rows["score"].cast(pa.float32()))
     rows = rows.set_column(1, "name", rows["name"].combine_chunks().dictionary_encode())
     settings = {"group": ["name", "born"], "item": "item", "reference_rank": "shown", "group_table": True}
@@ -557,7 +563,8 @@ def ranks() -> WideLog:
 def exact() -> WideLog:
     """Every score is a bin of its own, with weights; keys of two whole numbers."""
     rows = impressions()
-    rows = rows.append_column("tenant", pa.array(rows["user_id"].to_numpy() % 3))
+    tenant = pa.array(rows["user_id"].to_numpy() % 3)
+    rows = rows.append_column("tenant", tenant.cast(pa.decimal128(38, 0)))
     settings = {"group": ["user_id", "tenant"], "weight": "weight", "gains": True}
     return WideLog(halves(rows), EXACT, {**MODELS, **settings})
 

@@ -182,8 +182,8 @@ class CodedSentence(str):
 
     Examples
     --------
-    >>> told = CodedSentence("no_labels", "no row has a label")
-    >>> told.code, told.capitalized()
+    >>> sentence = CodedSentence("no_labels", "no row has a label")
+    >>> sentence.code, sentence.capitalized()
     ('no_labels', 'No row has a label')
     """
 

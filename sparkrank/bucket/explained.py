@@ -53,7 +53,7 @@ class ExplainedMetric:
 
     ``value`` is the group's value in the group table. It is NaN if it is undefined or if the metric is not a mean over
     groups (``is_mean`` is false). ``counts_as`` is the value that enters the mean, NaN if the group is left out. The
-    ``steps`` compute the value from the columns of ``tables``, the first of which is the list. ``told`` has remarks
+    ``steps`` compute the value from the columns of ``tables``, the first of which is the list. ``notes`` has remarks
     that numbers cannot express.
     """
 
@@ -67,7 +67,7 @@ class ExplainedMetric:
     weight: float
     tables: tuple[ExplainedTable, ...]
     steps: tuple[Step, ...]
-    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _metric(model: RankedModel, metric: Metric) -> ExplainedMetric:
     is_mean = of_groups.declaration.is_averaged
     is_left_out = model.chosen is not None and not bool(model.chosen[0])
     value = counts_as = weight = math.nan
-    notes = list(arithmetic.told)
+    notes = list(arithmetic.notes)
     if is_mean:
         declared = dict(plan.group_metrics)[of_groups]
         value = float(model.values()[str(of_groups)].of_groups()[0])

@@ -31,5 +31,9 @@ def largest_groups(rows: pa.Table, groups: Groups, sizes: Ints, plan: Plan) -> L
 
 
 def keys_of_groups(rows: pa.Table, groups: Groups, chosen: Ints) -> list[tuple[bytes, ...]]:
-    keys = rows.select(key_columns(rows)).take(pa.array(groups.row[chosen]))
-    return list(zip(*(values_as_bytes(column.combine_chunks()).to_pylist() for column in keys.columns), strict=True))
+    if groups.values is not None:  # then the row of each group, of which most are not chosen, need not be known
+        keys = [groups.values.take(pa.array(chosen))]
+    else:
+        taken = rows.select(key_columns(rows)).take(pa.array(groups.row[chosen]))
+        keys = [column.combine_chunks() for column in taken.columns]
+    return list(zip(*(values_as_bytes(column).to_pylist() for column in keys), strict=True))

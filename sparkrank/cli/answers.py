@@ -106,7 +106,7 @@ def backfill_document(days: Iterable[BackfilledDay]) -> Document:
             "day": day.day,
             "state": day.state.replace(" ", "_"),
             "seconds": round(day.seconds, 3),
-            "told": day.reason or None,
+            "reason": day.reason or None,
             "exit_code": day.exit_code,
             "run_id": day.run_id,
             "gates": None if day.stored is None else _verdicts(day.stored.judged),

@@ -40,8 +40,8 @@ from sparkrank.text.comparison_text import (
     comparisons_text,
     decomposition_text,
     metrics_by_slice_text,
+    notes_text,
     stored_comparisons_text,
-    told_text,
 )
 
 if TYPE_CHECKING:
@@ -103,10 +103,10 @@ def compare(
         table, missing, notes = _stored(asked, asked.spec, window, correction, family, allow_missing)
         chosen = _chosen(table, asked, asked.spec, metrics)
         text = metrics_by_slice_text if metrics else stored_comparisons_text
-        told = told_text([*([f"no states of {spans(missing)}"] if missing else []), *notes])
+        below = notes_text([*([f"no states of {spans(missing)}"] if missing else []), *notes])
         answer(
-            lambda: _paragraphs(f"Models of {spans(window.days)}", text(chosen), told),
-            lambda: {"window": str(window), "missing": missing, "told": notes, "comparisons": chosen.to_pylist()},
+            lambda: _paragraphs(f"Models of {spans(window.days)}", text(chosen), below),
+            lambda: {"window": str(window), "missing": missing, "notes": notes, "comparisons": chosen.to_pylist()},
         )
         return
     if decompose is not None:
@@ -180,8 +180,8 @@ def _decompose(asked: SidesAsked, by: str, metrics: tuple[str, ...] | None, othe
     table, notes = decomposition(left, right, by, metrics, (before, after), other_definitions=other_definitions)
     head = sides_text(right.model, right.place, left.model, left.place)
     answer(
-        lambda: _paragraphs(head, decomposition_text(table), told_text(notes)),
-        lambda: {"told": notes, "decomposition": table.to_pylist()},
+        lambda: _paragraphs(head, decomposition_text(table), notes_text(notes)),
+        lambda: {"notes": notes, "decomposition": table.to_pylist()},
     )
 
 
@@ -191,7 +191,7 @@ def _answer_runs(comparison: RunComparison) -> None:
     head = f"{head}\n{comparison.groups_text()}; intervals of {LEVEL:.0%}"
     document = {name: value for name, value in vars(comparison).items() if name != "table"}
     answer(
-        lambda: _paragraphs(head, comparisons_text(rows), told_text(comparison.told)),
+        lambda: _paragraphs(head, comparisons_text(rows), notes_text(comparison.notes)),
         lambda: {**document, "comparisons": rows},
     )
 

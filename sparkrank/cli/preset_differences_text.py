@@ -43,13 +43,13 @@ def _moved(difference: float) -> str:
 def differences_document(differences: PresetDifferences) -> dict[str, Any]:
     """Return the differences as a dictionary that can be written as JSON."""
     ends = {"day": differences.day, "from": differences.one, "to": differences.other}
-    return {**ends, "metrics": list(map(_metric_document, differences.metrics)), "told": differences.notes}
+    return {**ends, "metrics": list(map(_metric_document, differences.metrics)), "notes": differences.notes}
 
 
 def _metric_document(moves: MetricMoves) -> dict[str, Any]:
     settings = [
         {"setting": setting.setting, "from": setting.one, "to": setting.other, "value": setting.value,
-         "moved": setting.value - moves.value, "told": setting.reason or None}
+         "moved": setting.value - moves.value, "reason": setting.reason or None}
         for setting in moves.settings
     ]  # fmt: skip
     ends = {"from": {"definition": moves.one, "value": moves.value}}

@@ -32,7 +32,7 @@ class RunComparison:
     n_common, n_left_only, n_right_only : int or None
         The number of groups in both runs, in the left run only and in the right run only. None if all groups are
         compared, because the groups are not paired then.
-    told : tuple of str
+    notes : tuple of str
         Messages about metrics and groups that are left out, and about intervals that are missing.
     """
 
@@ -45,7 +45,7 @@ class RunComparison:
     n_common: int | None = None
     n_left_only: int | None = None
     n_right_only: int | None = None
-    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         lines = comparisons_text(self._first_rows())
@@ -74,4 +74,4 @@ class RunComparison:
 
     def _notes(self) -> list[str]:
         more = self.table.num_rows - MOST_METRICS
-        return [*([f"and {more:,} more metrics: see .table"] if more > 0 else []), *self.told]
+        return [*([f"and {more:,} more metrics: see .table"] if more > 0 else []), *self.notes]

@@ -62,7 +62,7 @@ def compare_states(
         "all",
         theirs.groups,
         ours.groups,
-        told=tuple(sentences),
+        notes=tuple(sentences),
     )
 
 

@@ -112,8 +112,9 @@ def _as_kind(name: str, value: Any, kind: pa.DataType) -> pa.Scalar:
         plain = value.item() if hasattr(value, "item") and not isinstance(value, (str, bytes)) else value  # from numpy
         if isinstance(plain, pa.Scalar):
             plain = plain.as_py()
-        is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-        scalar = pa.scalar(str(plain) if is_text else plain).cast(kind)
+        reads_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        reads_text |= pa.types.is_decimal(kind) and isinstance(plain, int)  # Arrow asks for room for any integer
+        scalar = pa.scalar(str(plain) if reads_text else plain).cast(kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         raise _no_such(name, value, kind) from None
     if pa.types.is_floating(kind):

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from sparkrank.base.errors import InputError, NoInputError, SpecError, StoreError, shorten
 from sparkrank.engines.lanes import needs_session
-from sparkrank.engines.spark.session_settings import told
+from sparkrank.engines.spark.session_settings import shown_setting
 from sparkrank.inputs.day_marks import on_day
 from sparkrank.inputs.window import Window
 from sparkrank.jobs.evaluate_job import evaluate_day
@@ -116,7 +116,7 @@ def stored_run(spec: Spec, day: str, spark: SparkSession | None) -> str | None:
         if not isinstance(session, dict):
             return None
         readers = [spark] if spark is not None and needs_session(spec.engine.lane) else []
-        now = {name: told(reader, name) for reader in readers for name in session}
+        now = {name: shown_setting(reader, name) for reader in readers for name in session}
         if now != session or origin_of(spec, day, session).run_id != run[RUN_ID]:
             return None
         return str(run[RUN_ID]) if _is_whole(folder, day, run, spark) else None

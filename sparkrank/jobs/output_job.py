@@ -93,8 +93,8 @@ def stored_path(target: Target, table: str | None) -> str:
     place = OutputFolder(_local(target.folder, "path"), target.column)
     folders = place.tables_of(shown)
     if table is None and place.plain_files(shown):
-        told = f"{target.name} is shown by real folders (output.plain), one for each table: name a --table"
-        raise SpecError(f"{told} (there are: {itemize(folders)})")
+        sentence = f"{target.name} is shown by real folders (output.plain), one for each table: name a --table"
+        raise SpecError(f"{sentence} (there are: {itemize(folders)})")
     return str(shown if table is None else folders[_known(table, list(folders), target)])
 
 

@@ -109,15 +109,15 @@ class Arithmetic:
     """The calculation of a metric's value for one group.
 
     ``tables`` holds the terms, starting with the table of the list. The value of the last of ``steps`` is the value of
-    the metric. ``told`` holds short notes that help the reader to understand the numbers.
+    the metric. ``notes`` holds short notes that help the reader to understand the numbers.
     """
 
     tables: tuple[TermTable, ...]
     steps: tuple[Step, ...]
-    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, tables: Iterable[TermTable], steps: Iterable[Step], told: Iterable[str] = ()) -> Arithmetic:
+    def of(cls, tables: Iterable[TermTable], steps: Iterable[Step], notes: Iterable[str] = ()) -> Arithmetic:
         """Compute the value of each step in order, from columns of ``tables``; ``given`` steps keep their value.
 
         Examples
@@ -132,7 +132,7 @@ class Arithmetic:
         done: dict[str, Step] = {}
         for step in steps:
             done[step.name] = step if step.operation == "given" else _computed(step, columns, done)
-        return cls(there, tuple(done.values()), tuple(told))
+        return cls(there, tuple(done.values()), tuple(notes))
 
     @property
     def value(self) -> float:

@@ -8,6 +8,12 @@ def count_rows_and_flagged(
     codes: NDArray[np.int32], flags: NDArray[np.uint8], rows: NDArray[np.int64], flagged: NDArray[np.int64]
 ) -> None: ...
 def in_turn(codes: NDArray[np.int32], count: int, order: NDArray[np.int64]) -> None: ...
+def sort_lists(
+    codes: NDArray[np.int32],
+    length: NDArray[np.int64],
+    keys: NDArray[np.uint64],
+    ascending: NDArray[np.uint64],
+) -> None: ...
 def stand_within(
     codes: NDArray[np.int32],
     scores: NDArray[np.float64],

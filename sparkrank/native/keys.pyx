@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Compiled loops that number keys from 0, count rows by these numbers, and find the highest scores of each group."""
+"""Compiled loops that number keys from 0, count and sort rows by these numbers, and find each group's highest scores."""
 
 from libc.math cimport rint
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
-from libcpp.algorithm cimport nth_element
+from libcpp.algorithm cimport nth_element, sort
 from libcpp.vector cimport vector
 
 cdef extern from "pairs.h":
@@ -25,6 +25,7 @@ cdef extern from "vectors.h":
 
 cdef enum:
     ROWS_OF_A_GROUP = 8  # most groups have at least as many; otherwise the table grows
+    AHEAD = 32  # rows
 
 
 def number(list pieces, int32_t[::1] codes, int64_t[::1] distinct):
@@ -112,10 +113,35 @@ def in_turn(const int32_t[::1] codes, Py_ssize_t count, int64_t[::1] order):
             place[codes[item]] += 1
 
 
+
+def sort_lists(const int32_t[::1] codes, const int64_t[::1] length, const uint64_t[::1] keys, uint64_t[::1] ascending):
+    """Fill in ``ascending``, the sorted ``keys``, whose highest bits are the group of each, which ``codes`` has too.
+
+    ``length`` has the number of keys of each group.
+    """
+    cdef Py_ssize_t row, group, rows = keys.shape[0]
+    cdef int64_t before = 0
+    cdef vector[int64_t] next
+    cdef uint64_t* into
+    if not rows:
+        return
+    into = &ascending[0]
+    with nogil:
+        next.resize(length.shape[0])
+        for group in range(length.shape[0]):
+            next[group] = before
+            before += length[group]
+        for row in range(rows):
+            prefetch(into + next[codes[min(row + AHEAD, rows - 1)]], 1)
+            into[next[codes[row]]] = keys[row]
+            next[codes[row]] += 1
+        for group in range(length.shape[0]):
+            sort(into + (next[group] - length[group]), into + next[group])
+
+
 cdef enum:
     FEW = 64  # the scores of a list that are compared with each other
     AT_ONCE = 4  # scores
-    AHEAD = 32  # rows
 
 cdef struct Limit:
     double score  # rows above it count whole

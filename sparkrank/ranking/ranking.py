@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sparkrank import native
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.exact_sums import parts
@@ -24,8 +25,8 @@ T = TypeVar("T", bound=np.generic)
 Scores: TypeAlias = NDArray[np.floating[Any]]  # of the input's float type
 Keys: TypeAlias = NDArray[np.uint64]
 WORD = 64  # bits
-# Bytes that sorting takes per row: the key, the score from which the key is made, and the row. Arrays that metrics
-# derive from the order are not included.
+# Bytes that sorting takes per row: the key, the score from which the key is made or the sorted key, and the row. Arrays
+# that metrics derive from the order are not included.
 ORDER_BYTES = 24
 _WITHOUT_ORDER = (
     ", which metrics of hits need not under ties=expected, where no score is null and no item is twice in a list"
@@ -95,8 +96,7 @@ def rank_rows(codes: Codes, scores: Scores, length: Ints) -> Ranked:
     """
     ensure_free(len(codes) * ORDER_BYTES, "the order of all rows", _WITHOUT_ORDER)
     layout = KeyLayout.of(len(codes), len(length))
-    keys = sort_keys(codes, scores, *layout)
-    keys.sort()
+    keys = _sorted(sort_keys(codes, scores, *layout), codes, length)
     row = (keys & np.uint64((1 << layout.row) - 1)).view(np.int64)
     lists = RankedLists(length, keys, layout.row + layout.score)
     alike = _alike(keys, layout.row)
@@ -109,6 +109,16 @@ def rank_rows(codes: Codes, scores: Scores, length: Ints) -> Ranked:
     joined[1:-1] = same & (score[1:] == score[:-1])
     tied = joined[:-1] | joined[1:]
     return Ranked(row, lists, alike[tied], ~joined[:-1][tied])
+
+
+def _sorted(keys: Keys, codes: Codes, length: Ints) -> Keys:
+    """Return the ``keys`` of :func:`sort_keys` in ascending order. A loop divides them by group first."""
+    if not native.runs("order of lists", codes.dtype == np.int32):
+        keys.sort()
+        return keys
+    ascending = np.empty_like(keys)
+    native.keys.sort_lists(np.ascontiguousarray(codes), length, keys, ascending)
+    return ascending
 
 
 def _alike(keys: Keys, row_bits: int) -> Ints:

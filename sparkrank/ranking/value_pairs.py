@@ -18,6 +18,8 @@ from sparkrank.ranking.cut_blocks import CutBlocks
 from sparkrank.ranking.ranking import Ranking
 from sparkrank.ranking.value_columns import Arrays, ValueColumn
 
+MOST_COUNTERS = 16  # for each row: with more, rows are sorted to count equal values
+
 
 @dataclass(frozen=True, eq=False)
 class ValuedRows:
@@ -62,8 +64,17 @@ def value_counts(ranking: Ranking, column: ValueColumn, k: int | None) -> ValueC
     """Return how often each value of ``column`` is in the first ``k`` rows of each list, whose order is given."""
     rows = valued_rows(ranking, (column,), k)
     value, count = _of_group(rows, ranking.columns[column])
-    pair, times = np.unique(value, return_counts=True)
+    pair, times = _distinct(value, count * ranking.groups)
     return ValueCounts(pair // count, times)
+
+
+def _distinct(values: Ints, limit: int) -> tuple[Ints, Ints]:
+    """Return the distinct ``values``, which are below ``limit``, in ascending order, and how often each is there."""
+    if limit > MOST_COUNTERS * len(values):
+        return np.unique(values, return_counts=True)
+    times = np.bincount(values, minlength=limit)
+    distinct = np.flatnonzero(times)
+    return distinct, times[distinct]
 
 
 def _of_group(rows: ValuedRows, codes: Codes | Floats) -> tuple[Ints, int]:
@@ -115,13 +126,11 @@ class Equality:
 
     def sums(self, rows: ValuedRows, groups: int) -> SumsOverPairs:
         value, count = _of_group(rows, self.codes)
-        value = np.sort(2 * value + rows.is_cut)  # far faster than to sort places
-        start = run_starts(value >> 1)
-        sizes = np.diff(start, append=len(value))
-        start, sizes = start[sizes > 1], sizes[sizes > 1]
-        cut = np.append(0, np.cumsum(value & 1))
-        inside = cut[start + sizes] - cut[start]
-        return SumsOverPairs.of_counts(value[start] // (2 * count), sizes - inside, inside, groups)
+        pair, times = _distinct(value, count * groups)
+        inside = np.bincount(np.searchsorted(pair, value[rows.is_cut]), minlength=len(pair))
+        several = times > 1
+        group, inside = pair[several] // count, inside[several]
+        return SumsOverPairs.of_counts(group, times[several] - inside, inside, groups)
 
     def above(self, rows: ValuedRows) -> Floats:
         return equal_above(self.codes[rows.row]).astype(np.float64)

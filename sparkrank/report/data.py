@@ -197,7 +197,7 @@ class Headline:
 class TrendPoint:
     """A metric of a model on one day or window.
 
-    The state is ``absent`` if the day has tables but lacks this model or metric. ``told`` is the reason why a day is
+    The state is ``absent`` if the day has tables but lacks this model or metric. ``reason`` says why a day is
     unreadable. The band comes from the day's ``history`` gate. ``verdict`` is the worst verdict of all gates.
     ``is_same_definition`` says whether the metric is defined as on the last day, and ``begins_anew`` says whether a
     person restarted the value's history on this day.
@@ -214,7 +214,7 @@ class TrendPoint:
     is_accepted: bool = False
     accepted_reason: str | None = None
     is_same_definition: bool = True
-    told: str | None = None
+    reason: str | None = None
     begins_anew: bool = False
 
 

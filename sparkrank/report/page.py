@@ -135,13 +135,13 @@ class View:
             (f"{name}-{at}", own) for name in names for at, own in enumerate(figures(self._data, name)[:most], start=1)
         ]
         for ident, figure in every:
-            told, frame = f"{ident}-title {ident}-about", figure.chart.frame
+            title, frame = f"{ident}-title {ident}-about", figure.chart.frame
             drawn = {"svg": figure.chart}
             if len(every) == 1:
                 drawn["wide"] = replace(figure.chart, frame=replace(frame, width=WIDER * frame.width))
             svgs = {
                 # Safe: the library escaped all text in its SVG, and inline_svg has parsed and rewritten it since.
-                key: Markup(inline_svg(svg_of(drawn_chart(chart)), f"{ident}-{key}", colours, told))  # noqa: S704
+                key: Markup(inline_svg(svg_of(drawn_chart(chart)), f"{ident}-{key}", colours, title))  # noqa: S704
                 for key, chart in drawn.items()
             }
             charts.append({"ident": ident, "title": figure.title, "about": figure.about, **svgs})

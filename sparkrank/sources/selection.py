@@ -29,6 +29,8 @@ from sparkrank.sources.values import is_array
 
 SideSplit: TypeAlias = tuple[int, Split]  # the number of a side, and a split of that side
 
+MOST_DIGITS = 38  # of a decimal that Spark reads
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -143,6 +145,7 @@ def _is_of_every_lane(kind: pa.DataType) -> bool:
         return _is_of_every_lane(kind.value_type)
     number = pa.types.is_signed_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind)
     text = pa.types.is_string(kind) or pa.types.is_binary(kind)
+    number = number or (pa.types.is_decimal(kind) and kind.precision <= MOST_DIGITS)
     return bool(number or text or pa.types.is_boolean(kind) or pa.types.is_date32(kind))
 
 

@@ -155,7 +155,7 @@ def _with_half(row: dict[str, Any], name: str) -> str:
     return number(row[name]) if high is None else f"{number(row[name])} ± {number(high - row[name], signed=False)}"
 
 
-def told_text(sentences: Sequence[str]) -> str:
+def notes_text(sentences: Sequence[str]) -> str:
     """Format sentences about what was left out or differs, one per line; without sentences, return ``""``."""
     lines = [f"  {escape(sentence)}" for sentence in sentences]
     return "\n".join(["Not compared, or not the same", *lines]) if lines else ""

@@ -34,7 +34,7 @@ def explanation_html(keys: Sequence[ExplainedKey]) -> str:
 def _metric(models: Sequence[ExplainedMetric]) -> str:
     first = models[0]
     columns = "".join(f"<td style='text-align:left;vertical-align:top'>{_model(model)}</td>" for model in models)
-    sentences = dict.fromkeys(sentence for model in models for sentence in model.told)
+    sentences = dict.fromkeys(sentence for model in models for sentence in model.notes)
     return (
         f"<h4>{_text(first.metric)}</h4>{_lines([first.formula, first.definition])}"
         f"<table><tbody><tr>{columns}</tr></tbody></table>{_lines(sentences)}"

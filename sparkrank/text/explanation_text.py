@@ -122,7 +122,7 @@ def _metric_text(models: Sequence[ExplainedMetric], rows: int, width: int) -> st
         own = [(name, table_lines(table, rows)) for name, table in tables if table.name == title]
         parts.append("\n".join([title, _table(own[0][1])]) if alone else _side_by_side(title, own, width))
     parts.append(_steps_text(names, models))
-    sentences = list(dict.fromkeys(sentence for model in models for sentence in model.told))
+    sentences = list(dict.fromkeys(sentence for model in models for sentence in model.notes))
     return "\n\n".join([*parts, *(["\n".join(map(escape, sentences))] if sentences else [])])
 
 
@@ -199,5 +199,5 @@ def _metric_document(metric: ExplainedMetric) -> dict[str, Any]:
             }
             for step in metric.steps
         ],
-        "told": list(metric.told),
+        "notes": list(metric.notes),
     }

@@ -117,7 +117,7 @@ def test_no_sentence_shows_one(capsys: pytest.CaptureFixture[str]) -> None:
             raised = Exception(f"Traceback (most recent call last):\n  File x\nValueError: {form}\n")
             sentences = [redact(text), str(sr.SpecError(text)), errors.shorten(text), errors.quote(text)]
             sentences += [errors.itemize([text]), errors.quote([text, {"a": text}]), errors.quote(form)]
-            sentences += [errors.first_line(sr.InputError(text)), as_json_text({"told": [text]})]
+            sentences += [errors.first_line(sr.InputError(text)), as_json_text({"notes": [text]})]
             sentences += [errors.shorten(reason_of(error)) for error in (RuntimeError(text), raised)]
             tell(text)
             tell(text, err=True)
@@ -304,7 +304,7 @@ def test_a_result_that_shows_itself_shows_none() -> None:
     ev = sr.evaluate(LOG, ["rr"], **{**ROLES, "score": models})
     for form in FORMS[::20]:
         compared = sr.compare_runs(ev, ev, left_model=form, right_model="b")
-        for result in (ev, compared, dataclasses.replace(compared, left=form, told=(form,))):
+        for result in (ev, compared, dataclasses.replace(compared, left=form, notes=(form,))):
             assert leaks([repr(result), result._repr_html_()]) == []
 
 

@@ -255,7 +255,7 @@ def test_group_tables_do_not_test_groups_that_go_together(tmp_path: Path, first_
         sr.compare_runs(f"{tmp_path}/out", f"{tmp_path}/out", **of_days),
     ):
         (row,) = comparison.table.to_pylist()
-        assert any(text.startswith("groups with the same user depend on each other") for text in comparison.told)
+        assert any(text.startswith("groups with the same user depend on each other") for text in comparison.notes)
         assert {row[name] for name in ("p", "stderr", "ci_low", "ci_high", "p_adjusted")} == {None}
         for name in ("difference", "wins", "ties", "losses", "n_groups"):
             assert row[name] == known[name]

@@ -164,7 +164,7 @@ def test_explained_rows_are_those_that_the_metric_sees() -> None:
     told = {}
     for metric in ("rr(unjudged=drop)", "rr(unjudged=best)"):
         (found,) = sr.explain(log, metric, **{**COLUMNS, "group": {"user": "u"}})
-        told[metric] = (found.tables[0].columns["item"], found.value, found.told[0])
+        told[metric] = (found.tables[0].columns["item"], found.value, found.notes[0])
     assert told == {
         "rr(unjudged=drop)": (("b", "c"), 1 / 2, "rows without a label are left out"),
         "rr(unjudged=best)": (("a", "b", "c"), 1.0, "rows without a label count as labelled 1"),

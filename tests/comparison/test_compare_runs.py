@@ -139,8 +139,8 @@ def test_what_does_not_match_is_told() -> None:
         "groups with a value on one side only are in no pair: ndcg@5",
         "definitions are taken as equal",
     )
-    assert [sentence for sentence in sentences if sentence not in "\n".join(compared.told)] == []
-    assert not [note for note in sr.compare_runs(LEFT, LEFT).told if "groups" in note]
+    assert [sentence for sentence in sentences if sentence not in "\n".join(compared.notes)] == []
+    assert not [note for note in sr.compare_runs(LEFT, LEFT).notes if "groups" in note]
 
 
 def test_a_weight_that_the_table_has_not_is_told() -> None:
@@ -149,7 +149,7 @@ def test_a_weight_that_the_table_has_not_is_told() -> None:
     compared = sr.compare_runs(*sides)
     assert name not in compared.table["metric"].to_pylist()
     assert (
-        f"the groups of {name} are weighted by pairs, which the group table lacks: it is not compared" in compared.told
+        f"the groups of {name} are weighted by pairs, which the group table lacks: it is not compared" in compared.notes
     )
     with pytest.raises(sr.SpecError, match="weighted by pairs"):
         sr.compare_runs(*sides, metrics=[name])

@@ -178,7 +178,7 @@ def test_every_mean_of_an_evaluation_splits(output: tuple[Path, str], capsys: py
     assert exit_code(*words, "--decompose", "country", "--json") == 0
     split = json.loads(capsys.readouterr().out)
     assert list(dict.fromkeys(row["metric"] for row in split["decomposition"])) == means
-    assert [note.partition(" is no mean")[0] for note in split["told"]] == ["p90(rr)", "auc"]
+    assert [note.partition(" is no mean")[0] for note in split["notes"]] == ["p90(rr)", "auc"]
     for metric in means:
         rows = [row for row in split["decomposition"] if row["metric"] == metric]
         assert len(rows) == 3

@@ -34,7 +34,7 @@ def test_every_metric_of_both_is_compared_by_its_value() -> None:
     compared = sr.compare_runs(left, right)
     assert (compared.groups, compared.n_left, compared.n_right, compared.n_common) == ("all", 300, 300, None)
     assert compared.table["metric"].to_pylist() == METRICS
-    assert compared.told == ()
+    assert compared.notes == ()
     for name, row in rows_of(compared).items():
         assert row["difference"] == right[name] - left[name]
         assert row["family"] == "whole day"
@@ -91,14 +91,14 @@ def test_which_groups_is_said_and_chosen() -> None:
     common = sr.compare_runs(left, right, groups="common")
     assert (common.groups, common.n_common) == ("common", 300)
     assert common.table["metric"].to_pylist() == ["ndcg@5", "gauc"]
-    assert any(all(name in note for name in METRICS[2:]) for note in common.told if "not metrics of groups" in note)
+    assert any(all(name in note for name in METRICS[2:]) for note in common.notes if "not metrics of groups" in note)
     assert "all groups of each, 300 against 300" in repr(sr.compare_runs(left, right))
     assert "over the 300 groups of both" in repr(common)
     table = left.groups
     mixed = sr.compare_runs(table, right)
     assert mixed.groups == "common"
     why = "the left rows are a group table, which has no states"
-    assert f"{why}: groups that are common to both are compared" in mixed.told
+    assert f"{why}: groups that are common to both are compared" in mixed.notes
     with pytest.raises(sr.InputError, match=f"{why}: groups that are"):
         sr.compare_runs(table, right, groups="all")
     with pytest.raises(sr.SpecError, match="groups is 'both': all or common is allowed"):
@@ -107,7 +107,7 @@ def test_which_groups_is_said_and_chosen() -> None:
 
 def test_without_parts_the_difference_stands_alone_and_it_is_said() -> None:
     compared = sr.compare_runs(day(1), day(2, uncertainty=False))
-    assert "the right evaluation has no parts of its groups: there are no intervals" in compared.told
+    assert "the right evaluation has no parts of its groups: there are no intervals" in compared.notes
     assert set(compared.table["interval"].to_pylist()) == {"off", None}
     assert (compared.table["difference"].null_count, compared.table["stderr"].null_count) == (0, len(METRICS))
 
@@ -181,4 +181,4 @@ def test_a_place_without_states_is_said(output: tuple[str, str], tmp_path: Path)
     with pytest.raises(sr.InputError, match="is no day of an output, so that it has no states"):
         sr.compare_runs(str(tmp_path), str(tmp_path), groups="all")
     tables = sr.compare_runs(group_table(1, range(9)), group_table(2, range(9)))
-    assert not [note for note in tables.told if "states" in note]
+    assert not [note for note in tables.notes if "states" in note]

@@ -100,9 +100,9 @@ def test_weights_percentiles_and_ranks() -> None:
     assert [metric.weight for metric in found][:3] == [3, 3, 1]  # gauc weighs by rows of the list
     *_, geometric, median = found
     assert geometric.steps == median.steps
-    assert any("gmean(rr) is the geometric mean of the values of all groups" in line for line in geometric.told)
+    assert any("gmean(rr) is the geometric mean of the values of all groups" in line for line in geometric.notes)
     assert median.steps[-1].name == "rr"
-    assert any("median(rr) is the percentile of the values of all groups" in sentence for sentence in median.told)
+    assert any("median(rr) is the percentile of the values of all groups" in sentence for sentence in median.notes)
     rows = pa.table({"user": ["a"] * 2, "rank": [2, 1], "click": [1, 0], "item": ["x", "y"]})
     of_ranks = sr.explain(rows, "rr", group={"user": "a"}, rank="rank", label="click", item="item").metric
     assert [of_ranks.tables[0].columns[name] for name in ("rank", "item")] == [(1, 2), ("y", "x")]
@@ -128,7 +128,8 @@ KEYS: list[tuple[pa.Array, Any, str | None]] = [
     (pa.array([0.25, 1.5], pa.float32()), 0.25, "0.25"),
     (pa.array([True, False]), True, "true"),
     (pa.array([1, 2]), np.int64(1), "1"),
-    (pa.array([Decimal("1.50"), Decimal("2.00")]), Decimal("1.50"), None),
+    (pa.array([Decimal("1.50"), Decimal("2.00")]), Decimal("1.50"), "1.5"),
+    (pa.array([Decimal("7.00"), Decimal("8.00")]), 7, "7"),
     (pa.array([b"\x12" * 16, b"\x01"]), b"\x12" * 16, "12121212-1212-1212-1212-121212121212"),
     (pa.array([b"\x12" * 16, b"\x01" * 16], pa.binary(16)), uuid.UUID(bytes=b"\x12" * 16), "12" * 16),
     (pa.array([b"\xab\xcd", b"\x01"], pa.large_binary()), b"\xab\xcd", "ABcd"),
@@ -145,7 +146,7 @@ def test_keys_of_every_type_by_value_and_by_text(tmp_path: Path) -> None:
         assert [len(by_value.keys), by_value.metric.value, by_value.keys[0].groups[0].rows] == [1, 1, 1], value
         if text is not None:
             assert sr.explain(rows, "rr", group={"user": text}, **asked).to_dict() == by_value.to_dict(), text
-        if not (pa.types.is_decimal(column.type) or pa.types.is_timestamp(column.type)):  # which Spark reads from files
+        if not pa.types.is_timestamp(column.type):  # which Spark reads from files
             pq.write_table(rows, tmp_path / "rows.parquet")
             from_path = sr.explain(str(tmp_path / "rows.parquet"), "rr", group={"user": value}, **asked)
             assert from_path.to_dict()["groups"] == by_value.to_dict()["groups"], value
@@ -271,7 +272,7 @@ def test_a_metric_from_outside_by_its_value_or_by_its_own_arithmetic() -> None:
             CATALOG.remove("rows_of_list")
         assert (found.value, found.steps[-1].value) == (3, 3)
         assert ("one" in found.tables[0].columns) == bool(own)
-        assert any("no arithmetic" in sentence for sentence in found.told) != bool(own)
+        assert any("no arithmetic" in sentence for sentence in found.notes) != bool(own)
 
 
 def test_every_declared_metric_can_be_explained() -> None:
@@ -288,7 +289,7 @@ def test_every_declared_metric_can_be_explained() -> None:
         found = sr.explain(rows, text, group={"user": "a"}, reference_rank="place", **beside, **COLUMNS).metric
         assert found.steps, name
         assert found.is_mean == Metric.parse(text).is_over_groups  # a sampled rank is one group's
-        assert not any("no arithmetic" in sentence for sentence in found.told), name
+        assert not any("no arithmetic" in sentence for sentence in found.notes), name
 
 
 def test_the_score_bins_of_a_pooled_metric() -> None:

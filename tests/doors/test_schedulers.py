@@ -91,7 +91,7 @@ COMMANDS: dict[str, tuple[list[str], bool, int, set[str]]] = {
     "validate": (["--date", DAYS[1]], True, 0, {"spec", "places"}),
     "metrics": (["ndcg"], False, 0, {"metrics"}),
     "tables": (["quality"], False, 0, {"tables"}),
-    "compare": (["--date", DAYS[1]], True, 0, {"window", "missing", "told", "comparisons"}),
+    "compare": (["--date", DAYS[1]], True, 0, {"window", "missing", "notes", "comparisons"}),
     "movers": (["--date", DAYS[1], "--metric", "rr"], True, 0, set()),
     "explain": (
         ["--date", DAYS[1], "--group", "user=a", "rr"], True, 0,
@@ -121,7 +121,7 @@ MORE: dict[str, tuple[list[str], bool, int, set[str]]] = {
     "gate": (["--date", DAYS[1], "--replay", "2d"], True, 0, {"first", "last", "nights", "days", "gates"}),
     "explain": (
         ["--date", DAYS[1], "--from", "ranx", "--to", "mllib", "ndcg@2"], True, 0,
-        {"day", "from", "to", "metrics", "told"},
+        {"day", "from", "to", "metrics", "notes"},
     ),
     "metrics": (["--preset", "ranx"], False, 0, {"preset"}),
     "report": (
@@ -129,7 +129,7 @@ MORE: dict[str, tuple[list[str], bool, int, set[str]]] = {
     ),
     "compare": (
         ["--left-date", DAYS[0], "--right-date", DAYS[1], "--model", "old", "--decompose", "country"], True, 0,
-        {"told", "decomposition"},
+        {"notes", "decomposition"},
     ),
 }  # fmt: skip
 HAS_DELTA = importlib.util.find_spec("deltalake") is not None

@@ -225,7 +225,7 @@ def _same_by_group(
             row = by_group.get((user, shown.model))
             if row is None:  # the population leaves the group out
                 assert math.isnan(shown.counts_as)
-                assert any("left out" in sentence for sentence in shown.told)
+                assert any("left out" in sentence for sentence in shown.notes)
                 continue
             value = row[shown.metric]
             assert shown.value == value or (math.isnan(shown.value) and math.isnan(value)), shown.metric
@@ -330,4 +330,4 @@ def test_what_a_list_adds_to_all_lists() -> None:
     assert found.tables[0].columns["shown"] == pytest.approx([2 / 3] * 3)
     assert found.steps[-1].value == pytest.approx(2)
     assert math.isnan(found.value)
-    assert any("all lists together" in sentence for sentence in found.told)
+    assert any("all lists together" in sentence for sentence in found.notes)

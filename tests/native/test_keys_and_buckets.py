@@ -1,4 +1,4 @@
-"""Compiled loops that number keys, count rows by them, and put rows by bucket."""
+"""Compiled loops that number keys, count and sort rows by them, and put rows by bucket."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from sparkrank.bucket.impressions import LABEL, key_column
 from sparkrank.engines.shuffle.packing import pieces_by_bucket
 from sparkrank.engines.shuffle.partition import partition_rows
 from sparkrank.numeric.segments import count_both
+from sparkrank.ranking.ranking import rank_rows
 from tests.native.with_and_without import BACK, HASH, calls
 from tests.support.numbers import bits, mixed
 
@@ -191,3 +192,21 @@ def test_columns_of_any_width_are_cut_by_bucket(in_chunks: bool, count: int) -> 
     for bucket, piece in found.items():
         expected = whole.take(np.flatnonzero(buckets_of_rows == bucket))
         assert bits(pa.table(piece)) == bits(expected)
+
+
+# lists: scores ranked within their groups.
+
+
+@pytest.mark.parametrize("longest", [1, 16, 17, 5000])
+def test_lists_of_any_length_are_in_the_order_of_group_and_score(longest: int) -> None:
+    """Short lists are sorted otherwise than long ones, and half of the groups have no row."""
+    rng = np.random.default_rng(longest)
+    codes = rng.permutation(np.repeat(np.arange(0, 24, 2, dtype=np.int32), rng.integers(1, longest + 1, 12)))
+    scores = rng.integers(0, 50, len(codes)) / 8
+    with calls() as called:
+        ranked = rank_rows(codes, scores, np.bincount(codes, minlength=24))
+    assert called["keys.sort_lists"] == 1
+    stands = sorted(zip(codes.tolist(), (-scores).tolist(), strict=True))
+    assert list(zip(codes[ranked.row].tolist(), (-scores[ranked.row]).tolist(), strict=True)) == stands
+    assert sorted(ranked.row.tolist()) == list(range(len(codes)))
+    assert ranked.lists.group.tolist() == [group for group, _ in stands]

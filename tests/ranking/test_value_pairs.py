@@ -12,6 +12,7 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.base import checks
+from sparkrank.ranking import value_pairs
 
 GENRES = ("jazz", "blues", "rock", "folk")
 Distance = Callable[[list, list], float]
@@ -114,3 +115,10 @@ def test_arrays_of_a_group_have_one_length(buckets: int) -> None:
     mixed = table.set_column(0, "user", pa.array([1, 2, 1, 2]))
     with pytest.raises(sr.InputError, match='"of" has arrays of 2 and of 3 numbers in one group: one length is needed'):
         sr.evaluate(mixed, ["ild(by=of,distance=cosine)"], **columns)
+
+
+@pytest.mark.parametrize("limit", [5, 1000])
+def test_values_are_counted_alike_by_sorting_and_by_counters(limit: int) -> None:
+    """The limit decides, as counters of many absent values cost more than to sort a few that are there."""
+    values, times = value_pairs._distinct(np.array([4, 0, 4, 2, 4]), limit)
+    assert (values.tolist(), times.tolist()) == ([0, 2, 4], [1, 1, 3])

@@ -496,7 +496,7 @@ def test_days_that_are_missing_or_cannot_be_read_are_said_in_the_trend(tmp_path:
     points = {series.model: series.points for series in data.trend.series}
     states = [point.state for point in points["candidate"]]
     assert states == ["value", "missing", "absent", "unreadable", "value", "value"]
-    assert "2026-01-29" in (points["production"][3].told or "")
+    assert "2026-01-29" in (points["production"][3].reason or "")
     assert [point.is_same_definition for point in points["production"]] == [True, True, True, True, False, True]
     # nothing is said of a change where the definition is another
     assert data.previous == "2026-01-30"

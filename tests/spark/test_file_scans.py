@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     Make = Callable[[SparkSession, str], DataFrame]
 
-ROLES = Roles.of("user", "label", "score")
 PLAN = plan_of(["ap"], ["score"], ["user"])
 ASKED = {
     "metrics": ["ap", "ndcg@2", "auc"],
@@ -80,6 +79,7 @@ TAKEN: dict[str, Make] = {
     "columns": lambda spark, logs: _log(spark, logs).select("label", "score", "user", "week"),
     "without columns": lambda spark, logs: _log(spark, logs).drop("born").alias("log"),
     "its own schema": lambda spark, logs: spark.read.schema(_log(spark, logs).schema).parquet(f"{logs}/log"),
+    "decimals": lambda spark, logs: spark.read.parquet(f"{logs}/decimals"),
 }
 
 
@@ -127,7 +127,6 @@ LEFT: dict[str, Make] = {
     "old calendars": _with_option("datetimeRebaseMode", "LEGACY"),
     "another type": _in("log", "user long, score double, label double, week int"),
     "a column that files lack": _in("lacking", "user long, score double, label long"),
-    "decimals": _in("decimals"),
     "unsigned numbers": _in("unsigned"),
     "other formats": lambda spark, logs: (
         spark.read.format("binaryFile")

@@ -18,7 +18,7 @@ import pytest
 import sparkrank as sr
 from sparkrank.config import Spec
 from sparkrank.engines.spark import gather as gathering
-from sparkrank.engines.spark.session_settings import UNTOLD, ZONE, told
+from sparkrank.engines.spark.session_settings import HIDDEN, ZONE, shown_setting
 from sparkrank.jobs import DayResult, evaluate_day
 from sparkrank.run.stages import Stages
 from tests.spark.logs import rows_of
@@ -142,11 +142,11 @@ def test_settings_that_nobody_is_told(
 ) -> None:
     another_session.conf.set(ZONE, "Asia/Tokyo")
     seal(monkeypatch, another_session)
-    assert told(another_session, ZONE) == "Asia/Tokyo"  # SQL tells it
-    assert told(another_session, "spark.sql.ansi.enabled") == UNTOLD
+    assert shown_setting(another_session, ZONE) == "Asia/Tokyo"  # SQL tells it
+    assert shown_setting(another_session, "spark.sql.ansi.enabled") == HIDDEN
     _, versions = _run(path, tmp_path, another_session, input={"where": "user > 3 or hour(now()) >= 0"})
     assert versions["session"][ZONE] == "Asia/Tokyo"
-    assert versions["session"]["spark.sql.ansi.enabled"] == UNTOLD
+    assert versions["session"]["spark.sql.ansi.enabled"] == HIDDEN
     _run(path, tmp_path, another_session, input={"time_zone": "Asia/Tokyo"})
     with pytest.raises(sr.SpecError) as refused:
         _run(path, tmp_path, another_session, input={"time_zone": "Europe/Berlin"})

@@ -17,7 +17,7 @@ from sparkrank.sources.conditions import UntranslatableError, pushed_down
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-UNTOLD = "not told"  # a setting that the session does not reveal
+HIDDEN = "not told"  # a setting that the session does not reveal
 ZONE = "spark.sql.session.timeZone"
 INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
 # Settings that matter to any SQL. Their defaults differ between versions of Spark.
@@ -48,11 +48,11 @@ def settings_read(
     used = [kinds[column] for _, column in roles.columns() if column in kinds]
     settings: dict[str, str] = {}
     if by_sql:
-        settings |= {name: told(spark, name) for name in _OF_SQL}
+        settings |= {name: shown_setting(spark, name) for name in _OF_SQL}
     if by_sql or is_text or any("date" in kind or "timestamp" in kind for kind in used):
         settings |= _rare(spark)
     if not own_zone and (by_sql or any("timestamp" in kind for kind in used)):
-        settings[ZONE] = told(spark, ZONE)
+        settings[ZONE] = shown_setting(spark, ZONE)
     return settings
 
 
@@ -89,7 +89,7 @@ def time_zone(spark: SparkSession | None, zone: str | None) -> Iterator[None]:
         yield
         return
     with setting_as(spark, ZONE, zone) as because:
-        if because is not None and (now := told(spark, ZONE)) != zone:
+        if because is not None and (now := shown_setting(spark, ZONE)) != zone:
             raise SpecError(
                 f"input.time_zone is {quote(zone)}, but the time zone of the session is {now} and cannot be set "
                 f"({because})"
@@ -97,12 +97,12 @@ def time_zone(spark: SparkSession | None, zone: str | None) -> Iterator[None]:
         yield
 
 
-def told(spark: SparkSession, name: str) -> str:
-    """Return the value of setting ``name``, or :data:`UNTOLD` if hidden. SQL always reveals the time zone."""
+def shown_setting(spark: SparkSession, name: str) -> str:
+    """Return the value of setting ``name``, or :data:`HIDDEN` if hidden. SQL always reveals the time zone."""
     value = setting(spark, name)
     if value is None and name == ZONE:
         return str(spark.sql("SELECT current_timezone()").toArrow().column(0)[0])
-    return UNTOLD if value is None else value
+    return HIDDEN if value is None else value
 
 
 _MARK = " | session "

@@ -89,7 +89,7 @@ def _point(
     cell = None if cells is None else cells.get(key)
     if cell is None:
         state = "absent" if cells is not None else "unreadable" if day.state == "unreadable" else "missing"
-        return TrendPoint(day.name, state, told=day.reason)  # type: ignore[arg-type]
+        return TrendPoint(day.name, state, reason=day.reason)  # type: ignore[arg-type]
     value, low, high = (defined(cell.row.get(name)) for name in ("value", "ci_low", "ci_high"))
     bands = (band for gate in cell.gates if (band := band_of_gate(gate)) is not None)
     ends: tuple[float | None, float | None] = next(bands, (None, None))

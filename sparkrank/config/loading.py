@@ -160,6 +160,8 @@ def _read(path: Path) -> dict[str, Any]:
     return document
 
 
+_QUOTES = 'within { } a path with a mark needs quotes, as in {path: "/log/dt={date}"}'
+
 # A name that YAML takes from an unquoted value, such as a password that begins with * or !.
 _NAME_IN_YAML = re.compile(r"\b(alias|anchor|tag|tag handle) '.*'", re.DOTALL)
 
@@ -169,7 +171,9 @@ def _problem(error: Exception, *, in_file: bool = True) -> str:
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem is None:
         return shorten(" ".join(str(error).split()))
     mark, problem = error.problem_mark, shorten(_NAME_IN_YAML.sub(r"\1", error.problem))
-    return f"{problem} (line {mark.line + 1}, column {mark.column + 1})" if in_file and mark else problem
+    where = f" (line {mark.line + 1}, column {mark.column + 1})" if in_file and mark else ""
+    advice = f"; {_QUOTES}" if problem.endswith("but got '{'") else ""
+    return f"{problem}{where}{advice}"
 
 
 def _put(document: dict[str, Any], override: str) -> None:

@@ -63,6 +63,7 @@ def test_a_preset_in_a_spec_is_in_the_names_of_the_metrics_and_in_no_hash(tmp_pa
 NO_SPECS: list[tuple[str | None, list[str], str]] = [
     (None, [], "cannot read the spec"),
     ("a: [", [], "is not YAML"),
+    ("input: {path: /log/dt={date}}", [], "(line 1, column 23); within { } a path with a mark needs quotes, as in {pa"),
     ("day: 2026-02-30", [], "is not YAML: day is out of range for month"),
     ("- a", [], "holds no document of keys"),
     ("input: {}", ["--set", "day=2026-13-01"], "the value is not YAML: month must be in 1..12"),

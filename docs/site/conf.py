@@ -93,18 +93,18 @@ def link_to_repository(app: Sphinx, document: nodes.document) -> None:
 
 
 def shorten_signature(
-    _app: Sphinx, what: str, _name: str, described: Any, _options: object, signature: str | None, returns: str | None
+    _app: Sphinx, what: str, name: str, described: Any, _options: object, signature: str | None, returns: str | None
 ) -> tuple[str | None, str | None]:
     """Leave out what hides the names: long defaults of a declaration's fields, and arguments that all metrics have."""
     shared = {*inspect.signature(functions.metric).parameters} - {"score", "label"}
-    if what == "function" and described.__module__ == functions.__name__ and described.__name__ not in functions.__all__:
+    if what == "function" and name.startswith("sparkrank.functions.") and described.__name__ not in functions.__all__:
         own = [f"{each}=None" for each in inspect.signature(described).parameters if each not in shared]
         return f"({', '.join([*own[:2], '*', *own[2:], '**options'])})", "Column"
     if what != "class" or not dataclasses.is_dataclass(described):
         return signature, returns
     given = [(each.name, each.default) for each in inspect.signature(described).parameters.values()]
-    texts = {name: "" if default is inspect.Parameter.empty else f"={default!r}" for name, default in given}
-    return f"({', '.join(name + (text if len(text) < 24 else '=...') for name, text in texts.items())})", returns
+    texts = {field: "" if default is inspect.Parameter.empty else f"={default!r}" for field, default in given}
+    return f"({', '.join(field + (text if len(text) < 24 else '=...') for field, text in texts.items())})", returns
 
 
 def plain_words(_app: Sphinx, document: nodes.document) -> None:

@@ -430,9 +430,9 @@ def test_scores_that_are_no_probabilities_have_no_calibration() -> None:
 
 
 def test_bins_of_few_rows_are_joined_in_the_chart() -> None:
-    """20 rows in the first of ten bins and 40 in each of the next two are joined to 60 and 40; the last 3 go with these.
+    """20 rows in the first of ten bins and 40 in each of the next two become 60 and 40; the last 4 go with these.
 
-    So do those of a model without enough rows for one point. Of each bin a quarter of the rows is relevant.
+    A model without enough rows for one point has one all the same. Of each bin a quarter of the rows is relevant.
     """
     sizes, few = {0.05: 20, 0.15: 40, 0.25: 40, 0.95: 4}, {0.05: 20, 0.15: 4}
     points = {}

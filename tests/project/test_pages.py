@@ -20,8 +20,8 @@ _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
 def anchors(text: str) -> set[str]:
-    """The anchors that GitHub gives to the headings of a page: of equal ones the later are numbered."""
-    found: set[str] = set()
+    """The anchors of a page: of HTML, and those that GitHub gives to headings: of equal ones the later are numbered."""
+    found = set(re.findall(r'^<a id="([\w-]+)"></a>$', text, re.MULTILINE))
     for heading in re.findall(r"^#+ (.*)$", _FENCED.sub("", text), re.MULTILINE):
         plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()
         anchor = re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
@@ -45,6 +45,14 @@ def missing(page: Path, project: Path = PROJECT) -> Iterator[str]:
 def test_everything_that_a_page_names_is_there() -> None:
     absent = {str(page.relative_to(PROJECT)): list(missing(page)) for page in PAGES}
     assert {page: names for page, names in absent.items() if names} == {}
+
+
+def test_anchors_of_a_release_stay() -> None:
+    """Others link to them."""
+    _, *pages = (DOCS / "site" / "released_anchors.txt").read_text(encoding="utf-8").splitlines()
+    assert len(pages) > 40
+    for name, *released in map(str.split, pages):
+        assert set(released) - anchors((PROJECT / name).read_text(encoding="utf-8")) == set(), name
 
 
 def test_what_is_not_there_is_found(tmp_path: Path) -> None:

@@ -107,6 +107,12 @@ def shorten_signature(
     return f"({', '.join(field + (text if len(text) < 24 else '=...') for field, text in texts.items())})", returns
 
 
+def keep_bars(_app: Sphinx, what: str, name: str, _described: Any, _options: object, lines: list[str]) -> None:
+    """Keep the bars of formulas, such as |s - y|, which mean something else to Sphinx."""
+    if what == "function" and name.startswith("sparkrank.functions."):
+        lines[:] = [line.replace("|", r"\|") for line in lines]
+
+
 def plain_words(_app: Sphinx, document: nodes.document) -> None:
     """Take the links from words in the types of numpydoc sections that are no classes, such as "items" of an array."""
     for link in list(document.findall(addnodes.pending_xref)):
@@ -139,6 +145,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", keep_anchors)
     app.connect("doctree-read", link_to_repository, priority=100)
     app.connect("autodoc-process-signature", shorten_signature)
+    app.connect("autodoc-process-docstring", keep_bars, priority=900)  # after napoleon's own
     app.connect("doctree-read", plain_words)
     app.connect("html-page-context", give_roles, priority=900)  # after the theme's own
     app.connect("missing-reference", public_name)

@@ -99,7 +99,8 @@ def shorten_signature(
     shared = {*inspect.signature(functions.metric).parameters} - {"score", "label"}
     if what == "function" and name.startswith("sparkrank.functions.") and described.__name__ not in functions.__all__:
         own = [f"{each}=None" for each in inspect.signature(described).parameters if each not in shared]
-        return f"({', '.join([*own[:2], '*', *own[2:], '**options'])})", "Column"
+        named = ["*", *own[2:]] if own[2:] else []
+        return f"({', '.join([*own[:2], *named, '**options'])})", "Column"
     if what != "class" or not dataclasses.is_dataclass(described):
         return signature, returns
     given = [(each.name, each.default) for each in inspect.signature(described).parameters.values()]

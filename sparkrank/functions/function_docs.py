@@ -91,7 +91,7 @@ def _doc(name: str, declaration: Declaration, parameters: Mapping[str, Parameter
         "Parameters",
         "----------",
         "score, label : Column or str",
-        "    As of :func:`sparkrank.functions.metric`, which has the other arguments, too.",
+        "    As for :func:`sparkrank.functions.metric`, which has the other arguments, too.",
     ]
     if has_cutoff:
         lines += ["k : int, optional", "    The cut-off; without it the whole list."]

@@ -18,6 +18,7 @@ sys.path.insert(0, str(PROJECT))
 
 import sparkrank  # noqa: E402 - found by the line above
 from docs.site.contents import INDEX_PAGES, ROOT, with_toctrees  # noqa: E402
+from sparkrank import functions  # noqa: E402
 
 project = "sparkrank"
 author = "the authors of sparkrank"
@@ -63,9 +64,12 @@ linkcheck_ignore = [rf"{re.escape(REPOSITORY)}/"]  # paths in the repository are
 
 
 def read_source(_app: Sphinx, docname: str, source: list[str]) -> None:
-    """Give the index pages their toctrees."""
+    """Give the index pages their toctrees, and the page of functions every metric that is one."""
     if docname in INDEX_PAGES:
         source[0] = with_toctrees(docname, source[0])
+    if docname == "docs/api/functions":
+        names = sorted({*dir(functions)} - {*functions.__all__})
+        source[0] += "".join(f"\n.. autofunction:: sparkrank.functions.{name}\n" for name in names)
 
 
 def keep_anchors(_app: Sphinx, document: nodes.document) -> None:
@@ -89,14 +93,25 @@ def link_to_repository(app: Sphinx, document: nodes.document) -> None:
 
 
 def shorten_signature(
-    _app: Sphinx, what: str, _name: str, described: Any, _options: object, signature: str | None, returns: str | None
+    _app: Sphinx, what: str, name: str, described: Any, _options: object, signature: str | None, returns: str | None
 ) -> tuple[str | None, str | None]:
-    """Leave out long defaults of a declaration's fields, such as functions and parameters: they hide the names."""
+    """Leave out what hides the names: long defaults of a declaration's fields, and arguments that all metrics have."""
+    shared = {*inspect.signature(functions.metric).parameters} - {"score", "label"}
+    if what == "function" and name.startswith("sparkrank.functions.") and described.__name__ not in functions.__all__:
+        own = [f"{each}=None" for each in inspect.signature(described).parameters if each not in shared]
+        named = ["*", *own[2:]] if own[2:] else []
+        return f"({', '.join([*own[:2], *named, '**options'])})", "Column"
     if what != "class" or not dataclasses.is_dataclass(described):
         return signature, returns
     given = [(each.name, each.default) for each in inspect.signature(described).parameters.values()]
-    texts = {name: "" if default is inspect.Parameter.empty else f"={default!r}" for name, default in given}
-    return f"({', '.join(name + (text if len(text) < 24 else '=...') for name, text in texts.items())})", returns
+    texts = {field: "" if default is inspect.Parameter.empty else f"={default!r}" for field, default in given}
+    return f"({', '.join(field + (text if len(text) < 24 else '=...') for field, text in texts.items())})", returns
+
+
+def keep_bars(_app: Sphinx, what: str, name: str, _described: Any, _options: object, lines: list[str]) -> None:
+    """Keep the bars of formulas, such as |s - y|, which mean something else to Sphinx."""
+    if what == "function" and name.startswith("sparkrank.functions."):
+        lines[:] = [line.replace("|", r"\|") for line in lines]
 
 
 def plain_words(_app: Sphinx, document: nodes.document) -> None:
@@ -131,6 +146,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", keep_anchors)
     app.connect("doctree-read", link_to_repository, priority=100)
     app.connect("autodoc-process-signature", shorten_signature)
+    app.connect("autodoc-process-docstring", keep_bars, priority=900)  # after napoleon's own
     app.connect("doctree-read", plain_words)
     app.connect("html-page-context", give_roles, priority=900)  # after the theme's own
     app.connect("missing-reference", public_name)

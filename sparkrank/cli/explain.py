@@ -38,8 +38,8 @@ MOST_CHOSEN = 1_000  # groups that are explained at once
     click.option("--model", "model_names", multiple=True, metavar="NAME", help="A model to show; by default, all."),
     click.option("--metric", "texts", multiple=True, metavar="TEXT", help="A metric to explain: ndcg@10."),
     click.option("--group", multiple=True, metavar="COLUMN=VALUE", help="The group; once for each key column."),
-    click.option("--to", "other", metavar="PRESET", help="The preset of the second library."),
-    click.option("--from", "one", metavar="PRESET", help="The preset of the first library."),
+    click.option("--to", "other", metavar="PRESET", help="The preset of the second library, or default."),
+    click.option("--from", "one", metavar="PRESET", help="The preset of the first library, or default."),
     day_option("--date", "day", "The day; without it, the spec's day."),
 )
 @click.argument("metrics", nargs=-1)

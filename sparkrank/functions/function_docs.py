@@ -71,17 +71,27 @@ def own_parameters(declaration: Declaration, arguments: Mapping[str, object]) ->
     }
 
 
+def _in_text(declaration: Declaration, parameters: Mapping[str, Parameter]) -> list[str]:
+    """Return the lines about parameters of the metric whose names are those of other arguments."""
+    names = [f"``{each.name}``" for each in declaration.parameters if each.name not in parameters]
+    if not names:
+        return []
+    own = " and ".join(names)
+    return ["", f"The metric's own {own} can only be set in its text, with :func:`sparkrank.functions.metric`."]
+
+
 def _doc(name: str, declaration: Declaration, parameters: Mapping[str, Parameter], has_cutoff: bool) -> str:
     rows = "a list" if isinstance(declaration, GroupMetric) else "all rows together"
     lines = [
         f"{declaration.title[:1].upper()}{declaration.title[1:]}, of {rows}, as a column.",
         "",
         f"{declaration.formula}. Undefined, and then null, where: {declaration.undefined}.",
+        *_in_text(declaration, parameters),
         "",
         "Parameters",
         "----------",
         "score, label : Column or str",
-        "    As of :func:`sparkrank.functions.metric`, which has the other arguments, too.",
+        "    As for :func:`sparkrank.functions.metric`, which has the other arguments, too.",
     ]
     if has_cutoff:
         lines += ["k : int, optional", "    The cut-off; without it the whole list."]

@@ -113,7 +113,7 @@ def planned(
         values=tuple(value for _, value in plan.row_values if value in plan.listed_values),
     )
     _validate_values(plan)
-    roles.validate_positions(definitions.positions)
+    roles.validate_positions(definitions.positions, preset)
     roles.validate_weight_is_read(bool(plan.pooled_metrics) or plan.metric_reading("weight") is not None)
     validate_popularity(plan)
     roles.validate_past_is_read(plan)

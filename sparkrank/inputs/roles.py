@@ -30,6 +30,7 @@ from sparkrank.inputs.role_table import (
 from sparkrank.metrics import Plan
 from sparkrank.metrics.labels import validate_label_names
 from sparkrank.metrics.needs import EXCLUDE, INTERACTIONS
+from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.role_reasons import label_reason
 from sparkrank.metrics.slices import Slice, Slices, SliceSource, named_slices, sources_of
 from sparkrank.ranking.value_columns import (
@@ -382,9 +383,13 @@ class Roles:
         if self.group == (self.cluster,) and self.true_items is None:
             raise SpecError(f"{named} is the group column: without a cluster each group stands for itself")
 
-    def validate_positions(self, positions: str) -> None:
+    def validate_positions(self, positions: str, preset: Preset | None) -> None:
         if positions != "dense" and not self.by_rank:
-            raise SpecError(f"positions={positions} takes ranks as positions, but no rank column is named")
+            of = f", set by preset={preset.name}," if preset and "positions" in preset.definitions else ""
+            raise SpecError(
+                f"positions={positions}{of} takes ranks as positions, but no rank column is named: name it as rank, in "
+                f"place of score, or set positions=dense"
+            )
         if positions == "given_from_0" and self.true_items is not None:
             raise SpecError(f"positions={positions} takes ranks from 0, but places in arrays of items count from 1")
 

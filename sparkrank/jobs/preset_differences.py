@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from sparkrank.base.errors import InputError, SpecError
+from sparkrank.base.errors import InputError, SpecError, did_you_mean, itemize, shorten
 from sparkrank.engines.spark.session_settings import time_zone
 from sparkrank.inputs.request_plan import planned
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.metrics.needs import INTERACTIONS
 from sparkrank.metrics.parameters import TIES
-from sparkrank.metrics.presets import Preset, find_preset
+from sparkrank.metrics.presets import PRESETS, Preset
 from sparkrank.metrics.uncertainty import Uncertainty
 from sparkrank.results.preset_moves import MetricMoves, PresetDifferences, SettingMoves
 from sparkrank.run.day_request import request_of
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from sparkrank.config import Spec
     from sparkrank.engines.request import Request
     from sparkrank.run.stages import Stages
+
+DEFAULT = "default"  # in place of a preset: the definitions of sparkrank itself
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,8 @@ def explain_presets(
 ) -> PresetDifferences:
     """Explain how the metrics ``texts`` of one day differ between the presets ``one`` and ``other``.
 
-    Definitions come from the presets, not from ``spec``. Raise :class:`SpecError` if a preset or metric is unknown.
+    Either may be :data:`DEFAULT`. Definitions come from the presets, not from ``spec``. Raise :class:`SpecError` if a
+    preset or metric is unknown.
     """
     presets = [_preset(name, option) for name, option in ((one, "--from"), (other, "--to"))]
     truth = None if spec.roles.truth is None else replace(spec.roles.truth, slices=())
@@ -130,24 +133,22 @@ def explain_presets(
                     raise SpecError(f"{pair.text}: {error}") from None
         passes.run([asked for pair in pairs for asked in (*pair.ends, *pair.alone.values())])
         notes = []
-        for place, preset in enumerate(presets):
+        for place, name in enumerate((one, other)):
             ends = [pair.ends[place] for pair in pairs if pair.ends[place] in passes.values]
             if sides[place] != plain[place] and ends:
                 refused = replace(ends[0], definitions=replace(ends[0].definitions, duplicates="error"))
                 passes.run([refused])
                 if (reason := passes.reasons.get(refused)) is not None:
-                    notes.append(f"{preset.name} refuses these rows, and its numbers here are without that: {reason}")
+                    notes.append(f"{name} refuses these rows, and its numbers here are without that: {reason}")
     metrics = [_moves(pair, model, passes) for pair in pairs for model in plan.models]
     return PresetDifferences(one, other, day, tuple(metrics), tuple(notes), passes.count)
 
 
-def _preset(name: str, option: str) -> Preset:
-    try:
-        preset = find_preset(name)
-    except SpecError as error:
-        raise SpecError(f"{option}: {error}") from None
-    assert preset is not None  # noqa: S101 - a name is given
-    return preset
+def _preset(name: str, option: str) -> Preset | None:
+    known = (DEFAULT, *PRESETS)
+    if name not in known:
+        raise SpecError(f'{option} is "{shorten(name)}"{did_you_mean(name, known)} (allowed: {itemize(known)})')
+    return PRESETS.get(name)
 
 
 def _not_refusing(side: Definitions, beside: Definitions) -> Definitions:
@@ -166,7 +167,7 @@ class _Pair:
     alone: Mapping[tuple[str, str, str], _Asked]
 
     @classmethod
-    def of(cls, text: str, presets: Sequence[Preset], sides: Sequence[Definitions], plan: Plan) -> _Pair:
+    def of(cls, text: str, presets: Sequence[Preset | None], sides: Sequence[Definitions], plan: Plan) -> _Pair:
         one, other = (
             _Asked(replace(side, ties="expected"), _resolved(text, preset, side, plan))
             for preset, side in zip(presets, sides, strict=True)
@@ -182,13 +183,13 @@ class _Pair:
         return cls(text, (one, other), alone)
 
 
-def _resolved(text: str, preset: Preset, side: Definitions, plan: Plan) -> Metric:
+def _resolved(text: str, preset: Preset | None, side: Definitions, plan: Plan) -> Metric:
     """Return the metric that ``text`` means under ``preset``, with the preset's rule for ties, if any."""
     metric = Metric.parse(text, preset)
     takes_ties = any(parameter.name == TIES.name for parameter in metric.declaration.all_parameters)
     if side.positions != "dense" or not takes_ties:
         return metric.with_ties(None) if takes_ties else metric
-    named = replace(plan, definitions=side, order=preset.order or plan.order).resolved(metric)
+    named = replace(plan, definitions=side, order=(preset and preset.order) or plan.order).resolved(metric)
     return named.with_ties(named.ties or side.ties)
 
 

@@ -323,7 +323,10 @@ class Curve:
 
 @dataclass(frozen=True)
 class CalibrationBin:
-    """Scores from ``low`` to ``high``; ``mean_score`` and ``rate`` (share of relevant rows) are None without rows."""
+    """Scores from ``low`` to ``high``; ``mean_score`` and ``rate`` (share of relevant rows) are None without rows.
+
+    ``pos`` and ``neg`` are the numbers (or weights) of relevant rows and of other rows. ``rows`` counts all rows.
+    """
 
     low: float
     high: float
@@ -331,6 +334,7 @@ class CalibrationBin:
     rate: float | None
     pos: float
     neg: float
+    rows: float
 
 
 @dataclass(frozen=True)

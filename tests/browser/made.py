@@ -172,8 +172,9 @@ def _curve(kind: str, model: str, number: int) -> d.Curve:
 def _calibration(model: str, number: int) -> d.Calibration:
     shown = [(at, (at + 0.4) / 15) for at in range(15)]
     bins = tuple(
-        d.CalibrationBin(at / 15, (at + 1) / 15, mean, min(1.0, mean * (0.8 + 0.1 * number % 1)), 10.0 + at, 900.0 - at)
+        d.CalibrationBin(at / 15, (at + 1) / 15, mean, min(1.0, mean * (0.8 + 0.1 * number % 1)), *counts)
         for at, mean in shown
+        for counts in [(10.0 + at, 900.0 - at, 910.0)]
     )
     return d.Calibration(model, "bins=15", has_means=True, bins=bins, errors=(("ece", 0.0123456789), ("brier", None)))
 

@@ -17,6 +17,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 
 from docs.site.contents import pages_of_site
+from sparkrank import functions
 from tests.browser.conftest import DESKTOP, PHONE, Opened
 from tests.conftest import PROJECT
 from tests.project.test_pages import anchors
@@ -100,6 +101,11 @@ def test_anchors_of_the_repository_are_anchors_of_the_site(pages: dict[str, Link
     assert len(texts) > 120
     lost = {page: anchors(text) - set(pages[f"{page}.html"].ids) for page, text in texts.items()}
     assert {page: names for page, names in lost.items() if names} == {}
+
+
+def test_every_function_of_a_metric_is_described(pages: dict[str, Links]) -> None:
+    described = {name.removeprefix("sparkrank.functions.") for name in pages["docs/api/functions.html"].ids}
+    assert {*dir(functions)} - described == set()
 
 
 def test_files_that_are_no_pages_are_links_to_the_repository(pages: dict[str, Links]) -> None:

@@ -81,8 +81,9 @@ TEXTS = ["ndcg@2", "ap@2", "rr", "auc", "r@2", "hit@1"]
 
 
 def test_both_ends_are_evaluations_under_the_presets(conf: str) -> None:
-    ring = ("trec_eval", "mllib", "ranx", "recommenders", "trec_eval")
-    ends = {preset: sr.evaluate(ROWS, TEXTS, **COLUMNS, preset=preset) for preset in ring}
+    ring = ("trec_eval", "mllib", "default", "ranx", "recommenders", "trec_eval")
+    presets: dict[str, Any] = {name: name for name in ring} | {"default": None}
+    ends = {name: sr.evaluate(ROWS, TEXTS, **COLUMNS, preset=preset) for name, preset in presets.items()}
     for one, other in itertools.pairwise(ring):
         for moves in _found(conf, one, other, *TEXTS).metrics:
             values = repr((moves.value, moves.other_value))  # NaN is NaN
@@ -136,6 +137,8 @@ def test_what_one_of_the_presets_cannot_have_is_a_sentence_and_what_a_text_means
     """rectools takes ranks as positions: there are none. precision of ranx is p; elsewhere it is at a threshold."""
     with pytest.raises(sr.SpecError, match="positions=given takes ranks as positions, but no rank column is named"):
         _found(conf, "mllib", "rectools", "ndcg@2")
+    with pytest.raises(sr.SpecError, match=r'^--to is "defaults", did you mean "default"\? \(allowed: default, trec'):
+        _found(conf, "mllib", "defaults", "ndcg@2")
     (moves,) = _found(conf, "mllib", "ranx", "precision").metrics
     assert [setting.setting for setting in moves.settings if setting.setting == "metric"] == ["metric"]
     assert moves.other_value == sr.evaluate(ROWS, ["precision"], **COLUMNS, preset="ranx")["precision"]

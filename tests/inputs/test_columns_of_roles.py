@@ -95,6 +95,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"group": "user", "score": "user"}, 'column "user" is both group and score: in a group all rows have the same'),
     ({"group": "user", "item": "user"}, 'column "user" is both group and item'),
     ({"group": ["user", "user"]}, 'the group column "user" is named twice'),
+    ({"group": "user", "preset": "rectools"}, "^positions=given, set by preset=rectools, .* name it as rank, "),
+    ({"group": "user", "positions": "given"}, "^positions=given takes ranks .* or set positions=dense$"),
 ]
 
 

@@ -121,9 +121,12 @@ def test_the_conda_recipe_and_the_citation_are_of_this_version_and_these_require
     named = {(canonicalize_name(each.name), each.specifier) for each in needed}
     python = ("python", SpecifierSet(metadata.metadata("sparkrank")["Requires-Python"]))
     assert {(canonicalize_name(each.name), each.specifier) for each in run} == named | {python}
-    extras = PYPROJECT.lower()
-    for text in recipe["requirements"]["run_constraints"]:
-        assert f'"{text.replace(" ", "").replace("_", "-")}"' in extras
+    extras = set(metadata.metadata("sparkrank").get_all("Provides-Extra") or ()) - {"test", "dev", "bench", "docs"}
+    of_extras = [Requirement(text) for text in metadata.requires("sparkrank") or () if ";" in text]
+    asked = [each for each in of_extras if each.marker and any(each.marker.evaluate({"extra": one}) for one in extras)]
+    limited = [Requirement(text) for text in recipe["requirements"]["run_constraints"]]
+    beside = {(canonicalize_name(each.name), each.specifier) for each in limited}
+    assert beside == {(canonicalize_name(each.name), each.specifier) for each in asked if each.name != "pandas"}
 
 
 def test_the_hosted_checks_run_targets_that_there_are() -> None:

@@ -23,8 +23,8 @@ _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
 def anchors(text: str) -> set[str]:
-    """The anchors that GitHub gives to the headings of a page: of equal ones the later are numbered."""
-    found: set[str] = set()
+    """The anchors of a page: of HTML, and those that GitHub gives to headings: of equal ones the later are numbered."""
+    found = set(re.findall(r'^<a id="([\w-]+)"></a>$', text, re.MULTILINE))
     for heading in re.findall(r"^#+ (.*)$", _FENCED.sub("", text), re.MULTILINE):
         plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()
         anchor = re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
@@ -60,6 +60,14 @@ def test_every_block_of_yaml_is_yaml() -> None:
             except yaml.YAMLError as error:
                 wrong.append((page.name, str(error)))
     assert wrong == []
+
+
+def test_anchors_of_a_release_stay() -> None:
+    """Others link to them."""
+    _, *pages = (DOCS / "site" / "released_anchors.txt").read_text(encoding="utf-8").splitlines()
+    assert len(pages) > 40
+    for name, *released in map(str.split, pages):
+        assert set(released) - anchors((PROJECT / name).read_text(encoding="utf-8")) == set(), name
 
 
 def test_what_is_not_there_is_found(tmp_path: Path) -> None:

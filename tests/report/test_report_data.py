@@ -22,6 +22,7 @@ import sparkrank as sr
 from sparkrank.base.errors import InputError
 from sparkrank.metrics import CATALOG
 from sparkrank.report import score_bins
+from sparkrank.report.charts import figures
 from sparkrank.report.data import GateRow, MetricValue, ReportData
 from sparkrank.report.page import page
 from sparkrank.report.section_register import sections
@@ -426,6 +427,27 @@ def test_scores_that_are_no_probabilities_have_no_calibration() -> None:
     alone = sr.evaluate(rows, ["auc", "ece"], **ONE_MODEL).report()
     assert alone.calibration == ()
     assert "no probabilities" in alone.missing["calibration"]
+
+
+def test_bins_of_few_rows_are_joined_in_the_chart() -> None:
+    """20 rows in the first of ten bins and 40 in each of the next two become 60 and 40; the last 4 go with these.
+
+    A model without enough rows for one point has one all the same. Of each bin a quarter of the rows is relevant.
+    """
+    sizes, few = {0.05: 20, 0.15: 40, 0.25: 40, 0.95: 4}, {0.05: 20, 0.15: 4}
+    points = {}
+    for name, counts in {"all": sizes, "few": few}.items():
+        score = np.repeat([*counts], [*counts.values()])
+        rows = pa.table({"user": np.arange(len(score)), "old": score, "click": np.arange(len(score)) % 4 // 3})
+        data = sr.evaluate(rows, ["ece(bins=10)"], **ONE_MODEL).report()
+        (figure,) = figures(data, "calibration")
+        assert "fewer than 30 rows are joined" in figure.about
+        assert [one.rows for one in data.calibration[0].bins if one.rows] == [*counts.values()]
+        ((line,),) = [figure.chart.lines]
+        points[name] = [one for point in line.points for one in point]
+    first, last = (20 * 0.05 + 40 * 0.15) / 60, (40 * 0.25 + 4 * 0.95) / 44
+    assert points["all"] == pytest.approx([first, 1 / 4, last, 1 / 4])
+    assert points["few"] == pytest.approx([(20 * 0.05 + 4 * 0.15) / 24, 1 / 4])
 
 
 def test_scores_without_bins_of_their_own_are_calibrated_by_equal_shares() -> None:

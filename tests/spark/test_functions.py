@@ -213,6 +213,8 @@ def test_each_function_is_described_by_its_declaration() -> None:
         takes_k = declared.cutoff == "optional" or declared.at is not None or (name in sharing)
         assert ("k" in parameters) == takes_k, name
         assert declared.formula in inspect.getdoc(function), name
+        shared = {each.name for each in declared.parameters} & set(inspect.signature(srf.metric).parameters)
+        assert all(f"``{each}``" in inspect.getdoc(function) for each in shared), name
         assert function.__name__ == name
         assert isinstance(declared, (GroupMetric, PooledMetric)), name
 

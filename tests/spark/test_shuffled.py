@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -122,8 +123,14 @@ def test_what_the_user_has_shuffled_stays(spark: SparkSession, log: Path, shuffl
 
 def test_a_session_that_has_ended_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
     class Ended:
+        ctx = SimpleNamespace(_jsc="of a Java that died")
+
         def cleanShuffleDependencies(self) -> None:  # noqa: N802 - Spark's name
             raise ConnectionRefusedError("no Java")
 
     piece_pairs.remove_shuffled(Ended())
     assert "shuffle files are left to Spark: no Java" in caplog.text
+    caplog.clear()
+    Ended.ctx = SimpleNamespace(_jsc=None)  # as SparkContext.stop leaves it
+    piece_pairs.remove_shuffled(Ended())
+    assert caplog.text == ""

@@ -138,6 +138,8 @@ def remove_shuffled(results: RDD[Any], *sources: RDD[Any]) -> None:
     """Remove the shuffle files of ``results``. Files older than ``sources`` may belong to the user and are kept."""
     # Spark keeps these files until Java collects garbage, which rarely happens in a large heap
     try:
+        if getattr(results.ctx, "_jsc", results) is None:  # a session that was stopped has removed them
+            return
         for source in sources:
             source.persist()  # caches no rows, since no job runs meanwhile, but ends the search for shuffles
         results.cleanShuffleDependencies()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sparkrank.histogram.bins import BinRule
+from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.segments import run_starts
 from sparkrank.report.data import Calibration, CalibrationBin, ReportData
 from sparkrank.report.figures import Figure, Frame, Line, LineChart, charted, model_key, shown_name
@@ -16,6 +17,7 @@ from sparkrank.report.section import Made
 from sparkrank.report.sections.roc_and_pr import of_bins
 
 CALIBRATION_BINS = 15
+FEW_ROWS = 30  # the share of relevant rows among fewer is mostly chance, and a line through it a zigzag
 MOST_OWN_BINS = 50  # bins of the rule `bins` that are shown unchanged
 _FOLLOWING = ("bits", "digits", "exact")  # rules whose bins adapt to the scores, the best first
 _METRICS = ("ece", "logloss", "ne", "brier", "copc")
@@ -94,10 +96,11 @@ def _equal_shares(bins: ScoreBins) -> tuple[CalibrationBin, ...]:
 def _calibration_bins(bins: ScoreBins, ends: Sequence[tuple[float, float]]) -> tuple[CalibrationBin, ...]:
     sums = [None] * len(ends) if bins.score_sum is None else bins.score_sum.tolist()
     made = []
-    for (low, high), pos, neg, sum_ in zip(ends, bins.pos.tolist(), bins.neg.tolist(), sums, strict=True):
-        rows = pos + neg
-        mean = None if sum_ is None or not rows else sum_ / rows
-        made.append(CalibrationBin(low, high, mean, pos / rows if rows else None, pos, neg))
+    counts = zip(bins.pos.tolist(), bins.neg.tolist(), bins.rows.tolist(), strict=True)
+    for (low, high), (pos, neg, rows), sum_ in zip(ends, counts, sums, strict=True):
+        mass = pos + neg
+        mean = None if sum_ is None or not mass else sum_ / mass
+        made.append(CalibrationBin(low, high, mean, pos / mass if mass else None, pos, neg, rows))
     return tuple(made)
 
 
@@ -111,13 +114,28 @@ def _figures(data: ReportData) -> Iterator[Figure]:
         frame = Frame("mean score", "share of relevant rows", height=250, diagonal=diagonal, marks=40)
         bins = f"by bins of scores ({shown_name(rule)})"
         about = f"Mean score against the share of relevant rows, {bins}; dashed is perfect."
+        if any(0 < one.rows < FEW_ROWS for curve in own for one in curve.bins):
+            about += f" Bins of fewer than {FEW_ROWS} rows are joined with their neighbours."
         yield Figure("calibration", "Calibration", about, LineChart(lines, frame))
 
 
 def _points(calibration: Calibration) -> Iterator[tuple[float, float]]:
+    """Yield the points of a curve. A bin of few rows is joined with the next ones, or at the end with those before."""
+    joined: list[Floats] = []  # of each point the rows, their mass, the sum of their scores, and the relevant mass
     for one in calibration.bins:
-        if one.mean_score is not None and one.rate is not None:
-            yield one.mean_score, one.rate
+        if one.mean_score is None or one.rate is None:
+            continue
+        mass = one.pos + one.neg
+        amounts = np.array([one.rows, mass, one.mean_score * mass, one.pos])
+        if joined and joined[-1][0] < FEW_ROWS:
+            joined[-1] += amounts
+        else:
+            joined.append(amounts)
+    if len(joined) > 1 and joined[-1][0] < FEW_ROWS:
+        last = joined.pop()
+        joined[-1] += last
+    for _, mass, scores, relevant in np.array(joined).tolist():
+        yield scores / mass, relevant / mass
 
 
 SCORE_CALIBRATION = of_bins(

@@ -91,17 +91,26 @@ class GroupFiles:
         except (pa.ArrowException, OSError) as error:
             raise SparkrankError(f"{refused}: {shorten(first_line(error))}") from error
         if others:
-            raise InputError(f"{refused}: the folder is not empty ({shorten(min(others))})")
+            other = min(others)
+            if _ATTEMPT.fullmatch(other.rpartition("/")[2].removeprefix(files._stem)):
+                why = f"another evaluation is writing it, or was killed: wait for it, or remove {shorten(other)}"
+            else:
+                why = f"the folder is not empty ({shorten(other)})"
+            raise InputError(f"{refused}: {why}")
         return files
+
+    @property
+    def _stem(self) -> str:
+        """The name of the hidden folder without the attempt."""
+        return self.unseen.rpartition("/")[2].removesuffix(self.attempt)
 
     def _others(self) -> set[str]:
         """Return the paths of the folder's contents, and of other runs' hidden folders inside it or beside it."""
         there = {info.path for info in self.store.get_file_info(fs.FileSelector(self.folder, allow_not_found=True))}
-        above, _, name = self.unseen.rpartition("/")
+        above = self.unseen.rpartition("/")[0]
         if above != self.folder:
             beside = self.store.get_file_info(fs.FileSelector(above))
-            stem = name.removesuffix(self.attempt)
-            there |= {info.path for info in beside if _is_of_another(info, stem)}
+            there |= {info.path for info in beside if _is_of_another(info, self._stem)}
         return there - {self.unseen}
 
     def write(self, parts: Iterable[Part]) -> Iterator[str]:

@@ -171,10 +171,10 @@ def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:
 def test_a_folder_is_of_one_run_from_its_beginning_to_its_end(tmp_path: Path) -> None:
     """Also before any file is in it, and of one that was killed."""
     first = GroupFiles.at(str(tmp_path))
-    with pytest.raises(InputError, match=rf"the folder is not empty \({first.unseen}\)"):
+    with pytest.raises(InputError, match=rf"is writing it, or was killed: wait for it, or remove {first.unseen}$"):
         GroupFiles.at(str(tmp_path))
     first.keep(list(first.write(_parts(_part(1)))))
-    with pytest.raises(InputError, match=rf"the folder is not empty \({first.kept}\)"):
+    with pytest.raises(InputError, match=rf"is writing it, or was killed: wait for it, or remove {first.kept}$"):
         GroupFiles.at(str(tmp_path))
     first.publish()
     assert _stored(tmp_path) == [[1]]
@@ -191,7 +191,7 @@ def test_of_two_runs_that_begin_at_once_one_at_most_goes_on(tmp_path: Path, monk
             other.mkdir()
 
     monkeypatch.setattr(group_files, "file_system", lambda path: (Store(), path))
-    with pytest.raises(InputError, match=rf"the folder is not empty \({other}\)"):
+    with pytest.raises(InputError, match=rf"is writing it, or was killed: wait for it, or remove {other}$"):
         GroupFiles.at(str(folder))
     assert set(tmp_path.iterdir()) == {other, folder}
 

@@ -130,7 +130,7 @@ def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, P
             continue
         place, shape = whole
         steps = place.steps + _meant(role, title, name, shape, roles)
-        if not role.is_name:
+        if not role.is_name and (shape.is_number or shape.text == BOOLEAN):
             steps = tuple(step._replace(to_number=True) if isinstance(step, Element) else step for step in steps)
         place = Place(place.column, steps)
         if place.steps and inside.setdefault(name, place) != place:
@@ -196,6 +196,7 @@ def _then(step: PathStep, rest: tuple[tuple[PathStep, ...], Shape] | None) -> tu
 
 
 DOUBLE = Shape("double", is_plain=True, is_number=True)
+BOOLEAN = "bool"
 
 
 def _validate_part_of_column(role: str, name: str, columns: Mapping[str, Shape], what: str) -> None:

@@ -186,6 +186,7 @@ REFUSED = [
     ({"score": "s"}, r'the score column "s" is of type list<.*: a number is needed, as s\[0\]'),
     ({"score": "s[x]"}, r'the score column "s\[x\]" is not in the input'),
     ({"score": "t"}, r'the score column "t" is of type list<.*: a number is needed$'),
+    ({"score": "t[0]"}, r'the score column "t\[0\]" is of type string: a number is needed$'),
     ({"score": "p.q"}, r'the score column "p.q" is not in the input'),
     ({"group": "k"}, r'"k" is of type struct<.*: a plain value is needed, as k.id \(it has k.id, k.n'),
     ({"score": "mp"}, r"the score column \"mp\" is of type map<.*: a number is needed, as mp\['key'\], with a key"),
@@ -204,6 +205,15 @@ def test_what_is_not_plain_is_refused_with_the_remedy() -> None:
         if not re.search(sentence, str(refused.value)):
             wrong.append((roles, str(refused.value)))
     assert wrong == []
+
+
+def test_lists_may_be_elements_of_an_array(tmp_path: Path) -> None:
+    """b stands at place 2 of the first list of u, and in the second one f stands at place 2 of v."""
+    lists = pa.array([[["a", "b"], ["c"]], [["d"], ["e", "f"]]])
+    rows = held_or_stored(pa.table({"u": ["u", "v"], "lists": lists, "act": [["b"], ["f"]]}), tmp_path)
+    for place, expected in ((0, {"u": 1 / 2, "v": 0.0}), (1, {"u": 0.0, "v": 1 / 2})):
+        found = sr.evaluate(rows, ["rr"], group="u", items=f"lists[{place}]", true_items="act")
+        assert values_of(found, "rr", "u") == expected
 
 
 # What Spark ML's ALS recommends: an array of structs for each user, in the order of the rating.

@@ -28,7 +28,7 @@ from sparkrank.inputs.role_table import (
     truth_roles,
 )
 from sparkrank.metrics import Plan
-from sparkrank.metrics.labels import validate_label_names
+from sparkrank.metrics.labels import FIRST, Judging, validate_label_names
 from sparkrank.metrics.needs import EXCLUDE, INTERACTIONS
 from sparkrank.metrics.role_reasons import label_reason
 from sparkrank.metrics.slices import Slice, Slices, SliceSource, named_slices, sources_of
@@ -38,6 +38,8 @@ from sparkrank.ranking.value_columns import (
 
 # A column, or the names of several labels with a column each.
 NamedLabels: TypeAlias = "str | Mapping[str, str] | None"
+# A column, or models with a column each, or with a mapping that also names a label of the model's own.
+ScoreColumns: TypeAlias = "str | Mapping[str, str | Mapping[str, str]]"
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,33 @@ def by_model(role: str, named: Any, what: str = "model") -> dict[str, str]:
     return models
 
 
+def own_labels_by_model(role: str, named: Any) -> tuple[Any, dict[str, Judging]]:
+    """Return ``named`` with nothing but columns, and the labels of models that have one of their own.
+
+    Such a model is a mapping: ``{"column": "p_cvr", "label": "pay", "among": "click"}``.
+    """
+    if not isinstance(named, Mapping):
+        return named, {}
+    columns: dict[Any, Any] = dict(named)
+    labels: dict[str, Judging] = {}
+    for model, own in named.items():
+        if not isinstance(own, Mapping):
+            continue
+        where, keys = f"{role} of {shorten(model)}", ("column", *Judging._fields)
+        for key, value in own.items():
+            if key not in keys:
+                raise SpecError(
+                    f'{where} names "{shorten(key)}"{did_you_mean(str(key), keys)} (allowed: {itemize(keys)})'
+                )
+            if value is not None and not isinstance(value, str):
+                raise SpecError(f"{where} has {key} {quote(value)}: a text is needed")
+        columns[model] = own.get("column")
+        labels[model] = Judging(own.get("label"), own.get("among"))
+        if columns[model] is None or labels[model] == FIRST:
+            raise SpecError(f"{where} is {quote(dict(own))}: a column is needed, and its label, among or both")
+    return columns, labels
+
+
 def labels_by_name(named: Any) -> dict[str, str]:
     """Return the labels and their columns: one of the same name if ``named`` is a column, and none for None."""
     if named is not None and not isinstance(named, (str, Mapping)):
@@ -200,7 +229,8 @@ class Roles:
     ``past`` has the roles of the tables of what groups had before, by their names, and ``exclude`` the name of the one
     whose pairs are left out. The roles of such a table have its name as ``of_past``. ``item_columns`` are looked up by
     item, or counted in the interactions, in contrast to columns that the rows have themselves. ``popularity_days`` is
-    the number of stored days that take the place of the interactions, or 0.
+    the number of stored days that take the place of the interactions, or 0. ``own_labels`` has the labels of models
+    that have one of their own.
     """
 
     group: tuple[str, ...]
@@ -220,6 +250,7 @@ class Roles:
     of_past: str | None = None
     item_columns: frozenset[str] = frozenset()
     popularity_days: int = 0
+    own_labels: Mapping[str, Judging] = field(default_factory=dict)
 
     @classmethod
     def named(
@@ -308,10 +339,10 @@ class Roles:
         cls,
         group: str | Sequence[str] | None,
         label: NamedLabels,
-        score: str | Mapping[str, str] | None,
+        score: ScoreColumns | None,
         item: str | None = None,
         *,
-        rank: str | Mapping[str, str] | None = None,
+        rank: ScoreColumns | None = None,
         truth: TruthColumns | None = None,
         slices: Slices = (),
         **of_rows: str | None,
@@ -324,14 +355,17 @@ class Roles:
         keys = () if group is None else columns_of_key(group)
         if group is None and truth is not None:
             raise SpecError("lists and truth are joined by group and item, but no group column is named")
-        scores = by_model("rank" if score is None else "score", ordered)
+        role = "rank" if score is None else "score"
+        ordered, own_labels = own_labels_by_model(role, ordered)
+        scores = by_model(role, ordered)
         sliced = named_slices(slices)
         beside = {"item": item, **of_rows}
         named = {role.key: column for role in row_roles() if (column := beside.get(role.key)) is not None}
         joined = None if truth is None else _truth_roles(truth, keys, named, sliced)
         if joined is not None:
             named = {role.key: named[role.key] for role in row_roles() if role.key in named and role.side != "truth"}
-        roles = cls(keys, labels_by_name(label), scores, named, score is None, joined, slices=sliced)
+        labels = labels_by_name(label)
+        roles = cls(keys, labels, scores, named, score is None, joined, slices=sliced, own_labels=own_labels)
         if label is not None and truth is not None:
             raise SpecError(
                 f'label="{shorten(roles.label)}" and a truth: labels come from a column of the input or from the truth'

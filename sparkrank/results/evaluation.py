@@ -246,7 +246,7 @@ class Evaluation:
         return self._compared(Comparison(baseline, correction, family))
 
     def _compared(self, comparison: Comparison) -> pa.Table:
-        comparison.validate_models(self.plan.models)
+        self.plan.validate_comparison(comparison)
         return with_whole_numbers(comparisons_table(self.solved.merged, self.plan, comparison, self.origin))
 
     @property

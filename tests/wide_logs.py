@@ -351,6 +351,15 @@ def labels() -> WideLog:
     return WideLog(halves(rows), metrics, {**settings, "max_bad_fraction": 0.5})
 
 
+def own_labels() -> WideLog:
+    """Two models with labels of their own and one without, whose rows are those of one label or the other."""
+    log = labels()
+    paid = {"column": "other", "label": "pay", "among": "click"}
+    scores = {"a": "score", "b": paid, "c": {"column": "score", "label": "pay"}}
+    metrics = ["ndcg@3", "p90(ap)", "gauc", "auc(exact)", "logloss", "novelty", "ndcg(label=pay)@3", "coverage@3"]
+    return WideLog(log.files, metrics, {**log.arguments, "score": scores, "compare": "a"}, baseline="a")
+
+
 def labels_of_truth() -> WideLog:
     """Two labels of a truth that repeats items, and lists with two models of their own rows."""
     lists, truth = sides(pa.int32())
@@ -594,7 +603,7 @@ def no_groups() -> WideLog:
     return WideLog(halves(impressions(900)), metrics, {**MODELS, "weight": "weight", "slices": ["born"]})
 
 
-_OF_ROWS = (types, nulls, slices, slice_rules, weights, nested, exact, text_keys, no_groups, labels)
+_OF_ROWS = (types, nulls, slices, slice_rules, weights, nested, exact, text_keys, no_groups, labels, own_labels)
 _OF_SIDES = (
     arrays,
     recommendations,

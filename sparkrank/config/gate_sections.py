@@ -233,8 +233,8 @@ def _rules_of(
         absent = _absent(plan, against)
         if all(pair in absent for pair in itertools.product(own, beside)):
             raise SpecError(
-                f"{where} compares {itemize(beside)} with {against}, and {shorten(gate.metric)} is of another label there: "
-                "name the label in the metric"
+                f"{where} compares {itemize(beside)} with {against}, and {shorten(gate.metric)} is of another label "
+                "there: name the label in the metric"
             )
         yield Rule(
             gate.name or f"{gate.subject} {kind.phrase} {limit}",

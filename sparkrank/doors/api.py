@@ -78,6 +78,8 @@ def evaluate(
         The columns that identify a group, such as a user or a query. Metrics for all rows together need no group.
     score : str or mapping of str to str, optional
         A column, or a mapping from model names to columns. A higher score is better; null means judged, not retrieved.
+        A model may have a label of its own, ``{"column": "p_cvr", "label": "pay", "among": "click"}``, which its
+        metrics read unless their text names another.
     rank : str or mapping of str to str, optional
         A column or columns of ranks, used in place of ``score``. A lower rank is better.
     label : str or mapping of str to str, optional

@@ -28,7 +28,7 @@ from sparkrank.inputs.role_table import (
     truth_roles,
 )
 from sparkrank.metrics import Plan
-from sparkrank.metrics.labels import FIRST, Judging, validate_label_names
+from sparkrank.metrics.labels import Judging, validate_label_names
 from sparkrank.metrics.needs import EXCLUDE, INTERACTIONS
 from sparkrank.metrics.role_reasons import label_reason
 from sparkrank.metrics.slices import Slice, Slices, SliceSource, named_slices, sources_of
@@ -162,8 +162,6 @@ def own_labels_by_model(role: str, named: Any) -> tuple[Any, dict[str, Judging]]
                 raise SpecError(f"{where} has {key} {quote(value)}: a text is needed")
         columns[model] = own.get("column")
         labels[model] = Judging(own.get("label"), own.get("among"))
-        if columns[model] is None or labels[model] == FIRST:
-            raise SpecError(f"{where} is {quote(dict(own))}: a column is needed, and its label, among or both")
     return columns, labels
 
 

@@ -411,11 +411,15 @@ class Evaluation:
         from sparkrank.comparison.group_tables import GroupTable
         from sparkrank.report.collect import report_data
         from sparkrank.report.report_tables import ReportTables
-        from sparkrank.report.score_bins import BinsByRule, frame_bins, score_bins
+        from sparkrank.report.score_bins import BinsByPlace, frame_bins, score_bins, shown_places
 
         plan, compare, blocks, groups = self.plan, self.plan.compare, self.blocks, self.groups
-        bins: tuple[BinsByRule, str | None]
-        bins = (score_bins(blocks.to_batches()), None) if isinstance(blocks, pa.Table) else frame_bins(blocks)
+        places = shown_places(self.table)
+        bins: tuple[BinsByPlace, str | None]
+        if isinstance(blocks, pa.Table):
+            bins = score_bins(blocks.to_batches(), places), None
+        else:
+            bins = frame_bins(blocks, places)
         distributions = (
             distributions_table(self.partials.distributions) if groups is None and plan.distributions else None
         )

@@ -263,6 +263,18 @@ def arrays() -> WideLog:
     return WideLog(halves(pa.table(columns)), OF_LISTS, settings)
 
 
+def labels_of_arrays() -> WideLog:
+    """Lists in arrays with two arrays of labels, and a model with a label of its own."""
+    log = arrays()
+    rows = shuffled(log.files)
+    paid = [[n % 3 for n in range(length)] for length in np.random.default_rng(5).integers(0, 9, len(rows)).tolist()]
+    rows = rows.append_column("paid", pa.array(paid, pa.list_(pa.int8())))
+    settings = {**log.arguments, "label": {"grade": "labels", "pay": "paid"}}
+    settings["items"] = {"a": "first", "b": {"column": "second", "label": "pay", "among": "grade"}}
+    metrics = ["ndcg@3", "ap", "auc(exact)", "ndcg(label=pay)@3", "p90(ap(among=pay))"]
+    return WideLog(halves(rows), metrics, settings)
+
+
 def nested() -> WideLog:
     """Scores in structs, arrays and vectors of Spark ML, and a key inside of a column."""
     rng = np.random.default_rng(3)
@@ -606,6 +618,7 @@ def no_groups() -> WideLog:
 _OF_ROWS = (types, nulls, slices, slice_rules, weights, nested, exact, text_keys, no_groups, labels, own_labels)
 _OF_SIDES = (
     arrays,
+    labels_of_arrays,
     recommendations,
     truth,
     labels_of_truth,

@@ -159,7 +159,7 @@ class Columns(_OfRows):
     (``membership``), or 1 / position (``reciprocal_rank``).
     """
 
-    items: _ByModel | None = None
+    items: _ScoreByModel | None = None
     true_items: str | None = None
     relevance: str = "membership"
 

@@ -140,7 +140,7 @@ def evaluate(
     items : str or mapping of str to str, optional
         An array column with the items in the order of a model, the best first. Each row is then a separate group.
     true_items : str, optional
-        The array column of the relevant items. ``label`` may name an array column of their labels.
+        The array column of the relevant items. ``label`` may name an array column of their labels, or several.
     relevance : {"membership", "reciprocal_rank"}
         How ``true_items`` are labelled if ``label`` is not given: 1 for each item, or 1 / position.
     slices : sequence of str, of mappings, or of sequences of them

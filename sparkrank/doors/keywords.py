@@ -43,7 +43,7 @@ class _ColumnOptions(TypedDict, total=False):
     tiers: Mapping[str, str | float] | None
     exclude: Rows | Literal["interactions"] | None
     exclude_columns: Mapping[str, str | Sequence[str]] | None
-    items: str | Mapping[str, str] | None
+    items: ScoreColumns | None
     true_items: str | None
     relevance: Relevance
 

@@ -297,7 +297,7 @@ class Roles:
     def of_arrays(
         cls,
         group: str | Sequence[str],
-        items: str | Mapping[str, str],
+        items: ScoreColumns,
         true_items: str,
         label: NamedLabels = None,
         relevance: str = "membership",
@@ -314,11 +314,10 @@ class Roles:
             near = did_you_mean(relevance, RELEVANCE)
             raise SpecError(f'relevance is "{shorten(relevance)}"{near} (allowed: {itemize(RELEVANCE)})')
         labels = labels_by_name(label)
-        if len(labels) > 1:
-            raise SpecError(f"label names {itemize(labels)}, but true items have one label: name one array")
         if label is not None and relevance != "membership":
-            (column,) = labels.values()
+            column = next(iter(labels.values()))
             raise SpecError(f'label="{shorten(column)}" and relevance={relevance}: labels come from one of the two')
+        items, own_labels = own_labels_by_model("items", items)
         roles = cls(
             columns_of_key(group),
             labels,
@@ -328,6 +327,7 @@ class Roles:
             true_items=true_items,
             relevance=relevance,
             slices=named_slices(slices),
+            own_labels=own_labels,
         )
         roles.validate_roles()
         return roles
@@ -512,15 +512,17 @@ class Roles:
         yield from ((VALUES[value.kind], VALUES[value.kind].name, value.name) for value in self.values)
         of_arrays = self.true_items is not None
         if not of_arrays:
-            of_labels = self.labels.items()
-            named = ((of_model(name, LABEL.name, column), column) for name, column in of_labels)
-            yield from ((LABEL, LABEL.name if len(of_labels) == 1 else title, column) for title, column in named)
+            yield from self._labels_played(LABEL)
         scored = ITEMS if of_arrays else RANK if self.by_rank else SCORE
         yield from ((scored, of_model(model, scored.name, column), column) for model, column in self.scores.items())
         if self.true_items is not None:
             yield TRUE_ITEMS, TRUE_ITEMS.name, self.true_items
-            yield from [] if self.label is None else [(LABELS, LABELS.name, self.label)]
+            yield from self._labels_played(LABELS)
         yield from ((role, role.name, self.of_rows[role.key]) for role in row_roles() if role.key in self.of_rows)
+
+    def _labels_played(self, role: Role) -> Iterator[tuple[Role, str, str]]:
+        for name, column in self.labels.items():
+            yield role, role.name if len(self.labels) == 1 else of_model(name, role.name, column), column
 
 
 def _roles_of_models(

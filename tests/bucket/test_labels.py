@@ -109,6 +109,14 @@ def test_a_label_is_its_column_alone_bit_by_bit(settings: dict[str, Any]) -> Non
         assert values_by_text(both, own) == values_by_text(alone, [str(metric) for metric in alone.plan.metrics])
 
 
+def test_a_label_of_which_metrics_of_all_rows_alone_are_asked() -> None:
+    """How many rows of a class a group has says how many groups count: as in the log with this label alone."""
+    metrics, more = ["auc", "recall", "fpr"], {"score": {"a": "a", "b": "b"}, "ties": "worst"}
+    texts = [of(metric, "label=pay") for metric in metrics]
+    both, alone = evaluated(log(8), ["ap", *texts], **more), evaluated(log(8), metrics, "paid", **more)
+    assert values_by_text(both, texts) == values_by_text(alone, metrics)
+
+
 @pytest.mark.parametrize("settings", [SETTINGS[0], SETTINGS[1]], ids=("slices", "unjudged"))
 def test_among_a_label_is_the_log_of_its_rows(settings: dict[str, Any]) -> None:
     rows, more = log(7), {"score": {"a": "a", "b": "b"}, "ties": "worst", **settings}

@@ -40,7 +40,7 @@ from sparkrank.report.changes import Changes, changes_since
 from sparkrank.report.collect import report_data
 from sparkrank.report.data import ReportData
 from sparkrank.report.report_tables import DayBefore, Explain, Key, ReportTables, json_object, names_of, whole_day
-from sparkrank.report.score_bins import COLUMNS, BinsByPlace, Place, frame_bins, score_bins, shown_places
+from sparkrank.report.score_bins import COLUMNS, BinsBySliceValue, SliceValue, frame_bins, score_bins, shown_places
 from sparkrank.report.sections.trend import TrendDay, trend_of, verdict_of
 from sparkrank.run.stages import Stages
 from sparkrank.schemas.tables import (
@@ -234,7 +234,7 @@ def _large(files: DayFiles, metrics: pa.Table) -> dict[str, Any]:
     return {"bins": bins, "bins_missing": bins_missing, "groups": groups}
 
 
-def _bins_of(files: DayFiles, places: Sequence[Place]) -> tuple[BinsByPlace, str | None]:
+def _bins_of(files: DayFiles, places: Sequence[SliceValue]) -> tuple[BinsBySliceValue, str | None]:
     """Return the score bins of ``places`` and, if a stored table was not read, the reason."""
     if not files.has("blocks"):
         return {}, None

@@ -24,7 +24,7 @@ from sparkrank.tables.rows.warnings import without_example
 
 if TYPE_CHECKING:
     from sparkrank.comparison.group_tables import GroupTable
-    from sparkrank.report.score_bins import BinsByPlace, BinsByRule
+    from sparkrank.report.score_bins import BinsByRule, BinsBySliceValue
 
 _R = TypeVar("_R", bound=TableRow)
 Key: TypeAlias = "tuple[Any, ...]"
@@ -69,7 +69,7 @@ class ReportTables:
     warnings: Sequence[str] = ()
     trend: Trend | None = None
     before: DayBefore | None = None
-    bins: BinsByPlace = field(default_factory=dict)
+    bins: BinsBySliceValue = field(default_factory=dict)
     bins_missing: str | None = None
     groups: GroupTable | None = None
     missing: Mapping[str, str] = field(default_factory=dict)

@@ -29,8 +29,8 @@ MOST_BINS = 200_000  # the most bins kept for a model and rule; a probability wi
 JOINED_BITS = 8  # bits of the mantissa that are kept when there are more bins, which are then joined
 MOST_FRAME_BINS = 2_000_000  # the most bins that Spark passes to this process
 MOST_VALUES = 6  # values of slices of which bins are read: as many lines can be told apart in one diagram
-Place: TypeAlias = "tuple[str, str | None]"  # a slice and a value of it
-WHOLE_DAY: Place = (ALL, ALL)
+SliceValue: TypeAlias = "tuple[str, str | None]"  # a slice and a value of it
+WHOLE_DAY: SliceValue = (ALL, ALL)
 
 
 @dataclass(frozen=True)
@@ -94,10 +94,10 @@ class ScoreBins:
 
 
 BinsByRule: TypeAlias = Mapping[tuple[str, str], ScoreBins]
-BinsByPlace: TypeAlias = Mapping[Place, BinsByRule]
+BinsBySliceValue: TypeAlias = Mapping[SliceValue, BinsByRule]
 
 
-def shown_places(metrics: pa.Table) -> tuple[Place, ...]:
+def shown_places(metrics: pa.Table) -> tuple[SliceValue, ...]:
     """Return the whole day, and the :data:`MOST_VALUES` values of slices with the most rows in the table ``metrics``.
 
     Slices of relevant rows are left out, because their lists have the same scores for each value.
@@ -111,9 +111,9 @@ def shown_places(metrics: pa.Table) -> tuple[Place, ...]:
     return (WHOLE_DAY, *((row["slice"], row["slice_value"]) for row in values[:MOST_VALUES]))
 
 
-def score_bins(batches: Iterable[pa.RecordBatch], places: Sequence[Place]) -> BinsByPlace:
+def score_bins(batches: Iterable[pa.RecordBatch], places: Sequence[SliceValue]) -> BinsBySliceValue:
     """Return the bins of ``places`` by model and rule, from ``batches`` with those :data:`COLUMNS` that are there."""
-    parts: dict[Place, dict[tuple[str, str], list[ScoreBins]]] = {place: {} for place in places}
+    parts: dict[SliceValue, dict[tuple[str, str], list[ScoreBins]]] = {place: {} for place in places}
     for batch in batches:
         for place, of_place in parts.items():
             rows = _rows_at(batch, place)
@@ -127,7 +127,7 @@ def score_bins(batches: Iterable[pa.RecordBatch], places: Sequence[Place]) -> Bi
     return {place: {key: ScoreBins.merged(own) for key, own in of_place.items()} for place, of_place in parts.items()}
 
 
-def _rows_at(batch: pa.RecordBatch, place: Place) -> pa.RecordBatch:
+def _rows_at(batch: pa.RecordBatch, place: SliceValue) -> pa.RecordBatch:
     slice_, value = place
     rows = batch.filter(is_text(batch["slice"], slice_))
     if slice_ == ALL:
@@ -135,7 +135,7 @@ def _rows_at(batch: pa.RecordBatch, place: Place) -> pa.RecordBatch:
     return rows.filter(pc.is_null(rows["slice_value"]) if value is None else is_text(rows["slice_value"], value))
 
 
-def frame_bins(frame: DataFrame, places: Sequence[Place]) -> tuple[BinsByPlace, str | None]:
+def frame_bins(frame: DataFrame, places: Sequence[SliceValue]) -> tuple[BinsBySliceValue, str | None]:
     """Return the bins in a Spark DataFrame, or no bins and a sentence with the reason if there are too many of them."""
     columns = [name for name in COLUMNS if name in frame.columns]
     rows = frame.where(frame["slice"].isin([slice_ for slice_, _ in places])).select(columns)

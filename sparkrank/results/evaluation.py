@@ -411,11 +411,11 @@ class Evaluation:
         from sparkrank.comparison.group_tables import GroupTable
         from sparkrank.report.collect import report_data
         from sparkrank.report.report_tables import ReportTables
-        from sparkrank.report.score_bins import BinsByPlace, frame_bins, score_bins, shown_places
+        from sparkrank.report.score_bins import BinsBySliceValue, frame_bins, score_bins, shown_places
 
         plan, compare, blocks, groups = self.plan, self.plan.compare, self.blocks, self.groups
         places = shown_places(self.table)
-        bins: tuple[BinsByPlace, str | None]
+        bins: tuple[BinsBySliceValue, str | None]
         if isinstance(blocks, pa.Table):
             bins = score_bins(blocks.to_batches(), places), None
         else:

@@ -24,6 +24,8 @@ def value_of(
     table: pa.Table, plan: Plan, preset: Preset | None, metric: object, model: str | None, slice_: object
 ) -> float:
     """Return the value of a metric, model and slice; NaN if undefined. Raises :class:`UnknownResultError` if absent."""
+    if not isinstance(metric, (str, Metric)):
+        raise UnknownResultError(f"metric is {quote(metric)}: a text is needed, for example ndcg@10")
     whose = _model_named(plan, model)
     name = _metric_named(plan, preset, metric, whose)
     slice_, value = (ALL, ALL) if slice_ is None or slice_ == ALL else _slice_named(table, plan, slice_)
@@ -39,10 +41,8 @@ def has_metric(plan: Plan, preset: Preset | None, metric: object) -> bool:
     return any(found_metric(plan, preset, metric, model) is not None for model in plan.models)
 
 
-def _metric_named(plan: Plan, preset: Preset | None, metric: object, model: str) -> str:
+def _metric_named(plan: Plan, preset: Preset | None, metric: str | Metric, model: str) -> str:
     """Return the name of ``metric`` of ``model`` in the table; raises :class:`UnknownResultError` if it has none."""
-    if not isinstance(metric, (str, Metric)):
-        raise UnknownResultError(f"metric is {quote(metric)}: a text is needed, for example ndcg@10")
     text = found_metric(plan, preset, metric, model)
     if text is None:
         raise _unknown("metric", metric, [str(own) for own in plan.metrics if (model, own) not in plan.absent])

@@ -269,6 +269,18 @@ def arrays() -> WideLog:
     return WideLog(halves(pa.table(columns)), OF_LISTS, settings)
 
 
+def labels_of_arrays() -> WideLog:
+    """Lists in arrays with two arrays of labels, and a model with a label of its own."""
+    log = arrays()
+    rows = shuffled(log.files)
+    paid = [[n % 3 for n in range(length)] for length in np.random.default_rng(5).integers(0, 9, len(rows)).tolist()]
+    rows = rows.append_column("paid", pa.array(paid, pa.list_(pa.int8())))
+    settings = {**log.arguments, "label": {"grade": "labels", "pay": "paid"}}
+    settings["items"] = {"a": "first", "b": {"column": "second", "label": "pay", "among": "grade"}}
+    metrics = ["ndcg@3", "ap", "auc(exact)", "ndcg(label=pay)@3", "p90(ap(among=pay))"]
+    return WideLog(halves(rows), metrics, settings)
+
+
 def nested() -> WideLog:
     """Scores in structs, arrays and vectors of Spark ML, and a key inside of a column."""
     rng = np.random.default_rng(3)
@@ -355,6 +367,15 @@ def labels() -> WideLog:
     metrics += ["novelty(label=pay)", "cg(gain={click:1,pay:0.5})@5"]
     metrics += ["ap(checked_by=pay)", "ndcg(label=pay,checked_by=click)@3"]
     return WideLog(halves(rows), metrics, {**settings, "max_bad_fraction": 0.5})
+
+
+def own_labels() -> WideLog:
+    """Two models with labels of their own and one without, whose rows are those of one label or the other."""
+    log = labels()
+    paid = {"column": "other", "label": "pay", "among": "click"}
+    scores = {"a": "score", "b": paid, "c": {"column": "score", "label": "pay"}}
+    metrics = ["ndcg@3", "p90(ap)", "gauc", "auc(exact)", "logloss", "novelty", "ndcg(label=pay)@3", "coverage@3"]
+    return WideLog(log.files, metrics, {**log.arguments, "score": scores, "compare": "a"}, baseline="a")
 
 
 def labels_of_truth() -> WideLog:
@@ -601,9 +622,10 @@ def no_groups() -> WideLog:
     return WideLog(halves(impressions(900)), metrics, {**MODELS, "weight": "weight", "slices": ["born"]})
 
 
-_OF_ROWS = (types, nulls, slices, slice_rules, weights, nested, exact, text_keys, no_groups, labels)
+_OF_ROWS = (types, nulls, slices, slice_rules, weights, nested, exact, text_keys, no_groups, labels, own_labels)
 _OF_SIDES = (
     arrays,
+    labels_of_arrays,
     recommendations,
     truth,
     labels_of_truth,

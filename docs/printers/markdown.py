@@ -8,6 +8,7 @@ from sparkrank.metrics.metric import Declaration, NeedsOrder
 from sparkrank.metrics.parameters import TIES, Choice, Name, Parameter
 from sparkrank.text.text import order_text, range_text
 
+NO_INTERVAL = "- No interval: [why](uncertainty.md#values-that-chance-makes-larger)"
 _BETTER = {True: "Higher is better", False: "Lower is better", None: "Neither higher nor lower is better"}
 
 
@@ -61,6 +62,7 @@ def declaration_markdown(declaration: Declaration) -> str:
         f"- Range: {range_text(declaration)}",
         *([f"- {_capital(order_text(declaration.needs_order))}"] if declaration.needs_order else []),
         f"- {_BETTER[declaration.higher_is_better]}",
+        *([NO_INTERVAL] if declaration.interval == "none" else []),
         *_aliases(declaration),
         f"- Reference: {declaration.reference}",
     ]

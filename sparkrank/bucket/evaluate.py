@@ -117,7 +117,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         part = parts_of(hashes_of_keys(accepted, groups) if clusters is None else hash_keys([one_array(clusters)]))
     parts_of_labels = [part if own.whole is None else part[own.whole] for own in by_label]
     sliced = [_sliced(own, own_part) for own, own_part in zip(by_label, parts_of_labels, strict=True)]
-    states = _states(sliced)
+    states = _states(sliced, [own.plan for own in by_label])
     for own, own_part in zip(by_label, parts_of_labels, strict=True):
         states = _with_relevant(states, own, own_part)
     if plan.stores_popularity:
@@ -133,9 +133,10 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     )
     table = None
     if keys is not None and plan.group_table:
-        whole = [own.whole for own in by_label]
-        of_models = zip(*(own.models for own in by_label), strict=True)
-        table = pa.concat_tables([group_rows(own, whole, keys, plan) for own in of_models])
+        by_model = [
+            [(own, of.whole) for of in by_label for own in of.models if own.name == name] for name in plan.models
+        ]
+        table = pa.concat_tables([group_rows(own, keys, plan) for own in by_model])
     for of_label in sliced:
         for _, _, of_slice in of_label:
             _drop_cached(of_slice)
@@ -154,32 +155,32 @@ _SlicedModels: TypeAlias = "tuple[GroupSlice, Codes, list[RankedModel]]"
 
 def _sliced(ranked: RankedRows, part: Codes) -> list[_SlicedModels]:
     """Return the whole day and the slices of its rows; ``part`` has the part of each group."""
-    rows, groups, models = ranked.rows, ranked.groups, ranked.models
-    plan = models[0].plan
-    of_rows = (sliced_rows(rows, plan, columns) for columns in plan.slices if not is_of_relevant(columns))
-    return [(WHOLE_DAY, part, models), *(_by_value(own, rows, groups, part, models) for own in of_rows)]
+    of_rows = (sliced_rows(ranked.rows, ranked.plan, own) for own in ranked.plan.slices if not is_of_relevant(own))
+    return [(WHOLE_DAY, part, ranked.models), *(_by_value(own, ranked, part) for own in of_rows)]
 
 
 def _with_relevant(states: Partials, ranked: RankedRows, part: Codes) -> Partials:
     """Return ``states`` with those of slices of relevant rows."""
-    rows, groups, models = ranked.rows, ranked.groups, ranked.models
-    plan = models[0].plan
+    rows, plan = ranked.rows, ranked.plan
     of_relevant = (sliced_rows(rows, plan, columns) for columns in plan.slices if is_of_relevant(columns))
     for sliced in of_relevant:
-        for copies in copies_by_relevance(sliced, rows, groups):
-            own = _of_copies(copies, part, models)
-            states = Partials.merged([states, _states([[own]])])
+        for copies in copies_by_relevance(sliced, rows, ranked.groups):
+            own = _of_copies(copies, part, ranked)
+            states = Partials.merged([states, _states([[own]], [plan])])
             _drop_cached(own[2])
     return states
 
 
-def _states(of_labels: Sequence[Sequence[_SlicedModels]]) -> Partials:
-    """Return the states of each slice, its part of each group, and its models, by the label that they read."""
+def _states(of_labels: Sequence[Sequence[_SlicedModels]], plans: Sequence[Plan]) -> Partials:
+    """Return the states of each slice, its part of each group, and its models, by the label that they read.
+
+    ``plans`` has the plan of each label.
+    """
     every = [own for parts in of_labels for own in parts]
     sliced = [(model, values) for values, _, models in every for model in models]
     items = [items for model, values in sliced for items in model.items(values)]
     items += [items for values, part, models in every for model in models for items in model.attention(values, part)]
-    first, *others = (part_states(parts, parts[0][2][0].plan) for parts in of_labels)
+    first, *others = (part_states(parts, plan) for parts, plan in zip(of_labels, plans, strict=True))
     return Partials(
         MeanStates.of([means for model, values in sliced for means in model.means(values)]),
         {series: histogram for model, values in sliced for series, histogram in model.histograms(values)},
@@ -198,8 +199,9 @@ def _drop_cached(models: Sequence[RankedModel]) -> None:
 class RankedRows(NamedTuple):
     """The rows that can be evaluated, with their groups, their judgments, and the rankings of each model.
 
-    If the plan requests ``hashes``, these are the hashes of the keys of all groups, including dropped groups. ``whole``
-    has the group of the bucket that each group is, or is None if the groups are those of the bucket.
+    ``plan`` is that of the label that the rows are read by. If it requests ``hashes``, these are the hashes of the keys
+    of all groups, including dropped groups. ``whole`` has the group of the bucket that each group is, or is None if the
+    groups are those of the bucket.
     """
 
     rows: BucketRows
@@ -207,6 +209,7 @@ class RankedRows(NamedTuple):
     judged: JudgedRows
     models: list[RankedModel]
     hashes: Hashes | None
+    plan: Plan
     whole: Ints | None = None
 
 
@@ -236,13 +239,14 @@ def ranked_rows(
     own = plan.by_judging[FIRST]
     judged = judge(rows, groups, own, counts, unmatched)
     models = ranked_models(judged, own, counts, weights_of_groups(rows, groups, plan))
-    return RankedRows(rows, groups, judged, models, hashes)
+    return RankedRows(rows, groups, judged, models, hashes, own)
 
 
 def of_other_labels(first: RankedRows, plan: Plan, counts: Counter[tuple[str, str]]) -> Iterator[RankedRows]:
     """Yield the same rows as metrics of each other label read them. Rows that none leaves out are sorted only once.
 
-    Adds rows without a gain to ``counts``, and no others: these are of the first label.
+    Models without a metric of the label are left out. Adds rows without a gain to ``counts``, and no others: these are
+    of the first label.
     """
     for judging, own in plan.by_judging.items():
         if judging == FIRST:
@@ -257,30 +261,33 @@ def of_other_labels(first: RankedRows, plan: Plan, counts: Counter[tuple[str, st
         models = ranked_models(judged, own, unused, weights, first.models if is_sorted else None)
         gainless = [(checks.without_gain(column.name), "") for column in own.gain_columns]
         counts.update({check: unused[check] for check in gainless})
-        yield RankedRows(rows, groups, judged, models, None, whole)
+        models = [model for model in models if model.plan.own_metrics]
+        yield RankedRows(rows, groups, judged, models, None, own, whole)
 
 
-def _by_value(
-    sliced: SlicedRows, rows: BucketRows, groups: Groups, part: Codes, models: list[RankedModel]
-) -> tuple[GroupSlice, Codes, list[RankedModel]]:
+def _by_value(sliced: SlicedRows, ranked: RankedRows, part: Codes) -> _SlicedModels:
     """Return a slice, the part of each group, and the models. Groups with several values of the slice are divided."""
+    groups, plan = ranked.groups, ranked.plan
     if not sliced.divides(groups):
-        return sliced.by_group(groups), part, models
+        return sliced.by_group(groups), part, ranked.models
     divided = Groups.numbered(paired(groups.codes, sliced.code))
     whole = groups.codes[divided.row]
     unused: Counts = Counter()  # the table quality counts the rows of the day, whatever their slice is
-    plan = models[0].plan
-    judged = judge(rows, divided, plan, unused)
-    weights = {column: values[whole] for column, values in models[0].weights.items()}
-    return sliced.by_group(divided), part[whole], ranked_models(judged, plan, unused, weights)
+    judged = judge(ranked.rows, divided, plan, unused)
+    weights = {column: values[whole] for column, values in ranked.models[0].weights.items()}
+    models = ranked_models(judged, plan, unused, weights)
+    return sliced.by_group(divided), part[whole], [own for own in models if _is_among(own, ranked.models)]
 
 
-def _of_copies(copies: GroupCopies, part: Codes, models: list[RankedModel]) -> _SlicedModels:
+def _of_copies(copies: GroupCopies, part: Codes, ranked: RankedRows) -> _SlicedModels:
     unused: Counts = Counter()
-    plan = models[0].plan
-    judged = judge(copies.rows, copies.groups, plan, unused)
-    ranked = ranked_models(judged, plan, unused, copies.weights(models[0].weights))
-    return copies.values, copies.parts(part), ranked
+    judged = judge(copies.rows, copies.groups, ranked.plan, unused)
+    models = ranked_models(judged, ranked.plan, unused, copies.weights(ranked.models[0].weights))
+    return copies.values, copies.parts(part), [own for own in models if _is_among(own, ranked.models)]
+
+
+def _is_among(model: RankedModel, models: Sequence[RankedModel]) -> bool:
+    return any(model.name == other.name for other in models)
 
 
 def ranked_models(
@@ -303,18 +310,18 @@ def ranked_models(
     by_label = {label: rows_checked_by(label, judged, plan) for label in labels}
     checked = {label: (*rows, _rankings(rows[0], plan, Counter(), orders)) for label, rows in by_label.items()}
     models = []
-    for index, (ranking, listed) in enumerate(own_rankings):
-        name = plan.models[index]
+    for index, (name, of_model) in enumerate(plan.by_model.items()):
         chosen = chosen_groups(judged, index, name, plan, counts)
         under = {
-            own: RankedModel(name, plan, *rankings[index], rows.rows, chosen, weights)
+            own: RankedModel(name, of_model, *rankings[index], rows.rows, chosen, weights)
             for own, (rows, rankings) in others.items()
         }
         by_other = {
-            own: CheckedModel(RankedModel(name, plan, *rankings[index], rows.rows, chosen, weights), whole)
+            own: CheckedModel(RankedModel(name, of_model, *rankings[index], rows.rows, chosen, weights), whole)
             for own, (rows, whole, rankings) in checked.items()
         }
-        models.append(RankedModel(name, plan, ranking, listed, judged.rows, chosen, weights, under, by_other))
+        rankings = own_rankings[index]
+        models.append(RankedModel(name, of_model, *rankings, judged.rows, chosen, weights, under, by_other))
     if (checks.UNJUDGED_ROWS, "") in counts and models[0].chosen is not None:
         evaluated = np.logical_or.reduce([model.chosen for model in models if model.chosen is not None])
         counts[checks.UNJUDGED_ROWS, ""] = judged.unjudged(evaluated)

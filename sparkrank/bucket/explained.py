@@ -110,12 +110,12 @@ def _explained(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: Se
     if not ranked.judged.groups:
         return ExplainedGroup((), counts, counted[checks.ROWS_READ, ""])
     by_label = [ranked, *of_other_labels(ranked, plan, Counter())]
-    own = {read.models[0].plan.judging or FIRST: read for read in by_label}
+    own = {read.plan.judging or FIRST: read for read in by_label}
     explained = [
         _metric(model, metric)
         for metric in metrics
         for model in own[metric.judging].models
-        if model.name in models and own[metric.judging].judged.groups
+        if model.name in models and (model.name, metric) not in plan.absent and own[metric.judging].judged.groups
     ]
     for read in by_label:
         for model in read.models:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.slicing import GroupSlice
-from sparkrank.metrics import Plan
+from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.needs import rule_of_values
 from sparkrank.numeric.array_types import Codes, Floats
 from sparkrank.numeric.exact_sums import LIMBS, sums_with_squares
@@ -28,24 +28,21 @@ def part_states(sliced: Sequence[tuple[GroupSlice, Codes, Sequence[RankedModel]]
     sums: dict[str, SlicedSums] = {}
     pairs: dict[str, SlicedSums] = {}
     histograms: dict[PartSeries, PartBins] = {}
-    averaged = [*map(str, (*plan.parted_metrics, *plan.checked_metrics))]
-    added = [plan.groups_sum, *map(str, plan.row_sums)]
     for sliced_groups, part_of_group, models in sliced:
         if plan.compare is None and not plan.parted_slices(sliced_groups.name):
             continue
         values, tables = sliced_groups.values, [model.unit_tables() for model in models]
-        if plan.compare is not None:
-            pairs[sliced_groups.name] = SlicedSums(values, _pairs(sliced_groups, models, tables, plan.compare.baseline))
+        compare = plan.compare
+        if compare is not None and (of_pairs := _pairs(sliced_groups, models, tables, compare.baseline)):
+            pairs[sliced_groups.name] = SlicedSums(values, of_pairs)
         if not plan.parted_slices(sliced_groups.name):
             continue
         parted, parts = _parted(sliced_groups, part_of_group), parts_of_slice(sliced_groups.name)
-        if averaged:
-            by_model = ((model.name, model.part_means(parted, own)) for model, own in zip(models, tables, strict=True))
-            means[sliced_groups.name] = SlicedSums(
-                values, {model: FilledSums.of(averaged, parts, limbs) for model, limbs in by_model}
-            )
-        of_rows = {}
-        for model in models:
+        of_means, of_rows = {}, {}
+        for model, own in zip(models, tables, strict=True):
+            if averaged := [*map(str, (*model.plan.parted_metrics, *model.plan.checked_metrics))]:
+                of_means[model.name] = FilledSums.of(averaged, parts, model.part_means(parted, own))
+            added = [plan.groups_sum, *map(str, model.plan.row_sums)]
             bins = model.part_bins(parted)
             of_rows[model.name] = FilledSums.of(added, parts, model.part_sums(parted, bins))
             for rule, counted in bins.items():
@@ -53,6 +50,8 @@ def part_states(sliced: Sequence[tuple[GroupSlice, Codes, Sequence[RankedModel]]
             for metric, counted in model.part_values(parted):
                 series = PartSeries(model.name, sliced_groups.name, rule_of_values(metric), str(metric))
                 histograms[series] = PartBins.of(values, parts, counted)
+        if of_means:
+            means[sliced_groups.name] = SlicedSums(values, of_means)
         sums[sliced_groups.name] = SlicedSums(values, of_rows)
     return PartStates(PartSums(means), PartSums(sums), PartHistograms(histograms), PartSums(pairs))
 
@@ -74,33 +73,39 @@ def _pairs(
 ) -> dict[str, FilledSums]:
     """Return, for each candidate, the states of the pair (candidate, ``baseline``) for each value of a slice."""
     paired = [*zip(models, tables, strict=True)]
-    (theirs,) = (pair for pair in paired if pair[0].name == baseline)
-    names = [*map(str, theirs[0].plan.paired_metrics)]
-    candidates = (pair for pair in paired if pair[0].name != baseline)
-    return {ours[0].name: FilledSums.of(names, 1, _pair(groups, ours, theirs)) for ours in candidates}
+    return {
+        ours[0].name: FilledSums.of([*map(str, metrics)], 1, _pair(groups, ours, theirs, metrics))
+        for theirs in paired
+        for ours in paired
+        if theirs[0].name == baseline != ours[0].name
+        and (metrics := [own for own in ours[0].plan.paired_metrics if own in theirs[0].plan.paired_metrics])
+    }
 
 
-def _pair(groups: GroupSlice, ours: tuple[RankedModel, Tables], theirs: tuple[RankedModel, Tables]) -> Floats:
-    plan = ours[0].plan
-    numbers = np.zeros((len(groups.values), len(plan.paired_metrics), len(PAIR_COUNTS) + 2 * LIMBS))
-    places = {metric: place for place, metric in enumerate(plan.paired_metrics)}
+def _pair(
+    groups: GroupSlice,
+    ours: tuple[RankedModel, Tables],
+    theirs: tuple[RankedModel, Tables],
+    metrics: Sequence[Metric],
+) -> Floats:
+    """Return the states of two models for ``metrics``, which both have."""
+    coarse, of_theirs = ours[0].plan.coarse_metrics, theirs[0].plan.coarse_metrics
+    numbers = np.zeros((len(groups.values), len(metrics), len(PAIR_COUNTS) + 2 * LIMBS))
     segment = codes_of(groups.segments, ours[0].ranking.groups)
     for (own_places, own), (other_places, other) in itertools.product(ours[1], theirs[1]):
-        both = [place for place in own_places if place in other_places]
+        place_of = {of_theirs[place]: index for index, place in enumerate(other_places)}
+        both = [(index, coarse[place]) for index, place in enumerate(own_places) if coarse[place] in place_of]
         if both:
-            pair = (
-                own.of([own_places.index(place) for place in both]),
-                other.of([other_places.index(place) for place in both]),
-            )
-            at = [places[plan.coarse_metrics[place]] for place in both]
+            pair = own.of([index for index, _ in both]), other.of([place_of[metric] for _, metric in both])
+            at = [metrics.index(metric) for _, metric in both]
             numbers[:, at] = np.concatenate(compared(*pair, segment, len(groups.values)), axis=2)
-    fine = [metric for metric in plan.paired_metrics if metric not in set(plan.coarse_metrics)]
+    fine = [metric for metric in metrics if metric not in coarse]
     values = [(ours[0].value_of_groups(str(metric)), theirs[0].value_of_groups(str(metric))) for metric in fine]
     differences = [one - other for one, other in values]
     _, *sums = sums_with_squares(differences, 0.0, groups.segments) if fine else (None, (), ())
     for metric, difference, pair, first, second in zip(fine, differences, values, *sums, strict=True):
         counted = _counts(groups, difference, pair)
-        numbers[:, places[metric]] = np.concatenate([counted, first, second], axis=1)
+        numbers[:, metrics.index(metric)] = np.concatenate([counted, first, second], axis=1)
     return numbers
 
 

@@ -18,13 +18,13 @@ GROUP_COUNTS = ("n_rows", "n_retrieved", "n_relevant")
 MODEL = "model"
 
 
-def group_rows(by_label: Sequence[RankedModel], whole: Sequence[Ints | None], keys: pa.Table, plan: Plan) -> pa.Table:
+def group_rows(by_label: Sequence[tuple[RankedModel, Ints | None]], keys: pa.Table, plan: Plan) -> pa.Table:
     """Return a table with one row per group (name, key, counts, metrics). Groups with equal lists are adjacent.
 
-    ``by_label`` is one model as metrics of each label rank its rows, first of the first label. ``whole`` has the groups
+    ``by_label`` is one model as metrics of each label rank its rows, first of the first label, each with the groups
     that its groups are.
     """
-    model = by_label[0]
+    model = by_label[0][0]
     ranking = model.ranking
     level = model.plan.level
     hits = hit_sums(ranking, level)
@@ -33,7 +33,7 @@ def group_rows(by_label: Sequence[RankedModel], whole: Sequence[Ints | None], ke
     counts = [GroupValues(numbers, hits.distinct) for numbers in (hits.length, hits.relevant)]
     # groups with the same distinct list may differ in rows without a score
     rows = counts[0] if ranking.has_all_rows else GroupValues(ranking.judgments.rows_of_group())
-    values = _values(by_label, whole, plan)
+    values = _values(by_label, plan)
     names = model.plan.models
     name = pa.repeat(pa.scalar(names.index(model.name), pa.int32()), ranking.groups)
     columns = {
@@ -46,15 +46,19 @@ def group_rows(by_label: Sequence[RankedModel], whole: Sequence[Ints | None], ke
     return table if model.chosen is None else table.filter(pa.array(model.chosen[alike.order]))
 
 
-def _values(by_label: Sequence[RankedModel], whole: Sequence[Ints | None], plan: Plan) -> dict[str, GroupValues]:
-    """Return the values of each group by metric, NaN where no row of the group is among those that are read."""
-    known: dict[str, GroupValues] = {}
-    for model, groups in zip(by_label, whole, strict=True):
+def _values(by_label: Sequence[tuple[RankedModel, Ints | None]], plan: Plan) -> dict[str, GroupValues]:
+    """Return the values of each group by metric, NaN where no row of the group is among those that are read.
+
+    A metric that the model does not have, because it has a label of its own, is NaN in all groups.
+    """
+    none = np.full(by_label[0][0].ranking.groups, np.nan)
+    known = {str(metric): GroupValues(none) for metric, _ in plan.group_metrics}
+    for model, groups in by_label:
         for name, values in model.values().items():
-            known[name] = values if groups is None else GroupValues(np.full(by_label[0].ranking.groups, np.nan))
+            known[name] = values if groups is None else GroupValues(none.copy())
             if groups is not None:
                 known[name].numbers[groups] = values.of_groups()
-    return {str(metric): known[str(metric)] for metric, _ in plan.group_metrics}
+    return known
 
 
 def with_plain_models(groups: pa.Table) -> pa.Table:

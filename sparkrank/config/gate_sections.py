@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -207,17 +208,19 @@ def rules_of(
 def _rules_of(
     gate: Gate, where: str, plan: Plan, preset: Preset | None, policy: _Policy, baseline: str | None, history: History
 ) -> Iterator[Rule]:
-    text = found_metric(plan, preset, gate.metric)
-    metrics = (text,) if text else _matches(where, "metric", gate.metric, list(map(str, plan.metrics)))
     slices, models = _slices(gate, where, plan), _matches(where, "model", gate.model, plan.models)
+    by_model = (found_metric(plan, preset, gate.metric, model) for model in models)
+    metrics = tuple(dict.fromkeys(text for text in by_model if text is not None))
     given: dict[str, Any] = {
-        "metric": text or gate.metric,
+        "metric": metrics[0] if metrics else gate.metric,
         "model": gate.model,
         "of_slices": tuple((gate.cells or {}).items()) or tuple((name, GAP) for (name,) in slices),
         "slices": slices,
         "undecided": gate.undecided or policy,
         "correction": gate.correction,
     }
+    of_models = [own for own in plan.metrics if any((model, own) not in plan.absent for model in models)]
+    metrics = metrics or _matches(where, "metric", gate.metric, [*map(str, of_models)])
     for word, value in gate.conditions.items():
         kind, against = kind_asked_by(word, value, plan.models), None
         if kind.compares and kind.value is None:
@@ -227,6 +230,12 @@ def _rules_of(
         beside = tuple(model for model in models if model != against)
         if not beside:
             raise SpecError(f"{where} compares {against} with itself: name another model, or none for all others")
+        absent = _absent(plan, against)
+        if all(pair in absent for pair in itertools.product(own, beside)):
+            raise SpecError(
+                f"{where} compares {itemize(beside)} with {against}, and {shorten(gate.metric)} is of another label "
+                "there: name the label in the metric"
+            )
         yield Rule(
             gate.name or f"{gate.subject} {kind.phrase} {limit}",
             kind.name,
@@ -235,8 +244,16 @@ def _rules_of(
             bound=0.0 if kind.compares else value,
             against=against,
             margin=gate.margin if kind.compares else Margin(),
+            absent=absent,
             **given,
         )
+
+
+def _absent(plan: Plan, against: str | None) -> frozenset[tuple[str, str]]:
+    """Return the pairs (metric, model) that have no value, or none of the model ``against`` to compare with."""
+    lacking = {metric for model, metric in plan.absent if model == against}
+    pairs = {*plan.absent, *itertools.product(plan.models, lacking)}
+    return frozenset((str(metric), model) for model, metric in pairs)
 
 
 def _directed(kind: GateKind, metrics: tuple[str, ...], gate: Gate, where: str, plan: Plan) -> tuple[str, ...]:

@@ -246,11 +246,14 @@ def _clause(detail: Any) -> str:
 
 def _keys_at(path: Iterable[str]) -> list[str]:
     model: type[BaseModel] = Spec
+    is_name = False
     for step in path:
-        if step.isdigit():  # an index in a list: the key before has the annotation of the list's sections
+        if step.isdigit() or is_name:  # an index or a name: the key before has the annotation of the sections
+            is_name = False
             continue
         annotation = next(field.annotation for name, field in _fields(model) if name == step)
-        every = _types_in(annotation)
+        every = [*_types_in(annotation)]
+        is_name = any(get_origin(part) is dict for part in every)
         parts = (part for part in every if isinstance(part, type) and get_origin(part) is None)  # 3.10: list[int]
         section = next((part for part in parts if issubclass(part, BaseModel)), None)
         if section is None:
@@ -262,7 +265,7 @@ def _keys_at(path: Iterable[str]) -> list[str]:
 def _types_in(annotation: Any) -> Iterator[Any]:
     """Yield ``annotation`` and all types inside. An optional section is a union with None, a list has its elements."""
     yield annotation
-    for part in get_args(annotation) if get_origin(annotation) is not dict else ():  # whose keys are names
+    for part in get_args(annotation):
         yield from _types_in(part)
 
 

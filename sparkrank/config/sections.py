@@ -47,9 +47,9 @@ from sparkrank.config.validators import (
     as_whole,
     as_window,
     as_zone,
+    column_kind_of,
     kind_of,
     looks_of,
-    slice_kind_of,
     validate_no_password,
 )
 from sparkrank.engines.lanes import row_memory_lanes
@@ -101,10 +101,31 @@ def with_row_roles(name: str, base: type[Section], roles: Sequence[Role]) -> typ
     return create_model(name, __base__=base, **fields)
 
 
+class ModelScore(Section):
+    """The ``column`` of a model's scores or ranks, and the label by which the model's metrics read the rows.
+
+    Without ``label`` it is the first. ``among`` names a label: rows for which it is not above 0 are left out.
+    """
+
+    column: str
+    label: str | None = None
+    among: str | None = None
+
+
+_ScoreOfModel = Annotated[
+    Annotated[str, Tag(COLUMN)] | Annotated[ModelScore, Tag(SETTINGS)],
+    Discriminator(column_kind_of, "column_or_score", "a column, or a mapping with its column and label, is needed"),
+]
+_ScoreByModel = Annotated[
+    Annotated[str, Tag(COLUMN)] | Annotated[dict[str, _ScoreOfModel], Tag(MODELS)],
+    Discriminator(kind_of, "column_or_models", "a column, or models with a column each, are needed"),
+]
+
+
 class _OfScores(Section):
     group: Annotated[list[str] | None, BeforeValidator(as_list)] = None
-    score: _ByModel | None = None
-    rank: _ByModel | None = None
+    score: _ScoreByModel | None = None
+    rank: _ScoreByModel | None = None
     label: _ByLabel | None = None
 
 
@@ -126,7 +147,8 @@ class Columns(_OfRows):
     ``group`` is the key of a list, for example a user or a query. Without ``group``, all rows belong together, and
     metrics of groups are not available. ``rank`` replaces ``score`` if lower is better. ``label`` is not needed if
     there is a separate truth, or if no metric reads labels. It may be a mapping of the names of several labels to their
-    columns, of which metrics read the first unless they name another. ``weight`` is the weight of a row in pooled
+    columns, of which metrics read the first unless they name another. A model may have a label of its own, as in
+    ``score: {cvr: {column: p_cvr, label: pay, among: click}}``. ``weight`` is the weight of a row in pooled
     metrics. ``cluster`` says which groups depend on each other, for example the user of a session. ``title`` is the
     name of an item, which explanations show. ``time`` says when a list was made, and is compared with the times of
     other sides. ``propensity`` is how likely a relevant row was to be seen, or a logged action to be taken; with a
@@ -137,7 +159,7 @@ class Columns(_OfRows):
     (``membership``), or 1 / position (``reciprocal_rank``).
     """
 
-    items: _ByModel | None = None
+    items: _ScoreByModel | None = None
     true_items: str | None = None
     relevance: str = "membership"
 
@@ -506,7 +528,7 @@ class SliceSettings(Section):
 
 SlicedColumn = Annotated[
     Annotated[str, Tag(COLUMN)] | Annotated[SliceSettings, Tag(SETTINGS)],
-    Discriminator(slice_kind_of, "column_or_settings", "a column, or a mapping with the key column, is needed"),
+    Discriminator(column_kind_of, "column_or_settings", "a column, or a mapping with the key column, is needed"),
 ]
 
 

@@ -66,8 +66,8 @@ def as_slice(value: object) -> object:
     return [value] if isinstance(value, dict) else as_list(value)
 
 
-def slice_kind_of(value: object) -> str | None:
-    """Return which of :data:`KINDS` a column of a slice is; None for a number."""
+def column_kind_of(value: object) -> str | None:
+    """Return which of :data:`KINDS` a column of a slice, or of a model's scores, is; None for a number."""
     return COLUMN if isinstance(value, str) else None if isinstance(value, (bool, int, float)) else SETTINGS
 
 

@@ -78,6 +78,8 @@ def evaluate(
         The columns that identify a group, such as a user or a query. Metrics for all rows together need no group.
     score : str or mapping of str to str, optional
         A column, or a mapping from model names to columns. A higher score is better; null means judged, not retrieved.
+        A model may have a label of its own, ``{"column": "p_cvr", "label": "pay", "among": "click"}``, which its
+        metrics read unless their text names another.
     rank : str or mapping of str to str, optional
         A column or columns of ranks, used in place of ``score``. A lower rank is better.
     label : str or mapping of str to str, optional
@@ -138,7 +140,7 @@ def evaluate(
     items : str or mapping of str to str, optional
         An array column with the items in the order of a model, the best first. Each row is then a separate group.
     true_items : str, optional
-        The array column of the relevant items. ``label`` may name an array column of their labels.
+        The array column of the relevant items. ``label`` may name an array column of their labels, or several.
     relevance : {"membership", "reciprocal_rank"}
         How ``true_items`` are labelled if ``label`` is not given: 1 for each item, or 1 / position.
     slices : sequence of str, of mappings, or of sequences of them

@@ -109,7 +109,7 @@ def explain(
     request, _ = request_called(impressions, asked, {**INPUT_DEFAULTS, **options}, list(group))
     request = replace(request, plan=replace(request.plan, shows_items=True))
     plan = request.plan
-    metrics = [plan.resolved(text) for text in asked_metrics(asked, library)]
+    metrics = [own for asked_for in asked_metrics(asked, library) for own in plan.readings(asked_for)]
     shown_models = asked_models(plan, models, "models")
     return interruptible(
         None if request.is_in_memory else request.session,

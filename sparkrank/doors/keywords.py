@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 from sparkrank.base.errors import SpecError, did_you_mean, itemize
-from sparkrank.inputs.roles import Relevance
+from sparkrank.inputs.roles import Relevance, ScoreColumns
 from sparkrank.metrics.definitions import SettingOptions
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 class _ColumnOptions(TypedDict, total=False):
     """The keyword arguments that name columns, and those that give the truth as a table or as array columns."""
 
-    score: str | Mapping[str, str] | None
-    rank: str | Mapping[str, str] | None
+    score: ScoreColumns | None
+    rank: ScoreColumns | None
     label: str | Mapping[str, str] | None
     item: str | None
     reference_rank: str | None
@@ -43,7 +43,7 @@ class _ColumnOptions(TypedDict, total=False):
     tiers: Mapping[str, str | float] | None
     exclude: Rows | Literal["interactions"] | None
     exclude_columns: Mapping[str, str | Sequence[str]] | None
-    items: str | Mapping[str, str] | None
+    items: ScoreColumns | None
     true_items: str | None
     relevance: Relevance
 

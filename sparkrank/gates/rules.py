@@ -71,7 +71,7 @@ class Rule:
     ``metrics`` and ``models`` are the metrics and models in the spec that match the patterns ``metric`` and ``model``.
     ``of_slices`` has pairs of patterns, one for a slice column and one for its value. If ``of_slices`` is empty, the
     rule concerns the whole day. ``slices`` has the columns of each matching slice. ``against`` is the model to compare
-    with.
+    with. ``absent`` has the pairs (metric, model) without a value, because the model reads another label.
     """
 
     gate: str
@@ -87,6 +87,7 @@ class Rule:
     margin: Margin = Margin()
     undecided: Policy = "warn"
     correction: str = "holm"
+    absent: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def has_wildcards(self) -> bool:
@@ -96,7 +97,9 @@ class Rule:
 
     def covers(self, cell: Cell) -> bool:
         """Return whether ``cell`` (metric, model, slice value) matches the patterns. The model ``against`` does not."""
-        if not matches(cell.metric, self.metric) or not matches(cell.model, self.model or "*"):
+        if cell[:2] in self.absent or not matches(cell.model, self.model or "*"):
+            return False
+        if cell.metric not in self.metrics and not matches(cell.metric, self.metric):
             return False
         return cell.model != self.against and covers_slice(self.of_slices, cell.slice, cell.slice_value)
 
@@ -110,7 +113,8 @@ class Rule:
         else:
             named = [(",".join(columns), value) for columns in self.slices for value in self._literal(columns)]
             places = list(dict.fromkeys([*named, *(place for place in values if covers_slice(self.of_slices, *place))]))
-        return [Cell(metric, model, *place) for metric in self.metrics for model in self.models for place in places]
+        every = ((metric, model) for metric in self.metrics for model in self.models)
+        return [Cell(*pair, *place) for pair in every if pair not in self.absent for place in places]
 
     def _literal(self, columns: tuple[str, ...]) -> list[str | None]:
         """Return a list with the value that the rule names for the slice of ``columns``; empty if it has wildcards."""

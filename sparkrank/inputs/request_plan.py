@@ -79,6 +79,7 @@ def planned(
         curve_points=curve_points,
         slices=roles.slices,
         labels=tuple((roles if roles.truth is None else roles.truth).labels),
+        own_labels=roles.own_labels,
         item=roles.item,
         arrays=roles.true_items is not None,
         by_rank=roles.by_rank,

@@ -28,7 +28,7 @@ from sparkrank.inputs.role_table import (
     truth_roles,
 )
 from sparkrank.metrics import Plan
-from sparkrank.metrics.labels import validate_label_names
+from sparkrank.metrics.labels import Judging, validate_label_names
 from sparkrank.metrics.needs import EXCLUDE, INTERACTIONS
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.role_reasons import label_reason
@@ -39,6 +39,8 @@ from sparkrank.ranking.value_columns import (
 
 # A column, or the names of several labels with a column each.
 NamedLabels: TypeAlias = "str | Mapping[str, str] | None"
+# A column, or models with a column each, or with a mapping that also names a label of the model's own.
+ScoreColumns: TypeAlias = "str | Mapping[str, str | Mapping[str, str]]"
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,31 @@ def by_model(role: str, named: Any, what: str = "model") -> dict[str, str]:
     return models
 
 
+def own_labels_by_model(role: str, named: Any) -> tuple[Any, dict[str, Judging]]:
+    """Return ``named`` with nothing but columns, and the labels of models that have one of their own.
+
+    Such a model is a mapping: ``{"column": "p_cvr", "label": "pay", "among": "click"}``.
+    """
+    if not isinstance(named, Mapping):
+        return named, {}
+    columns: dict[Any, Any] = dict(named)
+    labels: dict[str, Judging] = {}
+    for model, own in named.items():
+        if not isinstance(own, Mapping):
+            continue
+        where, keys = f"{role} of {shorten(model)}", ("column", *Judging._fields)
+        for key, value in own.items():
+            if key not in keys:
+                raise SpecError(
+                    f'{where} names "{shorten(key)}"{did_you_mean(str(key), keys)} (allowed: {itemize(keys)})'
+                )
+            if value is not None and not isinstance(value, str):
+                raise SpecError(f"{where} has {key} {quote(value)}: a text is needed")
+        columns[model] = own.get("column")
+        labels[model] = Judging(own.get("label"), own.get("among"))
+    return columns, labels
+
+
 def labels_by_name(named: Any) -> dict[str, str]:
     """Return the labels and their columns: one of the same name if ``named`` is a column, and none for None."""
     if named is not None and not isinstance(named, (str, Mapping)):
@@ -201,7 +228,8 @@ class Roles:
     ``past`` has the roles of the tables of what groups had before, by their names, and ``exclude`` the name of the one
     whose pairs are left out. The roles of such a table have its name as ``of_past``. ``item_columns`` are looked up by
     item, or counted in the interactions, in contrast to columns that the rows have themselves. ``popularity_days`` is
-    the number of stored days that take the place of the interactions, or 0.
+    the number of stored days that take the place of the interactions, or 0. ``own_labels`` has the labels of models
+    that have one of their own.
     """
 
     group: tuple[str, ...]
@@ -221,6 +249,7 @@ class Roles:
     of_past: str | None = None
     item_columns: frozenset[str] = frozenset()
     popularity_days: int = 0
+    own_labels: Mapping[str, Judging] = field(default_factory=dict)
 
     @classmethod
     def named(
@@ -269,7 +298,7 @@ class Roles:
     def of_arrays(
         cls,
         group: str | Sequence[str],
-        items: str | Mapping[str, str],
+        items: ScoreColumns,
         true_items: str,
         label: NamedLabels = None,
         relevance: str = "membership",
@@ -286,11 +315,10 @@ class Roles:
             near = did_you_mean(relevance, RELEVANCE)
             raise SpecError(f'relevance is "{shorten(relevance)}"{near} (allowed: {itemize(RELEVANCE)})')
         labels = labels_by_name(label)
-        if len(labels) > 1:
-            raise SpecError(f"label names {itemize(labels)}, but true items have one label: name one array")
         if label is not None and relevance != "membership":
-            (column,) = labels.values()
+            column = next(iter(labels.values()))
             raise SpecError(f'label="{shorten(column)}" and relevance={relevance}: labels come from one of the two')
+        items, own_labels = own_labels_by_model("items", items)
         roles = cls(
             columns_of_key(group),
             labels,
@@ -300,6 +328,7 @@ class Roles:
             true_items=true_items,
             relevance=relevance,
             slices=named_slices(slices),
+            own_labels=own_labels,
         )
         roles.validate_roles()
         return roles
@@ -309,10 +338,10 @@ class Roles:
         cls,
         group: str | Sequence[str] | None,
         label: NamedLabels,
-        score: str | Mapping[str, str] | None,
+        score: ScoreColumns | None,
         item: str | None = None,
         *,
-        rank: str | Mapping[str, str] | None = None,
+        rank: ScoreColumns | None = None,
         truth: TruthColumns | None = None,
         slices: Slices = (),
         **of_rows: str | None,
@@ -325,14 +354,17 @@ class Roles:
         keys = () if group is None else columns_of_key(group)
         if group is None and truth is not None:
             raise SpecError("lists and truth are joined by group and item, but no group column is named")
-        scores = by_model("rank" if score is None else "score", ordered)
+        role = "rank" if score is None else "score"
+        ordered, own_labels = own_labels_by_model(role, ordered)
+        scores = by_model(role, ordered)
         sliced = named_slices(slices)
         beside = {"item": item, **of_rows}
         named = {role.key: column for role in row_roles() if (column := beside.get(role.key)) is not None}
         joined = None if truth is None else _truth_roles(truth, keys, named, sliced)
         if joined is not None:
             named = {role.key: named[role.key] for role in row_roles() if role.key in named and role.side != "truth"}
-        roles = cls(keys, labels_by_name(label), scores, named, score is None, joined, slices=sliced)
+        labels = labels_by_name(label)
+        roles = cls(keys, labels, scores, named, score is None, joined, slices=sliced, own_labels=own_labels)
         if label is not None and truth is not None:
             raise SpecError(
                 f'label="{shorten(roles.label)}" and a truth: labels come from a column of the input or from the truth'
@@ -485,15 +517,17 @@ class Roles:
         yield from ((VALUES[value.kind], VALUES[value.kind].name, value.name) for value in self.values)
         of_arrays = self.true_items is not None
         if not of_arrays:
-            of_labels = self.labels.items()
-            named = ((of_model(name, LABEL.name, column), column) for name, column in of_labels)
-            yield from ((LABEL, LABEL.name if len(of_labels) == 1 else title, column) for title, column in named)
+            yield from self._labels_played(LABEL)
         scored = ITEMS if of_arrays else RANK if self.by_rank else SCORE
         yield from ((scored, of_model(model, scored.name, column), column) for model, column in self.scores.items())
         if self.true_items is not None:
             yield TRUE_ITEMS, TRUE_ITEMS.name, self.true_items
-            yield from [] if self.label is None else [(LABELS, LABELS.name, self.label)]
+            yield from self._labels_played(LABELS)
         yield from ((role, role.name, self.of_rows[role.key]) for role in row_roles() if role.key in self.of_rows)
+
+    def _labels_played(self, role: Role) -> Iterator[tuple[Role, str, str]]:
+        for name, column in self.labels.items():
+            yield role, role.name if len(self.labels) == 1 else of_model(name, role.name, column), column
 
 
 def _roles_of_models(

@@ -33,7 +33,7 @@ def hash_of_plan(
     numbers: dict[str, object] = {
         "input": _as_before(impressions),
         "truth": None if truth is None else _as_before(truth),
-        "metrics": [str(metric) for metric in plan.metrics],
+        "metrics": [str(metric) for metric in plan.asked or plan.metrics],
         "slices": written_slices(plan.slices),
         "definitions": asdict(plan.definitions),
     }
@@ -66,11 +66,16 @@ def hash_of_plan(
 def _as_before(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Remove roles that change no result from ``asked``, and newer roles without a column, to keep older hashes."""
     columns = {
-        role: column
+        role: _filled(column)
         for role, column in asked["columns"].items()
         if role not in _SHOWN and (role not in _NEWER or column is not None)
     }
     return {**asked, "columns": columns}
+
+
+def _filled(named: Any) -> Any:
+    """Return ``named`` without keys of None, which a spec has where a call leaves them out."""
+    return {key: _filled(own) for key, own in named.items() if own is not None} if isinstance(named, Mapping) else named
 
 
 def rows_asked(columns: Mapping[str, Any], partition_types: str) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def compare_days(
     comparison = plan.compare if comparison is None else comparison
     if comparison is None:
         raise SpecError("no baseline is named: name it with --baseline MODEL or as compare.baseline in the spec")
-    comparison.validate_models(plan.models)
+    plan.validate_comparison(comparison)
     if plan.compare is not None and plan.compare.baseline != comparison.baseline:
         plan = replace(plan, compare=None)
     days, missing = find_window(spec, window, spark, "compare", allow_missing=allow_missing)

@@ -79,8 +79,9 @@ def explain_day(
     """Explain the metrics ``texts`` for groups of a day. Raise :class:`SpecError` if a metric or model is invalid."""
     plan, preset = spec.plan(), find_preset(spec.definitions.preset)
     texts = [one for text in texts for one in texts_of(text)]
-    metrics = [plan.resolved(Metric.parse(text, preset)) for text in texts]
-    more = [text for text, metric in zip(texts, metrics, strict=True) if metric not in plan.metrics]
+    readings = {text: plan.readings(Metric.parse(text, preset)) for text in texts}
+    metrics = [own for of_text in readings.values() for own in of_text]
+    more = [text for text, of_text in readings.items() if not set(of_text) <= set(plan.metrics)]
     # keep the spec's metrics, so that the same rows are rejected as in an evaluation of the day
     spec = spec.model_copy(update={"metrics": [*spec.metrics, *more]})
     validate_plan(spec.plan())

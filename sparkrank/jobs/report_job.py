@@ -40,7 +40,7 @@ from sparkrank.report.changes import Changes, changes_since
 from sparkrank.report.collect import report_data
 from sparkrank.report.data import ReportData
 from sparkrank.report.report_tables import DayBefore, Explain, Key, ReportTables, json_object, names_of, whole_day
-from sparkrank.report.score_bins import COLUMNS, BinsByRule, frame_bins, score_bins
+from sparkrank.report.score_bins import COLUMNS, BinsBySliceValue, SliceValue, frame_bins, score_bins, shown_places
 from sparkrank.report.sections.trend import TrendDay, trend_of, verdict_of
 from sparkrank.run.stages import Stages
 from sparkrank.schemas.tables import (
@@ -162,7 +162,7 @@ def report_of_files(
             disparities=_whole_table(files, DISPARITIES),
             exposures=_whole_table(files, EXPOSURES),
             positions=_whole_table(files, POSITIONS),
-            **_large(files, names_of(result.metrics, "model")),
+            **_large(files, result.metrics),
         )
     )
 
@@ -224,28 +224,32 @@ def _whole_table(files: DayFiles, table: TableSchema) -> pa.Table | None:
     return rows
 
 
-def _large(files: DayFiles, models: Sequence[str]) -> dict[str, Any]:
+def _large(files: DayFiles, metrics: pa.Table) -> dict[str, Any]:
     """Return the arguments of the report for its large tables, which are read one batch at a time."""
-    bins, bins_missing = _bins_of(files)
+    bins, bins_missing = _bins_of(files, shown_places(metrics))
     groups = None
     if files.has(GROUPS):
-        groups = replace(GroupTable.stored("report", f"of {files.day}", files), known_models=tuple(models))
+        models = names_of(metrics, "model")
+        groups = replace(GroupTable.stored("report", f"of {files.day}", files), known_models=models)
     return {"bins": bins, "bins_missing": bins_missing, "groups": groups}
 
 
-def _bins_of(files: DayFiles) -> tuple[BinsByRule, str | None]:
-    """Return the score bins of the whole day and, if a stored table was not read, the reason."""
+def _bins_of(files: DayFiles, places: Sequence[SliceValue]) -> tuple[BinsBySliceValue, str | None]:
+    """Return the score bins of ``places`` and, if a stored table was not read, the reason."""
     if not files.has("blocks"):
         return {}, None
-    rows = files.rows("blocks", ("model", "rule"))
-    return (score_bins(_batches(rows, files.day)), None) if isinstance(rows, ds.Dataset) else frame_bins(rows)
+    rows = files.rows("blocks", ("model", "slice", "slice_value", "rule"))
+    if not isinstance(rows, ds.Dataset):
+        return frame_bins(rows, places)
+    slices = sorted({slice_ for slice_, _ in places})
+    return score_bins(_batches(rows, files.day, slices), places), None
 
 
-def _batches(rows: ds.Dataset, day: str) -> Iterator[pa.RecordBatch]:
+def _batches(rows: ds.Dataset, day: str, slices: Sequence[str]) -> Iterator[pa.RecordBatch]:
     try:
         columns = [name for name in COLUMNS if name in rows.schema.names]
         validate_required(columns, "blocks", day)
-        yield from rows.scanner(columns=columns, filter=pc.field("slice") == ALL).to_batches()
+        yield from rows.scanner(columns=columns, filter=pc.field("slice").isin(slices)).to_batches()
     except (pa.ArrowException, OSError) as error:
         raise unreadable(f"the table blocks of {day} cannot be read", error) from error
 

@@ -62,4 +62,5 @@ def validate_label_names_of(metric: object, names: Iterable[str], labels: Sequen
     for name in names:
         if name not in labels:
             there = f"allowed: {itemize(labels)}" if labels else "no label has a name here"
-            raise MetricError(f'{metric} names "{shorten(name)}", no label{did_you_mean(name, labels)} ({there})')
+            more = "" if len(labels) > 1 else ": a mapping names several, as label: {click: clicked, pay: paid}"
+            raise MetricError(f'{metric} names "{shorten(name)}", no label{did_you_mean(name, labels)} ({there}){more}')

@@ -451,18 +451,22 @@ class Metric:
 
     def with_ties(self, ties: Ties | None) -> Metric:
         """Return the same metric with the rule ``ties`` for tied rows, or without a rule in its string if None."""
-        return self._with(TIES.name, ties)
+        return self._with({TIES.name: ties})
 
     def with_label(self, label: str | None) -> Metric:
         """Return the same metric of another ``label``, or without a label in its string if None."""
-        return self._with("label", label)
+        return self._with({"label": label})
+
+    def with_judging(self, judging: Judging) -> Metric:
+        """Return the same metric of the label, and among the rows, of ``judging``."""
+        return self._with(judging._asdict())
 
     def without(self, parameter: str) -> Metric:
         """Return the same metric without ``parameter`` in its string."""
-        return self._with(parameter, None)
+        return self._with({parameter: None})
 
-    def _with(self, parameter: str, value: Value) -> Metric:
-        given = {**dict(self.settings), parameter: value}
+    def _with(self, values: Mapping[str, Value]) -> Metric:
+        given = {**dict(self.settings), **values}
         order = [parameter.name for parameter in self.declaration.all_parameters]
         kept = tuple((name, given[name]) for name in order if given.get(name) is not None)
         return replace(self, settings=kept)

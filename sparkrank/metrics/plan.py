@@ -6,12 +6,14 @@ A plan is sent to every worker. Therefore plans are small, frozen, and made of n
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from sparkrank.base.errors import SpecError, shorten
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics.attention_metric import AttentionMetric
@@ -141,6 +143,12 @@ class Plan:
         Whether the score bins of all rows are also cut into twentieths of the rows.
     judging : Judging or None
         The one label, and the rows among which it is read, whose metrics are computed. None stands for all metrics.
+    own_labels : tuple of pairs (str, Judging)
+        The models that have a label of their own, which metrics of that model read unless their text names another.
+    asked : tuple of Metric
+        The metrics as they were asked for, before models with labels of their own had metrics of their own.
+    model : str or None
+        The one model whose metrics are computed. None stands for all models.
     """
 
     metrics: tuple[Metric, ...]
@@ -179,6 +187,9 @@ class Plan:
     position_depth: int = 0
     gains: bool = False
     judging: Judging | None = None
+    own_labels: tuple[tuple[str, Judging], ...] = ()
+    asked: tuple[Metric, ...] = ()
+    model: str | None = None
 
     @cached_property
     def judgings(self) -> tuple[Judging, ...]:
@@ -204,15 +215,40 @@ class Plan:
             return {self.judgings[0] if self.judging is None else self.judging: self}
         return {judging: replace(self, judging=judging) for judging in self.judgings}
 
+    @cached_property
+    def absent(self) -> frozenset[tuple[str, Metric]]:
+        """The pairs (model, metric) without a value, because the model's metrics read a label of its own."""
+        if not self.own_labels:
+            return frozenset()
+        there = {(model, self.resolved(metric, model)) for metric in self.asked for model in self.models}
+        return frozenset(itertools.product(self.models, self.metrics)) - there
+
+    @cached_property
+    def by_model(self) -> Mapping[str, Plan]:
+        """The plan of the metrics of each model."""
+        return {model: replace(self, model=model) if self.absent else self for model in self.models}
+
     @property
-    def _own(self) -> Sequence[Metric]:
-        """The metrics to compute: all, or those of :attr:`judging`."""
-        return [metric for metric in self.metrics if self.judging in (None, metric.judging)]
+    def own_metrics(self) -> Sequence[Metric]:
+        """The metrics to compute: all, or those of :attr:`judging` and of :attr:`model`."""
+        of_judging = (metric for metric in self.metrics if self.judging in (None, metric.judging))
+        return [metric for metric in of_judging if (self.model, metric) not in self.absent]
 
     @property
     def own_ordered(self) -> Sequence[Metric]:
         """Those metrics of :attr:`ordered` that are computed."""
-        return [metric for metric in self.ordered if self.judging in (None, metric.judging)]
+        return [metric for metric in self.own_metrics if metric in self.ordered]
+
+    def validate_comparison(self, comparison: Comparison) -> None:
+        """Raise :class:`SpecError` if ``comparison`` is invalid, or no model has a metric of the baseline's."""
+        comparison.validate_models(self.models)
+        own = [metric for metric in self.metrics if (comparison.baseline, metric) not in self.absent]
+        others = [model for model in self.models if model != comparison.baseline]
+        if all(pair in self.absent for pair in itertools.product(others, own)):
+            raise SpecError(
+                f"compare.baseline is {shorten(comparison.baseline)}, and all other models read other labels: name the "
+                f"label in a metric, as in {own[0].with_label(self.labels[-1])}, to compare models by one"
+            )
 
     @property
     def has_parts(self) -> bool:
@@ -280,7 +316,7 @@ class Plan:
     @cached_property
     def group_metrics(self) -> tuple[tuple[Metric, GroupMetric], ...]:
         """The metrics whose per-group values are needed, each once, as pairs (metric, declaration)."""
-        return _of_part("groups", dict.fromkeys(metric.of_groups for metric in self._own))
+        return _of_part("groups", dict.fromkeys(metric.of_groups for metric in self.own_metrics))
 
     @cached_property
     def assumptions(self) -> tuple[Assumption, ...]:
@@ -291,12 +327,12 @@ class Plan:
     @cached_property
     def averaged_metrics(self) -> tuple[tuple[Metric, GroupMetric], ...]:
         """The metrics with a mean over groups as a state: :attr:`group_metrics`, and then the geometric means."""
-        return self.group_metrics + _of_part("groups", (metric for metric in self._own if metric.geometric))
+        return self.group_metrics + _of_part("groups", (metric for metric in self.own_metrics if metric.geometric))
 
     @cached_property
     def checked_metrics(self) -> tuple[Metric, ...]:
         """The metrics whose mean by one label is corrected by another."""
-        return tuple(metric for metric, _ in _of_part("checked", self._own))
+        return tuple(metric for metric, _ in _of_part("checked", self.own_metrics))
 
     @cached_property
     def levels(self) -> tuple[float | None, ...]:
@@ -358,16 +394,24 @@ class Plan:
     @cached_property
     def distributions(self) -> tuple[Metric, ...]:
         """The metrics of groups of which a percentile or what is computed from ranks is requested, each once."""
-        asked = (own for own in self._own if own.percentile is not None or "ranks" in own.declaration.parts)
+        asked = (own for own in self.own_metrics if own.percentile is not None or "ranks" in own.declaration.parts)
         return tuple(dict.fromkeys(metric.of_groups for metric in asked))
 
     @cached_property
     def pooled_metrics(self) -> tuple[tuple[Metric, PooledMetric], ...]:
-        return _of_part("rows", self._own)
+        return _of_part("rows", self.own_metrics)
 
-    def resolved(self, metric: Metric) -> Metric:
-        """Return ``metric`` as this evaluation names it, with ``ties`` only if they differ from the evaluation's."""
-        return with_own_ties(of_first_label(metric, self.labels), self.definitions, self.order)
+    def resolved(self, metric: Metric, model: str | None = None) -> Metric:
+        """Return ``metric`` as this evaluation names it, with ``ties`` only if they differ from the evaluation's.
+
+        If ``model`` has a label of its own, the name has that label, unless ``metric`` names one itself.
+        """
+        own = of_own_label(metric, dict(self.own_labels).get(model or "", FIRST))
+        return with_own_ties(of_first_label(own, self.labels), self.definitions, self.order)
+
+    def readings(self, metric: Metric) -> tuple[Metric, ...]:
+        """Return ``metric`` as this evaluation names it for each model, each name once."""
+        return tuple(dict.fromkeys(self.resolved(metric, model) for model in self.models))
 
     def ties_of(self, metric: Metric) -> Ties:
         """Return the rule for tied rows that applies to ``metric`` in this evaluation."""
@@ -417,7 +461,7 @@ class Plan:
 
     @cached_property
     def catalogue_metrics(self) -> tuple[tuple[Metric, CatalogueMetric], ...]:
-        return _of_part("items", self._own)
+        return _of_part("items", self.own_metrics)
 
     @cached_property
     def exposures(self) -> tuple[Exposure, ...]:
@@ -426,7 +470,7 @@ class Plan:
 
     @cached_property
     def attention_metrics(self) -> tuple[tuple[Metric, AttentionMetric], ...]:
-        return _of_part("values", self._own)
+        return _of_part("values", self.own_metrics)
 
     @cached_property
     def value_exposures(self) -> tuple[Exposure, ...]:
@@ -456,7 +500,7 @@ class Plan:
 
     @cached_property
     def histogram_metrics(self) -> tuple[tuple[Metric, HistogramMetric], ...]:
-        return _of_part("bins", self._own)
+        return _of_part("bins", self.own_metrics)
 
     @cached_property
     def bin_rules(self) -> Mapping[BinRule, bool]:
@@ -671,6 +715,16 @@ def _summed(rules: Iterable[tuple[BinRule, bool]]) -> Mapping[BinRule, bool]:
 def of_first_label(metric: Metric, labels: Sequence[str]) -> Metric:
     """Return ``metric`` without its label if it is the first, which metrics read by default."""
     return metric.with_label(None) if metric.judging.label in labels[:1] else metric
+
+
+def of_own_label(metric: Metric, own: Judging) -> Metric:
+    """Return ``metric`` by the label ``own`` of a model, unless it names a label itself or reads none.
+
+    Raises :class:`MetricError` if the metric cannot be read by that label.
+    """
+    if own == FIRST or metric.judging != FIRST or not metric.declaration.reads_labels:
+        return metric
+    return Metric.parse(str(metric.with_judging(own)))
 
 
 def level_text(rel: float | None) -> str:

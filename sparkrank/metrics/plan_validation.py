@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from sparkrank.base.errors import MetricError, SpecError, did_you_mean, itemize, shorten
 from sparkrank.metrics.definitions import DEFAULTS, Definitions
-from sparkrank.metrics.labels import FIRST, validate_label_names_of
+from sparkrank.metrics.labels import FIRST, Judging, validate_label_names_of
 from sparkrank.metrics.metric import Metric, asked_metrics
 from sparkrank.metrics.parameters import NEED_AN_ORDER, Name
-from sparkrank.metrics.plan import Plan, of_first_label, with_own_ties
+from sparkrank.metrics.plan import Plan, of_first_label, of_own_label, with_own_ties
 from sparkrank.metrics.policy_value import validate_policy_value
 from sparkrank.metrics.position_sums import validate_position_depth
 from sparkrank.metrics.presets import Preset
@@ -32,17 +33,23 @@ def plan_of(
     group_table: bool = True,
     slices: Slices | Sequence[Slice] = (),
     labels: Sequence[str] = (),
+    own_labels: Mapping[str, Judging] = MappingProxyType({}),
     **settings: Any,
 ) -> Plan:
     """Return the plan for ``metrics``, parsed with the defaults of ``preset``; ``settings`` are other fields.
 
-    If ``preset`` has an order for tied rows, that order is used instead of ``order``.
+    If ``preset`` has an order for tied rows, that order is used instead of ``order``. ``own_labels`` has the labels of
+    models that have one of their own.
 
     Raises :class:`MetricError` if a metric is unknown or ``definitions`` rule it out, and :class:`SpecError` if
     models or keys do not fit, for example if the group table would have two columns of the same name.
     """
     order = order if preset is None or preset.order is None else preset.order
-    of_first = {metric: of_first_label(metric, labels) for metric in asked_metrics(metrics, preset)}
+    asked_for = asked_metrics(metrics, preset)
+    own_labels = _own_labels(own_labels, labels)
+    judgings = dict.fromkeys([own_labels.get(model, FIRST) for model in models] if own_labels else [FIRST])
+    of_labels = [of_own_label(metric, judging) for metric in asked_for for judging in judgings]
+    of_first = {metric: of_first_label(metric, labels) for metric in of_labels}
     asked = {metric: with_own_ties(own, definitions, order) for metric, own in of_first.items()}
     plan = Plan(
         (*dict.fromkeys(asked.values()),),
@@ -53,6 +60,8 @@ def plan_of(
         slices=named_slices(slices),
         order=order,
         labels=tuple(labels),
+        own_labels=tuple(own_labels.items()),
+        asked=asked_for if own_labels else (),
         ordered=tuple(named for metric, named in asked.items() if metric.ties is None and named.ties is not None),
         **settings,
     )
@@ -60,17 +69,17 @@ def plan_of(
     return plan
 
 
+def _own_labels(named: Mapping[str, Judging], labels: Sequence[str]) -> dict[str, Judging]:
+    """Return the labels of models that differ from the first of ``labels``; raise :class:`SpecError` for an unknown."""
+    for model, own in named.items():
+        validate_label_names_of(f"the score of {shorten(model)}", own.names, labels)
+    first = {model: own._replace(label=None) if own.label in labels[:1] else own for model, own in named.items()}
+    return {model: own for model, own in first.items() if own != FIRST}
+
+
 def validate_plan(plan: Plan) -> None:
     """Raise :class:`SpecError` if a metric of ``plan`` does not fit the plan's definitions, models or keys."""
-    for metric in plan.metrics:
-        validate_label_names_of(metric, metric.judging.names, plan.labels)
-        if metric.checked_by is not None:
-            _validate_checked(metric, metric.checked_by, plan)
-        if metric.judging != FIRST and ROLE in metric.roles:
-            raise MetricError(
-                f"{metric} reads propensities, which are of the first label of all rows: name its label first, and ask "
-                "for the metric without label and among"
-            )
+    _validate_labels(plan)
     _validate_expectations(plan)
     if plan.definitions.unjudged == "drop":
         validate_assumptions([metric.of_groups for metric in plan.metrics])
@@ -91,9 +100,26 @@ def validate_plan(plan: Plan) -> None:
             of_metric = "has the name of a metric, a column of the group table: rename it"
             raise SpecError(f'the group column "{shorten(key)}" {of_metric}')
     if plan.compare is not None:
-        plan.compare.validate_models(plan.models)
+        plan.validate_comparison(plan.compare)
         if not plan.keys:
             raise SpecError("compare needs groups, which are the units of a comparison, but no group column is named")
+
+
+def _validate_labels(plan: Plan) -> None:
+    for metric in plan.metrics:
+        validate_label_names_of(metric, metric.judging.names, plan.labels)
+        if metric.checked_by is not None:
+            _validate_checked(metric, metric.checked_by, plan)
+        if metric.judging != FIRST and ROLE in metric.roles:
+            raise MetricError(
+                f"{metric} reads propensities, which are of the first label of all rows: name its label first, and ask "
+                "for the metric without label and among"
+            )
+    if plan.own_labels and not any(own.judging == FIRST and own.declaration.reads_labels for own in plan.asked):
+        model = shorten(plan.own_labels[0][0])
+        raise SpecError(
+            f"the score of {model} has a label of its own, but no metric reads it: each names its own label"
+        )
 
 
 def _validate_checked(metric: Metric, checked_by: str, plan: Plan) -> None:

@@ -24,6 +24,7 @@ Slices: TypeAlias = "Sequence[str | Mapping[str, Any] | Sequence[str | Mapping[s
 
 SlicedRowsWord: TypeAlias = Literal["rows", "relevant"]
 SLICED_ROWS: tuple[str, ...] = get_args(SlicedRowsWord)
+OF_RELEVANT = " of relevant"  # the end of the name of a column whose relevant rows are sliced
 OTHER = "(other)"  # the value that pools all values of a slice but the top ones
 MOST_TOP = 1_000  # the largest number of top values, as of the values of any slice
 _LIKE_NULL = re.compile(r'["\\]*(\(null\))?["\\]*')  # what null, an empty string, and these in quotes are shown as
@@ -46,7 +47,7 @@ class SliceColumn:
     @property
     def name(self) -> str:
         """The name of the column in the tables. A slice of relevant rows is another than that of the column."""
-        return self.column if self.of == "rows" else f"{self.column} of {self.of}"
+        return self.column if self.of == "rows" else f"{self.column}{OF_RELEVANT}"
 
     @property
     def intervals(self) -> tuple[str, ...]:

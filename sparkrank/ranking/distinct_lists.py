@@ -101,11 +101,14 @@ class GroupValues:
 
 
 def in_order(values: Sequence[GroupValues], distinct: DistinctLists, alike: Alike) -> list[NDArray[Any]]:
-    """Return an array over all groups for each of ``values``, in the order of ``alike``. All are reordered at once."""
-    of_lists = [value.numbers for value in values if value.distinct is distinct]
-    others = [value.of_groups() for value in values if value.distinct is not distinct]
-    by_list, by_group = (
-        iter(np.stack(arrays).take(places, axis=1) if arrays else ())
-        for arrays, places in ((of_lists, alike.distinct), (others, alike.order))
-    )
-    return [next(by_list if value.distinct is distinct else by_group) for value in values]
+    """Return an array over all groups for each of ``values``, in the order of ``alike``, which is that of ``distinct``.
+
+    Values of the same lists are reordered at once.
+    """
+    numbers: dict[DistinctLists | None, list[NDArray[Any]]] = {}
+    for value in values:
+        numbers.setdefault(value.distinct, []).append(value.numbers)
+    places = {own: alike.order if own is None else own.code[alike.order] for own in numbers if own is not distinct}
+    places[distinct] = alike.distinct
+    reordered = {own: iter(np.stack(arrays).take(places[own], axis=1)) for own, arrays in numbers.items()}
+    return [next(reordered[value.distinct]) for value in values]

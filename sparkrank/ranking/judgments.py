@@ -91,8 +91,9 @@ class Judgments:
         chosen = slice(None) if rows is None else rows
         if gain.clip is not None and self.propensities is not None:
             gains = self.gain_of(replace(gain, clip=None), rows)
-            at_least = np.maximum(self.propensities[chosen], gain.clip)
-            return np.divide(gains, at_least, out=np.zeros(len(gains)), where=gains > 0)
+            weighed, hits = np.zeros(len(gains)), np.flatnonzero(gains > 0)
+            weighed[hits] = gains[hits] / np.maximum(self.propensities[chosen][hits], gain.clip)
+            return weighed
         if gain.column is None:
             return gain.of(self.labels[chosen])
         return np.where(self.flags(None)[chosen], self.gains[gain.column][chosen], 0.0)

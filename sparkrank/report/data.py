@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from sparkrank.gates.day_verdict import DayState, head_of
 from sparkrank.gates.verdicts import CheckVerdict
+from sparkrank.metrics.slices import ALL
 from sparkrank.schemas.tables import COMPARISONS, DISPARITIES, EXPOSURES, GATES, METRICS, POSITIONS, QUALITY, RUNS
 
 State: TypeAlias = Literal["pass", "fail", "undecided"]
@@ -341,6 +342,7 @@ class CalibrationBin:
 class Calibration:
     """A model's mean score and its share of relevant rows, in the score bins that ``rule`` defines.
 
+    ``slice`` and ``slice_value`` say of which rows: of all, or of those with one value of a slice.
     If ``has_means`` is true, mean scores are computed from sums. Otherwise each mean score is the score that names the
     bin, which is too low by up to a bin width. ``errors`` are the calibration metrics with their values.
     """
@@ -350,6 +352,8 @@ class Calibration:
     has_means: bool
     bins: tuple[CalibrationBin, ...]
     errors: tuple[tuple[str, float | None], ...] = ()
+    slice: str = ALL
+    slice_value: str | None = ALL
 
 
 @dataclass(frozen=True)

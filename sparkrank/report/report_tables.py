@@ -24,7 +24,7 @@ from sparkrank.tables.rows.warnings import without_example
 
 if TYPE_CHECKING:
     from sparkrank.comparison.group_tables import GroupTable
-    from sparkrank.report.score_bins import BinsByRule
+    from sparkrank.report.score_bins import BinsByRule, BinsBySliceValue
 
 _R = TypeVar("_R", bound=TableRow)
 Key: TypeAlias = "tuple[Any, ...]"
@@ -69,7 +69,7 @@ class ReportTables:
     warnings: Sequence[str] = ()
     trend: Trend | None = None
     before: DayBefore | None = None
-    bins: BinsByRule = field(default_factory=dict)
+    bins: BinsBySliceValue = field(default_factory=dict)
     bins_missing: str | None = None
     groups: GroupTable | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
@@ -102,6 +102,11 @@ class ReportTables:
         if self.trend is not None and not self.metrics.num_rows:
             return tuple(dict.fromkeys(getattr(series, column) for series in self.trend.series))
         return names_of(self.metrics, column)
+
+    @property
+    def whole_bins(self) -> BinsByRule:
+        """The score bins of the whole day."""
+        return self.bins.get((ALL, ALL), {})
 
     @cached_property
     def values(self) -> list[MetricValue]:

@@ -1,4 +1,7 @@
-"""Whole-day score bins from the table ``blocks``, read in batches; adjacent bins are joined if there are too many."""
+"""Score bins from the table ``blocks``, of the whole day and of a few values of slices, read in batches.
+
+Adjacent bins are joined if there are too many.
+"""
 
 from __future__ import annotations
 
@@ -12,23 +15,27 @@ import pyarrow.compute as pc
 
 from sparkrank.comparison.group_pairs import is_text
 from sparkrank.histogram.bins import BinRule
-from sparkrank.metrics.slices import ALL
+from sparkrank.metrics.slices import ALL, OF_RELEVANT
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.segments import run_starts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-COLUMNS = ("model", "slice", "rule", "score", "pos", "neg", "score_sum", "rows")  # the columns read from the table
+# The columns read from the table.
+COLUMNS = ("model", "slice", "slice_value", "rule", "score", "pos", "neg", "score_sum", "rows")
 _AMOUNTS = ("score", "pos", "neg", "rows", "score_sum")
 MOST_BINS = 200_000  # the most bins kept for a model and rule; a probability with five decimals needs fewer
 JOINED_BITS = 8  # bits of the mantissa that are kept when there are more bins, which are then joined
 MOST_FRAME_BINS = 2_000_000  # the most bins that Spark passes to this process
+MOST_VALUES = 6  # values of slices of which bins are read: as many lines can be told apart in one diagram
+SliceValue: TypeAlias = "tuple[str, str | None]"  # a slice and a value of it
+WHOLE_DAY: SliceValue = (ALL, ALL)
 
 
 @dataclass(frozen=True)
 class ScoreBins:
-    """The score bins of one model under one bin rule over the whole day, ascending by ``score``.
+    """The score bins of one model under one bin rule, of the whole day or a value of a slice, ascending by ``score``.
 
     ``pos`` and ``neg`` are the numbers (or weights) of relevant rows and of other rows. ``rows`` counts all rows.
     ``score_sum`` is None if the table has no sums. ``is_joined`` is True if neighbouring bins were joined because there
@@ -87,32 +94,59 @@ class ScoreBins:
 
 
 BinsByRule: TypeAlias = Mapping[tuple[str, str], ScoreBins]
+BinsBySliceValue: TypeAlias = Mapping[SliceValue, BinsByRule]
 
 
-def score_bins(batches: Iterable[pa.RecordBatch]) -> dict[tuple[str, str], ScoreBins]:
-    """Return the bins by model and rule, from ``batches`` of ``blocks`` with the :data:`COLUMNS` that it has."""
-    parts: dict[tuple[str, str], list[ScoreBins]] = {}
-    held: dict[tuple[str, str], int] = {}
+def shown_places(metrics: pa.Table) -> tuple[SliceValue, ...]:
+    """Return the whole day, and the :data:`MOST_VALUES` values of slices with the most rows in the table ``metrics``.
+
+    Slices of relevant rows are left out, because their lists have the same scores for each value.
+    """
+    if "n_rows" not in metrics.column_names:  # as of earlier releases
+        return (WHOLE_DAY,)
+    rows = metrics.select(["slice", "slice_value", "n_rows"]).group_by(["slice", "slice_value"])
+    values = rows.aggregate([("n_rows", "max")]).to_pylist()
+    values = [row for row in values if row["slice"] != ALL and OF_RELEVANT not in row["slice"]]
+    values.sort(key=lambda row: (-(row["n_rows_max"] or 0), row["slice"], row["slice_value"] or ""))
+    return (WHOLE_DAY, *((row["slice"], row["slice_value"]) for row in values[:MOST_VALUES]))
+
+
+def score_bins(batches: Iterable[pa.RecordBatch], places: Sequence[SliceValue]) -> BinsBySliceValue:
+    """Return the bins of ``places`` by model and rule, from ``batches`` with those :data:`COLUMNS` that are there."""
+    parts: dict[SliceValue, dict[tuple[str, str], list[ScoreBins]]] = {place: {} for place in places}
     for batch in batches:
-        rows = batch.filter(is_text(batch["slice"], ALL))
-        for model in pc.unique(rows["model"]).to_pylist():
-            of_model = rows.filter(is_text(rows["model"], model))
-            for rule in pc.unique(of_model["rule"]).to_pylist():
-                key = (model, rule)
-                parts.setdefault(key, []).append(_bins(model, rule, of_model.filter(is_text(of_model["rule"], rule))))
-                held[key] = held.get(key, 0) + len(parts[key][-1].score)
-                if held[key] > 2 * MOST_BINS:
-                    parts[key] = [ScoreBins.merged(parts[key])]
-                    held[key] = len(parts[key][0].score)
-    return {key: ScoreBins.merged(own) for key, own in parts.items()}
+        for place, of_place in parts.items():
+            rows = _rows_at(batch, place)
+            for model in pc.unique(rows["model"]).to_pylist():
+                of_model = rows.filter(is_text(rows["model"], model))
+                for rule in pc.unique(of_model["rule"]).to_pylist():
+                    own = of_place.setdefault((model, rule), [])
+                    own.append(_bins(model, rule, of_model.filter(is_text(of_model["rule"], rule))))
+                    if sum(len(bins.score) for bins in own) > 2 * MOST_BINS:
+                        own[:] = [ScoreBins.merged(own)]
+    return {place: {key: ScoreBins.merged(own) for key, own in of_place.items()} for place, of_place in parts.items()}
 
 
-def frame_bins(frame: DataFrame) -> tuple[BinsByRule, str | None]:
+def _rows_at(batch: pa.RecordBatch, place: SliceValue) -> pa.RecordBatch:
+    slice_, value = place
+    rows = batch.filter(is_text(batch["slice"], slice_))
+    if slice_ == ALL:
+        return rows
+    return rows.filter(pc.is_null(rows["slice_value"]) if value is None else is_text(rows["slice_value"], value))
+
+
+def frame_bins(frame: DataFrame, places: Sequence[SliceValue]) -> tuple[BinsBySliceValue, str | None]:
     """Return the bins in a Spark DataFrame, or no bins and a sentence with the reason if there are too many of them."""
-    rows = frame.where(frame["slice"] == ALL).select([name for name in COLUMNS if name in frame.columns])
-    if rows.count() > MOST_FRAME_BINS:
-        return {}, f"There are more than {MOST_FRAME_BINS:,} score bins: ask for a rule with fewer, as auc(bits=12)."
-    return score_bins(rows.toArrow().to_batches()), None
+    columns = [name for name in COLUMNS if name in frame.columns]
+    rows = frame.where(frame["slice"].isin([slice_ for slice_, _ in places])).select(columns)
+    if rows.count() > MOST_FRAME_BINS:  # of all values of these slices
+        places, rows = [WHOLE_DAY], rows.where(rows["slice"] == ALL)
+        if rows.count() > MOST_FRAME_BINS:
+            return (
+                {},
+                f"There are more than {MOST_FRAME_BINS:,} score bins: ask for a rule with fewer, as auc(bits=12).",
+            )
+    return score_bins(rows.toArrow().to_batches(), places), None
 
 
 def _bins(model: str, rule: str, rows: pa.RecordBatch) -> ScoreBins:
@@ -127,9 +161,16 @@ def _bins(model: str, rule: str, rows: pa.RecordBatch) -> ScoreBins:
 
 
 def chosen_bins(bins: BinsByRule, model: str, kinds: Sequence[str]) -> ScoreBins | None:
-    """Return the model's bins of the first rule kind in ``kinds`` that has bins (preferably no ``rel``), or None."""
+    """Return the model's bins of the first rule kind in ``kinds`` that has bins, or None.
+
+    Bins of the first label, and then those without ``rel``, are preferred.
+    """
     rules = [(BinRule.parse(rule), own) for (name, rule), own in bins.items() if name == model and len(own.score)]
     known = [(rule, own) for rule, own in rules if rule.kind in kinds]
     if not known:
         return None
-    return min(known, key=lambda pair: (kinds.index(pair[0].kind), pair[0].rel is not None, -pair[0].size))[1]
+    return min(known, key=lambda pair: (kinds.index(pair[0].kind), *_of_other_rows(pair[0]), -pair[0].size))[1]
+
+
+def _of_other_rows(rule: BinRule) -> tuple[bool, bool]:
+    return bool(rule.judging), rule.rel is not None

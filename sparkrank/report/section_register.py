@@ -16,7 +16,7 @@ from sparkrank.report.sections.quality_checks import QUALITY_CHECKS
 from sparkrank.report.sections.rate_by_position import RATE_BY_POSITION
 from sparkrank.report.sections.roc_and_pr import PRECISION_RECALL, ROC
 from sparkrank.report.sections.run_provenance import RUN_PROVENANCE
-from sparkrank.report.sections.score_calibration import SCORE_CALIBRATION
+from sparkrank.report.sections.score_calibration import CALIBRATION_OF_VALUES, SCORE_CALIBRATION
 from sparkrank.report.sections.score_histograms import SCORE_HISTOGRAMS
 from sparkrank.report.sections.slice_values import SLICE_VALUES
 from sparkrank.report.sections.trend import TREND
@@ -35,6 +35,7 @@ _BUILT_IN = (
     ROC,
     PRECISION_RECALL,
     SCORE_CALIBRATION,
+    CALIBRATION_OF_VALUES,
     SCORE_HISTOGRAMS,
     AUC_UP_GAP,
     GROUP_DISTRIBUTIONS,

@@ -246,7 +246,7 @@ class Evaluation:
         return self._compared(Comparison(baseline, correction, family))
 
     def _compared(self, comparison: Comparison) -> pa.Table:
-        comparison.validate_models(self.plan.models)
+        self.plan.validate_comparison(comparison)
         return with_whole_numbers(comparisons_table(self.solved.merged, self.plan, comparison, self.origin))
 
     @property
@@ -411,11 +411,15 @@ class Evaluation:
         from sparkrank.comparison.group_tables import GroupTable
         from sparkrank.report.collect import report_data
         from sparkrank.report.report_tables import ReportTables
-        from sparkrank.report.score_bins import BinsByRule, frame_bins, score_bins
+        from sparkrank.report.score_bins import BinsBySliceValue, frame_bins, score_bins, shown_places
 
         plan, compare, blocks, groups = self.plan, self.plan.compare, self.blocks, self.groups
-        bins: tuple[BinsByRule, str | None]
-        bins = (score_bins(blocks.to_batches()), None) if isinstance(blocks, pa.Table) else frame_bins(blocks)
+        places = shown_places(self.table)
+        bins: tuple[BinsBySliceValue, str | None]
+        if isinstance(blocks, pa.Table):
+            bins = score_bins(blocks.to_batches(), places), None
+        else:
+            bins = frame_bins(blocks, places)
         distributions = (
             distributions_table(self.partials.distributions) if groups is None and plan.distributions else None
         )

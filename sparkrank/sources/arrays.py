@@ -21,6 +21,7 @@ from sparkrank.bucket.impressions import (
     TRUTH,
     group_weight_column,
     key_column,
+    label_column,
     one_array,
     score_column,
     slice_column,
@@ -57,22 +58,27 @@ def array_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int) -> pa.Table
     columns[LIST] = pa.chunked_array([np.arange(first, first + rows.num_rows)])
     lists = [_Elements.of(rows[column]) for column in roles.scores.values()]
     truth = _Elements.of(rows[str(roles.true_items)])
-    labels = None if roles.label is None else _Elements.of(rows[roles.label])
+    labels = {_column_of(name, plan): _Elements.of(rows[column]) for name, column in roles.labels.items()}
     scores = ({score_column(index): pa.chunked_array([own.scores()])} for index, own in enumerate(lists))
     parts = [_Part(own.lengths, own.items(), filled) for own, filled in zip(lists, scores, strict=True)]
     items = truth.items()
-    of_items = _labels(labels, truth, by_rank=roles.relevance == "reciprocal_rank")
+    of_items = {name: _labels(own, truth) for name, own in labels.items()} or {LABEL: _given_labels(truth, roles)}
     if items.null_count:
-        of_items = pc.if_else(pc.is_valid(items), of_items, pa.scalar(None, of_items.type))
-    true = [_Part(truth.lengths, items, {LABEL: of_items})]
+        is_item = pc.is_valid(items)
+        of_items = {name: pc.if_else(is_item, own, pa.scalar(None, own.type)) for name, own in of_items.items()}
+    true = [_Part(truth.lengths, items, of_items)]
     lengths = [own.lengths for own in (*lists, truth)]
-    if labels is not None:
-        counts, beyond = _labels_beyond(labels, truth.lengths)
-        true.append(_Part(counts, _nulls(len(beyond)), {LABEL: beyond}))
+    for name, own in labels.items():
+        counts, beyond = _labels_beyond(own, truth.lengths)
+        true.append(_Part(counts, _nulls(len(beyond)), {name: beyond}))
         lengths.append(counts)
     empty = np.logical_and.reduce([of_column == 0 for of_column in lengths]).astype(np.int64)
     parts.append(_Part(empty, _nulls(int(empty.sum())), {}))
     return _joined(pa.table(columns), parts, true, plan)
+
+
+def _column_of(label: str, plan: Plan) -> str:
+    return label_column(plan.further_labels[label]) if label in plan.further_labels else LABEL
 
 
 class _Elements(NamedTuple):
@@ -127,7 +133,8 @@ def _joined(rows: pa.Table, lists: Sequence[_Part], true: Sequence[_Part], plan:
     columns = {name: _of_rows(one_array(rows[name]), row) for name in rows.column_names if name != LIST}
     # the numbers are distinct, so that a bucket need not look them up to number its groups
     columns[LIST] = pa.DictionaryArray.from_arrays(pa.array(row), one_array(rows[LIST]))
-    for name in (LABEL, *map(score_column, range(len(plan.models)))):
+    labels = (LABEL, *map(label_column, plan.further_labels.values()))
+    for name in (*labels, *map(score_column, range(len(plan.models)))):
         columns[name] = _filled(name, parts)
     columns[ITEM] = one_array(_concatenated([part.items for part in parts]))
     is_true = [pa.repeat(side is true, sum(len(part.items) for part in side)) for side in (lists, true)]
@@ -160,12 +167,15 @@ def _nulls(count: int) -> pa.ChunkedArray:
     return pa.chunked_array([pa.nulls(count)])
 
 
-def _labels(labels: _Elements | None, truth: _Elements, *, by_rank: bool) -> pa.ChunkedArray:
-    """Return the label of each true item, or null if the array of labels is too short."""
-    if by_rank:
+def _given_labels(truth: _Elements, roles: Roles) -> pa.ChunkedArray:
+    """Return the label of each true item where no array has labels."""
+    if roles.relevance == "reciprocal_rank":
         return pa.chunked_array([1 / (truth.places() + 1.0)])
-    if labels is None:
-        return pa.chunked_array([pa.repeat(pa.scalar(1, pa.int8()), len(truth.values))])
+    return pa.chunked_array([pa.repeat(pa.scalar(1, pa.int8()), len(truth.values))])
+
+
+def _labels(labels: _Elements, truth: _Elements) -> pa.ChunkedArray:
+    """Return the label of each true item, or null if the array of labels is too short."""
     places = truth.places()
     index = np.repeat(labels.starts(), truth.lengths) + places
     missing = places >= np.repeat(labels.lengths, truth.lengths)

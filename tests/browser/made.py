@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 
 from sparkrank.report import data as d
@@ -105,6 +106,7 @@ def report(
         roc=tuple(_curve("roc", model, number) for number, model in numbered),
         pr=tuple(_curve("pr", model, number) for number, model in numbered),
         calibration=tuple(_calibration(model, number) for number, model in numbered),
+        more={"calibration_of_values": _of_values(numbered, slice_name, values[:6])} if values else {},
         histograms=tuple(_histogram(model, number) for number, model in numbered),
         auc_up=tuple(_auc_up(model, number) for number, model in numbered),
         distributions=tuple(_distribution(metric, models, at) for at, metric in enumerate(metrics[:4])),
@@ -177,6 +179,16 @@ def _calibration(model: str, number: int) -> d.Calibration:
         for counts in [(10.0 + at, 900.0 - at, 910.0)]
     )
     return d.Calibration(model, "bins=15", has_means=True, bins=bins, errors=(("ece", 0.0123456789), ("brier", None)))
+
+
+def _of_values(
+    numbered: Sequence[tuple[int, str]], slice_name: str, values: Sequence[str | None]
+) -> tuple[d.Calibration, ...]:
+    every = [(at, text, number, model) for at, text in enumerate(values) for number, model in numbered]
+    return tuple(
+        replace(_calibration(model, number + at), slice=slice_name, slice_value=text)
+        for at, text, number, model in every
+    )
 
 
 def _histogram(model: str, number: int) -> d.Histogram:

@@ -109,6 +109,14 @@ def test_a_label_is_its_column_alone_bit_by_bit(settings: dict[str, Any]) -> Non
         assert values_by_text(both, own) == values_by_text(alone, [str(metric) for metric in alone.plan.metrics])
 
 
+def test_a_label_of_which_metrics_of_all_rows_alone_are_asked() -> None:
+    """How many rows of a class a group has says how many groups count: as in the log with this label alone."""
+    metrics, more = ["auc", "recall", "fpr"], {"score": {"a": "a", "b": "b"}, "ties": "worst"}
+    texts = [of(metric, "label=pay") for metric in metrics]
+    both, alone = evaluated(log(8), ["ap", *texts], **more), evaluated(log(8), metrics, "paid", **more)
+    assert values_by_text(both, texts) == values_by_text(alone, metrics)
+
+
 @pytest.mark.parametrize("settings", [SETTINGS[0], SETTINGS[1]], ids=("slices", "unjudged"))
 def test_among_a_label_is_the_log_of_its_rows(settings: dict[str, Any]) -> None:
     rows, more = log(7), {"score": {"a": "a", "b": "b"}, "ties": "worst", **settings}
@@ -192,10 +200,30 @@ def test_refused_before_anything_is_read(metrics: list[str], label: Any, sentenc
         evaluated("no/such/place", metrics, label)
 
 
-def test_arrays_have_one_label() -> None:
-    names = {"items": "items", "true_items": "true", "label": {"a": "x", "b": "y"}}
-    with pytest.raises(sr.SpecError, match="label names a, b, but true items have one label"):
-        sr.evaluate("no/such/place", ["rr"], group="user", **names)
+def test_arrays_of_labels_are_those_of_a_truth() -> None:
+    """Each array of labels is that of a truth with its column; one is too short, one too long, one has a null."""
+    found = {
+        "user": ["u", "v"],
+        "items": [["a", "b", "c"], ["x", "y"]],
+        "true": [["b", "c", "d"], ["x"]],
+        "clicked": [[1, 1], [2]],
+        "paid": [[1, None, 1], [0]],
+    }
+    lists = pa.table({"user": list("uuuvv"), "item": list("abcxy"), "score": [3, 2, 1, 2, 1]})
+    truth = {"user": list("uuuv"), "item": list("bcdx"), "clicked": [1, 1, None, 2], "paid": [1, None, 1, 0]}
+    metrics = ["ndcg@2", "r@2", "ndcg(label=pay)@3", "r(label=pay,among=click)", "p(among=click)@1", "gauc(label=pay)"]
+    apart = evaluated(lists, metrics, truth=pa.table(truth))
+    asked = {"group": "user", "items": {"score": "items"}, "true_items": "true", "label": LABELS}
+    arrays = sr.evaluate(pa.table(found), metrics, **asked)
+    assert values_by_text(arrays, metrics) == values_by_text(apart, metrics)
+    assert arrays["r@2"] == (1 / 2 + 1 / 1) / 2
+    assert arrays["r(label=pay,among=click)"] == 1 / 1  # b alone, which the list of u has
+    too_long = pa.table({**found, "paid": [[1, None, 1, 1], [0]]})
+    with pytest.raises(sr.InputError, match="1 label beyond the last true item"):
+        sr.evaluate(too_long, metrics, **asked)
+    own = {**asked, "items": {"a": "items", "b": {"column": "items", "label": "pay"}}}
+    both = sr.evaluate(pa.table(found), ["ndcg@3"], **own)
+    assert both.value("ndcg@3", model="b") == arrays["ndcg(label=pay)@3"]
 
 
 def test_explained_by_its_label() -> None:

@@ -155,6 +155,7 @@ FORMATS += "tfrecord, jdbc, bigquery, snowflake, redshift, clickhouse, mongodb, 
 AT_LEAST, AT_MOST = "a number of at least", "a number of at most"
 NO_HOST = "a file has no host, and its path begins with a slash: file:///folder"
 BESIDE = "under output.path tables: rows and tables would be in one folder"
+SCORE = "a column, or a mapping with its column and label, is needed"
 AS_ROWS = "tables would be read as rows"
 A_DAY = "a day of the form YYYY-MM-DD is needed"
 SHOWN = "a path with a password, which runs would show: give it by the environment"
@@ -171,6 +172,10 @@ REFUSED: list[tuple[str, str]] = [
     ),
     ("name=42", f"name is 42: {TEXT}"),
     (f"owner={'x' * 81}", f"owner is '{'x' * 81}': a text of 1 to 80 characters is needed"),
+    (
+        "input.columns.score={cvr: {column: b, labl: pay}}",
+        'unknown key "input.columns.score.cvr.labl", did you mean "label"? (known here: column, label, among)',
+    ),
     ("quality.xyz=1", 'unknown key "quality.xyz" (known here: max_bad_fraction, limits)'),
     ("output={}", "output.path is missing"),
     ("metrics=[]", "metrics is empty: name at least one, for example ndcg@10"),
@@ -221,7 +226,7 @@ REFUSED: list[tuple[str, str]] = [
     ("input.columns.score={'': s}", "score names a model '': a text that is not empty is needed"),
     # a value may be of two kinds
     ("input.columns.score=3", f"input.columns.score is 3: {BY_MODEL}"),
-    ("input.columns.score={int: 3}", f"input.columns.score.int is 3: {TEXT}"),
+    ("input.columns.score={int: 3}", f"input.columns.score.int is 3: {SCORE}"),
     ("input.columns.group=3", "input.columns.group is 3: a text or a list of texts is needed"),
     ("output.curves=5", f"output.curves is 5: {AT_LEAST} 10 is needed"),
     ("output.positions=0", f"output.positions is 0: {AT_LEAST} 1 is needed"),

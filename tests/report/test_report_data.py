@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -196,6 +197,23 @@ def test_calibration_is_the_bins_of_ece_and_adds_up_to_it(folder: Path, data: Re
         rows = sum(b.pos + b.neg for b in one.bins)
         assert gap / rows == pytest.approx(values["ece", one.model]["value"], abs=1e-12)
         assert one.errors == tuple((metric, values[metric, one.model]["value"]) for metric in ("ece", "logloss"))
+
+
+def test_calibration_of_the_six_largest_values_is_that_of_their_rows_alone() -> None:
+    """Of seven values the smallest has none, nor has a slice of relevant rows, which has the scores of whole lists."""
+    draw = np.random.default_rng(4)
+    kinds = np.repeat([None, "a", "b", "c", "d", "e", "f"], [60, 70, 80, 90, 100, 110, 50])
+    columns = {"user": draw.integers(0, 30, 560), "old": draw.random(560), "click": draw.integers(0, 2, 560)}
+    rows = pa.table({**columns, "kind": pa.array(kinds.tolist())})
+    asked = {**ONE_MODEL, "slices": ["kind", {"column": "kind", "of": "relevant"}]}
+    made = sr.evaluate(rows, ["ece", "auc"], **asked).report().more["calibration_of_values"]
+    assert [(one.slice, one.slice_value) for one in made] == [
+        ("kind", kind) for kind in ["e", "d", "c", "b", "a", None]
+    ]
+    for one in made:
+        of_value = pc.is_null(rows["kind"]) if one.slice_value is None else pc.equal(rows["kind"], one.slice_value)
+        (alone,) = sr.evaluate(rows.filter(of_value), ["ece", "auc"], **ONE_MODEL).report().calibration
+        assert one == replace(alone, slice="kind", slice_value=one.slice_value, errors=())
 
 
 def test_the_gap_is_what_both_metrics_say(folder: Path, data: ReportData) -> None:
@@ -394,6 +412,7 @@ ASKED = {
     "pr": "pr_auc", "calibration": "ece", "histograms": "output.blocks", "auc_up": "auc_up",
     "closer": "output.groups", "distributions": "output.groups", "paired": "score column", "gates": "gates:",
     "disparities": "disparities", "exposures": "exposure_gap(by=COLUMN)", "positions": "position",
+    "calibration_of_values": "slices",
 }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from sparkrank.tables.stored import stored_days
 from tests.windows.week import (
     DAY_METRICS,
     DAYS,
+    SCORES,
     VALUES,
     WINDOW,
     assert_same,
@@ -95,6 +96,7 @@ def test_a_week_by_slices(tables: Path, week, capsys) -> None:
 
 
 MODEL = {"production": "score"}  # a probability
+OWN_LABEL = {"column": "other", "label": "weighed", "among": "click"}
 LABELS = {"click": "clicked", "weighed": "heavy"}
 OF_LABELS = ["ap", "ap(label=weighed)", "auc", "auc(label=weighed,among=click)", "logloss(label=weighed)"]
 OF_LABELS += ["p90(rr(among=click))", "cg(gain={click:1,weighed:0.5})@3"]
@@ -108,6 +110,11 @@ QUESTIONS: dict[str, tuple[list[str], list[str], dict[str, Any]]] = {
     "of the day": (DAY_METRICS, [], {"score": MODEL}),
     "of the day, weighted": (DAY_METRICS, [], {"score": MODEL, "weight": "weight"}),
     "of several labels": (OF_LABELS, ["country"], {"label": LABELS, "score": MODEL}),
+    "of models with labels": (
+        ["ap", "auc", "p90(rr)", "gauc", "coverage(items=60)@2"],
+        ["country"],
+        {"label": LABELS, "score": {**SCORES, "own": OWN_LABEL}, "item": "item_id"},
+    ),
     "of checked groups": (OF_CHECKS, [], {"label": LABELS, "score": MODEL}),
     "of items": (OF_ITEMS, [], {"item": "item_id"}),
     "of chances": (OF_CHANCES, ["kind"], {"score": MODEL, "propensity": "chance"}),

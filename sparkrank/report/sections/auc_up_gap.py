@@ -40,7 +40,7 @@ def _gaps(tables: ReportTables) -> Made:
             if metric is None or metric.declaration.name != "auc_up":
                 continue
             rule = str(_rule_of(metric))
-            bins = tables.bins.get((model, rule))
+            bins = tables.whole_bins.get((model, rule))
             if bins is not None and bins.is_joined:
                 reason = f"There are too many score bins of {rule} for their order: ask for auc_up(digits=5)."
             elif bins is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,9 +11,9 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.segments import run_starts
 from sparkrank.report.data import Calibration, CalibrationBin, ReportData
-from sparkrank.report.figures import Figure, Frame, Line, LineChart, charted, model_key, shown_name
+from sparkrank.report.figures import ChartKey, Figure, Frame, Line, LineChart, charted, isolated, model_key, shown_name
 from sparkrank.report.report_tables import ReportTables, parsed
-from sparkrank.report.score_bins import BinsByRule, ScoreBins, chosen_bins
+from sparkrank.report.score_bins import WHOLE_DAY, BinsByRule, ScoreBins, chosen_bins
 from sparkrank.report.section import Made
 from sparkrank.report.sections.roc_and_pr import of_bins
 
@@ -31,20 +32,40 @@ def _calibration(tables: ReportTables) -> Made:
             errors.setdefault(value.model, []).append((value.metric, value.value))
     calibrated, others = [], []
     for model in tables.models:
-        bins = _for_rates(tables.bins, model)
-        if bins is None:
+        own = _calibration_in(tables.whole_bins, model)
+        if own is None:
             continue
         own_errors = errors.get(model, [])
-        if not _are_probabilities(tables.bins, model, own_errors):
+        if _are_probabilities(tables.whole_bins, model, own_errors):
+            calibrated.append(replace(own, errors=tuple(own_errors)))
+        else:
             others.append(model)
-            continue
-        is_own = BinRule.parse(bins.rule).kind == "bins"
-        rates = _own_bins(bins.with_sums()) if is_own else _equal_shares(bins.with_sums())
-        calibrated.append(Calibration(model, bins.rule, bins.score_sum is not None, rates, tuple(own_errors)))
     reason = (
         f"The scores of {', '.join(others)} are no probabilities: only these have a calibration." if others else None
     )
     return tuple(calibrated), reason or tables.bins_missing
+
+
+def _of_values(tables: ReportTables) -> Made:
+    """Return the calibration of each model whose scores are probabilities, by the largest values of slices."""
+    models = [own.model for own in _calibration(tables)[0]]
+    calibrated = (
+        replace(own, slice=place[0], slice_value=place[1])
+        for place, bins in tables.bins.items()
+        for model in models
+        if place != WHOLE_DAY and (own := _calibration_in(bins, model)) is not None
+    )
+    return tuple(calibrated), None
+
+
+def _calibration_in(bins: BinsByRule, model: str) -> Calibration | None:
+    """Return the calibration of ``model`` in its most informative ``bins``, or None without bins."""
+    own = _for_rates(bins, model)
+    if own is None:
+        return None
+    is_own = BinRule.parse(own.rule).kind == "bins"
+    rates = _own_bins(own.with_sums()) if is_own else _equal_shares(own.with_sums())
+    return Calibration(model, own.rule, own.score_sum is not None, rates)
 
 
 def _for_rates(bins: BinsByRule, model: str) -> ScoreBins | None:
@@ -109,14 +130,35 @@ def _figures(data: ReportData) -> Iterator[Figure]:
     for rule in dict.fromkeys(calibration.rule for calibration in data.calibration):
         own = [curve for curve in data.calibration if curve.rule == rule and curve.model in shown]
         lines = [Line(model_key(data, curve.model), tuple(_points(curve))) for curve in own]
-        ends = [end for line in lines for point in line.points for end in point if isinstance(end, float)]
-        diagonal = (min(ends), max(ends)) if ends else (0.0, 1.0)
-        frame = Frame("mean score", "share of relevant rows", height=250, diagonal=diagonal, marks=40)
-        bins = f"by bins of scores ({shown_name(rule)})"
-        about = f"Mean score against the share of relevant rows, {bins}; dashed is perfect."
-        if any(0 < one.rows < FEW_ROWS for curve in own for one in curve.bins):
-            about += f" Bins of fewer than {FEW_ROWS} rows are joined with their neighbours."
-        yield Figure("calibration", "Calibration", about, LineChart(lines, frame))
+        yield Figure("calibration", "Calibration", _about(own), _diagram(lines))
+
+
+def _figures_of_values(data: ReportData) -> Iterator[Figure]:
+    """Yield a diagram for each model, with a line for each value of a slice."""
+    curves: tuple[Calibration, ...] = data.more.get("calibration_of_values", ())
+    for model in charted(data.models, data.baseline):
+        own = [curve for curve in curves if curve.model == model]
+        lines = [Line(ChartKey(_value_name(curve), style), tuple(_points(curve))) for style, curve in enumerate(own)]
+        if lines:
+            title = f"Calibration of {isolated(model)} by values of slices"
+            yield Figure("calibration_of_values", title, _about(own), _diagram(lines), model=model)
+
+
+def _value_name(curve: Calibration) -> str:
+    return f"{shown_name(curve.slice)}={shown_name(curve.slice_value, curve.slice)}"
+
+
+def _about(curves: Sequence[Calibration]) -> str:
+    bins = ", ".join(map(shown_name, dict.fromkeys(curve.rule for curve in curves)))
+    about = f"Mean score against the share of relevant rows, by bins of scores ({bins}); dashed is perfect."
+    has_few = any(0 < one.rows < FEW_ROWS for curve in curves for one in curve.bins)
+    return f"{about} Bins of fewer than {FEW_ROWS} rows are joined with their neighbours." if has_few else about
+
+
+def _diagram(lines: Sequence[Line]) -> LineChart:
+    ends = [end for line in lines for point in line.points for end in point if isinstance(end, float)]
+    diagonal = (min(ends), max(ends)) if ends else (0.0, 1.0)
+    return LineChart(lines, Frame("mean score", "share of relevant rows", height=250, diagonal=diagonal, marks=40))
 
 
 def _points(calibration: Calibration) -> Iterator[tuple[float, float]]:
@@ -140,4 +182,11 @@ def _points(calibration: Calibration) -> Iterator[tuple[float, float]]:
 
 SCORE_CALIBRATION = of_bins(
     "calibration", "Calibration", "There are no score bins: ask for the metric ece", _calibration, _figures
+)
+CALIBRATION_OF_VALUES = of_bins(
+    "calibration_of_values",
+    "Calibration by values of slices",
+    "There are no score bins of slices: ask for the metric ece and for slices",
+    _of_values,
+    _figures_of_values,
 )

@@ -24,7 +24,7 @@ _RULES = ("bits", "digits", "exact", "bins")  # kinds of rule, the best for a hi
 
 def _histograms(tables: ReportTables) -> Made:
     """Return histograms of at most :data:`HISTOGRAM_BINS` bins. Models share edges unless their ranges differ much."""
-    bins = [own for model in tables.models if (own := chosen_bins(tables.bins, model, _RULES)) is not None]
+    bins = [own for model in tables.models if (own := chosen_bins(tables.whole_bins, model, _RULES)) is not None]
     if not bins:
         return (), tables.bins_missing
     ranges = [_range([own]) for own in bins]

@@ -42,7 +42,12 @@ def disparities_table(merged: Merged, plan: Plan, origin: Origin = NO_ORIGIN, *,
     for place, own in enumerate(subjects):
         of_slices.setdefault(own[:2], []).append(place)
     by_metric = [list(_rows(samples, plan, metric, of_slices)) for metric in plan.metrics]
-    rows = [{**row, **vars(origin)} for of_slice in zip(*by_metric, strict=True) for row in of_slice]
+    rows = [
+        {**row, **vars(origin)}
+        for of_slice in zip(*by_metric, strict=True)
+        for row, metric in zip(of_slice, plan.metrics, strict=True)
+        if (row["model"], metric) not in plan.absent
+    ]
     return pa.Table.from_pylist(rows, DISPARITIES.schema)
 
 

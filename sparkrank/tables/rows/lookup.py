@@ -24,8 +24,10 @@ def value_of(
     table: pa.Table, plan: Plan, preset: Preset | None, metric: object, model: str | None, slice_: object
 ) -> float:
     """Return the value of a metric, model and slice; NaN if undefined. Raises :class:`UnknownResultError` if absent."""
-    name = _metric_named(plan, preset, metric)
+    if not isinstance(metric, (str, Metric)):
+        raise UnknownResultError(f"metric is {quote(metric)}: a text is needed, for example ndcg@10")
     whose = _model_named(plan, model)
+    name = _metric_named(plan, preset, metric, whose)
     slice_, value = (ALL, ALL) if slice_ is None or slice_ == ALL else _slice_named(table, plan, slice_)
     of_value = pc.field("slice_value").is_null() if value is None else pc.field("slice_value") == value
     matches = (pc.field("metric") == name) & (pc.field("model") == whose) & (pc.field("slice") == slice_) & of_value
@@ -34,19 +36,16 @@ def value_of(
 
 def has_metric(plan: Plan, preset: Preset | None, metric: object) -> bool:
     """Return whether :func:`value_of` can find values of ``metric``."""
-    try:
-        return bool(_metric_named(plan, preset, metric))
-    except UnknownResultError:
-        return False
-
-
-def _metric_named(plan: Plan, preset: Preset | None, metric: object) -> str:
-    """Return the name of ``metric`` in the table; raises :class:`UnknownResultError` if the plan has no such metric."""
     if not isinstance(metric, (str, Metric)):
-        raise UnknownResultError(f"metric is {quote(metric)}: a text is needed, for example ndcg@10")
-    text = found_metric(plan, preset, metric)
+        return False
+    return any(found_metric(plan, preset, metric, model) is not None for model in plan.models)
+
+
+def _metric_named(plan: Plan, preset: Preset | None, metric: str | Metric, model: str) -> str:
+    """Return the name of ``metric`` of ``model`` in the table; raises :class:`UnknownResultError` if it has none."""
+    text = found_metric(plan, preset, metric, model)
     if text is None:
-        raise _unknown("metric", metric, list(map(str, plan.metrics)))
+        raise _unknown("metric", metric, [str(own) for own in plan.metrics if (model, own) not in plan.absent])
     return text
 
 
@@ -61,13 +60,16 @@ def text_of(plan: Plan, preset: Preset | None, metric: Metric) -> str:
     return written if found_metric(plan, preset, written) == text else text
 
 
-def found_metric(plan: Plan, preset: Preset | None, metric: str | Metric) -> str | None:
-    """Return the name of the plan's metric that ``metric`` means, with or without the preset; None if not found."""
-    known = list(map(str, plan.metrics))
+def found_metric(plan: Plan, preset: Preset | None, metric: str | Metric, model: str | None = None) -> str | None:
+    """Return the name of the plan's metric that ``metric`` means, with or without the preset; None if not found.
+
+    With ``model`` it is a metric of that model, which may have a label of its own.
+    """
+    known = [str(own) for own in plan.metrics if (model, own) not in plan.absent]
     readings: list[str] = []
     for read_by in (preset, None) if isinstance(metric, str) else (None,):
         try:
-            readings.append(str(plan.resolved(Metric.parse(str(metric), read_by))))
+            readings.append(str(plan.resolved(Metric.parse(str(metric), read_by), model)))
         except MetricError:
             continue
     return next((reading for reading in (*readings, str(metric)) if reading in known), None)

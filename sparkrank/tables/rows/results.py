@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -78,7 +79,8 @@ def table_of(
     """Return a table with a row for each subject and metric: all metrics of the first subject, then of the second, ...
 
     ``metrics`` has the columns of each metric of ``plan``, with a number for each subject. ``texts`` has the columns
-    that name the subjects. NaN becomes null, except in the columns where NaN means undefined (:data:`DEFINED`).
+    that name the subjects. NaN becomes null, except in the columns where NaN means undefined (:data:`DEFINED`). Metrics
+    that a model of a row does not have are left out.
     """
     each, times = len(next(iter(texts.values()))), len(metrics)
     subject = pa.array(np.repeat(np.arange(each), times))
@@ -96,7 +98,12 @@ def table_of(
             numbers = np.stack([own[field.name] for own in metrics], axis=1).ravel()
             column = pa.array(numbers, from_pandas=field.name not in DEFINED)
             columns[field.name] = column.cast(field.type)
-    return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
+    table = pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
+    if not plan.absent:
+        return table
+    models = [texts[name] for name in ("model", "candidate", "baseline") if name in texts]
+    rows = itertools.product(zip(*models, strict=True), plan.metrics)
+    return table.filter(pa.array([plan.absent.isdisjoint((own, metric) for own in of_row) for of_row, metric in rows]))
 
 
 def with_origin(metrics: pa.Table, origin: Origin) -> pa.Table:

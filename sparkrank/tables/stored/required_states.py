@@ -57,7 +57,8 @@ def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tupl
         advice = " (or merge without intervals: uncertainty.off: true)" if _is_of(states, WITHOUT_PARTS) else ""
         _validate_same(states, day, "version", VERSION, "this sparkrank reads version", advice)
     _validate_same(states, day, "source", source, "the spec asks for")
-    needed = list({(need.kind, need.name): need for need in needed_states(plan)}.values())
+    needs = list(needed_states(plan))
+    needed = list({(need.kind, need.name): need for need in needs}.values())
     kinds, kind = _encoded(states["kind"])
     names, name = _encoded(states["name"])
     models, model = _encoded(states["model"])
@@ -88,6 +89,7 @@ def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tupl
     for index, name_of_slice in enumerate(asked_slices(plan)):
         seen[index, of_parts] |= not plan.parted_slices(name_of_slice)
     seen[:, [need.optional for need in needed]] = True
+    seen[:, ~_is_needed(needs, needed, plan)] = True
     if plan.compare is not None:
         pairs = np.array([need.kind == PAIR_FORM.kind for need in needed], np.bool_)
         baseline = plan.models.index(plan.compare.baseline)
@@ -109,6 +111,21 @@ def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tupl
         without_session(pc.unique(states["source"])[0].as_py())[1],
     )
     return states.filter(pa.array(asked | (counted & (of_all_models | (place >= 0))))), covered
+
+
+def _is_needed(needs: Sequence[Needed], needed: Sequence[Needed], plan: Plan) -> Flags:
+    """Return flags of shape (needed, models): whether some metric of the model needs the state.
+
+    A pair of models has states of the metrics that both have.
+    """
+    absent = {(model, str(metric)) for model, metric in plan.absent}
+    places = {(need.kind, need.name): place for place, need in enumerate(needed)}
+    flags = np.zeros((len(needed), len(plan.models)), np.bool_)
+    for need in needs:
+        beside = [plan.compare.baseline] if plan.compare is not None and need.kind == PAIR_FORM.kind else []
+        has = [absent.isdisjoint((own, need.metric) for own in (model, *beside)) for model in plan.models]
+        flags[places[need.kind, need.name]] |= np.array(has, np.bool_)
+    return flags
 
 
 def _is_of(states: pa.Table, version: int) -> bool:

@@ -33,7 +33,7 @@ from sparkrank.run.session import command_session
 from sparkrank.tables.commit.days import needs_spark
 from sparkrank.text.comparison_text import stored_comparisons_text
 from sparkrank.text.gates_text import verdicts_text
-from sparkrank.text.text import MOST_LINES, fitted, metrics_text, quality_text, warnings_text
+from sparkrank.text.text import MOST_LINES, fitted, metrics_text, quality_text, unlisted_sentences, warnings_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -176,6 +176,7 @@ def _shown(
     verdict = verdict_line(name, spec, result.verdict)
     parts = [
         f"{head}\n\n{metrics_text(result.metrics)}",
+        "\n".join(map(escape, unlisted_sentences(result.quality))),
         compared,
         quality_text(result.quality),
         warnings_text(result.warnings),

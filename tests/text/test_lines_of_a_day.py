@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+import sparkrank as sr
 from sparkrank.text.comparison_text import stored_comparisons_text
 from sparkrank.text.text import MOST_LINES, fitted
 from tests.support.commands import exit_code
@@ -36,6 +37,25 @@ def test_slice_values_that_differ_most_come_first() -> None:
     text = stored_comparisons_text(pa.Table.from_pylist([{**same, **row} for row in rows]))
     heads = [line for line in text.split("\n") if line.startswith("new ")]
     assert heads == ["new against old", *(f"new where country is {value}" for value in ("fr", "us", "de"))]
+
+
+def test_users_without_a_list_are_told_beside_the_metrics(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of four users new has no score for two, and old has none for one."""
+    columns = {"user": [*"aabbcd"], "old": [0.9, 0.5, 0.7, 0.2, None, 0.4], "new": [0.1, 0.5, 0.7, 0.2, None, None]}
+    log = pa.table({**columns, "click": [0, 1, 1, 0, 1, 1], "country": ["de"] * 6})
+    conf = conf_of(tmp_path, metrics=["rr"], gates=[], history={})
+    write_log(tmp_path, DAY, log)
+    told = [
+        "1 of 4 groups has no list of old: it counts as an empty list, 0 in most metrics",
+        "2 of 4 groups have no list of new: they count as empty lists, 0 in most metrics",
+    ]
+    for words in (["evaluate"], ["compare"], ["report", "--format", "md"]):
+        assert exit_code(*words, "--conf", conf, "--date", DAY) == 0
+        printed = capsys.readouterr().out.replace("\\", "")  # Markdown escapes colons
+        assert ". ".join(told) in printed if words[0] == "report" else "\n".join(told) in printed, words
+    ev = sr.evaluate(log, ["rr"], group="user", score={"old": "old", "new": "new"}, label="click")
+    assert repr(ev).splitlines()[-2:] == told
+    assert all(f"<small>{sentence}</small>" in ev._repr_html_() for sentence in told)
 
 
 def test_a_large_day(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

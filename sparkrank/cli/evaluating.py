@@ -15,6 +15,7 @@ from sparkrank.base.redaction import shown_url
 from sparkrank.cli.answers import answer, answer_line, backfill_document, day_document, verdict_line, window_document
 from sparkrank.cli.backfill_text import backfill_text, backfilled_text
 from sparkrank.cli.invocation import Invocation, after_commit, end_with_verdict
+from sparkrank.cli.judging import closer_line
 from sparkrank.cli.options import VERBOSE, asked_stages, day_option, prometheus_options, spec_options
 from sparkrank.config import Spec
 from sparkrank.engines.lanes import needs_session
@@ -172,6 +173,7 @@ def _shown(
     folders = [
         f"  {name:<{longest}}  {escape(shown_url(str(folder)))}" for name, folder in sorted(result.folders.items())
     ]
+    closer = "" if result.judgment is None else closer_line(spec, result.judgment)
     stages = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items())
     verdict = verdict_line(name, spec, result.verdict)
     parts = [
@@ -182,6 +184,6 @@ def _shown(
         warnings_text(result.warnings),
         verdicts,
         "\n".join(["Tables", *folders]),
-        "\n".join(filter(None, [f"Stages: {stages}", *below, verdict])),
+        "\n".join(filter(None, [f"Stages: {stages}", *below, closer, verdict])),
     ]
     return f"\n{fitted([verdict, *parts], sys.maxsize if is_whole else MOST_LINES)}"

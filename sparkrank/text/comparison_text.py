@@ -15,6 +15,7 @@ from sparkrank.stats.intervals import TOO_FEW
 from sparkrank.text.text import aligned
 
 SIDES = ("candidate", "baseline")
+_RETRIEVED = dict(zip(SIDES, ("n_retrieved", "baseline_n_retrieved"), strict=True))
 SURE = 0.05  # comparisons with a smaller adjusted p-value get their own line
 
 
@@ -115,7 +116,10 @@ def count(value: int | None) -> str:
 
 
 def movers_text(table: pa.Table, metric: str) -> str:
-    """Format the gains and then the losses from :func:`sparkrank.movers`, with one line per group."""
+    """Format the gains and then the losses from :func:`sparkrank.movers`, with one line per group.
+
+    If some group has no list of one of the two sides, the last column says of which.
+    """
     keys = table.column_names[1 : table.column_names.index("baseline_value")]
     parts = []
     for change, title in (("gain", "Gains"), ("loss", "Losses")):
@@ -125,6 +129,9 @@ def movers_text(table: pa.Table, metric: str) -> str:
             values = (number(row[name], signed=False) for name in ("baseline_value", "value"))
             counts = (count(row[name]) for name in ("n_rows", "n_relevant"))
             lines.append((*(shorten(row[key]) for key in keys), *values, number(row["difference"]), *counts))
+        unlisted = [", ".join(side for side, name in _RETRIEVED.items() if not row[name]) for row in rows]
+        if any(unlisted):
+            lines = [(*line, cell) for line, cell in zip(lines, ("no list of", *unlisted), strict=True)]
         parts.append(f"{title}\n{aligned(lines)}" if rows else f"{title}\n  none")
     return "\n\n".join(parts)
 

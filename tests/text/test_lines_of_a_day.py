@@ -39,12 +39,54 @@ def test_slice_values_that_differ_most_come_first() -> None:
     assert heads == ["new against old", *(f"new where country is {value}" for value in ("fr", "us", "de"))]
 
 
+# Of four users new has no score for two, and old has none for one: rr is 1/2, 1, 0, 1 of old, and 1, 1, 0, 0 of new.
+LOG = pa.table(
+    {
+        "user": [*"aabbcd"],
+        "old": [0.9, 0.5, 0.7, 0.2, None, 0.4],
+        "new": [0.1, 0.5, 0.7, 0.2, None, None],
+        "click": [0, 1, 1, 0, 1, 1],
+        "country": ["de"] * 6,
+    }
+)
+
+
+def test_a_gate_that_fails_leads_to_the_groups_behind_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_log(tmp_path, DAY, LOG)
+    gates = [{"metric": "rr", "model": "new", "min": 2}]
+    for has_groups in (False, True):
+        output = {"path": f"{tmp_path}/out", "groups": has_groups}
+        conf = conf_of(tmp_path, metrics=["rr"], gates=gates, history={}, output=output)
+        command = f"explain --conf {conf} --date {DAY} --metric rr --worst 10 --model new"
+        for job in ("evaluate", "gate"):
+            assert exit_code(job, "--conf", conf, "--date", DAY) == 3
+            printed = capsys.readouterr().out
+            assert "rr, new: 0.5 (" in printed
+            assert " is below 2 by 1.5\n" in printed
+            assert (f"\nLook closer: sparkrank {command}\n" in printed) == has_groups, job
+    assert exit_code(*command.split()) == 0
+    capsys.readouterr()
+    asked = ("--conf", conf, "--date", DAY, "--metric", "rr")
+    for worst, told in ((1, "2 groups have the value 0; the first by key is shown"), (2, f"{DAY}, by ")):
+        assert exit_code("explain", *asked, "--worst", str(worst), "--model", "new") == 0
+        assert capsys.readouterr().out.startswith(told)
+
+
+def test_movers_without_a_list_are_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_log(tmp_path, DAY, LOG)
+    asked = ("--conf", conf_of(tmp_path, metrics=["rr"], gates=[], history={}), "--date", DAY)
+    assert exit_code("evaluate", "--quiet", *asked) == 0
+    assert exit_code("movers", *asked, "--metric", "rr", "--baseline", "old", "--model", "new") == 0
+    gains, losses = capsys.readouterr().out.split("\nLosses\n")
+    assert "no list" not in gains
+    titles, _, line = losses.splitlines()
+    assert titles.split()[-3:] == ["no", "list", "of"]
+    assert line.split() == ["d", "1.00000", "0.00000", "-1.00000", "1", "1", "candidate"]
+
+
 def test_users_without_a_list_are_told_beside_the_metrics(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of four users new has no score for two, and old has none for one."""
-    columns = {"user": [*"aabbcd"], "old": [0.9, 0.5, 0.7, 0.2, None, 0.4], "new": [0.1, 0.5, 0.7, 0.2, None, None]}
-    log = pa.table({**columns, "click": [0, 1, 1, 0, 1, 1], "country": ["de"] * 6})
     conf = conf_of(tmp_path, metrics=["rr"], gates=[], history={})
-    write_log(tmp_path, DAY, log)
+    write_log(tmp_path, DAY, LOG)
     told = [
         "1 of 4 groups has no list of old: it counts as an empty list, 0 in most metrics",
         "2 of 4 groups have no list of new: they count as empty lists, 0 in most metrics",
@@ -53,7 +95,7 @@ def test_users_without_a_list_are_told_beside_the_metrics(tmp_path: Path, capsys
         assert exit_code(*words, "--conf", conf, "--date", DAY) == 0
         printed = capsys.readouterr().out.replace("\\", "")  # Markdown escapes colons
         assert ". ".join(told) in printed if words[0] == "report" else "\n".join(told) in printed, words
-    ev = sr.evaluate(log, ["rr"], group="user", score={"old": "old", "new": "new"}, label="click")
+    ev = sr.evaluate(LOG, ["rr"], group="user", score={"old": "old", "new": "new"}, label="click")
     assert repr(ev).splitlines()[-2:] == told
     assert all(f"<small>{sentence}</small>" in ev._repr_html_() for sentence in told)
 

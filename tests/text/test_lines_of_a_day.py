@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import sparkrank as sr
-from sparkrank.text.comparison_text import stored_comparisons_text
+from sparkrank.text.comparison_text import comparison_lines, stored_comparisons_text
 from sparkrank.text.text import MOST_LINES, fitted
 from tests.support.commands import exit_code
 from tests.support.reports import conf_of, rows_of, write_log
@@ -29,7 +29,7 @@ def test_slice_values_that_differ_most_come_first() -> None:
     relative = {"all": 0.01, "de": 0.1, "fr": -0.5, "us": 0.2}
     same = {"candidate": "new", "baseline": "old", "metric": "rr", "correction": "holm", "interval": "paired t"}
     same |= {"ci_low": 0.0, "ci_high": 0.0, "p_adjusted": 0.01, "smallest_detectable": 0.1}
-    same |= dict.fromkeys(("wins", "ties", "losses", "n_groups"), 1)
+    same |= dict.fromkeys(("wins", "ties", "losses"), 1) | {"n_groups": 3}
     rows = [
         {"slice": "all" if value == "all" else "country", "slice_value": value, "difference": share, "relative": share}
         for value, share in relative.items()
@@ -37,6 +37,19 @@ def test_slice_values_that_differ_most_come_first() -> None:
     text = stored_comparisons_text(pa.Table.from_pylist([{**same, **row} for row in rows]))
     heads = [line for line in text.split("\n") if line.startswith("new ")]
     assert heads == ["new against old", *(f"new where country is {value}" for value in ("fr", "us", "de"))]
+
+
+def test_groups_that_are_in_no_pair_are_counted() -> None:
+    """Of 9 groups 1 + 2 + 3 are paired; for a metric without a direction that is not known; of 6 all are paired."""
+    row = {"correction": "none", "interval": None, "n_groups": 9, "wins": 1, "ties": 2, "losses": 3}
+    row |= dict.fromkeys(("difference", "ci_low", "ci_high", "relative", "p_adjusted", "smallest_detectable"))
+    titles, one, other = comparison_lines("metric", [("rr", row), ("ild", {**row, "wins": None})])
+    assert [line[6:11] for line in (titles, one, other)] == [
+        ("wins", "ties", "losses", "no pair", "groups"),
+        ("1", "2", "3", "3", "9"),
+        ("", "2", "3", "", "9"),
+    ]
+    assert "no pair" not in comparison_lines("metric", [("rr", {**row, "n_groups": 6})])[0]
 
 
 # Of four users new has no score for two, and old has none for one: rr is 1/2, 1, 0, 1 of old, and 1, 1, 0, 0 of new.

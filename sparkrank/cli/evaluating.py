@@ -156,7 +156,8 @@ def merge(
         result = merge_days(spec, window, spark, asked_stages(), allow_missing=allow_missing, before_commit=hold)
         if prometheus is not None:
             prometheus.write(Target.of_window(spec, window), result.judged, spark)
-    what = f"{window}, {len(result.days)} days pooled"
+    count = len(result.days)
+    what = f"{window}, {count} {'day' if count == 1 else 'days'} pooled"
     below = [f"Missing: {spans(result.missing)}"] if result.missing else []
     with after_commit():
         answer(lambda: _shown(str(window), what, spec, result, below, is_whole), lambda: window_document(result))

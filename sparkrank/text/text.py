@@ -41,11 +41,15 @@ def fitted(parts: Sequence[str], most: int = MOST_LINES) -> str:
     longest = max(map(len, cut), default=0)
     while longest > 2 and sum(min(len(lines), longest) + 1 for lines in cut) - 1 > most:
         longest -= 1
-    more = "  and {:,} more lines (--verbose prints all)"
-    return "\n\n".join(
-        "\n".join(lines if len(lines) <= longest else [*lines[: longest - 1], more.format(len(lines) - longest + 1)])
-        for lines in cut
-    )
+    return "\n\n".join("\n".join(lines if len(lines) <= longest else _cut(lines, longest)) for lines in cut)
+
+
+def _cut(lines: Sequence[str], most: int) -> list[str]:
+    """Return the first lines and a line that counts the others, in total at most ``most`` lines."""
+    kept = list(lines[: most - 1])
+    while "" in kept[-3:]:  # the end is a heading without its table, or the head of a table without a row
+        del kept[len(kept) - 1 - kept[::-1].index("") :]
+    return [*kept, f"  and {len(lines) - len(kept):,} more lines (--verbose prints all)"]
 
 
 def metrics_text(metrics: pa.Table) -> str:

@@ -24,6 +24,16 @@ def test_the_longest_parts_are_cut_first() -> None:
     assert fitted(parts, 17) == "a\nb\n\n1\n2\n3\n4\n5\n6\n7\n8\n9\n\nw\nx\ny\nz"
 
 
+def test_a_heading_is_not_left_without_its_table() -> None:
+    """Whatever is cut of the second of two tables, each a heading, a head of two lines and three rows."""
+    table = ["heading", "", "metric  value", "------  -----", "a  1", "b  2", "c  3"]
+    text = "\n".join([*table, "", *table])
+    for most in range(9, 13):  # of the second table its heading and head at most
+        assert fitted([text], most).split("\n") == [*table, "  and 8 more lines (--verbose prints all)"]
+    rows = [*table, "", *table[:5]]
+    assert fitted([text], 14).split("\n") == [*rows, "  and 2 more lines (--verbose prints all)"]
+
+
 def test_slice_values_that_differ_most_come_first() -> None:
     """What is cut is the end: a loss of a half stands before gains of a tenth and a fifth."""
     relative = {"all": 0.01, "de": 0.1, "fr": -0.5, "us": 0.2}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ from sparkrank.run.session import command_session
 from sparkrank.tables.commit.days import needs_spark
 from sparkrank.text.gates_text import replay_text, verdicts_text
 from sparkrank.text.terminal import tell
-from sparkrank.text.text import MOST_LINES, fitted
+from sparkrank.text.text import MOST_LINES, fitted, warnings_text
 
 if TYPE_CHECKING:
     from sparkrank.gates.judgment import Judgment
@@ -67,7 +68,8 @@ def _answer_verdicts(judgment: Judgment, spec: Spec, is_whole: bool) -> None:
     def text() -> str:
         line = verdict_line(judgment.name, spec, judgment.verdict())
         verdicts, below = verdicts_text(judgment.judged, line, is_whole=is_whole), closer_line(spec, judgment)
-        shown = verdicts if is_whole else fitted([verdicts], MOST_LINES - 2)
+        most = sys.maxsize if is_whole else MOST_LINES - 2
+        shown = fitted([verdicts, warnings_text(judgment.stored_warnings)], most)
         return "\n".join(filter(None, [shown, below, line]))
 
     answer(text, lambda: judgment_document(judgment))

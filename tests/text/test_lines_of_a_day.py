@@ -95,6 +95,24 @@ def test_a_gate_that_fails_leads_to_the_groups_behind_it(tmp_path: Path, capsys:
         assert capsys.readouterr().out.startswith(told)
 
 
+def test_gate_repeats_the_warnings_of_the_day(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Four groups are few, a score of 1.5 is no probability, and the gate of new is undecided."""
+    write_log(tmp_path, DAY, LOG.set_column(2, "new", pa.array([0.1, 0.5, 1.5, 0.2, None, None])))
+    gates = [{"metric": "rr", "model": "new", "min": 0.5}]
+    conf = conf_of(tmp_path, metrics=["rr", "brier"], gates=gates, history={}, least_groups=1)
+    printed = []
+    for job in ("evaluate", "gate"):
+        assert exit_code(job, "--conf", conf, "--date", DAY) == 0
+        printed.append(capsys.readouterr().out.strip("\n").split("\n"))
+    evaluated, judged = printed
+    assert judged[0] == evaluated[0]
+    assert "the gate is undecided: passes with " in judged[0]
+    warnings = judged[judged.index("Warnings") + 1 : -1]
+    first = evaluated.index("Warnings") + 1
+    assert warnings[:-1] == evaluated[first : first + len(warnings) - 1]
+    assert warnings[-1].startswith("  Not within its limit: new: 1 scored rows whose score is no probability")
+
+
 def test_movers_without_a_list_are_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_log(tmp_path, DAY, LOG)
     asked = ("--conf", conf_of(tmp_path, metrics=["rr"], gates=[], history={}), "--date", DAY)
@@ -118,6 +136,8 @@ def test_users_without_a_list_are_told_beside_the_metrics(tmp_path: Path, capsys
         assert exit_code(*words, "--conf", conf, "--date", DAY) == 0
         printed = capsys.readouterr().out.replace("\\", "")  # Markdown escapes colons
         assert ". ".join(told) in printed if words[0] == "report" else "\n".join(told) in printed, words
+    assert exit_code("merge", "--conf", conf, "--from", DAY, "--to", DAY) == 0
+    assert f"Metrics of {DAY}..{DAY}, 1 day pooled " in capsys.readouterr().out
     ev = sr.evaluate(LOG, ["rr"], group="user", score={"old": "old", "new": "new"}, label="click")
     assert repr(ev).splitlines()[-2:] == told
     assert all(f"<small>{sentence}</small>" in ev._repr_html_() for sentence in told)

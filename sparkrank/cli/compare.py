@@ -9,7 +9,7 @@ import click
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
+from sparkrank.base.errors import SpecError, did_you_mean, escape, itemize, shorten
 from sparkrank.cli.answers import answer
 from sparkrank.cli.options import DEBUG, PLUGIN, all_of, day_option, validate_alone
 from sparkrank.cli.sides import (
@@ -28,7 +28,7 @@ from sparkrank.comparison.runs import compare_tables, without_states
 from sparkrank.comparison.whole_runs import compare_states
 from sparkrank.inputs.day_marks import on_day
 from sparkrank.inputs.window import Window, spans
-from sparkrank.jobs.compare_job import compare_days
+from sparkrank.jobs.compare_job import DaysCompared, compare_days
 from sparkrank.metrics import find_preset
 from sparkrank.metrics.grammar import texts_of
 from sparkrank.metrics.registry import import_plugins
@@ -100,13 +100,14 @@ def compare(
         validate_alone("--decompose", {"--correction": correction, "--groups": groups})
     if asked.spec is not None and of_states:
         window = _window(asked, first, last, allow_missing=allow_missing)
-        table, missing, notes = _stored(asked, asked.spec, window, correction, family, allow_missing)
-        chosen = _chosen(table, asked, asked.spec, metrics)
+        days = _stored(asked, asked.spec, window, correction, family, allow_missing)
+        chosen, notes = _chosen(days.comparisons, asked, asked.spec, metrics), [*days.warnings, *days.unlisted]
         text = metrics_by_slice_text if metrics else stored_comparisons_text
-        below = notes_text([*([f"no states of {spans(missing)}"] if missing else []), *notes])
+        unlisted = "\n".join(map(escape, days.unlisted))
+        below = notes_text([*([f"no states of {spans(days.missing)}"] if days.missing else []), *days.warnings])
         answer(
-            lambda: _paragraphs(f"Models of {spans(window.days)}", text(chosen), below),
-            lambda: {"window": str(window), "missing": missing, "notes": notes, "comparisons": chosen.to_pylist()},
+            lambda: _paragraphs(f"Models of {spans(window.days)}", text(chosen), unlisted, below),
+            lambda: {"window": str(window), "missing": days.missing, "notes": notes, "comparisons": chosen.to_pylist()},
         )
         return
     if decompose is not None:
@@ -143,7 +144,7 @@ def _stored(
     correction: Correction | None,
     family: Family | None,
     allow_missing: bool,
-) -> tuple[pa.Table, tuple[str, ...], list[str]]:
+) -> DaysCompared:
     """Return the result of :func:`compare_days`. The command's options override the comparison in ``spec``."""
     own = None if spec.compare is None else spec.compare.comparison
     baseline = asked.baseline or (None if own is None else own.baseline)

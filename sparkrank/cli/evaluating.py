@@ -15,6 +15,7 @@ from sparkrank.base.redaction import shown_url
 from sparkrank.cli.answers import answer, answer_line, backfill_document, day_document, verdict_line, window_document
 from sparkrank.cli.backfill_text import backfill_text, backfilled_text
 from sparkrank.cli.invocation import Invocation, after_commit, end_with_verdict
+from sparkrank.cli.judging import closer_line
 from sparkrank.cli.options import VERBOSE, asked_stages, day_option, prometheus_options, spec_options
 from sparkrank.config import Spec
 from sparkrank.engines.lanes import needs_session
@@ -33,7 +34,7 @@ from sparkrank.run.session import command_session
 from sparkrank.tables.commit.days import needs_spark
 from sparkrank.text.comparison_text import stored_comparisons_text
 from sparkrank.text.gates_text import verdicts_text
-from sparkrank.text.text import MOST_LINES, fitted, metrics_text, quality_text, warnings_text
+from sparkrank.text.text import MOST_LINES, fitted, metrics_text, quality_text, unlisted_sentences, warnings_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -155,7 +156,8 @@ def merge(
         result = merge_days(spec, window, spark, asked_stages(), allow_missing=allow_missing, before_commit=hold)
         if prometheus is not None:
             prometheus.write(Target.of_window(spec, window), result.judged, spark)
-    what = f"{window}, {len(result.days)} days pooled"
+    count = len(result.days)
+    what = f"{window}, {count} {'day' if count == 1 else 'days'} pooled"
     below = [f"Missing: {spans(result.missing)}"] if result.missing else []
     with after_commit():
         answer(lambda: _shown(str(window), what, spec, result, below, is_whole), lambda: window_document(result))
@@ -172,15 +174,17 @@ def _shown(
     folders = [
         f"  {name:<{longest}}  {escape(shown_url(str(folder)))}" for name, folder in sorted(result.folders.items())
     ]
+    closer = "" if result.judgment is None else closer_line(spec, result.judgment)
     stages = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items())
     verdict = verdict_line(name, spec, result.verdict)
     parts = [
         f"{head}\n\n{metrics_text(result.metrics)}",
+        "\n".join(map(escape, unlisted_sentences(result.quality))),
         compared,
         quality_text(result.quality),
         warnings_text(result.warnings),
         verdicts,
         "\n".join(["Tables", *folders]),
-        "\n".join(filter(None, [f"Stages: {stages}", *below, verdict])),
+        "\n".join(filter(None, [f"Stages: {stages}", *below, closer, verdict])),
     ]
     return f"\n{fitted([verdict, *parts], sys.maxsize if is_whole else MOST_LINES)}"

@@ -68,10 +68,10 @@ def explain(
         return
     _validate_choice(group, more, asked)
     with command_session("explain", is_needed=needs_session(spec.engine.lane)) as spark:
-        keys = _keys(spec, day, group, asked, more, spark)
+        keys, note = _keys(spec, day, group, asked, more, spark)
         models = more["models"] or more["model_names"]
         explanation = explain_day(spec, day, keys, asked, models or (), spark, asked_stages())
-    answer(lambda: explanation.text(more["rows"]), explanation.to_dict)
+    answer(lambda: "\n\n".join(filter(None, [note, explanation.text(more["rows"])])), explanation.to_dict)
 
 
 def _validate_choice(group: Sequence[str], more: dict[str, Any], asked: Sequence[str]) -> None:
@@ -92,14 +92,15 @@ def _validate_choice(group: Sequence[str], more: dict[str, Any], asked: Sequence
 
 def _keys(
     spec: Spec, day: str, group: Sequence[str], asked: Sequence[str], more: dict[str, Any], spark: SparkSession | None
-) -> GroupKeys:
-    plan = spec.plan()
+) -> tuple[GroupKeys, str]:
+    """Return the chosen groups, and a sentence if other groups are as bad as the worst; otherwise an empty string."""
+    plan, note = spec.plan(), ""
     columns = plan.keys
     if group:
         pairs = dict(_pair(text, columns) for text in group)
         if len(pairs) < len(group):
             raise click.UsageError("--group names a column twice: it takes one value for each key column of one group")
-        return GroupKeys.of(columns, pairs)
+        return GroupKeys.of(columns, pairs), note
     if not columns:
         raise SpecError("no group column is named: without groups there is none to explain")
     table = GroupTable.at("left", spec.output.path, day, spark)
@@ -107,7 +108,7 @@ def _keys(
         names = asked_models(plan, more["model_names"], "--model")
         if len(names) > 1:
             raise click.UsageError("--worst chooses groups by one model: name it with --model")
-        keys = worst_groups(table, names[0], asked[0], more["worst"])
+        keys, note = worst_groups(table, names[0], asked[0], more["worst"])
     else:
         names = asked_models(plan, more["models"] or (), "--models")
         if len(names) != 2:
@@ -115,7 +116,7 @@ def _keys(
         keys = _moved(table, names, asked[0], more["moved"])
     if not keys:
         raise InputError(f"no group of {table.place} is to be chosen by {asked[0]}")
-    return GroupKeys(tuple(columns), tuple(keys))
+    return GroupKeys(tuple(columns), tuple(keys)), note
 
 
 def _pair(text: str, columns: Sequence[str]) -> tuple[str, str]:

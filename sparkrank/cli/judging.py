@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from sparkrank.base.errors import escape
 from sparkrank.cli.answers import answer, judgment_document, verdict_line
 from sparkrank.cli.invocation import Invocation, after_commit, end_with_verdict
 from sparkrank.cli.options import VERBOSE, prometheus_options, spec_options
 from sparkrank.cli.stored import NamedDays, stored_options
 from sparkrank.config import Spec
 from sparkrank.gates.chance import records_of
+from sparkrank.gates.verdicts import worst_first
+from sparkrank.inputs.day_marks import day_of
 from sparkrank.jobs.gate_job import VerdictPatterns, accept_stored, gate_stored, replay_days, replayed_window
 from sparkrank.jobs.publish_job import publishes_by_spark
 from sparkrank.jobs.track_job import track_target
@@ -21,7 +26,7 @@ from sparkrank.run.session import command_session
 from sparkrank.tables.commit.days import needs_spark
 from sparkrank.text.gates_text import replay_text, verdicts_text
 from sparkrank.text.terminal import tell
-from sparkrank.text.text import MOST_LINES, fitted
+from sparkrank.text.text import MOST_LINES, fitted, warnings_text
 
 if TYPE_CHECKING:
     from sparkrank.gates.judgment import Judgment
@@ -62,10 +67,44 @@ def gate(spec: Spec, named: NamedDays, replay: str | None, prometheus: Prometheu
 def _answer_verdicts(judgment: Judgment, spec: Spec, is_whole: bool) -> None:
     def text() -> str:
         line = verdict_line(judgment.name, spec, judgment.verdict())
-        verdicts = verdicts_text(judgment.judged, line, is_whole=is_whole)
-        return f"{verdicts if is_whole else fitted([verdicts], MOST_LINES - 1)}\n{line}"
+        verdicts, below = verdicts_text(judgment.judged, line, is_whole=is_whole), closer_line(spec, judgment)
+        most = sys.maxsize if is_whole else MOST_LINES - 2
+        shown = fitted([verdicts, warnings_text(judgment.stored_warnings)], most)
+        return "\n".join(filter(None, [shown, below, line]))
 
     answer(text, lambda: judgment_document(judgment))
+
+
+def closer_line(spec: Spec, judgment: Judgment) -> str:
+    """Return the command that shows groups behind the worst check that fails, or ``""`` if no group table has any."""
+    plan = spec.plan()
+    if not plan.keys or not spec.output.groups or day_of(judgment.name) is None:
+        return ""
+    stored = {str(metric) for metric, _ in plan.group_metrics}
+    failing = [
+        check
+        for check in judgment.judged
+        if check.stops and check.verdict == "fail" and check.value is not None and check.key.cell.metric in stored
+    ]
+    judge = spec.judge(plan)
+    if not failing or judge is None:
+        return ""
+    gate, kind, cell = min(failing, key=worst_first).key
+    against = next(rule.against for rule in judge.rules if (rule.gate, rule.kind) == (gate, kind))
+    command, ways = ("explain", ["--worst", "10"]) if against is None else ("movers", ["--baseline", against])
+    words = [
+        command,
+        "--conf",
+        spec.file,
+        "--date",
+        judgment.name,
+        "--metric",
+        cell.metric,
+        *ways,
+        "--model",
+        cell.model,
+    ]
+    return f"Look closer: {escape(shlex.join(['sparkrank', *words]))}"
 
 
 @click.command()

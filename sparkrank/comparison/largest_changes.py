@@ -17,7 +17,6 @@ from sparkrank.comparison.runs import counted_undefined, definition_notes
 from sparkrank.metrics import Metric
 from sparkrank.numeric.array_types import Floats, Ints
 
-COUNTS = (GROUP_COUNTS[0], GROUP_COUNTS[2])  # all rows, and relevant rows
 GAIN, LOSS = "gain", "loss"
 TOP, MOST_TOP = 20, 10_000
 
@@ -107,14 +106,14 @@ def change_rows(
     """Return one row for each of the ``chosen`` pairs, with the columns documented at :func:`sparkrank.movers`."""
     of_left, of_right = pairs.of_left[chosen], pairs.of_right[chosen]
     ours, theirs = values[0][of_left], values[1][of_right]
-    baseline, candidate = left.rows_at(of_left, [*keys.names, *COUNTS]), right.rows_at(of_right, COUNTS)
+    baseline, candidate = left.rows_at(of_left, [*keys.names, *GROUP_COUNTS]), right.rows_at(of_right, GROUP_COUNTS)
     columns = {
         "change": pa.array([change] * len(chosen), pa.string()),
         **{key.name: baseline[key.name].cast(key.type) for key in keys},
         "baseline_value": ours,
         "value": theirs,
         "difference": theirs - ours,
-        **{name: candidate[name].cast(pa.int64()) for name in COUNTS},
-        **{f"baseline_{name}": baseline[name].cast(pa.int64()) for name in COUNTS},
+        **{name: candidate[name].cast(pa.int64()) for name in GROUP_COUNTS},
+        **{f"baseline_{name}": baseline[name].cast(pa.int64()) for name in GROUP_COUNTS},
     }
     return pa.table(columns)

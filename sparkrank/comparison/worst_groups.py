@@ -15,8 +15,11 @@ from sparkrank.comparison.largest_changes import change_rows, is_higher_better, 
 from sparkrank.comparison.runs import counted_undefined
 
 
-def worst_groups(table: GroupTable, model: str, metric: str, top: int) -> list[tuple[Any, ...]]:
-    """Return the keys of the ``top`` groups with the worst ``metric``, worst first, with tied groups ordered by key."""
+def worst_groups(table: GroupTable, model: str, metric: str, top: int) -> tuple[list[tuple[Any, ...]], str]:
+    """Return the keys of the ``top`` groups with the worst ``metric``, worst first, with tied groups ordered by key.
+
+    The string says how many more groups have the value of the last one; it is empty if there are none.
+    """
     if top < 1:
         raise SpecError(f"worst is {top}: a whole number from 1 is needed")
     name = metric_text(table.metrics, metric, table.preset)
@@ -30,8 +33,14 @@ def worst_groups(table: GroupTable, model: str, metric: str, top: int) -> list[t
     keys = pa.schema([table.schema.field(name) for name in table.keys])
     numbers = np.arange(len(values))
     chosen = largest_first(side, numbers, values * sign, np.flatnonzero(~np.isnan(values)), keys, top)
-    rows = side.rows_at(chosen, keys.names)
-    return list(zip(*(rows[name].to_pylist() for name in keys.names), strict=True))
+    rows, note = side.rows_at(chosen, keys.names), ""
+    if len(chosen):
+        last = values[chosen[-1]]
+        tied, shown = (int(np.count_nonzero(own == last)) for own in (values, values[chosen]))
+        if tied > shown:
+            first = "the first by key is" if shown == 1 else f"the first {shown:,} by key are"
+            note = f"{tied:,} groups have the value {last:.6g}; {first} shown"
+    return list(zip(*(rows[name].to_pylist() for name in keys.names), strict=True)), note
 
 
 def worst_of_two(left: ModelGroups, right: ModelGroups, metric: str, top: int) -> pa.Table:

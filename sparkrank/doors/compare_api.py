@@ -154,8 +154,8 @@ def movers(
     -------
     pyarrow.Table
         The columns ``change`` (a ``gain`` is a better value or, for a metric without a direction, a higher value), the
-        columns of the key, ``baseline_value``, ``value``, ``difference``, and ``n_rows`` and ``n_relevant`` of both
-        runs. The largest changes are first.
+        columns of the key, ``baseline_value``, ``value``, ``difference``, and ``n_rows``, ``n_retrieved`` and
+        ``n_relevant`` of both runs: a group with ``n_retrieved`` 0 has no list. The largest changes are first.
 
     Raises
     ------

@@ -137,7 +137,7 @@ class _Bound(GateKind):
         bound = f"{rule.bound:.6g}"
         sentence = {
             "pass": f"is not {self.beyond} {bound}",
-            "fail": f"is {self.beyond} {bound}",
+            "fail": f"is {self.beyond} {bound} by {shown_number(abs(float(measured.value or 0.0) - rule.bound))}",
             "undecided": f"could be {self.beyond} {bound}: {side.why or reach_text(measured, self.sign, rule.bound)}",
         }[side.verdict]
         return Judged(

@@ -18,6 +18,7 @@ from sparkrank.gates.verdicts import Judged, exit_code, gates_table
 class Judgment:
     """The verdicts on the day or window ``name``. ``acceptance`` has the time and the reason of a person's acceptance.
     ``dropped`` is the reason given for an earlier acceptance that is no longer valid, because the result has changed.
+    ``stored_warnings`` has the warnings of the stored run that was judged, and a sentence for each exceeded limit.
     """
 
     name: str
@@ -25,15 +26,16 @@ class Judgment:
     facts: Facts | None
     acceptance: Mapping[str, Any]
     dropped: str | None = None
+    stored_warnings: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
         """The exit code of the command that judged the day or window."""
         return exit_code(verdict.check for verdict in self.judged)
 
-    def verdict(self, n_warnings: int = 0) -> DayVerdict:
-        """Return the verdict on the whole day or window, which depends on the gates and on the run's ``n_warnings``."""
-        return day_verdict((verdict.check for verdict in self.judged), n_warnings)
+    def verdict(self) -> DayVerdict:
+        """Return the verdict on the whole day or window, which depends on the gates and on the run's warnings."""
+        return day_verdict((verdict.check for verdict in self.judged), len(self.stored_warnings))
 
     @property
     def table(self) -> pa.Table:

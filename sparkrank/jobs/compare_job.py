@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from sparkrank.base.checks import Limits
 from sparkrank.base.errors import CodedSentence, InputError, SpecError, shorten
 from sparkrank.inputs.window import Window, spans
 from sparkrank.metrics import Plan
@@ -15,14 +16,26 @@ from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.states import Partials
 from sparkrank.tables.rows.comparisons import comparisons_table
+from sparkrank.tables.rows.quality import quality_table
 from sparkrank.tables.rows.results import NO_ORIGIN, Origin
 from sparkrank.tables.stored.required_states import DayCoverage
 from sparkrank.tables.stored.stored_days import StoredDay, find_days, merge_stored
+from sparkrank.text.text import unlisted_sentences
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkrank.config import Spec
+
+
+@dataclass(frozen=True)
+class DaysCompared:
+    """The table ``comparisons`` of stored days, with the days and the models' lists that are missing, and warnings."""
+
+    comparisons: pa.Table
+    missing: tuple[str, ...]
+    unlisted: list[str]
+    warnings: list[str]
 
 
 def compare_days(
@@ -32,8 +45,8 @@ def compare_days(
     spark: SparkSession | None,
     *,
     allow_missing: bool = False,
-) -> tuple[pa.Table, tuple[str, ...], list[str]]:
-    """Return the table ``comparisons`` for ``window``, the missing days, and warnings about models that some days lack.
+) -> DaysCompared:
+    """Compare the models of the stored days in ``window``, with warnings about models that some days lack.
 
     ``comparison``, unless None, replaces the comparison of the spec. If its baseline differs from the spec's, models
     are compared by part (one of 64 fixed subsets of groups). Raise :class:`SpecError` if no baseline is named or the
@@ -50,7 +63,8 @@ def compare_days(
     source = spec.source()
     partials, coverage = merge_stored(days, plan, source)
     table, warnings = compared(days, coverage, Merged(partials), plan, comparison, source)
-    return table, missing, warnings
+    unlisted = unlisted_sentences(quality_table(partials, plan, Limits()))
+    return DaysCompared(table, missing, unlisted, warnings)
 
 
 def find_window(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -34,7 +35,7 @@ from sparkrank.jobs.report_job import validate_report, with_report
 from sparkrank.jobs.target import Target
 from sparkrank.metrics import find_preset
 from sparkrank.metrics.slices import ALL
-from sparkrank.schemas.tables import ATTEMPT_ID, FILES, FROM_NOW_ON, GATES, RUNS, WINDOW_RUNS
+from sparkrank.schemas.tables import ATTEMPT_ID, FILES, FROM_NOW_ON, GATES, QUALITY, RUNS, WINDOW_RUNS
 from sparkrank.tables.commit.days import day_run, stored_names
 from sparkrank.tables.commit.links import Commit
 from sparkrank.tables.commit.output_folder import DAY
@@ -42,6 +43,7 @@ from sparkrank.tables.rows.lookup import found_metric
 from sparkrank.tables.stored.day_files import day_files, whole_day
 from sparkrank.tables.stored.stored_results import StoredResult, run_row
 from sparkrank.tables.stored.validation import ADVICE
+from sparkrank.text.text import check_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -116,9 +118,17 @@ def gate_stored(spec: Spec, target: Target, spark: SparkSession | None = None) -
     judge, stored = _judge(spec), target.stored(spark)
     if stored is None:
         return Judgment(target.name, tuple(judge.verdicts(None, target.name)), None, {})
-    _validate_current(target, spark)
+    warnings = _stored_warnings(target, _validate_current(target, spark), spark)
     judgment = _judged(judge, target, stored.metrics, _Beside.of(stored), partial(_read, spark=spark))
-    return _with_acceptance(judgment, stored)
+    return replace(_with_acceptance(judgment, stored), stored_warnings=warnings)
+
+
+def _stored_warnings(target: Target, run: Mapping[str, Any], spark: SparkSession | None) -> tuple[str, ...]:
+    """Return the warnings of the ``run`` that wrote the tables, and a sentence for each check beyond its limit."""
+    warnings = json.loads(run.get("warnings") or "[]")
+    files = day_files(target.folder, target.name, ("quality",), spark, target.column)
+    quality = files.read("quality", QUALITY.schema).to_pylist() if files.has("quality") else []
+    return (*warnings, *(f"Not within its limit: {check_text(row)}" for row in quality if row["ok"] is False))
 
 
 def _validate_current(target: Target, spark: SparkSession | None) -> dict[str, Any]:
@@ -194,6 +204,7 @@ def accept_stored(
         judgment = _judged(judge, target, stored.metrics, _Beside.of(stored), partial(_read, spark=spark))
         judgment = _accepted(judgment, stored, reason, choice, from_now_on=from_now_on)
         row = _validate_current(target, spark)
+        judgment = replace(judgment, stored_warnings=_stored_warnings(target, row, spark))
         schema = (WINDOW_RUNS if target.is_window else RUNS).schema
 
         def runs(files: list[dict[str, Any]] | None, attempt_id: str) -> pa.Table:

@@ -178,8 +178,8 @@ class HeadlineRow:
 class Headline:
     """The metrics over all rows, with one row for each metric and model, and with metrics in the order of the spec.
 
-    ``groups`` is a sentence that says how many groups count, and ``since`` is a sentence about the changes since the
-    previous day. Both strings may be empty.
+    ``groups`` says how many groups count and how many have no list, and ``since`` is a sentence about the changes since
+    the previous day. Both strings may be empty.
     """
 
     metrics: tuple[str, ...]

@@ -35,6 +35,7 @@ from sparkrank.tables.rows.results import NO_ORIGIN, Origin
 from sparkrank.tables.rows.rows_by_position import positions_table
 from sparkrank.tables.rows.warnings import warnings_of
 from sparkrank.text.notebook import evaluation_html, evaluation_text, show_tables
+from sparkrank.text.text import unlisted_sentences
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,10 +111,10 @@ class Evaluation:
         show_tables()
 
     def __repr__(self) -> str:
-        return evaluation_text(self.table, self._heading)
+        return evaluation_text(self.table, self._heading, unlisted_sentences(self.quality))
 
     def _repr_html_(self) -> str:
-        return evaluation_html(self.table, self._heading)
+        return evaluation_html(self.table, self._heading, unlisted_sentences(self.quality))
 
     @property
     def _heading(self) -> str:

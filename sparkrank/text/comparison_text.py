@@ -15,6 +15,7 @@ from sparkrank.stats.intervals import TOO_FEW
 from sparkrank.text.text import aligned
 
 SIDES = ("candidate", "baseline")
+_RETRIEVED = dict(zip(SIDES, ("n_retrieved", "baseline_n_retrieved"), strict=True))
 SURE = 0.05  # comparisons with a smaller adjusted p-value get their own line
 
 
@@ -24,21 +25,35 @@ def comparisons_text(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def comparison_lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> list[tuple[str, ...]]:
-    """Return a header and then a line for each (name, row) pair in ``rows``, each line as a tuple of cell texts."""
+    """Return a header and then a line for each (name, row) pair in ``rows``, each line as a tuple of cell texts.
+
+    A column ``no pair`` has the groups that are no win, tie or loss, if there are any: the metric is undefined there
+    for one model or both, or one model does not have the group.
+    """
+    pairless = [_pairless(row) for _, row in rows]
+    has_pairless = any(map(bool, pairless))
     correction = next((row["correction"] for _, row in rows), "none")
     p = "p" if correction == "none" else f"p ({correction})"
+    no_pair = ("no pair",) * has_pairless
     lines: list[tuple[str, ...]] = [
-        (title, "difference", "from", "to", "relative", p, "wins", "ties", "losses", "groups", "detectable")
+        (title, "difference", "from", "to", "relative", p, "wins", "ties", "losses", *no_pair, "groups", "detectable")
     ]
-    for name_of_row, row in rows:
+    for (name_of_row, row), own in zip(rows, pairless, strict=True):
         too_few = (row["interval"] or "",) * 2
         ends = too_few if row["ci_low"] is None else (number(row["ci_low"]), number(row["ci_high"]))
         numbers = (number(row["difference"]), *ends)
-        counts = (count(row[name]) for name in ("wins", "ties", "losses", "n_groups"))
+        counts = [count(row[name]) for name in ("wins", "ties", "losses", "n_groups")]
+        counts[3:3] = (count(own),) * has_pairless
         detectable = number(row["smallest_detectable"], signed=False)
         sure = share(row["relative"]), probability(row["p_adjusted"])
         lines.append((name_of_row, *numbers, *sure, *counts, detectable))
     return lines
+
+
+def _pairless(row: dict[str, Any]) -> int | None:
+    """Return the number of groups that are no win, tie or loss, or None where these are not counted."""
+    paired = [row[name] for name in ("wins", "ties", "losses")]
+    return None if None in (*paired, row["n_groups"]) else row["n_groups"] - sum(paired)
 
 
 def stored_comparisons_text(table: pa.Table) -> str:
@@ -115,7 +130,10 @@ def count(value: int | None) -> str:
 
 
 def movers_text(table: pa.Table, metric: str) -> str:
-    """Format the gains and then the losses from :func:`sparkrank.movers`, with one line per group."""
+    """Format the gains and then the losses from :func:`sparkrank.movers`, with one line per group.
+
+    If some group has no list of one of the two sides, the last column says of which.
+    """
     keys = table.column_names[1 : table.column_names.index("baseline_value")]
     parts = []
     for change, title in (("gain", "Gains"), ("loss", "Losses")):
@@ -125,6 +143,9 @@ def movers_text(table: pa.Table, metric: str) -> str:
             values = (number(row[name], signed=False) for name in ("baseline_value", "value"))
             counts = (count(row[name]) for name in ("n_rows", "n_relevant"))
             lines.append((*(shorten(row[key]) for key in keys), *values, number(row["difference"]), *counts))
+        unlisted = [", ".join(side for side, name in _RETRIEVED.items() if not row[name]) for row in rows]
+        if any(unlisted):
+            lines = [(*line, cell) for line, cell in zip(lines, ("no list of", *unlisted), strict=True)]
         parts.append(f"{title}\n{aligned(lines)}" if rows else f"{title}\n  none")
     return "\n\n".join(parts)
 

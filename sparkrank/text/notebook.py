@@ -26,13 +26,13 @@ STYLE = """\
 .sparkrank-result small{opacity:.7}"""
 
 
-def evaluation_text(metrics: pa.Table, head: str) -> str:
-    """Format the metric values over all rows below the line ``head``: one line per metric, one column per model."""
+def evaluation_text(metrics: pa.Table, head: str, below: Sequence[str] = ()) -> str:
+    """Format the metric values over all rows, one line per metric and one column per model, between other lines."""
     shown, cut = _shown(metrics)
-    return "\n".join([redact(escape(head)), *(redact(line) for line in metrics_text(shown).split("\n")), *cut])
+    return "\n".join(map(redact, [escape(head), *metrics_text(shown).split("\n"), *cut, *map(escape, below)]))
 
 
-def evaluation_html(metrics: pa.Table, head: str) -> str:
+def evaluation_html(metrics: pa.Table, head: str, below: Sequence[str] = ()) -> str:
     """Format the metric values over all rows as an HTML table, with models side by side and intervals."""
     shown, cut = _shown(metrics)
     by_metric, models, alike = side_by_side(shown)
@@ -44,7 +44,7 @@ def evaluation_html(metrics: pa.Table, head: str) -> str:
     titles = ["metric", *models, *(("groups", "undefined") if alike else ())]
     slices = [name for name in pc.unique(metrics["slice"]).to_pylist() if name != ALL]
     by_slices = [f"Also by {', '.join(slices)}: see to_pandas()"] if slices else []
-    return _table([head], titles, lines, [*by_slices, *cut])
+    return _table([head], titles, lines, [*by_slices, *cut, *below])
 
 
 def show_tables() -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.base.errors import escape
+from sparkrank.base import checks
+from sparkrank.base.errors import escape, shorten
 from sparkrank.metrics import CATALOG
 from sparkrank.metrics.metric import Declaration, NeedsOrder
 from sparkrank.metrics.parameters import NEED_AN_ORDER, ORDERS, format_number
@@ -40,11 +41,15 @@ def fitted(parts: Sequence[str], most: int = MOST_LINES) -> str:
     longest = max(map(len, cut), default=0)
     while longest > 2 and sum(min(len(lines), longest) + 1 for lines in cut) - 1 > most:
         longest -= 1
-    more = "  and {:,} more lines (--verbose prints all)"
-    return "\n\n".join(
-        "\n".join(lines if len(lines) <= longest else [*lines[: longest - 1], more.format(len(lines) - longest + 1)])
-        for lines in cut
-    )
+    return "\n\n".join("\n".join(lines if len(lines) <= longest else _cut(lines, longest)) for lines in cut)
+
+
+def _cut(lines: Sequence[str], most: int) -> list[str]:
+    """Return the first lines and a line that counts the others, in total at most ``most`` lines."""
+    kept = list(lines[: most - 1])
+    while "" in kept[-3:]:  # the end is a heading without its table, or the head of a table without a row
+        del kept[len(kept) - 1 - kept[::-1].index("") :]
+    return [*kept, f"  and {len(lines) - len(kept):,} more lines (--verbose prints all)"]
 
 
 def metrics_text(metrics: pa.Table) -> str:
@@ -81,6 +86,26 @@ def quality_text(quality: pa.Table) -> str:
     if not failed:
         return ""
     return "\n".join(["Not within its limit (table quality)", *(f"  {check_text(row)}" for row in failed)])
+
+
+def unlisted_sentences(quality: pa.Table) -> list[str]:
+    """Return a sentence for each model that has no list of some groups, which the values of metrics do not show.
+
+    Examples
+    --------
+    >>> check = {"check": "groups without a scored row", "model": "als", "count": 15.0, "fraction": 15 / 215}
+    >>> unlisted_sentences(pa.Table.from_pylist([check]))
+    ['15 of 215 groups have no list of als: they count as empty lists, 0 in most metrics']
+    """
+    rows = [row for row in quality.to_pylist() if row["check"] == checks.UNRETRIEVED_GROUPS and row["count"]]
+    return [
+        f"{row['count']:,.0f} of {row['count'] / row['fraction']:,.0f} groups "
+        + ("has no list" if row["count"] == 1 else "have no list")
+        + f" of {shorten(row['model'])}: "
+        + ("it counts as an empty list" if row["count"] == 1 else "they count as empty lists")
+        + ", 0 in most metrics"
+        for row in rows
+    ]
 
 
 def warnings_text(warnings: Sequence[str]) -> str:

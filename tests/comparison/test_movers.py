@@ -30,7 +30,8 @@ def sorted_out(left: pa.Table, right: pa.Table, metric: str, top: int, models: t
     moved = []
     for change, by in (("gain", -pairs["gain"]), ("loss", pairs["gain"])):
         rows = pairs.assign(by=by)[lambda rows: rows["by"] < 0].sort_values(["by", "user"]).head(top)
-        columns = ["user", f"{metric}_x", f"{metric}_y", "n_rows_y", "n_relevant_y", "n_rows_x", "n_relevant_x"]
+        columns = ["user", f"{metric}_x", f"{metric}_y"]
+        columns += [f"{name}_{side}" for side in "yx" for name in ("n_rows", "n_retrieved", "n_relevant")]
         moved += [(change, *row) for row in rows[columns].itertuples(index=False, name=None)]
     return moved
 

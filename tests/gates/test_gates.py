@@ -51,7 +51,7 @@ def judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Judging:
             return code, [line.strip() for line in lines[1 if printed.out else 0 :]]
         assert lines[0] == lines[-1]
         assert lines[0].endswith(f"(exit {code}).")
-        return code, list(with_gates(lines[1:-1]))
+        return code, list(with_gates([line for line in lines[1:-1] if not line.startswith("Look closer: ")]))
 
     return run
 
@@ -74,7 +74,7 @@ VALUE = "ndcg@10, production: 0.35 (0.31 to 0.39)"
 SIDES: list[tuple[dict[str, Any], int, str]] = [
     ({"min": 0.30}, 0, f"pass: ndcg@10 of production min 0.3: {VALUE} is not below 0.3"),
     ({"min": 0.31}, 0, "pass: "),  # an end on the bound is on the good side
-    ({"min": 0.40}, 3, f"fail: ndcg@10 of production min 0.4: {VALUE} is below 0.4"),
+    ({"min": 0.40}, 3, f"fail: ndcg@10 of production min 0.4: {VALUE} is below 0.4 by 0.05"),
     (
         {"min": 0.36},
         0,
@@ -83,7 +83,7 @@ SIDES: list[tuple[dict[str, Any], int, str]] = [
     ({"min": 0.36, "undecided": "fail"}, 5, "undecided, which stops the day: "),
     ({"min": 0.36, "undecided": "pass"}, 0, "undecided, which passes: "),
     ({"max": 0.40}, 0, f"pass: ndcg@10 of production max 0.4: {VALUE} is not above 0.4"),
-    ({"max": 0.30, "name": "not too good"}, 3, f"fail: not too good: {VALUE} is above 0.3"),
+    ({"max": 0.30, "name": "not too good"}, 3, f"fail: not too good: {VALUE} is above 0.3 by 0.05"),
 ]
 
 
@@ -100,7 +100,7 @@ def test_a_value_that_has_no_interval_by_nature_decides_alone(tmp_path: Path, ju
     for name in ("coverage", "gini@10", "novelty@10", "auc_up"):
         asked = {"metrics": [name], "input": {"path": "/log/dt={date}", "columns": columns}}
         store(tmp_path, DAY, [metric(0.35, metric=name)])
-        for bound, code, side in ((0.3, 0, "is not below 0.3"), (0.4, 3, "is below 0.4")):
+        for bound, code, side in ((0.3, 0, "is not below 0.3"), (0.4, 3, "is below 0.4 by 0.05")):
             gate = {"metric": name, "model": "production", "min": bound, "undecided": "fail"}
             ended, (line,) = judged([gate], **asked)
             assert ended == code
@@ -306,7 +306,7 @@ class TestAccept:
     def test_it_is_stored_and_holds(self, tmp_path: Path, capsys: pytest.CaptureFixture[str], judged: Judging) -> None:
         store(tmp_path, DAY, [metric(0.1, 0.01)], [comparison(0.0)])
         assert self.accept(tmp_path) == 0
-        assert 'is below 0.3 (accepted: "a holiday")' in capsys.readouterr().out
+        assert 'is below 0.3 by 0.2 (accepted: "a holiday")' in capsys.readouterr().out
         row = table_of(tmp_path, "gates", DAY).iloc[0]
         assert (row["verdict"], row["accepted"], row["accepted_reason"]) == ("fail", True, "a holiday")
         run = table_of(tmp_path, "runs", DAY).iloc[0]
@@ -467,5 +467,6 @@ def test_the_example_of_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[s
     store(tmp_path, DAY, metrics, compared)
     conf = conf_of(tmp_path, gates["gates"], metrics=["ndcg@10", "logloss"])
     assert exit_code("gate", "--conf", conf, "--date", DAY) == 3
-    printed = "".join(f"    {line}\n" for line in capsys.readouterr().out.splitlines())
+    out = capsys.readouterr().out.replace(conf, "conf/nightly.yaml")
+    printed = "".join(f"    {line}\n" for line in out.splitlines())
     assert printed in page

@@ -150,11 +150,11 @@ def test_a_gate_of_many_checks_has_one_line_that_counts_them() -> None:
     assert verdicts_text(judged).splitlines() == [
         "Gates",
         "  fail: g: gate 1 of 2 fails, in 7 of 50 checks (1 is undecided); the worst are",
-        "    fail: m, c, s=06: 0.1 (0.08 to 0.12) is below 0.45",
-        "    fail: m, c, s=05: 0.15 (0.13 to 0.17) is below 0.45",
-        "    fail: m, c, s=04: 0.2 (0.18 to 0.22) is below 0.45",
-        "    fail: m, c, s=03: 0.25 (0.23 to 0.27) is below 0.45",
-        "    fail: m, c, s=02: 0.3 (0.28 to 0.32) is below 0.45",
+        "    fail: m, c, s=06: 0.1 (0.08 to 0.12) is below 0.45 by 0.35",
+        "    fail: m, c, s=05: 0.15 (0.13 to 0.17) is below 0.45 by 0.3",
+        "    fail: m, c, s=04: 0.2 (0.18 to 0.22) is below 0.45 by 0.25",
+        "    fail: m, c, s=03: 0.25 (0.23 to 0.27) is below 0.45 by 0.2",
+        "    fail: m, c, s=02: 0.3 (0.28 to 0.32) is below 0.45 by 0.15",
         "    and 3 more (table gates, or --verbose)",
         "  pass: h: gate 2 of 2 passes, in 50 of 50 checks",
     ]

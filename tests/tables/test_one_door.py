@@ -118,7 +118,7 @@ READERS: dict[str, tuple[Callable[[Path], int], int, tuple[str, ...]]] = {
         0,
         ("metrics", "gates", "quality", "curves", "blocks", "groups", "comparisons"),
     ),
-    "gate": (of_spec("gate"), 3, ("metrics", "comparisons", "gates")),
+    "gate": (of_spec("gate"), 3, ("metrics", "comparisons", "gates", "quality")),
     "merge": (of_spec("merge", first=DAY), 3, ("states", "blocks", "distributions")),
     "export": (of_spec("export", "FOLDER/goal"), 0, EVERYTHING),
     "sr.compare_runs": (in_python(sr.compare_runs, groups="common"), 0, ("groups",)),

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sparkrank.base.errors import InputError, SparkrankError, shorten
 from sparkrank.comparison.group_pairs import ModelGroups
-from sparkrank.comparison.largest_changes import COUNTS, largest_of_all
+from sparkrank.comparison.largest_changes import largest_of_all
 from sparkrank.comparison.worst_groups import worst_of_two
 from sparkrank.report.data import CloserGroup, CloserLook
 from sparkrank.report.report_tables import ReportTables, defined
@@ -86,8 +86,7 @@ def _groups(
         command = f"{asked} {named}" if tables.shows_keys else hidden
         text = explained.pop(tuple(key.values()), None)  # a group in both lists is explained once
         shown = {name: one if isinstance(one, str | int | float) else str(one) for name, one in key.items()}
-        n_rows, n_relevant = (row[name] for name in COUNTS)
-        numbers = (before, value, difference, n_rows, n_relevant)
+        numbers = (before, value, difference, row["n_rows"], row["n_relevant"])
         groups.append(CloserGroup(shown if tables.shows_keys else {}, *numbers, command, text))
     return tuple(groups)
 

@@ -14,6 +14,7 @@ from sparkrank.report.report_tables import (
     whole_day,
 )
 from sparkrank.report.section import Made, ReportSection
+from sparkrank.text.text import unlisted_sentences
 
 _WITHOUT = {"R = 0": "without a relevant row", "the ideal list has no gain": "without a relevant row"}
 
@@ -31,7 +32,9 @@ def _headline(tables: ReportTables) -> Made:
         change = None if before is None or row.value is None else row.value - before
         rows.append(HeadlineRow(row, compared.get(key), before, change, verdicts.get(key, ())))
     since = "" if tables.before is None else changes_text(changes_since(tables.before, tables.metrics))
-    return Headline(metrics, models, tuple(rows), _groups_text(tables), since), None
+    unlisted = [] if tables.quality is None else [f"{one}." for one in unlisted_sentences(tables.quality)]
+    groups = " ".join(filter(None, [_groups_text(tables), *unlisted]))
+    return Headline(metrics, models, tuple(rows), groups, since), None
 
 
 def _groups_text(tables: ReportTables) -> str:

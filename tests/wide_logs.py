@@ -180,7 +180,9 @@ def types() -> WideLog:
         rows = rows.set_column(rows.column_names.index(name), name, pc.round(rows[name], 2).cast(kind))
     rows = rows.set_column(4, "score", rows["score"].cast(pa.float32()))
     rows = rows.set_column(1, "name", rows["name"].combine_chunks().dictionary_encode())
-    settings = {"group": ["name", "born"], "item": "item", "reference_rank": "shown", "group_table": True}
+    shop = pa.array(rows["user_id"].to_numpy() % 3).cast(pa.decimal128(38, 0))
+    rows = rows.append_column("shop", shop)
+    settings = {"group": ["name", "born", "shop"], "item": "item", "reference_rank": "shown", "group_table": True}
     settings |= {"weight": "weight", "score_sums": True, "position_depth": 3, "gains": True}
     return WideLog(halves(rows), [*GROUP_METRICS, *DISTRIBUTIONS, *POOLED], {**MODELS, **settings})
 
@@ -584,8 +586,7 @@ def ranks() -> WideLog:
 def exact() -> WideLog:
     """Every score is a bin of its own, with weights; keys of two whole numbers."""
     rows = impressions()
-    tenant = pa.array(rows["user_id"].to_numpy() % 3)
-    rows = rows.append_column("tenant", tenant.cast(pa.decimal128(38, 0)))
+    rows = rows.append_column("tenant", pa.array(rows["user_id"].to_numpy() % 3))
     settings = {"group": ["user_id", "tenant"], "weight": "weight", "gains": True}
     return WideLog(halves(rows), EXACT, {**MODELS, **settings})
 

@@ -24,7 +24,7 @@ from sparkrank.bucket.propensities import with_propensities
 from sparkrank.bucket.twins import Twins
 from sparkrank.bucket.unmatched_rows import unmatched_rows
 from sparkrank.metrics import Plan
-from sparkrank.metrics.plan import level_text
+from sparkrank.metrics.labels import level_text
 from sparkrank.metrics.unjudged import Assumption
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.key_hashes import hash_keys

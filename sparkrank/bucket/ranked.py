@@ -26,7 +26,7 @@ from sparkrank.metrics import GroupMetric, Metric, Plan
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
 from sparkrank.metrics.group_auc import class_counts
 from sparkrank.metrics.group_metric import logarithms
-from sparkrank.metrics.labels import FIRST
+from sparkrank.metrics.labels import FIRST, level_text
 from sparkrank.metrics.merged import kind_of
 from sparkrank.metrics.needs import (
     NEGATIVES,
@@ -36,7 +36,6 @@ from sparkrank.metrics.needs import (
     counts_ranks,
     rule_of_values,
 )
-from sparkrank.metrics.plan import level_text
 from sparkrank.metrics.policy_value import OF_ACTIONS, clip_of
 from sparkrank.metrics.position_sums import counts_positions
 from sparkrank.metrics.propensity import WeighedRows

@@ -13,6 +13,7 @@ from sparkrank.base.errors import CodedSentence, InputError, SpecError, shorten
 from sparkrank.inputs.window import Window, spans
 from sparkrank.metrics import Plan
 from sparkrank.metrics.merged import Merged
+from sparkrank.metrics.plan_validation import validate_comparison
 from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.states import Partials
 from sparkrank.tables.rows.comparisons import comparisons_table
@@ -56,7 +57,7 @@ def compare_days(
     comparison = plan.compare if comparison is None else comparison
     if comparison is None:
         raise SpecError("no baseline is named: name it with --baseline MODEL or as compare.baseline in the spec")
-    plan.validate_comparison(comparison)
+    validate_comparison(plan, comparison)
     if plan.compare is not None and plan.compare.baseline != comparison.baseline:
         plan = replace(plan, compare=None)
     days, missing = find_window(spec, window, spark, "compare", allow_missing=allow_missing)

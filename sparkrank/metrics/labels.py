@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from sparkrank.base.errors import MetricError, SpecError, did_you_mean, itemize, shorten
-from sparkrank.metrics.parameters import LABEL_NAME, Name, label_weights
+from sparkrank.metrics.parameters import LABEL_NAME, Name, format_number, label_weights
 
 LABEL = Name("label", None, "the label that is read, of several; without it, the first", named="<label>")
 AMONG = Name("among", None, "a label: rows for which it is not above 0 are left out before all else", named="<label>")
@@ -64,3 +64,8 @@ def validate_label_names_of(metric: object, names: Iterable[str], labels: Sequen
             there = f"allowed: {itemize(labels)}" if labels else "no label has a name here"
             more = "" if len(labels) > 1 else ": a mapping names several, as label: {click: clicked, pay: paid}"
             raise MetricError(f'{metric} names "{shorten(name)}", no label{did_you_mean(name, labels)} ({there}){more}')
+
+
+def level_text(rel: float | None) -> str:
+    """Return the condition for a relevant label as a text for users; ``rel`` is the lowest relevant label."""
+    return "label > 0" if rel is None else f"label >= {format_number(rel)}"

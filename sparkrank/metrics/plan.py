@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from sparkrank.base.errors import SpecError, shorten
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics.attention_metric import AttentionMetric
@@ -33,11 +32,11 @@ from sparkrank.metrics.needs import (
     judged,
     rule_of_values,
 )
-from sparkrank.metrics.parameters import format_number
 from sparkrank.metrics.policy_value import VALUE, weight_states_of
 from sparkrank.metrics.pooled_metric import PooledMetric
 from sparkrank.metrics.propensity import WeighedRows
 from sparkrank.metrics.rank_comparison import REF, REFERENCE_RANK
+from sparkrank.metrics.resolution import of_first_label, of_own_label, with_own_ties
 from sparkrank.metrics.slices import (
     ALL,
     Slice,
@@ -238,17 +237,6 @@ class Plan:
     def own_ordered(self) -> Sequence[Metric]:
         """Those metrics of :attr:`ordered` that are computed."""
         return [metric for metric in self.own_metrics if metric in self.ordered]
-
-    def validate_comparison(self, comparison: Comparison) -> None:
-        """Raise :class:`SpecError` if ``comparison`` is invalid, or no model has a metric of the baseline's."""
-        comparison.validate_models(self.models)
-        own = [metric for metric in self.metrics if (comparison.baseline, metric) not in self.absent]
-        others = [model for model in self.models if model != comparison.baseline]
-        if all(pair in self.absent for pair in itertools.product(others, own)):
-            raise SpecError(
-                f"compare.baseline is {shorten(comparison.baseline)}, and all other models read other labels: name the "
-                f"label in a metric, as in {own[0].with_label(self.labels[-1])}, to compare models by one"
-            )
 
     @property
     def has_parts(self) -> bool:
@@ -710,30 +698,3 @@ def _summed(rules: Iterable[tuple[BinRule, bool]]) -> Mapping[BinRule, bool]:
     for rule, needs_sums in rules:
         summed[rule] = summed.get(rule, False) or needs_sums
     return summed
-
-
-def of_first_label(metric: Metric, labels: Sequence[str]) -> Metric:
-    """Return ``metric`` without its label if it is the first, which metrics read by default."""
-    return metric.with_label(None) if metric.judging.label in labels[:1] else metric
-
-
-def of_own_label(metric: Metric, own: Judging) -> Metric:
-    """Return ``metric`` by the label ``own`` of a model, unless it names a label itself or reads none.
-
-    Raises :class:`MetricError` if the metric cannot be read by that label.
-    """
-    if own == FIRST or metric.judging != FIRST or not metric.declaration.reads_labels:
-        return metric
-    return Metric.parse(str(metric.with_judging(own)))
-
-
-def level_text(rel: float | None) -> str:
-    """Return the condition for a relevant label as a text for users; ``rel`` is the lowest relevant label."""
-    return "label > 0" if rel is None else f"label >= {format_number(rel)}"
-
-
-def with_own_ties(metric: Metric, definitions: Definitions, order: Ties | None) -> Metric:
-    if order is not None and definitions.ties == "expected" and definitions.positions == "dense" and metric.orders:
-        return metric.with_ties(order)
-    given = definitions.positions != "dense" and metric.ties in ("expected", "block")  # the same with given positions
-    return metric.with_ties(None) if metric.ties == definitions.ties or given else metric

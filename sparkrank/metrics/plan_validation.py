@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -11,13 +12,15 @@ from sparkrank.metrics.definitions import DEFAULTS, Definitions
 from sparkrank.metrics.labels import FIRST, Judging, validate_label_names_of
 from sparkrank.metrics.metric import Metric, asked_metrics
 from sparkrank.metrics.parameters import NEED_AN_ORDER, Name
-from sparkrank.metrics.plan import Plan, of_first_label, of_own_label, with_own_ties
+from sparkrank.metrics.plan import Plan
 from sparkrank.metrics.policy_value import validate_policy_value
 from sparkrank.metrics.position_sums import validate_position_depth
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.propensity import ROLE
 from sparkrank.metrics.rank_comparison import REF
+from sparkrank.metrics.resolution import of_first_label, of_own_label, with_own_ties
 from sparkrank.metrics.slices import Slice, Slices, is_of_relevant, named_slices, pools, slice_name
+from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.metrics.unjudged import validate_assumptions
 from sparkrank.ranking.ranking import Ties
 
@@ -100,7 +103,7 @@ def validate_plan(plan: Plan) -> None:
             of_metric = "has the name of a metric, a column of the group table: rename it"
             raise SpecError(f'the group column "{shorten(key)}" {of_metric}')
     if plan.compare is not None:
-        plan.validate_comparison(plan.compare)
+        validate_comparison(plan, plan.compare)
         if not plan.keys:
             raise SpecError("compare needs groups, which are the units of a comparison, but no group column is named")
 
@@ -199,3 +202,15 @@ def _validate_references(plan: Plan) -> None:
         if reference in REF.choices and reference in plan.models:
             means = f"may mean the {reference} or the model of that name: rename the model"
             raise MetricError(f"ref={reference} of {shorten(metric)} {means}")
+
+
+def validate_comparison(plan: Plan, comparison: Comparison) -> None:
+    """Raise :class:`SpecError` if ``comparison`` is invalid, or no model has a metric of the baseline's."""
+    comparison.validate_models(plan.models)
+    own = [metric for metric in plan.metrics if (comparison.baseline, metric) not in plan.absent]
+    others = [model for model in plan.models if model != comparison.baseline]
+    if all(pair in plan.absent for pair in itertools.product(others, own)):
+        raise SpecError(
+            f"compare.baseline is {shorten(comparison.baseline)}, and all other models read other labels: name the "
+            f"label in a metric, as in {own[0].with_label(plan.labels[-1])}, to compare models by one"
+        )

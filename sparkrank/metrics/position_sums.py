@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sparkrank.base.errors import SpecError
-from sparkrank.metrics.labels import FIRST
+from sparkrank.metrics.labels import FIRST, level_text
 from sparkrank.metrics.needs import GROUPS, Needed
-from sparkrank.metrics.plan import Plan, level_text
+from sparkrank.metrics.plan import Plan
 from sparkrank.states.forms import SUM_FORM
 
 ROWS, RELEVANT, SCORES, WEIGHTS = "rows", "relevant rows", "scores", "weights"

@@ -17,6 +17,7 @@ from sparkrank.base.checks import Limits
 from sparkrank.base.errors import SparkrankError, quote
 from sparkrank.engines.result import Solved
 from sparkrank.metrics import Metric, Plan
+from sparkrank.metrics.plan_validation import validate_comparison
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.uncertainty import Comparison, Family
 from sparkrank.states import Partials
@@ -247,7 +248,7 @@ class Evaluation:
         return self._compared(Comparison(baseline, correction, family))
 
     def _compared(self, comparison: Comparison) -> pa.Table:
-        self.plan.validate_comparison(comparison)
+        validate_comparison(self.plan, comparison)
         return with_whole_numbers(comparisons_table(self.solved.merged, self.plan, comparison, self.origin))
 
     @property

@@ -11,7 +11,7 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.base import checks
-from sparkrank.metrics.plan import level_text
+from sparkrank.metrics.labels import level_text
 from sparkrank.schemas.tables import QUALITY, TableSchema, columns
 from sparkrank.tables.rows.outputs import OUTPUTS
 from sparkrank.text.text import table_text

@@ -14,10 +14,10 @@ from sparkrank.base.errors import CodedSentence, escape
 from sparkrank.inputs.role_table import rejections
 from sparkrank.metrics import Plan
 from sparkrank.metrics.calibration import OUTSIDE
+from sparkrank.metrics.labels import level_text
 from sparkrank.metrics.merged import MeasuredTerms, Merged
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.needs import INTERACTIONS, ROWS_AND_WEIGHT
-from sparkrank.metrics.plan import level_text
 from sparkrank.metrics.slices import ALL
 from sparkrank.metrics.subjects import small_slices
 from sparkrank.schemas.tables import QUALITY

@@ -14,8 +14,8 @@ from sparkrank.base import checks
 from sparkrank.base.errors import CodedSentence
 from sparkrank.metrics import Plan
 from sparkrank.metrics.checked_metric import LEAST_CHECKED
+from sparkrank.metrics.labels import level_text
 from sparkrank.metrics.merged import Merged
-from sparkrank.metrics.plan import level_text
 from sparkrank.metrics.role_reasons import label_reason
 from sparkrank.metrics.slices import ALL, OTHER
 from sparkrank.ranking.value_columns import CATALOG

@@ -1,0 +1,33 @@
+"""How an evaluation names a metric: without the label and the ties that it has anyway."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sparkrank.metrics.definitions import Definitions
+from sparkrank.metrics.labels import FIRST, Judging
+from sparkrank.metrics.metric import Metric
+from sparkrank.ranking.ranking import Ties
+
+
+def of_first_label(metric: Metric, labels: Sequence[str]) -> Metric:
+    """Return ``metric`` without its label if it is the first, which metrics read by default."""
+    return metric.with_label(None) if metric.judging.label in labels[:1] else metric
+
+
+def of_own_label(metric: Metric, own: Judging) -> Metric:
+    """Return ``metric`` by the label ``own`` of a model, unless it names a label itself or reads none.
+
+    Raises :class:`MetricError` if the metric cannot be read by that label.
+    """
+    if own == FIRST or metric.judging != FIRST or not metric.declaration.reads_labels:
+        return metric
+    return Metric.parse(str(metric.with_judging(own)))
+
+
+def with_own_ties(metric: Metric, definitions: Definitions, order: Ties | None) -> Metric:
+    """Return ``metric`` with ``ties`` only if they differ from those of ``definitions``; ``order`` is the default."""
+    if order is not None and definitions.ties == "expected" and definitions.positions == "dense" and metric.orders:
+        return metric.with_ties(order)
+    given = definitions.positions != "dense" and metric.ties in ("expected", "block")  # the same with given positions
+    return metric.with_ties(None) if metric.ties == definitions.ties or given else metric

@@ -449,7 +449,7 @@ class RankedModel:
             positives, negatives = class_counts(hits)
             amounts = {POSITIVES: positives, NEGATIVES: negatives}
             amount, distinct = amounts.get(carrier.name, hits.length.astype(np.float64)), hits.distinct
-        else:  # nothing else needs the hits of this label, and to count them takes a tenth of the time
+        else:  # nothing else needs the hits of this label: only their numbers are counted
             judgments, length = self.ranking.judgments, self.ranking.length.astype(np.float64)
             rows, flags = self.ranking.of_listed(judgments.codes), self.ranking.of_listed(judgments.flags(carrier.rel))
             positives = count_by(rows, self.ranking.groups, flags).astype(np.float64)

@@ -31,7 +31,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DaysCompared:
-    """The table ``comparisons`` of stored days, with the days and the models' lists that are missing, and warnings."""
+    """The table ``comparisons`` of stored days.
+
+    ``missing`` has the days without states, ``unlisted`` a sentence for each model that has no list of some groups, and
+    ``warnings`` says which models some days lack.
+    """
 
     comparisons: pa.Table
     missing: tuple[str, ...]

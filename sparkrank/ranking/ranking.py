@@ -96,7 +96,7 @@ def rank_rows(codes: Codes, scores: Scores, length: Ints) -> Ranked:
     """
     ensure_free(len(codes) * ORDER_BYTES, "the order of all rows", _WITHOUT_ORDER)
     layout = KeyLayout.of(len(codes), len(length))
-    keys = _sorted(sort_keys(codes, scores, *layout), codes, length)
+    keys = _ascending(sort_keys(codes, scores, *layout), codes, length)
     row = (keys & np.uint64((1 << layout.row) - 1)).view(np.int64)
     lists = RankedLists(length, keys, layout.row + layout.score)
     alike = _alike(keys, layout.row)
@@ -111,7 +111,7 @@ def rank_rows(codes: Codes, scores: Scores, length: Ints) -> Ranked:
     return Ranked(row, lists, alike[tied], ~joined[:-1][tied])
 
 
-def _sorted(keys: Keys, codes: Codes, length: Ints) -> Keys:
+def _ascending(keys: Keys, codes: Codes, length: Ints) -> Keys:
     """Return the ``keys`` of :func:`sort_keys` in ascending order. A loop divides them by group first."""
     if not native.runs("order of lists", codes.dtype == np.int32):
         keys.sort()

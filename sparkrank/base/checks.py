@@ -83,7 +83,7 @@ NAN_REFERENCE_OF_PANDAS = _check(
 NAN_OF_PANDAS = _check("nan_scores_of_pandas", "scores that are NaN in pandas, taken as not retrieved")
 NAN_RATINGS = _check("nan_ratings_of_pandas", "ratings that are NaN in pandas, whose items stand last in their list")
 
-# If what groups had before is read. These rows are not among the rows read, of which they may be many times as many.
+# If interactions are read. Their rows are not counted among the rows read, and may be many times as many.
 PAST_ROWS = {
     "interactions": _check("interactions", "rows of the interactions"),
     "exclude": _check("pairs_to_exclude", "rows of the pairs to exclude"),
@@ -94,14 +94,14 @@ PAST_WITHOUT_PAIR = {
 }
 PAST_GROUPS = _check("groups_of_interactions", "groups of the interactions")
 DAYS_WITHOUT_POPULARITY = _check("days_without_popularity", "stored days of the interactions that are missing")
-# What is found in the lists of a table whose pairs are not left out.
+# Rows of lists that are also in a table of the past, if the rows are kept.
 ROWS_IN_PAST = _check("rows_in_interactions", "rows of the lists that the interactions have")
 EXCLUDED_ROWS = _check("rows_excluded", "rows that the group had before")
 EXCLUDED_TRUTH = _check("truth_excluded", "rows of the truth that the group had before")
 
 TRUTH_IN_PAST = _check("truth_in_interactions", "rows of the truth that the history has")
 
-# If lists have a time. A list has an item too early if the item was there, or in the interactions, only later.
+# If lists have a time. An item is in a list too early if it appeared in the catalog or the interactions only later.
 LIST_TIMES = _check("rows_of_lists_with_time", "rows of the lists with a time")
 EARLY_TRUTH = _check("truth_before_list", "rows of the truth before the list")
 EARLY_ITEMS = _check("items_listed_early", "items listed before they were there")
@@ -181,7 +181,7 @@ UNRETRIEVED_GROUPS = _check("groups_without_scored_row", "groups without a score
 OUTSIDE_ROWS = _check(
     "scores_no_probability", "scored rows whose score is no probability: logloss, ne, brier, ece and copc are undefined"
 )
-# If rows are weighed by propensity: relevant rows, or logged actions. Of several weights of a row, the worst counts.
+# If rows are weighed by propensity: relevant rows, or logged actions. If a row has several weights, the worst counts.
 EFFECTIVE_SIZE = _check("effective_sample_size", "effective sample size")
 LARGEST_WEIGHT = _check("largest_weight_by_propensity", "largest weight by propensity")
 CLIPPED_WEIGHTS = _check("clipped_weights", "weights clipped")
@@ -201,8 +201,8 @@ LIMITS: Mapping[str, float] = {OUTSIDE_ROWS: 0.0, LABELS_DIFFER: 0.0, ERRORS_FRO
 # Even the lists of ten of a good recommender may contain less than half of the truth. But if most of the truth is in no
 # list, and the lists contain no more of it than chance would give, a warning is due even if no limit was set.
 MOST_UNLISTED = 0.5
-TIMES_CHANCE = 2.0  # lists with so many times the truth that chance gives contain more than chance,
-OF_THE_ROOM = 0.1  # or, if that is less, with what chance gives plus this share of the other truth that would fit
+TIMES_CHANCE = 2.0  # lists contain more truth than chance gives if they have this multiple of it,
+OF_THE_ROOM = 0.1  # or the truth by chance plus this share of the other truth that fits, if that is less
 
 
 @dataclass(frozen=True)
@@ -249,12 +249,12 @@ def without_gain(column: str) -> str:
 
 
 def with_label(label: str) -> str:
-    """Return the name of the check for rows that have ``label``, one of several; of a truth, its rows."""
+    """Return the name of the check for rows (or rows of the truth) with a value in ``label``, one of several labels."""
     return f"rows that have the label {label}"
 
 
 def checked_groups(label: str) -> str:
-    """Return the name of the check for groups in which every row has ``label``, which checks another label."""
+    """Return the name of the check for groups whose rows all have ``label``, a label that checks another."""
     return f"groups that have the label {label} in all rows"
 
 

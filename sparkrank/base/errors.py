@@ -123,7 +123,7 @@ class MetricError(SpecError):
 
 
 class OutOfMemoryError(SparkrankError):
-    """A group does not fit in the memory of the process evaluating it. The message gives the hash of the group key."""
+    """A group does not fit in the memory of the process that evaluates it. The message gives the hash of its key."""
 
     code = "out_of_memory"
 
@@ -267,7 +267,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def _written(value: object, how: Callable[[object], str]) -> str:
-    """Return ``how(value)``, a shortened form of a collection, or only the type of a value that has no string form."""
+    """Return ``how(value)``, shortened for a collection, or only the type if ``value`` has no string form."""
     try:
         return _FEW.repr(value) if isinstance(value, (list, tuple, dict, set, frozenset)) else how(value)
     except Exception:  # noqa: BLE001 - a number of thousands of digits, or an object without a text
@@ -338,14 +338,14 @@ def _stand_in(error: BaseException) -> SparkrankError:
 
 
 def require(module: str, extra: str, what: str) -> None:
-    """Raise :class:`SpecError` if ``module`` is not installed, which ``what`` needs and ``extra`` installs."""
+    """Raise :class:`SpecError` if ``module`` is not installed. ``what`` needs the module, and ``extra`` installs it."""
     if importlib.util.find_spec(module) is None:
         raise SpecError(f"{what} needs {module.replace('_', '-')}: pip install 'sparkrank[{extra}]'")
 
 
 @contextmanager
 def writing_errors(what: str, done: str = "written") -> Iterator[None]:
-    """Replace an ``OSError`` raised inside, as for a full disk, by one that says that ``what`` cannot be ``done``."""
+    """Turn an ``OSError`` raised inside, such as a full disk, into an error: ``what`` cannot be ``done``."""
     try:
         yield
     except OSError as error:

@@ -155,7 +155,7 @@ def _urls(text: str) -> Iterator[tuple[str, str]]:
     """Yield each URL in ``text`` as two strings: the scheme, and the rest of the text up to the next URL."""
     matches = list(_SCHEME.finditer(text))
     if len(matches) > 1 and ":" in _user(matches[0][0], text[matches[0].end() :]):
-        matches = matches[:1]  # what looks like a second URL may be part of a password
+        matches = matches[:1]  # a password may contain text that looks like a second URL
     ends = [match.start() for match in matches[1:]] + [len(text)]
     for match, end in zip(matches, ends, strict=False):
         yield match[0], text[match.end() : end]

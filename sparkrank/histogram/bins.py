@@ -35,8 +35,8 @@ class BinRule:
     they do if they are equal when rounded to ``size`` decimals. By ``bins``, there are ``size`` bins of equal width
     from 0 to 1; a bin contains its lower edge, the last bin also its upper edge, and scores outside [0, 1] belong to
     the nearest bin. By ``exact``, only equal scores share a bin. ``rel`` is the lowest relevant label; if it is None,
-    all labels above 0 are relevant. ``judging`` says which label of several is read, and among which rows, as the text
-    of a metric does.
+    all labels above 0 are relevant. ``judging`` names the label to read, if there are several, and the rows to include,
+    in the syntax of metrics.
     """
 
     kind: str
@@ -63,7 +63,7 @@ class BinRule:
         if self.kind == "bins":
             return Bins(self.size, scores)
         if self.kind == "digits":
-            # half of what float64 can represent, so that rounding never moves a score to where there are no decimals
+            # half the range in which float64 has such decimals, so that rounding never moves a score out of it
             few = max(abs(scores.lowest), abs(scores.highest)) < EXACT_WHOLE / 10.0**self.size / 2
             return Decimals(self.size) if few else Mixed(self.size)
         return LeadingBits(self.size if self.kind == "bits" else None, scores)

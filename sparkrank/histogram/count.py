@@ -33,7 +33,7 @@ class Places(NamedTuple):
 
 
 def page_gaps(filled: Flags) -> tuple[int, Ints, Ints]:
-    """Return the size of ``filled`` pages, and the elements skipped before each filled page and before every page."""
+    """Return the elements in ``filled`` pages, and the elements skipped before each of them and before every page."""
     pages = np.flatnonzero(filled)
     gaps = (pages - np.arange(len(pages))) << PAGE_BITS
     before = np.zeros(len(filled), np.int64)

@@ -17,7 +17,7 @@ from sparkrank.numeric.ordered_integers import Range
 from sparkrank.numeric.segments import WHOLE, Segments
 from sparkrank.ranking.judgments import is_relevant
 
-FARTHEST = 2.0**32  # a billion squares of a thousandth of this still add up exactly
+FARTHEST = 2.0**32  # a billion squares of numbers up to a thousandth of this still add up exactly
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class RowSum:
 
     The sums over the rows that have a label z, a number, are ``judged`` = Σ w, ``residuals`` = Σ w·(s-z),
     ``absolute_residuals`` = ``Σ w·|s-z|``, ``squared_residuals`` = Σ w·(s-z)², ``labels`` = Σ w·z, and
-    ``squared_labels`` = Σ w·z². ``beyond`` is the number of these rows with a score or label beyond
-    ±:data:`FARTHEST`; other sums omit them. ``judging`` says which label of several is read, and among which rows, as
-    the text of a metric does.
+    ``squared_labels`` = Σ w·z². ``beyond`` is the number of these rows with a score or label beyond ±:data:`FARTHEST`;
+    other sums omit them. ``judging`` names the label to read, if there are several, and the rows to include, in the
+    syntax of metrics.
 
-    Of logged actions, with v = s / propensity, at most ``clip``, and the label z as the reward, they are ``weights`` =
-    Σ w·v, ``squared_weights`` = Σ w·v², ``rewards`` = Σ w·v·z, and ``corrected`` = Σ w·(p + v·(z - q)), where q is the
-    estimate of the reward of the action and p that of the policy. ``clipped`` is the number of rows with s / propensity
-    above ``clip``, and ``slates`` the number of groups that have some of the rows.
+    For logged actions, let v = s / propensity, at most ``clip``, let the label z be the reward, and let q and p be the
+    estimated rewards of the action and of the policy. The sums are ``weights`` = Σ w·v, ``squared_weights`` = Σ w·v²,
+    ``rewards`` = Σ w·v·z, and ``corrected`` = Σ w·(p + v·(z - q)). ``clipped`` is the number of rows with s /
+    propensity above ``clip``, and ``slates`` the number of groups with any of the rows.
     """
 
     name: str
@@ -60,7 +60,7 @@ class RowSum:
 class LoggedActions:
     """Logged actions: the ``propensity`` of each, and the ``group`` that it belongs to.
 
-    ``estimate`` is the reward that is expected of the action, and ``policy_estimate`` that of the policy to evaluate.
+    ``estimate`` is the expected reward of the action, and ``policy_estimate`` that of the evaluated policy.
     """
 
     propensity: Floats
@@ -168,7 +168,7 @@ class ScoredRows:
         return within if self.judged is None else within & self.judged
 
     def ratios(self, part: slice, clip: float | None) -> Floats:
-        """Return the score of each row in ``part`` over its propensity, at most ``clip``; 0 without a known reward."""
+        """Return score / propensity of each row in ``part``, at most ``clip``; 0 without a known reward."""
         return self._ratios(clip)[part]
 
     @cached
@@ -182,7 +182,7 @@ class ScoredRows:
         return ratios
 
     def corrected(self, part: slice, clip: float | None) -> Floats:
-        """Return the estimate of the policy in each row of ``part``, corrected by what actions earned beyond theirs."""
+        """Return the policy's estimate in each row of ``part``, corrected by reward minus estimate of the action."""
         actions = self.actions
         assert actions.estimate is not None  # noqa: S101 - the metric reads both estimates
         assert actions.policy_estimate is not None  # noqa: S101

@@ -196,7 +196,7 @@ class Terms:
 
 
 def roc_terms(sweep: Sweep) -> Terms:
-    """Count the correctly ordered pairs of positive and negative (1/2 for pairs in a bin), and the pairs in bins."""
+    """Count the correctly ordered pairs of a positive and a negative (1/2 in one bin), and the pairs in one bin."""
     in_pos, in_neg = magnified(sweep.positives), magnified(sweep.negatives)
     pos, neg = sweep.pos * in_pos, sweep.neg * in_neg
     return Terms.of((neg * (sweep.tp * in_pos - pos / 2), pos * neg))
@@ -230,9 +230,9 @@ def separation_terms(sweep: Sweep) -> Terms:
 
 
 def partial_roc_terms(sweep: Sweep, max_fpr: float) -> Terms:
-    """Sum the pairs of a positive and a negative below it, of the negatives up to ``max_fpr``: as is, most, fewest.
+    """Count the pairs of a positive and a negative below it, among the negatives up to ``max_fpr``, in three ways.
 
-    In a bin, the positives are spread evenly over the negatives, or all stand before them, or all after them.
+    The three ways spread the positives of a bin evenly over its negatives, put them all first, and put them all last.
     """
     in_pos, in_neg = magnified(sweep.positives), magnified(sweep.negatives)
     wide = np.minimum(sweep.fp, max_fpr * sweep.negatives) - sweep.fp_above
@@ -243,21 +243,21 @@ def partial_roc_terms(sweep: Sweep, max_fpr: float) -> Terms:
 
 
 def recall_at_precision_terms(sweep: Sweep, precision: float) -> Terms:
-    """Return the highest recall at the end of a bin with this precision, and that if positives of a bin come first."""
+    """Return the highest recall at the end of a bin with this precision, and the same with positives first in a bin."""
     recall = _share(sweep.tp, sweep.positives)
     taken = sweep.tp + sweep.fp, sweep.tp + sweep.fp_above
     return Terms.of(highest=[np.where(_share(sweep.tp, rows) >= precision, recall, -np.inf) for rows in taken])
 
 
 def precision_at_recall_terms(sweep: Sweep, recall: float) -> Terms:
-    """Return the highest precision at the end of a bin with this recall, and that if positives of a bin come first."""
+    """Return the highest precision at the end of a bin with this recall, and the same with positives first in a bin."""
     holds = _share(sweep.tp, sweep.positives) >= recall
     taken = sweep.tp + sweep.fp, sweep.tp + sweep.fp_above
     return Terms.of(highest=[np.where(holds, _share(sweep.tp, rows), -np.inf) for rows in taken])
 
 
 def tpr_at_fpr_terms(sweep: Sweep, fpr: float) -> Terms:
-    """Return the highest TPR at the end of a bin with at most this FPR, and that if positives of a bin come first."""
+    """Return the highest TPR at the end of a bin with at most this FPR, and the same with positives first in a bin."""
     tpr = _share(sweep.tp, sweep.positives)
     taken = sweep.fp, sweep.fp_above
     return Terms.of(highest=[np.where(_share(fp, sweep.negatives) <= fpr, tpr, -np.inf) for fp in taken])
@@ -280,7 +280,7 @@ def _positives_of_first(sweep: Sweep, rows: float) -> Terms:
 def positives_of_first(sweep: Sweep, rows: Floats) -> list[Floats]:
     """Return the positives in the first ``rows`` rows, by weight: pro rata, at most, and at least.
 
-    Each array has an element for each of the numbers ``rows`` that ends in a bin of ``sweep``.
+    ``rows`` may be several numbers. Each array has an element for each number that ends in a bin of ``sweep``.
     """
     before, after = sweep.tp_above + sweep.fp_above, sweep.tp + sweep.fp
     here = np.searchsorted(after, rows)
@@ -294,7 +294,7 @@ def positives_of_first(sweep: Sweep, rows: Floats) -> list[Floats]:
 
 
 def calibration_terms(sweep: Sweep) -> Terms:
-    """Sum, over the bins, the distance of the positives from the sum of scores, but at most the weight of the bin.
+    """Sum the distance of each bin's positives from its sum of scores, up to the weight of the bin.
 
     For a single day, a second sum has the expected distances if the scores are calibrated.
     """
@@ -309,9 +309,9 @@ def calibration_terms(sweep: Sweep) -> Terms:
 
 
 def mass_terms(sweep: Sweep, mass: int) -> Terms:
-    """Sum positives, weights and scores, and for a single day rows, over each of ``mass`` runs of about equal weight.
+    """Sum positives, weights, scores and (for a single day) rows over each of ``mass`` runs of about equal weight.
 
-    A bin belongs to the run in which its middle row by weight stands.
+    A bin belongs to the run that contains its middle row by weight.
     """
     if sweep.score_sum is None:
         raise ValueError("calibration needs the sums of scores")
@@ -329,7 +329,7 @@ def mass_terms(sweep: Sweep, mass: int) -> Terms:
 def isotonic_terms(sweep: Sweep) -> Terms:
     """Sum the squared errors of the mean scores of bins, and return the hulls of the isotonic fit and of its best case.
 
-    The corners of the second hull have the positives of a bin before its negatives, as exact scores could have them.
+    The second hull puts the positives of a bin before its negatives, as exact scores might.
     """
     if sweep.score_sum is None:
         raise ValueError("calibration needs the sums of scores")
@@ -339,7 +339,7 @@ def isotonic_terms(sweep: Sweep) -> Terms:
 
 
 def largest_gap_terms(sweep: Sweep) -> Terms:
-    """Return the largest distance of a bin's share of positives from its mean score, 1 at most."""
+    """Return the largest distance between a bin's share of positives and its mean score, at most 1."""
     if sweep.score_sum is None:
         raise ValueError("calibration needs the sums of scores")
     weight = sweep.pos + sweep.neg

@@ -1,7 +1,7 @@
 """The upper hull of a curve of false and true positives, which is the isotonic fit of labels by score.
 
-Between two corners of the hull, all scores have one fitted rate, the share of positives there: the pools of adjacent
-violators.
+All scores between two corners of the hull have one fitted rate, their share of positives. They are a pool of the
+pool-adjacent-violators algorithm.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sparkrank.numeric.segments import run_starts
 ROUNDING = 2.0**-50
 # Products of multiples of this number up to 1 are exact, and so are their differences.
 EXACT_UNIT = 2.0**-26
-MOST_PASSES = 64  # over all points; what they leave is settled point by point
+MOST_PASSES = 64  # over all points; the points left after them are decided one by one
 UNITS = 2**1074  # of which each float64 is a multiple
 
 
@@ -27,7 +27,7 @@ UNITS = 2**1074  # of which each float64 is a multiple
 class UpperHull:
     """The points of a curve that may be corners of its upper hull, from (0, 0), in ascending order of both numbers.
 
-    Points that are certainly no corners are left out. The others are settled in whole numbers when the hull is read, so
+    Points that are certainly not corners are left out. Whole numbers decide about the others when the hull is read, so
     that the same curve gives the same bits however it was divided.
     """
 

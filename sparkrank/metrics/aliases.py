@@ -111,7 +111,7 @@ _PERSISTENCE = re.compile(r"rbp\.(\d+)")
 
 
 def looked_up(name: str) -> str:
-    """Return the key under which :data:`ALIASES` lists ``name``; torchmetrics names have no underscores in keys."""
+    """Return the key under which :data:`ALIASES` lists ``name``. Keys of torchmetrics names have no underscores."""
     key = name.lower().replace("-", "_")
     return key.replace("_", "") if key.startswith(_TORCHMETRICS) else key
 

@@ -109,7 +109,7 @@ class Arithmetic:
     """The calculation of a metric's value for one group.
 
     ``tables`` holds the terms, starting with the table of the list. The value of the last of ``steps`` is the value of
-    the metric. ``notes`` holds short notes that help the reader to understand the numbers.
+    the metric. ``notes`` holds short remarks that explain the numbers.
     """
 
     tables: tuple[TermTable, ...]

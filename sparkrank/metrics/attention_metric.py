@@ -1,4 +1,4 @@
-"""The class of metrics of the attention that all lists together give to the values of a column, such as providers."""
+"""The class of metrics of attention: how much of it all lists together give to each value of a column."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OF_ALL_LISTS = "the value is of all lists together: this list adds its attention
 
 @dataclass(frozen=True)
 class AttentionMetric(MetricKind):
-    """A metric of how the attention of all lists, and what is due, are shared among the values of a column."""
+    """A metric that compares how attention is shared among the values of a column with how it should be shared."""
 
     parts: ClassVar[tuple[PlanPart, ...]] = ("values",)
     heading: ClassVar[str] = "Metrics over lists"
@@ -66,14 +66,14 @@ class AttentionMetric(MetricKind):
             yield Needed(PART_SUM_FORM.kind, groups, str(metric), of_parts(plan.settings, plan))
 
     def amounts(self, merged: Merged, subject: Subject, metric: Metric) -> ValueAmounts:
-        """Return the attention to each value of the column, and what it is due."""
+        """Return the attention that each value of the column gets, and the attention that it is due."""
         exposure, target = self.exposure_of(metric), None
         if (against := metric.word(AGAINST.name)) != RELEVANT:
             target = Subject(subject.model, ALL, ALL).state(exposure.of_target(against))
         return ValueAmounts.of(merged.partials.items, subject.state(exposure), target)
 
     def amounts_of_parts(self, merged: Merged, subject: Subject, metric: Metric, parts: int) -> ValueAmounts | None:
-        """Return the same for each part of the groups, or None without parts. A target of items has no parts."""
+        """Return the amounts for each part of the groups, or None without parts. A target of items has no parts."""
         whole, key = self.amounts(merged, subject, metric), subject.state(self.exposure_of(metric).by_part)
         return whole.of_parts(merged.partials.items, key, parts, varies=metric[AGAINST.name] == RELEVANT)
 
@@ -144,7 +144,7 @@ class AttentionMetric(MetricKind):
         return float((variance[shares > 0] / shares[shares > 0]).sum() / (8 * math.log(2)))
 
     def _distances(self, shown: Floats, target: Floats, metric: Metric) -> Floats:
-        """Return the distance of the shares along the last axis; NaN where one of both has nothing to share."""
+        """Return the distance of the shares along the last axis; NaN where either side has nothing to share."""
         if not shown.shape[-1]:
             return np.full(shown.shape[:-1], np.nan)
         terms = np.sort(common_shares(shown, target, metric.word(DISTANCE.name)), axis=-1)  # values have no order

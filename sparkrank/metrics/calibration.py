@@ -30,7 +30,7 @@ MOST_RUNS = 1000
 # Exact sums drop what a row adds below 2^-85, which is at most 2^-30 of a mean weighted prediction of this size.
 LEAST_PREDICTION = 2.0**-55
 GNEITING = "Dimitriadis, Gneiting, Jordan: PNAS 2021"
-MOST_UNCERTAINTY = 0.25  # of as many positives as negatives
+MOST_UNCERTAINTY = 0.25  # for equally many positives and negatives
 NO_PROBABILITY = "a score outside [0, 1]"
 
 
@@ -54,7 +54,7 @@ def _of_probabilities(
 
 
 def _calibration_error(totals: PooledTotals, metric: Metric) -> PooledValue:  # noqa: ARG001
-    """Return the calibration error; its noise floor is the error by chance if mean scores of bins are true rates."""
+    """Return the calibration error. Its noise floor is the error by chance if mean scores of bins are true rates."""
     weight = totals.positives + totals.negatives
     if not _has_probabilities(totals):
         return PooledValue(math.nan)
@@ -83,9 +83,10 @@ def _largest_error(totals: PooledTotals, metric: Metric) -> PooledValue:  # noqa
 
 
 def _fit_errors(totals: PooledTotals) -> tuple[float, float, float]:
-    """Return the mean squared errors of the mean scores of bins, of their isotonic fit, and of that in its best case.
+    """Return mean squared errors: of the mean scores of bins, of their isotonic fit, and of the best possible fit.
 
-    The best case is the lowest that the fit of exact scores can have. All are NaN if a score is not a probability.
+    The best possible fit has the least error that an isotonic fit of the exact scores can have. All errors are NaN if a
+    score is not a probability.
     """
     if not _has_probabilities(totals):
         return math.nan, math.nan, math.nan
@@ -162,7 +163,7 @@ _of_bins = partial(
     carriers=both_classes,
 )
 
-# Declares a metric of the isotonic fit of bins. Chance, which the fit follows, moves all of its values one way.
+# Declares a metric of the isotonic fit of bins. The fit follows chance, which moves all values in one direction.
 _of_fit = partial(
     _of_bins,
     reference=GNEITING,
@@ -261,7 +262,7 @@ DECLARATIONS = (
         reference="Naeini, Cooper, Hauskrecht: AAAI 2015",
         terms=kernel.largest_gap_terms,
         value=_largest_error,
-        interval="none",  # the bin is the one that chance treats worst, and mostly one of few rows
+        interval="none",  # the largest error is mostly that of a bin of few rows, by chance
     ),
     _of_fit(
         name="mcb",

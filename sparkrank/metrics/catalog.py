@@ -11,7 +11,7 @@ from sparkrank.metrics import aliases as names
 class Named(Protocol):
     """An object with a name and aliases; an alias that ends in ``@`` is valid only with a cut-off.
 
-    If the object is ``called`` as another one, users do not type its ``name``.
+    If ``called`` is given, users type it instead of ``name``.
     """
 
     @property

@@ -40,8 +40,8 @@ class CatalogueMetric(MetricKind):
         of groups in which each item is relevant; the number of groups; and the metric. The second argument has a
         meaning only if the metric has the parameter ``rel``, which makes the metric read labels.
     counts_lists : bool
-        Whether the exposure of an item counts the lists that show it, so that an item that a list repeats counts once.
-        Such a metric is about lists of k rows, and a warning says how many lists are shorter.
+        Whether the exposure of an item counts the lists that show it, so that repeats in a list count once. A warning
+        then says how many lists are shorter than k rows.
     common : tuple of Parameter
         The parameters that all metrics of this class have, which is only ``ties``.
 
@@ -92,7 +92,7 @@ class CatalogueMetric(MetricKind):
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
         exposure, counts = self.exposure_of(metric), merged.partials.items
         shown_rows, relevant = counts.amounts(subject.state(exposure))
-        if merged.partials.counts.get((checks.CATALOG_ITEMS, "")):  # in a slice the catalogue is that of all rows
+        if merged.partials.counts.get((checks.CATALOG_ITEMS, "")):  # a slice has the catalogue of all rows
             missing = len(counts.amounts(Subject(subject.model, ALL, ALL).state(exposure))[0]) - len(shown_rows)
             shown_rows, relevant = (np.pad(amounts, (0, missing)) for amounts in (shown_rows, relevant))
         sums = merged.partials.sums.results()

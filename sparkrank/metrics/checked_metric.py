@@ -1,7 +1,7 @@
-"""The class of metrics of a label that a surer label checks in part: ``ndcg(label=machine,checked_by=human)@10``.
+"""The class of metrics of a label that a more reliable label checks: ``ndcg(label=machine,checked_by=human)@10``.
 
-The mean by the label that all groups have is corrected by the mean difference of the two labels over the groups in
-which every row has the surer one (prediction-powered inference; Angelopoulos et al., Science 2023).
+The mean by the first label, over all groups, is corrected by the mean difference between both labels, over the groups
+in which every row has the second label (prediction-powered inference; Angelopoulos et al., Science 2023).
 """
 
 from __future__ import annotations
@@ -24,18 +24,19 @@ from sparkrank.states.forms import MEAN_FORM, PART_MEAN_FORM, PART_SUM_FORM
 from sparkrank.states.keys import Subject
 from sparkrank.states.means import NO_GROUPS
 
-LEAST_CHECKED = 30  # groups; the error of fewer differences is a guess
+LEAST_CHECKED = 30  # groups; with fewer differences, their standard error is unreliable
 OF_LABELS: tuple[Parameter, ...] = (*PARAMETERS, CHECKED_BY)
 UNDEFINED = f"fewer than {LEAST_CHECKED} groups have the label of checked_by in all rows"
 
 
 @dataclass(frozen=True)
 class CheckedMetric(MetricKind):
-    """A metric whose mean over all groups by one label is corrected by a surer label of some groups.
+    """A metric whose mean over all groups by one label is corrected by a more reliable label of some groups.
 
-    Its states are the mean of the metric without ``checked_by``, and a mean under its own text: of the difference of
-    the two labels, where a group without the surer label in all rows is undefined. A value that a label leaves
-    undefined counts 0 in both means, or what ``undefined`` says. The fields are those of ``of``, the metric of groups.
+    It has two states: the mean of the metric without ``checked_by``, and, under its own string, the mean difference
+    between both labels. The difference is undefined for a group with a row that lacks the second label. A value that is
+    undefined by either label counts as ``undefined`` says, or else as 0, in both means. The fields are those of ``of``,
+    the metric of groups.
     """
 
     parts: ClassVar[tuple[PlanPart, ...]] = ("checked",)
@@ -88,7 +89,7 @@ class CheckedMetric(MetricKind):
         return WithoutParts(value, without, sizes, groups - sizes)
 
     def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:
-        """Return the effective number of checked groups, which are mostly far fewer than all."""
+        """Return the effective number of checked groups, usually far fewer than all groups."""
         sums = merged.partials.parts.means.of(subject, metric) if clustered else None
         if sums is not None:
             return effective_number(rounded(sums[:, :LIMBS])) or None
@@ -96,7 +97,7 @@ class CheckedMetric(MetricKind):
 
 
 def checked(of: MetricKind) -> CheckedMetric:
-    """Return the declaration of ``of`` for metrics that give ``checked_by``."""
+    """Return the declaration for metrics of ``of`` with the parameter ``checked_by``."""
     copied = {own.name: getattr(of, own.name) for own in fields(Declaration)}
     copied["undefined"] = UNDEFINED
     copied["interval"] = "none" if of.interval == "none" else "t"

@@ -19,7 +19,7 @@ _ALWAYS_WRITTEN = ("ties", "undefined")
 
 
 class SettingOptions(TypedDict, total=False):
-    """The keyword arguments for the definitions; ``preset`` supplies those that are None or left out."""
+    """The keyword arguments for the definitions. ``preset`` supplies those that are missing or None."""
 
     preset: PresetName | None
     ties: Ties | None
@@ -115,7 +115,7 @@ class Definitions:
         return self.written()
 
     def written(self, *always: str) -> str:
-        """Return a string of the settings: ``ties``, ``undefined``, any named in ``always``, and any not at default."""
+        """Return a string of the settings ``ties``, ``undefined``, those in ``always``, and those not at default."""
         values = [(setting.name, getattr(self, setting.name), setting.default) for setting in fields(self)]
         shown = {*_ALWAYS_WRITTEN, *always}
         return ", ".join(f"{name}={value}" for name, value, default in values if value != default or name in shown)

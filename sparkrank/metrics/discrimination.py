@@ -52,11 +52,11 @@ def _auc(totals: PooledTotals, metric: Metric) -> PooledValue:
 
 
 def of_positives(totals: PooledTotals, metric: Metric) -> PooledValue:
-    """Return the first of the terms divided by the positives; the other two, its extremes, give the error bound."""
+    """Return the first term divided by the positives. The other two terms are its extremes and give the error bound."""
     exact, whole = bool(metric["exact"]), totals.positives
     if not whole:
         return PooledValue(math.nan, 0.0 if exact else math.nan)
-    whole *= kernel.magnified(whole)  # as the terms are
+    whole *= kernel.magnified(whole)  # scaled like the terms
     value, most, fewest = totals.terms
     return PooledValue(_share(value, whole), 0.0 if exact else max(most - value, value - fewest) / whole)
 

@@ -72,10 +72,10 @@ HALF = 32  # bits of half a product of counts: the halves are added up separatel
 
 
 def personalization(exposure: Ints, groups: int, k: int | None) -> float:
-    """Return the share of a list that another list lacks, as the mean over all pairs of lists; NaN if there is no pair.
+    """Return the share of a list's rows that another list lacks, averaged over all pairs of lists; NaN without pairs.
 
-    The share is 1 - Σ c(c-1) / (places · (groups - 1)), where c is how many lists show an item, and the places are k
-    for each list. Without ``k``, the places are the rows of all lists. All sums are exact.
+    The share is 1 - Σ c(c-1) / (places · (groups - 1)), where c is the number of lists that show an item, and there are
+    k places for each list. Without ``k``, the rows of all lists are the places. All sums are exact.
     """
     lists = exposure // UNIT
     pairs = lists * (lists - 1)

@@ -1,4 +1,4 @@
-"""Declarations of metrics of who is shown: which shares of the attention of a list go to values such as providers."""
+"""Declarations of metrics of fairness: the shares of a list's attention that values such as providers get."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ DISTANCE = Choice(
 
 
 def common_shares(shown: Floats, target: Floats, distance: str) -> Floats:
-    """Return the term of each value; 1 less their sum is the distance of the two distributions. NaN stays NaN.
+    """Return one term per value. The distance between the two distributions is 1 minus the sum of terms. NaN stays NaN.
 
-    Values that are not shown have the term 0, so that their terms may be left out.
+    Values that are not shown have the term 0, so they may be left out.
     """
     if distance == "tv":
         return np.minimum(shown, target)
@@ -54,10 +54,10 @@ def _information(share: Floats, both: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ListShares:
-    """The shares of all lists, with an entry for each group and value that is shown there.
+    """The shares in all lists, with one entry for each value that is shown to a group.
 
-    ``row`` is a judged row with the value, ``shown`` its share of the list's attention, and ``target`` its share of the
-    target. ``has_both`` flags the groups with attention to a value and a target.
+    ``row`` is a judged row with the value, ``shown`` the value's share of the list's attention, and ``target`` its
+    share of the target. ``has_both`` flags the groups that have both attention and a target.
     """
 
     group: Codes
@@ -77,7 +77,7 @@ class ListShares:
         pair, first, of_pair = np.unique(group * np.int64(values) + code[row], return_index=True, return_inverse=True)
         attention = discount_of(metric["discount"]).at(position[listed])
         amount, whole = sum_by(of_pair, attention, len(pair)), sum_by(group, attention, ranking.groups)
-        some = np.flatnonzero(amount)  # a list of discounts may end before k
+        some = np.flatnonzero(amount)  # the list of discounts may be shorter than k
         pair, row, group = pair[some], row[first[some]], group[first[some]]
         shown = amount[some] / whole[group]
         against = metric.word(AGAINST.name)
@@ -95,7 +95,7 @@ class ListShares:
 
 
 def _relevant_pairs(ranking: Ranking, metric: Metric, column: ValueColumn, values: int) -> Ints:
-    """Return a number for the group and the value of each relevant row. An item counts once for each of its values."""
+    """Return group and value of each relevant row as one number. An item counts once for each of its values."""
     judgments, code = ranking.judgments, ranking.columns[column]
     rows = np.flatnonzero(judgments.once(judgments.flags(metric.rel) & (code >= 0), code))
     pair: Ints = judgments.codes[rows] * np.int64(values) + code[rows]
@@ -103,7 +103,7 @@ def _relevant_pairs(ranking: Ranking, metric: Metric, column: ValueColumn, value
 
 
 def awrf(ranking: Ranking, metric: Metric) -> Floats:
-    """Return 1 less the distance of each list's shares from the target; NaN where one of the two has no value."""
+    """Return 1 minus the distance of each list's shares from the target; NaN if list or target has no value."""
     shares = ListShares.of(ranking, metric)
     terms = common_shares(shares.shown, shares.target, metric.word(DISTANCE.name))
     order = np.lexsort((terms, shares.group))  # values have no order: equal terms add up to equal sums
@@ -113,7 +113,7 @@ def awrf(ranking: Ranking, metric: Metric) -> Floats:
 
 
 def why_no_shares(metric: Metric) -> str | None:
-    """Return why the parameters of a metric of shares mean nothing together, or None."""
+    """Return the reason why the parameters of a metric of shares contradict each other, or None."""
     if metric[BY] is None:
         return f"names no column: {BY}=<column> says what is shown, as in {metric.name}({BY}={CATALOG}.provider)@10"
     against = metric.word(AGAINST.name)

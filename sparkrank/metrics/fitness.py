@@ -1,11 +1,11 @@
-"""The metric fitness, which measures how near rows are to their positions in a reference order.
+"""The metric fitness: how near the rows of a list are to their positions in a reference order.
 
 Under ``ties=expected``, fitness is the mean over all orders of the tied rows. Take a tie block of n rows at the
 positions c + 1 to c + n. If the reference does not tie a row with another row of the block, the row is equally likely
 to be at each of these positions, and the sum of 1 / (a·p + b) over a run of positions p is a difference of digamma
 functions. If the reference ties r rows of the block, these rows take their reference positions q in the order of the
-score. The j-th of them is at position c + i with the chance that i is the j-th smallest of r numbers drawn from 1 to n.
-These chances are computed position by position, in r·n steps.
+score. The probability that the j-th of them is at position c + i is the probability that i is the j-th smallest of r
+numbers drawn from 1 to n. These probabilities are computed position by position, in r·n steps.
 """
 
 from __future__ import annotations
@@ -138,8 +138,8 @@ def _in_turn(rows: RowPositions, several: Ints, fit: Fit) -> Floats:
     above, q, unweighted = rows.above[order], rows.q[order], Fit(fit.alpha, discounted=False)
     waits, value = (turn == 1).astype(np.float64), np.zeros(len(order))
     begins = turn == 1
-    # ``waits`` is the chance that, of the rows alike, exactly those before this row have been placed so far. The row
-    # then takes the next position with the chance that one of the remaining rows alike is drawn from all remaining rows
+    # ``waits`` is the probability that, of the rows alike, exactly those before this row have been placed so far. The
+    # row then takes the next position with the probability that a row alike is drawn from all remaining rows.
     for step in range(1, int(tied[0]) + 1):
         count = int(np.searchsorted(-tied, -step, side="right"))  # rows in blocks of at least ``step`` rows
         takes = waits[:count] * (left[:count] / (tied[:count] - step + 1))
@@ -171,7 +171,7 @@ def positions(ranking: Ranking, reference: str) -> RowPositions:
     position, _ = place_in_group(group, ranking.groups)
     p = position.astype(np.float64)
     by_reference = np.lexsort((place, group))
-    q = p  # for rows in this order: in both orders positions count up within each group
+    q = p  # for rows sorted by group, and inside a group by position
     first = run_starts(run)
     size = np.diff(first, append=len(run))
     above = np.repeat(p[first] - 1, size)

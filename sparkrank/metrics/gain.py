@@ -36,7 +36,7 @@ def gains_of(ranking: Ranking, gain: Gain) -> Credit:
         return Credit(hits.group, hits.position, amounts)
     tied, place = hits.tied()
     block = blocks.block[place]
-    if not gain.grows_with_label:  # the rows of a block are in the order of their labels at most
+    if not gain.grows_with_label:  # inside a block, rows are sorted by label at most
         amounts[tied] = amounts[tied][_order_in_blocks(ranking, amounts[tied], blocks.row[place], block)]
     if ranking.ties == "expected":
         amounts[tied] = (sum_by(block, amounts[tied], len(blocks.size)) / blocks.size)[block]
@@ -44,9 +44,9 @@ def gains_of(ranking: Ranking, gain: Gain) -> Credit:
 
 
 def _order_in_blocks(ranking: Ranking, amounts: Floats, row: Ints, block: Ints) -> Ints:
-    """Return the order of tied rows by gain in each block: the lowest first, or under ``ties=best`` the highest.
+    """Return the tied rows of each block sorted by gain: lowest first, or highest first under ``ties=best``.
 
-    Under ``ties=item`` that holds for rows of one item. So gains do not depend on the order of the input.
+    Under ``ties=item``, only rows of the same item are sorted. So gains do not depend on the order of the input.
     """
     items = []
     if ranking.ties == "item" and ranking.item_order is not None:
@@ -127,7 +127,7 @@ def best_of_equal(gain: float, rows: NDArray[np.integer], k: int | None, discoun
     longest = int(rows.max(initial=0))
     counted = rows if k is None else np.minimum(rows, k)
     through = np.zeros(longest + 1)
-    np.cumsum(gain * discount.table(longest)[1 : longest + 1], out=through[1:])  # adds in the order of the list
+    np.cumsum(gain * discount.table(longest)[1 : longest + 1], out=through[1:])  # added in list order
     best: Floats = through[counted]
     return best
 
@@ -221,7 +221,7 @@ def _discount(metric: Metric) -> Discount:
 
 
 def why_no_discounts(metric: Metric) -> str | None:
-    """Return why the listed discounts of ``metric`` are refused (first 0, or some below 0 or growing), or None."""
+    """Return why the listed discounts of ``metric`` are refused (0 first, one below 0, or one that grows), or None."""
     discounts = () if metric.name == "cg" else _discount(metric).listed
     if not discounts:
         return None
@@ -246,7 +246,7 @@ def _check(metric: Metric) -> str | None:
 
 
 def _why_no_highest(metric: Metric) -> str | None:
-    """Return why the highest grade of ``metric`` is refused, or is needed, or None."""
+    """Return why ``metric`` needs a highest grade, or may not have the one given, or None."""
     gain, grade, is_best = metric["gain"], metric["max_grade"], metric[UNJUDGED.name] == "best"
     needs_grade = is_best and gain in ("linear", "exp2")
     if needs_grade and grade is None:
@@ -277,7 +277,7 @@ def _why_no_ideal(metric: Metric) -> str | None:
 
 
 def _why_no_gains(gains: Value) -> str | None:
-    """Return why the listed ``gains`` are refused, or None if they are not, or if none are listed."""
+    """Return why the listed ``gains`` are refused, or None if they are allowed or missing."""
     if not isinstance(gains, tuple):
         return None
     if gains[0] != 0:
@@ -306,7 +306,7 @@ def rank_biased_precision(ranking: Ranking, metric: Metric) -> Floats:
 
 
 def _relevance(ranking: Ranking, metric: Metric) -> Credit:
-    """Return how relevant each hit is to rank-biased precision."""
+    """Return the relevance of each hit in rank-biased precision."""
     if metric["gain"] == "linear":
         credit = gains_of(ranking, checked_gain(ranking, metric, Gain()))
         return replace(credit, amount=credit.amount / metric.number("max_grade"))

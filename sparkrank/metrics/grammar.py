@@ -24,8 +24,8 @@ _SEVERAL = re.compile(r"@\s*\{(?P<cutoffs>[^{}]*)\}")  # a list of cut-offs
 _COMMA = re.compile(r",(?![^\[]*\])(?![^{]*\})")  # a comma inside [ ] or { } separates grades or labels
 
 MOST_CUTOFF = 2**31 - 1  # positions have 32 bits
-MOST_DIGITS = 20  # the number of digits of a cut-off that a message repeats
-MOST_LETTERS = 1_000  # the greatest length of a metric's string, because parsing may take the square of the length
+MOST_DIGITS = 20  # the most digits of a cut-off in a message
+MOST_LETTERS = 1_000  # the greatest length of a metric's string; the time of parsing may grow with its square
 
 
 def cutoff_of(digits: str | None, text: str) -> int | None:

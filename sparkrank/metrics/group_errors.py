@@ -1,4 +1,4 @@
-"""Declarations of metrics that compare the scores of a group with its labels as numbers, such as a calibration gap.
+"""Declarations of metrics that compare scores with labels as numbers inside a group, such as the calibration gap.
 
 The order of the rows does not matter. Sums over rows are exact, so that they have the same bits in any order.
 """
@@ -77,7 +77,7 @@ def residual_errors(ranking: Ranking, of_residual: Callable[[Floats], Floats]) -
 
 
 def calibration_gaps(ranking: Ranking, rel: float | None) -> Floats:
-    """Return |Σ s - Σ y| over the number of rows of each list."""
+    """Return |Σ s - Σ y| divided by the number of rows of each list."""
     errors, count = calibration_errors(ranking, rel).sums(ranking)
     return ratio(np.abs(errors), count)
 

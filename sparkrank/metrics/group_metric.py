@@ -71,7 +71,7 @@ class GroupMetric(MetricKind):
     reads_labels : bool
         Whether the metric reads the labels of rows. An evaluation without such a metric needs no labels.
     weight_states : callable (Metric) -> tuple of str
-        Returns the names of the sums over weighed rows from which the table ``quality`` says what the weights do.
+        Returns the names of the sums over weighed rows from which the table ``quality`` describes the weights.
     common : tuple of Parameter
         The parameters that all metrics of this class have: ``ties``, ``weight`` and ``unjudged``.
 
@@ -245,7 +245,7 @@ class GroupMetric(MetricKind):
 
 
 def logarithms(values: GroupValues, counted_as: float | None) -> GroupValues:
-    """Return what each group adds to a geometric mean; an undefined value counts as ``counted_as``, or stays NaN."""
+    """Return the logarithms of values, for a geometric mean. NaN counts as ``counted_as`` if given, else stays NaN."""
     numbers = values.numbers if counted_as is None else np.nan_to_num(values.numbers, nan=counted_as)
     added, defined = np.full(len(numbers), np.nan), ~np.isnan(numbers)
     added[defined] = log(np.maximum(numbers[defined], LEAST_VALUE))

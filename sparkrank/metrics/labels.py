@@ -1,4 +1,4 @@
-"""Which label of several a metric reads, and among which rows: the parameters ``label`` and ``among``."""
+"""The parameters ``label`` and ``among``: the label that a metric reads, and the rows among which it reads it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHECKED_BY = Name(
 
 
 class Judging(NamedTuple):
-    """The ``label`` that a metric reads (None: the first), and the label ``among`` whose relevant rows it reads.
+    """The ``label`` that a metric reads (None: the first label). Of the rows, it reads those relevant by ``among``.
 
     A label in braces, such as ``{click:1,pay:5}``, is the sum of labels times their weights.
     """
@@ -35,12 +35,12 @@ class Judging(NamedTuple):
 
     @property
     def weights(self) -> dict[str, float]:
-        """The weight of each label in the label that is read; empty for the first label."""
+        """The weight of each label in the sum that is read; empty for the first label."""
         return {} if self.label is None else label_weights(self.label) or {self.label: 1.0}
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The labels that are read besides the first."""
+        """The labels, besides the first, that are read."""
         return (*self.weights, *([] if self.among is None else [self.among]))
 
 
@@ -48,7 +48,7 @@ FIRST = Judging()  # the first label of all rows
 
 
 def validate_label_names(labels: Sequence[str]) -> None:
-    """Raise :class:`SpecError` if a metric's text cannot name one of several ``labels``."""
+    """Raise :class:`SpecError` if one of several ``labels`` has a name that the text of a metric cannot contain."""
     for name in labels if len(labels) > 1 else ():
         if not LABEL_NAME.fullmatch(name):
             raise SpecError(
@@ -58,7 +58,7 @@ def validate_label_names(labels: Sequence[str]) -> None:
 
 
 def validate_label_names_of(metric: object, names: Iterable[str], labels: Sequence[str]) -> None:
-    """Raise :class:`MetricError` if one of ``names``, which ``metric`` gives, is none of ``labels``."""
+    """Raise :class:`MetricError` if one of the ``names`` in ``metric`` is not among ``labels``."""
     for name in names:
         if name not in labels:
             there = f"allowed: {itemize(labels)}" if labels else "no label has a name here"

@@ -1,4 +1,4 @@
-"""Declarations of metrics of how long lists are, which read neither labels nor the order of the rows."""
+"""Declarations of metrics of the length of lists, which read neither labels nor the order of the rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparkrank.ranking.ranking import Ranking
 
 
 def filled(ranking: Ranking, k: int | None) -> Floats:
-    """Return the share of the first ``k`` positions that a row takes; without ``k``, 1 for a list with rows, else 0."""
+    """Return the share of the first ``k`` positions that have a row; without ``k``, 1 for a list with rows, else 0."""
     whole = 1 if k is None else k
     return np.minimum(ranking.length, whole) / whole
 

@@ -30,7 +30,7 @@ from sparkrank.states.keys import StateKey, Subject
 from sparkrank.states.means import Mean
 from sparkrank.states.part_bins import BinsOfParts, PartSeries
 
-LEAST_EXCESS = 1e-12  # the least inequality of parts; its inverse is the highest effective number of groups
+LEAST_EXCESS = 1e-12  # the least inequality of parts, whose inverse is the highest effective number of groups
 SWEPT_AT_ONCE = 2**14  # the number of bins for which the dozen arrays of a sweep take 1.5 MB together
 RATED_AT_ONCE = 2**20  # the number of bins whose rates are sorted together
 
@@ -147,7 +147,7 @@ class Merged:
 
     @cached
     def bins_of_parts(self, subject: Subject, rule: BinRule, metric: str = "") -> BinsOfParts | None:
-        """Return the per-part bins under a coarse ``rule``: bins of scores, or of per-group values of ``metric``."""
+        """Return the bins of each part by a coarse ``rule``: bins of scores, or of per-group values of ``metric``."""
         series = self.partials.parts.histograms.by_series.get(PartSeries(subject.model, subject.slice, rule, metric))
         return None if series is None else series.of_value(rule, subject.slice_value)
 
@@ -173,14 +173,14 @@ class Merged:
         return kind_of(metric).rows(self, subjects, metric)
 
     def _lacks_label(self, metric: Metric) -> bool:
-        """Return whether no row has the label that the text of ``metric`` names, which makes it undefined."""
+        """Return whether no row has the label that ``metric`` names, so that the metric is undefined."""
         counts = self.partials.counts
         named = [counts.get((checks.with_label(name), ""), 1) for name in metric.judging.weights]
         return bool(named) and not any(named)
 
 
 class SubjectStates(NamedTuple):
-    """The states of a day or a window, and the (model, slice, slice value) among them that is to be compared."""
+    """The states of a day or a window, and the (model, slice, slice value) to compare."""
 
     merged: Merged
     subject: Subject

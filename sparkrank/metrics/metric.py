@@ -54,12 +54,12 @@ from sparkrank.ranking.ranking import Ties
 from sparkrank.ranking.value_columns import CATALOG as CATALOG_TABLE
 from sparkrank.ranking.value_columns import POPULARITY, ValueColumn
 
-LEAST_VALUE = 1e-5  # what a lower value counts in a geometric mean, as trec_eval has it
+LEAST_VALUE = 1e-5  # lower values count as this in a geometric mean, as in trec_eval
 
 T = TypeVar("T")
 
-# The parts of a plan, each reduced in its own way: values of groups, differences of two labels, distributions of ranks,
-# counts of items, attention to values, sums over rows, score bins.
+# The kinds of metrics in a plan, each reduced in its own way: values of groups, differences of two labels,
+# distributions of ranks, counts of items, attention to values, sums over rows, score bins.
 PlanPart: TypeAlias = Literal["groups", "checked", "ranks", "items", "values", "rows", "bins"]
 # The scale of an interval: "t" for Student's t of the value itself, cut at the ends of its range; "wilson" for Wilson's
 # interval of proportions; "logit" for Student's t of the log odds; "log" for that of the logarithm, of geometric means;
@@ -71,7 +71,7 @@ Scale: TypeAlias = Literal["t", "wilson", "logit", "log", "none"]
 class NeedsOrder:
     """The reason (``because``) why the metrics that ``holds`` selects have no mean over the orders of tied rows.
 
-    ``form`` is a text that shows users which metrics these are; it is empty if all metrics are selected.
+    ``form`` describes these metrics to users; it is empty if all metrics are selected.
     """
 
     because: str
@@ -81,9 +81,10 @@ class NeedsOrder:
 
 @dataclass(frozen=True)
 class Unbounded:
-    """The metrics of a declaration without a highest value; ``holds`` selects them, ``form`` shows them to users.
+    """The metrics of a declaration without a highest value: ``holds`` selects them, ``form`` describes them to users.
 
-    Where ``has_ideal`` holds, a value above ``highest`` of the declaration is that of a list above its ideal list.
+    If ``has_ideal`` is true of a metric, a value above the declaration's ``highest`` means that the list is better than
+    its ideal list.
     """
 
     form: str
@@ -97,23 +98,23 @@ class Declaration:
 
     ``cutoff`` says whether ``@k`` may follow the name. ``sparkrank metrics`` prints ``formula``, ``undefined`` and
     ``reference``. An alias that ends in ``@`` is valid only with a cut-off. At most one of the parameters named in
-    ``exclusive`` may be given. Each of ``translations`` is (alias, parameter, function): the function converts the
-    number that another program takes under this alias into the number for sparkrank. ``at`` names the parameter that a
-    number after ``@`` sets if this number is not a cut-off. ``higher_is_better`` is None if the best value lies between
-    the lowest and the highest. ``check`` returns the reason why a metric is meaningless, or None. ``needs_order``
-    selects the metrics that ``ties=expected`` rules out. Values range from ``lowest`` to ``highest``, both included;
-    an open end is infinite. The metrics that ``unbounded`` selects have no highest value. ``common`` are parameters
-    that all declarations of the same class have: they are documented once, and definitions omit them while they have
-    their default. ``refused`` gives, for parameters that other declarations have and this one lacks, the reason why.
-    ``alike`` pairs the parameters that say how groups weigh in a mean with the value by which all weigh the same.
+    ``exclusive`` may be given. Each of ``translations`` is (alias, parameter, function); the function converts another
+    program's number under this alias into the number for sparkrank. ``at`` names the parameter that a number after
+    ``@`` sets if this number is not a cut-off. ``higher_is_better`` is None if the best value lies between the lowest
+    and the highest. ``check`` returns the reason why a metric is meaningless, or None. ``needs_order`` selects the
+    metrics that ``ties=expected`` rules out. Values range from ``lowest`` to ``highest``, both included; an open end is
+    infinite. The metrics that ``unbounded`` selects have no highest value. ``common`` are parameters that all
+    declarations of the same class have: they are documented once, and definitions omit them while they have their
+    default. ``refused`` gives, for parameters that other declarations have and this one lacks, the reason why.
+    ``alike`` pairs each parameter that sets the weights of groups with the value that gives all groups the same weight.
     Each of ``others`` is (parameter, declaration): with this parameter, such as ``by`` or ``of=users``, the name means
-    that other declaration. The other has another name only in the register if it is ``called`` as this one: the strings
-    of its metrics have the name ``called``, and the first parameter, which has no default, tells the two apart.
+    that other declaration. If that declaration is ``called`` as this one, its own name stands only in the register: the
+    strings of its metrics have the name ``called``, and its first parameter, which has no default, tells the two apart.
     ``columns`` are the roles of the columns that the metric reads besides label and score
-    (:data:`sparkrank.inputs.role_table.ROW_ROLES`), and ``reads_interactions`` says that it needs to know of each row
-    whether the interactions have its group with its item. ``interval`` is the scale of the metric's interval: ``t`` is
-    cut at the ends of the range of values; ``wilson`` is for a share of counted rows or groups; ``logit`` is for a
-    value between 0 and 1; ``none`` means that any interval would be misleading, so that a gate uses the value alone.
+    (:data:`sparkrank.inputs.role_table.ROW_ROLES`), and ``reads_interactions`` says whether it needs a flag for rows
+    whose group and item are in the interactions. ``interval`` is the scale of the metric's interval: ``t`` is cut at
+    the ends of the range of values; ``wilson`` is for a share of counted rows or groups; ``logit`` is for a value
+    between 0 and 1; ``none`` means that any interval would be misleading, so that a gate uses the value alone.
     """
 
     name: str
@@ -179,7 +180,7 @@ class Declaration:
         return self.interval if is_share else "t"
 
     def values_of_groups(self, metric: Metric) -> Metric:
-        """Return the metric whose values of groups ``metric`` is computed from, which is mostly ``metric`` itself."""
+        """Return the metric from whose per-group values ``metric`` is computed: usually ``metric`` itself."""
         return metric
 
     def checked(self) -> Declaration:
@@ -400,13 +401,13 @@ class Metric:
 
     @cached_property
     def relevant_columns(self) -> tuple[ValueColumn, ...]:
-        """Those of :attr:`value_columns` that are read for relevant rows, whether or not a list has them."""
+        """The :attr:`value_columns` that are read for all relevant rows, in a list or not."""
         declared = (own for own in self.declaration.all_parameters if isinstance(own, Column) and own.of_relevant)
         return tuple(column for own in declared for column in self._columns_of(own))
 
     @cached_property
     def gain_columns(self) -> tuple[ValueColumn, ...]:
-        """Those of :attr:`relevant_columns` that are numbers, which are gains."""
+        """The numeric :attr:`relevant_columns`, which are gains."""
         return tuple(column for column in self.relevant_columns if column.kind == "number")
 
     def value_column(self, parameter: str) -> ValueColumn:
@@ -417,11 +418,11 @@ class Metric:
         return columns[0]
 
     def columns_of(self, parameter: str) -> tuple[ValueColumn, ...]:
-        """Return the columns of values that ``parameter`` names, which may be none."""
+        """Return the columns of values that ``parameter`` names. There may be none."""
         return self._columns_of(self.declaration.parameter(parameter, self.name))
 
     def _share_of(self, parameter: Parameter) -> str | None:
-        """Return the table of whose items or rows the shares of the values in the column ``parameter`` are read."""
+        """Return the table in which the shares of the values of the column ``parameter`` are computed."""
         if not isinstance(parameter, Column) or parameter.shares is None:
             return None
         table = self.word(parameter.shares)
@@ -454,11 +455,11 @@ class Metric:
         return self._with({TIES.name: ties})
 
     def with_label(self, label: str | None) -> Metric:
-        """Return the same metric of another ``label``, or without a label in its string if None."""
+        """Return the same metric with another ``label`` in its string, or without a label if None."""
         return self._with({"label": label})
 
     def with_judging(self, judging: Judging) -> Metric:
-        """Return the same metric of the label, and among the rows, of ``judging``."""
+        """Return the same metric with the label and the rows that ``judging`` names."""
         return self._with(judging._asdict())
 
     def without(self, parameter: str) -> Metric:
@@ -508,7 +509,7 @@ class Metric:
 
     @property
     def is_over_groups(self) -> bool:
-        """Whether the value is a summary of values of groups, of which some may be undefined."""
+        """Whether the value summarises per-group values, some of which may be undefined."""
         return self.of_groups.declaration.is_averaged
 
     @property

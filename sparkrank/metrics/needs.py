@@ -21,14 +21,14 @@ from sparkrank.states.part_bins import RANKS, VALUES
 WEIGHT = RowSum("weight")
 ROWS_AND_WEIGHT = (RowSum("rows"), WEIGHT)  # tables show both for every pooled metric
 POSITIVES, NEGATIVES = "positives", "negatives"
-# The tables of the past: what groups had before, and pairs of group and item that are left out for no other reason.
+# The tables of the past: the interactions (what groups had before), and other pairs of group and item to leave out.
 INTERACTIONS, EXCLUDE = "interactions", "exclude"
-TRUTH = "truth"  # as a side with times of its own
+TRUTH = "truth"  # the same table as a side with times
 GROUPS = "groups"  # the name of the sum that counts the groups evaluated
 
 
 def judged(total: RowSum, judging: Judging) -> RowSum:
-    """Return ``total`` over the rows, and by the label, that metrics with ``judging`` read."""
+    """Return ``total`` for the label and the rows that metrics with ``judging`` read."""
     return replace(total, judging=str(judging)) if judging != FIRST else total
 
 
@@ -38,7 +38,7 @@ def groups_of(judging: Judging) -> str:
 
 
 def counts_ranks(metric: Metric) -> bool:
-    """Return whether the values of ``metric`` are ranks among sampled items, whose distribution others read."""
+    """Return whether ``metric`` has ranks among sampled items as values. Other metrics read their distribution."""
     return metric.declaration.defaults.get("sampled", 0) is None and metric["sampled"] is not None
 
 
@@ -106,8 +106,8 @@ class StatePlan(Protocol):
 class WeightStates(NamedTuple):
     """The names of sums over rows that are weighed by propensity: the ``rows``, and those whose weight is ``clipped``.
 
-    ``weights`` is the sum of the weights, and ``squares`` that of their squares. ``unclipped`` names the same two sums
-    of weights that nothing clips, if their mean is known to be 1.
+    ``weights`` is the sum of the weights, and ``squares`` the sum of their squares. ``unclipped`` names the same two
+    sums for unclipped weights, if their mean is known to be 1.
     """
 
     rows: str
@@ -143,7 +143,7 @@ class Exposure(NamedTuple):
     label. ``ties`` is the metric's rule for tied rows, or None if the rule of the evaluation applies. With
     ``discount``, a row counts less, the lower its position is. If ``once`` is true, a list counts an item once, however
     often the item is among its first rows. If ``by`` is given, the values of this column are counted, not items.
-    ``judging`` says which label of several is read, and among which rows.
+    ``judging`` names the label to read, if there are several, and the rows to include.
     """
 
     k: int | None
@@ -178,7 +178,7 @@ class Exposure(NamedTuple):
         return f"{self},parts"
 
     def of_target(self, table: str) -> str:
-        """Return the name of the counts by value of the items of the catalog, or of the rows of the interactions."""
+        """Return the name of the counts by value of the catalog's items, or of the interactions' rows."""
         return f"{table},by={self.by}"
 
     @staticmethod

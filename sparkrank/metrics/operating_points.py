@@ -1,4 +1,4 @@
-"""Declarations of the pooled metrics of one part of a curve of thresholds, such as recall at a given precision.
+"""Declarations of the pooled metrics of one threshold or a range of thresholds, such as recall at a given precision.
 
 A threshold is the end of a score bin. Thresholds inside a bin could do better, by at most the error bound.
 """
@@ -24,9 +24,9 @@ def _rules(own: Number) -> tuple[Parameter, ...]:
 
 
 def _best(totals: PooledTotals, metric: Metric) -> PooledValue:
-    """Return the best value at the end of a bin; the other highest value is what a threshold inside a bin could give.
+    """Return the best value at the end of a bin. The second highest value is the best that a threshold inside a bin could give.
 
-    If no end of a bin keeps the condition, the highest value is minus infinity.
+    If the condition holds at no end of a bin, the highest value is minus infinity.
     """
     exact = bool(metric["exact"])
     value, inside = totals.highest
@@ -52,7 +52,7 @@ def _partial_area(totals: PooledTotals, metric: Metric) -> PooledValue:
     most = metric.number("max_fpr")
     by_chance = most * most / 2
     value, best, worst = totals.terms
-    share = min(value / all_pairs, most)  # rounded sums may exceed the whole in the last bit
+    share = min(value / all_pairs, most)  # rounded sums may exceed the total in the last bit
     bound = 0.0 if exact else max(best - value, value - worst) / all_pairs / (most - by_chance) / 2
     return PooledValue((1 + (share - by_chance) / (most - by_chance)) / 2, bound)
 

@@ -20,7 +20,7 @@ from sparkrank.ranking.two_lists import TwoLists, two_lists
 
 
 def overlap(lists: TwoLists, k: int | None, over: str) -> Floats:
-    """Return the share of the first ``k`` positions whose row the other list has too, for each group.
+    """Return the share of the first ``k`` positions with a row that is also in the other list, for each group.
 
     With ``over=union``, the result is the share of the rows of either list that both lists have (Jaccard's index), and
     NaN if both lists are empty.

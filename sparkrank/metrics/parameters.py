@@ -82,7 +82,7 @@ class Choice(Parameter):
 
 @dataclass(frozen=True)
 class ColumnChoice(Choice):
-    """A choice of which each word stands for a column of values, which the metric reads as numbers.
+    """A choice of words that stand for columns of values, which the metric reads as numbers.
 
     ``columns`` pairs the words with the columns.
     """
@@ -120,7 +120,7 @@ class Number(Parameter):
 class Count(Parameter):
     """A parameter whose value is a whole number from ``least`` to ``most`` (both included), or None if not given.
 
-    A metric without a parameter that is ``required`` means nothing: its ``check`` says so.
+    If ``required`` is true, the ``check`` of a metric refuses metrics without the parameter.
     """
 
     least: int = 0
@@ -164,12 +164,12 @@ class Name(Parameter):
 class Column(Name):
     """A parameter whose value is the name of a column of values, which the metric reads as ``kind``.
 
-    If the parameter that ``equals`` names is given too, its value is a text, and the column's values are 1 where they
-    are this text, and 0 where they are another. If ``several`` is true, a list such as ``[genre,brand]`` is allowed.
-    ``kinds`` pairs values of the parameter ``read_by`` with the kinds that columns then have. ``of_relevant`` says that
-    the metric reads the column for relevant rows, whether or not a list has them; numbers are then their gains. If
-    ``listed`` is given, a list of numbers is allowed too, of which each is ``listed``. If the parameter
-    that ``shares`` names is a table, the metric also reads which share of that table has the value of each row. If
+    If the parameter named by ``equals`` is given too, its value is a text: a value of the column counts as 1 if it is
+    this text, and as 0 if it is another. If ``several`` is true, a list such as ``[genre,brand]`` is allowed. ``kinds``
+    pairs values of the parameter ``read_by`` with the kinds that columns then have. ``of_relevant`` says that the
+    metric reads the column for relevant rows, whether or not a list has them; numbers are then their gains. If
+    ``listed`` is given, it says what each number is in a list of numbers, which is then allowed too. If the parameter
+    named by ``shares`` is a table, the metric also reads the share of that table that has the value of each row. If
     ``of_labels`` is true, weights of labels such as ``{click:1,pay:5}`` are allowed too.
     """
 
@@ -228,7 +228,7 @@ class Flag(Parameter):
 def label_weights(text: str) -> dict[str, float] | None:
     """Return the weights in a text such as ``{click:1,pay:5}``; None for a text without braces.
 
-    Raises ``ValueError`` if the braces have anything else than names of labels with positive weights.
+    Raises ``ValueError`` if the braces contain anything but names of labels with positive weights.
     """
     if not text.startswith("{"):
         return None
@@ -282,7 +282,7 @@ UNJUDGED = Choice(
     "rows without a label, for this metric: drop = they are left out before rows have positions (a condensed list)",
     choices=("drop",),
 )
-# Of a metric that grows with the grade of each row, whatever the grades of the others are.
+# For a metric that grows with the grade of each row, whatever the grades of the other rows are.
 UNJUDGED_OR_BEST = replace(
     UNJUDGED,
     doc=f"{UNJUDGED.doc}; best = they are relevant, with the highest grade, which gives the most that the value can be",

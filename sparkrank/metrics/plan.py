@@ -56,7 +56,7 @@ from sparkrank.states.part_bins import coarse, rule_name
 from sparkrank.states.popularity import Tiers
 
 MOST_CURVE_POINTS = 1_000_000_000
-OF_GAINS = ("auc", "capture", "lift")  # metrics of which the table of gains takes the score bins
+OF_GAINS = ("auc", "capture", "lift")  # metrics whose score bins the table ``gains`` uses
 UNTIL_LIST = "up to the list"  # which rows of the interactions count, in definitions
 
 
@@ -67,14 +67,14 @@ class Plan:
     Attributes
     ----------
     metrics : tuple of Metric
-        What was asked for, each metric once.
+        The requested metrics, each once.
     models : tuple of str
         The names of the score columns.
     keys : tuple of str
         The columns of the group key, as the group table shows them. Without any, all rows are evaluated together, and
         metrics of groups are not allowed.
     definitions : Definitions
-        The rules for ties, undefined values and so on.
+        The rules for ties, undefined values and other cases.
     group_table : bool
         Whether the values of every group are kept.
     score_sums : bool
@@ -122,30 +122,30 @@ class Plan:
     exclude : str or None
         The table of the past whose pairs of group and item are left out.
     counts_items : bool
-        Whether the rows are interactions, of which the popularity of items is counted and nothing else.
+        Whether the rows are interactions, in which only the popularity of items is counted.
     has_interactions : bool
-        Whether there is a table of what groups had before.
+        Whether there is a table of interactions: what groups had before.
     tiers : Tiers
-        How the items of that table are put into tiers.
+        The rule that puts the items of that table into tiers.
     times : tuple of str
-        The other sides (the truth, interactions, catalog) whose times are compared with those of the lists. Without
-        any, no time is read.
+        The other sides (truth, interactions, catalog) whose times are compared with those of the lists. If empty, no
+        times are read.
     popularity_days : int
         The number of stored days whose counts take the place of the interactions, or 0.
     stores_popularity : bool
-        Whether the rows evaluated are counted for the popularity of later days.
+        Whether the evaluated rows are counted, for the popularity of items on later days.
     labels : tuple of str
         The names of the labels, the first of which metrics read by default.
     position_depth : int
-        The number of first positions of lists of which rows are counted, or 0 for none.
+        The number of first positions of lists at which rows are counted, or 0.
     gains : bool
         Whether the score bins of all rows are also cut into twentieths of the rows.
     judging : Judging or None
-        The one label, and the rows among which it is read, whose metrics are computed. None stands for all metrics.
+        The label, and the rows among which it is read, whose metrics alone are computed. None stands for all metrics.
     own_labels : tuple of pairs (str, Judging)
-        The models that have a label of their own, which metrics of that model read unless their text names another.
+        The models with a label of their own. Metrics of such a model read this label unless their text names another.
     asked : tuple of Metric
-        The metrics as they were asked for, before models with labels of their own had metrics of their own.
+        The metrics as requested, before metrics were added for models with a label of their own.
     model : str or None
         The one model whose metrics are computed. None stands for all models.
     """
@@ -192,24 +192,24 @@ class Plan:
 
     @cached_property
     def judgings(self) -> tuple[Judging, ...]:
-        """Which labels metrics read, and among which rows, each once: first always the first label of all rows."""
+        """The labels and rows that metrics read, each pair once. The first label in all rows always comes first."""
         return tuple(dict.fromkeys((FIRST, *(metric.judging for metric in self.metrics))))
 
     @cached_property
     def further_labels(self) -> dict[str, int]:
-        """The labels that metrics read besides the first, with their places among all."""
+        """The labels that metrics read besides the first, each with its index among all labels."""
         read = {name for judging in self.judgings for name in judging.names}
         read |= {*self.checking_labels}
         return {name: place for place, name in enumerate(self.labels) if place and name in read}
 
     @cached_property
     def checking_labels(self) -> tuple[str, ...]:
-        """The labels that check others in some metric, each once."""
+        """The labels that check another label in some metric, each once."""
         return tuple(dict.fromkeys(own.checked_by for own in self.metrics if own.checked_by is not None))
 
     @cached_property
     def by_judging(self) -> dict[Judging, Plan]:
-        """The plan of the metrics of each of :attr:`judgings`."""
+        """The plans of the metrics of each of :attr:`judgings`."""
         if self.judging is not None or len(self.judgings) == 1:
             return {self.judgings[0] if self.judging is None else self.judging: self}
         return {judging: replace(self, judging=judging) for judging in self.judgings}
@@ -224,7 +224,7 @@ class Plan:
 
     @cached_property
     def by_model(self) -> Mapping[str, Plan]:
-        """The plan of the metrics of each model."""
+        """The plans of the metrics of each model."""
         return {model: replace(self, model=model) if self.absent else self for model in self.models}
 
     @property
@@ -235,7 +235,7 @@ class Plan:
 
     @property
     def own_ordered(self) -> Sequence[Metric]:
-        """Those metrics of :attr:`ordered` that are computed."""
+        """The metrics of :attr:`ordered` that are computed."""
         return [metric for metric in self.own_metrics if metric in self.ordered]
 
     @property
@@ -308,7 +308,7 @@ class Plan:
 
     @cached_property
     def assumptions(self) -> tuple[Assumption, ...]:
-        """What metrics of groups assume of rows without a label, each once."""
+        """The assumptions of metrics of groups about rows without a label, each once."""
         assumed = (assumption_of(metric) for metric, _ in self.group_metrics)
         return tuple(dict.fromkeys(assumption for assumption in assumed if assumption is not None))
 
@@ -351,7 +351,7 @@ class Plan:
 
     @cached_property
     def sums_gains(self) -> bool:
-        """Whether some metric adds up squares of gains that are not scaled, so that small gains would lose digits."""
+        """Whether any metric adds up squares of unscaled gains, in which small gains would lose digits."""
         return any(
             "gain" in declared.defaults
             and math.isinf(declared.highest)
@@ -381,7 +381,7 @@ class Plan:
 
     @cached_property
     def distributions(self) -> tuple[Metric, ...]:
-        """The metrics of groups of which a percentile or what is computed from ranks is requested, each once."""
+        """The metrics of groups with a requested percentile, or whose ranks another metric reads, each once."""
         asked = (own for own in self.own_metrics if own.percentile is not None or "ranks" in own.declaration.parts)
         return tuple(dict.fromkeys(metric.of_groups for metric in asked))
 
@@ -392,13 +392,13 @@ class Plan:
     def resolved(self, metric: Metric, model: str | None = None) -> Metric:
         """Return ``metric`` as this evaluation names it, with ``ties`` only if they differ from the evaluation's.
 
-        If ``model`` has a label of its own, the name has that label, unless ``metric`` names one itself.
+        If ``model`` has a label of its own, the result names that label, unless ``metric`` names one itself.
         """
         own = of_own_label(metric, dict(self.own_labels).get(model or "", FIRST))
         return with_own_ties(of_first_label(own, self.labels), self.definitions, self.order)
 
     def readings(self, metric: Metric) -> tuple[Metric, ...]:
-        """Return ``metric`` as this evaluation names it for each model, each name once."""
+        """Return the distinct metrics that ``metric`` stands for in this evaluation, one per model at most."""
         return tuple(dict.fromkeys(self.resolved(metric, model) for model in self.models))
 
     def ties_of(self, metric: Metric) -> Ties:
@@ -417,12 +417,12 @@ class Plan:
         return f"{written}; interactions {UNTIL_LIST}" if timed else written
 
     def popularity_of(self, metric: Metric) -> str:
-        """Return what the popularity of items that ``metric`` reads means, as the end of its definition."""
+        """Return the meaning of the item popularity that ``metric`` reads, as the end of its definition."""
         columns = [ROWS if column.share_of == POPULARITY else column.name for column in metric.value_columns]
         return "".join(f"; {rule}" for rule in self._popularity_rules(columns))
 
     def _popularity_rules(self, columns: Sequence[str]) -> list[str]:
-        """Return what the popularity of items in ``columns`` means: the rule of the tiers, and the days that count."""
+        """Return the meaning of the item popularity in ``columns``: the rule for tiers, and the days that count."""
         rules = [str(self.tiers)] if self.has_interactions and TIER in columns else []
         if self.popularity_days and any(self.table_of(column) == POPULARITY for column in columns):
             rules.append(f"popularity of {self.popularity_days} stored days")
@@ -430,7 +430,7 @@ class Plan:
 
     @property
     def popularity_definition(self) -> str:
-        """What a stored day counts as popularity."""
+        """The definition of the popularity that a stored day counts."""
         of_truth = " of the truth" if self.joins else ""
         return f"rows{of_truth} with a label above 0, by {'item' if self.item is None else self.item}"
 
@@ -473,7 +473,7 @@ class Plan:
 
     @property
     def reads_target_rows(self) -> bool:
-        """Whether some metric compares with the shares that values have of the rows of the interactions."""
+        """Whether any metric compares with the shares of values in the rows of the interactions."""
         return any(column.share_of == POPULARITY for column in self.values)
 
     @property
@@ -526,7 +526,7 @@ class Plan:
 
     @cached_property
     def gains_rules(self) -> tuple[BinRule, ...]:
-        """The rules of the score bins that are cut into twentieths, if these are asked for."""
+        """The rules of the score bins that are cut into twentieths, if twentieths are requested."""
         of_bins = self.histogram_metrics if self.gains else ()
         return tuple(dict.fromkeys(own.rule_of(metric) for metric, own in of_bins if metric.name in OF_GAINS))
 
@@ -552,7 +552,7 @@ class Plan:
 
     @cached_property
     def slice_rules(self) -> dict[str, str]:
-        """What the values of a slice mean, by the slice's name, if they are not those of its columns."""
+        """The meaning of the values of slices whose values are not those of their columns, by the slice's name."""
         rules = rules_of(self.slices)
         for columns in self.slices:
             own = self._popularity_rules([part.column for part in columns])
@@ -565,17 +565,17 @@ class Plan:
 
     @property
     def row_values(self) -> list[tuple[int, ValueColumn]]:
-        """The columns of values that the rows have themselves, each with its place in :attr:`value_columns`."""
+        """The columns of values in the rows themselves, each with its index in :attr:`value_columns`."""
         return [(index, value) for index, value in enumerate(self.value_columns) if value.name not in self.item_columns]
 
     @cached_property
     def truth_gains(self) -> tuple[ValueColumn, ...]:
-        """The columns of gains that the rows of a truth have themselves; empty if no truth is joined with the lists."""
+        """The columns of gains in the rows of the truth themselves; empty if no truth is joined with the lists."""
         return tuple(value for _, value in self.row_values if self.joins and value in self.gain_columns)
 
     @cached_property
     def listed_values(self) -> tuple[ValueColumn, ...]:
-        """Those of :attr:`value_columns` that are read for the rows of lists, not only as gains of a truth."""
+        """The :attr:`value_columns` that are read for the rows of lists, not only as gains of the truth."""
         named = ((own, column) for own in self.metrics for column in own.of_groups.value_columns)
         of_truth = set(self.truth_gains)
         read = {column.stored for own, column in named if column not in of_truth.intersection(own.gain_columns)}
@@ -583,20 +583,20 @@ class Plan:
 
     @property
     def row_slices(self) -> list[tuple[int, SliceSource]]:
-        """The columns of slices that the rows have themselves, each with its place in :attr:`slice_sources`."""
+        """The columns of slices in the rows themselves, each with its index in :attr:`slice_sources`."""
         sources = enumerate(self.slice_sources)
         beside = {*self.item_columns, *([GROUP_ITEMS] if self.has_interactions else [])}
         return [(index, source) for index, source in sources if source.column not in beside]
 
     @property
     def items_had(self) -> list[int]:
-        """The places in :attr:`slice_sources` of the number of items that a group had before."""
+        """The indices in :attr:`slice_sources` of slices by the number of items that a group had before."""
         sources = enumerate(self.slice_sources)
         return [index for index, source in sources if self.has_interactions and source.column == GROUP_ITEMS]
 
     @cached_property
     def item_columns(self) -> Mapping[str, str]:
-        """A map from each column that is one of an item, not of the rows, to what reads it, as messages name that."""
+        """A map from each column of items (not of rows) to its reader, as messages name the reader."""
         read = {f"the slice {slice_name(parts)}": tuple(part.column for part in parts) for parts in self.slices}
         read |= {str(metric): tuple(column.name for column in metric.value_columns) for metric in self.metrics}
         named = [(column, what) for what, columns in read.items() for column in columns]
@@ -608,7 +608,7 @@ class Plan:
 
     @cached_property
     def reads_items(self) -> bool:
-        """Whether the item column is read if one is named. Items order equal rows of greedy lists of subtopics."""
+        """Whether the item column is read if one is named. Items order equal rows in greedy lists of subtopics."""
         subtopics = any(column.kind == "texts" for metric in self.metrics for column in metric.relevant_columns)
         return self.item is not None and (self.shows_items or subtopics)
 
@@ -619,7 +619,7 @@ class Plan:
 
     @property
     def reads_since(self) -> bool:
-        """Whether the time since when an item has been there is looked up, in a catalog or in the interactions."""
+        """Whether the time at which an item appeared is looked up, in the catalog or in the interactions."""
         return CATALOG in self.times or INTERACTIONS in self.times
 
     @property
@@ -633,14 +633,14 @@ class Plan:
 
     @cached_property
     def past(self) -> tuple[str, ...]:
-        """The names of the tables of what groups had before whose rows come to the buckets, each once."""
+        """The names of the tables of the past whose rows are sent to buckets, each once."""
         read = [INTERACTIONS for metric in self.metrics if metric.declaration.reads_interactions]
         read += [INTERACTIONS] if self.items_had or (INTERACTIONS in self.times and not self.counts_items) else []
         return tuple(dict.fromkeys([*read, *([] if self.exclude is None else [self.exclude])]))
 
     @property
     def evaluates_splits(self) -> bool:
-        """Whether rows are evaluated where they are read: each is a group that needs no other rows, or has no group."""
+        """Whether rows are evaluated where they are read, because each row is a group by itself, or has no group."""
         return not self.keys or (self.arrays and not self.past)
 
     @property
@@ -668,19 +668,19 @@ class Plan:
 
     @cached_property
     def weighed_rows(self) -> tuple[WeighedRows, ...]:
-        """The relevant rows that metrics of lists weigh by propensity, as each of them weighs rows, each once."""
+        """The distinct ways in which metrics of lists weigh relevant rows by propensity."""
         weighed = (WeighedRows.of(metric) for metric, _ in self.group_metrics)
         return tuple(dict.fromkeys(own for own in weighed if own is not None))
 
     @cached_property
     def weight_states(self) -> tuple[WeightStates, ...]:
-        """The sums over rows that metrics weigh by propensity, each once."""
+        """The sums over rows weighed by propensity that metrics need, each once."""
         of_values = dict.fromkeys(map(weight_states_of, self.policy_values))
         return (*(weighed.states for weighed in self.weighed_rows), *of_values)
 
     @cached_property
     def policy_values(self) -> tuple[Metric, ...]:
-        """The metrics that estimate what a policy would have earned."""
+        """The metrics that estimate the reward of a policy that was not run."""
         return tuple(metric for metric, _ in self.pooled_metrics if metric.name == VALUE)
 
     @property
@@ -693,7 +693,7 @@ def _of_part(part: PlanPart, metrics: Iterable[Metric]) -> tuple[tuple[Metric, A
 
 
 def _summed(rules: Iterable[tuple[BinRule, bool]]) -> Mapping[BinRule, bool]:
-    """Return a map from each bin rule to whether any of its pairs in ``rules`` asks for the sums of scores."""
+    """Return a map from each bin rule to whether any of its pairs in ``rules`` needs the sums of scores."""
     summed: dict[BinRule, bool] = {}
     for rule, needs_sums in rules:
         summed[rule] = summed.get(rule, False) or needs_sums

@@ -1,4 +1,4 @@
-"""Plans made of the metrics that are asked for, and refused where metrics, definitions and columns do not fit."""
+"""The making of a plan from requested metrics, and checks that metrics, definitions and columns fit together."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def plan_of(
     own_labels: Mapping[str, Judging] = MappingProxyType({}),
     **settings: Any,
 ) -> Plan:
-    """Return the plan for ``metrics``, parsed with the defaults of ``preset``; ``settings`` are other fields.
+    """Return the plan for ``metrics``, parsed with the defaults of ``preset``. ``settings`` has other fields.
 
-    If ``preset`` has an order for tied rows, that order is used instead of ``order``. ``own_labels`` has the labels of
-    models that have one of their own.
+    If ``preset`` has an order for tied rows, that order is used instead of ``order``. ``own_labels`` maps each model
+    with a label of its own to that label.
 
     Raises :class:`MetricError` if a metric is unknown or ``definitions`` rule it out, and :class:`SpecError` if
     models or keys do not fit, for example if the group table would have two columns of the same name.
@@ -205,7 +205,7 @@ def _validate_references(plan: Plan) -> None:
 
 
 def validate_comparison(plan: Plan, comparison: Comparison) -> None:
-    """Raise :class:`SpecError` if ``comparison`` is invalid, or no model has a metric of the baseline's."""
+    """Raise :class:`SpecError` if ``comparison`` is invalid, or if no model shares a metric with the baseline."""
     comparison.validate_models(plan.models)
     own = [metric for metric in plan.metrics if (comparison.baseline, metric) not in plan.absent]
     others = [model for model in plan.models if model != comparison.baseline]

@@ -1,4 +1,4 @@
-"""The value of a policy that was not run, estimated from actions that another policy took and logged: value."""
+"""The metric ``value``: the value of a policy that was not run, estimated from the logged actions of another policy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _sums(metric: Metric) -> tuple[RowSum, ...]:
 
 
 def weight_states_of(metric: Metric) -> WeightStates:
-    """Return the names of the sums from which ``quality`` says what the weights of logged actions do."""
+    """Return the names of the sums from which ``quality`` describes the weights of logged actions."""
     names = (str(_sum(name, metric)) for name in ("weights", "squared_weights", "clipped"))
     weights, squares, clipped = names
     return WeightStates(str(JUDGED), weights, squares, clipped, (str(UNCLIPPED[0]), str(UNCLIPPED[1])))

@@ -50,7 +50,7 @@ def limbs_left(sums: Mapping[RowSum, Floats], parts: Ints) -> list[dict[RowSum, 
 
 
 def limbs_of_each(sums: Mapping[RowSum, Floats]) -> list[dict[RowSum, list[float]]]:
-    """Return one dictionary for each row of ``sums`` (shape (n, 6)), with lists, which Python adds up fast."""
+    """Return one dictionary for each row of ``sums`` (shape (n, 6)). Its limbs are lists, which Python adds up fast."""
     rows = zip(*(limbs.tolist() for limbs in sums.values()), strict=True)
     return [dict(zip(sums, row, strict=True)) for row in rows]
 

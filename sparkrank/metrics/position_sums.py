@@ -11,8 +11,8 @@ from sparkrank.metrics.plan import Plan
 from sparkrank.states.forms import SUM_FORM
 
 ROWS, RELEVANT, SCORES, WEIGHTS = "rows", "relevant rows", "scores", "weights"
-BEYOND = "scores beyond 4.3e9 in lists"  # which are in no sum of scores
-OF_POSITIONS = "output.positions"  # the key of a spec that asks for them
+BEYOND = "scores beyond 4.3e9 in lists"  # infinite scores, which no sum of scores includes
+OF_POSITIONS = "output.positions"  # the key in a spec that requests them
 DEFAULT_DEPTH, MOST_POSITIONS = 50, 1_000
 
 
@@ -22,23 +22,23 @@ def sum_at(quantity: str, position: int) -> str:
 
 
 def quantities_of(plan: Plan) -> tuple[str, ...]:
-    """Return the quantities that are summed at each position; a rank is no score that could be summed."""
+    """Return the quantities that are summed at each position. Ranks are not summed, because they are not scores."""
     return (ROWS, RELEVANT, *([] if plan.by_rank else [SCORES]), *([WEIGHTS] if plan.weighted else []))
 
 
 def counts_positions(plan: Plan) -> bool:
-    """Return whether the rows that ``plan`` reads are those of the table ``positions``: of the first label."""
+    """Return whether ``plan`` reads the rows of the table ``positions``, which are those of the first label."""
     return plan.position_depth > 0 and plan.judging in (None, FIRST)
 
 
 def position_names(plan: Plan) -> list[str]:
-    """Return the names of the sums at positions that ``plan`` asks for."""
+    """Return the names of the sums at positions that ``plan`` needs."""
     places = range(1, plan.position_depth + 1)
     return [sum_at(quantity, place) for quantity in quantities_of(plan) for place in places]
 
 
 def needed_positions(plan: Plan) -> Iterator[Needed]:
-    """Yield the states that the table ``positions`` needs: at a smaller depth, some of those of a greater one."""
+    """Yield the states that the table ``positions`` needs. A greater depth has all states of a smaller one."""
     if not plan.position_depth:
         return
     for name in (GROUPS, RELEVANT, *([] if plan.by_rank else [BEYOND]), *position_names(plan)):
@@ -47,6 +47,6 @@ def needed_positions(plan: Plan) -> Iterator[Needed]:
 
 
 def validate_position_depth(plan: Plan) -> None:
-    """Raise :class:`SpecError` if positions are to be counted but there are no lists."""
+    """Raise :class:`SpecError` if positions are requested but there are no lists."""
     if plan.position_depth and not plan.keys:
         raise SpecError("positions are those of rows in lists, but no group column is named")

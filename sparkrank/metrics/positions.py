@@ -1,4 +1,4 @@
-"""Declarations of metrics of where relevant rows stand: the position of the first one, and means of positions."""
+"""Declarations of metrics of the positions of relevant rows: the first position, and means of positions."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from sparkrank.ranking.judgments import Credit, Gain
 from sparkrank.ranking.ranking import Ranking
 
 MOST_ITEMS = 10**9
-MOST_SAMPLED = 1_000  # more are hardly drawn, and the time of an estimate grows with them
+MOST_SAMPLED = 1_000  # nobody draws more, and the time of an estimate grows with the number
 
 
 def first_rank(hits: Hits, k: int | None) -> Floats:
-    """Return the position of the first hit within ``k`` of each group; NaN without one."""
+    """Return the position of each group's first hit within ``k``; NaN without a hit."""
     value = hits.sum(hits.first_probability() * hits.position, k)
     return np.where(hits.count(k) > 0, value, np.nan)
 
 
 def is_sampled(ranking: Ranking, metric: Metric) -> Flags:
-    """Return whether each group has one relevant row, and a list of it and as many others as ``sampled`` says."""
+    """Return whether each group has one relevant row, in a list with ``sampled`` other rows."""
     relevant = ranking.judgments.relevant(metric.rel)
     fits: Flags = (relevant == 1) & (ranking.length == metric.number("sampled") + 1)
     return fits
@@ -48,9 +48,9 @@ def relevance_position(credit: Credit, groups: int) -> Floats:
 
 
 def percentile_rank(ranking: Ranking, rel: float | None, items: int | None) -> Floats:
-    """Return the mean share of the items above a relevant one, for each group; NaN if R = 0.
+    """Return the mean share of items above a relevant item, for each group; NaN if R = 0.
 
-    A relevant row outside of the list stands in the middle of all items that are not in the list.
+    A relevant row outside the list counts as the middle one of all items that are not in the list.
     """
     hits, items_of_group = hits_of(ranking, rel), _items(ranking, items)
     unlisted = np.maximum(hits.relevant - hits.retrieved_relevant(), 0)

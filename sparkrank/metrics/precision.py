@@ -42,7 +42,7 @@ def precision(hits: HitSums, k: int | None, over: str) -> Floats:
 
 
 def precision_divisor(length: Ints, relevant: Ints, k: int | None, over: str) -> NDArray[np.generic]:
-    """Return the divisor of precision for lists of ``length`` rows, of groups with so many ``relevant`` rows."""
+    """Return the divisor of precision for lists of ``length`` rows, in groups with R = ``relevant`` rows."""
     listed = length if k is None else np.minimum(k, length)
     if over == "min_retrieved_relevant":
         return np.minimum(listed, relevant)
@@ -52,7 +52,7 @@ def precision_divisor(length: Ints, relevant: Ints, k: int | None, over: str) ->
 
 
 def recall_divisor(relevant: Ints, k: int | None, over: str) -> Floats:
-    """Return the divisor of recall for groups with so many ``relevant`` rows; NaN for none."""
+    """Return the divisor of recall for groups with R = ``relevant`` rows; NaN if R = 0."""
     below = np.where(relevant > 0, relevant, np.nan)
     return below if over == "relevant" or k is None else np.minimum(k, below)
 
@@ -107,12 +107,12 @@ def set_average_precision(hits: HitSums) -> Floats:
 
 
 def _rows_not_relevant(ranking: Ranking, rel: float | None) -> Ints:
-    """Return the number of rows of each group less R, so that a row that repeats a relevant item is not relevant."""
+    """Return the number of rows of each group minus R. So a row that repeats a relevant item counts as not relevant."""
     return ranking.judgments.rows_of_group() - ranking.judgments.relevant(rel)
 
 
 def fallout(ranking: Ranking, k: int | None, rel: float | None) -> Floats:
-    """Return the share of the group's rows that are not relevant which stand within ``k``; NaN if all are relevant."""
+    """Return the share of the group's non-relevant rows that is within ``k``; NaN if all rows are relevant."""
     hits, all_rows = hits_of(ranking, rel), _rows_not_relevant(ranking, rel)
     listed = ranking.length if k is None else count_by(ranking.lists.group, ranking.groups, ranking.stands_at() <= k)
     return ratio(listed - hits.count(k), all_rows)

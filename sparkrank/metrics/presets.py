@@ -37,9 +37,10 @@ class Default:
 class Preset:
     """The conventions of one library, as settings of an evaluation and default parameters of metrics.
 
-    ``names`` maps each name with another meaning in sparkrank to the metric that equals the library's; a name that ends
-    in ``@`` applies with a cut-off. ``elsewhere`` maps names of metrics that sparkrank lacks to a message that says
-    what to write instead. ``order`` is the rule for tied rows for metrics that ``ties=expected`` rules out.
+    ``names`` maps each name with another meaning in sparkrank to the metric of sparkrank with the library's meaning; a
+    name that ends in ``@`` applies with a cut-off. ``elsewhere`` maps names of metrics that sparkrank lacks to a
+    message that says what to write instead. ``order`` is the rule for tied rows for metrics that ``ties=expected``
+    rules out.
     """
 
     name: PresetName
@@ -52,7 +53,7 @@ class Preset:
     order: Ties | None = None
 
     def meant(self, name: str, has_cutoff: bool, parameters: str) -> tuple[str, str]:
-        """Return the name and the parameters in sparkrank of the metric that the library calls ``name``.
+        """Translate the library's metric ``name``: return its name and parameters in sparkrank.
 
         ``name`` is returned unchanged if sparkrank gives it the same meaning, or if the user gave ``parameters``, as
         parameters are always those of sparkrank. Raises :class:`MetricError` if sparkrank lacks the library's metric.

@@ -1,7 +1,7 @@
-"""The parameters ``propensity`` and ``clip`` of the metrics that add up over hits, which correct for what was not seen.
+"""The parameters ``propensity`` and ``clip`` of sums over hits, which correct for rows that users were unlikely to see.
 
-A hit counts v = 1 / max(propensity, clip) instead of 1, where the propensity of a relevant row is how likely it was to
-be seen at all (Yang et al., RecSys 2018; Jain et al., KDD 2016).
+A hit counts v = 1 / max(propensity, clip) instead of 1, where the propensity of a relevant row is the probability that
+it was seen (Yang et al., RecSys 2018; Jain et al., KDD 2016).
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ NONE = Discount("none")
 
 @dataclass(frozen=True)
 class HitSum:
-    """What a hit adds to a metric: its ``gain`` times ``discount``, over ``scale``; and the ``divisor`` of the sum."""
+    """The amount that a hit adds to a metric (``gain`` · ``discount`` / ``scale``), and the ``divisor`` of the sum."""
 
     gain: Callable[[Ranking, Metric], Gain] = lambda ranking, metric: Gain("binary", metric.rel)
     discount: Callable[[Metric], Discount] = lambda metric: NONE
     divisor: Callable[[Ranking, Metric], Floats | float] = lambda ranking, metric: 1.0
     scale: Callable[[Metric], float] = lambda metric: 1.0
-    given_otherwise: tuple[str, ...] = ()  # parameters that say what is divided by
+    given_otherwise: tuple[str, ...] = ()  # parameters that choose the divisor
 
 
 def _rows_of_precision(ranking: Ranking, metric: Metric) -> Floats:
     below = precision_divisor(ranking.length, ranking.judgments.relevant(metric.rel), metric.k, metric.word("over"))
-    divisor: Floats = np.maximum(below, 1.0)  # a group without rows has no hit, which is 0
+    divisor: Floats = np.maximum(below, 1.0)  # a group without rows has no hits, so the quotient is 0
     return divisor
 
 
@@ -111,13 +111,13 @@ class WeighedRows(NamedTuple):
 
 
 def weight_of_relevant(ranking: Ranking, rel: float | None, clip: float) -> Floats:
-    """Return Σ v over all relevant rows of each group, listed or not, added up from the highest v down."""
+    """Return Σ v over all relevant rows of each group, in a list or not, added up from the highest v down."""
     credit = ranking.judgments.ideal(Gain("binary", rel, clip=clip))
     return sum_by(credit.group, credit.amount, ranking.groups)
 
 
 def weighed_hits(ranking: Ranking, metric: Metric) -> tuple[Floats, Floats | float]:
-    """Return the sum over the hits of each group, weighed by propensity, and what it is divided by."""
+    """Return the sum over the hits of each group, weighed by propensity, and its divisor."""
     own, clip = HIT_SUMS[metric.name], clip_of(metric)
     sums = gain_sums(ranking, replace(own.gain(ranking, metric), clip=clip), own.discount(metric))
     earned = GroupValues(sums.of_list(metric.k), sums.distinct).of_groups() / own.scale(metric)
@@ -147,14 +147,14 @@ def _terms(ranking: Ranking, metric: Metric) -> Arithmetic:
 
 
 class Unshared(NamedTuple):
-    """A ranking in place of sums that several groups may share."""
+    """A ranking in place of sums: several groups may share sums, but not a ranking with propensities."""
 
     ranking: Ranking
     distinct: None = None
 
 
 def with_propensity(declaration: Declaration) -> Declaration:
-    """Return ``declaration`` with the parameters of this module if it adds up over hits, and otherwise as it is."""
+    """Return ``declaration``, with the parameters of this module if it is a sum over hits."""
     own = HIT_SUMS.get(declaration.name)
     if own is None or not isinstance(declaration, GroupMetric):
         return declaration
@@ -188,7 +188,7 @@ def with_propensity(declaration: Declaration) -> Declaration:
 
 
 def _unbounded(declaration: GroupMetric) -> Unbounded | None:
-    """Return which metrics of ``declaration`` have no highest value, now that hits may count more than 1."""
+    """Return the metrics of ``declaration`` without a highest value, considering that hits may count more than 1."""
     plain = declaration.unbounded
     if np.isinf(declaration.highest):
         return plain

@@ -1,6 +1,6 @@
 """Declarations of the pooled metrics of predicted numbers, such as the mean squared error of ratings or prices.
 
-A label is the number itself here. Rows without a label are left out, because nothing is known of what was predicted.
+The label is the predicted quantity itself. Rows without a label are left out, because their true value is unknown.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sparkrank.metrics.pooled_metric import PooledMetric, PooledTotals, PooledVa
 JUDGED, BEYOND = RowSum("judged"), RowSum("beyond")
 RESIDUALS, ABSOLUTE, SQUARED = RowSum("residuals"), RowSum("absolute_residuals"), RowSum("squared_residuals")
 LABELS, SQUARED_LABELS = RowSum("labels"), RowSum("squared_labels")
-# Squares of labels are rounded to 2^-53 of themselves, which is at most 2^-33 of a spread of this share of them.
+# Squares of labels have a relative rounding error of 2^-53, which is at most 2^-33 of a variance of this share of them.
 LEAST_SPREAD = 2.0**-20
 NOTHING = f"no row has a score and a label; a score or label is beyond ±2^{math.frexp(FARTHEST)[1] - 1} (4.3e9)"
 
@@ -34,7 +34,7 @@ def _explained(totals: PooledTotals) -> float:
 
 
 def _where_known(value: Callable[[PooledTotals], float]) -> Callable[[PooledTotals, Metric], PooledValue]:
-    """Return a function that computes ``value``, or gives NaN if there is nothing to compare or a number is too far."""
+    """Return a function that computes ``value``, or gives NaN without labels or if a number is too far from 0."""
 
     def of_known(totals: PooledTotals, _: Metric) -> PooledValue:
         return PooledValue(value(totals) if totals.sum(BEYOND) == 0 and totals.sum(JUDGED) > 0 else math.nan)
@@ -43,7 +43,7 @@ def _where_known(value: Callable[[PooledTotals], float]) -> Callable[[PooledTota
 
 
 def _weighed_by_rows(of_groups: str) -> tuple[tuple[str, str], ...]:
-    """Return what is refused of a metric that ``of_groups`` computes inside each group."""
+    """Return the check that refuses weights of rows for a metric that ``of_groups`` computes inside each group."""
     rows = dict(PooledMetric.refused)[WEIGHT.name]
     return (*PooledMetric.refused, (WEIGHT.name, f"{rows}; a mean over groups is {of_groups}"))
 

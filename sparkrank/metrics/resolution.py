@@ -1,4 +1,4 @@
-"""How an evaluation names a metric: without the label and the ties that it has anyway."""
+"""The name of a metric in an evaluation, without the label and the rule for ties that apply by default."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sparkrank.ranking.ranking import Ties
 
 
 def of_first_label(metric: Metric, labels: Sequence[str]) -> Metric:
-    """Return ``metric`` without its label if it is the first, which metrics read by default."""
+    """Return ``metric`` without its label if this is the first label, which metrics read by default."""
     return metric.with_label(None) if metric.judging.label in labels[:1] else metric
 
 
 def of_own_label(metric: Metric, own: Judging) -> Metric:
-    """Return ``metric`` by the label ``own`` of a model, unless it names a label itself or reads none.
+    """Return ``metric`` with ``own``, the label of a model, unless it names a label itself or reads none.
 
     Raises :class:`MetricError` if the metric cannot be read by that label.
     """
@@ -29,5 +29,8 @@ def with_own_ties(metric: Metric, definitions: Definitions, order: Ties | None) 
     """Return ``metric`` with ``ties`` only if they differ from those of ``definitions``; ``order`` is the default."""
     if order is not None and definitions.ties == "expected" and definitions.positions == "dense" and metric.orders:
         return metric.with_ties(order)
-    given = definitions.positions != "dense" and metric.ties in ("expected", "block")  # the same with given positions
+    given = definitions.positions != "dense" and metric.ties in (
+        "expected",
+        "block",
+    )  # the same value if positions are given
     return metric.with_ties(None) if metric.ties == definitions.ties or given else metric

@@ -121,10 +121,10 @@ def mean_interpolated_precision(hits: Hits, added: float) -> Floats:
 
 @dataclass(frozen=True)
 class Cascade:
-    """A reader who goes down a list, stops at each row with some chance, and else goes on with the chance ``decay``.
+    """A reader who goes down a list, and may stop at each row, or else goes on with the probability ``decay``.
 
-    A row of grade g stops the reader with the chance (2^g - 1) / 2^max_grade, where a grade above ``max_grade`` counts
-    as ``max_grade``. Without ``max_grade``, labels are the chances themselves, and one above 1 counts as 1.
+    A row of grade g stops the reader with the probability (2^g - 1) / 2^max_grade, where a grade above ``max_grade``
+    counts as ``max_grade``. Without ``max_grade``, labels are these probabilities, and labels above 1 count as 1.
     """
 
     max_grade: float | None
@@ -132,7 +132,7 @@ class Cascade:
 
     def stops(self, labels: NDArray[np.generic]) -> Floats:
         highest = 1.0 if self.max_grade is None else self.max_grade
-        grades = np.clip(labels.astype(np.float64, copy=False), 0, highest)  # as powers of float32 are float32
+        grades = np.clip(labels.astype(np.float64, copy=False), 0, highest)  # because powers of float32 are float32
         if self.max_grade is None:
             return grades
         chances: Floats = (exp2(grades) - 1) / exp2(np.array([self.max_grade]))
@@ -156,7 +156,7 @@ def expected_reciprocal_rank(ranking: Ranking, k: int | None, max_grade: float) 
 
 
 def chance_of_finding(ranking: Ranking, k: int | None, decay: float) -> Floats:
-    """Return pFound, the chance that a reader stops within ``k``, for each group; it is never NaN."""
+    """Return pFound, the probability that a reader stops within ``k``, for each group; it is never NaN."""
     row, reached, stops = Cascade(None, decay).walk(ranking, k)
     return sum_by(ranking.lists.group_of(row), reached * stops, ranking.groups)
 

@@ -1,4 +1,4 @@
-"""Why a plan needs the roles item and label: the beginning of the message that is raised where one is not given."""
+"""The reasons why a plan needs the roles item and label, with which messages begin if a role is missing."""
 
 from __future__ import annotations
 

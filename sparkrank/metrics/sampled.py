@@ -1,4 +1,4 @@
-"""Declarations of metrics among all items, estimated from lists of one relevant item and a few that were drawn."""
+"""Declarations of metrics among all items, estimated from lists of one relevant item and a few sampled items."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparkrank.metrics.sampled_metric import BY, GAMMA, ITEMS, SAMPLED, SampledM
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.elementary import log2
 
-LEAST_GAMMA = 1e-6  # with less, the least squares have no digits left
+LEAST_GAMMA = 1e-6  # with a smaller gamma, least squares lose all digits
 PARAMETERS = (
     Count(
         SAMPLED,
@@ -45,7 +45,7 @@ RANKS = (
 
 
 def check(metric: Metric) -> str | None:
-    """Return the reason why ``metric`` means nothing, or None."""
+    """Return the reason why ``metric`` is meaningless, or None."""
     missing = next((name for name in (SAMPLED, ITEMS) if metric[name] is None), None)
     if missing is not None:
         return f"lacks {missing}: write {metric.declaration.called}(sampled=m,items=I), m others drawn from I items"
@@ -57,7 +57,7 @@ def check(metric: Metric) -> str | None:
 
 
 def within(ranks: Floats, k: int | None, gains: Floats) -> Floats:
-    """Return ``gains`` at ranks up to ``k``, and 0 below them."""
+    """Return ``gains`` at ranks up to ``k``, and 0 at later ranks."""
     return gains if k is None else np.where(ranks <= k, gains, 0.0)
 
 

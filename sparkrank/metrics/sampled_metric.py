@@ -1,4 +1,4 @@
-"""The class of metrics that estimate, from lists of sampled items, what the metric would be among all items."""
+"""The class of metrics that estimate the value among all items from lists of sampled items."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ FIRST_RANK, SAMPLED, ITEMS, BY, GAMMA, REL = "first_rank", "sampled", "items", "
 class SampledMetric(MetricKind):
     """A metric of all groups together, estimated from the ranks of relevant items among sampled ones.
 
-    Its states are those of ``first_rank(sampled=m)``: how many groups have which rank, also in each part of the groups.
-    ``gain`` returns what ranks among all items count: (ranks, metric) -> float64 array of the same shape.
+    Its states are those of ``first_rank(sampled=m)``: the number of groups with each rank, in all and in each part of
+    the groups. ``gain`` returns the gain of each rank among all items: (ranks, metric) -> float64 array of the same
+    shape.
     """
 
     parts: ClassVar[tuple[PlanPart, ...]] = ("ranks",)
@@ -84,7 +85,7 @@ class SampledMetric(MetricKind):
         return float(self._counts(merged, subject, metric).sum()) or None
 
     def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
-        raise NotImplementedError  # of a group there is the rank that ``values_of_groups`` explains
+        raise NotImplementedError  # one group has only a rank, which ``values_of_groups`` explains
 
     def _counts(self, merged: Merged, subject: Subject, metric: Metric) -> Floats:
         """Return the number of groups with each rank from 1 to m + 1."""

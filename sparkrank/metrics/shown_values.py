@@ -33,7 +33,7 @@ class PlacedValues:
     """The values at the positions of all lists, with an entry for each ranked row.
 
     ``amount`` is 0 where a row has no value, and the mean over the tied rows under ``ties=expected``. ``has_value``
-    flags rows with a value; those of a tie block come first in the block.
+    flags rows with a value, which come first in a tie block.
     """
 
     group: Codes
@@ -44,9 +44,9 @@ class PlacedValues:
 
 @cached
 def placed_values(ranking: Ranking, column: ValueColumn) -> PlacedValues:
-    """Return the values of ``column``. The lowest value of a tie block comes first, or under ``ties=best`` the highest.
+    """Return the values of ``column``. In a tie block, the lowest value is first, or the highest under ``ties=best``.
 
-    Under ``ties=item`` that holds for rows of one item. So values do not depend on the order of the input.
+    Under ``ties=item``, only rows of the same item are sorted. So values do not depend on the order of the input.
     """
     values, blocks = ranking.columns[column][ranking.row].astype(np.float64), ranking.blocks
     tied, items = values[blocks.row], []
@@ -61,7 +61,7 @@ def placed_values(ranking: Ranking, column: ValueColumn) -> PlacedValues:
 
 
 def shown(ranking: Ranking, metric: Metric) -> Floats:
-    """Return the mean or the sum of the values in the first k rows of each group; NaN if no row there has a value.
+    """Return the mean or the sum of the values in the first k rows of each group; NaN if none of them has a value.
 
     Under ``ties=expected``, it is the mean over the orders of tied rows in which some row within k has a value.
     """
@@ -78,7 +78,9 @@ def shown(ranking: Ranking, metric: Metric) -> Floats:
         counted = above[block] + number
         probability[counted == 0] = 0.0
         if is_mean:
-            amount = placed.amount[ranking.blocks.row[ranking.blocks.place == 1][cut.block]]  # of each tied row
+            amount = placed.amount[
+                ranking.blocks.row[ranking.blocks.place == 1][cut.block]
+            ]  # the share of each tied row
             others, each = expected - cut.shown * amount, amount * cut.size / cut.valued
             terms = probability * (others[block] + number * each[block]) / np.maximum(counted, 1.0)
             expected = sum_by(block, terms, len(expected))
@@ -87,7 +89,7 @@ def shown(ranking: Ranking, metric: Metric) -> Floats:
 
 
 def _cut_blocks(ranking: Ranking, metric: Metric) -> CutBlocks:
-    """Return the tie blocks of which an unknown number of values is within k."""
+    """Return the tie blocks that k divides so that the number of values within k is unknown."""
     placed = placed_values(ranking, metric.value_column("of"))
     return CutBlocks.of(ranking, metric.k, placed.has_value).of_some()
 

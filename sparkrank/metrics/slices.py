@@ -25,17 +25,19 @@ Slices: TypeAlias = "Sequence[str | Mapping[str, Any] | Sequence[str | Mapping[s
 SlicedRowsWord: TypeAlias = Literal["rows", "relevant"]
 SLICED_ROWS: tuple[str, ...] = get_args(SlicedRowsWord)
 OF_RELEVANT = " of relevant"  # the end of the name of a column whose relevant rows are sliced
-OTHER = "(other)"  # the value that pools all values of a slice but the top ones
+OTHER = "(other)"  # the value that pools all values of a slice except the top ones
 MOST_TOP = 1_000  # the largest number of top values, as of the values of any slice
-_LIKE_NULL = re.compile(r'["\\]*(\(null\))?["\\]*')  # what null, an empty string, and these in quotes are shown as
+_LIKE_NULL = re.compile(
+    r'["\\]*(\(null\))?["\\]*'
+)  # the forms in which null, an empty string, and these forms in quotes are shown
 
 
 @dataclass(frozen=True)
 class SliceColumn:
     """A column that divides rows by its values, or by the intervals between ``edges``, which are ascending numbers.
 
-    With ``top``, only so many values have rows of their own, those of most groups. The others are pooled
-    (:data:`OTHER`). If ``of`` is ``relevant``, a value has whole lists, in which relevant rows of other values count
+    With ``top``, only this many values, those of most groups, have rows of their own. The others are pooled
+    (:data:`OTHER`). If ``of`` is ``relevant``, each value has whole lists, in which relevant rows of other values count
     as not relevant.
     """
 
@@ -46,7 +48,7 @@ class SliceColumn:
 
     @property
     def name(self) -> str:
-        """The name of the column in the tables. A slice of relevant rows is another than that of the column."""
+        """The name of the column in the tables. A slice of relevant rows has a name that differs from the column's."""
         return self.column if self.of == "rows" else f"{self.column}{OF_RELEVANT}"
 
     @property
@@ -64,12 +66,12 @@ class SliceColumn:
 
     @property
     def rule(self) -> str:
-        """What the values of the slice mean beside the column's values, as stored states record it."""
+        """The meaning of the slice's values, beyond the column's values, as stored states record it."""
         return f"{self.name} by edges {', '.join(map(format_number, self.edges))}" if self.edges else ""
 
     @property
     def written(self) -> str | dict[str, Any]:
-        """The column as a spec has it."""
+        """The column in the form that a spec has."""
         settings: dict[str, Any] = {"edges": list(self.edges)} if self.edges else {}
         settings |= {} if self.top is None else {"top": self.top}
         settings |= {} if self.of == "rows" else {"of": self.of}
@@ -171,13 +173,13 @@ def is_of_relevant(columns: Sequence[SliceColumn]) -> bool:
 
 
 def rules_of(slices: Sequence[Slice]) -> dict[str, str]:
-    """Return, for each slice whose values are not those of its columns, what they mean."""
+    """Return the meaning of the values of each slice whose values are not those of its columns."""
     rules = {slice_name(columns): ", ".join(filter(None, (part.rule for part in columns))) for columns in slices}
     return {name: rule for name, rule in rules.items() if rule}
 
 
 def written_slices(slices: Sequence[Slice]) -> list[list[str | dict[str, Any]]]:
-    """Return ``slices`` as a spec has them."""
+    """Return ``slices`` in the form that a spec has."""
     return [[part.written for part in columns] for columns in slices]
 
 
@@ -191,9 +193,9 @@ def sources_of(slices: Sequence[Slice]) -> tuple[SliceSource, ...]:
 
 
 def shown_value(value: str | None, slice_: str = "") -> str:
-    """Return a slice value as messages show it, each in its own way: null as ``(null)``, and that string in quotes.
+    """Return a slice value as messages show it: null as ``(null)``, and the string ``(null)`` in quotes.
 
-    So are an empty string, and strings that look like one of these in quotes.
+    An empty string, and strings that look like one of these in quotes, are put in quotes too.
 
     ``slice_`` is the name of the slice. If the slice has several columns, each column's value is shown in this way.
 

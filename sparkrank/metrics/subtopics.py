@@ -1,4 +1,4 @@
-"""Declarations of metrics of relevance by subtopic, which ask how lists cover it: alpha_ndcg, strecall."""
+"""Declarations of metrics of the subtopics that lists cover: alpha_ndcg, strecall."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _count(ranking: Ranking, metric: Metric) -> Ints:
 
 
 def alpha_ndcg(ranking: Ranking, metric: Metric) -> Floats:
-    """Return the discounted gain of each list over that of the greedy list; NaN if no relevant row has a subtopic."""
+    """Return each list's discounted gain, divided by the greedy list's; NaN if no relevant row has a subtopic."""
     place, gain = _cover(ranking, metric).gains(metric.number("alpha"))
     earned = gain * LOG2.at(ranking.stands_at()[place])
     greedy = _greedy(ranking, metric)

@@ -1,4 +1,4 @@
-"""Declarations of metrics of how surprising the rows shown are, by the popularity that their items had before."""
+"""Declarations of metrics of surprise, measured by the earlier popularity of the items that lists show."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sparkrank.ranking.value_columns import ITEM_RANK, ROWS, USERS, ValueColumn
 
 
 def _information(popularity: Floats, all_: int, scale: str) -> Floats:
-    """Return -log2(popularity / all_) in bits, or divided by its highest value; NaN where there is nothing to share."""
+    """Return -log2(popularity / all_) in bits, or divided by its highest value; NaN where all_ is 0."""
     if all_ < (2 if scale == "unit" else 1):
         return np.full(len(popularity), math.nan)
     bits = log2(all_ / np.maximum(popularity, 1.0))
@@ -32,8 +32,8 @@ def _information(popularity: Floats, all_: int, scale: str) -> Floats:
 
 @cached
 def _surprise(ranking: Ranking, column: ValueColumn, k: int | None, scale: str) -> tuple[Ints, Floats, Floats]:
-    """Return the listed rows, the share of each that is an item within ``k``, and their information."""
-    row = ranking.row_by([column])  # tied rows in an order on which that of the input has no effect
+    """Return the listed rows, the share of each that stands within ``k`` and has an item, and their information."""
+    row = ranking.row_by([column])  # tied rows in an order that does not depend on the input's
     popularity = ranking.columns[column][row].astype(np.float64)
     share = np.where(np.isnan(popularity), 0.0, first_shares(ranking, k))
     information = np.full(len(row), math.nan)
@@ -48,7 +48,7 @@ def _rows_shown(ranking: Ranking, metric: Metric) -> Floats:
 
 
 def past_novelty(ranking: Ranking, metric: Metric) -> Floats:
-    """Return the mean information of the items in the first k rows of each group; NaN if there is no item."""
+    """Return the mean information of the items in the first k rows of each group; NaN without items."""
     _, share, information = _surprise(ranking, metric.value_column("of"), metric.k, metric.word("scale"))
     shown = np.flatnonzero(share)
     summed = sum_by(ranking.lists.group_of(shown), share[shown] * information[shown], ranking.groups)
@@ -73,10 +73,10 @@ def _novelty_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
 
 @cached
 def _leads(ranking: Ranking, column: ValueColumn, k: int | None) -> tuple[Ints, Floats, Floats]:
-    """Return the listed rows, the rank of each by popularity, and how far its position is above that rank.
+    """Return the listed rows, the rank of each by popularity, and the lead of its position over that rank.
 
-    A row counts 0 if its position is below its rank or beyond ``k``. Under ``ties=expected``, a tied row counts the
-    mean over the positions of its block. The rank of an item that nobody had is that after the last.
+    The lead is 0 if the position is below the rank or beyond ``k``. Under ``ties=expected``, a tied row has the mean
+    over the positions of its block. An item that no group had has the rank after the last.
     """
     row = ranking.row_by([column])
     last = ranking.totals[column] + 1
@@ -91,12 +91,12 @@ def _leads(ranking: Ranking, column: ValueColumn, k: int | None) -> tuple[Ints, 
         low[blocks.row] = blocks.before[blocks.block] + 1
         high[blocks.row] = low[blocks.row] + size[blocks.row] - 1
     high = np.minimum(high, rank - 1 if k is None else np.minimum(rank - 1, k))
-    positions = np.maximum(high - low + 1, 0.0)  # those above the rank, and within k
+    positions = np.maximum(high - low + 1, 0.0)  # the positions above the rank and within k
     return row, rank, positions * (rank - (low + high) / 2) / size
 
 
 def past_serendipity(ranking: Ranking, metric: Metric) -> Floats:
-    """Return the sum of the relevant rows' leads over the number of items, over what ``over`` names."""
+    """Return the sum of relevant rows' leads as shares of all items, divided by what ``over`` names."""
     column = metric.value_column("of")
     row, _, lead = _leads(ranking, column, metric.k)
     items = ranking.totals[column]

@@ -1,4 +1,4 @@
-"""Rows without a label: the declarations of ``judged`` and ``unj``, and what a metric assumes of such rows."""
+"""Rows without a label: the declarations of ``judged`` and ``unj``, and the assumptions of metrics about such rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sparkrank.ranking.ranking import Ranking
 
 
 class Assumption(NamedTuple):
-    """What a metric assumes of rows without a label: that they have this grade, or, if it is None, are not there."""
+    """The grade that a metric assumes for rows without a label. If it is None, the metric skips these rows."""
 
     grade: float | None
 
@@ -35,7 +35,7 @@ def assumption_of(metric: Metric) -> Assumption | None:
 
 
 def _highest_grade(metric: Metric) -> float:
-    """Return the label by which a row adds the most to ``metric``."""
+    """Return the label with which a row adds most to ``metric``."""
     defaults = metric.declaration.defaults
     gain = metric["gain"] if "gain" in defaults else "binary"
     if isinstance(gain, tuple):
@@ -53,7 +53,7 @@ def validate_assumptions(metrics: Iterable[Metric]) -> None:
 
 
 def rows_by_label(ranking: Ranking, k: int | None, labelled: bool) -> Floats:
-    """Return for each ranked row how much of it is within ``k``, of rows with a label or of those without one.
+    """Return the share of each ranked row that is within ``k``, for rows with a label, or for rows without one.
 
     Of tied rows, those with a label come first under ``ties=best`` and last under ``ties=worst``.
     """
@@ -78,7 +78,7 @@ def judged_share(ranking: Ranking, k: int | None, over: str) -> Floats:
 
 
 def unjudged_share(ranking: Ranking, k: int | None) -> Floats:
-    """Return the rows without a label within k, divided by k or without k by the length of the list (NaN if empty)."""
+    """Return the rows without a label within k, divided by k, or without k by the list's length (NaN if empty)."""
     count = sum_by(ranking.lists.group, rows_by_label(ranking, k, False), ranking.groups)
     return ratio(count, ranking.length) if k is None else count / k
 

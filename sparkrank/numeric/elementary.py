@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sparkrank import native
 from sparkrank.numeric.array_types import Floats
 
-TABLED_POWERS = 1 << 22  # a table of at most 32 MB; ranks in the input may be much larger
+TABLED_POWERS = 1 << 22  # so that the table has at most 32 MB; ranks in the input may be much larger
 # A number as a sum of two, where the second is below the last bit of the first.
 _TwoFloats: TypeAlias = tuple[Floats, Floats]
 

@@ -54,7 +54,7 @@ def buckets_of(hashes: Hashes, buckets: int) -> NDArray[np.unsignedinteger[Any]]
 
 
 def parts_of(hashes: Hashes) -> NDArray[np.int32]:
-    """Return the part of each hash, which is its leading bits: the same on every day and in every kind of run."""
+    """Return the part of each hash, given by its leading bits: the same on every day and in every kind of run."""
     return (hashes >> np.uint64(64 - PART_BITS)).astype(np.int32)
 
 

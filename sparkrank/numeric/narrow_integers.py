@@ -28,7 +28,7 @@ class Narrow(NamedTuple):
 
 
 class UsedLimbs(NamedTuple):
-    """The limbs of n sums: ``used`` has the indices of limbs that some sum needs, ``values`` these limbs (n, used)."""
+    """The limbs of n sums: ``used`` has the indices of limbs that any sum needs, ``values`` these limbs (n, used)."""
 
     used: Ints
     values: Floats

@@ -79,7 +79,7 @@ def sum_by(groups: NDArray[np.integer], amounts: NDArray[np.generic], count: int
 
 
 def running_product(factors: NDArray[np.float64], place: Ints) -> NDArray[np.float64]:
-    """Return, for each row, the product of ``factors`` from the second row of its run (``place`` 2) to itself."""
+    """Return, for each row, the product of ``factors`` from the second row of its run (``place`` 2) to this row."""
     product = np.where(place == 1, 1.0, factors)
     step = 1  # it doubles: the number of passes is the binary logarithm of the longest run
     longest = int(place.max(initial=0))

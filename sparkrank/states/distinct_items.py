@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sparkrank.numeric.array_types import Ints
 
 LOWEST = 256  # hashes: the estimate is within 6 % of the number in two of three cases, and exact for fewer items
-SCATTERED = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio, by which neighbouring numbers are far apart
+SCATTERED = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio, which moves neighbouring numbers far apart
 _AT_ONCE = 1 << 15  # items hashed at once: their hashes stay in the cache
 
 
@@ -31,7 +31,7 @@ def lowest_hashes(numbers: Ints) -> tuple[int, ...]:
 
 
 def _distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the distinct ``hashes`` in ascending order. ``np.unique`` hashes each again, which is slower."""
+    """Return the distinct ``hashes`` in ascending order. ``np.unique`` is slower, because it hashes them again."""
     ordered = np.sort(hashes)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 

@@ -1,4 +1,4 @@
-"""The mergeable state of the first time at which somebody had an item."""
+"""The mergeable state of the first time at which any group had an item."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class FirstTimes:
 
     @classmethod
     def of(cls, items: pa.ChunkedArray, times: pa.ChunkedArray) -> FirstTimes:
-        """Return the first of the ``times`` of each of ``items``. An item may have null times beside others."""
+        """Return the first of the ``times`` of each of ``items``. Null times are ignored if the item has others."""
         return cls(_first(pa.table({"item": plain_items(items), "time": times})))
 
     @classmethod

@@ -41,9 +41,9 @@ from sparkrank.states.row_sums import RowSums
 WITHOUT_PARTS = 2  # the last version without parts: its states still merge if no intervals are requested
 VERSION = 3  # version 2 had no parts; version 1 did not distinguish the text "null" from a missing value of a slice
 
-# The key of a state. ``name`` is the metric of a mean or a distribution, the quantity of a sum, the check of a count,
-# the rule of a histogram, or the exposure of item counts. A count is of the whole day, for one model or, if the model
-# is "", for all models.
+# The key of a state. ``name`` is the metric of a mean or distribution, the quantity of a sum, the check of a count, the
+# rule of a histogram, or the exposure of item counts. A count is for the whole day, and for one model, or for all
+# models if the model is "".
 STATE_KEY = ("model", "slice", "slice_value", "name")
 
 

@@ -16,7 +16,7 @@ from sparkrank.numeric.cached import cached
 from sparkrank.numeric.key_hashes import Hashes, hash_keys
 from sparkrank.ranking.value_columns import CATALOG, ROWS
 
-TARGET_ROWS = ROWS  # a column that buckets do not read: it gives the shares of values among these rows
+TARGET_ROWS = ROWS  # a column that buckets do not read; shares of values among the interactions' rows come from it
 TEXT = pa.large_string()  # the items of a large catalog may have more than 2 GiB
 
 
@@ -24,8 +24,8 @@ TEXT = pa.large_string()  # the items of a large catalog may have more than 2 Gi
 class ItemTable:
     """The values of items, sorted by the hash of the item. No item may be null or twice in ``items``.
 
-    ``columns`` maps the name of a bucket column to its values, one for each of ``items``. ``name`` is that
-    of the table. ``totals`` maps the name of a bucket column to the number of which its values are shares or ranks.
+    ``columns`` maps the name of a bucket column to its values, one for each of ``items``. ``name`` is the name of the
+    table. ``totals`` maps the name of a bucket column to a total, if the values are shares or ranks of that total.
     """
 
     items: pa.Array
@@ -57,7 +57,7 @@ class ItemTable:
 
     @cached_property
     def _hashes(self) -> Hashes:
-        """The hashes of the items, which ascend, and one more that none is above."""
+        """The hashes of the items in ascending order, followed by the largest possible hash."""
         return np.append(hash_keys([self.items]), np.iinfo(np.uint64).max)
 
     @cached_property
@@ -66,13 +66,13 @@ class ItemTable:
 
     @cached_property
     def _starts(self) -> Ints:
-        """The place of the first hash that has these leading bits, or more, for as many bits as the places have."""
+        """For each number of leading bits, the place of the first hash with these or greater leading bits."""
         prefixes = np.arange(1 << len(self.items).bit_length(), dtype=np.uint64)
         starts: Ints = np.searchsorted(self._hashes[:-1], prefixes << self._unused_bits)
         return starts
 
     def _place_of(self, hashes: Hashes) -> Ints:
-        """Return the place of the first hash not below each of ``hashes``, which is near that of its leading bits."""
+        """Return the place of the first hash not below each of ``hashes``, found from the place of its leading bits."""
         place: Ints = self._starts[hashes >> self._unused_bits]
         behind = np.flatnonzero(self._hashes[place] < hashes)
         while len(behind):
@@ -99,7 +99,7 @@ class ItemTable:
         return found
 
     def shares(self, column: str, values: pa.Array, of: str) -> Floats:
-        """Return the share that each of ``values`` has of the :meth:`counts` in ``column``; NaN for a null."""
+        """Return the share of each of ``values`` in the :meth:`counts` of ``column``; NaN for a null."""
         texts, counts = self.counts(column, of)
         place = pc.index_in(values.cast(TEXT), value_set=texts).fill_null(len(texts)).to_numpy(zero_copy_only=False)
         shares: Floats = np.append(counts / max(int(counts.sum()), 1), 0.0)[place]
@@ -108,9 +108,10 @@ class ItemTable:
 
     @cached
     def counts(self, column: str, of: str) -> tuple[pa.Array, Ints]:
-        """Return the texts of the values in ``column``, and how many items (of the catalog) or rows have each.
+        """Return the texts of the values in ``column``, and the number of items or rows with each value.
 
-        Rows are those of the interactions, whose numbers are in the column :data:`TARGET_ROWS`.
+        Items are those of the catalog. Rows are those of the interactions; the column :data:`TARGET_ROWS` has their
+        numbers.
         """
         if of == CATALOG:
             counted = pc.value_counts(self.columns[column].drop_null())
@@ -133,7 +134,7 @@ def plain_items(items: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray
 
 
 class ItemValues(Protocol):
-    """A reference to a table of items that a plan takes to workers, where :attr:`table` is the table itself."""
+    """A reference that a plan takes to workers. There, :attr:`table` is the table of items itself."""
 
     @property
     def table(self) -> ItemTable: ...
@@ -147,7 +148,7 @@ class HeldItems:
 
 
 def repeated_items(items: pa.Array) -> list[str]:
-    """Return the texts of the items that are more than once in ``items``, sorted."""
+    """Return the texts of the items that occur more than once in ``items``, sorted."""
     counted = pc.value_counts(items)
     several = counted.field("values").filter(pc.greater(counted.field("counts"), 1))
     return sorted(several.cast(pa.string()).to_pylist())

@@ -26,7 +26,7 @@ ITEM_SCHEMA = TABLE.schema
 ITEM_AMOUNTS = ("shown", "relevant")
 PART_DIGITS = 2
 TEXT = pa.large_string()  # the items of a large catalogue may have more than 2 GiB
-UNIT = 2**32  # the amount of one shown row; if a cut-off divides tied rows, each counts a share of it
+UNIT = 2**32  # the amount of one shown row; each of the tied rows that a cut-off divides counts a share of it
 
 
 def rows_shown(exposure: Ints) -> float:

@@ -12,7 +12,7 @@ LEAST_NAMED = 1000  # rows
 
 
 class LargeGroup(NamedTuple):
-    """The number of rows and the key of a group. ``key`` is empty if the group is small or in no groups table."""
+    """The number of rows and the key of a group. ``key`` is empty if the group is small or not in a table."""
 
     rows: int
     key: tuple[bytes, ...] = ()
@@ -27,7 +27,7 @@ def merged_largest(parts: Iterable[LargestGroups]) -> LargestGroups:
 
 
 def largest_of(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """Return the largest number of each name in ``pairs``."""
+    """Return the largest number for each name in ``pairs``."""
     largest: dict[str, float] = {}
     for name, number in pairs:
         largest[name] = max(number, largest.get(name, number))

@@ -198,7 +198,7 @@ class BinsOfParts:
     def amounts_without(self, parts: tuple[int, ...], *, score_sums: bool) -> tuple[Floats, Floats, Floats | None]:
         """Return positives, negatives and sums of scores (or None) by bin, highest first. Shape: (1 + parts, bins).
 
-        The first row is for all groups, the others leave out one part each.
+        The first row is for all groups. Each further row leaves out one part.
         """
         left_out = np.array(parts, np.int64)
         pos, neg = (self._less(left_out, getattr(self.together, name), getattr(self, name)) for name in ("pos", "neg"))

@@ -193,7 +193,7 @@ class PartSums:
         return None if place is None else sliced_sums.by_model[subject.model].at(place, str(name))
 
     def of_each(self, subjects: Sequence[Subject], name: object) -> tuple[NDArray[np.bool_], Floats]:
-        """Return which of n ``subjects`` have ``name``, and numbers in the first part. Shapes: (n,), (n, columns)."""
+        """Return flags of subjects that have ``name``, and numbers in the first part. Shapes: (n,), (n, columns)."""
         there, numbers = np.zeros(len(subjects), bool), np.zeros((len(subjects), 0))
         by_sums: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
         for place, (model, slice_, value) in enumerate(subjects):

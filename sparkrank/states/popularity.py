@@ -1,4 +1,4 @@
-"""How popular items are: how many groups had each, and how many rows they had of it."""
+"""The popularity of items: the number of groups that had an item, and the number of their rows."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from sparkrank.states.items import UNIT, ItemCounts
 TierMeasure: TypeAlias = Literal["rows", "users", "items"]
 MEASURES: tuple[TierMeasure, ...] = get_args(TierMeasure)
 POPULARITY_COUNTS = "popularity"  # the name of the state in which a stored day counts items
-HEAD_TIER, TORSO_TIER, TAIL_TIER = "head", "torso", "tail"  # an item that nobody had is in the tier "new"
+HEAD_TIER, TORSO_TIER, TAIL_TIER = "head", "torso", "tail"  # items that no group had are in the tier "new"
 
 
 @dataclass(frozen=True)
 class Tiers:
     """The rule that puts items into tiers, from the most popular item down.
 
-    Items are ordered by ``interactions.rows`` (or by users, where these are the measure ``of`` the shares), and equal
-    ones by text. An item is in the head while the items before it have a share of less than ``head``, and in the tail
-    where they have at least ``tail``. With ``of="items"``, each item counts alike.
+    Items are ordered by ``interactions.rows`` (or by users, if ``of="users"``), and equal ones by text. An item is in
+    the head if the items before it have a share below ``head``, and in the tail if they have a share of at least
+    ``tail``. ``of`` is the measure of the shares; with ``of="items"``, all items count equally.
     """
 
     of: TierMeasure = "rows"
@@ -39,7 +39,7 @@ class Tiers:
 
     @classmethod
     def asked(cls, given: Any) -> Tiers:
-        """Return the rule that a user gives as a mapping. Raise :class:`SpecError` if it is none."""
+        """Return the rule that a user gives as a mapping. Raise :class:`SpecError` if ``given`` is not a valid rule."""
         known = [field.name for field in fields(cls)]
         if not isinstance(given, Mapping):
             raise SpecError(f"tiers is {quote(given)}: a mapping of {itemize(known)} is needed")
@@ -69,7 +69,7 @@ class Tiers:
         order = pc.sort_indices(ranked, [("amount", "descending"), ("text", "ascending")]).to_numpy()
         counted = np.ones(len(order), np.int64) if self.of == "items" else amounts[order]
         through = np.cumsum(counted)
-        before = (through - counted) / max(int(counted.sum()), 1)  # sums of whole numbers, whatever their order
+        before = (through - counted) / max(int(counted.sum()), 1)  # sums of whole numbers, so in any order
         tier = np.empty(len(order), np.int8)
         tier[order] = (before >= self.head).astype(np.int8) + (before >= self.tail)
         return pa.DictionaryArray.from_arrays(tier, [HEAD_TIER, TORSO_TIER, TAIL_TIER]).cast(pa.string())
@@ -77,7 +77,7 @@ class Tiers:
 
 @dataclass(frozen=True, eq=False)
 class Popularity:
-    """The ``users`` (groups) and ``rows`` of each of the ``items`` that somebody had, with the ``tier`` of each.
+    """The numbers of ``users`` (groups) and ``rows`` of each of ``items`` that any group had, and the item's ``tier``.
 
     ``groups`` is the number of all groups that had an item.
     """
@@ -90,7 +90,7 @@ class Popularity:
 
     @classmethod
     def of(cls, counts: ItemCounts, groups: int, tiers: Tiers) -> Popularity:
-        """Return the popularity in ``counts``, in which the rows of an item are shown, and its users relevant."""
+        """Return the popularity in ``counts``, which has the rows of an item as shown and its users as relevant."""
         counted = counts.coded
         rows = counted.shown // UNIT
         tier = tiers.names(counted.item, counted.relevant, rows)
@@ -98,15 +98,15 @@ class Popularity:
 
     @property
     def rank(self) -> pa.Array:
-        """The rank of each item by rows: 1 for the most rows. Items of as many rows have one rank."""
+        """The rank of each item by rows: 1 for the most rows. Items with equally many rows share a rank."""
         rows = self.rows.to_numpy()
         distinct, place = np.unique(rows, return_inverse=True)
         return pa.array(len(distinct) - place)
 
     def columns(self) -> dict[str, pa.Array]:
-        """Return the columns of an item, by the names that metrics and slices use."""
+        """Return the columns of items, by the names that metrics and slices use."""
         return {USERS: self.users, ROWS: self.rows, ITEM_RANK: self.rank, TIER: self.tier}
 
     def totals(self, catalog: int) -> dict[str, int]:
-        """Return the number of which each column is a share or a rank. ``catalog`` is the number of its items, or 0."""
+        """Return the total for each column of shares or ranks. ``catalog`` is the catalog's number of items, or 0."""
         return {USERS: self.groups, ROWS: int(self.rows.to_numpy().sum()), ITEM_RANK: catalog or len(self.items)}

@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
-MOST_EXAMPLES = 100  # the examples that are compared by their keys, of which chance alone makes hardly one
-MOST_SPLITS = 3  # three keys of one hash do not occur by chance, so two of three splits share a key, or two have two
+MOST_EXAMPLES = 100  # examples whose keys are compared; hardly one of so many hashes repeats by chance alone
+MOST_SPLITS = 3  # three keys with one hash do not occur by chance, so at least two occurrences are of one key
 
 
 @dataclass(frozen=True)
 class RepeatedKeys:
-    """The number of hashes that occur several times, in ranges of hashes that do not overlap.
+    """The number of hashes that occur several times. The merged states cover ranges of hashes that do not overlap.
 
-    ``examples`` are the lowest of these hashes, each with the numbers of up to three splits that have the hash. A split
-    occurs as often as it has the hash.
+    ``examples`` are the lowest of these hashes, each with the numbers of up to three splits that have it. A split that
+    has the hash several times is listed several times.
     """
 
     count: int = 0

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
 LISTS, TRUTH = "lists", "truth"  # TRUTH is for rows of the truth that are relevant at some level
-IRRELEVANT = "truth that is not relevant"  # the other rows of the truth, which a list may well lack
+IRRELEVANT = "truth that is not relevant"  # the other rows of the truth, which lists need not contain
 
 
 class UnmatchedRow(NamedTuple):

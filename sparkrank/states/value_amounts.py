@@ -1,4 +1,4 @@
-"""The amounts of attention that the values of a column get, and of what they are due, read from counts of items."""
+"""The attention that each value of a column gets, and the attention that it is due, read from counts of items."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ValueAmounts:
 
     @classmethod
     def of(cls, counts: ItemCounts, key: StateKey, target: StateKey | None) -> ValueAmounts:
-        """Return the amounts of ``key``. What is due are its relevant rows, or what ``target`` counts if given."""
+        """Return the amounts of ``key``. Due amounts are its relevant rows, or the counts of ``target`` if given."""
         values, attention, relevant = counts.of_key(key)
         if target is None:
             return cls(values, attention, relevant)
@@ -37,7 +37,7 @@ class ValueAmounts:
         return cls(every, _at(values, attention, every), _at(others, due, every))
 
     def of_parts(self, counts: ItemCounts, key: StateKey, parts: int, *, varies: bool) -> ValueAmounts | None:
-        """Return the amounts of each of ``parts``, or None if ``key`` has none. Nothing is due unless it ``varies``."""
+        """Return the amounts of each of ``parts``, or None if ``key`` has none. Due amounts are 0 unless they vary."""
         texts, attention, relevant = counts.of_key(key)
         if not len(texts):
             return None
@@ -49,7 +49,7 @@ class ValueAmounts:
         return ValueAmounts(self.values, *amounts)
 
     def at(self, values: pa.Array) -> ValueAmounts:
-        """Return the amounts of ``values``, of which these are some; the others have none."""
+        """Return the amounts of ``values``, which include all of these values. New values have the amount 0."""
         return ValueAmounts(values, _at(self.values, self.attention, values), _at(self.values, self.due, values))
 
     def without(self, parts: ValueAmounts) -> ValueAmounts:
@@ -57,11 +57,11 @@ class ValueAmounts:
         return ValueAmounts(self.values, self.attention - parts.attention, self.due - parts.due)
 
     def shares(self) -> tuple[Floats, Floats]:
-        """Return the shares of attention and of what is due, NaN where there is nothing to share."""
+        """Return the shares of the attention and of the due amounts. Shares of a total of 0 are NaN."""
         return _shares(self.attention), _shares(self.due)
 
     def totals(self) -> tuple[float, float]:
-        """Return all attention, in rows, and all that is due."""
+        """Return the total attention, in rows, and the total due amount."""
         return rows_shown(self.attention), float(self.due.sum())
 
 
@@ -79,7 +79,7 @@ def _shares(amounts: Ints) -> Floats:
 
 
 def _at(values: pa.Array, amounts: Ints, every: pa.Array) -> Ints:
-    """Return the ``amounts`` of ``values``, along the last axis, at their places in ``every``, and 0 at all others."""
+    """Return ``amounts`` (last axis: ``values``) at the places of ``values`` in ``every``, and 0 elsewhere."""
     spread = np.zeros((*amounts.shape[:-1], len(every)), np.int64)
     spread[..., pc.index_in(values, value_set=every).to_numpy(zero_copy_only=False)] = amounts
     return spread

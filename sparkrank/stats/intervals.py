@@ -481,7 +481,7 @@ def checked_share(name: str, share: float) -> None:
 
 
 def _in_order(terms: NDArray[Any]) -> Floats:
-    """Sum over the last axis from first to last. The order in which numpy sums would depend on the memory layout."""
+    """Sum over the last axis from first to last. numpy's order of summation would depend on the memory layout."""
     if terms.shape[-1] == 0:
         return np.zeros(terms.shape[:-1])
     sums: Floats = np.cumsum(terms, axis=-1, dtype=np.float64)[..., -1]

@@ -11,16 +11,16 @@ from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.elementary import exp2, log2
 from sparkrank.numeric.segments import run_starts
 
-MOST_ITEMS = 100_000  # with more, ranks above LAST_SINGLE are taken in ranges
+MOST_ITEMS = 100_000  # with more items, ranks above LAST_SINGLE are grouped into ranges
 LAST_SINGLE, GROWTH = 10_000, 1.001  # a range ends at 1.001 times the rank at which it begins
-STEPS = 300  # of EM, as Li et al. take
-LEAST_EXPONENT, LEAST = -400.0, 2.0**-500  # lower chances, and lower shares of ranks, are 0: products stay normal
-ROWS_AT_ONCE = 4096  # bounds the memory of the arrays between
-KEPT = 64  # the distributions that are kept for the next metric: 0.8 MB at most each
+STEPS = 300  # of EM, as in Li et al.
+LEAST_EXPONENT, LEAST = -400.0, 2.0**-500  # lower probabilities count as 0, so that no product is subnormal
+ROWS_AT_ONCE = 4096  # bounds the memory of intermediate arrays
+KEPT = 64  # distributions cached for the next metric, of at most 0.8 MB each
 
 
 class Ranks(NamedTuple):
-    """The ranks among all items in n ranges: the ``middle`` of each, and its number of ranks. Shape: (n,)."""
+    """The ranks among all items in n ranges: the ``middle`` of each range, and its number of ranks. Shape: (n,)."""
 
     middle: Floats
     size: Floats
@@ -28,10 +28,10 @@ class Ranks(NamedTuple):
 
 @lru_cache(maxsize=KEPT)
 def ranks_of(items: int) -> Ranks:
-    """Return the ranks from 1 to ``items``, each a range of its own up to :data:`MOST_ITEMS` items.
+    """Return the ranks from 1 to ``items`` as ranges. With up to :data:`MOST_ITEMS` items, each rank is a range.
 
-    Of more items, the first :data:`LAST_SINGLE` ranks are single. Above them, a range has a thousandth as many ranks as
-    items stand above it (at least one), and counts as its middle rank.
+    With more items, only the first :data:`LAST_SINGLE` ranks are. A later range has a thousandth as many ranks as there
+    are ranks before it (at least one), and all of its ranks count as the middle one.
     """
     if items <= MOST_ITEMS:
         return Ranks(np.arange(1.0, items + 1), np.ones(items))
@@ -46,9 +46,9 @@ def ranks_of(items: int) -> Ranks:
 
 @lru_cache(maxsize=2)
 def chances(sampled: int, items: int) -> Floats:
-    """Return P(r|R): how likely a relevant item of rank R among ``items`` has rank r among itself and ``sampled``.
+    """Return P(r|R), the probability that an item of rank R among ``items`` has rank r among ``sampled`` others.
 
-    r - 1 is binomial, with ``sampled`` trials of chance (R-1) / (items-1). Shape: (ranges of R, sampled + 1).
+    r - 1 is binomial, with ``sampled`` trials of probability (R-1) / (items-1). Shape: (ranges of R, sampled + 1).
     """
     above = (ranks_of(items).middle - 1) / (items - 1)
     counts = np.arange(sampled + 1.0)
@@ -68,9 +68,9 @@ def chances(sampled: int, items: int) -> Floats:
 
 
 class Model(NamedTuple):
-    """Ranks in n ranges: the number of ranks in each, and its chances of each sampled rank. Shapes: (n,), (n, m + 1).
+    """Ranks in n ranges: the ``size`` of each range, and a ``table`` of P(r|range). Shapes: (n,), (n, m + 1).
 
-    ``starts`` are the places of the first of those of :func:`ranks_of` that a range joins. Shape: (n,).
+    Each range joins adjacent ranges of :func:`ranks_of`; ``starts`` has the index of the first of them. Shape: (n,).
     """
 
     starts: Ints
@@ -80,10 +80,10 @@ class Model(NamedTuple):
 
 @lru_cache(maxsize=2)
 def _coarse(sampled: int, items: int) -> Model:
-    """Return ranks joined to ranges that are a tenth as wide as the error with which a sampled rank tells a rank.
+    """Return wider ranges of ranks: a tenth of the error with which one sampled rank estimates a rank.
 
-    A rank R has about x = m·R / I items above it among m sampled ones, give or take sqrt(x). Values, and differences of
-    values, are those of single ranks to within a few percent of themselves.
+    Among m of I items, about x = m·R / I stand above rank R, with a standard deviation of sqrt(x). Values and their
+    differences change by a few percent at most if ranks are joined.
     """
     middle, size = ranks_of(items)
     place = np.floor(20 * np.sqrt(middle * (sampled / items)))
@@ -94,10 +94,10 @@ def _coarse(sampled: int, items: int) -> Model:
 
 
 def estimates(counts: Floats, gains: Floats, items: int) -> Floats:
-    """Return Σ p_R·gain of R for each row of ``counts``, p the most likely distribution of ranks among ``items``.
+    """Return Σ p_R·gain_R for each row of ``counts``, where p is the most likely distribution of ranks among ``items``.
 
-    ``counts`` has the number of groups with each sampled rank, of at least one group in each row. Shapes: (n,
-    sampled + 1) for ``counts``, and that of :func:`ranks_of` for ``gains``. Jin et al.: On Estimating Recommendation
+    ``counts`` has the number of groups with each sampled rank, and each row has at least one group. Shapes: (n, sampled
+    + 1) for ``counts``, and (ranges of :func:`ranks_of`,) for ``gains``. Jin et al.: On Estimating Recommendation
     Evaluation Metrics under Sampling, AAAI 2021.
     """
     rows = (_most_likely(own.tobytes(), items) for own in np.ascontiguousarray(counts, np.float64))
@@ -105,9 +105,9 @@ def estimates(counts: Floats, gains: Floats, items: int) -> Floats:
 
 
 def rough_estimates(counts: Floats, gains: Floats, items: int) -> Floats:
-    """Return about what :func:`estimates` does, in a time that does not depend on ``items``.
+    """Approximate :func:`estimates`, in a time that does not depend on ``items``.
 
-    The differences between its values are what a jackknife needs.
+    This is enough for a jackknife, which uses only the differences between values.
     """
     model, size = _coarse(counts.shape[1] - 1, items), ranks_of(items).size
     own = np.add.reduceat(gains * size, model.starts) / model.size
@@ -137,10 +137,11 @@ def _expected(counts: Floats, model: Model) -> Floats:
 
 
 def least_error(gains: Floats, sampled: int, items: int, gamma: float) -> Floats:
-    """Return what each sampled rank counts, so that the mean estimates that of ``gains``, what each rank counts.
+    """Return a gain for each sampled rank, so that the mean gain best estimates the mean of ``gains`` by true rank.
 
-    It has the least (1 - gamma)·bias² + gamma·(bias² + variance) of one group, over ranks that are all as likely.
-    Krichene, Rendle: On Sampled Metrics for Item Recommendation, KDD 2020. Shapes: (ranges,) and (sampled + 1,).
+    The best gains have the least (1 - gamma)·bias² + gamma·(bias² + variance) for one group, if all ranks are equally
+    likely. Krichene, Rendle: On Sampled Metrics for Item Recommendation, KDD 2020. Shapes: (ranges,) and (sampled +
+    1,).
     """
     weighted, products = _products(sampled, items)
     squares = (1 - gamma) * products + gamma * np.diag(weighted.sum(axis=0))

@@ -93,7 +93,7 @@ def _result(result: DayResult | WindowResult) -> Document:
         "comparisons": None if result.comparisons is None else result.comparisons.to_pylist(),
         "quality": result.quality.to_pylist(),
         "gates": None if judgment is None else _verdicts(judgment.judged),
-        "warnings": [{"code": getattr(warning, "code", None), "sentence": str(warning)} for warning in result.warnings],
+        "warnings": _warnings(result.warnings),
         "tables": {name: shown_url(str(folder)) for name, folder in sorted(result.folders.items())},
         "stages": dict(result.seconds),
     }
@@ -124,7 +124,13 @@ def judgment_document(judgment: Judgment) -> Document:
         "run_id": None if judgment.facts is None else judgment.facts.run_id,
         "gates": _verdicts(judgment.judged),
         "accepted": judgment.acceptance.get("accepted_reason"),
+        "warnings": _warnings(judgment.stored_warnings),
     }
+
+
+def _warnings(warnings: Iterable[str]) -> list[Document]:
+    # stored warnings are plain texts, without the code of their kind
+    return [{"code": getattr(warning, "code", None), "sentence": str(warning)} for warning in warnings]
 
 
 def _verdicts(judged: Iterable[Judged]) -> list[Document]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sparkrank.base import checks
 from sparkrank.base.errors import InputError, itemize
 from sparkrank.comparison.group_tables import GroupTable, asked_among, chosen_models, notes_on_definitions
 from sparkrank.comparison.run_comparison import RunComparison
@@ -16,6 +17,7 @@ from sparkrank.comparison.run_states import RunStates
 from sparkrank.metrics.slices import ALL
 from sparkrank.schemas.tables import COMPARISONS
 from sparkrank.stats.corrections import Correction, adjusted
+from sparkrank.text.text import unlisted_sentence
 from sparkrank.uncertainty.differences import compared_alone
 
 
@@ -49,7 +51,9 @@ def compare_states(
         numbers = compared_alone(ours.sample(candidate), theirs.sample(baseline), metric, level)
         rows.append({"metric": name, "definition": right.definitions[name], **numbers})
     common = {"candidate": candidate, "baseline": baseline, "spec_hash": right.spec_hash, "run_id": right.run_id}
-    for side, states in ((left, theirs), (right, ours)):
+    for side, states, model in ((left, theirs, baseline), (right, ours, candidate)):
+        if count := states.merged.partials.counts.get((checks.UNRETRIEVED_GROUPS, model), 0):
+            notes.append(f"{side.place}: {unlisted_sentence(model, count, states.groups)}")
         if not states.plan.has_parts:
             notes.append(f"{side.place} has no parts of its groups: there are no intervals")
     if not {str(metric) for metric, _ in right.plan.group_metrics} & set(names):

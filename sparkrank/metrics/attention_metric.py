@@ -133,7 +133,7 @@ class AttentionMetric(MetricKind):
         return Arithmetic.of([TermTable(LIST, columns, row)], [total("attention", "attention")], [OF_ALL_LISTS])
 
     def _noise_floor(self, amounts: ValueAmounts, metric: Metric) -> float | None:
-        """Return about what the distance would be if rows were drawn by the shares T: those shown, or the relevant."""
+        """Return the approximate distance by chance alone, if shown or relevant rows were drawn by the shares T."""
         attention, due = amounts.totals()
         rows, shares = due if metric[AGAINST.name] == RELEVANT else attention, np.sort(amounts.shares()[1])
         if not rows > 0 or np.isnan(shares).any():

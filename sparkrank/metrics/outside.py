@@ -1,4 +1,4 @@
-"""Calls to the functions of declarations; a user's function that returns a wrong type or value gives a clear error."""
+"""Calls to the functions of declarations, with clear errors if a user's function returns a wrong type or value."""
 
 from __future__ import annotations
 

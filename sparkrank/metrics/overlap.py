@@ -1,4 +1,4 @@
-"""Declarations of metrics of the rows that a list shares with another list of its group, or has beyond the other."""
+"""Declarations of metrics that compare a list with another list of its group: rows of both, and rows of one only."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def overlap(lists: TwoLists, k: int | None, over: str) -> Floats:
 
 
 def serendipity(lists: TwoLists, k: int | None, rel: float | None) -> Floats:
-    """Return the share of the first ``k`` positions whose row is relevant and not in the other list, for each group."""
+    """Return the share of the first ``k`` positions with a relevant row that the other list lacks, for each group."""
     return share_of(lists.own_alone(lists.ranking.judgments.flags(rel)), lists.ranking, k)
 
 

@@ -47,12 +47,14 @@ def _value(totals: PooledTotals, metric: Metric) -> PooledValue:
     units = totals.sum(SLATES) if metric["per"] == "group" else rows
     if totals.sum(OUTSIDE) or totals.sum(BEYOND) or not (rows > 0 and units > 0):
         return PooledValue(math.nan)
+    weights, squares = (totals.sum(_sum(name, metric)) for name in ("weights", "squared_weights"))
+    if metric["min_effective"] is not None and not weights**2 >= metric.number("min_effective") * squares > 0:
+        return PooledValue(math.nan)
     if metric["by"] == "dr":
         return PooledValue(totals.sum(_sum("corrected", metric)) / units)
     summed = totals.sum(_sum("rewards", metric))
     if metric["by"] == "ips":
         return PooledValue(summed / units)
-    weights = totals.sum(_sum("weights", metric))
     return PooledValue(summed / weights * (rows / units) if weights else math.nan)
 
 
@@ -77,7 +79,7 @@ DECLARATIONS = (
         formula="by=ips: Σ v·y / N; by=snips: Σ v·y / Σ v; by=dr: Σ (policy_estimate + v·(y - estimate)) / N; "
         "v = min(s / propensity, clip), y = the label",
         undefined="no row has a score and a label; a score outside [0, 1]; a label is beyond ±2^32 (4.3e9); by=snips: "
-        "Σ v = 0",
+        "Σ v = 0; the effective sample size, (Σ v)² / Σ v², is below min_effective",
         reference="Horvitz, Thompson: JASA 1952; Swaminathan, Joachims: NeurIPS 2015 (snips); Dudík et al.: ICML 2011 "
         "(dr); McInerney et al.: KDD 2020 (per=group); Open Bandit Pipeline: IPW, SNIPW, DR, SlateIndependentIPS",
         parameters=(
@@ -92,6 +94,13 @@ DECLARATIONS = (
                 ),
             ),
             Number("clip", None, "the largest weight of a row", above=0.0),
+            Number(
+                "min_effective",
+                None,
+                "the least effective sample size, (Σ v)² / Σ v², of which there is a value, for each slice as well",
+                above=0.0,
+                later=True,
+            ),
             Choice(
                 "per",
                 "row",

@@ -66,7 +66,7 @@ def _items(ranking: Ranking, items: int | None) -> Floats:
 
 
 def _above_unlisted(ranking: Ranking, items: Floats) -> Floats:
-    """Return the mean number of items above one outside of each list, halfway from the last row to the end."""
+    """Return the mean number of items above an item outside each list, halfway from the last row to the end."""
     return (np.maximum(ranking.length - 1, 0) + items) / 2
 
 

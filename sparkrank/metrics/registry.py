@@ -194,7 +194,7 @@ def _validate_name_is_free(name: str, declaration: Declaration) -> None:
 
 
 def _alike(one: object, other: object) -> bool:
-    """Return whether two values are equal; functions are compared by code, as a second import makes new functions."""
+    """Return whether two values are equal. Functions are compared by code, because a new import makes new functions."""
     if isinstance(one, FunctionType) and isinstance(other, FunctionType):
         return one is other or (one.__code__ == other.__code__ and all(map(_alike, _bound(one), _bound(other))))
     if _class_of(one) != _class_of(other):

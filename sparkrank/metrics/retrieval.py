@@ -139,7 +139,7 @@ class Cascade:
         return chances
 
     def walk(self, ranking: Ranking, k: int | None) -> tuple[Ints, Floats, Floats]:
-        """Return the ranked rows up to ``k``, the chance that the reader reaches each, and the chance of stopping."""
+        """Return the ranked rows up to ``k``, and the probabilities that the reader reaches each and stops there."""
         position = ranking.stands_at()
         row = np.arange(len(position)) if k is None else np.flatnonzero(position <= k)
         stops = self.stops(ranking.judgments.labels[ranking.row[row]])

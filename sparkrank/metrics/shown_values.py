@@ -1,4 +1,4 @@
-"""Declarations of metrics of the values of what is shown, such as the mean price of the first k rows: shown."""
+"""The declaration of ``shown``, the mean or sum of a column over the first k rows, such as the mean price."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ Slice: TypeAlias = "tuple[SliceColumn, ...]"
 
 
 class SliceSource(NamedTuple):
-    """A column from which a slice is read, as numbers if ``is_number`` is set and else as values to be written out."""
+    """A column from which a slice is read, as numbers if ``is_number`` is true, else as values that become strings."""
 
     column: str
     is_number: bool

@@ -38,7 +38,7 @@ def small_slices(partials: Partials, plan: Plan) -> set[tuple[str, str | None]]:
 
 
 def are_pooled(subjects: Sequence[Subject], plan: Plan) -> NDArray[np.bool_]:
-    """Flag the subjects that pool values of a slice, so that a group with several of them counts several times."""
+    """Flag the subjects that pool values of a slice: a group with several of these values counts several times."""
     tops = {slice_name(columns) for columns in plan.slices if pools(columns)}
     return np.array([own.slice in tops and own.slice_value == OTHER for own in subjects], np.bool_)
 

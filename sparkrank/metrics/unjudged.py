@@ -27,7 +27,7 @@ class Assumption(NamedTuple):
 
 
 def assumption_of(metric: Metric) -> Assumption | None:
-    """Return what ``metric`` assumes of rows without a label, or None if they are not relevant, as they mostly are."""
+    """Return the assumption of ``metric`` about rows without a label, or None if they count as not relevant."""
     given_word = dict(metric.settings).get(UNJUDGED.name)
     if given_word is None:
         return None

@@ -18,7 +18,7 @@ from sparkrank.ranking.ranking import Ranking
 
 
 def new_rows(ranking: Ranking, k: int | None) -> Floats:
-    """Return for each ranked row how much of it is new and within ``k``: 1, 0, or a share of tied rows that k cuts."""
+    """Return the share of each ranked row that is new and within ``k``: 0, 1, or between for rows tied across k."""
     return first_shares(ranking, k) * (1.0 - ranking.columns[INTERACTIONS][ranking.row])
 
 

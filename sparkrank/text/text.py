@@ -98,14 +98,15 @@ def unlisted_sentences(quality: pa.Table) -> list[str]:
     ['15 of 215 groups have no list of als: they count as empty lists, 0 in most metrics']
     """
     rows = [row for row in quality.to_pylist() if row["check"] == checks.UNRETRIEVED_GROUPS and row["count"]]
-    return [
-        f"{row['count']:,.0f} of {row['count'] / row['fraction']:,.0f} groups "
-        + ("has no list" if row["count"] == 1 else "have no list")
-        + f" of {shorten(row['model'])}: "
-        + ("it counts as an empty list" if row["count"] == 1 else "they count as empty lists")
-        + ", 0 in most metrics"
-        for row in rows
-    ]
+    return [unlisted_sentence(row["model"], round(row["count"]), round(row["count"] / row["fraction"])) for row in rows]
+
+
+def unlisted_sentence(model: str, count: int, groups: int) -> str:
+    """Say that ``count`` of ``groups`` have no list of ``model``."""
+    lists, they = (
+        ("has no list", "it counts as an empty list") if count == 1 else ("have no list", "they count as empty lists")
+    )
+    return f"{count:,} of {groups:,} groups {lists} of {shorten(model)}: {they}, 0 in most metrics"
 
 
 def warnings_text(warnings: Sequence[str]) -> str:

@@ -35,6 +35,12 @@ LOGGED_ACTIONS = (
             "value(per=group)": (EARNED / 2, 0),
             "value(by=snips,per=group)": (EARNED / WEIGHTS * 3 / 2, 0),
             "value(by=dr,per=group)": (CORRECTED / 2, 0),
+            # effective: (2 + 0.5 + 3)² / (4 + 0.25 + 9) = 30.25 / 13.25 = 2.28; clipped at 1: 2.5² / 2.25 = 2.78
+            "value(min_effective=2.28)": (EARNED / 3, 0),
+            "value(min_effective=2.29)": (None, 0),
+            "value(by=dr,min_effective=2.29)": (None, 0),
+            "value(by=snips,clip=1,min_effective=2.77)": ((1 * 1 + 0 + 1 * 2) / (1 + 0.5 + 1), 0),
+            "value(by=snips,clip=1,min_effective=2.78)": (None, 0),
         },
     ),
     *whole_day("no row with a score and a label", ACTIONS[3:], dict.fromkeys(FORMS, (None, 0))),
@@ -51,6 +57,11 @@ LOGGED_ACTIONS = (
     *whole_day(
         "actions that the policy never takes",
         tuple((group, item, 0.0, label, chance) for group, item, _, label, chance in ACTIONS[:3]),
-        {"value": (0, 0), "value(by=snips)": (None, 0), "value(by=dr)": (0.25, 0)},
+        {
+            "value": (0, 0),
+            "value(by=snips)": (None, 0),
+            "value(by=dr)": (0.25, 0),
+            "value(min_effective=0.001)": (None, 0),  # no weight is no sample
+        },
     ),
 )

@@ -18,6 +18,7 @@ from tests.uncertainty.test_parts import days_of, jackknifed, log, part_of
 from tests.windows.week import DAYS
 
 ROLES: dict[str, Any] = {"group": "user", "label": "y", "score": "one"}
+SIDES: dict[str, Any] = {"group": "user", "item": "item", "score": "one"}
 METRICS = ["ndcg@5", "gauc", "auc(bits=6)", "logloss", "coverage(ties=item)@2"]
 
 
@@ -110,6 +111,16 @@ def test_without_parts_the_difference_stands_alone_and_it_is_said() -> None:
     assert "the right evaluation has no parts of its groups: there are no intervals" in compared.notes
     assert set(compared.table["interval"].to_pylist()) == {"off", None}
     assert (compared.table["difference"].null_count, compared.table["stderr"].null_count) == (0, len(METRICS))
+
+
+def test_groups_without_a_list_are_said_of_the_side_that_lacks_them() -> None:
+    truth = pa.table({"user": [1, 2, 3], "item": ["a", "b", "c"]})
+    whole = pa.table({"user": [1, 2, 3], "item": ["a", "a", "c"], "one": [1.0, 1.0, 1.0]})
+    left, right = (sr.evaluate(rows, ["rr"], **SIDES, truth=truth) for rows in (whole, whole.slice(0, 1)))
+    said = [note for note in sr.compare_runs(left, right).notes if "list" in note]
+    assert said == [
+        "the right evaluation: 2 of 3 groups have no list of one: they count as empty lists, 0 in most metrics"
+    ]
 
 
 def test_groups_of_another_key_are_refused() -> None:

@@ -77,6 +77,7 @@ def conf(tmp_path_factory: pytest.TempPathFactory) -> str:
     return conf
 
 
+OF_JUDGMENT = {"name", "exit_code", "run_id", "gates", "accepted", "warnings"}
 OF_RESULT = ["exit_code", "run_id", "metrics", "comparisons", "quality", "gates", "warnings", "tables", "stages"]
 OF_PLAN = {"day", "rows", "rows_from", "splits", "buckets", "tasks", "pieces", "stored", "tables"}
 OF_SCHEMA = {*("$defs", "$schema", "additionalProperties", "title", "type", "properties", "required", "description")}
@@ -84,9 +85,9 @@ OF_SCHEMA = {*("$defs", "$schema", "additionalProperties", "title", "type", "pro
 COMMANDS: dict[str, tuple[list[str], bool, int, set[str]]] = {
     "evaluate": (["--date", DAYS[1]], True, 3, {"day", "lane", "lane_reason", "changes", *OF_RESULT}),
     "merge": (["--from", DAYS[0], "--to", DAYS[1]], True, 3, {"window", "days", "missing", *OF_RESULT}),
-    "gate": (["--date", DAYS[1]], True, 3, {"name", "exit_code", "run_id", "gates", "accepted"}),
+    "gate": (["--date", DAYS[1]], True, 3, OF_JUDGMENT),
     "accept": (
-        ["--date", DAYS[0], "--reason", "seen"], True, 0, {"name", "exit_code", "run_id", "gates", "accepted"},
+        ["--date", DAYS[0], "--reason", "seen"], True, 0, OF_JUDGMENT,
     ),
     "validate": (["--date", DAYS[1]], True, 0, {"spec", "places"}),
     "metrics": (["ndcg"], False, 0, {"metrics"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,18 @@ def test_a_run_ends_as_its_gates(tmp_path: Path, capsys: pytest.CaptureFixture[s
     # asking again says the same
     assert exit_code("gate", "--conf", spec(tmp_path, *gates), "--date", DAYS[0]) == code
     assert told in capsys.readouterr().out
+
+
+def test_the_document_of_a_gate_has_the_warnings_of_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_logs(tmp_path, DAYS[0])
+    conf = spec(tmp_path, REACHED)
+    documents = []
+    for command in ("evaluate", "gate"):
+        assert exit_code(command, "--conf", conf, "--date", DAYS[0], "--json") == 0
+        documents.append(json.loads(capsys.readouterr().out))
+    of_run, of_gate = ([warning["sentence"] for warning in document["warnings"]] for document in documents)
+    assert of_run
+    assert of_gate[: len(of_run)] == of_run
 
 
 def test_a_run_without_gates_has_no_such_table_and_the_same_numbers(tmp_path: Path) -> None:

@@ -22,9 +22,9 @@ ESTIMATES: dict[str, Any] = {"estimate": "q", "policy_estimate": "p"}
 FORMS: dict[str, dict[str, Any]] = {
     f"value({','.join(f'{name}={value}' for name, value in own.items())})": own
     for own in (
-        {"by": by} | ({"clip": clip} if clip else {}) | {"per": per}
+        {"by": by} | ({"clip": clip} if clip else {}) | {"per": per} | ({"min_effective": least} if least else {})
         for by in ("ips", "snips", "dr")
-        for clip in (None, 1.5)
+        for clip, least in ((None, None), (1.5, None), (1.5, 1.7))
         for per in ("row", "group")
     )
 }

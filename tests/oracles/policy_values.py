@@ -19,12 +19,22 @@ class Action(NamedTuple):
     policy_estimate: float
 
 
-def policy_value(actions: Sequence[Action], by: str = "ips", clip: float | None = None, per: str = "row") -> Value:
+def policy_value(
+    actions: Sequence[Action],
+    by: str = "ips",
+    clip: float | None = None,
+    per: str = "row",
+    min_effective: float | None = None,
+) -> Value:
     known = [action for action in actions if action.score is not None and action.reward is not None]
     if not known or any(not 0 <= action.score <= 1 for action in actions if action.score is not None):
         return None
     weights = [action.score / action.propensity for action in known]
     weights = weights if clip is None else [min(weight, clip) for weight in weights]
+    if min_effective is not None:
+        squares = sum(weight**2 for weight in weights)
+        if not squares or sum(weights) ** 2 / squares < min_effective:
+            return None
     units = len(known) if per == "row" else len({action.group for action in known})
     pairs = list(zip(weights, known, strict=True))
     if by == "dr":

@@ -48,7 +48,7 @@ def ask_for(asked: AnswerForm) -> None:
 
 
 def answer(text: Callable[[], str], document: Callable[[], object]) -> None:
-    """Print the result of ``text`` or, with ``--json``, of ``document``. Only the function that is needed is called."""
+    """Print the result of ``text`` or, with ``--json``, of ``document``. Only the needed function is called."""
     if form() == "json":
         print_document(as_json_text(document()))
     elif form() == "text" and (lines := text()):

@@ -18,7 +18,7 @@ from sparkrank.numeric.whole_units import TIED
 WEIGHT = "n_retrieved"  # the weight of a group for metrics with weight=rows
 # The left and the right values of the pairs, followed by their left and right weights for a weighted metric.
 PairValues: TypeAlias = Sequence[tuple[Floats, Floats]]
-# The relative rounding error of d², and how many such errors a sum of products of weights and values has.
+# The relative rounding error of d², and the number of such errors in a sum of products of weights and values.
 _ROUNDING, _WEIGHTED_ROUNDINGS = Fraction(1, 2**53), 8
 
 

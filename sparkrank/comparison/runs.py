@@ -115,7 +115,7 @@ def metrics_in_common(
 
 
 def definition_notes(left: GroupTable, right: GroupTable, names: Sequence[str], allowed: bool) -> list[str]:
-    """Return the notes from :func:`notes_on_definitions`, or a single note if a table comes without definitions."""
+    """Return the notes from :func:`notes_on_definitions`, or a single note if a table has no definitions."""
     unknown = [side.place for side in (left, right) if not side.definitions]
     if unknown:
         return [f"no table metrics says what the metrics of {itemize(unknown)} mean: definitions are taken as equal"]

@@ -86,11 +86,11 @@ class Spec(Section):
 
     ``name`` describes the evaluation, and ``owner`` is responsible for it. Reports and the terminal show both.
     ``metrics`` are texts such as ``ndcg@10``. ``slices`` are columns, or combinations of columns, whose values get rows
-    of their own. ``disparities`` names the slices for which a table says how far apart their values are. ``exclude``
-    leaves pairs of group and item out of lists and truth: those of the interactions, or of rows of its own. ``day``
-    is the day that is evaluated if the command names none. ``plugins`` are modules that register metrics. ``undecided``
-    says how a day counts if a gate without ``undecided`` of its own cannot decide.
-    ``notify`` lists the programs that get an event when a day starts and when it ends.
+    of their own. ``disparities`` names slices for which a table has the distance between their values. ``exclude``
+    leaves pairs of group and item out of lists and truth: the pairs of the interactions, or of other rows. ``day`` is
+    the day that is evaluated if the command names none. ``plugins`` are modules that register metrics. ``undecided``
+    says how a day counts if a gate that does not set ``undecided`` cannot decide. ``notify`` lists the programs that
+    get an event when a day starts and when it ends.
     """
 
     input: Input
@@ -177,7 +177,7 @@ class Spec(Section):
 
     @model_validator(mode="after")
     def _copies_apart(self) -> Spec:
-        """Refuse copies within the tables or below the rows, and two lists of copies in one place."""
+        """Refuse copies inside the tables or below the rows, and two publishers with the same place."""
         seen: list[Publisher] = []
         for own in self.output.publish:
             if own.publisher in seen:
@@ -225,7 +225,7 @@ class Spec(Section):
 
     @property
     def past(self) -> dict[str, PastRows]:
-        """The sections of tables of what groups had before, by their keys."""
+        """The sections of the tables of the past (what groups had before), by their keys."""
         had = None if self.interactions is None or self.interactions.states is not None else self.interactions
         named = {INTERACTIONS: had, EXCLUDE: self.exclude}
         return {name: rows for name, rows in named.items() if isinstance(rows, PastRows)}
@@ -292,7 +292,7 @@ class Spec(Section):
         return roles, plan
 
     def columns_of_catalog(self, roles: Roles) -> tuple[str, str | None]:
-        """Return the columns of the catalog for its items, by default that of the lists, and for ``since``."""
+        """Return the columns of the catalog for its items (by default named as in the lists) and for ``since``."""
         named = {} if self.catalog is None else self.catalog.columns.model_dump(exclude_none=True)
         return columns_of_catalog(named or None, roles)
 
@@ -366,7 +366,7 @@ class Spec(Section):
         )
 
     def source(self) -> str:
-        """Return a string that says what a row, a group and a label are. States with different strings do not merge.
+        """Return a string that defines a row, a group and a label. States with different strings do not merge.
 
         The location of the rows is left out, because it may change from day to day. The models are left out because
         states have the names of models, but the string says whether models have ranks or scores. The item column is
@@ -460,7 +460,7 @@ def _columns_of_source(roles: Roles, by_item: bool) -> list[str]:
         CLUSTER,
         MODEL,
         TITLE,
-        TIME,  # definitions say where times decide
+        TIME,  # definitions mention times that matter
         *VALUES.values(),
     }  # the cluster only matters for parts, and the states of parts name the cluster
     kept = [

@@ -76,8 +76,8 @@ class Gate(_GateConditions):
     """A condition that a day must meet. ``metric``, ``model`` and ``slice`` may contain wildcards.
 
     ``name`` is what tables and reports call the gate. Without ``model``, the gate applies to every model. Without
-    ``slice``, the gate applies only to the whole day. ``disparity`` names a slice whose highest value less the lowest
-    is judged, by ``min`` or ``max``. ``not_worse_than`` is a model, ``baseline`` or ``history``, and ``by`` is the
+    ``slice``, the gate applies only to the whole day. ``disparity`` names a slice; ``min`` or ``max`` then judges its
+    highest value minus its lowest. ``not_worse_than`` is a model, ``baseline`` or ``history``, and ``by`` is the
     largest accepted decline: a number, or a share of the value compared with (``0.5%``). ``equivalent_to`` is a model
     or ``baseline``, and ``by`` is the largest difference that counts as equal. ``correction`` adjusts for the number of
     values that the gate checks. ``undecided`` says how the day counts if the gate cannot decide.
@@ -250,7 +250,7 @@ def _rules_of(
 
 
 def _absent(plan: Plan, against: str | None) -> frozenset[tuple[str, str]]:
-    """Return the pairs (metric, model) that have no value, or none of the model ``against`` to compare with."""
+    """Return the pairs (metric, model) without a value, or without a value of the model ``against`` to compare with."""
     lacking = {metric for model, metric in plan.absent if model == against}
     pairs = {*plan.absent, *itertools.product(plan.models, lacking)}
     return frozenset((str(metric), model) for model, metric in pairs)

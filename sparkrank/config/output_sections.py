@@ -51,8 +51,8 @@ class PublishSettings(Section):
     """A place that gets copies of stored days: tables of ``format``, one for each table of the output.
 
     Delta tables are in the folder ``path``, Iceberg tables in a ``namespace`` of a ``catalog`` that pyiceberg knows.
-    The format ``catalog`` has tables of Spark's catalogs in a ``schema``, such as main.eval. ``tables`` names those
-    that are copied, by default all; ``runs`` always is.
+    The format ``catalog`` has tables of Spark's catalogs in a ``schema``, such as main.eval. ``tables`` names the
+    tables to copy, by default all. ``runs`` is always copied.
     """
 
     format: Annotated[str, BeforeValidator(as_publisher)]
@@ -108,10 +108,10 @@ class Output(Section):
     """The place of the written tables, and which of the large tables are written.
 
     ``path`` is the folder of all tables. ``groups`` writes the group table, and ``blocks`` the score bins. ``curves``
-    is the approximate number of points of each ROC and PR curve, or ``false`` for no curves. ``positions`` is the
-    number of first positions of lists in the table of that name (``true``: 50). ``gains`` writes the table of that
-    name, by twentieths of all rows, of the score bins of ``auc``, ``capture`` or ``lift``. ``keep_runs`` is the number
-    of earlier runs of a day that are kept until ``sparkrank clean``, for readers that have their files open.
+    is the approximate number of points of each ROC and PR curve, or ``false`` for no curves. ``positions`` writes the
+    table of that name for this number of first positions of lists (``true``: 50). ``gains`` writes the table of that
+    name, by twentieths of all rows, from the score bins of ``auc``, ``capture`` or ``lift``. ``keep_runs`` is the
+    number of earlier runs of a day that are kept until ``sparkrank clean``, for readers that have their files open.
     ``popularity`` also counts the items of the day's relevant rows, which ``interactions.states`` of later days reads.
     ``plain`` writes real folders instead of links, for programs that do not follow links. ``report`` also writes the
     HTML report. ``explain`` is the number of groups under "Look closer" that the report explains, with another pass

@@ -102,9 +102,9 @@ def with_row_roles(name: str, base: type[Section], roles: Sequence[Role]) -> typ
 
 
 class ModelScore(Section):
-    """The ``column`` of a model's scores or ranks, and the label by which the model's metrics read the rows.
+    """The ``column`` of a model's scores or ranks, and the ``label`` (by default the first) that its metrics read.
 
-    Without ``label`` it is the first. ``among`` names a label: rows for which it is not above 0 are left out.
+    ``among`` names a label: rows in which that label is not above 0 are left out.
     """
 
     column: str
@@ -146,17 +146,17 @@ class Columns(_OfRows):
 
     ``group`` is the key of a list, for example a user or a query. Without ``group``, all rows belong together, and
     metrics of groups are not available. ``rank`` replaces ``score`` if lower is better. ``label`` is not needed if
-    there is a separate truth, or if no metric reads labels. It may be a mapping of the names of several labels to their
-    columns, of which metrics read the first unless they name another. A model may have a label of its own, as in
-    ``score: {cvr: {column: p_cvr, label: pay, among: click}}``. ``weight`` is the weight of a row in pooled
-    metrics. ``cluster`` says which groups depend on each other, for example the user of a session. ``title`` is the
-    name of an item, which explanations show. ``time`` says when a list was made, and is compared with the times of
-    other sides. ``propensity`` is how likely a relevant row was to be seen, or a logged action to be taken; with a
-    truth, it is a column of the truth. ``estimate`` and ``policy_estimate`` are the rewards expected of the action and
-    of the policy. ``item`` is the key of an item, and ``reference_rank`` an order that some metrics compare with.
-    ``model`` is the column that names the model of each row in one long table. With ``items`` and ``true_items``, each
-    row is a whole group, with arrays of items. ``relevance`` says how true items without a label are labelled: 1 each
-    (``membership``), or 1 / position (``reciprocal_rank``).
+    there is a separate truth, or if no metric reads labels. It may be a mapping from names of several labels to their
+    columns. Metrics read the first label unless they name another. A model may have a label of its own, as in ``score:
+    {cvr: {column: p_cvr, label: pay, among: click}}``. ``weight`` is the weight of a row in pooled metrics. ``cluster``
+    says which groups depend on each other, for example the user of a session. ``title`` is the name of an item, which
+    explanations show. ``time`` says when a list was made, and is compared with the times of other sides. ``propensity``
+    is the probability that a relevant row was seen, or that a logged action was taken; with a truth, it is a column of
+    the truth. ``estimate`` and ``policy_estimate`` are the expected rewards of the action and of the policy. ``item``
+    is the key of an item, and ``reference_rank`` an order that some metrics compare with. ``model`` is the column that
+    names the model of each row in one long table. With ``items`` and ``true_items``, each row is a whole group, with
+    arrays of items. ``relevance`` says how true items without a label are labelled: 1 each (``membership``), or 1 /
+    position (``reciprocal_rank``).
     """
 
     items: _ScoreByModel | None = None
@@ -168,8 +168,9 @@ class TruthNames(_OfTruth):
     """The columns of the truth.
 
     ``group`` and ``item`` are those of the lists unless they are named here. ``cluster`` is needed if some groups are
-    only in the truth. ``time`` says when a row came about. Without ``label``, every row has the label 1. ``propensity``
-    is how likely a relevant row was to be seen. ``title`` is the name of an item, which explanations show.
+    only in the truth. ``time`` is the time when a row arose. Without ``label``, every row has the label 1.
+    ``propensity`` is the probability that a relevant row was seen. ``title`` is the name of an item, which explanations
+    show.
     """
 
     label: _ByLabel | None = None
@@ -205,11 +206,11 @@ class InputRows(Section):
     (:mod:`sparkrank.inputs.day_marks`). ``format`` is a known format or the class of a data source. ``options`` are
     options of Spark's reader for this format; only options that are known to be harmless are shown. ``schema`` has the
     types of the columns of CSV and JSON, in Spark's DDL. ``partition_types`` is ``inferred`` to infer the types of
-    values in folder names from all of these values, or ``text``, so that ``007`` and ``7`` remain different.
-    With the ``format`` iceberg, ``table`` is catalog.namespace.table, or namespace.table of the default catalog, which
-    the library pyiceberg finds by its own configuration. ``version`` is that of a lake table (a snapshot id of
-    Iceberg), and ``as_of`` a time, of which the newest version then is read. By default the newest version when the run
-    begins is read.
+    values in folder names from all of these values, or ``text``, so that ``007`` and ``7`` remain different. With the
+    ``format`` iceberg, ``table`` is catalog.namespace.table, or namespace.table of the default catalog, which the
+    library pyiceberg finds by its own configuration. ``version`` is the version of a lake table (in Iceberg, a snapshot
+    id). ``as_of`` is a time, which selects the newest version at that time. The default is the newest version when the
+    run begins.
     """
 
     path: Annotated[Filled, AfterValidator(as_rows), PlainSerializer(shown_url)] | None = None
@@ -291,10 +292,10 @@ class Input(InputRows):
     If the lists of each model are in separate places, ``models`` maps the name of each model to a ``path`` or
     ``table``, with the settings for reading it. Rows of several models are joined by group and item. If instead a
     column of one long table (``columns.model``) names the model of each row, ``models`` lists the names. Spark reads
-    all rows in the time zone ``time_zone``, whatever the setting of the Spark session. ``grouped`` says where all rows
-    of a group stand: in one of the ``files``, in one of the ``folders`` named ``key=value``, or next to one another in
-    one file (``sorted``), with ``unchecked`` after the word to leave out the check. Rows are shuffled with ``shuffle``,
-    and with ``auto`` unless folders give a column of the group.
+    all rows in the time zone ``time_zone``, whatever the setting of the Spark session. ``grouped`` is the place where
+    all rows of a group stand: in one of the ``files``, in one of the ``folders`` named ``key=value``, or next to one
+    another in one file (``sorted``). ``unchecked`` after the word leaves out the check. ``shuffle`` shuffles the rows,
+    and so does ``auto`` unless folders give a column of the group.
     """
 
     columns: Columns
@@ -339,8 +340,8 @@ class Truth(InputRows):
 class CatalogNames(Section):
     """The columns of the catalog.
 
-    ``item`` is the column of the items, if the lists name it differently. ``since`` is that of the time since when an
-    item is there.
+    ``item`` is the column of the items, if the lists name it differently. ``since`` is the column with the time at
+    which an item appeared.
     """
 
     item: str | None = None
@@ -364,7 +365,7 @@ class CatalogTable(InputRows):
 
 
 class PastNames(_OfKeys):
-    """The columns of what groups had before.
+    """The columns of a table of the past (what groups had before).
 
     ``group`` and ``item`` are those of the lists unless they are named here.
     """
@@ -373,9 +374,9 @@ class PastNames(_OfKeys):
 
 
 class PastRows(InputRows):
-    """What groups had before: a row for each time that a group had an item.
+    """A table of the past (what groups had before), with a row for each time that a group had an item.
 
-    With ``optional``, the table may have no rows, as on the first day.
+    If ``optional`` is true, the table may have no rows, as on the first day.
     """
 
     columns: Annotated[PastNames, BeforeValidator(as_keys)] = PastNames()
@@ -395,7 +396,7 @@ class TierSettings(Section):
     """The rule that puts items into tiers, from the most popular item down (:class:`Tiers`).
 
     An item is in the head while the items before it have a share of less than ``head``, and in the tail if they have a
-    share of at least ``tail``. ``of`` says of what the shares are.
+    share of at least ``tail``. ``of`` is the measure of the shares.
     """
 
     of: TierMeasure = Tiers.of
@@ -408,11 +409,11 @@ class TierSettings(Section):
 
 
 class Interactions(PastRows):
-    """What groups had before, and how its items are put into ``tiers`` of popularity.
+    """The interactions (what groups had before), and the rule that puts their items into ``tiers`` of popularity.
 
-    In place of rows, ``states`` may name the output whose days have counted items (``output.popularity``). With
-    ``states``, ``days`` is the number of days before the day that is evaluated, or a window ``first..last``. With
-    ``optional``, days may be missing.
+    Instead of rows, ``states`` may name an output whose days have counted items (``output.popularity``). ``days`` is
+    then the number of days before the evaluated day, or a window ``first..last``. If ``optional`` is true, days may be
+    missing.
     """
 
     columns: Annotated[InteractionNames, BeforeValidator(as_keys)] = InteractionNames()
@@ -452,10 +453,10 @@ class DefinitionSettings(Section):
 
     ``preset`` names a library, whose rules and metric parameters apply unless the spec sets others. The default of
     ``duplicates`` depends on whether lists are joined with a truth. The default of ``ties`` is ``expected``. Metrics
-    that cannot be averaged over the orders of tied rows then order tied rows by item. ``undefined`` says what a group
-    counts for which a metric is undefined, ``unretrieved`` what a group without a list counts, and ``unjudged`` what a
-    row without a label is. ``population`` says which groups are evaluated. ``positions`` says whether positions are
-    those after sorting or the ranks of the input.
+    that cannot be averaged over the orders of tied rows then order tied rows by item. ``undefined`` sets the value of a
+    group for which a metric is undefined, ``unretrieved`` the value of a group without a list, and ``unjudged`` the
+    meaning of a row without a label. ``population`` selects the groups that are evaluated. ``positions`` are those
+    after sorting, or the ranks of the input.
     """
 
     preset: str | None = None
@@ -511,8 +512,8 @@ class UncertaintySettings(Section):
 class SliceSettings(Section):
     """A ``column`` of a slice, divided into the intervals between ``edges``: ``[18, 25]`` gives ``[18, 25)``.
 
-    With ``top``, only so many values have rows of their own: those of most groups. The others are ``(other)`` together.
-    With ``of: relevant``, lists stay whole, and relevant rows of other values count as not relevant.
+    With ``top``, only this many values, those of most groups, have rows of their own. The others are pooled as
+    ``(other)``. With ``of: relevant``, lists stay whole, and relevant rows of other values count as not relevant.
     """
 
     column: str

@@ -67,22 +67,22 @@ def as_slice(value: object) -> object:
 
 
 def column_kind_of(value: object) -> str | None:
-    """Return which of :data:`KINDS` a column of a slice, or of a model's scores, is; None for a number."""
+    """Return the kind (one of :data:`KINDS`) of a column of a slice, or of a model's scores; None for a number."""
     return COLUMN if isinstance(value, str) else None if isinstance(value, (bool, int, float)) else SETTINGS
 
 
 def kind_of(value: object) -> str | None:
-    """Return which of :data:`KINDS` the value of a key is, if the key accepts several kinds; None for another value."""
+    """Return the kind (one of :data:`KINDS`) of the value of a key with several kinds; None for other values."""
     return NOTHING if value is False else {str: COLUMN, dict: MODELS, int: POINTS, list: NAMES}.get(type(value))
 
 
 def depth_of(value: object) -> str | None:
-    """Return which of :data:`KINDS` a value of the key ``positions`` is; None for one that is neither."""
+    """Return the kind (one of :data:`KINDS`) of a value of the key ``positions``; None for other values."""
     return SWITCH if isinstance(value, bool) else POINTS if isinstance(value, int) else None
 
 
 def looks_of(value: object) -> str | None:
-    """Return which of :data:`KINDS` a value of the key ``sequential`` is; None for a string or a number."""
+    """Return the kind (one of :data:`KINDS`) of a value of the key ``sequential``; None for a string or a number."""
     return SWITCH if isinstance(value, bool) else NIGHTS if not isinstance(value, (str, int, float)) else None
 
 

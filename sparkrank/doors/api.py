@@ -94,21 +94,20 @@ def evaluate(
         A column with the weight, at least 0, of each row in metrics for all rows together. The weight of a group in a
         mean is a parameter of the metric: ``"ndcg(weight=revenue)@10"``.
     propensity : str, optional
-        A column with the chance, up to 1, that a relevant row was seen, as ``"r(propensity=snips)@10"`` reads it, or
-        that an action was taken that was logged, as ``"value(by=snips)"`` reads it. With ``truth``, it is a column of
-        the truth.
+        A column with the probability that a relevant row was seen, which ``"r(propensity=snips)@10"`` reads, or that a
+        logged action was taken, which ``"value(by=snips)"`` reads. With ``truth``, it is a column of the truth.
     estimate, policy_estimate : str, optional
-        Columns with the reward that is expected of the logged action, and of the policy whose value
-        ``"value(by=dr)"`` estimates.
+        Columns with the expected rewards of the logged action, and of the policy whose value ``"value(by=dr)"``
+        estimates.
     model : str, optional
         The column that names the model of each row, if one long table has the lists of several models.
     cluster : str, optional
         The column of the unit behind a group, such as the user behind a session. All rows of a group must have the same
         value. Intervals and tests then treat clusters, not groups, as independent.
     time : str, optional
-        A column that says when the list of a row was made: an instant, a date or a whole number. It is compared with
-        the times of the truth, the interactions or the catalog (``since``), and :attr:`Evaluation.quality` counts what
-        came too early. Rows of the interactions that are later than the list are left out.
+        A column with the time when the list of a row was made: an instant, a date or a whole number. It is compared
+        with the times of the truth, the interactions or the catalog (``since``), and :attr:`Evaluation.quality` counts
+        rows and items that came too early. Rows of the interactions that are later than the list are left out.
     truth : as impressions, optional
         The relevant items, one row for each group and item, joined by ``group`` and ``item`` to ``impressions``, which
         has the lists. An item that is in no list still counts in the ideal list and in R, the number of relevant items.
@@ -120,20 +119,20 @@ def evaluate(
         ``"shown(of=catalog.price)@10"``; the items and the columns in use are sent to every worker. The catalogue of
         ``coverage`` and ``gini`` is then this table.
     catalog_columns : mapping of str to str, optional
-        The column of the catalog for ``item``, if its name differs from the lists', and for ``since``: since when an
-        item has been there.
+        The column of the catalog for ``item``, if its name differs from the lists', and for ``since``, the time at
+        which an item appeared.
     interactions : as impressions, optional
-        What groups had before: a row for each time that a group had an item. Metrics such as ``new`` read it.
-        Metrics and slices name ``interactions.users`` and ``interactions.rows``, how many groups had an item and how
-        many rows they have of it, and the item's ``tier``: ``head``, ``torso``, ``tail``, or ``new`` without a row.
-        ``{"states": folder, "days": "2026-11-01..2026-11-28"}`` takes what days stored with ``popularity`` have counted
-        (with ``"optional": True``, days may be missing): ``interactions.rows`` and ``tier``.
+        What groups had before: a row for each time that a group had an item. Metrics such as ``new`` read it. Metrics
+        and slices name ``interactions.users`` and ``interactions.rows``, the numbers of groups and of rows with an
+        item, and the item's ``tier``: ``head``, ``torso``, ``tail``, or ``new`` without a row. ``{"states": folder,
+        "days": "2026-11-01..2026-11-28"}`` takes ``interactions.rows`` and ``tier`` from the counts of days that were
+        stored with ``popularity``; with ``"optional": True``, days may be missing.
     tiers : mapping, optional
-        What a tier is: ``{"of": "rows", "head": 0.8, "tail": 0.95}``. From the most popular item down, an item is in
-        the head while the items before it have less than that share of the rows, ``"users"`` or ``"items"``.
+        The rule for tiers, by default ``{"of": "rows", "head": 0.8, "tail": 0.95}``. An item is in the head if the more
+        popular items have less than that share of the rows, or of the ``"users"`` or ``"items"``.
     exclude : "interactions" or as impressions, optional
-        Pairs of group and item that are left out of lists and truth before positions are given: those of the
-        ``interactions``, or of a table of its own. A path that is called ``interactions`` is ``"./interactions"``.
+        Pairs of group and item to leave out of lists and truth before positions are assigned: the pairs of the
+        ``interactions``, or of another table. A path that is called ``interactions`` is ``"./interactions"``.
     interactions_columns, exclude_columns : mapping of str to str or sequence of str, optional
         The columns of that table for ``group`` and ``item``, if their names differ from the lists', and for ``time`` of
         the interactions.
@@ -142,7 +141,7 @@ def evaluate(
     true_items : str, optional
         The array column of the relevant items. ``label`` may name an array column of their labels, or several.
     relevance : {"membership", "reciprocal_rank"}
-        How ``true_items`` are labelled if ``label`` is not given: 1 for each item, or 1 / position.
+        The labels of ``true_items`` if ``label`` is not given: 1 for each item, or 1 / position.
     slices : sequence of str, of mappings, or of sequences of them
         Columns, or combinations of columns. Everything is evaluated again for each slice value, from only
         the rows with that value. Rows without a value belong to the value None. A mapping divides a column by a rule:
@@ -162,9 +161,9 @@ def evaluate(
     curve_points : int
         The approximate number of points of each ROC and PR curve; 0 for no curves.
     position_depth : int
-        How many first positions of the lists :attr:`Evaluation.positions` has; 0 for no such table.
+        The number of first positions of the lists in :attr:`Evaluation.positions`; 0 for no such table.
     gains : bool
-        Whether to make :attr:`Evaluation.gains`, by twentieths of all rows, of the score bins of ``auc``, ``capture``
+        Whether to make :attr:`Evaluation.gains`, by twentieths of all rows, from the score bins of ``auc``, ``capture``
         or ``lift``.
     max_bad_fraction : float
         The largest share of rows, from 0 to 1, that may be rejected. A row is rejected for a null in the group key, a
@@ -176,11 +175,12 @@ def evaluate(
     buckets : int, optional
         The number of buckets that groups are divided into. By default, it is chosen from the number of rows.
     row_memory : int, optional
-        How many bytes of rows the local lane holds before it writes rows to disk. Results do not depend on it.
+        The bytes of rows that the local lane holds before it writes rows to disk. Results do not depend on it.
     grouped : {"auto", "files", "folders", "sorted", "shuffle"}
-        Where all rows of a group stand: in one of the files, in one of the folders named ``key=value``, or next to one
-        another in one file. Files are then evaluated where they are read. Rows are shuffled with ``"shuffle"``, and
-        with ``"auto"`` unless folders give a column of the group. The word is checked; ``"files unchecked"`` is not.
+        The place where all rows of a group stand: in one of the files, in one of the folders named ``key=value``, or
+        next to one another in one file. Files are then evaluated where they are read. ``"shuffle"`` shuffles rows, and
+        so does ``"auto"`` unless folders give a column of the group. The place is checked, except with a word such as
+        ``"files unchecked"``.
     uncertainty : mapping or bool
         Which values get an interval: with True, every value that can have a valid one; with False, which is faster,
         only means over groups. A mapping sets the ``level`` (0.95), or ``slices`` to False.
@@ -188,11 +188,11 @@ def evaluate(
         The baseline model for which :meth:`Evaluation.compare` compares models group by group. For other baselines, it
         compares them by part (one of 64 fixed subsets of groups).
     disparities : sequence of str
-        The slices, by name, for which :attr:`Evaluation.disparities` says how far apart their values are.
+        The slices, by name, for which :attr:`Evaluation.disparities` has the distance between their values.
     least_groups : int
         Values of slices with fewer groups have no rows in the tables; :attr:`Evaluation.quality` counts them.
     popularity : bool
-        Whether :meth:`Evaluation.write` also stores how often each item is in a relevant row, for ``interactions`` of
+        Whether :meth:`Evaluation.write` also stores the number of relevant rows of each item, for ``interactions`` of
         later days.
     spark : SparkSession, optional
         The session that reads a path.

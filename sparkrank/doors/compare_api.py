@@ -219,7 +219,7 @@ def decompose(
         If a metric is not a mean, or a model, a slice or a metric does not exist.
     InputError
         If a mean is undefined, a metric is defined differently in the two runs, or the slice values do not add up to
-        the whole because some groups have rows with several slice values.
+        the mean because some groups have rows with several slice values.
 
     Examples
     --------

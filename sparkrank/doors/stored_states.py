@@ -1,4 +1,4 @@
-"""Find the states of a stored day or window for a comparison. The spec stored with them says what they mean."""
+"""Find the states of a stored day or window for a comparison. The spec stored with them defines their meaning."""
 
 from __future__ import annotations
 

@@ -38,28 +38,28 @@ def track(
     Parameters
     ----------
     evaluation : Evaluation
-        What :func:`sparkrank.evaluate` has returned.
+        The result of :func:`sparkrank.evaluate`.
     to : {"mlflow"} or object
         A tracker by its name, or any object with the methods ``log_params``, ``log_metrics`` and ``log_artifact``, such
-        as the module ``mlflow`` itself. The tracker of a name finds its server by its own configuration.
+        as the module ``mlflow`` itself. A tracker given by name finds its server by its own configuration.
     experiment : str, optional
-        The name of the experiment, for a tracker by its name; by default the tracker's own.
+        The name of the experiment, for a tracker given by name; by default the tracker's own.
     name : str
-        What is evaluated. Runs of different names are different runs.
+        The name of the evaluation. Evaluations with different names become different runs.
     day : str, optional
         The day of the rows, as YYYY-MM-DD; by default, today in UTC.
     slices : sequence of str
         The slices whose values are logged, such as ``"country"`` or ``"country,device"``. The table of metrics, which
         is logged as a file, always has all slices.
     series : bool
-        Whether all days of the same question and ``name`` are steps of one run; otherwise, each day is a run.
+        Whether all days of the same settings and ``name`` are steps of one run; otherwise, each day is a run.
     timeout : float
-        The seconds that a tracker by its name has for an answer.
+        The seconds that a tracker given by name has for an answer.
 
     Returns
     -------
     bool
-        Whether the run was logged now; False if a tracker by its name has the same run already.
+        Whether the run was logged now; False if a tracker given by name already has the same run.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def _tracked_run(evaluation: Evaluation, name: str, day: str, slices: Sequence[s
     return TrackedRun(
         name,
         day,
-        run_id_of(day, spec_hash, day, name, inputs),  # the hash says nothing of where the rows are
+        run_id_of(day, spec_hash, day, name, inputs),  # the hash does not depend on the location of the rows
         {"spec_hash": spec_hash, **preset},
         {"lane": evaluation.lane, "input": inputs},
         values_of(evaluation.table, compared, slices),
@@ -131,7 +131,7 @@ def _tracked_run(evaluation: Evaluation, name: str, day: str, slices: Sequence[s
 
 
 def _document(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the spec of a call with every default, without its secrets and without its output, which it lacks."""
+    """Return the spec of a call with every default, but without secrets and without the section ``output``."""
     from sparkrank.config.loading import spec_of  # slow to import
 
     resolved = spec_of({**document, "output": {"path": "output"}}, "the evaluation").resolved()

@@ -35,7 +35,7 @@ def validate_colocation(
     read = sides.key_reader(plan, FILE_BATCH_ROWS)
     for hash_, numbers in repeated.examples:
         paths = _paths_by_key(hash_, {number: sets[number] for number in numbers}, read)
-        if len(numbers) > len(paths):  # otherwise several keys have this hash, and each of them stands in one place
+        if len(numbers) > len(paths):  # otherwise several keys share this hash, and each of them stands in one place
             raise InputError(
                 f"{_where(paths, plan, len(sides.pairs))}: grouped: {colocation.by} does not hold; leave it out"
             )
@@ -63,7 +63,7 @@ def _paths_by_key(
 
 
 def _where(paths: dict[GroupKey, dict[int, str]], plan: Plan, sides: int) -> str:
-    """Say where a group of ``paths`` stands. The key is hidden unless the plan asks for the group table."""
+    """Return a clause that says where a group stands. The key is hidden unless the plan requests the group table."""
     key, places = max(paths.items(), key=lambda item: len(item[1]))
     named = "a group"
     if plan.group_table:

@@ -30,7 +30,7 @@ FILE_BATCH_ROWS = 1_000_000
 
 @dataclass(frozen=True)
 class FileEvaluation:
-    """How a task evaluates sets of files for ``plan``, with up to ``row_memory`` bytes of rows beside a run."""
+    """The evaluation of sets of files in a task for ``plan``, with up to ``row_memory`` bytes of rows beside a run."""
 
     plan: Plan
     schema: pa.Schema
@@ -46,7 +46,7 @@ class FileEvaluation:
         return cls(plan, sides.schema(plan), sides.reader(plan), is_sorted, row_memory)
 
     def results(self, files: FileSet) -> Iterator[BucketResult]:
-        """Evaluate the groups in ``files``. Each group is in one result, unless the rows of a sorted file are not."""
+        """Evaluate the groups in ``files``. Each group is in one result, unless a "sorted" file is not sorted."""
         tables = (rows for side, file in files.files for rows in self.read((side, Split(0, file.read))))
         if self.is_sorted:
             for rows in cut_between_groups(tables):
@@ -60,7 +60,7 @@ class FileEvaluation:
         yield from self._by_buckets(itertools.chain(_popped(held), tables), bucket_count(files.rows))
 
     def _first_rows(self, tables: Iterator[pa.Table]) -> tuple[list[pa.Table], bool]:
-        """Return the first of ``tables``, as many as one evaluation takes, and whether these are all of them."""
+        """Return the first ``tables``, as many as one evaluation takes, and whether these are all."""
         held: list[pa.Table] = []
         rows = size = 0
         for table in tables:
@@ -88,7 +88,7 @@ class FileEvaluation:
 
 
 def cut_between_groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Yield the rows of ``tables`` in other tables, in which the last group of each is whole if its rows are adjacent.
+    """Yield the rows of ``tables`` in new tables. The last group of each is whole if its rows are adjacent.
 
     The rows of the last group of a table wait for the next one.
     """

@@ -45,7 +45,7 @@ class Lane(Protocol):
 
     @classmethod
     def why_not(cls, request: Request) -> str | None:
-        """Return why this lane cannot take ``request``, or why ``auto`` should not choose it, or else None."""
+        """Return why this lane cannot take ``request``, why ``auto`` should not choose it, or None."""
 
     @classmethod
     def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> Lane:
@@ -62,7 +62,7 @@ class Lane(Protocol):
         """Return an upper bound on the number of rows, from which the number of buckets is chosen."""
 
     def shared(self, items: ItemTable) -> ItemValues:
-        """Send ``items`` to where buckets are evaluated, and return the reference by which a plan names them."""
+        """Send ``items`` to the evaluators of buckets, and return the reference by which a plan names them."""
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         """Evaluate all rows in one pass. If ``files`` is given, the tasks write the group table to these files."""

@@ -129,7 +129,7 @@ def _solved_where_read(
     threads: int,
     files: GroupFiles | None,
 ) -> Solved:
-    """Evaluate ``splits``, which hold whole groups, by ``results``. No rows are kept for other threads."""
+    """Evaluate ``splits``, which hold whole groups, with ``results``. No rows are kept for other threads."""
     crew, progress = Crew(), watched.get() or Progress()
     hashes: list[tuple[int, Hashes]] = []
 

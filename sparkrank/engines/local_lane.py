@@ -42,7 +42,7 @@ class SidesLane:
 
     @classmethod
     def of(cls: type[L], request: Request, sides: Sides, reason: str, cores: int | None, **own: Any) -> L:  # noqa: PYI019
-        """Return the lane for ``sides``. Its ``reason`` also says if a library reads rows, or why none are shuffled."""
+        """Return the lane for ``sides``. Its ``reason`` adds which library reads rows, or why no rows are shuffled."""
         colocation = Colocation.asked(request.grouped)
         by_library = [
             f"{own.source.library} reads the {own.what}, as its files alone do not say what its rows are"
@@ -77,7 +77,7 @@ class SidesLane:
 
 
 def _by_folders(sides: Sides, plan: Plan, folders: tuple[str, ...], cores: int | None) -> tuple[Colocation | None, str]:
-    """Return how ``auto`` reads ``sides`` whose ``folders`` give columns of the group, and the reason."""
+    """Return the colocation that ``auto`` uses if ``folders`` give columns of the group key, and the reason."""
     colocation = Colocation("folders", columns=folders)
     rows = [files.rows for files in sides.file_sets(plan, colocation, FILE_BATCH_ROWS)]
     named = itemize(map(shorten, folders))

@@ -1,4 +1,4 @@
-"""Selects the rows of one group, alike in every lane. Readers may skip other rows early, but key values decide."""
+"""Selects the rows of one group, in the same way in every lane. Readers may skip other rows early, but keys decide."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ CATALOG_BYTES = 256 << 20  # the default of ``catalog.most_bytes``, which each P
 class CatalogRows:
     """The rows of a catalog, one for each item in the column ``item``. Up to ``most_bytes`` are sent to workers.
 
-    The column ``since``, if there is one, says since when an item has been there.
+    The column ``since``, if there is one, has the time at which an item appeared.
     """
 
     rows: SideRows
@@ -42,13 +42,13 @@ class CatalogRows:
 class Request:
     """A requested evaluation: the ``impressions``, any separate ``truth``, the ``roles`` of columns, and the ``plan``.
 
-    ``past`` has the rows of tables of what groups had before, by the names that they have in the roles.
+    ``past`` has the rows of the tables of the past (what groups had before), by their names in the roles.
 
     ``impressions`` has one element, or one per model if models have separate rows, in the order of the plan's models.
 
-    If ``buckets`` is None, rows are counted, and buckets get about ``bucket_rows`` rows. ``grouped`` says
-    which files hold whole groups. ``counts`` describe the input. ``catalog`` has what the plan reads of items.
-    ``popularity`` names the stored days from which the popularity of items is taken, if not from rows of the past.
+    If ``buckets`` is None, rows are counted, and buckets get about ``bucket_rows`` rows. ``grouped`` says which files
+    hold whole groups. ``counts`` describe the input. ``catalog`` has the rows with the columns of items that the plan
+    reads. ``popularity`` names the stored days that give the popularity of items in place of rows of the past.
     """
 
     impressions: tuple[SideRows, ...]
@@ -81,7 +81,7 @@ class Request:
         return replace(self, past={name: side for name, side in self.past.items() if name not in absent})
 
     def at_versions(self) -> Request:
-        """Return this request with each lake table at one version, which is the newest unless another is asked for."""
+        """Return this request with each lake table at one version: the requested one, or else the newest."""
         catalog = self.catalog
         return replace(
             self,

@@ -36,7 +36,7 @@ def _release_unheld(process: int, release: Callable[[], object]) -> None:
         with contextlib.suppress(Exception):  # the session has ended, and its rows with it
             release()
 
-    if os.getpid() == process:  # a forked process has no part in the session of its parent
+    if os.getpid() == process:  # a forked process does not own the session of its parent
         with contextlib.suppress(RuntimeError):  # no thread can start while Python ends, and Spark ends with it
             threading.Thread(target=quietly, name="sparkrank-release", daemon=True).start()
 
@@ -125,7 +125,7 @@ class Solved:
         return replace(self, release=release)
 
     def noting(self, *refusals: Refusal | None) -> Solved:
-        """Return a copy of this result with ``refusals`` before the existing refusals. Any None is left out."""
+        """Return a copy of this result with ``refusals`` (except None) before the existing refusals."""
         return replace(self, refusals=(*filter(None, refusals), *self.refusals))
 
     @cached_property

@@ -107,7 +107,7 @@ class ExactMetric:
 
 
 def exact_metrics(plan: Plan) -> dict[BinRule, list[ExactMetric]]:
-    """Return the metrics that read exact bins, by their rule, which says which labels are relevant."""
+    """Return the metrics that read exact bins, by bin rule. A rule also says which labels are relevant."""
     by_rule: dict[BinRule, list[ExactMetric]] = {}
     for metric, declaration in plan.histogram_metrics:
         rule = declaration.rule_of(metric)

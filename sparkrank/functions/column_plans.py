@@ -74,7 +74,7 @@ _OF_ALL_LISTS = (CatalogueMetric, AttentionMetric, SampledMetric)
 
 
 def is_of_one_list(declared: Declaration) -> bool:
-    """Return whether the metric needs nothing but the rows of one group, without a column that it names."""
+    """Return whether the metric needs only the rows of one group, and no column that its text names."""
     names_column = any(isinstance(own, (Column, ColumnChoice)) and own.default is None for own in declared.parameters)
     reads_interactions = isinstance(declared, GroupMetric) and declared.reads_interactions
     return not (isinstance(declared, _OF_ALL_LISTS) or names_column or reads_interactions)

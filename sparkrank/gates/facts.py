@@ -18,7 +18,7 @@ from sparkrank.schemas.tables import COMPARISONS, DISPARITIES
 _OF_PAIRS = ("candidate", "baseline", "slice", "slice_value", "metric", "difference", "stderr", "ci_low", "ci_high")
 _SIZES = ("interval", "degrees", "n_effective", "n_groups", "n_unpaired")
 COMPARED = pa.schema(map(COMPARISONS.schema.field, (*_OF_PAIRS, *_SIZES)))
-# The same of the table ``disparities``.
+# The columns that are read from the table ``disparities``.
 _OF_SLICES = ("model", "slice", "metric", "difference", "stderr", "ci_low", "ci_high", "interval", "degrees")
 APART = pa.schema(map(DISPARITIES.schema.field, (*_OF_SLICES, "n_effective", "n_groups")))
 

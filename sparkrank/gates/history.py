@@ -207,7 +207,7 @@ def own_error(measured: IntervalEstimate) -> float | None:
 
 @dataclass(frozen=True)
 class Past:
-    """The earlier ``days``, latest first. ``left_out`` counts the rest by reason. ``anew`` begins the history."""
+    """The earlier ``days``, latest first. ``left_out`` counts the rest by reason. ``anew`` is the first day."""
 
     days: Sequence[tuple[str, IntervalEstimate]]
     left_out: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""What an evaluation reads of a catalog: the columns of roles, and the plan of a pass over its rows."""
+"""The columns of a catalog that an evaluation reads, and the plan of the pass over its rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sparkrank.ranking.value_columns import CATALOG, ValueColumn, catalog_column
 class CatalogPlan(Plan):
     """The plan of a pass over a catalog, which reads items, ``columns`` of values, and the columns of ``slices``.
 
-    ``since`` is the column that says since when an item has been there, or None.
+    ``since`` is the column with the time at which an item appeared, or None.
     """
 
     columns: tuple[ValueColumn, ...] = ()
@@ -26,7 +26,7 @@ class CatalogPlan(Plan):
 
     @classmethod
     def of_items(cls, plan: Plan, item: str, since: str | None = None) -> CatalogPlan:
-        """Return the plan that reads what ``plan`` needs of a catalog whose items are in the column ``item``."""
+        """Return the plan that reads what ``plan`` needs from a catalog with its items in the column ``item``."""
         parts = {source_of(part): part for columns in reversed(plan.slices) for part in columns}
         sliced = ((catalog_column(source.column), parts[source]) for source in plan.slice_sources)
         slices = ((SliceColumn(inner, part.edges),) for inner, part in sliced if inner is not None)
@@ -51,9 +51,9 @@ class CatalogPlan(Plan):
 
 
 def columns_of_catalog(named: Any, roles: Roles) -> tuple[str, str | None]:
-    """Return the columns of a catalog with its items and, if there is one, with the time since when they are there.
+    """Return the columns of a catalog for its items and, if named, for the time at which an item appeared.
 
-    ``named`` maps ``item`` and ``since`` to columns. The items are by default in the column that the lists have.
+    ``named`` maps ``item`` and ``since`` to columns. By default, the item column has the same name as in the lists.
     """
     if named is not None and (not isinstance(named, Mapping) or not named or not {*named} <= {"item", "since"}):
         needed = "a mapping of item, since or both to columns of the catalog is needed"

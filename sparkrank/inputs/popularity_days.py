@@ -1,4 +1,4 @@
-"""Stored days whose counts say how popular items are, in place of a table of interactions."""
+"""Stored days whose counts give the popularity of items, in place of a table of interactions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WINDOW = "first..last"
 class PopularityDays:
     """The ``days`` under the output ``path`` from which the popularity of items is taken.
 
-    With ``optional``, some or all of them may lack it, as in the first weeks.
+    If ``optional`` is true, some or all of the days may lack these counts, as in the first weeks.
     """
 
     path: str
@@ -47,7 +47,7 @@ class PopularityDays:
 
 
 def window_of(text: str) -> Window:
-    """Return the window ``first..last``. Raise :class:`SpecError` if ``text`` is none."""
+    """Return the window ``first..last``. Raise :class:`SpecError` if ``text`` is not a window."""
     first, dots, last = text.partition("..")
     if not dots or day_of(first) is None or day_of(last) is None:
         raise SpecError(f"interactions.days is {quote(text)}: days from the first to the last, {_WINDOW}, are needed")
@@ -61,7 +61,7 @@ def window_before(day: str, count: int) -> Window:
 
 
 def validate_popularity(plan: Plan) -> None:
-    """Raise :class:`SpecError` if ``plan`` reads of stored days what they lack, or lacks what they are to count."""
+    """Raise :class:`SpecError` if stored days cannot give, or cannot store, the popularity that ``plan`` needs."""
     if plan.stores_popularity and not plan.keys:
         raise SpecError("popularity counts the items that groups had, but no group column is named")
     if not plan.popularity_days:

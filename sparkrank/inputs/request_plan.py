@@ -52,11 +52,10 @@ def planned(
     """Return ``roles`` with the group weights added, and the plan for ``metrics``. Strings are parsed with ``preset``.
 
     Unless ``ties_asked`` is set, metrics that have no expectation over tied rows get ``ties=item``, or ``ties=worst``
-    without an item column. ``has_catalog`` says whether there is a catalog, of which columns may be named, and
-    ``has_since`` whether it says since when its items are there. ``tiers`` is the rule for the tiers of items, if the
-    user names one. ``stores_popularity`` asks for the counts of the items in relevant rows. Values of
-    slices with fewer than ``least_groups`` groups have no rows. ``position_depth`` and ``gains``
-    are fields of the plan.
+    without an item column. ``has_catalog`` says whether there is a catalog, whose columns may be named, and
+    ``has_since`` whether it has the times at which items appeared. ``tiers`` is the rule for the tiers of items, if the
+    user names one. ``stores_popularity`` asks for the counts of the items in relevant rows. Values of slices with fewer
+    than ``least_groups`` groups have no rows. ``position_depth`` and ``gains`` are fields of the plan.
     """
     given: object = disparities
     if isinstance(given, str) or not isinstance(given, Iterable):
@@ -147,7 +146,7 @@ def _times(roles: Roles, has_since: bool) -> tuple[str, ...]:
 
 
 def _validate_values(plan: Plan) -> None:
-    """Raise :class:`SpecError` if ``plan`` reads values that are not there."""
+    """Raise :class:`SpecError` if ``plan`` reads values that the input lacks."""
     for column in plan.group_weights:
         if plan.table_of(column) is not None:
             raise SpecError(
@@ -161,7 +160,7 @@ def _validate_values(plan: Plan) -> None:
 
 
 def _validate_values_of_rows(plan: Plan) -> None:
-    """Raise :class:`SpecError` if a metric reads a column of rows that not all of its rows have."""
+    """Raise :class:`SpecError` if a metric reads a column of rows that some of its rows lack."""
     for metric in plan.metrics if plan.joins else ():
         for value in metric.relevant_columns:
             if plan.table_of(value.name) is None and value not in metric.gain_columns:

@@ -136,7 +136,7 @@ TITLE = Role(
     used=lambda plan: plan.shows_items and not plan.arrays,
     of_lists_first=True,
 )
-# When a list was made, or when a row of the truth or of the interactions came about. The rows of one list may differ.
+# The time when a list was made, or when a row of the truth or the interactions arose. Rows of one list may differ.
 TIME = Role(
     "time",
     ("time",),

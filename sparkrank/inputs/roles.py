@@ -69,12 +69,12 @@ class TruthColumns:
 
 @dataclass(frozen=True)
 class PastColumns:
-    """The tables of what groups had before, as a user names them.
+    """The tables of the past (what groups had before), as a user names them.
 
     ``columns`` maps the name of each table (``interactions`` or ``exclude``) to its columns for ``group`` and ``item``;
-    a role without a column has that of the lists. Interactions may have a column for ``time`` too. ``exclude`` names
-    the table whose pairs of group and item are left out, or is None. ``popularity_days`` is the number of stored days
-    that take the place of ``interactions``, or 0.
+    a role without a column has the column of the lists. Interactions may have a column for ``time`` too. ``exclude`` is
+    the name of the table whose pairs of group and item are left out, or None. ``popularity_days`` is the number of
+    stored days that take the place of ``interactions``, or 0.
     """
 
     columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -142,7 +142,7 @@ def by_model(role: str, named: Any, what: str = "model") -> dict[str, str]:
 
 
 def own_labels_by_model(role: str, named: Any) -> tuple[Any, dict[str, Judging]]:
-    """Return ``named`` with nothing but columns, and the labels of models that have one of their own.
+    """Return ``named`` as a map of models to columns, and the labels of models with a label of their own.
 
     Such a model is a mapping: ``{"column": "p_cvr", "label": "pay", "among": "click"}``.
     """
@@ -167,7 +167,7 @@ def own_labels_by_model(role: str, named: Any) -> tuple[Any, dict[str, Judging]]
 
 
 def labels_by_name(named: Any) -> dict[str, str]:
-    """Return the labels and their columns: one of the same name if ``named`` is a column, and none for None."""
+    """Return the labels and their columns. A single column is a label of the same name. None gives no labels."""
     if named is not None and not isinstance(named, (str, Mapping)):
         return {"label": named}  # refused with the sentence for other columns
     labels = {} if named is None else by_model("label", named, "label")
@@ -225,11 +225,11 @@ class Roles:
     If ``long`` is set, each row has the score of one model. Either each model has a separate set of rows, or a column
     with the role ``model`` names the model of each row.
 
-    ``past`` has the roles of the tables of what groups had before, by their names, and ``exclude`` the name of the one
-    whose pairs are left out. The roles of such a table have its name as ``of_past``. ``item_columns`` are looked up by
-    item, or counted in the interactions, in contrast to columns that the rows have themselves. ``popularity_days`` is
-    the number of stored days that take the place of the interactions, or 0. ``own_labels`` has the labels of models
-    that have one of their own.
+    ``past`` maps the name of each table of the past (what groups had before) to its roles, whose ``of_past`` is that
+    name. ``exclude`` is the name of the table whose pairs are left out. ``item_columns`` are looked up by item, or
+    counted in the interactions, in contrast to columns that the rows have themselves. ``popularity_days`` is the number
+    of stored days that take the place of the interactions, or 0. ``own_labels`` has the labels of models that have one
+    of their own.
     """
 
     group: tuple[str, ...]
@@ -379,7 +379,7 @@ class Roles:
     def validate_roles(self, *, beside: str = "") -> None:
         """Raise :class:`SpecError` if a group column has a reserved name, or roles of one column exclude each other.
 
-        ``beside`` says in messages whose columns these are if they are not those of the lists.
+        ``beside`` names the side of these columns in messages, if it is not the lists.
         """
         if not self.scores and not beside:
             raise SpecError("score names no column: name at least one")
@@ -435,7 +435,7 @@ class Roles:
             )
 
     def validate_past_is_read(self, plan: Plan) -> None:
-        """Raise :class:`SpecError` if ``plan`` reads a table of the past that is not named, or not one that is."""
+        """Raise :class:`SpecError` if ``plan`` reads an unnamed table of the past, or does not read a named one."""
         for metric in plan.metrics:
             if metric.declaration.reads_interactions and INTERACTIONS not in self.past:
                 raise SpecError(f"{metric} reads interactions, but there are none: name their rows")

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 class DaysCompared:
     """The table ``comparisons`` of stored days.
 
-    ``missing`` has the days without states, ``unlisted`` a sentence for each model that has no list of some groups, and
-    ``warnings`` says which models some days lack.
+    ``missing`` has the days without states, ``unlisted`` a sentence for each model that lacks the lists of some groups,
+    and ``warnings`` the models that some days lack.
     """
 
     comparisons: pa.Table

@@ -1,7 +1,7 @@
-"""Write the log of ``sparkrank demo``: impressions that two models have scored, made up but the same every time.
+"""The log of ``sparkrank demo``: made-up impressions, scored by two models, the same every time.
 
-Users click by a hidden taste. Both models see it through noise, the candidate through less of it, but not for new
-users: so it is better on the whole, and for new users nobody can know.
+Users click by a hidden taste. Both models see the taste through noise. The candidate has less noise, except for new
+users. So the candidate is better overall, and for new users there is no difference to find.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import pyarrow.parquet as pq
 
 from sparkrank.base.errors import shorten, writing_errors
 
-FILE_ROWS = 1_000_000  # also what is held in memory at a time
+FILE_ROWS = 1_000_000  # also the most rows in memory at a time
 LEAST_ROWS, MOST_ROWS = 1_000, 1_000_000_000
 ROWS_PER_USER, ITEMS = 20, 10_000
 _NEW, _PHONE = 0.06, 0.5  # shares of users
 _CLICK_LOGIT = -2.0
 _NOISE = {"production": 1.5, "candidate": 1.0}
-_ODD = 0x1E3779B97F4A7C15  # consecutive multiples of it, modulo the number of items, repeat no item for long
+_ODD = 0x1E3779B97F4A7C15  # consecutive multiples of it, modulo the number of items, rarely repeat an item
 
 
 def write_log(folder: Path, rows: int) -> None:
@@ -37,7 +37,7 @@ def write_log(folder: Path, rows: int) -> None:
 def _impressions(first: int, rows: int, users: int) -> pa.Table:
     """Return the impressions from number ``first`` on. A user's rows lie all over the log, as in a log by time."""
     random = np.random.default_rng([0, first])
-    user = (random.random(rows) ** 1.5 * users).astype(np.int64)  # some are far more active than others
+    user = (random.random(rows) ** 1.5 * users).astype(np.int64)  # some users are far more active than others
     taste = _CLICK_LOGIT + random.standard_normal(rows)
     is_new = _share(user, 1) < _NEW
     noise: Mapping[str, Any] = _NOISE | {"candidate": np.where(is_new, _NOISE["production"], _NOISE["candidate"])}

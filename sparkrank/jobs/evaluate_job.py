@@ -87,7 +87,7 @@ def _evaluated(
                     tables = with_report(spec, target, run, tables, spark)
                 run.commit(tables, written)
         finally:
-            with suppress(Exception):  # the day may be shown, and the session ends soon
+            with suppress(Exception):  # readers may already see the day, and the session ends soon
                 outcome.solved.release()
     warnings = [*outcome.warnings, *(() if changes is None else changes.warnings), *write_index(spec, target)]
     if spec.output.publish:

@@ -232,7 +232,7 @@ def _accepted(
     chosen = [verdict for verdict in judgment.judged if choice.covers(verdict.key)]
     if not chosen:
         raise InputError(f"{name} has no verdict{about}: there is nothing to accept")
-    failed_before = bool(stored.outcome.failed) and choice.is_whole  # by the gates of that time
+    failed_before = bool(stored.outcome.failed) and choice.is_whole  # judged by the gates of that time
     if not from_now_on and not failed_before and not any(verdict.stops for verdict in chosen):
         raise InputError(f"no gate{about} stops {name}: there is nothing to accept")
     let_in = {verdict.key for verdict in chosen if verdict.stops}

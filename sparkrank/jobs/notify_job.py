@@ -1,4 +1,4 @@
-"""Send the events of a day that a spec asks for: its start, and how it ends."""
+"""Send the events of a day that a spec requests: its start, and its completion or failure."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ class DayNotices:
                 self.columns = _null_columns(lists[0]) if len(lists) == 1 else {}
 
     def started(self) -> None:
-        """Send that the evaluation starts."""
+        """Send the event that the evaluation starts."""
         if self.spec.notify:
             with self._without_failing("the inputs"):
                 self.inputs = [*_inputs(self.spec, self.day, {}, {})]
         self._send("START")
 
     def completed(self, result: DayResult) -> DayResult:
-        """Send that the day is stored, also if gates stop the day. Return ``result`` with the warnings."""
+        """Send the event that the day is stored, even if gates stop it. Return ``result`` with the warnings."""
 
         def parts() -> dict[str, Any]:
             judged, code = result.judged, 0 if result.judgment is None else result.judgment.exit_code
@@ -91,7 +91,7 @@ class DayNotices:
         return replace(result, warnings=[*result.warnings, *self.warnings]) if self.warnings else result
 
     def ended_by(self, error: BaseException) -> None:
-        """Send that the evaluation was interrupted or failed. A day that is not stored has no place for warnings."""
+        """Send the event that the evaluation failed or was interrupted. Warnings are lost, as the day is not stored."""
         if _is_interrupt(error):
             self._send("ABORT")
         elif isinstance(error, Exception):
@@ -119,7 +119,7 @@ class DayNotices:
 
 @contextmanager
 def notices_of_day(spec: Spec, day: str, attempt: str) -> Iterator[DayNotices]:
-    """Send the start of an attempt, yield its notices, and send its end if it fails or is interrupted.
+    """Send the start of an attempt, yield its notices, and send its end if the attempt fails or is interrupted.
 
     Raise :class:`SpecError` before anything is sent if a library is missing.
     """
@@ -135,7 +135,7 @@ def notices_of_day(spec: Spec, day: str, attempt: str) -> Iterator[DayNotices]:
 
 
 def _is_interrupt(error: BaseException) -> bool:
-    """Whether an interrupt is the reason of ``error``, as of Spark's error about a job that was cancelled."""
+    """Whether an interrupt caused ``error``, such as Spark's error about a cancelled job."""
     cause: BaseException | None = error
     while cause is not None:
         if not isinstance(cause, Exception):
@@ -155,7 +155,7 @@ def _job(spec: Spec) -> str:
 def _inputs(
     spec: Spec, day: str, versions: Mapping[str, str], types: Mapping[str, Mapping[str, str]]
 ) -> Iterator[LineageDataset]:
-    """Yield a dataset for each place that is read for ``day``, with what is known of each side by its name."""
+    """Yield a dataset for each place that is read for ``day``, with the version and columns of the side."""
     roles = spec.roles
     of_sides = [*roles.of_lists, *([] if roles.truth is None else [roles.truth]), *roles.past.values()]
     for (what, rows), own in zip(spec.places, [*of_sides, *[None] * len(spec.places)], strict=False):
@@ -184,7 +184,7 @@ def _opened_inputs(spec: Spec, day: str, opened: Opened) -> Iterator[LineageData
 
 
 def _null_columns(roles: Roles) -> dict[str, str]:
-    """Return the columns whose nulls ``quality`` counts, by the names of their roles. A role has one column here."""
+    """Return the columns whose nulls ``quality`` counts, by the name of the role, with one column for each role."""
     of_roles = {
         name: [column for role, _, column in roles.played() if role.name == name]
         for name in dict.fromkeys(NULLS.values())
@@ -193,7 +193,7 @@ def _null_columns(roles: Roles) -> dict[str, str]:
 
 
 def _outputs(spec: Spec, day: str, result: DayResult) -> Iterator[LineageDataset]:
-    """Yield a dataset for each table of the output, without the folder of the day, which is a part of the table."""
+    """Yield a dataset for each table of the output. Its path ends before the folder of the day."""
     known = {output.schema.name: output.schema.whole_schema for output in OUTPUTS}
     for name in sorted(result.folders):
         schema = known.get(name, ())

@@ -1,4 +1,4 @@
-"""Report a day to the run of Dagster that has started the command: the metrics of the day, and its gates as checks."""
+"""Report a day to the run of Dagster that started the command: the metrics of the day, and its gates as checks."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from sparkrank.config import Spec
     from sparkrank.results.run_results import DayResult
 
-_SIGN = re.compile(r"[^A-Za-z0-9_]")  # Dagster allows no other sign in the name of a check
+_SIGN = re.compile(r"[^A-Za-z0-9_]")  # Dagster allows no other characters in the name of a check
 
 
 @dataclass(frozen=True)
 class PipesRun:
-    """The run of Dagster that waits for the command. It gets no row, no value of a slice and no key of a group."""
+    """The run of Dagster that waits for the command. It gets no rows, no slice values and no group keys."""
 
     context: PipesContext
 
@@ -48,8 +48,8 @@ class PipesRun:
 def pipes_run(spec: Spec) -> Iterator[PipesRun]:
     """Open the connection to Dagster, and close it at the end.
 
-    Raise :class:`SpecError` if the command was not started by Dagster for one asset, or if two names would be the same
-    there. Dagster gets no traceback, which may show values of the input.
+    Raise :class:`SpecError` unless Dagster started the command for one asset, or if two names would be equal there.
+    Dagster gets no traceback, which may show values of the input.
     """
     require("dagster_pipes", "dagster", "--pipes")
     from dagster_pipes import PipesEnvVarParamsLoader, open_dagster_pipes
@@ -85,12 +85,12 @@ def check_names(gates: Iterable[str]) -> dict[str, str]:
 
 
 def _check(judged: list[Judged]) -> dict[str, Any]:
-    """Return the outcome of one gate. A verdict that a person has accepted counts as passed."""
+    """Return the check for one gate. A verdict that a person has accepted counts as passed."""
     open_verdicts = sorted((one for one in judged if one.verdict != "pass" and one.accepted is None), key=worst_first)
     metadata: dict[str, Any] = {"checks": len(judged), "not_passed": len(open_verdicts)}
     worst = open_verdicts[0] if open_verdicts else None
     metadata["verdict"] = "pass" if worst is None else worst.verdict
-    if worst is not None and worst.key.cell.slice == ALL:  # elsewhere, the reason may name values of the slice
+    if worst is not None and worst.key.cell.slice == ALL:  # in other cases, the reason may contain slice values
         metadata["reason"] = worst.reason
     severity = "ERROR" if any(one.stops for one in open_verdicts) else "WARN"
     return {"passed": worst is None, "severity": severity, "metadata": metadata}

@@ -80,7 +80,7 @@ class _Passes:
             roles = replace(roles, of_rows={key: name for key, name in roles.of_rows.items() if key != "weight"})
         if not any(metric.declaration.reads_interactions for metric in metrics):
             roles = replace(roles, past={name: own for name, own in roles.past.items() if name == roles.exclude})
-        if INTERACTIONS not in roles.past:  # times decide nothing else
+        if INTERACTIONS not in roles.past:  # without interactions, times decide nothing
             roles = replace(roles, of_rows={key: name for key, name in roles.of_rows.items() if key != "time"})
         return planned(roles, metrics, definitions, group_table=False, uncertainty=Uncertainty(off=True))
 
@@ -152,7 +152,7 @@ def _preset(name: str, option: str) -> Preset | None:
 
 
 def _not_refusing(side: Definitions, beside: Definitions) -> Definitions:
-    """Replace ``duplicates=error``, which refuses repeated items, by the rule for them in ``beside`` or by ``keep``."""
+    """Replace ``duplicates=error``, which refuses repeated items, with the rule of ``beside`` or with ``keep``."""
     if side.duplicates != "error":
         return side
     return replace(side, duplicates="keep" if beside.duplicates == "error" else beside.duplicates)

@@ -1,6 +1,6 @@
 """Write the numbers of a stored day or window as a file for Prometheus, in its text format.
 
-Such a file is for the textfile collector of the node exporter, or for a push gateway.
+The textfile collector of the node exporter, or a push gateway, reads such a file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sparkrank.jobs.target import Target
 
 MOST_SERIES = 10_000
-_VERDICTS = WORST_FIRST[::-1]  # the number of a verdict is its place
+_VERDICTS = WORST_FIRST[::-1]  # the number of a verdict is its index
 _LABELS = ("metric", "model", "slice", "slice_value")
 _NUMBERS = {
     "value": ("sparkrank_metric", "The value of a metric; a value that is undefined has no series."),
@@ -71,9 +71,9 @@ class PrometheusFile:
                 raise SpecError(f'--slice names "{shorten(name)}", no slice{did_you_mean(name, known)} ({there})')
 
     def write(self, target: Target, judged: Sequence[Judged], spark: SparkSession | None = None) -> None:
-        """Replace the file by one of a day or window and its verdicts, whole or not at all.
+        """Replace the file, in one step, with the numbers of a day or window and its verdicts.
 
-        A day that is not stored has verdicts alone. Raise :class:`SparkrankError` for more than :data:`MOST_SERIES`
+        A day that is not stored has only verdicts. Raise :class:`SparkrankError` for more than :data:`MOST_SERIES`
         series, and :class:`StoreError` if the file cannot be written.
         """
         from prometheus_client import CollectorRegistry, Gauge, write_to_textfile

@@ -1,4 +1,4 @@
-"""Publish stored days and windows: bring their copies in other places up to their runs."""
+"""Publish stored days and windows: update their copies in other places to the current runs."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def _known_schema(name: str, column: str) -> pa.Schema:
 
 
 def publishes_by_spark(spec: Spec) -> bool:
-    """Return whether Spark writes in one of the places where ``spec`` publishes, so that a session is needed."""
+    """Return whether Spark writes any of the copies that ``spec`` publishes, so that a session is needed."""
     return any(own.publisher.needs_session for own in spec.output.publish)
 
 
 def publish_target(spec: Spec, target: Target, spark: SparkSession | None = None) -> list[PublishedDay]:
-    """Publish a stored day or window in every place of ``spec``, also if one of them fails.
+    """Publish a stored day or window in every place of ``spec``, even if one of them fails.
 
     Raise :class:`SparkrankError` with the tables that are behind, and :class:`InputError` if the stored tables cannot
     be read.
@@ -106,7 +106,7 @@ def _files(target: Target) -> ArrowFiles:
 
 def _published(spec: Spec, target: Target, files: ArrowFiles, spark: SparkSession | None) -> list[PublishedDay]:
     row = whole_run(files, target.column)
-    attempt = row.get(ATTEMPT_ID) or row["started_at"].isoformat()  # earlier releases named no attempts
+    attempt = row.get(ATTEMPT_ID) or row["started_at"].isoformat()  # earlier releases did not name attempts
     run = CopiedRun(target.name, target.column, row[RUN_ID], row["spec_hash"], attempt)
     done, failures = [], []
     for own in spec.output.publish:

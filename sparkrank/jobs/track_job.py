@@ -1,4 +1,4 @@
-"""Log a stored day to the trackers of a spec, which get no reader option and no key of a group."""
+"""Log a stored day to the trackers of a spec. Trackers get no reader options and no group keys."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def validate_track(spec: Spec) -> None:
 
 
 def validate_tracked(plan: Plan, slices: Sequence[str], where: str) -> None:
-    """Raise :class:`SpecError` if ``plan`` lacks one of ``slices``, or if values of a slice are the keys of groups."""
+    """Raise :class:`SpecError` if ``plan`` lacks one of ``slices``, or if the values of a slice are group keys."""
     known = {slice_name(columns): {part.column for part in columns} for columns in plan.slices}
     for name, columns in known.items():
         if plan.keys and columns >= set(plan.keys):
@@ -118,7 +118,7 @@ def _tracked_run(spec: Spec, target: Target, own: TrackSettings, spark: SparkSes
 
 
 def _write_report(spec: Spec, target: Target, spark: SparkSession | None, file: Path) -> None:
-    """Write the report of a day without keys of groups, if the extra for reports is installed."""
+    """Write the report of a day without group keys, if the extra for reports is installed."""
     if lacking_extra():
         return
     hidden = spec.model_copy(update={"report": spec.report.model_copy(update={"keys": False})})

@@ -63,7 +63,7 @@ def _calibration_error(totals: PooledTotals, metric: Metric) -> PooledValue:  # 
 
 
 def _error_by_mass(totals: PooledTotals, metric: Metric) -> PooledValue:
-    """Return the calibration error of runs of about equal weight, with a noise floor as in :func:`_largest_error`."""
+    """Return the calibration error of runs of similar weight, with a noise floor as in :func:`_calibration_error`."""
     if not _has_probabilities(totals):
         return PooledValue(math.nan)
     positives, weight, scores, *rows = np.reshape(totals.terms, (-1, int(metric.number("mass"))))

@@ -21,7 +21,7 @@ CHECKED_BY = Name(
 
 
 class Judging(NamedTuple):
-    """The ``label`` that a metric reads (None: the first label). Of the rows, it reads those relevant by ``among``.
+    """The ``label`` that a metric reads (None: the first), in rows that are relevant by the label ``among``.
 
     A label in braces, such as ``{click:1,pay:5}``, is the sum of labels times their weights.
     """

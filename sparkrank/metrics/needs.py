@@ -23,7 +23,7 @@ ROWS_AND_WEIGHT = (RowSum("rows"), WEIGHT)  # tables show both for every pooled 
 POSITIVES, NEGATIVES = "positives", "negatives"
 # The tables of the past: the interactions (what groups had before), and other pairs of group and item to leave out.
 INTERACTIONS, EXCLUDE = "interactions", "exclude"
-TRUTH = "truth"  # the same table as a side with times
+TRUTH = "truth"  # a side with times of its own
 GROUPS = "groups"  # the name of the sum that counts the groups evaluated
 
 

@@ -24,7 +24,7 @@ def _rules(own: Number) -> tuple[Parameter, ...]:
 
 
 def _best(totals: PooledTotals, metric: Metric) -> PooledValue:
-    """Return the best value at the end of a bin. The second highest value is the best that a threshold inside a bin could give.
+    """Return the best value at the end of a bin, with an error bound from the best possible threshold inside a bin.
 
     If the condition holds at no end of a bin, the highest value is minus infinity.
     """

@@ -467,7 +467,7 @@ class Plan:
 
     @cached_property
     def item_targets(self) -> tuple[tuple[Exposure, str], ...]:
-        """The settings of attention to values with the table whose items, or rows, are its target, each once."""
+        """The settings of attention to values, each with the table whose items or rows are its target."""
         targets = ((declared.exposure_of(own), own.word(AGAINST.name)) for own, declared in self.attention_metrics)
         return tuple(dict.fromkeys(target for target in targets if target[1] != RELEVANT))
 

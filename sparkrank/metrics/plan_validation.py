@@ -73,7 +73,7 @@ def plan_of(
 
 
 def _own_labels(named: Mapping[str, Judging], labels: Sequence[str]) -> dict[str, Judging]:
-    """Return the labels of models if they differ from the first of ``labels``. Raise :class:`SpecError` for others."""
+    """Return the labels of models, if not the first of ``labels``. Raise :class:`SpecError` for an unknown label."""
     for model, own in named.items():
         validate_label_names_of(f"the score of {shorten(model)}", own.names, labels)
     first = {model: own._replace(label=None) if own.label in labels[:1] else own for model, own in named.items()}

@@ -11,7 +11,7 @@ from sparkrank.metrics.plan import Plan
 from sparkrank.states.forms import SUM_FORM
 
 ROWS, RELEVANT, SCORES, WEIGHTS = "rows", "relevant rows", "scores", "weights"
-BEYOND = "scores beyond 4.3e9 in lists"  # infinite scores, which no sum of scores includes
+BEYOND = "scores beyond 4.3e9 in lists"  # sums of scores omit these
 OF_POSITIONS = "output.positions"  # the key in a spec that requests them
 DEFAULT_DEPTH, MOST_POSITIONS = 50, 1_000
 

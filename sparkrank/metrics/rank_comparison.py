@@ -122,9 +122,7 @@ def overlap_by_depth(ranking: Ranking, reference: str) -> Depths:
     group = judgments.codes[by_reference]
     other = np.zeros(len(place), np.int64)  # the position of each row in the reference, or 0 if it lacks the row
     position, length = place_in_group(group, ranking.groups)
-    first = np.flatnonzero(
-        (np.diff(place[by_reference], prepend=-1) != 0) | (position == 1)
-    )  # the last row of a tie or of a group
+    first = np.flatnonzero((np.diff(place[by_reference], prepend=-1) != 0) | (position == 1))  # of a tie or a group
     other[by_reference] = np.repeat(position[first].astype(np.int64), np.diff(first, append=len(position)))
     if judgments.item_row is not None:
         other = other[judgments.item_row]
@@ -173,7 +171,7 @@ def _paired(ranking: Ranking, metric: Metric) -> PairedRows:
     return paired_rows(ranking, metric.word("ref"))
 
 
-MOST_PAIRED = 20_000  # the most rows of a group for which an explanation counts the pairs of every row
+MOST_PAIRED = 20_000  # in larger groups, explanations do not count the pairs of each row
 
 
 def _pair_counts(ranking: Ranking, rows: PairedRows) -> tuple[dict[str, Floats], list[Step]]:
@@ -298,7 +296,7 @@ def _pair_weights(ranking: Ranking, metric: Metric) -> Floats | None:
     return (rows.rows if metric.word("weight") == "rows" else pairs.all - pairs.reference_tied).astype(float)
 
 
-# The most rows of a tie block in which the reference ties rows too: computing their probabilities takes 2 seconds.
+# The most rows of a tie block in which the reference ties rows too. Their probabilities take 2 seconds.
 MOST_ALIKE = 2**14
 WEIGHT_IS_OF_GROUPS = "gives weight=log2: rows are discounted by discount=log2, and weight is that of groups"
 
@@ -320,9 +318,7 @@ def _fit(metric: Metric) -> closeness.Fit:
 
 def _fitness_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     rows, fit = closeness.positions(ranking, metric.word("ref")), _fit(metric)
-    alone = np.where(
-        (rows.tied == 1) | (ranking.ties != "expected"), rows.p, math.nan
-    )  # the other rows may take several positions
+    alone = np.where((rows.tied == 1) | (ranking.ties != "expected"), rows.p, math.nan)  # others have several places
     columns = {"p": alone, "q": rows.q, "fit": closeness.fits(ranking, rows, fit), "best fit": fit.of(rows.q, rows.q)}
     spread_columns = {name: spread_judged(ranking, rows.row, column) for name, column in columns.items()}
     steps = [total("fits", "fit"), total("Z", "best fit"), quotient(str(metric), "fits", "Z")]

@@ -43,7 +43,7 @@ def _where_known(value: Callable[[PooledTotals], float]) -> Callable[[PooledTota
 
 
 def _weighed_by_rows(of_groups: str) -> tuple[tuple[str, str], ...]:
-    """Return the check that refuses weights of rows for a metric that ``of_groups`` computes inside each group."""
+    """Return the ``refused`` parameters of a metric that ``of_groups`` computes inside each group."""
     rows = dict(PooledMetric.refused)[WEIGHT.name]
     return (*PooledMetric.refused, (WEIGHT.name, f"{rows}; a mean over groups is {of_groups}"))
 

@@ -29,8 +29,5 @@ def with_own_ties(metric: Metric, definitions: Definitions, order: Ties | None) 
     """Return ``metric`` with ``ties`` only if they differ from those of ``definitions``; ``order`` is the default."""
     if order is not None and definitions.ties == "expected" and definitions.positions == "dense" and metric.orders:
         return metric.with_ties(order)
-    given = definitions.positions != "dense" and metric.ties in (
-        "expected",
-        "block",
-    )  # the same value if positions are given
+    given = definitions.positions != "dense" and metric.ties in ("expected", "block")  # equal if positions are given
     return metric.with_ties(None) if metric.ties == definitions.ties or given else metric

@@ -78,9 +78,7 @@ def shown(ranking: Ranking, metric: Metric) -> Floats:
         counted = above[block] + number
         probability[counted == 0] = 0.0
         if is_mean:
-            amount = placed.amount[
-                ranking.blocks.row[ranking.blocks.place == 1][cut.block]
-            ]  # the share of each tied row
+            amount = placed.amount[ranking.blocks.row[ranking.blocks.place == 1][cut.block]]  # in each tied row
             others, each = expected - cut.shown * amount, amount * cut.size / cut.valued
             terms = probability * (others[block] + number * each[block]) / np.maximum(counted, 1.0)
             expected = sum_by(block, terms, len(expected))

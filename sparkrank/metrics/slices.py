@@ -27,9 +27,7 @@ SLICED_ROWS: tuple[str, ...] = get_args(SlicedRowsWord)
 OF_RELEVANT = " of relevant"  # the end of the name of a column whose relevant rows are sliced
 OTHER = "(other)"  # the value that pools all values of a slice except the top ones
 MOST_TOP = 1_000  # the largest number of top values, as of the values of any slice
-_LIKE_NULL = re.compile(
-    r'["\\]*(\(null\))?["\\]*'
-)  # the forms in which null, an empty string, and these forms in quotes are shown
+_LIKE_NULL = re.compile(r'["\\]*(\(null\))?["\\]*')  # null, an empty string, and these in quotes
 
 
 @dataclass(frozen=True)

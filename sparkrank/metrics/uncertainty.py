@@ -79,7 +79,7 @@ class Uncertainty:
         return 1 - (1 - self.level) / self.nights
 
     def validate_single_look(self) -> None:
-        """Raise :class:`SpecError` if ``sequential`` is set in an evaluation of rows, which is not a growing window."""
+        """Raise :class:`SpecError` if ``sequential`` is set in an evaluation of rows: only a merged window grows."""
         if self.sequential:
             raise SpecError(
                 "uncertainty.sequential is true, but tables of single days are no data that grow: spend the level over "

@@ -198,7 +198,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         return self._set_all(options)
 
     def _set_all(self, options: Mapping[str, Any]) -> Self:
-        """Set ``options``. If a value is not allowed, or values contradict, restore all params and raise the error."""
+        """Set ``options``. If any is not allowed, or two contradict each other, restore all and raise the error."""
         before = dict(self._paramMap)
         try:
             for name, value in options.items():
@@ -243,7 +243,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         return self.getGroupCol() is not None or not self._reads_groups(self._definitions()[0])
 
     def _asked(self) -> dict[str, Any]:
-        """Return the arguments for :func:`sparkrank.evaluate`. Raise :class:`SpecError` if the params contradict."""
+        """Return the arguments for :func:`sparkrank.evaluate`. Raise :class:`SpecError` for params that contradict."""
         preset, metric, text = find_preset(self.getPreset()), self._metric(), self.getMetricName()
         definitions, given = self._definitions()
         by_groups = self._reads_groups(definitions)

@@ -86,17 +86,17 @@ class FileRow(TableRow):
 
 @_with_columns(DISPARITIES.schema.names, "degrees", "n_effective", "definition", "spec_hash", "run_id")
 class DisparityRow(TableRow):
-    """A row of the table ``disparities``: how far apart the values of a slice are."""
+    """A row of the table ``disparities``: the distance between the values of a slice."""
 
 
 @_with_columns(EXPOSURES.schema.names)
 class ExposureRow(TableRow):
-    """A row of the table ``exposures``: the attention that a value of a column gets, and what it is due."""
+    """A row of the table ``exposures``: the attention that a value of a column gets, and the attention due."""
 
 
 @_with_columns(POSITIONS.schema.names)
 class PositionRow(TableRow):
-    """A row of the table ``positions``: the rows at a position of the lists, and how many of them are relevant."""
+    """A row of the table ``positions``: the numbers of rows and of relevant rows at a position of the lists."""
 
 
 @_with_columns(RUNS.schema.names, "from_now_on")
@@ -178,8 +178,8 @@ class HeadlineRow:
 class Headline:
     """The metrics over all rows, with one row for each metric and model, and with metrics in the order of the spec.
 
-    ``groups`` says how many groups count and how many have no list, and ``since`` is a sentence about the changes since
-    the previous day. Both strings may be empty.
+    ``groups`` is a sentence about the groups that count and those without a list, and ``since`` is a sentence about the
+    changes since the previous day. Both strings may be empty.
     """
 
     metrics: tuple[str, ...]
@@ -342,9 +342,9 @@ class CalibrationBin:
 class Calibration:
     """A model's mean score and its share of relevant rows, in the score bins that ``rule`` defines.
 
-    ``slice`` and ``slice_value`` say of which rows: of all, or of those with one value of a slice.
-    If ``has_means`` is true, mean scores are computed from sums. Otherwise each mean score is the score that names the
-    bin, which is too low by up to a bin width. ``errors`` are the calibration metrics with their values.
+    ``slice`` and ``slice_value`` select the rows: all rows, or those with one value of a slice. If ``has_means`` is
+    true, mean scores are computed from sums. Otherwise each mean score is the score that names the bin, which is too
+    low by up to a bin width. ``errors`` are the calibration metrics with their values.
     """
 
     model: str

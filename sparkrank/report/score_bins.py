@@ -28,7 +28,7 @@ _AMOUNTS = ("score", "pos", "neg", "rows", "score_sum")
 MOST_BINS = 200_000  # the most bins kept for a model and rule; a probability with five decimals needs fewer
 JOINED_BITS = 8  # bits of the mantissa that are kept when there are more bins, which are then joined
 MOST_FRAME_BINS = 2_000_000  # the most bins that Spark passes to this process
-MOST_VALUES = 6  # values of slices of which bins are read: as many lines can be told apart in one diagram
+MOST_VALUES = 6  # values of slices whose bins are read: more lines cannot be distinguished in one diagram
 SliceValue: TypeAlias = "tuple[str, str | None]"  # a slice and a value of it
 WHOLE_DAY: SliceValue = (ALL, ALL)
 
@@ -75,7 +75,7 @@ class ScoreBins:
         return replace(summed, score=self.score[first])
 
     def joined(self) -> ScoreBins:
-        """Return the bins; more than :data:`MOST_BINS` are joined by the rule ``bits`` with :data:`JOINED_BITS`."""
+        """Return the bins, joined by leading bits (:data:`JOINED_BITS`) if there are more than :data:`MOST_BINS`."""
         if len(self.score) <= MOST_BINS:
             return self
         numbers = BinRule("bits", JOINED_BITS).numbers(self.score)
@@ -102,7 +102,7 @@ def shown_places(metrics: pa.Table) -> tuple[SliceValue, ...]:
 
     Slices of relevant rows are left out, because their lists have the same scores for each value.
     """
-    if "n_rows" not in metrics.column_names:  # as of earlier releases
+    if "n_rows" not in metrics.column_names:  # written by earlier releases
         return (WHOLE_DAY,)
     rows = metrics.select(["slice", "slice_value", "n_rows"]).group_by(["slice", "slice_value"])
     values = rows.aggregate([("n_rows", "max")]).to_pylist()
@@ -112,7 +112,7 @@ def shown_places(metrics: pa.Table) -> tuple[SliceValue, ...]:
 
 
 def score_bins(batches: Iterable[pa.RecordBatch], places: Sequence[SliceValue]) -> BinsBySliceValue:
-    """Return the bins of ``places`` by model and rule, from ``batches`` with those :data:`COLUMNS` that are there."""
+    """Return the bins of ``places`` by model and rule, from ``batches`` with the available :data:`COLUMNS`."""
     parts: dict[SliceValue, dict[tuple[str, str], list[ScoreBins]]] = {place: {} for place in places}
     for batch in batches:
         for place, of_place in parts.items():
@@ -139,7 +139,7 @@ def frame_bins(frame: DataFrame, places: Sequence[SliceValue]) -> tuple[BinsBySl
     """Return the bins in a Spark DataFrame, or no bins and a sentence with the reason if there are too many of them."""
     columns = [name for name in COLUMNS if name in frame.columns]
     rows = frame.where(frame["slice"].isin([slice_ for slice_, _ in places])).select(columns)
-    if rows.count() > MOST_FRAME_BINS:  # of all values of these slices
+    if rows.count() > MOST_FRAME_BINS:  # rows of all values of these slices
         places, rows = [WHOLE_DAY], rows.where(rows["slice"] == ALL)
         if rows.count() > MOST_FRAME_BINS:
             return (

@@ -320,7 +320,7 @@ class Evaluation:
         return data
 
     def write(self, folder: str | os.PathLike[str], *, day: str | None = None) -> dict[str, str]:
-        """Write the tables to a folder as a job writes those of a day, so that all tables become visible at once.
+        """Write the tables to a folder in the way of a job, so that all tables of a day become visible at once.
 
         The written tables can be read by ``sparkrank report``, ``gate``, ``compare`` and ``movers``, by
         :func:`sparkrank.compare_runs`, and by later days of a job.
@@ -505,7 +505,7 @@ class Evaluation:
 
     @property
     def exposures(self) -> pa.Table:
-        """The table of what values such as providers get and are due, with rows for each metric ``exposure_gap``."""
+        """The table of the attention that values such as providers get and are due, by metric ``exposure_gap``."""
         return exposures_table(self.solved.merged, self.plan)
 
     @property

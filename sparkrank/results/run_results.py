@@ -78,8 +78,8 @@ class PublishedDay:
 class BackfilledDay:
     """A day of a backfill, with its ``result`` if the day was evaluated, or the ``reason`` why there is no input.
 
-    If the day was already stored, ``run_id`` names its run. ``stored`` then has the verdicts that do not pass, or is
-    None if the spec has no gates, and ``warnings`` says which trackers lack the day and fail.
+    If the day was already stored, ``run_id`` names its run. ``stored`` then has the verdicts that do not pass, or None
+    if the spec has no gates, and ``warnings`` has a sentence for each tracker that lacks the day and fails.
     """
 
     day: str

@@ -1,1 +1,1 @@
-"""The steps of every evaluation, from a request to finished tables, in a lane (scan, local or frame)."""
+"""The steps of every evaluation, from a request to finished tables, in any lane (scan, local or frame)."""

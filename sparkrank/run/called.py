@@ -113,7 +113,7 @@ def request_called(
 
 
 def _catalog_columns(options: Mapping[str, Any], roles: Roles) -> tuple[str, str | None] | None:
-    """Return the columns of the catalog in ``options`` for its items and for ``since``, or None without a catalog."""
+    """Return the columns of the catalog for its items and for ``since``, or None if ``options`` has no catalog."""
     columns = options.get("catalog_columns")
     if options.get("catalog") is not None:
         return columns_of_catalog(columns, roles)
@@ -131,7 +131,7 @@ def _catalog_called(given: Any, item: str, since: str | None, plan: Plan, partit
 def _past(options: Mapping[str, Any], stored: PopularityDays | None) -> tuple[dict[str, Any], PastColumns]:
     """Return the rows of each table of the past in ``options``, and the columns that the caller names.
 
-    ``stored`` are the days that take the place of interactions, if any do.
+    ``stored`` has the days that take the place of interactions, if there are any.
     """
     rows = {name: options.get(name) for name in (INTERACTIONS, EXCLUDE)}
     exclude = None if rows[EXCLUDE] is None else EXCLUDE

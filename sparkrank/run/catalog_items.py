@@ -1,4 +1,4 @@
-"""Read the catalog before the evaluation: items and the columns in use, as a table in which buckets look items up."""
+"""Read the catalog before the evaluation: a table of items and the columns in use, in which buckets look items up."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def _validate_since(kind: pa.DataType, other: pa.DataType, catalog: CatalogRows)
 
 
 def with_catalogue(partials: Partials, plan: Plan) -> Partials:
-    """Return ``partials`` in which the items of the catalog count as items of the catalogue, be they listed or not.
+    """Return ``partials`` with all items of the catalog counted in the catalogue, whether lists have them or not.
 
-    What is due to values by the items of the catalog, or by the rows of the interactions, is added.
+    The attention due to values, by items of the catalog or by rows of the interactions, is added.
     """
     tables = [items.table for items in plan.items] if plan.exposures else []
     keys = [StateKey(model, ALL, ALL, str(exposure)) for model in plan.models for exposure in plan.exposures]
@@ -95,7 +95,7 @@ def _read(catalog: CatalogRows, request: Request) -> ItemTable:
         raise SpecError(str(error)) from None
     side = catalog.rows
     if side.path is not None and side.format == "parquet" and side.where is None and not lane.takes_time_zone:
-        _refuse_large(lane.rows() * LEAST_ITEM_BYTES, "at least ", request)  # as the footers say, before it is read
+        _refuse_large(lane.rows() * LEAST_ITEM_BYTES, "at least ", request)  # by the footers, before the rows are read
     of_times = [] if own.since is None else [TIME]
     tables = lane.picked(own, None, partial(_columns_of_items, names=[ITEM, *names, *of_times]))
     if not tables:
@@ -113,7 +113,7 @@ def _read(catalog: CatalogRows, request: Request) -> ItemTable:
 
 
 def _refuse_large(size: int, at_least: str, request: Request) -> None:
-    """Raise :class:`InputError` if ``size``, in bytes, is more than the catalog of ``request`` may take."""
+    """Raise :class:`InputError` if ``size``, in bytes, exceeds the limit of the catalog of ``request``."""
     assert request.catalog is not None  # noqa: S101 - it is what is large
     if size > (most := request.catalog.most_bytes):
         used = itemize(dict.fromkeys(request.plan.item_columns))
@@ -133,7 +133,7 @@ def _columns_of_items(rows: pa.Table, names: list[str]) -> pa.Table:
 
 
 def _held(column: pa.ChunkedArray) -> pa.Array:
-    """Return ``column`` as one array. Texts are encoded, as few are distinct, and so are arrays of numbers."""
+    """Return ``column`` as one array. Texts and arrays of numbers are encoded, because few of them are distinct."""
     if pa.types.is_list(column.type):
         return encoded_column(vectors(_of_one_length(column)))
     is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
@@ -141,9 +141,9 @@ def _held(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _of_one_length(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return arrays of numbers, of which those of another length than most are empty, so that they make bad rows.
+    """Return arrays of numbers, with arrays of unusual length replaced by empty ones, which make bad rows.
 
-    Of two lengths that are as frequent, the larger one stays.
+    The usual length is the most frequent one; of two equally frequent lengths, the larger one.
     """
     lengths = pc.list_value_length(column)
     counts = np.bincount(lengths.drop_null().to_numpy())

@@ -79,9 +79,9 @@ def places_of(spec: Spec, day: str) -> list[str]:
 
 
 def kept_files_of(spec: Spec, day: str) -> list[str]:
-    """Return a line for each lake table whose log can be read: how many of its files conditions leave for ``day``.
+    """Return a line for each lake table with a readable log: the number of its files that conditions leave for ``day``.
 
-    Only logs are read. A log that cannot be read gives a line that says so, because the rows may come later.
+    Only logs are read. An unreadable log also gives a line, because the rows may come later.
     """
     lines = []
     for what, rows in spec.places:

@@ -1,4 +1,4 @@
-"""Read the tables of items before the evaluation, and send them to where buckets look items up."""
+"""Read the tables of items before the evaluation, and send them to the workers, whose buckets look items up."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def with_item_tables(request: Request, lane: Lane) -> Request:
     """Return ``request`` with the catalog and the popularity of items in the plan, sent once to ``lane``'s workers.
 
-    If a metric compares with the rows of the interactions, the catalog has their number for each of its items.
+    If a metric compares with the rows of the interactions, the catalog also has each item's number of rows there.
     """
     request = with_popularity(with_catalog(request, lane), lane)
     plan = request.plan
@@ -35,6 +35,6 @@ def with_item_tables(request: Request, lane: Lane) -> Request:
 
 
 def _with_rows(catalog: ItemTable, popularity: ItemTable) -> ItemTable:
-    """Return ``catalog`` with the number of rows that the interactions have of each item."""
-    counts = np.append(popularity.columns[TARGET_ROWS].to_numpy(), 0)  # the last is of an item that nobody had
+    """Return ``catalog`` with the number of rows of each item in the interactions."""
+    counts = np.append(popularity.columns[TARGET_ROWS].to_numpy(), 0)  # the last number is for items that no group had
     return replace(catalog, columns={**catalog.columns, TARGET_ROWS: pa.array(counts[popularity.find(catalog.items)])})

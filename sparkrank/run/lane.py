@@ -36,7 +36,7 @@ def open_lane(request: Request) -> Lane:
     Spark reads both lists and truth if either is a DataFrame, or if one is a path for Spark and the other is in memory.
     Spark also reads files that Arrow cannot open or reads differently. The choice is logged. Raise :class:`InputError`
     if there is no input, and :class:`SpecError` if the named lane cannot take the input or lacks a session, or if
-    ``grouped`` or ``row_memory`` is set where it could do nothing.
+    ``grouped`` or ``row_memory`` is set without any effect.
     """
     if (reason := _why_not_grouped(request)) is not None:
         raise SpecError(f"grouped is {request.grouped}, but {reason}")
@@ -56,7 +56,7 @@ def open_lane(request: Request) -> Lane:
 
 
 def _why_not_grouped(request: Request) -> str | None:
-    """Return why the word of ``request.grouped`` could do nothing, or None if it says nothing or may do something."""
+    """Return the reason why ``request.grouped`` has no effect, or None if it is not set or may have an effect."""
     if request.grouped in BY_ITSELF:
         return None
     if not request.plan.keys:
@@ -73,7 +73,7 @@ def _why_not_grouped(request: Request) -> str | None:
 
 def _first_that_takes(request: Request) -> Lane:
     opened: dict[str, Source] = {}
-    refused = left = None  # why a lane did not take the request: before it looked at the rows, and after
+    refused = left = None  # why lanes did not take the request: before and after they looked at the rows
     feature: UnappliedFeatureError | None = None
     for kind in LANES.values():
         reason = kind.why_not(request)

@@ -23,7 +23,7 @@ _PLAN = Plan((), (), (), long=True)  # a plan without models, so that only the m
 
 
 def roles_of_names(column: str) -> Roles:
-    """Return the roles of a long table of which only ``column``, the model column, is read."""
+    """Return the roles of a long table in which only ``column``, the model column, is read."""
     roles = Roles((), {}, {}, {MODEL.key: column}, long=True)
     roles.validate_roles(beside="of the input")  # it has no scores
     return roles

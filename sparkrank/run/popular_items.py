@@ -1,4 +1,4 @@
-"""Count the popularity of items in a pass of its own over the interactions, which reads groups and items alone.
+"""Count the popularity of items in a separate pass over the interactions, which reads only groups and items.
 
 Stored days may take the place of the interactions. They have counted the items of their relevant rows.
 """
@@ -36,9 +36,7 @@ if TYPE_CHECKING:
 
 
 def with_popularity(request: Request, lane: Lane) -> Request:
-    """Return ``request`` with what is counted of items in the plan.
-
-    That is their popularity, and the first time that somebody had each, as far as the plan reads them.
+    """Return ``request`` with the popularity and the first times of items in the plan, as far as it reads them.
 
     Raise :class:`InputError` if the interactions have no rows, unless they are optional, or items of another type than
     the lists, and the errors of :func:`stored_popularity` if stored days take their place.
@@ -110,7 +108,7 @@ def popularity_states_of(request: Request, kind: pa.DataType) -> Partials:
 
 
 def _of_stored_days(asked: PopularityDays, request: Request) -> Partials:
-    """Return the counts of the items of stored days, with the numbers of their rows and of the days without any."""
+    """Return the counts of items of stored days, their number of rows, and the number of days without counts."""
     items, missing = stored_popularity(asked, request.spark or request.session)
     counts = {
         (checks.PAST_ROWS[INTERACTIONS], ""): int((items.coded.shown // UNIT).sum()),
@@ -120,20 +118,20 @@ def _of_stored_days(asked: PopularityDays, request: Request) -> Partials:
 
 
 def _types(plan: Plan) -> dict[str, pa.DataType]:
-    """Return the type of each bucket column of popularity: numbers where they are read as such, and else texts."""
+    """Return the type of each bucket column of popularity: a number type for columns read as numbers, else text."""
     numbers = {slice_column(index) for index, source in enumerate(plan.slice_sources) if source.is_number}
     numbers |= {value_column(index) for index, value in enumerate(plan.value_columns) if value.kind == "number"}
     return {name: pa.float64() if name in numbers else pa.string() for name in item_columns(plan, POPULARITY)}
 
 
 def _as_listed(items: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return ``items``, which states may hold as texts, as numbers if the items of lists (of type ``kind``) are."""
+    """Return ``items``, stored as texts, converted to numbers if the lists' items (of type ``kind``) are numbers."""
     numbers = kind if pa.types.is_floating(kind) else pa.int64() if pa.types.is_integer(kind) else None
     if numbers is None:
         return items
     try:
         return items.cast(numbers)
-    except pa.ArrowInvalid:  # rows are checked by their type, but a stored day has texts alone
+    except pa.ArrowInvalid:  # rows are checked by their type, but a stored day has only texts
         raise InputError(
             f"the item column is of type {shorten(kind)} in the lists, and the stored days of the interactions have "
             f"items that are no numbers: days of items of this type are needed"

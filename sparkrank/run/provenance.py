@@ -53,11 +53,9 @@ def is_same_question(spec: Spec, stored: str | None) -> bool:
 
 
 def _question(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a spec's ``document`` without how it runs and without keys that are null, which earlier releases lack.
+    """Return a spec's ``document`` without settings of how it runs, and without null keys, which earlier releases lack.
 
-    Where copies are published is left out, too.
-
-    ``ties``, which earlier releases wrote, are filled in.
+    The places of published copies are left out, too. ``ties``, which earlier releases wrote, is filled in.
     """
     definitions = dict(document.get("definitions") or {})
     rows = {**document["input"], "grouped": None}

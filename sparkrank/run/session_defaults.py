@@ -1,4 +1,4 @@
-"""The settings that a command gives to the session that it starts, each unless somebody else has chosen."""
+"""The settings that a command gives to the session that it starts, unless the user or the site has set them."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ from typing import TypeAlias
 
 Asked: TypeAlias = Callable[[str], str | None]
 
-# conf/spark-defaults.conf has the reasons. The settings beside a value are others by which a site has chosen as well.
+# conf/spark-defaults.conf has the reasons. The settings beside a value are alternatives by which a site may have
+# chosen.
 _COMPRESS, _CODEC = "spark.shuffle.compress", "spark.io.compression.codec"
 _MERGE, _CHECKSUM = "spark.shuffle.sort.bypassMergeThreshold", "spark.shuffle.checksum.algorithm"
 _SHUFFLE = {_COMPRESS: ("false", (_CODEC,)), _MERGE: ("1", ()), _CHECKSUM: ("CRC32C", ())}
-# Python workers get these variables on every machine, those of a local master included.
+# Python workers get these variables on every machine, also under a local master.
 _DELAY, _DELAY_MS = "MIMALLOC_PURGE_DELAY", "600000"
 _OF_WORKERS = "spark.executorEnv."
 
 _SOCKETS, _FOLDER = "spark.python.unix.domain.socket.enabled", "spark.python.unix.domain.socket.dir"
-# Spark's own variable for the setting, and settings that replace Spark's worker by one that may know only TCP.
+# Spark's own variable for the setting, and settings that replace Spark's worker with one that may know only TCP.
 _SPARKS_VARIABLE = "PYSPARK_UDS_MODE"
 _OTHER_WORKERS = ("spark.python.daemon.module", "spark.python.worker.module")
-# Sockets are files in Java's folder for temporary files, whose path may have this many characters at most. Beyond that
-# the operating system refuses the socket, and no task runs.
+# Sockets are files in Java's folder for temporary files, whose path may have at most this many characters. If it has
+# more, the operating system refuses the socket, and no task runs.
 _TEMPORARY, LONGEST_FOLDER = "java.io.tmpdir", 61
 _JAVA_OPTIONS = ("spark.executor.extraJavaOptions", "spark.executor.defaultJavaOptions")
-# Containers of YARN have a longer folder of their own. Everything there has /tmp, as Hadoop needs it.
+# Containers of YARN have their own, longer folder. All machines there have /tmp, because Hadoop needs it.
 _OF_YARN = "/tmp"  # noqa: S108 - a name that nobody can guess, of a file that only its owner may use
 
 
 def session_defaults(asked: Asked) -> dict[str, str]:
-    """Return the recommended settings that ``asked``, which returns the value of a setting, shows nobody to have set.
+    """Return the recommended settings that nobody has set, judging by ``asked``, which returns a setting's value.
 
     They take effect only if given before Spark's context is made.
     """
@@ -41,7 +42,7 @@ def session_defaults(asked: Asked) -> dict[str, str]:
 
 
 def _unix_sockets(asked: Asked) -> Iterator[tuple[str, str]]:
-    """Yield the settings for Unix sockets between executors and workers, where sockets are sure to have a folder."""
+    """Yield the settings for Unix sockets between executors and workers, if the folder of sockets is certain."""
     # Versions of Spark before 4.1 do not know the settings and ignore them.
     said = _SPARKS_VARIABLE in os.environ or any(map(asked, (_SOCKETS, *_OTHER_WORKERS)))
     if said or not hasattr(socket, "AF_UNIX"):  # Python has none on Windows
@@ -55,5 +56,5 @@ def _unix_sockets(asked: Asked) -> Iterator[tuple[str, str]]:
 
 
 def _is_moved(asked: Asked) -> bool:
-    """Return whether the JVMs of executors are told their folder for temporary files, which may be a long one."""
+    """Return whether a setting tells the JVMs of executors their folder for temporary files, whose path may be long."""
     return any(_TEMPORARY in (asked(options) or "") for options in _JAVA_OPTIONS)

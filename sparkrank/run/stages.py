@@ -16,7 +16,7 @@ from sparkrank.numeric.free_memory import NotEnoughMemoryError
 from sparkrank.sources.sizes import long_text_errors
 
 SECONDS_BETWEEN_LINES = 5.0
-PROGRESS = "SPARKRANK_PROGRESS"  # 0: no lines
+PROGRESS = "SPARKRANK_PROGRESS"  # the value 0 turns progress lines off
 
 
 def seen_stages() -> Stages:

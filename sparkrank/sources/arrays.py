@@ -82,7 +82,7 @@ def _column_of(label: str, plan: Plan) -> str:
 
 
 class _Elements(NamedTuple):
-    """The elements of all arrays, in the chunks that have them (``values``), and the number of elements of each array.
+    """The elements of all arrays, in their original chunks (``values``), and the number of elements of each array.
 
     The chunks are not combined, because the items of lists and truth are combined anyway.
     """
@@ -168,7 +168,7 @@ def _nulls(count: int) -> pa.ChunkedArray:
 
 
 def _given_labels(truth: _Elements, roles: Roles) -> pa.ChunkedArray:
-    """Return the label of each true item where no array has labels."""
+    """Return the label of each true item if no array has labels."""
     if roles.relevance == "reciprocal_rank":
         return pa.chunked_array([1 / (truth.places() + 1.0)])
     return pa.chunked_array([pa.repeat(pa.scalar(1, pa.int8()), len(truth.values))])

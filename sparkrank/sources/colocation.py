@@ -23,14 +23,14 @@ _BUCKET = re.compile(r"_(\d{5})(?=\.|$)")  # part-00003-<uuid>_00007.c000.snappy
 _TASK = re.compile(r"part-(\d+)(?!\d)|(\d{6})_\d+")  # part-00007-<uuid>-c000.snappy.parquet, 000007_0
 
 
-# What ``auto`` asks of folders: on average as many rows as keep the fixed cost of an evaluation small, and no folder
-# with more than half of what each core has to do, so that no core waits for another for long.
+# The conditions under which ``auto`` evaluates folders: on average enough rows to make the fixed cost of an evaluation
+# small, and no folder with more than half of a core's share of the rows, so that no core waits long for another.
 LEAST_FOLDER_ROWS = 1 << 17
 MOST_OF_A_CORE = 1 / 2
 
 
 class FileSet(NamedTuple):
-    """Files that one task reads as a whole: each with the number of its side, and the rows of all of them together."""
+    """The files that one task reads as a whole, each with the number of its side, and their total number of rows."""
 
     files: tuple[tuple[int, FileSplit], ...]
     rows: int
@@ -38,7 +38,7 @@ class FileSet(NamedTuple):
 
 @dataclass(frozen=True)
 class Colocation:
-    """Where all rows of a group stand: in one of the ``files``, in one of the ``folders``, or ``sorted`` in one file.
+    """The place of all rows of a group: in one of the ``files``, in one of the ``folders``, or ``sorted`` in one file.
 
     Files of several sides are read together if they have the same number, or the same values of ``columns``, which
     folder names give. If ``columns`` is None, these are all columns that the folders of every side give.
@@ -50,7 +50,7 @@ class Colocation:
 
     @classmethod
     def asked(cls, word: GroupedWord) -> Colocation | None:
-        """Return what ``word`` says about the files, or None for a word that says nothing."""
+        """Return the colocation that ``word`` stands for, or None if ``word`` says nothing about the files."""
         if word in BY_ITSELF:
             return None
         return cls(word.removesuffix(_UNCHECKED), not word.endswith(_UNCHECKED))  # type: ignore[arg-type]
@@ -63,7 +63,7 @@ class Colocation:
     def file_sets(self, sides: Sequence[Sequence[FileSplit]]) -> list[FileSet]:
         """Return the files of all ``sides`` in sets, each of which one task reads, the largest set first.
 
-        Raises :class:`SpecError` if groups are to stand in folders, and the files of a side are in none.
+        Raises :class:`SpecError` if groups should stand in folders, but the files of a side are not in folders.
         """
         columns = self._columns(sides)
         if self.by == "folders" and not columns:

@@ -1,4 +1,4 @@
-"""Delta tables without Spark. The log of a table says which files count, and these are read as Parquet files are.
+"""Delta tables without Spark. The log of a table says which files are current. These are read as Parquet.
 
 If the format adds something to a file (deleted rows, or columns under other names), the library deltalake reads it.
 """
@@ -38,7 +38,7 @@ _PATH, _ROWS, _SIZE, _PARTITION = "path", "num_records", "size_bytes", "partitio
 
 
 def open_delta(side: SideRows, roles: Roles) -> Source:  # noqa: ARG001
-    """Open the files of the Delta table of ``side``, or its rows where the files alone do not say what the rows are.
+    """Open the files of the Delta table of ``side``, or its rows if the files alone do not determine them.
 
     Files that the condition of ``side`` rules out by their partition are not opened.
     """
@@ -47,7 +47,7 @@ def open_delta(side: SideRows, roles: Roles) -> Source:  # noqa: ARG001
     table = delta_table(side)
     files = pa.table(table.get_add_actions(flatten=True))
     schema = pa.schema(table.schema().to_arrow())
-    if _adds_to_files(table) or pc.any(pc.match_substring(files[_PATH], "://")).as_py():  # elsewhere, as of a clone
+    if _adds_to_files(table) or pc.any(pc.match_substring(files[_PATH], "://")).as_py():  # elsewhere, as for a clone
         batches = functools.partial(_batches, str(side.path), table.version())
         return LibraryRows(PACKAGE, plain_schema(schema), pc.sum(files[_ROWS]).as_py() or 0, batches)
     return _parquet_of(side, table, files, schema)
@@ -97,7 +97,7 @@ def _partition(file: Mapping[str, Any], columns: pa.Schema) -> pc.Expression:
 
 
 def _typed(value: Any, kind: pa.DataType) -> pa.Scalar:
-    """Return the ``value`` of a partition, which is a text in the log. There an instant without a zone is of UTC."""
+    """Return the ``value`` of a partition, which is a text in the log. An instant without a zone is in UTC there."""
     if isinstance(value, str) and pa.types.is_timestamp(kind) and kind.tz is not None:
         instant = datetime.fromisoformat(value.replace("Z", "+00:00"))
         value = instant if instant.tzinfo is not None else instant.replace(tzinfo=timezone.utc)
@@ -125,7 +125,7 @@ def _where_possible(
 
 
 def kept_files(side: SideRows) -> tuple[int, int]:
-    """Return how many files of a table the condition of ``side`` leaves, and how many there are."""
+    """Return the number of files of a table that the condition of ``side`` leaves, and the number of all files."""
     table = delta_table(side)
     files = pa.table(table.get_add_actions(flatten=True))
     if _has_renames(table):  # partitions have the names of the files

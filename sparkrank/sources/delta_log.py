@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from sparkrank.sources.side_rows import SideRows
 
 PACKAGE = "deltalake"
-_UNKNOWN = re.compile(r"(?:Unsupported|Max catalog version error): (.+)")  # how deltalake names what it does not know
+_UNKNOWN = re.compile(r"(?:Unsupported|Max catalog version error): (.+)")  # a feature unknown to deltalake
 _TREE = re.compile(r"\x1b\[[\d;]*m|↳")  # how deltalake draws the causes of an error
-SETTINGS = {  # what a path of S3 may say after a question mark, by the names that deltalake has for it
+SETTINGS = {  # the settings in a path of S3 (after the question mark), by their names in deltalake
     "endpoint_override": "AWS_ENDPOINT_URL",
     "region": "AWS_REGION",
     "scheme": "AWS_ALLOW_HTTP",
@@ -49,7 +49,7 @@ def reads_delta() -> bool:
 
 
 def at_version(side: SideRows) -> SideRows:
-    """Return ``side`` at the version that its table has now, or had at the time asked for, which its name then says.
+    """Return ``side`` at the requested version of its table, or at the current one, with the version in its name.
 
     Without deltalake, Spark finds the version, and ``side`` is returned unchanged.
     """
@@ -112,12 +112,12 @@ def additions(table: DeltaTable, folder: tuple[fs.FileSystem, str]) -> Iterator[
 
 
 def reason_of_delta(error: Exception) -> str:
-    """Return the message of an error of deltalake, which draws its causes as a tree, in one line."""
+    """Return the message of an error of deltalake in one line. deltalake prints the causes as a tree."""
     return shorten(" ".join(_TREE.sub(" ", str(error)).split()), MOST_LISTED)
 
 
 def _unreadable_file(path: str) -> str:
-    """Return the first file of the log that cannot be read, from the newest to a checkpoint, to begin a reason with."""
+    """Return the first unreadable file of the log, from the newest to a checkpoint, as the start of a reason."""
     store, inside = file_system(path)
     with suppress(OSError):
         for info in sorted(
@@ -151,7 +151,7 @@ def unknown_settings(path: str) -> list[str]:
 
 
 def _of_version(path: str, version: int, place: str) -> DeltaTable:
-    """Return the table at ``version``. Which versions there are is asked only where that one cannot be read."""
+    """Return the table at ``version``. Versions are listed only if that one is unreadable."""
     from deltalake.exceptions import DeltaError
 
     try:

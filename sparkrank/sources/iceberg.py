@@ -1,4 +1,4 @@
-"""Iceberg tables without Spark. The metadata of a table says which files count; these are read as Parquet files are.
+"""Iceberg tables without Spark. The metadata of a table says which files are current. These are read as Parquet.
 
 If the format adds something to a file (deleted rows, or columns under other names), the library pyiceberg reads it.
 """
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 def open_iceberg(side: SideRows, roles: Roles) -> Source:  # noqa: ARG001
-    """Open the files of the Iceberg table of ``side``, or its rows where the files alone do not say what the rows are.
+    """Open the files of the Iceberg table of ``side``, or its rows if the files alone do not determine them.
 
     Files that the condition of ``side`` rules out by their partition, or by their bounds, are not opened.
     """
@@ -70,7 +70,7 @@ def open_iceberg(side: SideRows, roles: Roles) -> Source:  # noqa: ARG001
 def _plain_files(
     side: SideRows, table: Table, schema: Schema, tasks: Sequence[FileScanTask]
 ) -> dict[ds.ParquetFileFragment, Stamp] | None:
-    """Return the files of ``tasks``, or None if some file alone does not say what its rows are.
+    """Return the files of ``tasks``, or None if any file alone does not determine its rows.
 
     This is so if a file has deleted rows, is not Parquet, or has other names or types for columns of ``schema``.
     """
@@ -102,7 +102,7 @@ def _plain_files(
 
 
 def _read_footers(fragments: Sequence[ds.ParquetFileFragment], tasks: Sequence[FileScanTask]) -> None:
-    """Read the footers of all files. A file whose rows are not those of the metadata was written anew."""
+    """Read the footers of all files. A file with another number of rows than in the metadata was written anew."""
 
     def read(fragment: ds.ParquetFileFragment, task: FileScanTask) -> None:
         try:
@@ -161,7 +161,7 @@ def _batches(
     names: Sequence[str],
     where: Condition | None,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the columns ``names`` of one file after the other, as the library holds all rows of what it is given.
+    """Yield the columns ``names`` file by file, because the library holds all rows of the files that it is given.
 
     The table is described by the metadata file at ``location``, which is opened by ``properties``.
     """

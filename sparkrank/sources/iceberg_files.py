@@ -34,7 +34,7 @@ _READ_BY_NOBODY = ("AVRO",)  # formats of files that neither Arrow nor pyiceberg
 
 
 def kept_files(side: SideRows) -> tuple[int, int]:
-    """Return how many files the condition of ``side`` leaves, and how many there are."""
+    """Return the number of files that the condition of ``side`` leaves, and the number of all files."""
     from pyiceberg.manifest import ManifestContent
 
     table = iceberg_table(side)
@@ -74,7 +74,7 @@ def comparisons_of(side: SideRows, table: Table, snapshot: Snapshot) -> tuple[Co
 def planned(side: SideRows, table: Table, snapshot: Snapshot, comparisons: Sequence[ColumnTest]) -> list[FileScanTask]:
     """Return the files of ``snapshot``, ordered by path, that the ``comparisons`` do not rule out.
 
-    Raises :class:`UnappliedFeatureError` if some of the files need what pyiceberg does not apply.
+    Raises :class:`UnappliedFeatureError` if a file needs a feature that pyiceberg does not apply.
     """
     rows = row_filter(comparisons, table.schema(), schema_at(table, snapshot))
     with metadata_errors(side, functools.partial(_unreadable_file, table, snapshot)):
@@ -116,7 +116,7 @@ def _unapplied(side: SideRows, snapshot: Snapshot, feature: str, concerned: int,
 
 
 def _with_equality_deletes(table: Table, snapshot: Snapshot) -> tuple[int, int]:
-    """Return how many files of ``snapshot`` have equality deletes, and how many files there are.
+    """Return the number of files of ``snapshot`` with equality deletes, and the number of all files.
 
     By Iceberg's rule, such a delete concerns earlier files of its partition, and without partitions all earlier files.
     """

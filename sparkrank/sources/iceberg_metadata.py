@@ -39,7 +39,7 @@ PACKAGE = "pyiceberg"
 METADATA_FILE = ".metadata.json"
 _INVALID = re.compile(r"^ +(?P<reason>.+?) \[type=(?P<kind>\w+)", re.MULTILINE)  # the first fault of a document
 _NUMBERED = re.compile(r"(?:v(\d+)|(\d+)-[\w-]+)(?:\.\w+)?\.metadata\.json")
-_SETTINGS = {  # what a path of S3 may say after a question mark, by the names that pyiceberg has for it
+_SETTINGS = {  # the settings in a path of S3 (after the question mark), by their names in pyiceberg
     "endpoint_override": "s3.endpoint",
     "region": "s3.region",
     "anonymous": "s3.anonymous",
@@ -52,7 +52,7 @@ def reads_iceberg() -> bool:
 
 
 def at_snapshot(side: SideRows) -> SideRows:
-    """Return ``side`` at the snapshot that its table has now, or had at the time asked for, which its name then says.
+    """Return ``side`` at the requested snapshot of its table, or at the current one, with the snapshot in its name.
 
     Without pyiceberg, Spark finds the snapshot, and ``side`` is returned unchanged.
     """
@@ -95,8 +95,8 @@ def place_of(side: SideRows) -> str:
 def metadata_errors(side: SideRows, file: Callable[[], str] = str) -> Iterator[None]:
     """Raise any error of the library, or of a catalog, as a :class:`StoreError` that names the table of ``side``.
 
-    ``file`` finds the file that cannot be read, which the sentence then names. Metadata that can be read, but has what
-    the library does not know, is an :class:`UnappliedFeatureError`.
+    ``file`` returns the unreadable file, which the message then names. Readable metadata with a feature that the
+    library does not know raises :class:`UnappliedFeatureError`.
     """
     from pyiceberg import exceptions
 
@@ -161,7 +161,7 @@ def _newest(side: SideRows, store: fs.FileSystem, folder: str) -> str:
 
 
 def snapshot_of(side: SideRows, table: Table) -> Snapshot | None:
-    """Return the snapshot that ``side`` asks for. It is None if nothing was ever written into the table."""
+    """Return the snapshot that ``side`` requests, or None if nothing was ever written into the table."""
     place, snapshots = place_of(side), sorted(table.snapshots(), key=lambda one: one.timestamp_ms)
     if side.version is None and side.as_of is None:
         return table.current_snapshot()
@@ -185,7 +185,7 @@ def time_of(snapshot: Snapshot) -> datetime:
 
 
 def schema_at(table: Table, snapshot: Snapshot | None) -> Schema:
-    """Return the schema of the table at ``snapshot``, which for the current snapshot is the one that it has now."""
+    """Return the schema of the table at ``snapshot``. The current snapshot has the current schema of the table."""
     if snapshot is None or snapshot.snapshot_id == table.metadata.current_snapshot_id or snapshot.schema_id is None:
         return table.schema()
     return table.schemas()[snapshot.schema_id]

@@ -60,7 +60,7 @@ def _is_polars(rows: object) -> bool:
 
 
 def accepted(subject: str, rows: Any, roles: Roles) -> Any:
-    """Return ``rows`` unchanged, or as an Arrow table or the file of a stream, of their role columns.
+    """Return ``rows`` unchanged, or their role columns as an Arrow table or, for a stream, as a file.
 
     Raises :class:`SpecError` if the object does not hold rows, and :class:`InputError` if they cannot be read.
     """

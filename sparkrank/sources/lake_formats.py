@@ -14,10 +14,11 @@ from sparkrank.sources.side_rows import SideRows
 
 
 class LakeFormat(NamedTuple):
-    """What can be asked of a table: the side at one version, its files, and the time when rows were added to it.
+    """The functions of a format: a table's side at one version, its number of files, and the time of its newest rows.
 
-    ``kept_files`` returns how many files the condition of a side leaves, and how many there are. ``last_addition``
-    returns the time of the newest commit that added rows that the condition may leave, or None if there is none.
+    ``kept_files`` returns the number of files that the condition of a side leaves, and the number of all files.
+    ``last_addition`` returns the time of the newest commit that added rows that the condition may leave, or None if
+    there is none.
     """
 
     library: str
@@ -44,7 +45,7 @@ def at_version(side: SideRows) -> SideRows:
     lake = LAKES.get(side.format)
     try:
         return side if lake is None else lake.at_version(side)
-    except UnappliedFeatureError:  # only Spark may read it, which finds the version itself
+    except UnappliedFeatureError:  # only Spark can read the table, and it finds the version itself
         return side
 
 

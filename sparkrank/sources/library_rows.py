@@ -1,4 +1,4 @@
-"""Rows of a lake table that the library of its format reads, where the files alone do not say what the rows are."""
+"""Rows of a lake table that the library of its format reads, because the files alone do not determine them."""
 
 from __future__ import annotations
 

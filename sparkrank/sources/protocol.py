@@ -90,7 +90,7 @@ class Source(Protocol):
 
 
 class RowsWithoutFiles:
-    """The part of :class:`Source` that is the same for all rows that are in no files of the caller."""
+    """The methods of :class:`Source` that are the same for all rows that do not come from the caller's files."""
 
     pushes_conditions: ClassVar[bool] = False
 
@@ -106,7 +106,7 @@ class RowsWithoutFiles:
         """Do nothing, because all rows have all columns."""
 
     def files(self, places: Mapping[str, Place], batch_rows: int, where: Condition | None) -> list[FileSplit]:  # noqa: ARG002
-        """Return no files, because the caller has named none."""
+        """Return no files, because the rows do not come from files of the caller."""
         return []
 
 

@@ -108,7 +108,7 @@ def _lengths_of(texts: pa.Array) -> pa.Array:
 def batch_rows(fragment: ds.ParquetFileFragment, leaves: Sequence[int]) -> int:
     """Estimate how many rows of the Parquet columns ``leaves`` can be read at once.
 
-    The footer tells the size of numbers, and a few rows that of strings.
+    The footer gives the size of numbers, and a few rows give the size of strings.
     """
     stored = fragment.metadata.schema
     texts = [leaf for leaf in leaves if stored.column(leaf).physical_type.endswith("BYTE_ARRAY")]

@@ -55,7 +55,7 @@ def kept(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table | Str
     try:
         place = rows = 0
         for table in itertools.chain((first, second), tables):
-            table.validate(full=True)  # to write invalid arrays could read memory that is not theirs
+            table.validate(full=True)  # writing invalid arrays could read memory outside of them
             with writing_errors(f"rows of a stream, in {tempfile.gettempdir()},"):
                 length = _written(table, file)
             parts.append(StreamPart(rows, table.num_rows, plain_bytes(table), place, length))
@@ -81,7 +81,7 @@ def _gathered(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[
 
 
 def _bytes_of(batch: pa.RecordBatch) -> int:
-    """Return the bytes of ``batch`` without a look at its values, which nobody has validated yet."""
+    """Return the bytes of ``batch`` without reading its values, which have not been validated yet."""
     try:
         return int(batch.nbytes)
     except pa.ArrowTypeError:  # pyarrow 18 cannot do this for views in arrays

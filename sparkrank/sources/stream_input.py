@@ -37,7 +37,7 @@ class StreamInput(RowsWithoutFiles):
         return plain_schema(self.stream.schema)
 
     def rows(self, columns: Sequence[str], arrays: Mapping[str, Place]) -> int:
-        if arrays:  # how many elements they have is known only once they are read
+        if arrays:  # the number of their elements is known only after reading
             return sum(TableInput(self.stream.read(part)).rows(columns, arrays) for part in self.stream.parts)
         return sum(as_rows(part.rows, part.size) for part in self.stream.parts)
 

@@ -113,7 +113,7 @@ def _is_plain(kind: pa.DataType) -> bool:
 
 
 def time_kind(kind: pa.DataType) -> str | None:
-    """Return which kind of time ``kind`` is, or None if it is no time. Only times of one kind can be compared."""
+    """Return the kind of time of the type ``kind``, or None for other types. Only times of one kind can be compared."""
     if pa.types.is_timestamp(kind):
         return "instant" if kind.tz is not None else "timestamp without a zone"
     names = {"whole number": pa.types.is_integer, "date": pa.types.is_date32, "null": pa.types.is_null}

@@ -27,8 +27,8 @@ def comparisons_text(rows: Sequence[dict[str, Any]]) -> str:
 def comparison_lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> list[tuple[str, ...]]:
     """Return a header and then a line for each (name, row) pair in ``rows``, each line as a tuple of cell texts.
 
-    A column ``no pair`` has the groups that are no win, tie or loss, if there are any: the metric is undefined there
-    for one model or both, or one model does not have the group.
+    A column ``no pair`` counts the groups that are not a win, tie or loss, if there are any: the metric is undefined
+    for one or both models, or one model lacks the group.
     """
     pairless = [_pairless(row) for _, row in rows]
     has_pairless = any(map(bool, pairless))
@@ -51,14 +51,15 @@ def comparison_lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> 
 
 
 def _pairless(row: dict[str, Any]) -> int | None:
-    """Return the number of groups that are no win, tie or loss, or None where these are not counted."""
+    """Return the number of groups that are not a win, tie or loss, or None if these are not counted."""
     paired = [row[name] for name in ("wins", "ties", "losses")]
     return None if None in (*paired, row["n_groups"]) else row["n_groups"] - sum(paired)
 
 
 def stored_comparisons_text(table: pa.Table) -> str:
-    """Format a ``comparisons`` table: for each candidate, the whole day, then the slice values that differ clearly, the
-    largest relative difference first: the end of a long text is cut.
+    """Format a ``comparisons`` table: for each candidate, the whole day, then slice values that differ clearly.
+
+    The largest relative difference comes first, because the end of a long text is cut.
     """
     parts = []
     pairs = table.select(SIDES).group_by(list(SIDES), use_threads=False).aggregate([]).to_pylist()

@@ -27,7 +27,7 @@ from sparkrank.uncertainty.samples import Sample, Samples, padded
 from sparkrank.uncertainty.unsmooth_metrics import Tested, percentile_test, swapped_test
 
 JACKKNIFE = "jackknife"
-# A part whose difference is within this rounding error, relative to the values, counts as one without a difference.
+# A part whose difference is below this rounding error, relative to the values, counts as having no difference.
 ROUNDED = 1e-10
 _FINEST = UNITS[-1]
 _Columns: TypeAlias = dict[str, NDArray[Any]]

@@ -60,9 +60,9 @@ class Samples:
     def by_pooling(
         self, pooled: NDArray[np.bool_], columns_of: Callable[[Samples], dict[str, NDArray[Any]]]
     ) -> dict[str, NDArray[Any]]:
-        """Return ``columns_of`` these samples, where a group may count several times in the rows that are ``pooled``.
+        """Return ``columns_of`` these samples. In rows flagged ``pooled``, a group may count several times.
 
-        A group counts once for each value that is pooled, so that the errors of these rows are those of clusters.
+        It counts once for each of its pooled values, so the errors of these rows are computed as for clusters.
         """
         columns = columns_of(self)
         if self.clustered or not pooled.any():

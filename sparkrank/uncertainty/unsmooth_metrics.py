@@ -103,7 +103,7 @@ def _quantile(side: SubjectStates, metric: Metric, row: MetricRow, level: float)
     if metric.percentile is None or bins is None or not math.isfinite(row.value):
         return None
     count, number = rounded(bins.neg), bins.together.bins[bins.place]
-    if float(count.sum()) != float(values.neg.sum()):  # some day was evaluated before parts had values
+    if float(count.sum()) != float(values.neg.sum()):  # a day was evaluated by a release whose parts lack values
         return None
     own = rule.numbers(np.array([row.value]))[0]
     groups, below, upto = (

@@ -130,7 +130,7 @@ def _buckets_of(rows: pa.RecordBatch, buckets: int) -> Unsigned:
     hashes = hash_keys(keys)
     for key in keys:
         missing = pc.indices_nonzero(pc.is_null(key))
-        # by other columns and not by the row index, because a task that Spark runs again may get another order
+        # by other columns, not by the row index, because a task that Spark repeats may get another order of rows
         others = rows.select([name for name in rows.schema.names if name not in names])
         hashes[missing.to_numpy()] = hash_keys(others.take(missing).columns)
     return buckets_of(hashes, buckets)
@@ -190,7 +190,7 @@ def by_side(pieces: Sequence[pa.RecordBatch]) -> list[list[pa.RecordBatch]]:
 
 
 def side_of(piece: pa.RecordBatch) -> tuple[int, ...]:
-    """Return a value that is equal for pieces whose first rows are of one side, and least for the lists."""
+    """Return a key for the side of the first row of ``piece``. The key of the lists sorts first."""
     return tuple(int(piece[name][0].as_py()) for name in (PAST, TRUTH) if piece.num_rows and name in piece.schema.names)
 
 

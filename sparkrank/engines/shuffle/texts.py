@@ -41,7 +41,7 @@ def few_coded(rows: pa.Table) -> pa.Table:
     for index, field in enumerate(rows.schema):
         if is_text(field.type) and rows.num_rows:
             column = one_array(rows[index])
-            size = min(len(column), SAMPLED_ROWS)  # no row is sampled twice, since texts may be of any length
+            size = min(len(column), SAMPLED_ROWS)  # no row is sampled twice, because texts may have any length
             sample = column.take(pa.array(np.linspace(0, len(column) - 1, size).astype(np.int64)))
             if len(sample.unique()) <= FEW_TEXTS:
                 encoded = coded(column)

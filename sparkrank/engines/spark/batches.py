@@ -32,7 +32,7 @@ NO_LIMIT = 2**31 - 1
 # Texts may be of any length: Spark doubles the memory of a batch as it grows, and fails at 2 GiB. 12,000 texts of
 # 200 KB in batches of 10,000 killed a driver with 3 GiB. For ids of 16 letters this limit costs no time.
 ROWS_OF_TEXTS = 4096
-ROWS_OF_ARRAYS = 1024  # each makes some twenty bucket rows, or thousands
+ROWS_OF_ARRAYS = 1024  # each makes about twenty bucket rows, or even thousands
 _OUR_LIMITS = {str(limit) for limit in (BYTES_OF_PIECES, NO_LIMIT)}
 
 
@@ -107,7 +107,7 @@ def _plain_type(kind: T.DataType) -> pa.DataType:
         plain = to_arrow_type(kind)
     except PySparkTypeError:
         return pa.struct([])
-    return pa.struct([]) if pa.types.is_nested(plain) else plain  # of a variant, Arrow has only the stored form
+    return pa.struct([]) if pa.types.is_nested(plain) else plain  # Arrow has only the stored form of a variant
 
 
 def arrow_schema(rows: DataFrame) -> pa.Schema:

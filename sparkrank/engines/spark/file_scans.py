@@ -1,7 +1,7 @@
 """Finds DataFrames that are nothing but a scan of local Parquet files, so that Arrow may read the files instead.
 
-No public method shows what a DataFrame does with the files of ``DataFrame.inputFiles``. So the plan is looked at, by
-Spark's private interface. Whatever is not known there belongs to Spark, which reads the same rows, only slower.
+No public method shows what a DataFrame does with the files of ``DataFrame.inputFiles``, so this module reads the plan
+through Spark's private interface. A plan with any unknown step is left to Spark, which reads the same rows more slowly.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class FileScan:
 
     @classmethod
     def of(cls, frame: DataFrame) -> FileScan | None:
-        """Return the scan that ``frame`` is, perhaps with some of the columns. Returns None if it may be more."""
+        """Return the scan that ``frame`` consists of, perhaps of some columns only. Returns None if it may do more."""
         spark = frame.sparkSession
         if os.environ.get("SPARKRANK_PRIVATE_SPARK") == "0" or is_connect(spark):
             return None
@@ -67,7 +67,7 @@ class FileScan:
     def _of_plan(cls, plan: Any) -> FileScan | None:
         while (kind := _name(plan)) in (f"{_LOGICAL}Project", f"{_LOGICAL}SubqueryAlias"):
             child = plan.child()
-            if not plan.outputSet().subsetOf(child.outputSet()):  # a value that the child does not have, or a new name
+            if not plan.outputSet().subsetOf(child.outputSet()):  # a computed value, or a new name
                 return None
             plan = child
         if kind != f"{_FILES}LogicalRelation" or plan.isStreaming() or plan.catalogTable().isDefined():
@@ -87,17 +87,17 @@ class FileScan:
         return cls(root.getPath(), relation.location().sizeInBytes())
 
     def open(self, side: SideRows, roles: Roles, plan: Plan, opened: dict[str, Source]) -> Selection:
-        """Open the files of the DataFrame that ``side`` has. Raises :class:`FrameLaneNeededError` if Spark has to.
+        """Open the files of the DataFrame of ``side``. Raises :class:`FrameLaneNeededError` if only Spark can.
 
-        Spark lists files when a DataFrame is made, and infers types by rules of its own. So the files, their sizes
-        and the types of the columns must be those of Arrow.
+        Spark lists files when a DataFrame is made, and infers types by its own rules. So Arrow must find the same
+        files, sizes and types of columns.
         """
         of_files = SideRows(side.what, path=escaped(self.root), paths=(escaped(self.root),))
         selection = Selection.open(of_files, roles, plan, opened)
         source = selection.source
         assert isinstance(source, ParquetInput)  # noqa: S101 - the default format
         listing = source.stored.listing
-        if sorted(map(path_of, side.given.inputFiles())) != list(listing.files):  # a cached DataFrame has none
+        if sorted(map(path_of, side.given.inputFiles())) != list(listing.files):  # a cached DataFrame has no files
             raise FrameLaneNeededError(f"the {side.what} is cached, or has other files than its folder")
         if sum(size for size, _ in listing.stamps.values()) != self.size:
             raise FrameLaneNeededError(f"files of the {side.what} changed after the DataFrame was made")
@@ -106,7 +106,7 @@ class FileScan:
 
 
 def _validate_columns(selection: Selection, frame: DataFrame, roles: Roles) -> None:
-    """Raise :class:`FrameLaneNeededError` for a column that ``frame`` may have otherwise than Arrow."""
+    """Raise :class:`FrameLaneNeededError` for a column that Spark may read otherwise than Arrow."""
     stored, shown = selection.source.schema, frame.schema
     if len({name.lower() for name in stored.names}) < len(stored.names):
         raise FrameLaneNeededError(f"the {selection.what} has columns whose names differ by case alone")
@@ -117,7 +117,7 @@ def _validate_columns(selection: Selection, frame: DataFrame, roles: Roles) -> N
             is_equal = name in shown.names and from_arrow_type(kind) == shown[name].dataType
         except PySparkTypeError:
             is_equal = False
-        if not is_equal or pa.types.is_date(kind):  # dates of old calendars, which Spark converts
+        if not is_equal or pa.types.is_date(kind):  # Spark converts dates from old calendars
             raise FrameLaneNeededError(f"the {selection.what} has {name} in a type that Spark may read otherwise")
 
 

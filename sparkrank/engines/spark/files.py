@@ -1,7 +1,7 @@
 """Reads files for the frame lane. Spark reads exactly the files that the other lanes list.
 
-Spark is given folders, because it would look up each of thousands of files in a task. Spark gets the names of all
-files only where a folder also has other files.
+Spark gets the names of folders, because it would look up each of thousands of files in a task. Only if a folder has
+other files too does Spark get the names of all files.
 """
 
 from __future__ import annotations

@@ -67,8 +67,8 @@ def _evaluated(parts: Sequence[SentRows], work: Work) -> Solved:
     spark, plan, where_read = parts[0][0].sparkSession, work.plan, None
     if plan.evaluates_splits:
         plan = replace(plan, hashes_keys=plan.arrays)
-        # Spark evaluates the rows where it makes them, in an unknown number of tasks. One step merges the states of so
-        # many before the driver gets them.
+        # Spark evaluates the rows where it makes them, in an unknown number of tasks. One step merges the states of
+        # this many tasks before the driver gets them.
         where_read = WhereRead(plan, work.buckets, fan_in(plan) ** 2, work.groups, work.files)
         ((rows, sent),) = parts  # sides are joined by groups
 
@@ -117,8 +117,8 @@ def pick_framed(sides: Sequence[FrameSide], plan: Plan, keys: GroupKeys | None, 
         rows, sent = side.sent(plan, schema)
         values = () if keys is None else zip(*keys.typed(schema), strict=True)
         for column, of_column in zip(side.roles.group, values, strict=False):
-            # Spark need not send the rows of other groups. Of floats it may take 0.0 and -0.0 for two values. Python's
-            # instants and days would be read in a time zone and by a calendar of Spark's.
+            # Spark filters rows by the group key, except for three types: it may distinguish 0.0 from -0.0, and it
+            # would read Python's instants and days in its own time zone and calendar.
             kind = of_column[0].type
             if not (sent.at[column].steps or pa.types.is_floating(kind) or pa.types.is_temporal(kind)):
                 rows = rows.where(named(sent.at[column].column).isin(*(scalar.as_py() for scalar in of_column)))

@@ -83,7 +83,7 @@ class ScanLane(SidesLane):
 
 
 def _opened_scans(request: Request, opened: dict[str, Source]) -> Sides:
-    """Open the files of DataFrames, and of paths beside them. What is wrong with these, the frame lane says."""
+    """Open the files of DataFrames, and of paths beside them. Errors about these are left to the frame lane."""
     scans = [(side, roles, _scan_of(side)) for side, roles in request.sides]
     try:
         pairs = [
@@ -98,7 +98,7 @@ def _opened_scans(request: Request, opened: dict[str, Source]) -> Sides:
 
 
 def _scan_of(side: SideRows) -> FileScan | None:
-    """Return the scan of files that the DataFrame of ``side`` is, or None."""
+    """Return the scan of files that the DataFrame of ``side`` consists of, or None."""
     if not side.is_frame:
         return None
     from sparkrank.engines.spark.file_scans import FileScan

@@ -52,7 +52,7 @@ class FrameSide:
         return pa.schema([field.with_metadata({TYPE_NAME: name}) for field, name in fields])
 
     def leaf(self, name: str) -> tuple[Leaf, tuple[PathStep, ...]]:
-        """Return which values Spark sends for the role column ``name``, and the steps that tasks take from there on."""
+        """Return the values that Spark sends for the role column ``name``, and the further steps that tasks take."""
         place = self.nested.get(name, Place(name, ()))
         leaf, steps = [place.column], list(place.steps)
         while steps and (names := _names_in(steps[0])):
@@ -84,7 +84,7 @@ def _shape(field: pa.Field) -> Shape:
 
 
 def _names_in(step: PathStep) -> list[str]:
-    """Return the names by which Spark follows ``step``, also into each struct of an array. None if only tasks can."""
+    """Return the names by which Spark follows ``step``, also into each struct of an array; None if only tasks can."""
     if isinstance(step, (StructField, MapKey)):
         return [step.name]
     steps = step.steps if isinstance(step, Each) else ()
@@ -99,7 +99,7 @@ def column_of(leaf: Leaf) -> Column:
 
 
 def _without_collation(column: Column, kind: pa.DataType) -> Column:
-    """Return ``column`` with plain strings, which are equal only where their bytes are, if ``kind`` has texts."""
+    """Return ``column`` with plain strings, which are equal only if their bytes are, if ``kind`` has texts."""
     if is_array(kind) and pa.types.is_string(kind.value_type):
         return column.cast("array<string>")
     return column.cast("string") if pa.types.is_string(kind) else column

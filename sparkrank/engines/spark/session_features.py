@@ -1,4 +1,4 @@
-"""Asks a Spark session what it permits. Only this module asks, and sparkrank carries on if the session refuses."""
+"""Queries what a Spark session permits. Only this module does so, and sparkrank continues if the session refuses."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def shared_items(spark: SparkSession, items: ItemTable) -> ItemValues:
 
 
 def without_items(solved: Solved, plan: Plan) -> Solved:
-    """Return ``solved``, and free the tables of items in ``plan``: now, or with the rows that Spark has of ``solved``.
+    """Return ``solved``, and free the tables of items in ``plan``: now, or together with Spark's rows of ``solved``.
 
     Spark keeps the file of a broadcast variable until the variable is destroyed. A group table that is a DataFrame may
     be computed anew at any time, so that its variables last as long as the session.

@@ -1,4 +1,4 @@
-"""Tables of Spark's catalogs by name: of its own, of Hive's metastore, and of catalogs named before a first dot."""
+"""Tables of Spark's catalogs: its own catalog, Hive's metastore, and catalogs named before the first dot of a name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sparkrank.sources.side_rows import SideRows
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")  # of a name with dots: in backticks, or plain
+_PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")  # a part of a name with dots: in backticks, or plain
 _MOST_NEAR = 5
 _CATALOG = re.compile(r"spark\.sql\.catalog\.([^.]+)")  # the setting that gives a session a catalog
 
@@ -24,7 +24,7 @@ def frame_of_table(side: SideRows, spark: SparkSession) -> DataFrame:
     """Return the rows of the table or view that ``side`` names.
 
     Raises :class:`NoInputError` with the nearest names of the schema, or of the catalogs, if there is no such table,
-    and :class:`InputError` if the schema has several whose names differ by case alone, of which Spark would take one.
+    and :class:`InputError` if the schema has several tables whose names differ only by case.
     """
     table = str(side.table)
     try:
@@ -35,7 +35,8 @@ def frame_of_table(side: SideRows, spark: SparkSession) -> DataFrame:
         condition = getattr(error.__cause__, "getCondition", lambda: None)() or ""
         if condition.startswith("TABLE_OR_VIEW_NOT_FOUND"):
             raise NoInputError(f"{error}{_nearest(spark, *_split(table))}") from error.__cause__
-        # Spark takes a first part that names no catalog for a schema of its own catalog, which has none within another.
+        # If the first part names no catalog, Spark takes it for a schema of its own catalog, which has no nested
+        # schemas.
         first, known = _split(table)[0][:1], _catalogs(spark)
         if condition.startswith("REQUIRES_SINGLE_PART_NAMESPACE") and first and first[0] not in known:
             lacking = f"as there is no catalog {shorten(first[0])}{did_you_mean(first[0], known)}"
@@ -50,7 +51,7 @@ def frame_of_table(side: SideRows, spark: SparkSession) -> DataFrame:
 
 
 def _split(table: str) -> tuple[list[str], str]:
-    """Return the parts of the name of a table: those of its schema, of which there may be none, and the last one."""
+    """Return the parts of a table's name: those of its schema (perhaps none), and the last one."""
     parts = [quoted.replace("``", "`") or plain.strip() for quoted, plain in _PART.findall(table)]
     return parts[:-1], parts[-1]
 
@@ -65,7 +66,7 @@ def _alike(spark: SparkSession, schema: Sequence[str], name: str) -> list[str]:
 
 
 def _nearest(spark: SparkSession, schema: Sequence[str], name: str) -> str:
-    """Return the end of the sentence about a table that is not there: the nearest names in its schema."""
+    """Return the end of the message about a missing table: the nearest names in its schema."""
     where = ".".join(schema) or "the current schema"
     tables = [table for space, table, _ in _listed(spark, "TABLES", schema) if space or not schema]
     if not tables and schema:
@@ -86,7 +87,7 @@ def _catalogs(spark: SparkSession) -> list[str]:
 def _listed(spark: SparkSession, what: str, within: Sequence[str], like: str = "") -> list[tuple[str, ...]]:
     """Return the rows of SHOW TABLES or SHOW SCHEMAS; none if Spark lists nothing there.
 
-    Temporary views are in every list of tables, without a schema.
+    Temporary views stand in every list of tables, without a schema.
     """
     # spark.catalog.listTables would load each table to describe it
     place = ".".join("`{}`".format(part.replace("`", "``")) for part in within)

@@ -62,7 +62,7 @@ _TASK = "task"
 
 @dataclass(frozen=True)
 class WhereRead:
-    """How to evaluate splits for ``plan``, in about ``tasks`` tasks.
+    """The evaluation of splits for ``plan``, in about ``tasks`` tasks.
 
     ``groups`` requests the group table, as a DataFrame if ``files`` is None. ``buckets`` is the number of buckets that
     the rows would have in a shuffle.
@@ -151,7 +151,7 @@ class WhereRead:
         tasks, plan = self.tasks, self.plan
         if plan.hashes_keys:
             tasks = self._merging_tasks
-            # each range of hashes goes to one task, and the states of a task to any, in even shares
+            # each range of hashes goes to one task, and states are spread evenly over tasks
             results = results.withColumn(_TASK, F.coalesce(HASH_RANGE, F.spark_partition_id())).repartition(
                 tasks, _TASK
             )

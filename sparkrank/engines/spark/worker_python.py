@@ -51,7 +51,7 @@ print(json.dumps({"version": "%d.%d" % sys.version_info[:2], "lacks": lacks, "pr
 _SIGNS = (
     (_OTHER_VERSION, "which is Python {0} where this process is Python {1}"),
     (r'Cannot run program "(?P<program>[^"]*)": (?:error=\d+, )?([^\n]+)', "which cannot be run ({1})"),
-    # numpy, pyarrow and pandas, where one was compiled for another version of numpy
+    # if numpy, pyarrow or pandas was compiled for another version of numpy
     (_NOT_TOGETHER, "whose numpy and pyarrow do not go together ({0})"),
     (r"^ModuleNotFoundError: No module named '(numpy|pandas|pyarrow|pyspark|sparkrank)\b", "which has no {0}"),
     # the text that Python writes while it starts, which may be empty
@@ -148,7 +148,7 @@ def _problem_of(program: str, may_ship: bool) -> str | None:
     if path is None:
         return "which is not there, or no program"
     if Path(path).absolute().parent == Path(sys.executable).absolute().parent and Path(path).name.startswith("python"):
-        return None  # it is the Python of this environment
+        return None  # this is the Python of the current environment
     return _asked(path, may_ship)
 
 

@@ -13,15 +13,15 @@ _OPEN_FILES = Path("/dev/fd")
 
 
 def send_at_once() -> None:
-    """Turn off Nagle's algorithm for the TCP connections of this process, of which a worker has one, to its executor.
+    """Turn off Nagle's algorithm for the TCP connections of this process. A worker has one, to its executor.
 
-    A worker ends a task with a second, small write. Nagle's algorithm holds that back until the executor acknowledges
-    the first one, which the executor, having nothing to send, delays by 40 ms.
+    A worker ends a task with a second, small write. Nagle's algorithm holds it back until the executor acknowledges the
+    first write. The executor has nothing to send, so it delays the acknowledgement by 40 ms.
     """
-    with suppress(OSError):  # the files are not listed, or one of them is closed just now
+    with suppress(OSError):  # the files cannot be listed, or one of them was closed meanwhile
         for file in _OPEN_FILES.iterdir():
             if _is_socket(number := int(file.name)):
-                # options belong to the connection, not to the number by which a process knows it
+                # options belong to the connection, not to its descriptor
                 with socket.socket(fileno=os.dup(number)) as connection:
                     if connection.family in (socket.AF_INET, socket.AF_INET6):
                         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -29,6 +29,6 @@ def send_at_once() -> None:
 
 def _is_socket(number: int) -> bool:
     """Return whether ``number`` is the descriptor of an open socket."""
-    with suppress(OSError):  # the descriptor with which the folder was listed is closed
+    with suppress(OSError):  # the descriptor of the listing itself is closed
         return stat.S_ISSOCK(os.fstat(number).st_mode)
     return False

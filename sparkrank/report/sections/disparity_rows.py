@@ -1,4 +1,4 @@
-"""The report section on how far apart the values of a slice are."""
+"""The report section on the distance between the values of a slice."""
 
 from __future__ import annotations
 

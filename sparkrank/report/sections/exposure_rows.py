@@ -9,11 +9,11 @@ from sparkrank.report.figures import Figure, Frame, interval_figures
 from sparkrank.report.report_tables import ReportTables, rows_of, whole_day
 from sparkrank.report.section import Made, ReportSection
 
-MOST_VALUES = 20  # of a metric and model, those of most attention; the table has all
+MOST_VALUES = 20  # values shown for a metric and model, by descending attention; the table has all
 
 
 def _made(tables: ReportTables) -> Made:
-    """Return the rows about the whole day, the values of most attention first, as the table has them."""
+    """Return the rows about the whole day, by descending attention, as in the table."""
     kept: list[ExposureRow] = []
     counts: dict[tuple[str, str], int] = {}
     for row in rows_of(None if tables.exposures is None else whole_day(tables.exposures), ExposureRow):

@@ -9,7 +9,7 @@ from sparkrank.report.figures import Figure, Frame, Line, LineChart, charted, mo
 from sparkrank.report.report_tables import ReportTables, rows_of, whole_day
 from sparkrank.report.section import Made, ReportSection
 
-MOST_POSITIONS = 50  # of a model; the table has all
+MOST_POSITIONS = 50  # points shown for a model; the table has all
 
 
 def _made(tables: ReportTables) -> Made:

@@ -18,7 +18,7 @@ from sparkrank.report.section import Made
 from sparkrank.report.sections.roc_and_pr import of_bins
 
 CALIBRATION_BINS = 15
-FEW_ROWS = 30  # the share of relevant rows among fewer is mostly chance, and a line through it a zigzag
+FEW_ROWS = 30  # among fewer rows, the share of relevant rows is mostly chance, and its line a zigzag
 MOST_OWN_BINS = 50  # bins of the rule `bins` that are shown unchanged
 _FOLLOWING = ("bits", "digits", "exact")  # rules whose bins adapt to the scores, the best first
 _METRICS = ("ece", "logloss", "ne", "brier", "copc")
@@ -162,8 +162,8 @@ def _diagram(lines: Sequence[Line]) -> LineChart:
 
 
 def _points(calibration: Calibration) -> Iterator[tuple[float, float]]:
-    """Yield the points of a curve. A bin of few rows is joined with the next ones, or at the end with those before."""
-    joined: list[Floats] = []  # of each point the rows, their mass, the sum of their scores, and the relevant mass
+    """Yield the points of a curve. A bin of few rows is joined with the next bins, or with previous bins at the end."""
+    joined: list[Floats] = []  # for each point: its rows, their mass, the sum of their scores, and the relevant mass
     for one in calibration.bins:
         if one.mean_score is None or one.rate is None:
             continue

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructField, StructType
 
 _OVERWRITE = "spark.sql.sources.partitionOverwriteMode"
-_NO_CATALOG = "REQUIRES_SINGLE_PART_NAMESPACE"  # what Spark's own catalog says of a first part that names no catalog
+_NO_CATALOG = "REQUIRES_SINGLE_PART_NAMESPACE"  # Spark's own catalog, if no catalog has the name
 
 
 @dataclass(frozen=True)
 class CatalogCopies(Publisher):
-    """Tables in a ``schema`` of a catalog of Spark: its own, Hive's metastore, or another that the session has by name.
+    """Tables in a ``schema`` of a catalog of Spark: its own, Hive's metastore, or another catalog of the session.
 
     The names of tables of windows begin with ``windows_``.
     """
@@ -81,7 +81,7 @@ class CatalogCopies(Publisher):
                 writer.tableProperty(TABLE_PROPERTY, copy.table).create()
             there = spark.table(name).columns
             if added := [_definition(own) for own in schema if own.name not in there]:
-                spark.sql(f"ALTER TABLE {name} ADD COLUMNS ({', '.join(added)})")  # a release may add some
+                spark.sql(f"ALTER TABLE {name} ADD COLUMNS ({', '.join(added)})")  # a new release may add columns
             self._replace_rows(copy)
             spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('{_property_of_day(copy)}' = '{_run_text(copy)}')")
         return True
@@ -94,9 +94,9 @@ class CatalogCopies(Publisher):
         spark, name = self._spark, self._name(copy.table, copy.run.column)
         columns = spark.table(name).schema
         is_empty = copy.rows is None or not copy.rows.count_rows()
-        # Dynamically, the old rows stay until the new ones are written. But a day without new rows would keep them.
+        # Dynamic overwriting keeps the old rows until new ones are written, but a day without new rows would keep them.
         with setting_as(spark, _OVERWRITE, "static" if is_empty else "dynamic") as because:
-            if because is not None:  # statically, all days would be overwritten
+            if because is not None:  # static overwriting would remove all days
                 raise SparkrankError(f"the session does not let {_OVERWRITE} be set ({because})")
             if is_empty:
                 rows = spark.createDataFrame([], columns).drop(copy.run.column)
@@ -149,7 +149,7 @@ class CatalogCopies(Publisher):
                 yield
         except SpecError:
             raise
-        except Exception as error:  # each catalog raises errors of its own
+        except Exception as error:  # each catalog has its own errors
             if _condition_of(error) == _NO_CATALOG:
                 raise SpecError(self._lacking) from error
             reason = str(error) if isinstance(error, SparkrankError) else reason_of(error)
@@ -158,7 +158,7 @@ class CatalogCopies(Publisher):
 
 
 def _condition_of(error: BaseException) -> str | None:
-    """Return the name that Spark gives to the error, or to the one that it was raised from."""
+    """Return Spark's name of the error, or of the error that caused it."""
     raised = (getattr(own, "getCondition", lambda: None)() for own in (error, error.__cause__))
     return next(filter(None, raised), None)
 
@@ -172,7 +172,7 @@ def _own_name(table: str, column: str) -> str:
 
 
 def _frame_of_files(spark: SparkSession, copy: TableCopy, stored: ds.FileSystemDataset) -> DataFrame:
-    """Return the ``stored`` rows as those of ``copy``. Each task reads a file."""
+    """Return the ``stored`` rows in the form of ``copy``. Each task reads a file."""
     schema, files = plain_schema(copy.schema), list(stored.get_fragments())
 
     def rows(batches: Batches) -> Batches:

@@ -1,4 +1,4 @@
-"""Bring the copies of a stored day up to its run: all tables that are behind, ``runs`` last."""
+"""Updates of the copies of a stored day: all tables that are behind the day's run, with ``runs`` last."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def publish_run(
 ) -> tuple[str, ...]:
     """Copy the ``tables`` of a stored day, by default all, and return the names of the tables that were behind.
 
-    A table that the run lacks loses its rows of the day. ``runs`` is always copied, and last, so a day in the copy of
-    ``runs`` is whole. Nothing is written if a table is refused. Raise :class:`SparkrankError` with the tables that are
-    still behind.
+    A table that the run lacks loses its rows of the day. ``runs`` is always copied, and last, so that a day in the copy
+    of ``runs`` is complete. Nothing is written if a table is refused. Raise :class:`SparkrankError` with the tables
+    that are still behind.
     """
     copies = [_copy(run, files, name) for name in tables_in_order(tables)]
     behind, failure = _behind(publisher, copies)
@@ -65,7 +65,7 @@ def _behind(publisher: Publisher, copies: list[TableCopy]) -> tuple[list[TableCo
 
 def _failed(publisher: Publisher, run: CopiedRun, behind: list[TableCopy], error: SparkrankError) -> SparkrankError:
     tables = itemize(copy.table for copy in behind)
-    later = "" if isinstance(error, SpecError) else ": sparkrank publish makes up for it"  # not for what is refused
+    later = "" if isinstance(error, SpecError) else ": sparkrank publish makes up for it"  # not for a refusal
     sentence = (
         f"{run.name} is stored, but these of its tables in {publisher.place} are behind: {tables} ({error}){later}"
     )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deltalake.schema import Field as DeltaField
 
 _LOG = "_delta_log"
-_KEEP_ROWS = frozenset(("OPTIMIZE", "VACUUM START", "VACUUM END"))  # operations of others that change no row
+_KEEP_ROWS = frozenset(("OPTIMIZE", "VACUUM START", "VACUUM END"))  # operations of other programs that change no rows
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class DeltaCopies(Publisher):
         return True
 
     def _opened(self, table: str, schema: pa.Schema, column: str) -> DeltaTable | None:
-        """Open the newest version of the copy of ``table``, after the checks of :meth:`validate`; None without one."""
+        """Open the newest version of the copy of ``table`` (None if missing), after the checks of :meth:`validate`."""
         from deltalake.exceptions import TableNotFoundError
 
         what = self.shown(table, column)
@@ -87,7 +87,7 @@ class DeltaCopies(Publisher):
         try:
             store, folder = file_system(self._path(table, column))
             there = store.get_file_info(fs.FileSelector(folder, allow_not_found=True))
-        except (pa.ArrowException, OSError):  # deltalake knows stores that Arrow does not
+        except (pa.ArrowException, OSError):  # deltalake supports stores that Arrow does not
             return
         if strange := sorted(info.base_name for info in there if info.base_name != _LOG):
             what = f"{self.shown(table, column)} is refused and left as it is"
@@ -107,7 +107,7 @@ class DeltaCopies(Publisher):
                     partition_by=[column],
                     configuration={TABLE_PROPERTY: copy.table},
                     storage_options=options,
-                    raise_if_key_not_exists=False,  # the format does not know a property of our own
+                    raise_if_key_not_exists=False,  # the format does not know our own property
                 )
         except StoreError:
             if self._opened(copy.table, copy.schema, column) is None:
@@ -145,13 +145,13 @@ def _commit(opened: DeltaTable, copy: TableCopy) -> None:
         copy.reader(),
         mode="overwrite",
         predicate=condition,
-        schema_mode="merge",  # a release may add columns, and days of earlier releases lack them
+        schema_mode="merge",  # new releases may add columns, which days of earlier releases lack
         commit_properties=commit,
     )
 
 
 def _is_newest(opened: DeltaTable, copy: TableCopy) -> bool:
-    """Return whether the newest commit that may have changed the day is of the run of ``copy``."""
+    """Return whether the newest commit that may have changed the day belongs to the run of ``copy``."""
     for commit in opened.history():
         name = commit.get(f"sparkrank.{copy.run.column}")
         if name == copy.run.name:

@@ -72,7 +72,7 @@ class IcebergCopies(Publisher):
         return True
 
     def _opened(self, table: str, schema: pa.Schema, column: str) -> Table | None:
-        """Load the copy of ``table`` from the catalog, after the checks of :meth:`validate`; None if it has no such."""
+        """Load the copy of ``table`` from the catalog, after the checks of :meth:`validate`; None without a copy."""
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
         try:
@@ -102,7 +102,7 @@ class IcebergCopies(Publisher):
 
     @cached_property
     def _loaded(self) -> Any:
-        """The catalog, which is loaded once, as some ask a server for their settings."""
+        """The catalog. It is loaded once, because some catalogs get their settings from a server."""
         from pyiceberg.catalog import load_catalog
 
         return load_catalog(self.catalog)
@@ -125,7 +125,7 @@ class IcebergCopies(Publisher):
             exceptions.ValidationException,
         ):
             raise
-        except Exception as error:  # each catalog raises errors of the library that it stands on
+        except Exception as error:  # each catalog raises the errors of its own library
             reason = shorten(first_line(error), MOST_LISTED)
             raise StoreError(f"{self.shown(table, column)} cannot be {done}: {reason}") from error
 
@@ -137,7 +137,7 @@ def _commit(opened: Table, copy: TableCopy) -> None:
         transaction.delete(_of_the_day(copy), **how)
         if copy.rows is None:
             return
-        with transaction.update_schema() as columns:  # a release may add some
+        with transaction.update_schema() as columns:  # a new release may add columns
             columns.union_by_name(copy.schema)
         is_empty = True
         for rows in gathered(copy.reader(), _ROWS):
@@ -155,7 +155,7 @@ def _of_the_day(copy: TableCopy) -> BooleanExpression:
 
 
 def _is_newest(opened: Table, copy: TableCopy) -> bool:
-    """Return whether the newest snapshot that may have changed the day is of the run of ``copy``."""
+    """Return whether the newest snapshot that may have changed the day belongs to the run of ``copy``."""
     snapshot = opened.current_snapshot()
     while snapshot is not None and snapshot.summary is not None:
         own = snapshot.summary.additional_properties
@@ -171,4 +171,4 @@ def _is_newest(opened: Table, copy: TableCopy) -> bool:
 
 def _type_text(kind: pa.DataType) -> str:
     kind = stored_type(kind)
-    return str(pa.int32() if kind in {pa.int8(), pa.int16()} else kind)  # Iceberg has no smaller ones
+    return str(pa.int32() if kind in {pa.int8(), pa.int16()} else kind)  # Iceberg has no smaller integers

@@ -1,4 +1,4 @@
-"""What every kind of publisher has, and the copy of one table that it writes.
+"""The base class of publishers, and the copy of one table that a publisher writes.
 
 A publisher has a table for each table of the output. The rows of a day are replaced in one commit, which names the run.
 A new kind of publisher needs a class in a module of its own, and a line in the register.
@@ -33,8 +33,8 @@ _PARTITIONS = {DAY: pa.date32(), WINDOW: pa.string()}  # the types that readers 
 class CopiedRun:
     """The run of the stored day or window ``name``, whose tables are partitioned by ``column``.
 
-    Runs of the same question have the same ``run_id``, even if the input has changed between them. ``attempt_id`` is
-    different for each run and each acceptance.
+    Runs of the same spec and day have the same ``run_id``, even if the input has changed between them. ``attempt_id``
+    is different for each run and each acceptance.
     """
 
     name: str
@@ -79,7 +79,7 @@ def copied_schema(stored: pa.Schema, column: str) -> pa.Schema:
 
 
 def lake_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of a column in a lake, which has no unsigned numbers, and timestamps of UTC in microseconds."""
+    """Return the type of a column in a lake. Lakes have no unsigned numbers, and timestamps are UTC in microseconds."""
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", None if kind.tz is None else "UTC")
     return signed_type(kind)
@@ -104,14 +104,14 @@ class Publisher(ABC):
 
     @abstractmethod
     def shown(self, table: str, column: str) -> str:
-        """Return the text for the copy of ``table`` in messages. ``column`` says whether it is of days or windows."""
+        """Return the text for the copy of ``table`` in messages. ``column`` says if the copy has days or windows."""
 
     def with_session(self, spark: SparkSession | None) -> Publisher:  # noqa: ARG002 - most write without
-        """Return this publisher, to which ``spark`` is given if it needs a session."""
+        """Return this publisher with the session ``spark``, if it needs a session."""
         return self
 
     def require_library(self) -> None:
-        """Raise :class:`SpecError` if the library that writes the format, or a session for it, is not there."""
+        """Raise :class:`SpecError` if the library that writes the format, or its session, is missing."""
         require(self.library, self.word, f"output.publish: format: {self.word}")
 
     @abstractmethod
@@ -124,7 +124,7 @@ class Publisher(ABC):
 
     @abstractmethod
     def is_current(self, copy: TableCopy) -> bool:
-        """Return whether the newest commit of the day is of the run of ``copy``. Raise the errors of :meth:`validate`.
+        """Return whether the day's newest commit belongs to the run of ``copy``. Raise the errors of :meth:`validate`.
 
         If the run lacks the table, return whether the table has no rows of the day.
         """

@@ -1,1 +1,1 @@
-"""Modules that tell lineage programs which tables a day was made of, and which tables it made."""
+"""Modules that report to lineage programs: the tables from which a day was computed, and the tables of the day."""

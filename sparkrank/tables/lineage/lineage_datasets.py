@@ -1,4 +1,4 @@
-"""Datasets as OpenLineage names them: by a namespace, which is the store, and a name within it, without any secret."""
+"""Datasets in the terms of OpenLineage: a namespace (the store) and a name inside it, without secrets."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ CATALOG = "spark_catalog"  # the namespace of tables that Spark's session finds
 class LineageDataset:
     """A table that is read or written: its place, its columns with their types, and its format.
 
-    A column of ``columns`` has its type, or None if the type is not known, and its meaning, or None. ``version`` is
-    that of a lake table. ``facets`` are said of a dataset as an input alone, such as the counts of its rows.
+    A column of ``columns`` has its type, or None if the type is not known, and its meaning, or None. ``version`` is the
+    version of a lake table. ``facets`` describe a dataset only as an input, such as the counts of its rows.
     """
 
     namespace: str
@@ -40,7 +40,7 @@ class LineageDataset:
         return cls(*dataset_name(path), **own)
 
     def document(self, producer: str) -> dict[str, Any]:
-        """Return the dataset as OpenLineage's JSON has it."""
+        """Return the dataset in OpenLineage's JSON."""
         facets: dict[str, Any] = {}
         if self.columns:
             fields = [
@@ -60,7 +60,7 @@ class LineageDataset:
 
 
 def facet_of(producer: str, version: str, name: str) -> dict[str, str]:
-    """Return the keys by which a facet of OpenLineage names its producer and its schema."""
+    """Return the keys with which a facet of OpenLineage names its producer and its schema."""
     return {"_producer": producer, "_schemaURL": f"{_FACETS}/{version}/{name}.json#/$defs/{name}"}
 
 

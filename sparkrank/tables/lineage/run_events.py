@@ -1,4 +1,4 @@
-"""The events of one attempt to evaluate a day, as OpenLineage's JSON has them, without slices and keys of groups."""
+"""The events of one attempt to evaluate a day, in OpenLineage's JSON, without slices and group keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sparkrank.tables.lineage.lineage_datasets import LineageDataset, facet_of
 EventKind: TypeAlias = Literal["START", "COMPLETE", "FAIL", "ABORT"]
 HOME = "https://github.com/sparkrank/sparkrank"
 PRODUCER = f"{HOME}/tree/v{__version__}"
-EVALUATION = "sparkrank_evaluation"  # the facet of a run that is ours; evaluation_facet.schema.json describes it
+EVALUATION = "sparkrank_evaluation"  # sparkrank's own facet of a run; evaluation_facet.schema.json describes it
 _EVALUATION_SCHEMA = (
     f"{HOME}/blob/main/sparkrank/tables/lineage/evaluation_facet.schema.json#/$defs/SparkrankEvaluationRunFacet"
 )
@@ -60,7 +60,7 @@ class LineageRun:
         result: Mapping[str, Any] | None = None,
         error: str | None = None,
     ) -> dict[str, Any]:
-        """Return an event at ``time`` (ISO 8601), with the facet of a ``result`` or the sentence of an ``error``."""
+        """Return an event at ``time`` (ISO 8601), with the facet of a ``result`` or the message of an ``error``."""
         evaluation = {"day": self.day, "attemptId": self.attempt, **(result or {})}
         facets: dict[str, Any] = {EVALUATION: {**evaluation, "_producer": PRODUCER, "_schemaURL": _EVALUATION_SCHEMA}}
         if error is not None:
@@ -79,7 +79,7 @@ class LineageRun:
 
 
 def result_of(metrics: pa.Table, comparisons: pa.Table | None, lane: str, exit_code: int) -> dict[str, Any]:
-    """Return what our facet says of a day that is stored: the metrics and differences of all rows."""
+    """Return the content of sparkrank's facet for a stored day: the metrics and differences over all rows."""
     compared = [] if comparisons is None else [*_whole(comparisons, ("candidate", "baseline"), "difference")]
     first = metrics.slice(0, 1).select(["run_id", "spec_hash"]).to_pylist()[0]
     named = {"runId": first["run_id"], "specHash": first["spec_hash"], "lane": lane, "exitCode": exit_code}
@@ -100,9 +100,9 @@ def _is_number(number: float | None) -> bool:
 
 
 def quality_facet(quality: pa.Table, columns: Mapping[str, str]) -> dict[str, Any]:
-    """Return the facet of an input with the number of its rows, and the nulls that the table ``quality`` counts.
+    """Return the facet of an input with its number of rows, and its nulls that the table ``quality`` counts.
 
-    ``columns`` are the columns by their roles: group, item, label, cluster.
+    ``columns`` maps the roles group, item, label and cluster to columns.
     """
     counts: dict[str, int] = {}
     nulls = dict.fromkeys(columns.values(), 0)
@@ -118,16 +118,17 @@ def quality_facet(quality: pa.Table, columns: Mapping[str, str]) -> dict[str, An
 
 
 def assertions_facet(quality: pa.Table, judged: Sequence[Judged], named: Collection[str]) -> dict[str, Any] | None:
-    """Return the facet with an assertion for each gate and for each check that has a limit; None without any.
+    """Return the facet with an assertion for each gate and for each check with a limit; None without assertions.
 
-    ``named`` are the names that people gave to gates. Those of other gates hold values of slices, and are not sent.
+    ``named`` has the names that people gave to gates. The names of other gates contain values of slices, and are not
+    sent.
     """
     made = [*_of_gates(judged, named), *_of_limits(quality)]
     return {"assertions": made, **facet_of(PRODUCER, "1-1-0", "DataQualityAssertionsDatasetFacet")} if made else None
 
 
 def _of_gates(judged: Sequence[Judged], named: Collection[str]) -> Iterator[dict[str, Any]]:
-    """Yield the worst verdict of each gate. A gate succeeds if it passes, or if a person has accepted what fails."""
+    """Yield the worst verdict of each gate. A gate succeeds if it passes, or if a person has accepted its failure."""
     of_gates: dict[str, list[Judged]] = {}
     for check in judged:
         of_gates.setdefault(check.key.gate, []).append(check)

@@ -20,7 +20,7 @@ _CURVES = {"roc": (roc_points, roc_area), "pr": (pr_points, pr_area)}
 
 
 def curves_table(solved: Solved, plan: Plan) -> pa.Table:
-    """Return about ``plan.curve_points`` points for each model, slice value and metric that is the area of a curve."""
+    """Return about ``plan.curve_points`` points for each model, slice value and metric that is an area of a curve."""
     return pa.concat_tables([CURVES.schema.empty_table(), *(_curves(solved, plan) if plan.curve_points else ())])
 
 

@@ -1,4 +1,4 @@
-"""The table ``disparities``: how far apart the values of a slice are, for each model, slice and metric."""
+"""The table ``disparities``: the distance between the values of a slice, for each model, slice and metric."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def finished_disparities(finished: Finished) -> pa.Table | None:
 def disparities_table(merged: Merged, plan: Plan, origin: Origin = NO_ORIGIN, *, clustered: bool = False) -> pa.Table:
     """Return a row for each model, slice in ``plan.disparities`` and metric.
 
-    ``clustered`` says whether groups occur on several days. A missing value is no value of the slice.
+    ``clustered`` says whether groups occur on several days. A missing value does not count as a value of the slice.
     """
     subjects = [own for own in subjects_of(merged.partials, plan) if own.slice in plan.disparities]
     subjects = [own for own in subjects if own.slice_value is not None]
@@ -82,14 +82,14 @@ def _numbers(samples: Samples, plan: Plan, metric: Metric, lowest: Ints, highest
     """Return the columns of the difference and the quotient of two ends, tested by parts of the groups."""
     level = plan.uncertainty.look_level
     gap = compared(samples, samples, (highest, lowest), metric, level).columns(level)
-    # the quotient less 1 is the relative difference of the lowest value and the highest
+    # the quotient minus 1 is the relative difference between the lowest and the highest value
     share = compared(samples, samples, (lowest, highest), metric, level).columns(level)
     values = samples.rows(metric).value
     is_share = (values[highest] > 0) & (values[lowest] >= 0)
     columns = {"difference": gap["difference"], "interval": gap["interval"], **{name: gap[name] for name in _OF_TEST}}
     for name, relative in (("ratio", "relative"), ("ratio_low", "relative_low"), ("ratio_high", "relative_high")):
         columns[name] = np.where(is_share, 1 + share[relative], np.nan)
-    if plan.uncertainty.sequential:  # an interval of one look is none of all looks
+    if plan.uncertainty.sequential:  # an interval for one look is not valid for all looks
         for name in ("stderr", "ci_low", "ci_high", "ratio_low", "ratio_high"):
             columns[name] = np.full(len(lowest), np.nan)
     return columns

@@ -1,4 +1,4 @@
-"""The table ``exposures``: the attention that each value of a column gets, what it is due, and their quotient."""
+"""The table ``exposures``: the attention that each value of a column gets, the attention due, and their ratio."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _rows(
 
 
 def _values(amounts: ValueAmounts) -> tuple[list[str], Ints]:
-    """Return the values with a row, those of most attention first, and the row of each value."""
+    """Return the values that have a row, by descending attention, and the row of each value."""
     texts = amounts.values.to_pylist()
     ranks = sorted(range(len(texts)), key=lambda at: (texts[at] == OTHER, -amounts.attention[at], texts[at]))
     order = np.array(ranks, np.int64)

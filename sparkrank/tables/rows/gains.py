@@ -1,4 +1,4 @@
-"""The table ``gains``: what the rows with the highest scores capture, by twentieths of all rows."""
+"""The table ``gains``: the share of positives among the rows with the highest scores, by twentieths of all rows."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _rows(subject: Subject, rule: BinRule, histogram: ScoreHistogram) -> pa.Tabl
     capture, bound = np.full((2, len(TOPS)), np.nan)
     if sweep.positives:
         value, most, fewest = positives_of_first(sweep, rows)
-        capture = np.minimum(value / sweep.positives, 1.0)  # rounded sums of weights may exceed the whole
+        capture = np.minimum(value / sweep.positives, 1.0)  # rounded sums of weights may exceed the total
         bound = np.maximum(most - value, value - fewest) / sweep.positives
     texts = [pa.repeat(pa.scalar(text, pa.string()), len(TOPS)) for text in (*subject, str(rule))]
     numbers = (pa.array(number, from_pandas=True) for number in (TOPS, score, capture, capture / TOPS, bound))

@@ -42,7 +42,7 @@ def has_metric(plan: Plan, preset: Preset | None, metric: object) -> bool:
 
 
 def _metric_named(plan: Plan, preset: Preset | None, metric: str | Metric, model: str) -> str:
-    """Return the name of ``metric`` of ``model`` in the table; raises :class:`UnknownResultError` if it has none."""
+    """Return the name that ``metric`` of ``model`` has in the table; raises :class:`UnknownResultError` if missing."""
     text = found_metric(plan, preset, metric, model)
     if text is None:
         raise _unknown("metric", metric, [str(own) for own in plan.metrics if (model, own) not in plan.absent])
@@ -63,7 +63,7 @@ def text_of(plan: Plan, preset: Preset | None, metric: Metric) -> str:
 def found_metric(plan: Plan, preset: Preset | None, metric: str | Metric, model: str | None = None) -> str | None:
     """Return the name of the plan's metric that ``metric`` means, with or without the preset; None if not found.
 
-    With ``model`` it is a metric of that model, which may have a label of its own.
+    With ``model``, the metric is looked up for that model, which may have a label of its own.
     """
     known = [str(own) for own in plan.metrics if (model, own) not in plan.absent]
     readings: list[str] = []

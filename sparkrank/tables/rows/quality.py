@@ -105,7 +105,7 @@ def quality_table(
 
 
 def _of_other_tables(counts: Mapping[tuple[str, str], int], plan: Plan) -> Iterator[dict[str, Any]]:
-    """Yield the rows for several labels, for the catalog and for the tables of what groups had before."""
+    """Yield the rows about several labels, the catalog, and the tables of the past (what groups had before)."""
     read, truth = (counts.get((name, ""), 0) for name in (checks.ROWS_READ, checks.TRUTH_ROWS))
     yield from _looked_for(map(checks.with_label, plan.labels), counts, checks.ROWS_READ, read)
     yield from _looked_for((checks.CATALOG_ITEMS,), counts, None, 0)

@@ -151,7 +151,7 @@ def _validate_side(side: str, usable: int, read: int, partials: Partials) -> Non
 
 
 def validate_defined(metrics: pa.Table, plan: Plan) -> None:
-    """Raise :class:`InputError` if no group has sampled candidates as a metric says, or as ``undefined=error`` asks."""
+    """Raise :class:`InputError` if no group has the candidates of a sampled metric, or because ``undefined=error``."""
     _validate_sampled(metrics, plan)
     if plan.definitions.undefined != "error":
         return

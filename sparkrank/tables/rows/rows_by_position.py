@@ -1,4 +1,4 @@
-"""The table ``positions``: the rows at each position of the lists, and how many of them are relevant."""
+"""The table ``positions``: the numbers of rows and of relevant rows at each position of the lists."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The table ``states`` of a day, from which days are merged without reading the impressions again.
 
-Every row records what the row's numbers mean: the ``version`` of the format, the ``definition`` of the metric and the
+Every row records the meaning of its numbers: the ``version`` of the format, the ``definition`` of the metric and the
 evaluation, and the ``source`` of the rows. A merge refuses a day if one of the three differs from what the merge
 expects (:mod:`sparkrank.tables.stored.required_states`).
 """
@@ -37,7 +37,7 @@ from sparkrank.states.forms import (
 from sparkrank.states.keys import StateKey
 from sparkrank.states.popularity import POPULARITY_COUNTS
 
-SLICE_RULE = "; slice "  # what stands between a definition and the rule of a slice
+SLICE_RULE = "; slice "  # separates a definition from the rule of a slice
 _NO_ROWS = STATES.schema.empty_table()  # made once, because Arrow makes an array for each column
 
 

@@ -1,4 +1,4 @@
-"""The values of a slice that most groups have. All other values are pooled, by merging their states.
+"""The top values of a slice, which most groups have. All other values are pooled by merging their states.
 
 States of all values are kept until days have been merged, because the values of most groups differ from day to day.
 """
@@ -20,8 +20,8 @@ from sparkrank.states.forms import COUNT_FORM, SMALL_FORMS, large_forms
 def with_top_values(partials: Partials, plan: Plan) -> Partials:
     """Return ``partials`` with the states of all but the top values merged, in each slice with ``top``.
 
-    The top values are those of most groups, and of equal ones the first by text. A missing value stays by itself, and
-    the value :data:`OTHER` is never a top value.
+    The top values are those of most groups; among values of equally many groups, the first by text. A missing value
+    stays by itself, and the value :data:`OTHER` is never a top value.
     """
     tops = {slice_name(columns): columns[0].top for columns in plan.slices if columns[0].top is not None}
     kept = {name: _top(partials, name, top) for name, top in tops.items()}
@@ -43,7 +43,7 @@ def _top(partials: Partials, slice_: str, top: int) -> list[str]:
 
 
 def _renamed(table: pa.Table, kept: dict[str, list[str]]) -> pa.Table:
-    """Name all values of slices in ``kept`` but those listed :data:`OTHER`."""
+    """Rename to :data:`OTHER` all values of the slices in ``kept``, except the values listed there."""
     values = table["slice_value"].cast(pa.string())
     for name, own in kept.items():
         is_rest = pc.and_(pc.equal(table["slice"], name), pc.invert(pc.is_in(values, pa.array(own, pa.string()))))

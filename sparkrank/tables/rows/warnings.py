@@ -31,7 +31,7 @@ FIRST_LETTERS, LAST_LETTERS = 40, 16
 MOST_OF_ONE = 0.05  # the largest share of the rows, or of the weight, in one group that causes no warning
 FEW_GROUPS = 30  # effective groups: with fewer, intervals of skewed values undercover
 MOST_NAMED = 6
-_IN_LISTS, _IN_TRUTH = "the lists have", "the truth has"  # how examples begin
+_IN_LISTS, _IN_TRUTH = "the lists have", "the truth has"  # the beginning of an example
 HARDLY = 0.02  # the share of a model's rows that are in the truth, relative to the model with the largest share
 
 
@@ -192,7 +192,7 @@ def as_shown(text: str, also: str = "") -> str:
 
 
 def _past_of_others(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
-    """Warn of a table of what groups had before that has no pair of any list: its keys may be spelled otherwise."""
+    """Warn of a table of the past that has no pair of any list. Its keys may be spelled otherwise."""
     counts = partials.counts
     for name in plan.past:
         read = _count(counts, checks.PAST_ROWS[name])
@@ -206,7 +206,7 @@ def _past_of_others(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
 
 
 def _unknown_items(partials: Partials) -> Iterator[CodedSentence]:
-    """Warn of a table of items that has no item of any list: its items may be spelled otherwise."""
+    """Warn of a table of items that has no item of any list. Its items may be spelled otherwise."""
     counts = partials.counts
     listed = _count(counts, checks.ROWS_READ) - _count(counts, checks.TRUTH_ROWS)
     for name, check in checks.LACKING_ITEMS.items():
@@ -276,7 +276,7 @@ def _pooled_values(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
 
 
 def _few_checked(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
-    """Warn of labels that too few groups have in all rows, so that they cannot check another label."""
+    """Warn of labels that cannot check another label, because too few groups have them in all rows."""
     for label in plan.checking_labels:
         metrics = [str(metric) for metric in plan.metrics if metric.checked_by == label]
         check = checks.checked_groups(label)
@@ -296,7 +296,7 @@ def _of(model: str, plan: Plan) -> str:
 def _undefined(metrics: pa.Table, plan: Plan) -> Iterator[CodedSentence]:
     """Warn of metrics that are undefined in every group or for the whole day, and name the models concerned."""
     averaged = pa.array([str(metric) for metric in plan.metrics if metric.is_over_groups], pa.string())
-    # A metric that is not of values of groups is undefined once.
+    # A metric of all rows is undefined once.
     once = pc.invert(pc.is_in(metrics["metric"], averaged))
     groups = pc.if_else(once, 1, metrics["n_groups"])
     everywhere = pc.and_(pc.equal(metrics["slice"], ALL), pc.equal(metrics["n_undefined"], groups))

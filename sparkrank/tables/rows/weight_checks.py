@@ -1,4 +1,4 @@
-"""What the weights of rows by propensity do: how many rows they leave, the largest, and the share that is clipped."""
+"""Checks of weights by propensity: the effective number of rows, the largest weight, and the share that is clipped."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from sparkrank.states import Partials
 from sparkrank.states.keys import Subject
 
 WEIGHTS = "weights"
-ROUNDING = 1e-9  # of scores and propensities, of which all may be equal
+ROUNDING = 1e-9  # smaller distances of a mean from 1 are rounding errors
 
 
 def weight_checks(partials: Partials, plan: Plan, model: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the checks of weights, each with its numbers; of several weights of the same rows, the worst."""
+    """Yield the checks of weights with their numbers. If the same rows have several weights, the worst one counts."""
     if not plan.weight_states:
         return
     sums, all_rows = partials.sums.results(), Subject(model, ALL, ALL)
@@ -41,9 +41,9 @@ def weight_checks(partials: Partials, plan: Plan, model: str) -> Iterator[tuple[
 
 
 class MeanWeight(NamedTuple):
-    """The mean weight of logged actions, and by how many of its standard errors it differs from 1.
+    """The mean weight of logged actions, and its distance from 1 in standard errors (``errors``).
 
-    Both are 0 without actions, and ``errors`` is 0 for a single one, of which the standard error is not known.
+    Both are 0 without actions. ``errors`` is 0 for a single action, which has no standard error.
     """
 
     value: float
@@ -53,8 +53,8 @@ class MeanWeight(NamedTuple):
 def mean_weight(partials: Partials, plan: Plan, model: str) -> MeanWeight | None:
     """Return the mean weight of the logged actions of ``model``, unclipped; None if no metric reads any.
 
-    It is near 1 if the propensities are those of the policy that took the actions. Its standard error is that of
-    groups, as far as parts of the groups are known, and otherwise that of rows.
+    It is near 1 if the propensities are those of the policy that took the actions. Its standard error is that of groups
+    if parts of the groups are known, and otherwise that of rows.
     """
     states = next((own for own in plan.weight_states if own.unclipped is not None), None)
     if states is None or states.unclipped is None:
@@ -78,7 +78,7 @@ def mean_weight(partials: Partials, plan: Plan, model: str) -> MeanWeight | None
 
 
 def warnings_of_weights(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[CodedSentence]:
-    """Warn of a mean weight of logged actions so far from 1 that the propensities must be others."""
+    """Warn if the mean weight of logged actions is so far from 1 that the propensities must be wrong."""
     most = limits.by_check.get(checks.ERRORS_FROM_ONE, checks.LIMITS[checks.ERRORS_FROM_ONE])
     for model in plan.models:
         mean = mean_weight(partials, plan, model)

@@ -116,7 +116,7 @@ def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tupl
 def _is_needed(needs: Sequence[Needed], needed: Sequence[Needed], plan: Plan) -> Flags:
     """Return flags of shape (needed, models): whether some metric of the model needs the state.
 
-    A pair of models has states of the metrics that both have.
+    A pair of models has states for the metrics of both.
     """
     absent = {(model, str(metric)) for model, metric in plan.absent}
     places = {(need.kind, need.name): place for place, need in enumerate(needed)}

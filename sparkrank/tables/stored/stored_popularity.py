@@ -1,4 +1,4 @@
-"""Read how popular items are from what stored days have counted, instead of reading the rows of these days again."""
+"""The popularity of items, from the counts of stored days instead of their rows."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from sparkrank.tables.stored.stored_days import DAYS_AT_ONCE, READING_THREADS, S
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_MEANING = ("version", "definition", "source")  # the columns of the table ``states`` that say what is counted
+_MEANING = ("version", "definition", "source")  # the columns of the table ``states`` that define the counts
 
 
 class DayPopularity(NamedTuple):
-    """The counts of the items of one day, and what they count: version, definition and source."""
+    """The counts of the items of one day, with the version, definition and source that define the counts."""
 
     day: str
     meaning: tuple[str, ...]
@@ -32,7 +32,7 @@ class DayPopularity(NamedTuple):
 
 
 def stored_popularity(asked: PopularityDays, spark: SparkSession | None) -> tuple[ItemCounts, tuple[str, ...]]:
-    """Return the counts of the items of all days that have them, merged, and the days that have none.
+    """Return the merged counts of items of all days with counts, and the days without counts.
 
     Raise :class:`InputError` if days without them are not optional or if files are damaged, and :class:`StateError` if
     two days count in different ways.

@@ -1,4 +1,4 @@
-"""Runs in MLflow, which its client finds by its own configuration, as by ``MLFLOW_TRACKING_URI``."""
+"""Runs in MLflow. Its client has its own configuration, such as ``MLFLOW_TRACKING_URI``."""
 
 from __future__ import annotations
 
@@ -22,18 +22,17 @@ if TYPE_CHECKING:
 
 _DEFAULT = "Default"  # the experiment that every MLflow has
 _RUN_ID, _SERIES, _DIGEST = "sparkrank.run_id", "sparkrank.series", "sparkrank.digest"
-_MOST_METRICS, _MOST_TAGS = 1000, 100  # of one request
+_MOST_METRICS, _MOST_TAGS = 1000, 100  # the most of one request
 _MOST_TEXT = 5000  # characters of a tag or parameter
 
 
 @dataclass(frozen=True)
 class MlflowTracker:
-    """Runs in an ``experiment`` of MLflow, which is made if there is none of that name.
+    """Runs in an ``experiment`` of MLflow, which is created if it does not exist.
 
-    If ``series`` is set, all days of a question are steps of one run, and else each day has a run of its own.
-
-    A whole run has the tag :data:`_DIGEST`, which is set last. A number of a run cannot be taken back, so another
-    result of the same question is another run, and the earlier one is deleted, which MLflow can undo.
+    If ``series`` is set, all days of a spec are steps of one run; otherwise each day has a run of its own. A complete
+    run has the tag :data:`_DIGEST`, which is set last. Numbers of a run cannot be withdrawn, so a new result of the
+    same spec and day becomes a new run, and the earlier run is deleted, which MLflow can undo.
     """
 
     word: ClassVar[str] = "mlflow"  # the value of ``to`` in a spec
@@ -46,7 +45,7 @@ class MlflowTracker:
         require("mlflow", "mlflow", "the tracker mlflow")
 
     def has(self, run: TrackedRun) -> bool:
-        """Return whether the tracker has a whole run with the ID and the digest of ``run``."""
+        """Return whether the tracker has a complete run with the ID and the digest of ``run``."""
         client = _client()
         experiment = client.get_experiment_by_name(self._experiment)
         if experiment is None:
@@ -68,7 +67,7 @@ class MlflowTracker:
             client.set_tag(own.info.run_id, self._digest_tag(run), run.digest)
         except Exception:
             if is_new:
-                with suppress(Exception):  # the first error says more
+                with suppress(Exception):  # the first error is more informative
                     client.set_terminated(own.info.run_id, "FAILED")
             raise
         client.set_terminated(own.info.run_id)
@@ -80,7 +79,7 @@ class MlflowTracker:
         return self.experiment or os.environ.get("MLFLOW_EXPERIMENT_NAME") or _DEFAULT
 
     def _identity(self, run: TrackedRun) -> tuple[str, str]:
-        """Return the tag by which a run is known. A series has the same tag for all days of a question and a name."""
+        """Return the tag that identifies a run. A series has one tag for all days of a spec and a name."""
         if not self.series:
             return _RUN_ID, run.run_id
         question = json.dumps([run.name, dict(run.parameters)], sort_keys=True)  # parameters of a run cannot change
@@ -120,7 +119,7 @@ def _log_all(client: MlflowClient, to: str, run: TrackedRun, folder: Path, artif
 
 
 def _dataset(run: TrackedRun) -> Any:
-    """Return the input as a dataset. MLflow knows a dataset by its name and digest, which here is that of the text."""
+    """Return the input as a dataset. MLflow identifies a dataset by name and digest; here, the text has the digest."""
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
     digest = hashlib.sha256(run.source.encode()).hexdigest()[:12]

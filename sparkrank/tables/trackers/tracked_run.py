@@ -1,7 +1,7 @@
-"""What a tracker gets of one day: names with numbers, parameters, tags, and small tables as files.
+"""The content of one day for a tracker: names with numbers, parameters, tags, and small tables as files.
 
-A name is made of a model, perhaps the value of a slice, and a metric: ``production/ndcg_at_10``. Names have few signs,
-because trackers allow few.
+A name is made of a model, perhaps the value of a slice, and a metric: ``production/ndcg_at_10``. Names contain only the
+few characters that trackers allow.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sparkrank.base.redaction import HIDDEN
 from sparkrank.gates.verdicts import WORST_FIRST
 from sparkrank.metrics.slices import ALL, shown_value
 
-Parts: TypeAlias = "tuple[str, ...]"  # of a name: a model, perhaps a slice and its value, and a metric
+Parts: TypeAlias = "tuple[str, ...]"  # the texts of a name: a model, perhaps a slice and its value, and a metric
 
 _SIGN = re.compile(r"[^\w.-]")
 _BESIDE = ("ci_low", "ci_high", "n_groups")  # columns that are logged beside the value
@@ -36,9 +36,9 @@ _ACCEPTED = "accepted"  # the verdict of a gate whose failures a person has acce
 
 @dataclass(frozen=True)
 class TrackedRun:
-    """A day as trackers get it. ``run_id`` is the same for the same question.
+    """A day in the form for trackers. ``run_id`` is the same for the same spec and day.
 
-    ``parameters`` follow from the question alone, and ``tags`` also from the rows. ``source`` names the input with its
+    ``parameters`` depend only on spec and day, and ``tags`` also on the rows. ``source`` names the input with its
     version. ``tables`` are logged as files, and so is ``spec``, a document without secrets.
     """
 
@@ -59,7 +59,7 @@ class TrackedRun:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of all that is logged, except the report. Runs of one question differ in it if their results do."""
+        """A hash of all that is logged, except the report. It differs between runs with different results."""
         texts = json.dumps([dict(own) for own in (self.parameters, self.tags, self.values)], sort_keys=True)
         digest = hashlib.sha256(f"{self.source} {texts}".encode())
         for content in self._files.values():
@@ -97,7 +97,7 @@ def names_without_clash(texts: Iterable[Parts]) -> dict[Parts, str]:
 
 
 def _name_of_part(text: str) -> str:
-    """Return ``text`` with few signs. A part of dots alone would be a place in a path."""
+    """Return ``text`` with allowed characters only. A part that consists of dots would be a step in a path."""
     name = _SIGN.sub("_", text.replace("@", "_at_"))
     return name if name.strip(".") else f"_{name}"
 
@@ -125,7 +125,7 @@ def verdicts_of(gates: pa.Table) -> dict[str, str]:
 
 
 def without_options(document: Any) -> Any:
-    """Return the document of a spec in which the values of all reader options are hidden, also of harmless ones."""
+    """Return the document of a spec with the values of all reader options hidden, even those of harmless options."""
     if isinstance(document, Mapping):
         return {
             key: dict.fromkeys(value, HIDDEN)

@@ -1,4 +1,4 @@
-"""Logging of a day to a tracker, with a time limit for its answers, or to an object of the user's own."""
+"""The logging of a day to a tracker, with a time limit for its answers, or to a user's own object."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def log_to_tracker(
 ) -> bool:
     """Log ``run`` with its files and its report, and return whether the tracker lacked it.
 
-    Raise :class:`StoreError` with the tracker's sentence if the tracker fails or takes longer than ``timeout`` seconds
-    for an answer. ``write_report`` is only called if the run is logged.
+    Raise :class:`StoreError` with the tracker's message if the tracker fails or takes longer than ``timeout`` seconds.
+    ``write_report`` is only called if the run is logged.
     """
     if within(tracker.word, timeout, lambda: tracker.has(run)):
         return False
@@ -47,7 +47,7 @@ def log_to_tracker(
 
 
 def log_to_object(to: ObjectWithLogs, run: TrackedRun, write_report: Callable[[Path], None]) -> None:
-    """Log ``run`` with its files and its report by the three methods of ``to``, whose own errors are raised."""
+    """Log ``run`` with its files and its report by the three methods of ``to``. Their errors pass unchanged."""
     to.log_params({**run.parameters, **run.tags})
     to.log_metrics(dict(run.values), step=run.step)
     with tempfile.TemporaryDirectory(prefix="sparkrank-") as name:
@@ -63,9 +63,9 @@ def write_files(run: TrackedRun, folder: Path, write_report: Callable[[Path], No
 
 
 def within(word: str, timeout: float, call: Callable[[], _T]) -> _T:
-    """Return the result of ``call`` on a thread that is left behind after ``timeout`` seconds.
+    """Return the result of ``call``, made on a thread that is abandoned after ``timeout`` seconds.
 
-    Raise :class:`StoreError` with the sentence of the program ``word`` if the call fails or takes longer.
+    Raise :class:`StoreError` with the message of the program ``word`` if the call fails or takes longer.
 
     Clients of trackers have limits for each request, and repeat requests for many minutes.
     """

@@ -156,26 +156,26 @@ def _print_version(context: click.Context, option: click.Parameter, is_given: bo
 
 # The module and the summary of each command. A module is imported when its command is called: most are slow to import.
 COMMANDS = {
-    "accept": ("sparkrank.cli.judging", "Accept a stored day although a gate stops it."),
+    "accept": ("sparkrank.cli.gate_commands", "Accept a stored day although a gate stops it."),
     "clean": ("sparkrank.cli.output", "Remove earlier runs of days, and files left by killed runs."),
     "compare": ("sparkrank.cli.compare", "Compare the models of stored days (--conf), or two runs."),
     "demo": ("sparkrank.cli.demo", "Write a made-up log and its spec, evaluate two models, and say what to look at."),
-    "evaluate": ("sparkrank.cli.evaluating", "Evaluate a day of impressions, or many in one session."),
+    "evaluate": ("sparkrank.cli.evaluation_commands", "Evaluate a day of impressions, or many in one session."),
     "explain": ("sparkrank.cli.explain", "Explain how METRICS are computed from one group's rows."),
     "export": ("sparkrank.cli.output", "Copy stored days (by default, all) to real folders below FOLDER."),
-    "gate": ("sparkrank.cli.judging", "Judge a stored day, or a stored window, by the gates of the spec."),
-    "init": ("sparkrank.cli.starting", "Write a commented spec to FILE (sparkrank.yaml)."),
-    "merge": ("sparkrank.cli.evaluating", "Evaluate a window of days from their stored states."),
-    "metrics": ("sparkrank.cli.listing", "Print every metric, or those NAMED."),
+    "gate": ("sparkrank.cli.gate_commands", "Judge a stored day, or a stored window, by the gates of the spec."),
+    "init": ("sparkrank.cli.spec_commands", "Write a commented spec to FILE (sparkrank.yaml)."),
+    "merge": ("sparkrank.cli.evaluation_commands", "Evaluate a window of days from their stored states."),
+    "metrics": ("sparkrank.cli.register_commands", "Print every metric, or those NAMED."),
     "movers": ("sparkrank.cli.movers", "Print the groups that changed most, gains and losses apart."),
     "path": ("sparkrank.cli.output", "Print the folder of a day's or window's current run."),
-    "plan": ("sparkrank.cli.planning", "Count the splits, buckets, tasks and pieces of a day."),
-    "publish": ("sparkrank.cli.publishing", "Publish a stored day, or many, where output.publish says."),
+    "plan": ("sparkrank.cli.plan_command", "Count the splits, buckets, tasks and pieces of a day."),
+    "publish": ("sparkrank.cli.publish_command", "Publish a stored day, or many, where output.publish says."),
     "report": ("sparkrank.cli.report", "Make the report of a stored day or window."),
-    "schema": ("sparkrank.cli.starting", "Print the JSON Schema of a spec."),
-    "tables": ("sparkrank.cli.listing", "Print every table that a run writes, or those NAMED."),
+    "schema": ("sparkrank.cli.spec_commands", "Print the JSON Schema of a spec."),
+    "tables": ("sparkrank.cli.register_commands", "Print every table that a run writes, or those NAMED."),
     "unlock": ("sparkrank.cli.output", "Let the next run of a day begin."),
-    "validate": ("sparkrank.cli.starting", "Check a spec without reading any rows."),
+    "validate": ("sparkrank.cli.spec_commands", "Check a spec without reading any rows."),
 }
 
 

@@ -14,7 +14,7 @@ import yaml
 
 from sparkrank.base.errors import SpecError, shorten, writing_errors
 from sparkrank.cli.answers import answer_line
-from sparkrank.cli.evaluating import evaluate
+from sparkrank.cli.evaluation_commands import evaluate
 from sparkrank.cli.options import DEBUG
 from sparkrank.engines.spark.session_features import has_pyspark
 from sparkrank.jobs.demo_log import LEAST_ROWS, MOST_ROWS, ROWS_PER_USER, write_log

@@ -8,9 +8,9 @@ import click
 
 from sparkrank.base.errors import escape
 from sparkrank.cli.answers import answer
+from sparkrank.cli.day_options import NamedDays, stored_options
 from sparkrank.cli.invocation import Invocation, after_commit
 from sparkrank.cli.options import spec_options
-from sparkrank.cli.stored import NamedDays, stored_options
 from sparkrank.config import Spec
 from sparkrank.jobs.output_job import clean_stored, export_stored, stored_path, unlock_stored
 

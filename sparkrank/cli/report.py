@@ -11,8 +11,8 @@ import click
 
 from sparkrank.base.errors import escape
 from sparkrank.cli.answers import answer, answer_page
+from sparkrank.cli.day_options import NamedDays, stored_options
 from sparkrank.cli.options import spec_options, validate_alone
-from sparkrank.cli.stored import NamedDays, stored_options
 from sparkrank.config import Spec
 from sparkrank.jobs.report_job import report_stored
 from sparkrank.report.data import ReportData

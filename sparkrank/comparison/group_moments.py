@@ -60,7 +60,7 @@ def with_counted(values: Floats, counted_as: float | None) -> Floats:
     return values if counted_as is None else np.where(np.isnan(values), counted_as, values)
 
 
-def paired(metric: PairedMetric, parts: Iterable[PairValues]) -> Paired:
+def compare_pairs(metric: PairedMetric, parts: Iterable[PairValues]) -> Paired:
     """Compare ``metric`` over all pairs of groups; ``parts`` yields the values of the pairs in chunks."""
     counts: Ints = np.zeros(5, np.int64)
     limbs: Floats = np.zeros(())

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from sparkrank.base.errors import InputError, MetricError, SpecError, itemize, quote, shorten
-from sparkrank.comparison.group_moments import WEIGHT, Paired, PairedMetric, paired
+from sparkrank.comparison.group_moments import WEIGHT, Paired, PairedMetric, compare_pairs
 from sparkrank.comparison.group_pairs import ModelGroups, Pairs, common_keys, paired_groups
 from sparkrank.comparison.group_tables import GroupTable, asked_among, notes_on_definitions
 from sparkrank.comparison.run_comparison import GroupChoice, RunComparison
@@ -155,7 +155,7 @@ def _paired(left: ModelGroups, right: ModelGroups, metrics: Sequence[PairedMetri
     for metric in metrics:
         own = [[side.values(metric.name) for side in sides], *(weighing if metric.is_weighted else [])]
         parts = ([(one[of_left], other[of_right]) for one, other in own] for of_left, of_right in pairs.parts())
-        results.append(paired(metric, parts))
+        results.append(compare_pairs(metric, parts))
     return pairs, results
 
 

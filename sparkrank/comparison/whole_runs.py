@@ -18,7 +18,7 @@ from sparkrank.metrics.slices import ALL
 from sparkrank.schemas.tables import COMPARISONS
 from sparkrank.stats.corrections import Correction, adjusted
 from sparkrank.text.text import unlisted_sentence
-from sparkrank.uncertainty.differences import compared_alone
+from sparkrank.uncertainty.differences import compare_two
 
 
 def compare_states(
@@ -48,7 +48,7 @@ def compare_states(
     rows = []
     for name in names:
         metric = right.metrics[name]
-        numbers = compared_alone(ours.sample(candidate), theirs.sample(baseline), metric, level)
+        numbers = compare_two(ours.sample(candidate), theirs.sample(baseline), metric, level)
         rows.append({"metric": name, "definition": right.definitions[name], **numbers})
     common = {"candidate": candidate, "baseline": baseline, "spec_hash": right.spec_hash, "run_id": right.run_id}
     for side, states, model in ((left, theirs, baseline), (right, ours, candidate)):

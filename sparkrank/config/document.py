@@ -51,7 +51,7 @@ from sparkrank.gates.register import KINDS
 from sparkrank.gates.rules import is_pattern
 from sparkrank.inputs.catalog_columns import CatalogPlan, columns_of_catalog
 from sparkrank.inputs.popularity_days import PopularityDays, window_before, window_of
-from sparkrank.inputs.request_plan import planned
+from sparkrank.inputs.request_plan import plan_request
 from sparkrank.inputs.role_table import (
     CLUSTER,
     GROUP_WEIGHT,
@@ -260,7 +260,7 @@ class Spec(Section):
         count = window_of(days).count if isinstance(days, str) else days or 0
         past = PastColumns({name: rows.columns.model_dump() for name, rows in self.past.items()}, excluded, count)
         named = columns.model_dump(exclude={"group", "label", "relevance"})
-        roles, plan = planned(
+        roles, plan = plan_request(
             Roles.named(named, columns.group, columns.label, truth, columns.relevance, self._slices, models, past),
             self._known_metrics(),
             self.definitions.definitions,
@@ -465,7 +465,7 @@ def _columns_of_source(roles: Roles, by_item: bool) -> list[str]:
     }  # the cluster only matters for parts, and the states of parts name the cluster
     kept = [
         f"{title}={column}"
-        for role, title, column in roles.played()
+        for role, title, column in roles.in_use()
         if role not in left_out and (by_item or role.key != "item")
     ]
     if roles.by_rank and roles.true_items is None:

@@ -405,7 +405,7 @@ class TierSettings(Section):
 
     @property
     def tiers(self) -> Tiers:
-        return Tiers.asked(self.model_dump())
+        return Tiers.parse(self.model_dump())
 
 
 class Interactions(PastRows):

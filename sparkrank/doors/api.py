@@ -21,13 +21,13 @@ from sparkrank.metrics.slices import Slices
 from sparkrank.metrics.uncertainty import Comparison, Uncertainty
 from sparkrank.results.evaluation import Evaluation
 from sparkrank.run.arguments import validate_argument_numbers, validate_least_groups, validate_other_arguments
-from sparkrank.run.called import request_called
+from sparkrank.run.call_request import request_of_call
 from sparkrank.run.execute import EvaluationOutcome, open_request
 from sparkrank.run.interruption import interruptible
 from sparkrank.run.run_tables import RunParts
 from sparkrank.run.stages import Stages, seen_stages
 from sparkrank.sources.side_rows import SideRows
-from sparkrank.tables.rows.quality import doubtful
+from sparkrank.tables.rows.quality import doubts_of
 from sparkrank.tables.rows.results import Origin, with_origin
 
 if TYPE_CHECKING:
@@ -271,13 +271,13 @@ def evaluate(
     }
     of_request: Any = {"bad": max_bad_fraction, "limits": limits, "buckets": buckets, "row_memory": row_memory}
     of_request["grouped"] = grouped
-    request, beside = request_called(
+    request, beside = request_of_call(
         impressions, metrics, {**arguments, "cluster": cluster}, group, slices, **of_request, **planned
     )
     plan, stages, started_at = request.plan, seen_stages(), dt.datetime.now(dt.timezone.utc)
     read_by = None if request.is_in_memory else request.session
     outcome = interruptible(read_by, lambda: _evaluated(request, folder, stages))
-    doubts = doubtful(outcome.solved.partials, plan, request.limits)  # a job shows these warnings with the table
+    doubts = doubts_of(outcome.solved.partials, plan, request.limits)  # a job shows these warnings with the table
     for sentence in (*outcome.warnings, *doubts):
         own = {"code": getattr(sentence, "code", None)}  # an attribute of the log record, for handlers
         logging.getLogger(__name__).warning("%s", shorten(sentence, MOST_SENTENCE), extra=own)

@@ -14,7 +14,7 @@ from sparkrank.metrics import Metric, find_preset
 from sparkrank.metrics.metric import asked_metrics
 from sparkrank.results.explanation import Explanation
 from sparkrank.run.arguments import validate_other_arguments
-from sparkrank.run.called import request_called
+from sparkrank.run.call_request import request_of_call
 from sparkrank.run.interruption import interruptible
 from sparkrank.run.stages import seen_stages
 
@@ -106,7 +106,7 @@ def explain(
     keys = GroupKeys.of(tuple(group), group)
     library = find_preset(options.get("preset"))
     asked = [metric] if isinstance(metric, (str, Metric)) else list(metric)
-    request, _ = request_called(impressions, asked, {**INPUT_DEFAULTS, **options}, list(group))
+    request, _ = request_of_call(impressions, asked, {**INPUT_DEFAULTS, **options}, list(group))
     request = replace(request, plan=replace(request.plan, shows_items=True))
     plan = request.plan
     metrics = [own for asked_for in asked_metrics(asked, library) for own in plan.readings(asked_for)]

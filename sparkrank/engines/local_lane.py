@@ -43,7 +43,7 @@ class SidesLane:
     @classmethod
     def of(cls: type[L], request: Request, sides: Sides, reason: str, cores: int | None, **own: Any) -> L:  # noqa: PYI019
         """Return the lane for ``sides``. Its ``reason`` adds which library reads rows, or why no rows are shuffled."""
-        colocation = Colocation.asked(request.grouped)
+        colocation = Colocation.parse(request.grouped)
         by_library = [
             f"{own.source.library} reads the {own.what}, as its files alone do not say what its rows are"
             for own, _ in sides.pairs

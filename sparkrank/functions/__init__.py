@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from sparkrank.base.errors import MetricError, SpecError, did_you_mean, itemize, quote
 from sparkrank.doors.keywords import with_options
 from sparkrank.functions.column_plans import column_plan, is_of_one_list
-from sparkrank.functions.function_docs import described
+from sparkrank.functions.function_docs import metric_function
 from sparkrank.functions.spark_columns import OF, MetricColumn, validate_workers
 from sparkrank.functions.sql_functions import register_functions, sql_name
 from sparkrank.inputs.role_table import row_roles
@@ -229,7 +229,7 @@ def __getattr__(name: str) -> Callable[..., Column]:
         declaration = CATALOG.find(name, has_cutoff=False, text=name)
     except MetricError:  # an alias that needs a cut-off
         declaration = at_k
-    return described(name, declaration, at_k, metric, __name__)
+    return metric_function(name, declaration, at_k, metric, __name__)
 
 
 def __dir__() -> list[str]:

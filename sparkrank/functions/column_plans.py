@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sparkrank.base.errors import SpecError
-from sparkrank.inputs.request_plan import planned
+from sparkrank.inputs.request_plan import plan_request
 from sparkrank.inputs.role_table import row_roles
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import AttentionMetric, CatalogueMetric, Definitions, GroupMetric, Metric, Plan, find_preset
@@ -56,7 +56,7 @@ def column_plan(
     named["rank"] = "rank" if "rank" in roles else None
     label = "label" if "label" in roles else None
     definitions = Definitions.of(library, settings)
-    _, plan = planned(
+    _, plan = plan_request(
         Roles.of(GROUP if of_groups else None, label, "score" if "score" in roles else None, **named),
         metrics,
         definitions,

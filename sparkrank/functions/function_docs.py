@@ -31,7 +31,7 @@ def _written(name: str, value: object) -> str:
     return f"{name}={format_number(value) if isinstance(value, (int, float)) else value}"
 
 
-def described(
+def metric_function(
     name: str, declaration: Declaration, at_k: Declaration, general: Callable[..., Any], module: str
 ) -> Callable[..., Any]:
     """Make a function ``name`` that calls ``general`` with the metric of ``declaration`` or, given k, of ``at_k``."""

@@ -10,7 +10,7 @@ from sparkrank.gates.facts import NO_STANDARD, Facts, Standard
 from sparkrank.gates.kind import Evidence
 from sparkrank.gates.register import KINDS
 from sparkrank.gates.rules import Cell, History, Rule
-from sparkrank.gates.verdicts import Judged, VerdictKey, VerdictWord, corrected, failed, worst_first
+from sparkrank.gates.verdicts import Judged, VerdictKey, VerdictWord, correct, failure, worst_first
 from sparkrank.metrics.slices import ALL
 
 
@@ -56,7 +56,7 @@ class Judge:
     def _of_rule(self, rule: Rule, facts: Facts | None, name: str, standard: Standard) -> list[Judged]:
         unnamed = Cell(rule.metric, rule.model or "*", *_named_slice(rule))
         if facts is None:
-            return [failed(rule, unnamed, f"{name} has no tables, and what has no data never passes")]
+            return [failure(rule, unnamed, f"{name} has no tables, and what has no data never passes")]
         kind, settings = KINDS[rule.kind], (self.level, self.without_interval, self.most_unpaired)
         evidence = Evidence(facts, standard, self.history, self.better, *settings)
         before = standard.before
@@ -66,7 +66,7 @@ class Judge:
             covered = [cell for cell in before.measured if self._covers(rule, cell)]
             cells = list(dict.fromkeys([*cells, *earlier, *covered]))
         if not cells:
-            return [failed(rule, unnamed, f"{name} has no value of a slice that the gate names")]
+            return [failure(rule, unnamed, f"{name} has no value of a slice that the gate names")]
         kept = [cell for cell in cells if not self._is_small(cell, facts, before)]
         left_out = len({cell[2:] for cell in cells} - {cell[2:] for cell in kept})
         if not kept:
@@ -78,12 +78,12 @@ class Judge:
         for cell in kept:
             measured = facts.measured.get(cell)
             if measured is None:
-                verdicts.append(failed(rule, cell, _vanished(cell, facts, before)))
+                verdicts.append(failure(rule, cell, _vanished(cell, facts, before)))
             elif measured.value is None or math.isnan(measured.value):
-                verdicts.append(failed(rule, cell, f"it is undefined on {name}, and what is undefined never passes"))
+                verdicts.append(failure(rule, cell, f"it is undefined on {name}, and what is undefined never passes"))
             else:
                 verdicts.append(kind.verdict(rule, cell, measured, evidence))
-        judged = [replace(verdict, left_out=left_out) for verdict in corrected(verdicts, rule.correction, otherwise)]
+        judged = [replace(verdict, left_out=left_out) for verdict in correct(verdicts, rule.correction, otherwise)]
         return sorted(judged, key=worst_first)
 
     def _is_small(self, cell: Cell, facts: Facts, before: Facts | None) -> bool:

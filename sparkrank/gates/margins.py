@@ -9,7 +9,7 @@ from sparkrank.gates.bounds import BoundVerdict, alone_text, interval_text, reac
 from sparkrank.gates.facts import IntervalEstimate
 from sparkrank.gates.kind import Evidence, GateKind
 from sparkrank.gates.rules import Cell, Rule
-from sparkrank.gates.verdicts import Judged, VerdictKey, failed, shown_number
+from sparkrank.gates.verdicts import Judged, VerdictKey, failure, shown_number
 from sparkrank.stats.intervals import TOO_FEW, t_quantile
 from sparkrank.stats.ratios import StandardErrors, margin_stderr
 
@@ -30,16 +30,16 @@ class _Difference(GateKind):
         """Judge whether the whole interval of the difference is within the margin in every bad direction."""
         facts, value, against = evidence.facts, measured.value, str(rule.against)
         if facts.compared is None:
-            return failed(rule, cell, f"{facts.name} has no table comparisons to judge it by", value)
+            return failure(rule, cell, f"{facts.name} has no table comparisons to judge it by", value)
         difference = facts.compared.get((cell, against))
         baseline = facts.measured.get(cell._replace(model=against), IntervalEstimate(None, None, None, None))
         if difference is None:
-            return failed(rule, cell, f"{facts.name} has no comparison of it with {against}", value)
+            return failure(rule, cell, f"{facts.name} has no comparison of it with {against}", value)
         if _is_undefined(difference):
-            return failed(rule, cell, f"its difference to {against} is undefined on {facts.name}", value)
+            return failure(rule, cell, f"its difference to {against} is undefined on {facts.name}", value)
         if rule.margin.relative and _is_undefined(baseline):
             share = f"{against} has no value on {facts.name} of which to take the margin, {rule.margin}"
-            return failed(rule, cell, share, value)
+            return failure(rule, cell, share, value)
         why = _unpaired(cell, difference, measured, baseline, rule, evidence.most_unpaired)
         if why is None and cell.metric not in evidence.without_interval:
             why = too_few_pairs(difference, evidence.level)

@@ -106,7 +106,7 @@ def worst_first(judged: Judged) -> tuple[int, float]:
     return WORST_FIRST.index(judged.verdict), 0.0 if judged.verdict == "pass" else -judged.distance
 
 
-def failed(rule: Rule, cell: Cell, reason: str, value: float | None = None) -> Judged:
+def failure(rule: Rule, cell: Cell, reason: str, value: float | None = None) -> Judged:
     """Return a failing verdict on ``cell`` (metric, model, slice value), for example because its value is missing."""
     return Judged(VerdictKey(rule.gate, rule.kind, cell), "fail", reason, value, policy=rule.undecided)
 
@@ -126,7 +126,7 @@ def shown_number(number: float | None, *beside: float | None) -> str:
     return f"{number:.{digits}g}"
 
 
-def corrected(judged: Sequence[Judged], correction: str, otherwise: VerdictWord = "undecided") -> list[Judged]:
+def correct(judged: Sequence[Judged], correction: str, otherwise: VerdictWord = "undecided") -> list[Judged]:
     """Return the verdicts of one gate on one day or window, corrected for multiple tests.
 
     A failure that is not significant after the correction becomes ``otherwise``. Verdicts without a ``p`` are unchanged
@@ -149,7 +149,7 @@ def _corrected(judged: Judged, otherwise: VerdictWord) -> Judged:
     return replace(judged, verdict=otherwise, reason=f"{judged.reason}; {among}")
 
 
-def accepted(
+def with_acceptances(
     judged: Iterable[Judged], reasons: Mapping[VerdictKey, tuple[tuple[float | None, ...], str]]
 ) -> list[Judged]:
     """Return the verdicts, marked as accepted where a person has accepted the same verdict with the same numbers.

@@ -103,7 +103,7 @@ def ratings_at(place: Place) -> Place | None:
 
 
 def elements_of(roles: Roles) -> list[str]:
-    named = (column for role, _, column in roles.played() if not role.is_name and _ELEMENT.search(column))
+    named = (column for role, _, column in roles.in_use() if not role.is_name and _ELEMENT.search(column))
     return list(dict.fromkeys(named))
 
 
@@ -123,7 +123,7 @@ def columns_of(roles: Roles, names: Sequence[str]) -> list[str]:
 def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, Place]:
     """Return the place of each value that ``roles`` names inside a column. Raise :class:`InputError` if unclear."""
     inside: dict[str, Place] = {}
-    for role, title, name in roles.played():
+    for role, title, name in roles.in_use():
         whole = _found(name, columns)
         if whole is None:
             _validate_part_of_column(title, name, columns, what)

@@ -30,7 +30,7 @@ class PopularityDays:
     optional: bool = False
 
     @classmethod
-    def asked(cls, given: Mapping[str, Any]) -> PopularityDays:
+    def parse(cls, given: Mapping[str, Any]) -> PopularityDays:
         """Return the days that the argument ``interactions`` names. Raise :class:`SpecError` if it is invalid."""
         for key in given:
             if key not in KEYS:

@@ -27,7 +27,7 @@ from sparkrank.ranking.value_columns import (
 from sparkrank.states.popularity import Tiers
 
 
-def planned(
+def plan_request(
     roles: Roles,
     metrics: Sequence[str | Metric],
     definitions: Definitions,

@@ -384,7 +384,7 @@ class Roles:
         if not self.scores and not beside:
             raise SpecError("score names no column: name at least one")
         role_of: dict[str, tuple[Role, str]] = {}
-        for role, title, column in self.played():
+        for role, title, column in self.in_use():
             if not isinstance(column, str):
                 raise SpecError(
                     f"the {title} column is {quote(column)}: a name, which is a text, is needed (columns of pandas get "
@@ -504,12 +504,12 @@ class Roles:
     @property
     def arrays(self) -> list[str]:
         """The array columns that have one element for each row of a list or of a truth."""
-        return list(dict.fromkeys(column for role, _, column in self.played() if role in (ITEMS, TRUE_ITEMS)))
+        return list(dict.fromkeys(column for role, _, column in self.in_use() if role in (ITEMS, TRUE_ITEMS)))
 
     def columns(self) -> Iterator[tuple[str, str]]:
-        yield from ((title, column) for _, title, column in self.played())
+        yield from ((title, column) for _, title, column in self.in_use())
 
-    def played(self) -> Iterator[tuple[Role, str, str]]:
+    def in_use(self) -> Iterator[tuple[Role, str, str]]:
         """Yield every role in use, with the role's name in messages and its column."""
         yield from ((GROUP, GROUP.name, column) for column in self.group)
         yield from ((role := slice_role(source), role.name, source.column) for source in self.slice_sources)
@@ -517,15 +517,15 @@ class Roles:
         yield from ((VALUES[value.kind], VALUES[value.kind].name, value.name) for value in self.values)
         of_arrays = self.true_items is not None
         if not of_arrays:
-            yield from self._labels_played(LABEL)
+            yield from self._label_roles(LABEL)
         scored = ITEMS if of_arrays else RANK if self.by_rank else SCORE
         yield from ((scored, of_model(model, scored.name, column), column) for model, column in self.scores.items())
         if self.true_items is not None:
             yield TRUE_ITEMS, TRUE_ITEMS.name, self.true_items
-            yield from self._labels_played(LABELS)
+            yield from self._label_roles(LABELS)
         yield from ((role, role.name, self.of_rows[role.key]) for role in row_roles() if role.key in self.of_rows)
 
-    def _labels_played(self, role: Role) -> Iterator[tuple[Role, str, str]]:
+    def _label_roles(self, role: Role) -> Iterator[tuple[Role, str, str]]:
         for name, column in self.labels.items():
             yield role, role.name if len(self.labels) == 1 else of_model(name, role.name, column), column
 

@@ -67,7 +67,7 @@ def compare_days(
     days, missing = find_window(spec, window, spark, "compare", allow_missing=allow_missing)
     source = spec.source()
     partials, coverage = merge_stored(days, plan, source)
-    table, warnings = compared(days, coverage, Merged(partials), plan, comparison, source)
+    table, warnings = compare_merged(days, coverage, Merged(partials), plan, comparison, source)
     unlisted = unlisted_sentences(quality_table(partials, plan, Limits()))
     return DaysCompared(table, missing, unlisted, warnings)
 
@@ -91,7 +91,7 @@ def find_window(
     return days, missing
 
 
-def compared(
+def compare_merged(
     days: Sequence[StoredDay],
     coverage: Sequence[DayCoverage],
     merged: Merged,

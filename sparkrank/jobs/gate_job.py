@@ -26,7 +26,7 @@ from sparkrank.gates.facts import DayOutcome, Facts, Standard, facts_of
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.judgment import Judgment
 from sparkrank.gates.rules import Cell, matches
-from sparkrank.gates.verdicts import Judged, VerdictKey, accepted
+from sparkrank.gates.verdicts import Judged, VerdictKey, with_acceptances
 from sparkrank.inputs.day_marks import day_of
 from sparkrank.inputs.window import MOST_DAYS, Window
 from sparkrank.jobs.publish_job import publish_target, validate_publish
@@ -241,7 +241,7 @@ def _accepted(
         replace(
             verdict, accepted=reason if verdict.key in let_in else verdict.accepted, begins_anew=verdict.key in begins
         )
-        for verdict in accepted(judgment.judged, stored.acceptances)
+        for verdict in with_acceptances(judgment.judged, stored.acceptances)
     ]
     old = stored.acceptance
     is_same = old.get("accepted_reason") == reason
@@ -357,7 +357,7 @@ def _judged(
 def _with_acceptance(judgment: Judgment, stored: StoredResult) -> Judgment:
     if not stored.acceptance:
         return judgment
-    judged = accepted(judgment.judged, stored.acceptances)
+    judged = with_acceptances(judgment.judged, stored.acceptances)
     judged = [replace(verdict, begins_anew=verdict.key in stored.beginnings) for verdict in judged]
     return replace(judgment, judged=tuple(judged), acceptance=stored.acceptance)
 

@@ -18,7 +18,7 @@ from sparkrank.base import checks
 from sparkrank.base.errors import CodedSentence, StateError, itemize, shorten
 from sparkrank.engines.result import Solved
 from sparkrank.inputs.window import WINDOW, Window, spans
-from sparkrank.jobs.compare_job import compared, find_window
+from sparkrank.jobs.compare_job import compare_merged, find_window
 from sparkrank.jobs.gate_job import judge_run
 from sparkrank.jobs.publish_job import publish_target, validate_publish
 from sparkrank.jobs.report_index import REPORT, write_index
@@ -84,7 +84,9 @@ def merge_days(
         metrics = metrics_table(solved.merged, plan, origin, clustered=len(stored) > 1)
         quality = quality_table(partials, plan, limits)
         if plan.compare is not None:
-            comparisons, unpaired = compared(stored, coverage, solved.merged, plan, plan.compare, spec.source(), origin)
+            comparisons, unpaired = compare_merged(
+                stored, coverage, solved.merged, plan, plan.compare, spec.source(), origin
+            )
             warnings += unpaired
         validate_quality(quality, limits)
         warnings += warnings_of(partials, plan, metrics, limits)

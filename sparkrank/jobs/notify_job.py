@@ -91,7 +91,7 @@ class DayNotices:
         return replace(result, warnings=[*result.warnings, *self.warnings]) if self.warnings else result
 
     def ended_by(self, error: BaseException) -> None:
-        """Send the event that the evaluation failed or was interrupted. Warnings are lost, as the day is not stored."""
+        """Send the event that the evaluation failed or was interrupted. Warnings are only logged: no day is stored."""
         if _is_interrupt(error):
             self._send("ABORT")
         elif isinstance(error, Exception):
@@ -186,7 +186,7 @@ def _opened_inputs(spec: Spec, day: str, opened: Opened) -> Iterator[LineageData
 def _null_columns(roles: Roles) -> dict[str, str]:
     """Return the columns whose nulls ``quality`` counts, by the name of the role, with one column for each role."""
     of_roles = {
-        name: [column for role, _, column in roles.played() if role.name == name]
+        name: [column for role, _, column in roles.in_use() if role.name == name]
         for name in dict.fromkeys(NULLS.values())
     }
     return {name: columns[0] for name, columns in of_roles.items() if len({*columns}) == 1}

@@ -32,7 +32,7 @@ def plan_day(spec: Spec, day: str, rows: int | None) -> DayPlan:
 
     Raise :class:`SpecError` if only Spark can count the rows, and :class:`InputError` if the input is unusable.
     """
-    plan, engine, colocation = spec.plan(), spec.engine, Colocation.asked(spec.input.grouped)
+    plan, engine, colocation = spec.plan(), spec.engine, Colocation.parse(spec.input.grouped)
     if rows is None:
         rows, splits, rows_from = _counted(spec, day, colocation)
     else:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparkrank.base.errors import InputError, SpecError, did_you_mean, itemize, shorten
 from sparkrank.engines.spark.session_settings import time_zone
-from sparkrank.inputs.request_plan import planned
+from sparkrank.inputs.request_plan import plan_request
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.metrics.needs import INTERACTIONS
@@ -82,7 +82,7 @@ class _Passes:
             roles = replace(roles, past={name: own for name, own in roles.past.items() if name == roles.exclude})
         if INTERACTIONS not in roles.past:  # without interactions, times decide nothing
             roles = replace(roles, of_rows={key: name for key, name in roles.of_rows.items() if key != "time"})
-        return planned(roles, metrics, definitions, group_table=False, uncertainty=Uncertainty(off=True))
+        return plan_request(roles, metrics, definitions, group_table=False, uncertainty=Uncertainty(off=True))
 
     def _pass(self, definitions: Definitions, together: Sequence[_Asked]) -> None:
         roles, plan = self.plan([asked.metric for asked in together], definitions)

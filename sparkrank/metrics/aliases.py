@@ -122,7 +122,7 @@ def cut_off(name: str) -> tuple[str, str] | None:
     return None if match is None else (match["name"], match["k"])
 
 
-def meant(name: str, has_cutoff: bool) -> tuple[str, str] | None:
+def translation(name: str, has_cutoff: bool) -> tuple[str, str] | None:
     """Translate a metric ``name`` of another program; return None if the tables of this module lack ``name``.
 
     The result is a pair of strings: the name of a metric of sparkrank, and the parameters of that metric. Raises

@@ -70,7 +70,7 @@ class Catalog(dict[str, D]):
             return self[key], ""
         if key in self._aliases:
             return self[self._aliases[key]], ""
-        elsewhere = names.meant(name, has_cutoff)
+        elsewhere = names.translation(name, has_cutoff)
         if elsewhere is not None:
             return self[elsewhere[0]], elsewhere[1]
         if f"{key}@" in self._aliases:

@@ -20,7 +20,7 @@ from sparkrank.doors.api import evaluate
 from sparkrank.doors.keywords import with_options
 from sparkrank.engines.spark.worker_python import validate_session
 from sparkrank.inputs.buckets import MOST_BUCKETS
-from sparkrank.inputs.request_plan import planned
+from sparkrank.inputs.request_plan import plan_request
 from sparkrank.inputs.roles import COLUMN_ROLES, Roles, columns_of_key
 from sparkrank.metrics import PRESETS, Definitions, Metric, find_preset, plan_of
 from sparkrank.metrics.definitions import ABOUT, ALLOWED, SettingOptions
@@ -257,7 +257,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         label = None if reads is None else self._given("labelCol")
         buckets = None if group is None else self.getBuckets()
         none = dict.fromkeys(COLUMN_ROLES)
-        planned(
+        plan_request(
             Roles.named({**none, **columns}, group, label, None, "membership"),
             [text],
             definitions,

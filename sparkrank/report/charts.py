@@ -57,10 +57,10 @@ def chart(
                 f'{name} has no chart of the {key} "{shorten(wanted)}"{did_you_mean(wanted, there)} '
                 f"(there are: {itemize(there)})"
             )
-    return drawn(charts[0])
+    return draw(charts[0])
 
 
-def drawn(figure: Figure) -> Chart:
+def draw(figure: Figure) -> Chart:
     """Draw the figure as a standalone chart with title and legend."""
     from sparkrank.report.chart_forms import drawn_chart
 
@@ -77,7 +77,7 @@ def save_plots(data: ReportData, folder: str | Path) -> list[Path]:
     with writing_errors(f"the charts in {shorten(str(folder))}"):
         place.mkdir(parents=True, exist_ok=True)
         for figure, file in zip(every, files, strict=True):
-            file.write_text(svg_of(drawn(figure)), encoding="utf-8")
+            file.write_text(svg_of(draw(figure)), encoding="utf-8")
     return files
 
 

@@ -49,7 +49,7 @@ class Colocation:
     columns: tuple[str, ...] | None = None
 
     @classmethod
-    def asked(cls, word: GroupedWord) -> Colocation | None:
+    def parse(cls, word: GroupedWord) -> Colocation | None:
         """Return the colocation that ``word`` stands for, or None if ``word`` says nothing about the files."""
         if word in BY_ITSELF:
             return None

@@ -58,7 +58,7 @@ def bucket_tables(
 
     Lists in arrays are numbered from ``first``.
     """
-    names = [column for role, _, column in roles.played() if role.is_name]
+    names = [column for role, _, column in roles.in_use() if role.is_name]
     parts = partial(whole_lists, arrays=roles.arrays, texts=names) if roles.arrays else in_parts
     for table in chain.from_iterable(map(parts, tables)):
         try:
@@ -160,4 +160,4 @@ def _read(rows: pa.Table, role: Role, column: str) -> pa.ChunkedArray:
 
 def needed_columns(roles: Roles, plan: Plan) -> list[str]:
     """Return the names of the input columns that an evaluation reads."""
-    return list(dict.fromkeys(column for role, _, column in roles.played() if role.needed(plan)))
+    return list(dict.fromkeys(column for role, _, column in roles.in_use() if role.needed(plan)))

@@ -19,7 +19,7 @@ from sparkrank.base.errors import FrameLaneNeededError, InputError, SparkrankErr
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.conditions import Condition
 from sparkrank.sources.files import Listing
-from sparkrank.sources.iceberg_files import comparisons_of, planned
+from sparkrank.sources.iceberg_files import comparisons_of, remaining_files
 from sparkrank.sources.iceberg_metadata import (
     PACKAGE,
     arrow_schema,
@@ -57,7 +57,7 @@ def open_iceberg(side: SideRows, roles: Roles) -> Source:  # noqa: ARG001
     schema = schema_at(table, snapshot)
     with metadata_errors(side):
         columns = arrow_schema(schema)
-    tasks = [] if snapshot is None else planned(side, table, snapshot, comparisons_of(side, table, snapshot))
+    tasks = [] if snapshot is None else remaining_files(side, table, snapshot, comparisons_of(side, table, snapshot))
     files = _plain_files(side, table, schema, tasks)
     if files is not None or snapshot is None:
         return _parquet_of(side, columns, files or {})
@@ -175,7 +175,7 @@ def _batches(
     assert snapshot is not None  # noqa: S101 - the side names a version
     projected = schema_at(table, snapshot).select(*names)
     scan = ArrowScan(table.metadata, table.io, projected, AlwaysTrue())
-    for task in planned(side, table, snapshot, () if where is None else where.comparisons):
+    for task in remaining_files(side, table, snapshot, () if where is None else where.comparisons):
         try:
             for batch in scan.to_record_batches([task]):
                 yield from plain(pa.Table.from_batches([batch])).select(list(names)).cast(target).to_batches()

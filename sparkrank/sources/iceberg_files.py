@@ -44,7 +44,7 @@ def kept_files(side: SideRows) -> tuple[int, int]:
     with metadata_errors(side):
         of_data = [one for one in snapshot.manifests(table.io) if one.content == ManifestContent.DATA]
         files = sum((one.added_files_count or 0) + (one.existing_files_count or 0) for one in of_data)
-        return len(planned(side, table, snapshot, comparisons_of(side, table, snapshot))), files
+        return len(remaining_files(side, table, snapshot, comparisons_of(side, table, snapshot))), files
 
 
 def last_addition(side: SideRows) -> datetime | None:
@@ -71,7 +71,9 @@ def comparisons_of(side: SideRows, table: Table, snapshot: Snapshot) -> tuple[Co
         return ()
 
 
-def planned(side: SideRows, table: Table, snapshot: Snapshot, comparisons: Sequence[ColumnTest]) -> list[FileScanTask]:
+def remaining_files(
+    side: SideRows, table: Table, snapshot: Snapshot, comparisons: Sequence[ColumnTest]
+) -> list[FileScanTask]:
     """Return the files of ``snapshot``, ordered by path, that the ``comparisons`` do not rule out.
 
     Raises :class:`UnappliedFeatureError` if a file needs a feature that pyiceberg does not apply.

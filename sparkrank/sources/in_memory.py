@@ -59,7 +59,7 @@ def _is_polars(rows: object) -> bool:
     return polars is not None and isinstance(rows, polars.DataFrame)
 
 
-def accepted(subject: str, rows: Any, roles: Roles) -> Any:
+def readable_rows(subject: str, rows: Any, roles: Roles) -> Any:
     """Return ``rows`` unchanged, or their role columns as an Arrow table or, for a stream, as a file.
 
     Raises :class:`SpecError` if the object does not hold rows, and :class:`InputError` if they cannot be read.
@@ -87,7 +87,7 @@ def accepted(subject: str, rows: Any, roles: Roles) -> Any:
     raise SpecError(f"{subject} of type {kind}{reason}: a DataFrame, a pyarrow Table or a path to Parquet is needed")
 
 
-def validated(table: pa.Table, roles: Roles, what: str) -> pa.Table:
+def valid_table(table: pa.Table, roles: Roles, what: str) -> pa.Table:
     """Return ``table`` if its role columns are valid Arrow data. The check takes 5 ns for a string of 16 bytes."""
     role_of = {column: f"{role} column" for role, column in roles.columns()}
     names = table.column_names

@@ -106,7 +106,7 @@ def check_roles(schema: pa.Schema, roles: Roles, plan: Plan, what: str) -> None:
     slices, or which words a parameter of a metric takes in place of a column.
     """
     lacking = MissingColumnError if roles.of_past is None else SpecError
-    for role, title, column in roles.played():
+    for role, title, column in roles.in_use():
         remedy = SLICES_REMEDY if plan.joins and role is SLICE else _words_for(column, plan)
         validate_column(title, column, schema.names, what, remedy, lacking)
         field = schema.field(column)

@@ -10,10 +10,10 @@ from typing import ClassVar
 import pyarrow as pa
 
 from sparkrank.inputs.field_paths import Place
+from sparkrank.sources.arrow_scan import gathered
 from sparkrank.sources.conditions import Condition
 from sparkrank.sources.nested import columns_at
 from sparkrank.sources.protocol import RowsWithoutFiles, Split
-from sparkrank.sources.scanning import gathered
 from sparkrank.sources.sizes import as_rows
 from sparkrank.sources.types import plain
 

@@ -15,7 +15,7 @@ from sparkrank.inputs.role_table import MODEL
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.metrics.rank_comparison import REFERENCE_RANK
-from sparkrank.sources.in_memory import is_pandas, validated
+from sparkrank.sources.in_memory import is_pandas, valid_table
 from sparkrank.sources.nested import shape_of, taken
 from sparkrank.sources.types import is_list, list_parts, plain_array
 
@@ -69,7 +69,7 @@ def table_of(rows: Any, roles: Roles, what: str) -> pa.Table:
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         reason = shorten(": ".join(map(shorten, error.args)).rstrip("."))
         raise InputError(f"the {what} has a column that Arrow cannot hold: {reason}") from error
-    return validated(table, roles, what)  # pandas columns may be Arrow arrays
+    return valid_table(table, roles, what)  # pandas columns may be Arrow arrays
 
 
 def _validate_text_names(rows: Any, names: list[str], roles: Roles, what: str) -> None:

@@ -15,6 +15,7 @@ import pyarrow.dataset as ds
 from sparkrank.base.errors import InputError, NoInputError, shorten, unreadable
 from sparkrank.inputs.field_paths import Place, places
 from sparkrank.inputs.roles import Roles
+from sparkrank.sources.arrow_scan import gathered, in_splits
 from sparkrank.sources.conditions import Condition
 from sparkrank.sources.files import without_password
 from sparkrank.sources.folders import PartitionTypes, folder_values
@@ -22,7 +23,6 @@ from sparkrank.sources.integrity import Stamp, unchanged
 from sparkrank.sources.missing_columns import READING_THREADS, lacking_column, lacking_columns, validate_columns
 from sparkrank.sources.nested import lacks, leaf_batches, shape_of
 from sparkrank.sources.protocol import FileSplit, Split
-from sparkrank.sources.scanning import gathered, in_splits
 from sparkrank.sources.sizes import as_rows, rows_of_elements, stored_bytes
 from sparkrank.sources.stored_files import StoredFiles
 from sparkrank.sources.types import stored_schema

@@ -133,7 +133,7 @@ def _condition(where: str | None, source: Source, what: str) -> Condition | None
 
 def _validate_types(schema: pa.Schema, roles: Roles) -> None:
     """Raise :class:`FrameLaneNeededError` for a column type whose values Spark and Arrow read differently."""
-    for role, title, column in roles.played():
+    for role, title, column in roles.in_use():
         kind = schema.field(column).type
         if not (_is_of_every_lane(kind) or (role is TIME and pa.types.is_timestamp(kind))):
             problem = f"the {title} column {shorten(column)} is of type {shorten(kind)}"

@@ -12,7 +12,7 @@ import pyarrow as pa
 from sparkrank.inputs.field_paths import Place
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.conditions import Condition
-from sparkrank.sources.in_memory import validated
+from sparkrank.sources.in_memory import valid_table
 from sparkrank.sources.nested import columns_at
 from sparkrank.sources.protocol import RowsWithoutFiles, Split
 from sparkrank.sources.side_rows import SideRows
@@ -30,7 +30,7 @@ class TableInput(RowsWithoutFiles):
 
     @classmethod
     def open(cls, side: SideRows, roles: Roles) -> TableInput:
-        return cls(validated(side.given, roles, side.what))
+        return cls(valid_table(side.given, roles, side.what))
 
     @property
     def schema(self) -> pa.Schema:

@@ -20,6 +20,7 @@ from pyarrow import json as pa_json
 from sparkrank.base.errors import CodedSentence, InputError, SpecError, did_you_mean, itemize, shorten, unreadable
 from sparkrank.inputs.field_paths import Place
 from sparkrank.inputs.roles import Roles
+from sparkrank.sources.arrow_scan import filtered, gathered, in_splits
 from sparkrank.sources.conditions import Condition
 from sparkrank.sources.files import without_password
 from sparkrank.sources.folders import folder_values
@@ -28,7 +29,6 @@ from sparkrank.sources.joined_types import HEADER_REMEDY
 from sparkrank.sources.missing_columns import READING_THREADS, lacking_columns, outer_column, validate_columns
 from sparkrank.sources.nested import columns_at
 from sparkrank.sources.protocol import FileSplit, Split
-from sparkrank.sources.scanning import filtered, gathered, in_splits
 from sparkrank.sources.stored_files import StoredFiles
 from sparkrank.sources.text_schema import DdlField, arrow_type, is_set, option, typed_columns
 from sparkrank.sources.values import is_array
@@ -139,7 +139,7 @@ class TextInput:
         with _reading_errors(fragments[0].path, kind, what):
             rows_per_byte = _rows_per_byte(fragments[0], b"," if roles.arrays else b"\n")
         remedy = _REMEDY.format(what) if kind == "json" else ""
-        inferred = roles.played() if kind == "json" and fields is None else ()
+        inferred = roles.in_use() if kind == "json" and fields is None else ()
         names_of = frozenset(column for role, _, column in inferred if role.is_name or role.is_array)
         options = reader.default_fragment_scan_options
         return cls(schema, fragments, lacking, stored, options, rows_per_byte, remedy, names_of)
@@ -308,7 +308,7 @@ def _inferred(schemas: Sequence[pa.Schema], roles: Roles, what: str) -> pa.Schem
         inferred = pa.unify_schemas(schemas, promote_options="permissive")
     except pa.ArrowException as error:
         raise unreadable(f"the files of the {what} differ", error, f": {what}.schema says which type it is") from error
-    numbers = {column for role, _, column in roles.played() if role.takes[-1] in ("number", "label", "numbers")}
+    numbers = {column for role, _, column in roles.in_use() if role.takes[-1] in ("number", "label", "numbers")}
     return pa.schema([(field.name, _json_type(field.type, field.name, numbers)) for field in inferred])
 
 

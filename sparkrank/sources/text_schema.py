@@ -115,9 +115,9 @@ def number_kinds(roles: Roles, fields: Sequence[DdlField] | None) -> dict[str, s
     if roles.true_items is not None:
         return {}
     declared = {field.name: field.kind for field in fields or () if field.kind in _NUMBERS}
-    names = {column for role, _, column in roles.played() if role.is_name}
+    names = {column for role, _, column in roles.in_use() if role.is_name}
     kinds: dict[str, str] = {}
-    for role, title, column in roles.played():
+    for role, title, column in roles.in_use():
         if role.is_name or role is TIME:
             continue
         if column in names and column not in declared:

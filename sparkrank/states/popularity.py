@@ -38,7 +38,7 @@ class Tiers:
         return f"tiers of {self.of}, head {self.head!r}, tail {self.tail!r}"
 
     @classmethod
-    def asked(cls, given: Any) -> Tiers:
+    def parse(cls, given: Any) -> Tiers:
         """Return the rule that a user gives as a mapping. Raise :class:`SpecError` if ``given`` is not a valid rule."""
         known = [field.name for field in fields(cls)]
         if not isinstance(given, Mapping):

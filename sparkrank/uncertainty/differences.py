@@ -104,16 +104,16 @@ class Compared:
         }
 
 
-def compared_alone(candidate: Sample, baseline: Sample, metric: Metric, level: float) -> dict[str, Any]:
+def compare_two(candidate: Sample, baseline: Sample, metric: Metric, level: float) -> dict[str, Any]:
     """Return the ``comparisons`` row for ``candidate`` minus ``baseline``, by column, with None for missing numbers."""
     one = np.zeros(1, np.int64)
-    columns = compared(candidate.alone, baseline.alone, (one, one), metric, level).columns(level)
+    columns = compare_samples(candidate.alone, baseline.alone, (one, one), metric, level).columns(level)
     return {
         name: None if name != "difference" and column[0] != column[0] else column[0] for name, column in columns.items()
     }
 
 
-def compared(
+def compare_samples(
     candidates: Samples,
     baselines: Samples,
     places: tuple[Ints, Ints],

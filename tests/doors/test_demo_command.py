@@ -62,7 +62,7 @@ def test_a_demo_that_ends_early_leaves_nothing_and_takes_an_empty_folder(
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr("sparkrank.cli.evaluating.evaluate_day", fails)
+        patch.setattr("sparkrank.cli.evaluation_commands.evaluate_day", fails)
         assert exit_code("demo", "--rows", "1000") == 1
     assert list(tmp_path.iterdir()) == []
     Path("sparkrank-demo").mkdir()

@@ -21,13 +21,13 @@ import sparkrank as sr
 from sparkrank.base.errors import escape
 from sparkrank.doors.keywords import INPUT_DEFAULTS
 from sparkrank.engines.one_group import GroupKeys
-from sparkrank.inputs.request_plan import planned
+from sparkrank.inputs.request_plan import plan_request
 from sparkrank.inputs.roles import Roles
 from sparkrank.jobs.explain_job import explain_request
 from sparkrank.metrics import CATALOG, Arithmetic, Definitions, Metric, TermTable
 from sparkrank.metrics.arithmetic import LIST, total
 from sparkrank.metrics.sampled_metric import SampledMetric
-from sparkrank.run import called
+from sparkrank.run import call_request
 from sparkrank.run.stages import Stages
 from sparkrank.sources.columns import needed_columns
 from sparkrank.sources.selection import Sides
@@ -240,7 +240,7 @@ def test_titles_stand_beside_the_items_and_only_an_explanation_reads_them() -> N
     apart = {"old": titled, "new": titled.set_column(4, "name", pa.array([1, 2, 3, 4, 1]))}
     found = sr.explain(apart, "rr", models=["new"], **asked, title="name").metric.tables
     assert found[0].columns["title"] == ("Tea", "Mug", "3")  # of the first model that has one
-    roles, plan = planned(Roles.of("user", "click", "score", "item", title="name"), ["rr"], Definitions())
+    roles, plan = plan_request(Roles.of("user", "click", "score", "item", title="name"), ["rr"], Definitions())
     assert "name" not in needed_columns(roles, plan)
 
 
@@ -306,7 +306,7 @@ def test_parquet_is_read_where_the_key_may_be(tmp_path: Path) -> None:
     rows = {"user": np.repeat(np.arange(1000), 2), "score": np.arange(2000) / 2000, "click": [0, 1] * 1000}
     pq.write_table(pa.table(rows), path, row_group_size=200)
     asked = {"score": "score", "label": "click", **INPUT_DEFAULTS}
-    request, _ = called.request_called(path, ["rr"], asked, group=["user"])
+    request, _ = call_request.request_of_call(path, ["rr"], asked, group=["user"])
     sides = Sides.open(request.sides, request.roles, request.plan, {})
     keys = GroupKeys(("user",), ((250,), (251,)))
     for some, count in ((sides.narrowed(keys.condition), 200), (sides, 2000)):

@@ -19,8 +19,8 @@ from sparkrank.bucket import evaluate_bucket
 from sparkrank.engines import bucket_evaluation as evaluation
 from sparkrank.engines.bucket_evaluation import evaluate_buckets
 from sparkrank.engines.shuffle import group_runs as runs
-from sparkrank.engines.shuffle.joined import joined_in_turn
 from sparkrank.engines.shuffle.packing import join_pieces, pieces_by_bucket
+from sparkrank.engines.shuffle.piece_join import joined_in_turn
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
 from sparkrank.engines.spark import tasks
 from sparkrank.engines.spark.gather import gather_states

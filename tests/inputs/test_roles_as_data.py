@@ -19,7 +19,7 @@ from sparkrank.bucket import bucket_columns
 from sparkrank.config import sections
 from sparkrank.engines.request import Request
 from sparkrank.inputs import role_table as columns
-from sparkrank.inputs.request_plan import planned
+from sparkrank.inputs.request_plan import plan_request
 from sparkrank.inputs.roles import Roles, TruthColumns
 from sparkrank.metrics import Definitions, Metric
 from sparkrank.metrics.metric import CATALOG
@@ -136,7 +136,7 @@ def test_files_have_it_too(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("fake_roles")
 def test_a_truth_has_what_is_of_both_sides() -> None:
     truth = TruthColumns.of(None, {"subtopic": "aspect"})
-    roles, plan = planned(Roles.of("user", None, "score", "item", truth=truth, **NAMED), ["rr"], Definitions())
+    roles, plan = plan_request(Roles.of("user", None, "score", "item", truth=truth, **NAMED), ["rr"], Definitions())
     assert roles.truth is not None
     assert needed_columns(roles.truth, plan) == ["user", "item", "aspect"]
     given = pa.table({"user": ["a"], "item": ["x"], "aspect": [7]})

@@ -194,7 +194,11 @@ SLOW = {"numpy", "pandas", "pyarrow", "pydantic", "scipy", "yaml", "sparkrank.jo
 
 @pytest.mark.parametrize(
     ("words", "module", "also"),
-    [(["--help"], None, set()), (["--version"], None, {"numpy"}), (["init", "--help"], "sparkrank.cli.starting", SLOW)],
+    [
+        (["--help"], None, set()),
+        (["--version"], None, {"numpy"}),
+        (["init", "--help"], "sparkrank.cli.spec_commands", SLOW),
+    ],
 )
 def test_the_command_line_imports_a_command_when_it_is_called(
     words: list[str], module: str | None, also: set[str]

@@ -109,7 +109,7 @@ def test_every_chart_becomes_a_file(tmp_path: Path) -> None:
     assert sorted((tmp_path / "plots").rglob("*.svg")) == sorted(files)
     assert files[0].name == "01-trend-ndcg_10.svg"
     assert all(file.parent == tmp_path / "plots" and file.read_bytes().startswith(b"<svg") for file in files)
-    again = forms.svg_of(charts.drawn(charts.figures(data, "trend")[0]))
+    again = forms.svg_of(charts.draw(charts.figures(data, "trend")[0]))
     assert files[0].read_text(encoding="utf-8") == again
 
 

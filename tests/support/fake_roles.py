@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from sparkrank.inputs import role_table as columns
-from sparkrank.inputs.request_plan import planned
+from sparkrank.inputs.request_plan import plan_request
 from sparkrank.inputs.role_table import BadRow, Role
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Definitions, Plan
@@ -40,4 +40,4 @@ def add_fake_roles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asked(metric: str = "rr", **named: str) -> tuple[Roles, Plan]:
-    return planned(Roles.of("user", "label", "score", **named), [metric], Definitions())
+    return plan_request(Roles.of("user", "label", "score", **named), [metric], Definitions())

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank.bucket.impressions import key_columns
-from sparkrank.engines.shuffle.joined import joined_in_turn
 from sparkrank.engines.shuffle.packing import join_pieces
 from sparkrank.engines.shuffle.partition import partition_rows
+from sparkrank.engines.shuffle.piece_join import joined_in_turn
 from sparkrank.engines.shuffle.spill import PieceStore, in_runs
 from sparkrank.numeric.array_types import Ints
 from sparkrank.numeric.key_hashes import MAX_LOOP_BUCKETS, hash_keys

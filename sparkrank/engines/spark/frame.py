@@ -26,7 +26,6 @@ from sparkrank.engines.spark.batches import (
     short_batches,
 )
 from sparkrank.engines.spark.gather import group_schema
-from sparkrank.engines.spark.picked import STREAMS_TYPE, streams_of, tables_of_streams
 from sparkrank.engines.spark.sent_batches import FrameSide, SentBatches
 from sparkrank.engines.spark.session_features import Batches, SessionFeatures, packed_once
 from sparkrank.engines.spark.shuffle import (
@@ -38,6 +37,7 @@ from sparkrank.engines.spark.shuffle import (
     solve_pairs,
     solve_rows,
 )
+from sparkrank.engines.spark.table_streams import STREAMS_TYPE, streams_of, tables_of_streams
 from sparkrank.engines.spark.where_read import WhereRead
 from sparkrank.inputs.buckets import fan_in
 from sparkrank.metrics import Plan

@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 
 from sparkrank.engines.spark.batches import arrow_schema
 from sparkrank.engines.spark.failures import task_errors
-from sparkrank.engines.spark.picked import STREAMS_TYPE, streams_of
 from sparkrank.engines.spark.session_features import packed_once
+from sparkrank.engines.spark.table_streams import STREAMS_TYPE, streams_of
 from sparkrank.engines.spark.worker_python import validate_session
 
 

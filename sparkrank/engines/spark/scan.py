@@ -19,7 +19,6 @@ from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.result import Solved
 from sparkrank.engines.spark.batches import BYTES_OF_PIECES, batches_of
 from sparkrank.engines.spark.gather import group_schema
-from sparkrank.engines.spark.picked import STREAMS_TYPE, streams_of, tables_of_streams
 from sparkrank.engines.spark.session_features import Batches, SessionFeatures, packed_once
 from sparkrank.engines.spark.shuffle import (
     PIECES_TYPE,
@@ -30,13 +29,14 @@ from sparkrank.engines.spark.shuffle import (
     solve_pairs,
     solve_rows,
 )
+from sparkrank.engines.spark.table_streams import STREAMS_TYPE, streams_of, tables_of_streams
 from sparkrank.engines.spark.tasks import ROW_MEMORY_BYTES, tune_worker
 from sparkrank.engines.spark.where_read import WhereRead
 from sparkrank.metrics import Plan
 from sparkrank.numeric.memory import give_back_if_large
+from sparkrank.sources.arrow_scan import in_splits
 from sparkrank.sources.colocation import Colocation, FileSet
 from sparkrank.sources.parquet import SPLIT_ROWS
-from sparkrank.sources.scanning import in_splits
 from sparkrank.sources.selection import Sides, SideSplit
 
 if TYPE_CHECKING:

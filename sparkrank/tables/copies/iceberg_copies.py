@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from sparkrank.base.errors import MOST_LISTED, StoreError, first_line, shorten
 from sparkrank.inputs.window import WINDOW, WINDOWS
-from sparkrank.sources.scanning import gathered
+from sparkrank.sources.arrow_scan import gathered
 from sparkrank.sources.types import stored_type
 from sparkrank.tables.commit.output_folder import DAY
 from sparkrank.tables.copies.publisher import TABLE_PROPERTY, ExistingTable, Publisher, TableCopy

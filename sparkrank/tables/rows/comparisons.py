@@ -26,7 +26,7 @@ from sparkrank.stats.intervals import TOO_FEW, lesser
 from sparkrank.stats.power import smallest_detectable
 from sparkrank.stats.sequential import LEAST_EVENTS, LEAST_GROUPS, always_valid_p, confidence_sequence, radius
 from sparkrank.tables.rows.results import NO_ORIGIN, Origin, subject_columns, table_of
-from sparkrank.uncertainty.differences import Compared, PairSums, compared
+from sparkrank.uncertainty.differences import Compared, PairSums, compare_samples
 from sparkrank.uncertainty.samples import Samples
 
 
@@ -89,7 +89,7 @@ def _pairs(there: Sequence[Subject], candidates: Sequence[str], comparison: Comp
 def _columns(samples: Samples, places: tuple[Ints, Ints], plan: Plan, metric: Metric) -> dict[str, NDArray[Any]]:
     level, uncertainty = plan.uncertainty.look_level, plan.uncertainty
     pairs = _pair_sums(samples, places, plan, metric)
-    comparison = compared(samples, samples, places, metric, level, None if samples.clustered else pairs)
+    comparison = compare_samples(samples, samples, places, metric, level, None if samples.clustered else pairs)
     columns = comparison.columns(level)
     if uncertainty.sequential:
         for place in range(len(places[0])):

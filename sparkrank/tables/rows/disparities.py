@@ -16,7 +16,7 @@ from sparkrank.numeric.array_types import Ints
 from sparkrank.schemas.tables import DISPARITIES
 from sparkrank.tables.rows.finished import Finished
 from sparkrank.tables.rows.results import NO_ORIGIN, Origin
-from sparkrank.uncertainty.differences import compared
+from sparkrank.uncertainty.differences import compare_samples
 from sparkrank.uncertainty.samples import Samples
 
 _OF_TEST = ("stderr", "ci_low", "ci_high", "degrees", "n_groups", "n_effective")
@@ -81,9 +81,9 @@ def _ends(values: NDArray[np.float64], places: Ints) -> tuple[int, int]:
 def _numbers(samples: Samples, plan: Plan, metric: Metric, lowest: Ints, highest: Ints) -> dict[str, NDArray[Any]]:
     """Return the columns of the difference and the quotient of two ends, tested by parts of the groups."""
     level = plan.uncertainty.look_level
-    gap = compared(samples, samples, (highest, lowest), metric, level).columns(level)
+    gap = compare_samples(samples, samples, (highest, lowest), metric, level).columns(level)
     # the quotient minus 1 is the relative difference between the lowest and the highest value
-    share = compared(samples, samples, (lowest, highest), metric, level).columns(level)
+    share = compare_samples(samples, samples, (lowest, highest), metric, level).columns(level)
     values = samples.rows(metric).value
     is_share = (values[highest] > 0) & (values[lowest] >= 0)
     columns = {"difference": gap["difference"], "interval": gap["interval"], **{name: gap[name] for name in _OF_TEST}}

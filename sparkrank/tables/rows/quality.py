@@ -142,7 +142,7 @@ def _heaviest(partials: Partials, model: str) -> Iterator[dict[str, Any]]:
             yield {**check, "count": share.weight, "fraction": share.fraction}
 
 
-def doubtful(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[CodedSentence]:
+def doubts_of(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[CodedSentence]:
     """Yield a message for each check that counts impossible or meaningless values and exceeds its limit.
 
     The check ``rows per block`` is left out, because counting rows per block takes another pass over all blocks.

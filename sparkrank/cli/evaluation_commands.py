@@ -14,8 +14,8 @@ from sparkrank.base.errors import escape
 from sparkrank.base.redaction import shown_url
 from sparkrank.cli.answers import answer, answer_line, backfill_document, day_document, verdict_line, window_document
 from sparkrank.cli.backfill_text import backfill_text, backfilled_text
+from sparkrank.cli.gate_commands import closer_line
 from sparkrank.cli.invocation import Invocation, after_commit, end_with_verdict
-from sparkrank.cli.judging import closer_line
 from sparkrank.cli.options import VERBOSE, asked_stages, day_option, prometheus_options, spec_options
 from sparkrank.config import Spec
 from sparkrank.engines.lanes import needs_session

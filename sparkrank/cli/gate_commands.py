@@ -12,9 +12,9 @@ import click
 
 from sparkrank.base.errors import escape
 from sparkrank.cli.answers import answer, judgment_document, verdict_line
+from sparkrank.cli.day_options import NamedDays, stored_options
 from sparkrank.cli.invocation import Invocation, after_commit, end_with_verdict
 from sparkrank.cli.options import VERBOSE, prometheus_options, spec_options
-from sparkrank.cli.stored import NamedDays, stored_options
 from sparkrank.config import Spec
 from sparkrank.gates.chance import records_of
 from sparkrank.gates.verdicts import worst_first

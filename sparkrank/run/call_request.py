@@ -10,7 +10,7 @@ from sparkrank.base.errors import SpecError, quote, shorten
 from sparkrank.engines.request import AUTO, CatalogRows, Request
 from sparkrank.inputs.catalog_columns import CatalogPlan, columns_of_catalog
 from sparkrank.inputs.popularity_days import PopularityDays
-from sparkrank.inputs.request_plan import planned
+from sparkrank.inputs.request_plan import plan_request
 from sparkrank.inputs.role_table import MODEL
 from sparkrank.inputs.roles import COLUMN_ROLES, PastColumns, Roles, TruthColumns
 from sparkrank.metrics import Definitions, Metric, Plan, find_preset
@@ -20,14 +20,14 @@ from sparkrank.metrics.slices import Slices
 from sparkrank.run.arguments import validate_argument_words
 from sparkrank.run.model_names import model_names, roles_of_names
 from sparkrank.sources.colocation import GroupedWord
-from sparkrank.sources.in_memory import accepted, is_path, readable_again
+from sparkrank.sources.in_memory import is_path, readable_again, readable_rows
 from sparkrank.sources.pandas_rows import out_of_pandas
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.states.popularity import Tiers
 from sparkrank.tables.rows.limits import limits_of
 
 
-def request_called(
+def request_of_call(
     impressions: Any,
     metrics: Sequence[str | Metric],
     options: Mapping[str, Any],
@@ -44,7 +44,7 @@ def request_called(
     """Return the request for ``impressions``, and the columns of the truth as the caller named them (None without one).
 
     ``options`` has the :class:`sparkrank.doors.keywords.InputOptions`, with defaults, and ``cluster``; ``asked`` has
-    other arguments of :func:`sparkrank.inputs.request_plan.planned`. Raise :class:`SpecError` if the arguments are
+    other arguments of :func:`sparkrank.inputs.request_plan.plan_request`. Raise :class:`SpecError` if the arguments are
     invalid.
     """
     truth, truth_columns, label = (options.get(name) for name in ("truth", "truth_columns", "label"))
@@ -55,7 +55,7 @@ def request_called(
     apart = dict(impressions) if isinstance(impressions, Mapping) else None  # the rows of each model
     sides = [impressions] if apart is None else list(apart.values())
     had = options.get(INTERACTIONS)
-    stored = PopularityDays.asked(had) if isinstance(had, Mapping) else None
+    stored = PopularityDays.parse(had) if isinstance(had, Mapping) else None
     past_rows, past = _past(options if stored is None else {**options, INTERACTIONS: None}, stored)
     given = (*sides, truth, *past_rows.values())
     validate_argument_words(lane, partition_types, grouped, any(map(is_path, given)))
@@ -69,22 +69,22 @@ def request_called(
                 f"model={quote(column)} names the models of a long table, but the input is one table a model"
             )
         impressions = sides[0] = readable_again("the impressions are", impressions)
-        rows = accepted("the impressions are", impressions, roles_of_names(column))
+        rows = readable_rows("the impressions are", impressions, roles_of_names(column))
         rows = out_of_pandas(rows, roles_of_names(column), Plan((), (), ()), "input", Counter())
         models = model_names(SideRows.of("input", rows, partition_types), column, lane, spark)
     label = label if truth is None else None
     named = Roles.named(columns, group, label, beside, options["relevance"], slices, models, past)
     definitions = Definitions.of(library, settings, joins=named.joins)
     asked = {**asked, "buckets": buckets, "ties_asked": settings["ties"] is not None}
-    asked["tiers"] = None if options.get("tiers") is None else Tiers.asked(options["tiers"])
+    asked["tiers"] = None if options.get("tiers") is None else Tiers.parse(options["tiers"])
     asked["has_catalog"] = options.get("catalog") is not None
     of_catalog = _catalog_columns(options, named)
     asked["has_since"] = of_catalog is not None and of_catalog[1] is not None
-    roles, plan = planned(named, metrics, definitions, library, **asked)
+    roles, plan = plan_request(named, metrics, definitions, library, **asked)
     counts: Counter[tuple[str, str]] = Counter()
 
     def side(subject: str, given: Any, own: Roles, what: str) -> SideRows:
-        rows = out_of_pandas(accepted(subject, given, own), own, plan, what, counts)
+        rows = out_of_pandas(readable_rows(subject, given, own), own, plan, what, counts)
         return SideRows.of(what, rows, partition_types)
 
     lists = [
@@ -124,7 +124,7 @@ def _catalog_columns(options: Mapping[str, Any], roles: Roles) -> tuple[str, str
 
 def _catalog_called(given: Any, item: str, since: str | None, plan: Plan, partition_types: Any) -> CatalogRows:
     own = CatalogPlan.of_items(plan, item, since)
-    rows = out_of_pandas(accepted("the catalog is", given, own.roles), own.roles, own, "catalog", Counter())
+    rows = out_of_pandas(readable_rows("the catalog is", given, own.roles), own.roles, own, "catalog", Counter())
     return CatalogRows(SideRows.of("catalog", rows, partition_types), item, since=since)
 
 

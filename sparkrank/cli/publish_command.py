@@ -9,9 +9,9 @@ import click
 
 from sparkrank.base.errors import escape
 from sparkrank.cli.answers import answer
+from sparkrank.cli.day_options import NamedDays, stored_options
 from sparkrank.cli.invocation import Invocation
 from sparkrank.cli.options import spec_options
-from sparkrank.cli.stored import NamedDays, stored_options
 from sparkrank.config import Spec
 from sparkrank.jobs.publish_job import publish_stored, publishes_by_spark
 from sparkrank.run.session import command_session

@@ -345,7 +345,7 @@ def require(module: str, extra: str, what: str) -> None:
 
 @contextmanager
 def writing_errors(what: str, done: str = "written") -> Iterator[None]:
-    """Turn an ``OSError`` raised inside, such as a full disk, into an error: ``what`` cannot be ``done``."""
+    """Turn an ``OSError`` raised inside into a :class:`SparkrankError` that says that ``what`` cannot be ``done``."""
     try:
         yield
     except OSError as error:

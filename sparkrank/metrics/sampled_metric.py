@@ -31,7 +31,7 @@ FIRST_RANK, SAMPLED, ITEMS, BY, GAMMA, REL = "first_rank", "sampled", "items", "
 class SampledMetric(MetricKind):
     """A metric of all groups together, estimated from the ranks of relevant items among sampled ones.
 
-    Its states are those of ``first_rank(sampled=m)``: the number of groups with each rank, in all and in each part of
+    Its states are those of ``first_rank(sampled=m)``: the number of groups with each rank, overall and in each part of
     the groups. ``gain`` returns the gain of each rank among all items: (ranks, metric) -> float64 array of the same
     shape.
     """

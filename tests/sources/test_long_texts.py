@@ -16,7 +16,7 @@ from sparkrank.base import temporary_files
 from sparkrank.engines.shuffle import spill
 from sparkrank.engines.shuffle.texts import few_coded
 from sparkrank.inputs.roles import Roles
-from sparkrank.sources import scanning, sizes
+from sparkrank.sources import arrow_scan, sizes
 from sparkrank.sources.parquet import ParquetInput, read_split
 from sparkrank.sources.selection import Selection
 from sparkrank.sources.side_rows import SideRows
@@ -147,7 +147,7 @@ def test_fields_of_structs_are_read_by_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["csv", "json"])
 def test_files_of_text_are_read_by_bytes(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scanning, "MOST_BYTES", 2_000_000)
+    monkeypatch.setattr(arrow_scan, "MOST_BYTES", 2_000_000)
     rows = [{"u": f"{n % 2}" + "x" * 100_000, "s": n, "y": int(n == 198)} for n in range(200)]
     lines = [json.dumps(row) for row in rows] if kind == "json" else [",".join(map(str, row.values())) for row in rows]
     (tmp_path / "rows").write_text("\n".join(["u,s,y", *lines] if kind == "csv" else lines))

@@ -108,11 +108,12 @@ test-minimum: java .venv-minimum/.made ## Tests without a JVM, and some with one
 test-peers: java .venv-peers/.made ## Metrics beyond accuracy beside the libraries that have them, at their newest versions
 	@$(WITH_JAVA) .venv-peers/bin/python -m pytest tests/peers/test_live_beyond_accuracy.py $(PYTEST_ARGS)
 
-test-places: java .venv-places/.made .venv-dbt/.made ## Lake tables, databases, Hive, MLflow, OpenLineage, Dagster, dbt, Prefect
+test-places: java .venv-places/.made .venv-dbt/.made ## Lake tables, databases, Hive, MLflow, W&B, OpenLineage, Dagster, dbt, Prefect
 	@$(WITH_JAVA) .venv-places/bin/python -m pytest tests/tables/test_delta_copies.py tests/tables/test_iceberg_copies.py \
 		tests/tables/test_mlflow_tracker.py tests/tables/test_openlineage.py tests/sources/test_iceberg.py \
 		tests/sources/test_lakes_on_s3.py tests/spark/test_iceberg.py tests/sources/test_warehouses.py \
 		tests/doors/test_dagster_example.py tests/doors/test_dbt_example.py tests/doors/test_prefect_example.py \
+		tests/doors/test_wandb_example.py \
 		"tests/jobs/test_first_steps.py::test_every_command_of_it_works[A team with MLflow]" \
 		"tests/jobs/test_first_steps.py::test_every_command_of_it_works[A team with Dagster]" $(PYTEST_ARGS)
 	@$(WITH_JAVA) SPARKRANK_TEST_HIVE=1 .venv-places/bin/python -m pytest tests/spark/test_spark_tables.py \
@@ -262,7 +263,7 @@ $(VENV)/spark.jsa: scripts/spark_classes.py $(VENV)/.dev
 	@$(PYTHON) -m venv --clear .venv-places
 	@$(call REMOVE_LOOPS,.venv-places)
 	@.venv-places/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) \
-		--editable '.[spark,delta,iceberg,mlflow,openlineage,dagster,test]' 'pyiceberg[sql-sqlite,pyiceberg-core]' \
+		--editable '.[spark,delta,iceberg,mlflow,wandb,openlineage,dagster,test]' 'pyiceberg[sql-sqlite,pyiceberg-core]' \
 		sqlalchemy alembic duckdb dagster adbc-driver-sqlite prefect
 	@touch $@
 

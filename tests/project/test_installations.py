@@ -25,6 +25,7 @@ EXTRAS = {
     "delta": ("deltalake", "sparkrank publish {day} --set 'output.publish=[{{format: delta, path: lake}}]'"),
     "iceberg": ("pyiceberg", "python -c 'import sparkrank.tables.copies.iceberg_copies'"),
     "mlflow": ("mlflow", "sparkrank validate {conf} --set 'track=[{{to: mlflow, experiment: nightly}}]'"),
+    "wandb": ("wandb", "python -c 'import wandb, sparkrank'"),
     "openlineage": ("openlineage", "sparkrank validate {conf} --set 'notify=[openlineage]'"),
     "stores": ("obstore", "python -c 'import obstore, sparkrank'"),
     "dagster": (

@@ -97,76 +97,78 @@ METRICS = TableSchema(
     (
         *SUBJECT,
         *columns("""\
-metric text: the metric's text, which is its identity: `ndcg@10`
+metric text: the metric's text, which identifies it: `ndcg@10`
 value float: NaN where it is undefined
-ci_low float: end of the interval, of the level that the spec names; null where none is honest
+ci_low float: the lower end of the interval, at the level that the spec sets; null if no interval is valid
 ci_high float: the other end
-stderr float: the standard error; null where there is none, and of a percentile
-interval text: how it was made: `t`, `wilson`, `logit`, `log`, `jackknife`, `order statistics`, `woodruff`, `upper bound`
-    (one end alone is estimated) or `confidence sequence`; `too few` where the data cannot give one, `off` where the
-    spec turned off the parts that it needs; null for what has none by nature (`auc_up`, `coverage`, `gini`,
-    `novelty`, `entropy`, `personalization`)
-degrees float: the degrees of freedom of the standard error; null where it has none
-noise_floor float: of `ece`, about what a calibrated model would have on as many rows; of `ks`, about what scores
-    without information would have; of `exposure_gap`, about what rows drawn by the shares that are due would have;
-    null of the others
-n_groups whole: groups evaluated; null where rows have no group
-n_effective float: how many equal groups would carry as much: 1 / Σ share², by what each group adds (its weight in
-    the mean; of `auc` or `logloss` its relevant rows or its others, whichever gives fewer); 0 where none adds any
-n_undefined whole: of them, those where the metric is undefined; of a metric of the whole day 1 where it is, else 0
-n_rows whole: rows of these groups; of a metric of the whole day, rows with a score
-weight float: what is divided by: the weights of the groups in the mean added up (their number where all weigh the
-    same), or of the rows of the day (their number without `columns.weight`); of a percentile, its groups
-error_bound float: how far the value may be from the metric's own definition, because blocks are coarse; null where
-    it is a mean, or undefined
+stderr float: the standard error; null if there is none, and for a percentile
+interval text: the method of the interval: `t`, `wilson`, `logit`, `log`, `jackknife`, `order statistics`, `woodruff`,
+    `upper bound` (only one end is estimated) or `confidence sequence`; `too few` if the data cannot give an interval,
+    `off` if the spec turned off the parts that it needs; null for metrics that never have one (`auc_up`, `coverage`,
+    `gini`, `novelty`, `entropy`, `personalization`)
+degrees float: the degrees of freedom of the standard error; null if there are none
+noise_floor float: the approximate value by chance alone: for `ece`, of a calibrated model on equally many rows; for
+    `ks`, of scores without information; for `exposure_gap`, of rows drawn by the shares that are due; null for other
+    metrics
+n_groups whole: groups evaluated; null if rows have no group
+n_effective float: the number of equal groups that would carry as much information: 1 / Σ share², with the shares of the
+    groups in the mean's weight (for `auc` or `logloss`, in the relevant or in the other rows, whichever gives fewer); 0
+    if all shares are 0
+n_undefined whole: the number of these groups for which the metric is undefined; for a metric of all rows, 1 if it is
+    undefined, else 0
+n_rows whole: rows of these groups; for a metric of all rows, rows with a score
+weight float: the total weight of the groups in the mean (their number if all weigh the same), or of the rows of the day
+    (their number without `columns.weight`); for a percentile, the number of its groups
+error_bound float: the largest possible distance of the value from the value of exact scores, because blocks are coarse;
+    null for a mean, or if the value is undefined
 definition text: every setting written out
-spec_hash text: twelve hex digits that change with whatever may change a number; those of `sr.evaluate` say nothing
-    of where the rows are
-run_id text: the run in `runs`; null of `sr.evaluate`, which stores none"""),
+spec_hash text: twelve hex digits that change with every setting that may change a number; those of `sr.evaluate` do not
+    depend on the location of the rows
+run_id text: the run in `runs`; null for `sr.evaluate`, which stores no runs"""),
     ),
     more=(
-        "A window has two columns more:",
+        "A window has two more columns:",
         columns("""\
-n_days whole: the days that were there and have the row's model and slice
-pooling text: what stood in for a group"""),
+n_days whole: the number of available days that have the row's model and slice
+pooling text: a sentence that says how the days of the row are pooled"""),
     ),
 )
 COMPARISONS = TableSchema(
     "comparisons",
     """\
-A row per candidate, slice value and metric, where the spec has `compare`: the candidate against the baseline, over the
+A row per candidate, slice value and metric, if the spec has `compare`: the candidate against the baseline, over the
 groups of both; in a window, over the days that have both.""",
     columns("""\
 candidate text: the model that is compared
 baseline text: the model that all others are compared with
 slice slice_value text
 metric text
-difference float: candidate minus baseline: of the two values in `metrics`
-relative float: the difference as a share of the baseline's value; null where that is 0 or undefined
-relative_low float: end of the interval of `relative` (Fieller 1954); null where the baseline's own interval reaches
-    0
+difference float: the candidate's value in `metrics` minus the baseline's
+relative float: the difference as a share of the baseline's value; null if that value is 0 or undefined
+relative_low float: the lower end of the interval of `relative` (Fieller 1954); null if the baseline's own interval
+    reaches 0
 relative_high float: the other end
 stderr float: the standard error of the difference; null where there is none
 ci_low float: end of the interval of the difference
 ci_high float: the other end
-interval text: how it was made: `paired t`, `jackknife`, `swapped parts`, `woodruff` or `confidence sequence`; `too
-    few`, `off` and null as in `metrics`
+interval text: the method of the interval: `paired t`, `jackknife`, `swapped parts`, `woodruff` or `confidence
+    sequence`; `too few`, `off` and null as in `metrics`
 degrees float: the degrees of freedom of the standard error; null where it has none
-p float: two-sided, of no difference, by Student's t, at least 2^(1-m) of m groups (or parts) that differ; null
-    where `interval` is `too few`, as where the models are equal in every group
-p_adjusted float: the same within its family
+p float: the two-sided p-value for no difference, by Student's t, at least 2^(1-m) if m groups (or parts) differ; null
+    if `interval` is `too few`, for example if the models are equal in every group
+p_adjusted float: `p` after the correction within its family
 correction text: `holm`, `benjamini-hochberg` or `none`
 family text: the rows that were corrected together: `whole day`, `slice country`; by other words `candidate b`,
     `metric auc`, `slice country=de`
-wins whole: groups in which the candidate is better; null where parts alone tell, and without a direction
+wins whole: groups in which the candidate is better; null if only parts are compared, or if the metric has no direction
 ties whole: groups in which both are equal, up to rounding
 losses whole: groups in which the candidate is worse
-smallest_detectable float: the smallest difference that would have been found in 80 of 100 cases, at this level;
-    null where so few groups differ that none would be found, however large
+smallest_detectable float: the smallest difference that would have been found in 80 of 100 cases, at this level; null if
+    so few groups differ that no difference would be found, however large
 n_groups whole: as in `metrics`: the smaller number of the two models
 n_effective float: as in `metrics`: the smaller number of the two models
-n_unpaired whole: groups in which one of the two alone is defined: parts test the difference where there are any;
-    null where models are in no pairs
+n_unpaired whole: groups with a value for only one of the two models; if there are any, the difference is tested by
+    parts; null if groups are not paired
 definition text: as in `metrics`
 spec_hash text: as in `metrics`
 run_id text: the run in `runs`"""),
@@ -174,26 +176,26 @@ run_id text: the run in `runs`"""),
 DISPARITIES = TableSchema(
     "disparities",
     """\
-How far apart the values of a slice are: a row per model, slice of `disparities` and metric. The ends are those that the
-day has: of values that are alike in truth, the largest and the smallest differ by chance. Rows without a value are no
-value of a slice here, and those that `least_groups.tables` leaves out are not there.""",
+The distance between the values of a slice: a row per model, slice of `disparities` and metric. The day's data choose
+the two ends: even if all values are equal in truth, the largest and the smallest differ by chance. Rows without a slice
+value are left out, and so are values that `least_groups.tables` leaves out.""",
     columns("""\
 model slice metric text
-n_values whole: how many values of the slice have the metric; of fewer than two there is no difference
-lowest text: the value of the slice where the metric is lowest; of equal ones the first by text
+n_values whole: the number of slice values that have the metric; with fewer than two there is no difference
+lowest text: the slice value for which the metric is lowest; among equal ones, the first by text
 lowest_value float: the metric there
-highest text: where it is highest
+highest text: the slice value for which the metric is highest
 highest_value float: the metric there
-difference float: the highest value less the lowest
-ci_low float: end of the interval of the difference, between these two values of the slice
+difference float: the highest value minus the lowest
+ci_low float: the lower end of the interval of the difference between these two slice values
 ci_high float: the other end
 stderr float: the standard error of the difference, from 16 parts of the groups: such intervals are wide
-interval text: how it was made, as in `comparisons`
+interval text: the method of the interval, as in `comparisons`
 degrees float: as in `comparisons`
-ratio float: the lowest value as a share of the highest; null where a value is below 0 or the highest is 0
+ratio float: the lowest value as a share of the highest; null if a value is below 0 or the highest is 0
 ratio_low float: end of the interval of the ratio (Fieller 1954)
 ratio_high float: the other end
-n_groups whole: the groups of the end that has fewer
+n_groups whole: the number of groups of the end that has fewer
 n_effective float: the same, as in `metrics`
 definition text: as in `metrics`
 spec_hash text: as in `metrics`
@@ -202,22 +204,24 @@ run_id text: the run in `runs`"""),
 DECOMPOSITION = TableSchema(
     "decomposition",
     """\
-Why a mean moved: a row per metric and value of a slice, whose parts add up to the difference of the two means. It is
-printed by `sparkrank compare --decompose` and made by `sr.decompose` from two tables `metrics`; no run writes it.""",
+The reasons why a mean changed: a row per metric and slice value; the parts add up to the difference of the two means.
+`sparkrank compare --decompose` prints this table, and `sr.decompose` makes it from two tables `metrics`; no run writes
+it.""",
     (
         *columns("""\
 candidate text: the model that is compared
 baseline text: the model that it is compared with, or the same on another day
 slice slice_value text
 metric text: as in `metrics`
-presence text: `both`; `entered` or `left`: the value is with the candidate, or the baseline, alone
+presence text: `both`, or `entered` or `left` if only the candidate, or only the baseline, has the value
 baseline_share float: the value's share of the weight of the baseline's mean
-share float: the same of the candidate
-baseline_value float: the mean of the baseline there; null where the value entered
-value float: that of the candidate; null where it left
-mix float: what the change of the share adds: (share - baseline_share) · (the middle of both means there - the
-    middle of both means of the whole day); of what entered or left, its share · (its mean - that middle)
-rate float: what the change of the mean there adds: the middle of both shares · (value - baseline_value)
+share float: the value's share of the weight of the candidate's mean
+baseline_value float: the mean of the baseline for this slice value; null if the value entered
+value float: the mean of the candidate for this slice value; null if the value left
+mix float: the contribution of the changed share: (share - baseline_share) · (the midpoint of both means here - the
+    midpoint of both means of the whole day); for a value that entered or left, its share · (its mean - the midpoint of
+    the whole day), with the sign of the change
+rate float: the contribution of the changed mean: the midpoint of both shares · (value - baseline_value)
 part float: mix + rate"""),
         *(
             TableColumn(
@@ -227,12 +231,12 @@ part float: mix + rate"""),
             for end, what in (("low", "lower end"), ("high", "upper end"))
         ),
         *columns("""\
-interval text: how that of `part` was made: `jackknife`; `too few` and `off` as in `metrics`; null where two tables
-    alone are at hand
+interval text: the method of the interval of `part`: `jackknife`; `too few` and `off` as in `metrics`; null if only the
+    two tables are available
 difference float: candidate - baseline: the sum of all parts of the metric
 definition text: as in `metrics`
 candidate_run_id text: the run in `runs`
-baseline_run_id text: that of the baseline"""),
+baseline_run_id text: the run of the baseline in `runs`"""),
     ),
 )
 GROUPS = TableSchema(
@@ -240,12 +244,11 @@ GROUPS = TableSchema(
     """\
 A row per model and group: `model`, the columns of the group key under their own names and types, `n_rows`,
 `n_retrieved` (rows with a score) and `n_relevant` (int64 each), and a column of doubles for each metric of groups,
-under its text. Nothing is null; NaN is undefined. An average with NaN is NaN in SQL; what leaves the undefined out,
-in Spark and in DuckDB, is `avg(nullif(ap, cast('NaN' as double)))`. Rows stand in no order. A window has no such
-table, nor has a day without a group key. `n_relevant` is R, retrieved or not: rows with a label of `rel` or above
-where all metrics that ask for relevant rows have one `rel`, else with a label above 0. Where the input has arrays
-of items, each of its rows is a list and a group of its own: a key that stands on two rows there has two rows for
-each model here, and `n_groups` counts lists.""",
+under its text. Nothing is null; an undefined value is NaN. In SQL an average with NaN is NaN; in Spark and in DuckDB,
+`avg(nullif(ap, cast('NaN' as double)))` leaves undefined values out. Rows have no order. A window has no such table, nor has a day without a group key. `n_relevant` is R, retrieved or not: rows with a label of at least `rel` if
+all metrics that need relevant rows have the same `rel`, else rows with a label above 0. If the input has arrays of
+items, each of its rows is a list and a separate group: a key on two rows there has two rows for each model here, and
+`n_groups` counts lists.""",
 )
 BLOCKS = TableSchema(
     "blocks",
@@ -253,25 +256,26 @@ BLOCKS = TableSchema(
     (
         *SUBJECT,
         *columns("""\
-rule text: which scores share a bin: `bits=12`, `digits=5`, `bins=15` or `exact`, with `rel` where a metric names it
+rule text: the rule by which scores share a bin: `bits=12`, `digits=5`, `bins=15` or `exact`, with `rel` if a metric
+    names it
 block whole: the number of the bin, in the order of scores; equal numbers are the same bin on any day
-score float: the score that names the bin: its end nearer to 0 (`bits`), the rounded score (`digits`), its lower
-    edge (`bins`), or the score itself (`exact`)
+score float: the score that names the bin: the end nearer to 0 (`bits`), the rounded score (`digits`), the lower edge
+    (`bins`), or the score itself (`exact`)
 pos whole: relevant rows
 neg whole: other rows
-offset whole: how far the scores lie from `score`, added up, in 2^-32 of the bin's width; null where no metric reads
+offset whole: the sum of the distances of the scores from `score`, in 2^-32 of the bin's width; null if no metric reads
     sums of scores
-score_sum float: the sum of the scores, from `offset`; null where that is"""),
+score_sum float: the sum of the scores, computed from `offset`; null if `offset` is null"""),
     ),
     more=(
         """\
-Where rows have weights, `pos`, `neg` and `offset` are doubles, sums of the weights and of weighted offsets,
-rounded. What merges are the columns behind them:""",
+If rows have weights, `pos`, `neg` and `offset` are doubles: rounded sums of the weights and of weighted offsets. A
+merge uses these further columns instead:""",
         columns("""\
 rows whole: rows, whatever their weight
 pos limbs: the exact sum `pos`, as multiples of six units that add up without rounding
-neg limbs: the same of `neg`
-offset limbs: the same of `offset`; null where that is"""),
+neg limbs: the exact sum `neg`
+offset limbs: the exact sum `offset`; null if `offset` is null"""),
     ),
 )
 CURVES = TableSchema(
@@ -285,9 +289,9 @@ curve.""",
 curve text: `roc` for each `auc`, `pr` for each `pr_auc`
 metric text: the metric that is the area under it
 point whole: from 0
-x float: the false positive rate; of `pr` recall
-y float: the true positive rate; of `pr` precision
-threshold float: rows with this score or a higher one are taken; infinite at the point where none is"""),
+x float: the false positive rate; for `pr`, recall
+y float: the true positive rate; for `pr`, precision
+threshold float: rows with at least this score are predicted positive; infinite at the point without any such row"""),
     ),
 )
 POSITIONS = TableSchema(
@@ -338,30 +342,35 @@ A row per model, slice value, what is counted, and item, where a metric of all l
     (
         *SUBJECT,
         *columns("""\
-exposure text: the first positions that count, and what else matters: the least relevant label, the order of ties, a
-    discount, or that a list counts an item once: `k=10`, `k=all,rel=3`, `k=10,discount=log2`, `k=10,once`.
-    Of attention to values, its column, `k=10,discount=log2,by=brand`; behind `,parts` that by part of the groups; and
-    `catalog,by=catalog.brand` for what is due by the catalog (or `interactions,...`). `popularity` is of the rows with
-    a label above 0 of a day (of its truth, where there is one); the model of these rows is an empty text
-item text: as text; a value where values are counted, by part behind the number of the part and a blank
-shown whole: how often it stands there, in 2^-32: a tie block that `k` cuts shows each of its rows in part
-relevant whole: groups in which it is relevant; of a value, what it is due"""),
+exposure text: the number of first positions that count, and other settings that matter: the least relevant label, the
+    order of ties, a discount, or that a list counts an item once: `k=10`, `k=all,rel=3`, `k=10,discount=log2`,
+    `k=10,once`. Attention to values also names the column, `k=10,discount=log2,by=brand`, and counts by part of the
+    groups end in `,parts`; `catalog,by=catalog.brand` has the amounts due by the catalog (or `interactions,...`).
+    `popularity` counts the rows of a day (or of its truth) with a label above 0; the model of these rows is an empty
+    text
+item text: the item as text; a value if values are counted, and for counts by part, the number of the part, a blank and
+    the value
+shown whole: the number of times that the item is shown there, in units of 2^-32, because each row of a tie block that
+    `k` divides is shown in part
+relevant whole: groups in which the item is relevant; for a value, the amount that it is due"""),
     ),
 )
 EXPOSURES = TableSchema(
     "exposures",
     """\
-A row per model, slice value, `exposure_gap` and value of its column, the value of most attention first. Of more than
-1,000 values all but the 999 of most attention are one, `(other)`; the metric itself is of all values.""",
+A row per model, slice value, `exposure_gap` and value of its column, by descending attention. If there are more than
+1,000 values, all but the first 999 are pooled as `(other)`; the metric itself uses all values.""",
     (
         *SUBJECT,
         *columns("""\
 metric text: the metric that compares the shares
 value text: a value of the column, as text
-exposure float: its share of the attention of all lists; null where no list shows a value
-due float: its share of the relevant rows, or of the items or rows of `against`; null where no value is due anything
-ratio float: `exposure / due`: above 1 where the value gets more than it is due; null where it is due nothing
-ci_low float: end of the interval of `ratio`, by the jackknife over parts of the groups; null where none is honest
+exposure float: the value's share of the attention of all lists; null if no list shows any value
+due float: the value's share of the relevant rows, or of the items or rows of `against`; null if no value is due any
+    attention
+ratio float: `exposure / due`: above 1 if the value gets more than it is due; null if it is due nothing
+ci_low float: the lower end of the interval of `ratio`, by the jackknife over parts of the groups; null if no interval
+    is valid
 ci_high float: the other end
 stderr float: the standard error of `ratio`"""),
     ),
@@ -369,22 +378,22 @@ stderr float: the standard error of `ratio`"""),
 PARTS = TableSchema(
     "parts",
     """\
-A row per model, slice value, rule, part of the groups and score block, from which the standard errors of pooled metrics
-come. A part is one of 64 sets of groups by the hash of the group key, or of the cluster where groups have one, the same
-on every day; values of slices have 16.""",
+A row per model, slice value, rule, part of the groups and score block; the standard errors of pooled metrics come from
+these rows. A part is one of 64 sets of groups, by the hash of the group key or, if groups have clusters, of the
+cluster. The sets are the same on every day; slice values have 16 parts.""",
     (
         *SUBJECT,
         *columns("""\
-rule text: as in `blocks`, but coarse: `bits=6` where a metric asks for more; `bits=6 of ap` for the values of
-    groups, where a percentile of `ap` is asked for
+rule text: as in `blocks`, but coarse: `bits=6` if a metric has more bits; `bits=6 of ap` for the values of groups, if a
+    percentile of `ap` is requested
 part whole: from 0
 block whole: as in `blocks`
 pos whole: relevant rows
-neg whole: other rows; of values of groups, groups
-offset whole: as in `blocks`, 0 where no metric reads sums of scores"""),
+neg whole: other rows; for values of groups, groups
+offset whole: as in `blocks`, 0 if no metric reads sums of scores"""),
     ),
     more=(
-        "Where rows have weights, these columns stand in place of the last three:",
+        "If rows have weights, these columns replace the last three:",
         columns("""\
 pos limbs: the exact sum of the weights of relevant rows
 neg limbs: the same of other rows
@@ -397,38 +406,38 @@ QUALITY = TableSchema(
     """\
 A row per check. `groups without a scored row`, `groups of one class (label > 0)` and `groups with r@2 outside of its
 range, 0 to 1` are counted among the groups in which the model is evaluated: the second once for each `rel` that metrics
-ask for, the last for each metric that has a lowest and a highest value. `ndcg` of an `ideal` that labels may exceed has
-`groups with ndcg(ideal=[3,2,1])@3 above 1, better than its ideal list` instead. `rows without a label` are those of groups in which some
-model is evaluated. Rows with a score, and what is a share of these, are those of all groups.""",
+name, the last for each metric that has a lowest and a highest value. `ndcg` of an `ideal` that labels may exceed has
+`groups with ndcg(ideal=[3,2,1])@3 above 1, better than its ideal list` instead. `rows without a label` are those of
+groups in which some model is evaluated. Rows with a score, and shares of these, are counted over all groups.""",
     columns("""\
 check text: what is counted
 model text: null where it concerns all models
 count float: rows, groups, or rows per block
-of text: the check whose count is the whole; null where there is none
-fraction float: `count` of the whole; null without one, and where that is 0
-limit float: the most that `fraction` may be, or `count` where it has none, or the least rows per block; null
-    without a limit
-ok flag: whether the limit is kept; null without one
-example text: of `truth in no list`, or `relevant truth in no list`, that is over its limit: a row of the lists and
-    one of the truth without the other half, as they are written (the group where there is a group table); of one of the
-    largest groups, where it has 1,000 rows and there is a group table, its key, `user "anna"`; else null
-code text: the check for programs, as `truth_in_no_list`: the same for each level, metric and ideal that `check`
-    names. It never changes; tables of older runs have no such column"""),
+of text: the check whose count is the total; null if there is none
+fraction float: `count` as a share of the total; null without a total, or if the total is 0
+limit float: the upper limit of `fraction`, or of `count` if there is no fraction, or the least number of rows per
+    block; null without a limit
+ok flag: whether the limit is met; null without a limit
+example text: for `truth in no list` or `relevant truth in no list` above its limit, a row of the lists and one of the
+    truth without a match, as they are written (with the group if there is a group table); for one of the largest
+    groups, its key, such as `user "anna"`, if it has 1,000 rows and there is a group table; else null
+code text: the name of the check for programs, such as `truth_in_no_list`, the same for each level, metric and ideal
+    that `check` names. It never changes; tables of older runs lack this column"""),
     notes="""\
-`quality.limits` of the spec, or `limits=` of `sr.evaluate`, bounds any check by its name, as `truth in no list:
-0.8`: over the limit a run ends with exit code 4 and writes nothing. A limit is a share of the whole from 0 to 1. For
-`rows read`, `groups` and `rows of the largest group`, which have no whole, it is a count, and for `rows per block` the
-least count. A limit for `rows rejected` replaces `max_bad_fraction`. A name that is no check, or one that the run does
+`quality.limits` of the spec, or `limits=` of `sr.evaluate`, bounds any check by its name, as `truth in no list: 0.8`:
+over the limit a run ends with exit code 4 and writes nothing. A limit is a share of the whole from 0 to 1. For `rows
+read`, `groups` and `rows of the largest group`, which have no whole, it is a count, and for `rows per block` the least
+count. A limit for `rows rejected` replaces `max_bad_fraction`. A name that is not a check, or a check that the run does
 not count, is refused before anything is read.
 
-Default limits stop nothing, but a run warns above them: 0 for scores that are no probability and for values outside
-their range, 20 rows per block, and one for `truth in no list` and, where some of the truth is not relevant, for
+Default limits stop nothing, but a run warns above them: 0 for scores that are not probabilities and for values outside
+their range, 20 rows per block, and a limit for `truth in no list` and, if some of the truth is not relevant, for
 `relevant truth in no list`. The last two are exceeded if more than half of the truth is in no list, and the lists have
 hardly more of it than chance would give them. Chance gives a list of 10 rows 10 T / N of its T true items, where lists
-and truth have N items; the lists must have less than twice as much, or less than that and a tenth of what else they
-have room for. Merged days have no count of items: their limit is 1, and a window warns only if nothing matches. The
-day before is not asked: if lists suddenly have less of the truth, recall falls too, and a gate with `not_worse_than:
-history` judges that fall with its error. Checks, which keep their names:
+and truth have N items; the lists must have less than twice as much, or less than that plus a tenth of the other truth
+that would fit. Merged days have no count of items: their limit is 1, and a window warns only if nothing matches. The
+limit does not depend on the day before: if lists suddenly have less of the truth, recall falls too, and a gate with
+`not_worse_than: history` judges that fall with its error. The checks, whose names never change:
 
 | check | of | counted |
 |---|---|---|
@@ -516,34 +525,34 @@ history` judges that fall with its error. Checks, which keep their names:
 GATES = TableSchema(
     "gates",
     """\
-A row per gate of the spec and row of `metrics` that it is about, or that it should be about and is not there
-(docs/gates.md). Of a gate with `min` and `max` there are two. Runs without `gates` in their spec have no such table.""",
+A row per gate of the spec and row of `metrics` that the gate checks, or should check if the row is missing
+(docs/gates.md). A gate with `min` and `max` has two rows. Runs without `gates` in their spec have no such table.""",
     columns("""\
 gate text: its `name`, or its text
 kind text: `min`, `max`, `not_worse_than` (a model), `equivalent_to`, `history`
-metric text: as in `metrics`; the pattern of the gate where nothing is there that it could be about
+metric text: as in `metrics`; the pattern of the gate if no row matches
 model slice slice_value text
-value float: that of the row in `metrics`; null where there is none
-against text: of `not_worse_than` and `equivalent_to` the baseline and its value, of `history` the mean and the
+value float: the value of the row in `metrics`; null if there is none
+against text: for `not_worse_than` and `equivalent_to`, the baseline and its value; for `history`, the mean and the
     band; else null
-bound float: the number that decides: that of `min` or `max`, the nearer end of the band, or the worse one, of
-    `not_worse_than` the least difference to the baseline that is good enough (the greatest where lower is better), and
-    of `equivalent_to` the end of the margin that is nearer to being passed
-ci_low float: end of the interval that is held against `bound`: of `not_worse_than` and `equivalent_to` that of the
-    difference, with the error of a margin that is a share; null without one. A history has a band in its place, to
-    which the standard error of the day is added
+bound float: the number that decides: that of `min` or `max`; the nearer end of the band, or the worse one; for
+    `not_worse_than`, the least difference to the baseline that is good enough (the greatest if lower is better); for
+    `equivalent_to`, the end of the margin that is nearer to being exceeded
+ci_low float: the lower end of the interval that is compared with `bound`: for `not_worse_than` and `equivalent_to`,
+    that of the difference, including the error of a margin that is a share; null without an interval. A history has a
+    band instead, which includes the standard error of the day
 ci_high float: the other end
-p float: one-sided, of the hypothesis that the truth is good enough: a small one speaks for `fail`. Null where
-    nothing was tested
-p_adjusted float: the same among all rows of the gate and `kind` with a `p`, by its `correction`
-left_out whole: how many values of slices the gate leaves out because they have fewer groups than
-    `least_groups.gates`: the same in all of its rows
+p float: the one-sided p-value of the hypothesis that the true value is good enough; a small one supports `fail`. Null
+    if there was no test
+p_adjusted float: `p` after the gate's `correction` for all rows of the gate and `kind` that have a `p`
+left_out whole: the number of slice values that the gate leaves out because they have fewer groups than
+    `least_groups.gates`; equal in all rows of the gate
 verdict text: `pass`, `fail` or `undecided`
 reason text: a sentence
-policy text: what follows where the verdict is `undecided`: `fail`, `warn` or `pass`
-accepted flag: whether a person has let the day in although this did not pass
-accepted_reason text: why; null where nobody has
-from_now_on flag: whether a person has let the history of this row of `metrics` begin anew with the day
+policy text: the consequence if the verdict is `undecided`: `fail`, `warn` or `pass`
+accepted flag: whether a person has accepted the day although this verdict is not `pass`
+accepted_reason text: the person's reason; null without an acceptance
+from_now_on flag: whether a person has restarted the history of this row of `metrics` with the day
 spec_hash text: as in `metrics`
 run_id text: the run in `runs`"""),
 )
@@ -585,15 +594,15 @@ models (`pair`), and how many rows the larger states have in `blocks`, `distribu
 exact: six columns of multiples of six units, which add up without rounding in any order.""",
     (
         *columns("""\
-kind text: which of these
-version whole: of what the numbers mean: days of another version are refused
+kind text: one of these kinds
+version whole: the version of the meaning of the numbers: days of another version are refused
 definition text: every setting written out
-source text: the columns, the condition, and `partition_types` where it is `text`: what makes a row, a group and a
-    label
-model text: empty where a count concerns all models
+source text: the definition of a row, a group and a label: the columns, the condition, and `partition_types` if it is
+    `text`
+model text: empty if a count concerns all models
 slice slice_value text
 name text: the metric, sum, check, bin rule or exposure
-run_id text: the run in `runs`: a merge refuses states of another"""),
+run_id text: the run in `runs`; a merge refuses states of another run"""),
         *MEAN_NUMBERS,
         *SUM_NUMBERS,
         *COUNT_NUMBERS,
@@ -626,23 +635,23 @@ ATTEMPT = TableColumn(
 )
 FROM_NOW_ON = "from_now_on"
 ACCEPTED = columns("""\
-accepted_at time: when a person let the day in although a gate had stopped it; null where nobody did
-accepted_reason text: why (`sparkrank accept`); null where `accepted_at` is
-from_now_on flag: whether the history of every value begins anew with the day (`sparkrank accept --from-now-on`);
-    null where `accepted_at` is""")
+accepted_at time: the time at which a person accepted the day although a gate had stopped it; null without an acceptance
+accepted_reason text: the person's reason (`sparkrank accept`); null if `accepted_at` is null
+from_now_on flag: whether the history of every value restarts with the day (`sparkrank accept --from-now-on`); null if
+    `accepted_at` is null""")
 RUNS = TableSchema(
     "runs",
     "One row: the last run of the day.",
     (
         *columns("""\
-run_id text: the day, and twelve hex digits that are the same for the same question: a rerun has the same"""),
+run_id text: the day, and twelve hex digits that are the same for the same spec: a rerun has the same ID"""),
         ATTEMPT,
         *columns("""\
-status text: `done`: what fails leaves no tables
+status text: `done`; a run that fails leaves no tables
 started_at time
 lane text: `frame`, `scan` or `local`
-lane_reason text: why this one
-input text: the path or table, and those of the truth, of what groups had before and of the catalog
+lane_reason text: the reason why this lane was chosen
+input text: the path or table, and those of the truth, of the tables of the past and of the catalog
 rows whole: rows read
 buckets whole
 stages text: JSON: seconds of each stage before the tables were written
@@ -650,15 +659,16 @@ versions text: JSON: sparkrank, Spark, Python, numpy, pyarrow, and whether the d
     buckets` counts how often a loop or numpy served, where buckets were solved; `session` has the settings of the Spark
     session that reading depended on, if it did; `refused by the session` says what made the run slower, and why
 spec_hash text: as in `metrics`
-spec text: JSON: the spec, every default written out; `***` stands for what others are not shown
+spec text: JSON: the spec with every default; `***` stands for hidden secrets
 warnings text: JSON: the sentences about numbers that probably come from unsuitable input; null in days of earlier
     releases"""),
         *ACCEPTED,
         FILES,
     ),
     notes="""\
-Of a window, `days` and `days_missing` (lists of strings) and `day_runs` stand in place of `lane`, `lane_reason`, `input`
-and `buckets`. `day_runs` has, for each of `days`, the `run_id` and the `started_at` of the run whose states were merged.""",
+For a window, `days` and `days_missing` (lists of strings) and `day_runs` replace `lane`, `lane_reason`, `input` and
+`buckets`. `day_runs` has, for each of `days`, the `run_id` and the `started_at` of the run whose states were
+merged.""",
 )
 _OF_WINDOWS = ("rows", "stages", "versions", "spec_hash", "spec", "warnings")
 WINDOW_RUNS = TableSchema(
@@ -667,8 +677,8 @@ WINDOW_RUNS = TableSchema(
     (
         *(column for column in RUNS.columns if column.name in ("run_id", ATTEMPT_ID, "status", "started_at")),
         *columns("""\
-days texts: those that were merged
-days_missing texts: those that were not there"""),
+days texts: the days that were merged
+days_missing texts: the days that were missing"""),
         DAY_RUNS,
         *(column for column in RUNS.columns if column.name in _OF_WINDOWS),
         *ACCEPTED,

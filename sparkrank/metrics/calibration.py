@@ -243,7 +243,7 @@ DECLARATIONS = (
     ),
     _of_bins(
         name="ece_by_mass",
-        title="expected calibration error over all rows, of runs of about as many rows",
+        title="expected calibration error over all rows, by runs of about equally many rows",
         formula="Σ over runs |Σ p_b - Σ s| / (P + N); a bin is of the run ⌊mass·m⌋, m = share of rows above its middle",
         reference="Nguyen, O'Connor: EMNLP 2015; scikit-learn: calibration_curve(strategy=quantile) of distinct scores",
         parameters=(
@@ -266,14 +266,14 @@ DECLARATIONS = (
     ),
     _of_fit(
         name="mcb",
-        title="miscalibration over all rows: how much of the Brier score isotonic recalibration would take away",
+        title="miscalibration over all rows: the part of the Brier score that isotonic recalibration would remove",
         formula="Σ over bins of p_b·(1-s)² + n_b·s² - p_b·(1-r)² - n_b·r², over P + N; s = mean score of the bin, r = "
         "its isotonic fit; brier = mcb - dsc + unc",
         value=_miscalibration,
     ),
     _of_fit(
         name="dsc",
-        title="discrimination over all rows: how much of unc the isotonic fit of the scores takes away",
+        title="discrimination over all rows: the part of unc that the isotonic fit of the scores removes",
         formula="unc - Σ over bins of p_b·(1-r)² + n_b·r², over P + N; r = isotonic fit of the bin",
         higher_is_better=True,
         highest=MOST_UNCERTAINTY,

@@ -199,7 +199,7 @@ DECLARATIONS = (
     ),
     AttentionMetric(
         name="exposure_gap",
-        title="how far the attention that values such as providers get in all lists is from what they are due",
+        title="distance between the attention that values such as providers get in all lists and what they are due",
         formula="distance of E and T over the values v of a column: E_v = the share of Σ d_i over the first k of all "
         "lists that rows of v have, for tied rows on average, T_v = its share of all relevant rows, of the items "
         "of the catalog or of the rows of the interactions; rows without a value are left out",

@@ -163,7 +163,7 @@ FAIRNESS_PARAMETERS = (
 DECLARATIONS = (
     GroupMetric(
         name="awrf",
-        title="how near the attention that values such as providers get in a list is to what they are due",
+        title="closeness of the attention that values such as providers get in a list to what they are due",
         formula="1 - distance of E and T over the values v of a column: E_v = the share of Σ d_i over the first k that "
         "rows of v have, T_v = its share of the relevant rows, of the catalog's items or of the rows of the "
         "interactions; rows without a value are left out",

@@ -75,7 +75,7 @@ def validate_policy_value(metric: Metric, models: Sequence[str], *, joins: bool,
 DECLARATIONS = (
     PooledMetric(
         name=VALUE,
-        title="off-policy value: the mean reward that a policy would have had, from actions that another one took",
+        title="off-policy value: the mean reward that a policy would have had, from actions of another policy",
         formula="by=ips: Σ v·y / N; by=snips: Σ v·y / Σ v; by=dr: Σ (policy_estimate + v·(y - estimate)) / N; "
         "v = min(s / propensity, clip), y = the label",
         undefined="no row has a score and a label; a score outside [0, 1]; a label is beyond ±2^32 (4.3e9); by=snips: "
@@ -86,7 +86,7 @@ DECLARATIONS = (
             Choice(
                 "by",
                 "ips",
-                "estimator: ips, snips or dr, which reads what a model of rewards expects, too",
+                "estimator: ips, snips or dr, which also reads the rewards that a model expects",
                 choices=("ips", "snips", "dr"),
                 roles=(
                     *((word, "propensity") for word in ("ips", "snips", "dr")),
@@ -97,7 +97,7 @@ DECLARATIONS = (
             Number(
                 "min_effective",
                 None,
-                "the least effective sample size, (Σ v)² / Σ v², of which there is a value, for each slice as well",
+                "the least effective sample size, (Σ v)² / Σ v², for which there is a value, also in each slice",
                 above=0.0,
                 later=True,
             ),

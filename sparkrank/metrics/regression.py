@@ -85,7 +85,7 @@ DECLARATIONS = (
     ),
     _of_numbers(
         name="bias",
-        title="mean of predicted numbers less the mean of labels, over all rows with a label (0 is best)",
+        title="mean of predicted numbers minus the mean of labels, over all rows with a label (0 is best)",
         formula="mean of s - y, y = the label",
         reference="Murphy, Epstein: Monthly Weather Review 1989",
         higher_is_better=None,

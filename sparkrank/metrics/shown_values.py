@@ -125,7 +125,7 @@ def _shown_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
 DECLARATIONS = (
     GroupMetric(
         name="shown",
-        title="mean or sum of a quantity of what is shown, such as the price",
+        title="mean or sum of a quantity, such as the price, over the rows shown",
         formula="Σ d_i·x_i / Σ d_i over the rows with a value x_i in the first k, d_i = 1 unless discount says "
         "otherwise; by=sum: Σ d_i·x_i",
         undefined="no row in the first k has a value",

@@ -96,7 +96,7 @@ NO_SUBTOPIC = "no relevant row has a subtopic"
 DECLARATIONS = (
     GroupMetric(
         name="alpha_ndcg",
-        title="discounted gain of subtopics, of which each counts less where rows above have it, over the greedy list",
+        title="discounted gain of subtopics, each counting less if rows above have it, over the greedy list",
         formula="Σ_i Σ_t J(i,t)·(1-alpha)^c / log2(i+1), c = relevant rows above i that have subtopic t, J = 1 where "
         "row i is relevant and has t; over the same of the greedy list of all relevant rows, in which each next row is "
         "one of the highest gain, of equal ones that with the greater item (without an item column, the greater texts)",
@@ -104,7 +104,9 @@ DECLARATIONS = (
         reference="Clarke et al.: SIGIR 2008; NIST ndeval: alpha-nDCG",
         parameters=(
             BY,
-            Number("alpha", 0.5, "how much less a subtopic counts each time", above=0.0, below=1.0, closed=True),
+            Number(
+                "alpha", 0.5, "the share of its gain that a subtopic loses each time", above=0.0, below=1.0, closed=True
+            ),
             REL,
         ),
         unbounded=Unbounded("a list that is better than the greedy one", lambda metric: True),

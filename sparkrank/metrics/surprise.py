@@ -151,7 +151,7 @@ DECLARATIONS = (
             Choice(
                 "over",
                 "rows",
-                "the mean: over the rows of all lists, or over lists, of which each counts alike",
+                "the mean: over the rows of all lists, or over lists, each of which counts equally",
                 choices=("rows", "lists"),
             ),
             Choice("scale", "bits", "bits, or unit = divided by log2 U", choices=("bits", "unit")),

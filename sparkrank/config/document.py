@@ -288,7 +288,7 @@ class Spec(Section):
             _validate_schema_columns(what, rows, own)
         least = self.least_groups.tables
         if least > 1 and not plan.slices:
-            raise SpecError(f"least_groups.tables is {least}, but the spec has no slices that it could be about")
+            raise SpecError(f"least_groups.tables is {least}, but the spec has no slices")
         return roles, plan
 
     def columns_of_catalog(self, roles: Roles) -> tuple[str, str | None]:
@@ -343,7 +343,7 @@ class Spec(Section):
         ):
             raise self._plugin_error
         history = self.history.history
-        without_gates, least = "but the spec has no gates that it could be about", self.least_groups
+        without_gates, least = "but the spec has no gates", self.least_groups
         if not self.gates and self.undecided is not None:
             raise SpecError(f"undecided is {self.undecided}, {without_gates}")
         if not self.gates and least.gates not in (LeastGroups().gates, least.tables):

@@ -141,7 +141,7 @@ def as_least_groups(value: object) -> object:
 
 
 class LeastGroups(Section):
-    """The least numbers of groups with which ``gates`` decide on a slice value, and ``tables`` list the slice value."""
+    """The least number of groups for which ``gates`` decide on a slice value, and for which ``tables`` list it."""
 
     gates: Annotated[int, BeforeValidator(as_whole)] = Field(default=30, ge=1)
     tables: Annotated[int, BeforeValidator(as_whole)] = Field(default=1, ge=1)

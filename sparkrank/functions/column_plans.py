@@ -101,5 +101,5 @@ def _validate_metric(metric: Metric) -> None:
         raise SpecError(f"{metric} is a mean over groups, {one}: {remedy}")
     if WEIGHT.name in dict(metric.settings):
         raise SpecError(
-            f"{metric} says what a group weighs in a mean, {one}: weigh its values where their mean is taken"
+            f"{metric} sets the weight of a group in a mean, {one}: apply the weight where you take the mean"
         )

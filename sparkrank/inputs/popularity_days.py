@@ -40,7 +40,7 @@ class PopularityDays:
         if not isinstance(states, str) or not states:
             raise SpecError(f"interactions.states is {quote(states)}: the folder of the tables of days is needed")
         if not isinstance(days, str):
-            raise SpecError(f"interactions.days is {quote(days)}: a call has no day of its own, so {_WINDOW} is needed")
+            raise SpecError(f"interactions.days is {quote(days)}: a call does not name a day, so {_WINDOW} is needed")
         if not isinstance(optional, bool):
             raise SpecError(f"interactions.optional is {quote(optional)}: true or false is needed")
         return cls(states, window_of(days).days, optional)

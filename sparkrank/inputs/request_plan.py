@@ -135,7 +135,7 @@ def _times(roles: Roles, has_since: bool) -> tuple[str, ...]:
     timed += [CATALOG] if has_since else []
     if roles.time is None:
         if has_since:
-            raise SpecError("the catalog says since when items are there, but the lists name no time to compare with")
+            raise SpecError("the catalog has times (since), but the lists name no time to compare with")
         return ()
     if not timed:
         raise SpecError(

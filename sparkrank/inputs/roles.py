@@ -288,7 +288,7 @@ class Roles:
                     f"{role} {state}: a table of arrays has items and true_items, and no columns of single rows"
                 )
         if truth is not None:
-            raise SpecError("true_items and a truth are given: one of the two says what is true")
+            raise SpecError("true_items and a truth are given: one of the two is needed")
         if group is None:
             raise SpecError("items and true_items are lists of groups, but no group column is named")
         beside = {role.key: columns.get(role.key) for role in row_roles() if role.of_groups}
@@ -411,9 +411,9 @@ class Roles:
 
     def _validate_cluster(self, named: str) -> None:
         if not self.group:
-            raise SpecError(f"{named} says who stands behind a group, but no group column is named")
+            raise SpecError(f"{named} names the unit behind a group, but no group column is named")
         if self.group == (self.cluster,) and self.true_items is None:
-            raise SpecError(f"{named} is the group column: without a cluster each group stands for itself")
+            raise SpecError(f"{named} is the group column: leave it out, because each group is then its own cluster")
 
     def validate_positions(self, positions: str, preset: Preset | None) -> None:
         if positions != "dense" and not self.by_rank:
@@ -429,8 +429,8 @@ class Roles:
         """Raise :class:`SpecError` if a row weight is named but no metric reads the weight."""
         if self.weight is not None and not is_read and self.weight not in self.group_weights:
             raise SpecError(
-                f'weight="{shorten(self.weight)}" multiplies what a row counts in the metrics of all rows together, '
-                f"as auc, and none is asked for: as the weight of groups in a mean it stands in the metric, as in "
+                f'weight="{shorten(self.weight)}" is the weight of rows in metrics of all rows together, such as auc, '
+                f"but none is requested: a weight of groups in a mean is named in the metric, as in "
                 f"ndcg(weight={shorten(self.weight)})@10"
             )
 

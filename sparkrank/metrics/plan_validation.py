@@ -115,8 +115,8 @@ def _validate_labels(plan: Plan) -> None:
             _validate_checked(metric, metric.checked_by, plan)
         if metric.judging != FIRST and ROLE in metric.roles:
             raise MetricError(
-                f"{metric} reads propensities, which are of the first label of all rows: name its label first, and ask "
-                "for the metric without label and among"
+                f"{metric} reads propensities, which belong to the first label in all rows: name its label first, and "
+                "leave out label and among"
             )
     if plan.own_labels and not any(own.judging == FIRST and own.declaration.reads_labels for own in plan.asked):
         model = shorten(plan.own_labels[0][0])
@@ -133,16 +133,16 @@ def _validate_checked(metric: Metric, checked_by: str, plan: Plan) -> None:
         raise MetricError(f"{metric} needs both labels in the rows of the lists, and here a truth has the labels")
     partial = {"unjudged=drop": plan.definitions.unjudged == "drop", "exclude": plan.exclude is not None}
     for setting in (setting for setting, holds in partial.items() if holds):
-        raise MetricError(f"{metric} is of whole lists, and {setting} leaves rows out: leave it out")
+        raise MetricError(f"{metric} needs whole lists, but {setting} leaves rows out: remove that setting")
     for columns in filter(is_of_relevant, plan.slices):
         raise MetricError(
-            f"{metric} has no values for the slice {slice_name(columns)}: two labels call other rows relevant"
+            f"{metric} has no values for the slice {slice_name(columns)}: its two labels make different rows relevant"
         )
 
 
 def _validate_gains(plan: Plan) -> None:
     if plan.gains and not plan.gains_rules:
-        raise SpecError("gains are made of the score bins of auc, capture or lift, but none of these is asked for")
+        raise SpecError("gains come from the score bins of auc, capture or lift, but none of these is requested")
 
 
 def _validate_expectations(plan: Plan) -> None:

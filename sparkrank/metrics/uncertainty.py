@@ -82,7 +82,7 @@ class Uncertainty:
         """Raise :class:`SpecError` if ``sequential`` is set in an evaluation of rows: only a merged window grows."""
         if self.sequential:
             raise SpecError(
-                "uncertainty.sequential is true, but tables of single days are no data that grow: spend the level over "
+                "uncertainty.sequential is true, but tables of single days do not grow: spend the level over "
                 "their number, as sequential: {nights: 365}, or merge a window that grows from a first day"
             )
 

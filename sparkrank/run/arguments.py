@@ -43,7 +43,7 @@ def validate_least_groups(least_groups: Any, slices: Any) -> None:
     """Raise :class:`SpecError` if ``least_groups`` is not a number of groups, or if there are no slices."""
     validate_number("least_groups", least_groups, int, 1, (1 << 63) - 1, "a whole number from 1")
     if least_groups > 1 and not len(slices):
-        raise SpecError(f"least_groups is {least_groups}, but there are no slices that it could be about")
+        raise SpecError(f"least_groups is {least_groups}, but there are no slices")
 
 
 def validate_other_arguments(group_table: Any, spark: Any) -> None:

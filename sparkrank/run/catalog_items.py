@@ -119,7 +119,7 @@ def _refuse_large(size: int, at_least: str, request: Request) -> None:
         used = itemize(dict.fromkeys(request.plan.item_columns))
         raise InputError(
             f"the catalog takes {at_least}{_shown(size)} of items and the columns {used}, but catalog.most_bytes "
-            f"allows {_shown(most)}: have these columns in the rows"
+            f"allows {_shown(most)}: put these columns into the rows"
         )
 
 

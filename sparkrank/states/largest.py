@@ -12,7 +12,7 @@ LEAST_NAMED = 1000  # rows
 
 
 class LargeGroup(NamedTuple):
-    """The number of rows and the key of a group. ``key`` is empty if the group is small or not in a table."""
+    """The number of rows and the key of a group. ``key`` is empty if the group is small or there is no group table."""
 
     rows: int
     key: tuple[bytes, ...] = ()

@@ -157,11 +157,11 @@ def test_what_cannot_be_checked_is_refused_by_its_name(text: str) -> None:
 
 def test_settings_under_which_no_list_is_whole_are_refused() -> None:
     asked = ["ndcg(checked_by=human)@3"]
-    with pytest.raises(SparkrankError, match="is of whole lists, and unjudged=drop leaves rows out"):
+    with pytest.raises(SparkrankError, match="needs whole lists, but unjudged=drop leaves rows out"):
         sr.evaluate(log(1), asked, **ROLES, unjudged="drop")
-    with pytest.raises(SparkrankError, match="is of whole lists, and exclude leaves rows out"):
+    with pytest.raises(SparkrankError, match="needs whole lists, but exclude leaves rows out"):
         sr.evaluate(log(1), asked, **ROLES, exclude=log(2).select(["user", "item"]))
-    with pytest.raises(SparkrankError, match="for the slice kind of relevant: two labels call other rows"):
+    with pytest.raises(SparkrankError, match="for the slice kind of relevant: its two labels make different rows"):
         sr.evaluate(log(1), asked, **ROLES, slices=[{"column": "kind", "of": "relevant"}])
     rows = log(1)
     truth = rows.select(["user", "item", "machine", "human"])

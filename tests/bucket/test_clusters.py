@@ -167,8 +167,8 @@ def test_a_list_says_who_stands_behind_its_group() -> None:
 
 def test_a_cluster_that_says_nothing_or_does_not_fit_is_refused() -> None:
     for ask, more, error, sentence in (
-        (asked, {"group": None}, SpecError, 'cluster="user" says who stands behind a group, but no group column'),
-        (asked, {"group": "user"}, SpecError, 'cluster="user" is the group column: without a cluster each group'),
+        (asked, {"group": None}, SpecError, 'cluster="user" names the unit behind a group, but no group column'),
+        (asked, {"group": "user"}, SpecError, 'cluster="user" is the group column: leave it out, because each group'),
         (asked, {"cluster": ["user"]}, SpecError, r"the cluster column is \['user'\]: a name, which is a text, is"),
         (r_at_2, {"truth_columns": {"cluster": "s"}}, InputError, "the cluster column is of type string in the lists"),
         (

@@ -232,7 +232,7 @@ TEXT = pa.table({"user": ["a"], "item": ["x"], "score": [1.0], "at": ["today"]})
 SINCE = {"catalog": pa.table({"item": ["x"], "from": [5]}), "catalog_columns": {"since": "from"}}
 REFUSED = [
     (AT, 'time="at" says when a list was made, but nothing has a time to compare with it: name that of the truth, of'),
-    ({**KEYS, **SINCE}, "the catalog says since when items are there, but the lists name no time to compare with"),
+    ({**KEYS, **SINCE}, "the catalog has times (since), but the lists name no time to compare with"),
     ({**KEYS, **OF_TRUTH}, 'the truth has a time column, "at", but the lists name none'),
     (
         {**AT, "exclude": LISTED, "exclude_columns": {"time": "at"}},

@@ -236,7 +236,7 @@ def test_pooled_rows_of_nothing_and_of_bad_rows() -> None:
         (["coverage@10"], {}, "coverage@10 is a property of all lists together"),
         (["median(ap)"], {}, "median.ap. is a percentile over groups.*take a percentile of ap"),
         (["gmean(ap)"], {}, "gmean.ap. is a mean over groups.*take the geometric mean of ap"),
-        (["ndcg(weight=rows)"], {}, "says what a group weighs in a mean"),
+        (["ndcg(weight=rows)"], {}, "sets the weight of a group in a mean"),
         (["ap", "auc"], {}, "ap is a metric of a group and auc of all rows together"),
         ([], {}, "metrics is empty"),
         (["ndgc"], {}, 'unknown metric "ndgc".*did you mean "ndcg"'),

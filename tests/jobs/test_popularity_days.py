@@ -196,7 +196,7 @@ def test_days_of_calls(tmp_path: Path) -> None:
     assert isinstance(stored_states("one", str(tmp_path / "again"), DAYS[2], None), RunStates)  # for comparisons
     for wrong, sentence in [
         ({**had, "day": 1}, 'interactions has the key "day", did you mean "days"?'),
-        ({**had, "days": 28}, "interactions.days is 28: a call has no day of its own, so first..last is needed"),
+        ({**had, "days": 28}, "interactions.days is 28: a call does not name a day, so first..last is needed"),
         ({**had, "states": None}, "interactions.states is None: the folder of the tables of days is needed"),
         ({**had, "optional": "no"}, "interactions.optional is 'no': true or false is needed"),
     ]:

@@ -198,7 +198,7 @@ def test_a_value_that_is_not_allowed(kind: type[RankingMetricEvaluator], given: 
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"metricName": "ndcg@10", "weightCol": "w", "groupCol": "u"}, 'weight="w" multiplies what a row counts'),
+        ({"metricName": "ndcg@10", "weightCol": "w", "groupCol": "u"}, 'weight="w" is the weight of rows'),
         ({"metricName": "err", "groupCol": "u", "ties": "expected"}, "err is not computed under ties=expected"),
         ({"metricName": "rr", "groupCol": "u", "labelCol": "u"}, 'column "u" is both group and label'),
         (

@@ -143,7 +143,7 @@ def test_a_catalog_too_large_to_send(monkeypatch: pytest.MonkeyPatch) -> None:
     told = (
         r"^the catalog takes 70 bytes of items and the columns catalog\.price, but catalog\.most_bytes allows 10 bytes"
     )
-    with pytest.raises(sr.InputError, match=told + ": have these columns in the rows$"):
+    with pytest.raises(sr.InputError, match=told + ": put these columns into the rows$"):
         sr.evaluate(LISTS, [PRICE], catalog=ITEMS, **BESIDE)
 
 

@@ -64,7 +64,7 @@ def test_one_state_of_another_definition_is_refused(tables: Path, capsys) -> Non
         error = refused(capsys, *merging(spec_of(tables, metrics=[metric]), first=DAYS[2], last=DAYS[2]))
         assert error == (
             f'sparkrank: {metric} of 2026-11-15 was evaluated as "{meant}; ties=worst, undefined=skip", and the spec '
-            f'asks for "{meant}; ties=expected, undefined=skip": evaluate that day again, or ask for what it holds\n'
+            f'asks for "{meant}; ties=expected, undefined=skip": evaluate that day again, or request what is stored\n'
         )
 
 

@@ -1,6 +1,6 @@
 """Events for OpenLineage, whose client has its own configuration: the environment, or a file ``openlineage.yml``.
 
-Facets stay documents, so that newer schemas of the client do not matter.
+Facets are sent as plain documents, so newer schemas of the client do not matter.
 """
 
 from __future__ import annotations

@@ -207,5 +207,5 @@ def _validate_definitions(states: pa.Table, day: str, needed: Sequence[Needed], 
         need = needed[number[other[0]]]
         raise StateError(
             f'{shorten(need.metric)} of {day} was evaluated as "{shorten(plain[code[other[0]]])}", and the '
-            f'spec asks for "{shorten(need.definition)}": evaluate that day again, or ask for what it holds'
+            f'spec asks for "{shorten(need.definition)}": evaluate that day again, or request what is stored'
         )

@@ -122,13 +122,14 @@ def _has_columns_of(table: Table, schema: Schema, physical: pa.Schema, spec: int
 
     ``spec`` is the number of the partitioning: a file may lack the columns by whose values it is partitioned.
     """
-    from pyiceberg.io.pyarrow import pyarrow_to_schema
+    from pyiceberg.io.pyarrow import UnsupportedPyArrowTypeException, pyarrow_to_schema
     from pyiceberg.transforms import IdentityTransform
 
     version, mapping = table.metadata.format_version, table.metadata.name_mapping()
     try:
         stored = pyarrow_to_schema(physical, mapping, format_version=version)
-    except (TypeError, ValueError):  # pyiceberg itself will say why it cannot read the file
+    except (TypeError, ValueError, UnsupportedPyArrowTypeException):
+        # INT96, in which Spark stores instants; of other types pyiceberg itself will say why it cannot read the file
         return False
     by_id, names = {column.field_id: column for column in stored.fields}, set(physical.names)
     of_partition = {

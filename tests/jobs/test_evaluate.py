@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from pathlib import Path
 
@@ -19,11 +18,6 @@ from tests.support.commands import exit_code
 pytestmark = pytest.mark.job
 
 DAY = "2026-11-19"
-# What Spark's own worker may print when Spark stops, until it is gone (docs/cluster.md).
-WORKERS_END = re.compile(
-    r"""^(?:Traceback \(most recent call last\):|  File ".*/pyspark/daemon\.py", .*|BrokenPipeError.*)\n""",
-    re.MULTILINE,
-)
 
 
 def test_a_day_twice_and_in_every_lane(
@@ -44,7 +38,7 @@ def test_a_day_twice_and_in_every_lane(
     words = (str(PROJECT / "jobs/evaluate.py"), *quiet, *day[1:], "--json")
     first = submit(tmp_path / "two.py", *words, spark=settings_of(theirs), apart=True)
     assert first.returncode == 0, first.stderr
-    assert len(WORKERS_END.sub("", first.stderr).splitlines()) < 10, first.stderr
+    assert len(_without_stopped_workers(first.stderr).splitlines()) < 10, first.stderr
     sentence, _, told = first.stdout.partition("exit code 4\n")
     assert sentence == "sparkrank: the input has no rows\n"
     document = json.loads(told)

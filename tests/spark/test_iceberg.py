@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import sparkrank as sr
 from sparkrank.base.errors import UnappliedFeatureError
 from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
@@ -30,12 +31,16 @@ from tests.sources.test_iceberg import (
     spec,
 )
 
+METRICS = ("rr", "coverage(ties=item)@2")
 OF_RUN = ("run_id", "spec_hash")
 
 
-def metrics_of(folder: Path, spark: SparkSession | None, **source: Any) -> list[dict[str, Any]]:
+def metrics_of(
+    folder: Path, spark: SparkSession | None, metrics: tuple[str, ...] = ("rr",), **source: Any
+) -> list[dict[str, Any]]:
     """All metrics of a day, with their intervals."""
-    evaluate_day(spec(folder, **source), FIRST, spark, Stages())
+    asked = spec(folder, **source).model_copy(update={"metrics": list(metrics)})
+    evaluate_day(asked, FIRST, spark, Stages())
     rows = pq.read_table(f"{folder}/out/metrics/day={FIRST}", partitioning=None)
     return list(rows.drop_columns([name for name in OF_RUN if name in rows.column_names]).to_pylist())
 
@@ -68,3 +73,37 @@ def test_a_feature_that_nobody_applies_is_named_where_spark_lacks_the_format(
         committed(table, [entry_of(table, f"{tmp_path}/deletes.parquet", 1, FIRST, **how)], deletes=True)
         with pytest.raises(UnappliedFeatureError, match="has equality deletes in 1 of 1 files"):
             metrics_of(tmp_path, spark, lane="auto")
+
+
+def test_files_that_spark_wrote_before_the_table_was_one_of_iceberg_have_the_same_values(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """As Spark's procedures ``migrate`` and ``add_files`` leave them: without field ids, by the names of columns."""
+    from pyiceberg.schema import Schema
+    from pyiceberg.table.name_mapping import create_mapping_from_schema
+    from pyiceberg.types import DecimalType, DoubleType, IntegerType, NestedField, StringType, TimestamptzType
+
+    rows = spark.sql(
+        "SELECT concat('u', id % 5) AS user, cast(id % 7 AS double) AS score, cast(id % 3 = 0 AS int) AS label, "
+        "cast(id % 11 AS decimal(20, 0)) AS item, timestamp_seconds(1767261600 + id) AS shown, "
+        "if(id < 50, '2026-01-01', '2026-01-02') AS dt FROM range(100)"
+    )
+    rows.write.partitionBy("dt").parquet(f"{tmp_path}/written")
+    kinds = {"user": StringType(), "score": DoubleType(), "label": IntegerType(), "item": DecimalType(20, 0)}
+    kinds |= {"shown": TimestamptzType(), "dt": StringType()}
+    schema = Schema(*(NestedField(place, name, kind) for place, (name, kind) in enumerate(kinds.items(), 1)))
+    names = {"schema.name-mapping.default": create_mapping_from_schema(schema).model_dump_json()}
+    with catalog_in(tmp_path) as catalog:
+        table = made(catalog, schema=schema, properties=names)
+        files = sorted((tmp_path / "written").rglob("*.parquet"))
+        rows_in = [pq.read_metadata(file).num_rows for file in files]
+        days = [file.parent.name.removeprefix("dt=") for file in files]
+        committed(table, [entry_of(table, str(file), *its) for file, *its in zip(files, rows_in, days, strict=True)])
+        columns = {**COLUMNS, "item": "item"}
+        for where in ("dt = '{date}'", f"dt = '{SECOND}'"):
+            own = rows.where(where.format(date=FIRST))
+            of_frame = sr.evaluate(own, METRICS, **columns, spark=spark, lane="frame")
+            expected = [row["value"] for row in of_frame.metrics.toArrow().to_pylist()]
+            for lane in ("scan", "local"):
+                found = metrics_of(tmp_path, spark, METRICS, lane=lane, where=where, columns=columns)
+                assert [row["value"] for row in found] == expected, (lane, where)

@@ -1,4 +1,4 @@
-"""A label that a surer one checks in part, worked on forty lists of one item."""
+"""A label that a human checks in part, worked on forty lists of one item."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from sparkrank import evaluate
 TEXT = """\
 ### A label that a human checks in part
 
-Forty users are shown one item each, and a machine says of all that it was relevant. A human has judged the lists of
-thirty users, drawn at random, and found 20 relevant items there and 10 that are not. `label: {machine: machine,
-human: human}` names both labels. By the machine the mean is too high. `label=human` alone counts what no human saw as
-not relevant. `checked_by=human` adds to the mean of all users the mean of what the human says less what the machine
-says, over the users in whose list **every** row has the human's label (prediction-powered inference; Angelopoulos et
-al., Science 2023).
+Forty users are shown one item each, and a machine labels all forty relevant. A human judges the lists of thirty users,
+drawn at random, and finds 20 items relevant and 10 not. `label: {machine: machine, human: human}` names both labels.
+With the machine's labels the mean is too high. With `label=human` the lists that no human saw count as not relevant, so
+it is too low. `checked_by=human` corrects the machine's mean over all users: it adds the mean of (value by the human -
+value by the machine) over the users in whose list **every** row has the human's label (prediction-powered inference;
+Angelopoulos et al., Science 2023).
 
-It is right for any machine, however bad, if those users were drawn at random and their lists judged whole; a better
-machine makes the interval shorter. The interval has the variance of both means. At least 30 such users are needed,
-and `quality` has their number; with fewer the metric is undefined. A value that is undefined by a label counts 0 in
-both means (or 1 under `undefined=one`), as one label may find something where the other does not: under
-`undefined=skip` too, unlike in `ndcg(label=machine)`. The estimate may lie a little outside of the range of the
-metric. The group table has the values by the machine. A truth beside the lists, `exclude`, slices of relevant rows,
+The estimate has no bias, however bad the machine is, if those users were drawn at random and their lists judged whole;
+a better machine makes the interval shorter. The interval includes the variance of both means. At least 30 such users
+are needed, and `quality` has their number; with fewer the metric is undefined. A value that is undefined with one of
+the labels counts 0 in both means (or 1 under `undefined=one`), because the same users must be in both. That holds under
+`undefined=skip` too, unlike in `ndcg(label=machine)`. The estimate may be a little outside of the range of the metric.
+The group table has the values by the machine's label. A truth beside the lists, `exclude`, slices of relevant rows,
 percentiles, weights, `among`, `unjudged` and `propensity` are refused with it."""
 
 ROWS = {

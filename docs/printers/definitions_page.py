@@ -35,46 +35,47 @@ KINDS: tuple[type[Declaration], ...] = (
 INTRODUCTION = """\
 # Definitions
 
-What every metric of sparkrank means, where libraries mean different things by one name, and what each of them takes.
-This page is printed by `python -m docs.printers`, and sparkrank computes its values when it is printed.
+What every metric of sparkrank means, where libraries compute different things under one name, and which definition each
+library uses. `python -m docs.printers` prints this page, and computes its values with sparkrank.
 
 `i` is the position from 1, `k` the cut-off, `R` and `N` are the relevant and non-relevant rows of a group (or of the
-day), `g_i` is the gain at position `i`. A row without a score is judged and not retrieved: it counts in `R` and in the
-ideal list, not in the list. A metric is written `name(parameter=value)@k`; a parameter that is left out takes its
+day), `g_i` is the gain at position `i`. A row without a score is a judged item that is not in the list: it counts in
+`R` and in the ideal list only. A metric is written `name(parameter=value)@k`; a parameter that is left out has its
 default."""
 
 TRAPS_HEAD = """\
 ## Where definitions part
 
-One input, and what each definition makes of it. A row without a score is an item that the user wanted and the list
-lacks. Ties are `expected` and the undefined is `skip` where nothing else is said. The last column of a table says what
-holds where nothing is said: `default` is what sparkrank takes, alone and under the presets that no other row names."""
+One input, and the value that each definition gives on it. A row without a score is an item that is not in the list.
+Unless a table says otherwise, `ties=expected` and `undefined=skip`. The last column of a table says where the
+definition is the default: `default` is sparkrank's own, which also holds under each preset that no other row names."""
 
 LIBRARIES_HEAD = """\
 ## Who uses which
 
-One word, `definitions.preset` in a spec or `preset=` in Python, sets what another library does, so that the same text
-of a metric gives its number. A parameter that is in the text, or a setting that is given, wins over it. What a preset
-sets is in bold, what is left is sparkrank's own. Under each preset stands what it cannot make equal, and what another
-text is for."""
+A preset (`definitions.preset` in a spec, `preset=` in Python) sets the definitions of another library, so that the same
+text of a metric gives the library's number. A parameter in the text of a metric, or a setting that is given, overrides
+the preset. Words in bold are set by the preset; the others are sparkrank's defaults. The list below each preset says
+what the preset does not reproduce, and which text to write instead."""
 
 MERGING = """\
 ## Several days, and quantiles
 
-A window of days is evaluated from the states of its days, and its groups are the (group, day) pairs: a user who comes
-on three days is ranked three times and counts three times in the means. Pooled metrics are those of all rows of the
-window. [Decision 30](decisions/030-days-merge-as-tables.md) says what is pooled and what is refused.
+A window of days is evaluated from the states of its days. Its groups are the pairs of a group and a day: a user with
+lists on three days counts three times in the means. Pooled metrics are over all rows of the window. [Decision
+30](decisions/030-days-merge-as-tables.md) says what is pooled and what is refused.
 
 `median(ndcg@10)` and `p90(ndcg@10)` are quantiles of the values of groups, interpolated linearly. Each group counts
-once, so a metric whose groups weigh has none: `median(group_auc)`, not `median(gauc)`. They are exact up to 65,536
-distinct values and have an error bound beyond; see
-[decision 25](decisions/025-the-text-of-a-metric-is-its-identity.md).
+once, so a metric whose groups have weights has no quantiles: `median(group_auc)`, not `median(gauc)`. Quantiles are
+exact up to 65,536 distinct values; with more they have an error bound: see [decision
+25](decisions/025-the-text-of-a-metric-is-its-identity.md).
 
-`gmean(ap)` is the geometric mean of the values of groups, exp(Σ w·log(max(v, 1e-5)) / Σ w), where a group weighs what
-it weighs in the mean: trec_eval's `gm_map`, and `gmean(bpref)` its `gm_bpref` (both are names here). Of the values 1,
-1/2 and 0 it is (1 · 1/2 · 1e-5)^(1/3) = 0.0171, and their mean is 1/2: it says how the worst groups fare, and what it
-says of zeros is a matter of the 1e-5. It merges as a mean does. Its interval is that of the mean logarithm
-(`interval` says `log`), and models are compared by parts. A metric with values below 0 has none."""
+`gmean(ap)` is the geometric mean of the values of groups, exp(Σ w·log(max(v, 1e-5)) / Σ w), where w are the weights of
+groups in the mean: trec_eval's `gm_map`, and `gmean(bpref)` its `gm_bpref` (both are names here). Of the values 1, 1/2
+and 0 it is (1 · 1/2 · 1e-5)^(1/3) = 0.0171, and their mean is 1/2: it shows how the worst groups do, and the 1e-5 alone
+decides how far a zero pulls it down. It merges over days as a mean does. Its interval is that of the mean logarithm
+(`interval` says `log`), and models are compared by parts of the groups. A metric that can be below 0 has no geometric
+mean."""
 
 CHOICES = """\
 ## Where the words leave a choice
@@ -82,152 +83,167 @@ CHOICES = """\
 Counting:
 
 - `n_groups` counts all groups of the model, `n_undefined` those where the metric is undefined. Under `undefined=skip`
-  the mean is over the difference.
+  the mean is over the other `n_groups - n_undefined` groups.
 - A group without a scored row has an empty list: `ndcg`, `ap` and `r` are 0 if it has relevant rows, and `p` is 0.
-  Under `unretrieved=skip` it is left out of that model's means.
-- Group keys may be of any plain type. A null or NaN in a key makes a bad row.
-- The catalogue of `coverage` and `gini` is the set of distinct items of the rows evaluated, listed or not, or `items=`
-  where that is more. `unjudged=drop` takes unjudged rows out of it. `gini`, `entropy` and `novelty` take expected
-  exposures where k cuts tied rows; `coverage@k` and `personalization@k` refuse `ties=expected`.
-- `personalization` is over all groups that are evaluated, and a list counts an item once. An empty list shares nothing
-  with others, and the places that a short list leaves empty count as what no other list has: a warning says how many
-  lists are shorter than k. Of full lists it is one less the mean cosine of two lists, as evidently and jurity have it,
-  from counts of items instead of pairs of lists. Of lists of different lengths these divide by √(|A|·|B|) instead.
-- `entropy` is in bits. RecBole takes natural logarithms and divides by the number of items shown, so that its value
-  falls where more items are shown: of two items shown equally often it is ln(2) / 2, and of four ln(4) / 4, the same.
-- `entropy(by=genre)` is that of the values in a list, a mean over lists: another metric, `category_entropy`.
-- `novelty` is two metrics: with `of=users` or `of=rows` one of groups, without one of all lists. So is `serendipity`,
-  which compares two lists, or with `of=rows` a list with what is popular. Recommenders gives items that its log lacks 0
-  bits; here nobody had them, and they count as if one had. RePlay's `Surprisal@k` divides by k where a list is shorter;
-  here by its rows.
-- `serendipity(of=rows)` takes `over=retrieved` as RecTools computes it; RecTools' page says k. With p_i - u_i =
-  (r_i - i) / N a relevant row counts by how many places its position is above its rank by popularity. Under
-  `ties=expected` a tied row counts the mean over the positions of its block. Ranks beyond N + 1, where the catalog has
-  fewer items than were had, count as N + 1.
-- `serendipity` is a share of the list. Evidently's is 1 - Σ similarity / items of the history, summed over the relevant
-  rows without division: of one such row that is like all of the history it is 0, and of four -3.
-- `new@k` divides by k. The page of RePlay's Novelty says so too, while its code divides by the rows of a list that is
-  shorter: `over=retrieved`.
-- `category_entropy` is that of the counts. LensKit adds a millionth of a row to each category, shown or not: of five
-  rows of one category out of four it has 0.000014 bits instead of 0. Its ExposureGini keeps exposures as float32.
+  Under `unretrieved=skip` the group is left out of that model's means.
+- Group keys may be of any plain type. A row with a null or NaN in a key is a bad row.
+- The catalogue of `coverage` and `gini` is the set of distinct items of the rows evaluated, in a list or not; `items=`
+  gives its size if that is more. `unjudged=drop` takes unjudged rows out of it. Where k cuts tied rows, `gini`,
+  `entropy` and `novelty` use expected exposures; `coverage@k` and `personalization@k` refuse `ties=expected`.
+- `personalization` is over all groups that are evaluated, and a list counts an item once. An empty list shares no item
+  with others, and the empty places of a list shorter than k count as items that no other list has: a warning says how
+  many lists are shorter than k. If all lists are full, it is 1 minus the mean cosine of two lists, the value of
+  evidently and jurity, but computed from counts of items instead of pairs of lists. For lists of different lengths
+  these two divide by √(|A|·|B|) instead.
+- `entropy` is in bits. RecBole uses natural logarithms and divides by the number of items shown, so its value does not
+  grow as more items are shown: for two items shown equally often it is ln(2) / 2, and for four ln(4) / 4, which is the
+  same number.
+- `entropy(by=genre)`, the entropy of the values in a list, is another metric: `category_entropy`, a mean over lists.
+- `novelty` is two metrics: with `of=users` or `of=rows` a mean over groups, without `of` a metric of all lists
+  together. `serendipity` is two metrics as well: it compares two lists, or with `of=rows` a list with what is popular.
+  Recommenders gives 0 bits to items that are not in its log; here they count as if one user had had them. If a list is
+  shorter than k, RePlay's `Surprisal@k` divides by k, and sparkrank by the rows of the list.
+- `serendipity(of=rows)` defaults to `over=retrieved`, which is what RecTools computes; RecTools' page says k. Since p_i
+  - u_i = (r_i - i) / N, a relevant row counts the number of places by which its position is above its rank by
+  popularity. Under `ties=expected` a tied row counts the mean over the positions of its block. If the catalog has fewer
+  items than the interactions, ranks beyond N + 1 count as N + 1.
+- `serendipity` is a share of the list. Evidently's is 1 - Σ similarity / items of the history, where the sum over the
+  relevant rows is not divided: for one relevant row that is equal to the whole history it is 0, and for four such rows
+  -3.
+- `new@k` divides by k. The page of RePlay's Novelty says the same, but its code divides by the rows of the list if that
+  is shorter: `over=retrieved`.
+- `category_entropy` is computed from the counts alone. LensKit adds a millionth of a row to each category, shown or
+  not: for five rows of one category out of four its value is 0.000014 bits instead of 0. LensKit's ExposureGini keeps
+  exposures as float32.
 - A row with a null in a column that `distinct`, `category_entropy` or `ild` reads is left out, and `quality` counts it:
-  of jazz, null and rock, `ild` has one pair. Where k cuts tied rows, `ild` is the mean over their orders that leave a
-  pair: of a row above and two of three tied rows, each of the three pairs inside the block has the chance 2·1 / (3·2).
-- `alpha_ndcg` and `strecall` read relevance by subtopic: a relevant row is relevant to the subtopics in its array. The
-  list a+b, b and c, all relevant, has 2 + 1/2 / log2(3) + 1 / log2(4); the greedy list takes c before b. It is made of
-  all relevant rows of the group, listed or not, and of equal rows it takes that with the greater item, as ndeval does:
-  rows that are equal now may lead to different gains later. The greedy list is not always the best one, so a list may
-  have more than 1, which `quality` counts. ndeval adds up rounded (1-alpha)^c in the order of the subtopics, so that
-  equal rows may differ in the last bit for it (not with alpha=0.5), and it compares 20 rows at most. Under `ties=block`
-  rows of a tie stand at one position, in any order. Beside a truth subtopics are a column of the catalog.
+  `ild` of jazz, null and rock has one pair. Where k cuts tied rows, `ild` is the mean over those orders of the tied
+  rows that leave at least one pair in the list. Example: one row above three tied rows, of which k takes two. Each of
+  the three pairs inside the block is in the list with probability 2·1 / (3·2).
+- `alpha_ndcg` and `strecall` read relevance by subtopic: a relevant row is relevant to the subtopics in its array.
+  Example: the relevant rows a+b, b and c have 2 + 1/2 / log2(3) + 1 / log2(4) in this order; the greedy list has c
+  before b. The greedy list is made of all relevant rows of the group, in the list or not. Of rows with equal gain it
+  takes the one with the greater item, as ndeval does; the choice matters, because rows with equal gain now may lead to
+  different gains later. The greedy list is not always the best one, so a list may have a value above 1; `quality`
+  counts such lists. ndeval adds up rounded (1-alpha)^c in the order of the subtopics, so that rows of equal gain may
+  differ in the last bit there (not with alpha=0.5), and it compares 20 rows at most. Under `ties=block` rows of a tie
+  stand at one position, in any order. If the truth is a table of its own, the subtopics are a column of the catalog.
 
 Scores and labels:
 
-- `group_auc`, `gauc` and `auc` are over rows with a score. A judged row that was not retrieved stands in no pair.
-- A NaN score makes a bad row, because null is what says "not retrieved". In pandas NaN stands for null as well: there
-  it is read as null, in any role and container. Where a null is no bad row, `quality` and a warning count them.
-- A null label counts as not relevant, here as in the ideal list. Under `unjudged=drop` the row goes before positions
-  are given. `quality` counts such rows.
+- `group_auc`, `gauc` and `auc` are over rows with a score. A judged row that was not retrieved is in no pair.
+- A row with a NaN score is a bad row, because "not retrieved" is written as null. pandas writes null as NaN too: in its
+  tables NaN is read as null, in any role and container. Where rows with a null are not bad rows, `quality` and a
+  warning count them.
+- A null label counts as not relevant, in the list and in the ideal list. Under `unjudged=drop` the row is dropped
+  before positions are given. `quality` counts such rows.
 - A label below 0 has gain 0 and is not relevant. In `bpref` and `infap` it is not judged, as in trec_eval.
-- A threshold is compared as float64 with the score as it came: 0.1 stored as float32 is above 0.1. So is `rel=` with
-  the label: 0.7 stored as float32 is below 0.7.
-- Whole numbers are ordered as float64. Beyond 2^53, as instants in nanoseconds, scores, ranks and labels may tie.
+- A threshold is compared in float64 with the score as stored: 0.1 stored as float32 is above 0.1. In the same way
+  `rel=` is compared with the label: 0.7 stored as float32 is below 0.7.
+- Whole numbers are ordered as float64. Different scores, ranks or labels beyond 2^53, such as instants in nanoseconds,
+  may therefore tie.
 
 Ties and two orders:
 
-- Two orders are compared over the rows that have both: a score, and a label, a rank or another model's score. `rbo`
-  alone takes both lists whole, because it is about items that one of them lacks.
-- `kendall_tau` and `spearman` have rules of their own for tied scores (tau-b and tau-c; mid-ranks), as has `rbo`, and
-  `ties` does not touch them. In `kendall_distance` and `pair_auc` a pair that the score ties counts 1/2, which is also
-  its mean over all orders. A pair that the reference ties is never in the wrong order: so a perfect ranking of clicks
-  has distance 0.
+- Two orders are compared over the rows that have both: a score, and a label, a rank or another model's score. Only
+  `rbo` takes both lists whole, because it is also about items that only one of them has.
+- `kendall_tau` and `spearman` have rules of their own for tied scores (tau-b and tau-c; mid-ranks), as has `rbo`; the
+  setting `ties` does not change them. In `kendall_distance` and `pair_auc` a pair with tied scores counts 1/2, which is
+  also its mean over all orders. A pair that is tied in the reference is never in the wrong order, so a perfect ranking
+  of clicks has distance 0.
 - `overlap`, `unexpected` and `serendipity` take both lists whole, each cut at k. Under `ties=expected` each is its mean
   over the orders of the tied rows of both lists, one independent of the other, so a list with tied rows at k does not
-  wholly overlap with itself. `over=union` is a quotient of counts and needs an order. Rows that an order leaves tied,
-  as those of equal label under `ties=worst`, share the places that are left.
-- `awrf` and `exposure_gap` compare shares of attention, E, with what is due, T. Rows without a value are left out of
-  both. `awrf` takes the distance of each list and then the mean; `exposure_gap` adds up the attention of all lists
-  first, so lists may make up for each other, and tied rows share their positions. `against=relevant` counts relevant
-  rows as R does, an item once (once for each of its values); relevant rows of a truth that are in no list have a
-  value only if it is one of the catalog. `js` is the divergence of base 2 from 0 to 1, and not its root. The gap of
-  few rows is above 0 even where nobody is preferred, as chance moves shares apart: compare gaps of as many rows. Over
-  several days the items of each day's catalog count, or the rows of each day's interactions: items that the catalog
-  lacks, or whose value is null, have no part in either.
-- `fitness` is Σ w / (alpha·(|p-q| + 1) + (1-alpha)·p) over its value for p = q, where p is a row's position by score
-  and q by reference. Where the reference ties, q follows the score, so that a perfect ranking has 1. Under
-  `ties=expected` a row that the reference ties with no other of its tie block stands at each position of the block
-  alike. Sums of 1/(a·p + b) are then differences of digamma functions, which sparkrank takes from their series, so that
-  workers need not load scipy. Rows that both orders tie change q with p; their chances are counted in as many passes as
-  the block has rows, and more than 16,384 such rows are refused.
+  wholly overlap with itself. `over=union` is a quotient of counts and needs an order of tied rows. Rows that are tied
+  even after that, such as rows of equal label under `ties=worst`, share their positions evenly.
+- `awrf` and `exposure_gap` compare E, the shares of attention that values get, with T, the shares that they are due.
+  Rows without a value are left out of both. `awrf` is the mean over lists of each list's distance; `exposure_gap` adds
+  up the attention of all lists first, so one list may compensate for another, and tied rows share their positions.
+  `against=relevant` counts relevant rows as R does, an item once (once for each of its values); relevant rows of the
+  truth that are in no list have a value only if the column is one of the catalog. `js` is the divergence (base 2, from
+  0 to 1), not its square root. With few rows the gap is above 0 even if no value is preferred, because shares differ by
+  chance: compare gaps only between equal numbers of rows. Over several days the items of each day's catalog count, or
+  the rows of each day's interactions; items that are not in the catalog, or whose value is null, count in neither.
+- `fitness` is Σ w / (alpha·(|p-q| + 1) + (1-alpha)·p) divided by its value for p = q, where p is a row's position by
+  score and q its position by reference. Among rows that are tied in the reference q follows the score, so a perfect
+  ranking has 1. Under `ties=expected` a row with a tied score, whose reference differs from that of all other rows of
+  the tie block, is at each position of the block with equal probability. The sums of 1/(a·p + b) are then differences
+  of digamma functions, which sparkrank computes from their series, so that workers need not load scipy. For rows that
+  are tied in both orders q changes with p; their probabilities are counted in as many passes as the block has rows, and
+  more than 16,384 such rows are refused.
 - `err`, `iprec` and `infap` have no simple mean over the orders of tied rows (a product, a maximum, a quotient) and
-  refuse `ties=expected`. `bpref` has one: in a tie block with n rows judged not relevant, 0 to n of them stand above a
-  relevant row, each number as likely.
-- `hit(sampled=m,items=I)@k`, `r`, `rr` and `ndcg` are of lists of one relevant item and m others that were drawn at
-  random from I items. The plain `hit@10` of such a list is another quantity. Among 10,000 items an item of rank 300 has
-  about 3 of 100 sampled ones above it, is a hit in nearly each sample, and in the list of all items in none. To scale k
-  does not help: the first of 101 stands for ranks 1 to 100 or so, so there is no k for `hit@10`. The estimate takes the
-  ranks r of all groups together: P(r|R) is binomial, of r - 1 out of m at (R-1)/(I-1), and p_R is what 300 steps of EM
-  make of the uniform distribution. With m = 1 and I = 3 the item of rank 1, 2 or 3 is above the other one with the
-  chance 1, 1/2 or 0. Of two groups with r = 1 and r = 2, half and half, p stays 1/3, 1/3, 1/3, since each step
-  multiplies p_R by Σ_r P(r|R)·(1/2) / (1/2) = 1: `hit@1` is 1/2 as it comes and 1/3 as estimated, `ndcg@2` is
-  1/3 + 1/3 / log2(3). Ranks below I/m are hardly told apart: there p stays smooth, as it began, so that a model whose
-  hits all stand at rank 1 is given less than it has. The interval knows of chance alone, not of this bias.
-- `by=minimal_bias` is a mean over groups of what a sampled rank counts: f solves ((1-γ)·AᵀA + γ·diag(c)) f = Aᵀb over
-  ranks that are all as likely. It may be below 0 or above 1, and is nearer to the value of uniform ranks than EM's.
-- `iprec` at a level of recall begins at a hit that trec_eval's versions round differently; `round` names them.
-- `arhr` is not `rr`. Where a user has one held-out item they agree. With more, texts on recommenders sum 1/position
-  over every hit, and that is `arhr`.
+  refuse `ties=expected`. `bpref` has one: in a tie block with n rows judged not relevant, 0 to n of them are above a
+  relevant row, each number with equal probability.
+- `hit(sampled=m,items=I)@k`, `r`, `rr` and `ndcg` are for lists of one relevant item and m others that were drawn at
+  random from I items. The plain `hit@10` of such a list is another quantity: an item of rank 300 among 10,000 items has
+  about 3 of 100 sampled ones above it and is a hit in nearly every sample, but never in the list of all items. Another
+  k does not help: the first place of 101 corresponds to ranks 1 to 100 or so, so no k of the sample gives the `hit@10`
+  of all items. The estimate uses the ranks r of all groups together: P(r|R) is the binomial probability of r - 1 out of
+  m at (R-1)/(I-1), and p_R is the distribution after 300 steps of EM from the uniform one. Example: with m = 1 and I =
+  3 the item of rank 1, 2 or 3 is above the other one with probability 1, 1/2 or 0. For two groups, one with r = 1 and
+  one with r = 2, p stays 1/3, 1/3, 1/3, since each step multiplies p_R by Σ_r P(r|R)·(1/2) / (1/2) = 1: the plain
+  `hit@1` is 1/2 and the estimated one 1/3, and `ndcg@2` is 1/3 + 1/3 / log2(3). The sample hardly distinguishes ranks
+  below I/m: there p stays as smooth as it began, so the estimate is too low for a model whose hits are all at rank 1.
+  The interval covers chance only, not this bias.
+- `by=minimal_bias` is the mean over groups of f(sampled rank), where f solves ((1-γ)·AᵀA + γ·diag(c)) f = Aᵀb for ranks
+  that are all equally likely. It may be below 0 or above 1, and is nearer than EM's estimate to the value of uniform
+  ranks.
+- `iprec` at a level of recall starts at a hit whose number is rounded; versions of trec_eval round differently, and
+  `round` chooses.
+- `arhr` is not `rr`. They are equal if each user has one held-out item. With more items, papers on recommenders sum
+  1/position over every hit, and that is `arhr`.
 
 Intervals:
 
-- `stderr` of a mean is that of a ratio estimator, sqrt(Σ w²(v-m)² · n/(n-1)) / Σw with n = (Σw)² / Σw², the number of
-  groups where all weigh the same; it has n - 1 degrees of freedom. A standard deviation below 1e-8 of the mean, or 3e-8
-  where groups have weights, is 0, and one little above has few digits: squares of values are float64, though sums of
-  them are exact. Pooled metrics, and windows, have the jackknife over parts of the groups
-  ([uncertainty](uncertainty.md)).
+- `stderr` of a mean is that of a ratio estimator, sqrt(Σ w²(v-m)² · n/(n-1)) / Σw with n = (Σw)² / Σw², which is the
+  number of groups if all have the same weight; it has n - 1 degrees of freedom. A standard deviation below 1e-8 of the
+  mean (3e-8 if groups have weights) is given as 0, and one little above that has few correct digits: sums are exact,
+  but the squares of values that they add are float64. Pooled metrics, and windows, use the jackknife over parts of the
+  groups ([uncertainty](uncertainty.md)).
 - `ci_low` and `ci_high` are Student's t on the scale that suits the metric, which the column `interval` names: Wilson's
   interval of shares (`p r hit rprec`, `accuracy precision recall specificity fpr tpr`), also where all are 0 or all are
-  1; the log odds of other metrics from 0 to 1; else the value itself, cut at the ends of its range. A standard error of
-  0 gives no other interval, nor do fewer than two effective groups: `too few`.
+  1; the log odds of other metrics from 0 to 1; else the value itself, cut at the ends of its range. Outside of Wilson's
+  interval, a standard error of 0 gives no interval. Fewer than two effective groups give none either: `interval` says
+  `too few`.
 
 Pooled metrics:
 
-- They are over rows with a score, as `auc`. A weight multiplies the row in positives, negatives and sums; `n_rows`
-  counts rows, and `weight` is the sum of their weights. Metrics of groups do not read these weights: where only such
-  metrics are asked for, the column is refused.
+- They are over rows with a score. A weight multiplies the row in positives, negatives and sums; `n_rows` counts rows,
+  and `weight` is the sum of their weights. Metrics of groups do not read these weights: if there are only such metrics,
+  the column is refused.
 - A row whose weight is null, NaN, negative, above 1e288, or above 0 and below 1e-15 is a bad row. Sums are exact down
-  to 2^-85. What a row adds below that is lost, of the least weight 3e-11 of it; weights of 1e-24 would move `auc`.
-  They are exact up to 2^79. Where weights add up to more than some 1e14, the last digits may depend on the number of
-  buckets, and on whether there are compiled loops.
-- It is the same for sums over scores. In `ece`, `brier` and `logloss`, which are means of what is compared with 1,
-  nobody can see it. `copc` has the sum of the predictions below it, and is undefined where that is below 2^-55 a row.
-  Labels are compared, or are gains of groups, whose squares have the same units: under `dcg` and `cg` a label above 0
-  and below 1e-6 is a bad row. `ndcg`, a quotient of each group in float64, takes it.
-- One class only leaves `auc`, `auc_up`, `ks` and `ne` undefined; `pr_auc` and `bep` are undefined without positives.
-  `logloss` and `brier` are means over rows and need no second class.
+  to 2^-85. The part of a row's weight below that is lost: of the least weight a fraction of 3e-11. Weights of 1e-24
+  would change `auc`, and are therefore refused. Sums are exact up to 2^79. If weights add up to more than some 1e14,
+  the last digits may depend on the number of buckets, and on whether the compiled loops are used.
+- Sums over scores are exact down to 2^-85 too. In `ece`, `brier` and `logloss`, whose values are compared with 1, the
+  loss cannot be seen. `copc` divides by the sum of the predictions, and is undefined if that is below 2^-55 per row.
+  Labels are only compared, or are gains in metrics of groups, whose squares are summed down to 2^-85 as well: with
+  `dcg` or `cg`, a row with a label above 0 and below 1e-6 is a bad row. `ndcg`, a quotient of each group in float64,
+  accepts it.
+- If there is one class only, `auc`, `auc_up`, `ks` and `ne` are undefined; `pr_auc` and `bep` are undefined without
+  positives. `logloss` and `brier` are means over rows and need no second class.
 - A score outside [0, 1] is no probability: `logloss`, `ne`, `brier`, `ece` and `copc` are undefined, and `quality`
-  counts the rows. This cannot be known before the pass: a column of whole numbers may hold 0 and 1.
-- `logloss` clips as scikit-learn does, to the eps of the float type in which the scores came: 2^-52 or 2^-23.
-- `ece` has 15 bins of equal width, as Guo et al. and torchmetrics have; each bin includes its lower edge, and the last
-  includes both."""
+  counts the rows. Only the pass over the rows can find such scores: a column of whole numbers may hold 0 and 1.
+- `logloss` clips as scikit-learn does, at the eps of the float type of the scores: 2^-52 or 2^-23.
+- `ece` has 15 bins of equal width by default, as Guo et al. and torchmetrics do; each bin includes its lower edge, and
+  the last one includes both."""
 
 SHARED = """\
 ## Parameters of every metric of groups
 
-Beside those of its own, each metric of groups takes `ties` and `weight`. Metrics over lists take `ties`; the others
-take neither. Every metric that reads labels takes `label` and `among`."""
+In addition to its own parameters, each metric of groups takes `ties` and `weight`. Metrics over lists take `ties`; the
+others take neither. Every metric that reads labels takes `label` and `among`."""
 
 SHARED_TAIL = """\
-So `err(ties=item)@10` stands beside metrics that are expectations. A `ties` that is that of the evaluation is left out
-of the metric's text, and the column `definition` says which rule holds. `ndcg(weight=revenue)@10` is Σ w·v / Σ w over
-the groups where it is defined, with w from the column `revenue` of the input, of the lists where there is a truth. All
-rows of a group have one weight there: 0, or a number from 1e-6 to 1e9. A group without is rejected as a bad row is."""
+So one evaluation may have `err(ties=item)@10` together with metrics under `ties=expected`. A `ties` equal to that of
+the evaluation is left out of the metric's text, and the column `definition` says which rule holds.
+`ndcg(weight=revenue)@10` is Σ w·v / Σ w over the groups where it is defined. The weight w comes from the column
+`revenue` of the input (of the lists, if the truth is a table of its own). All rows of a group have the same weight
+there: 0, or a number from 1e-6 to 1e9. A group without such a weight is rejected, as bad rows are."""
 
 NAMES_HEAD = """\
 ## Names of other programs
 
-Names are read in upper and lower case, with hyphens or underscores, and with the cut-off behind them as trec_eval and
-others print it: `P_10`, `ndcg_cut_10`, `ndcg_at_10`, `rbp.80`. Some names set parameters."""
+Names of other programs are read in upper or lower case, with hyphens or underscores, and with the cut-off after the
+name as trec_eval and others print it: `P_10`, `ndcg_cut_10`, `ndcg_at_10`, `rbp.80`. Some names set parameters."""
 
 ELSEWHERE_HEAD = "These mean in their program what no text here means, and are refused with what to write."
 

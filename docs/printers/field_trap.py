@@ -10,11 +10,12 @@ from sparkrank import evaluate
 TEXT = """\
 ### Right on the whole, and wrong in each field
 
-Field `a` has two rows with the prediction 0.9 and one click, field `b` four rows with 0.3 and two clicks: 3 clicks of
-3 predicted. What the two fields are off by cancels in `copc`, and not in `calibration_gap(weight=rows)`, which is the
-field-level error of Pan et al. (WWW 2020) where the groups are fields, advertisers or queries. It counts whatever
-predictions a group has together; `ece` does so for rows with about the same prediction. `group_rmse` and `group_mae`
-are means of the errors of groups: `group_mae(weight=rows)` is `mae`, and no weight makes `rmse` of `group_rmse`."""
+Field `a` has two rows with the prediction 0.9 and one click, field `b` four rows with 0.3 and two clicks: 3 clicks in
+all, where 3 are predicted. The errors of the two fields cancel in `copc`, but not in `calibration_gap(weight=rows)`,
+which is the field-level error of Pan et al. (WWW 2020) where the groups are fields, advertisers or queries. It compares
+clicks with predictions over the rows of a group; `ece` does so over rows with about the same prediction. `group_rmse`
+and `group_mae` are means of the errors of groups: `group_mae(weight=rows)` equals `mae`, but `group_rmse` equals `rmse`
+under no weight."""
 
 ROWS = {
     "field": [*"aabbbb"],

@@ -13,13 +13,13 @@ from sparkrank.metrics import Metric
 TEXT = """\
 ### What the diversity of a list is divided by
 
-ann is shown four items: jazz of 2001, jazz of 2003, rock of 2001 and folk of 2001, with the vectors (1, 0), (1, 0),
-(0, 1) and (1, 1). They are six pairs, of which five differ in genre and three in year. sparkrank, RecTools and jurity
-divide by the pairs. Evidently divides by the rows of the list: `5 / 4 = 1.250`, and (n - 1) / 2 for n rows that all
-differ, so that its value grows with k. RecTools adds up columns, and `scale=mean` divides by their number. Recommenders
-and LensKit take the mean similarity of two items, by cosine: Recommenders' diversity is 1 less that, and LensKit's ILS
-the similarity itself, `(1 + 3/sqrt(2)) / 6 = 0.520`. bob is shown one item, so there is no pair. Here his list has no
-value and is in no mean; RecTools counts it as 0, as `single=zero` does."""
+ann is shown four items: jazz of 2001, jazz of 2003, rock of 2001 and folk of 2001, with the vectors (1, 0), (1, 0), (0,
+1) and (1, 1). They make six pairs, of which five differ in genre and three in year. sparkrank, RecTools and jurity
+divide by the number of pairs. Evidently divides by the rows of the list: `5 / 4 = 1.250`, and (n - 1) / 2 for n rows
+that all differ, so its value grows with k. RecTools adds up columns, and `scale=mean` divides by their number.
+Recommenders and LensKit take the mean cosine similarity of two items: Recommenders' diversity is 1 minus that, and
+LensKit's ILS is the similarity itself, `(1 + 3/sqrt(2)) / 6 = 0.520`. bob is shown one item, so there is no pair. In
+sparkrank his list has no value and is left out of the mean; RecTools counts it as 0, as `single=zero` does."""
 
 ROWS = {
     "user": ["ann"] * 4 + ["bob"],

@@ -10,11 +10,12 @@ from sparkrank import evaluate
 TEXT = """\
 ### A label among the rows of another
 
-One list, best first: `a` (clicked), `b`, `c` (clicked and paid), `d` (clicked), with the chances 0.4, 0.3, 0.2 and 0.1
-that a click is paid. `label: {click: clicked, pay: paid}` names two labels, and metrics read the first unless their
-text says `label=pay`. `among=click` leaves out `b`, which nobody clicked, before positions are given, so `c` is the
-second and the mean chance is that of three rows (after the click: Ma et al., SIGIR 2018). Without it, chances given a
-click are held against rows that could not be paid. `gain={click:1,pay:5}` is click + 5·pay."""
+One list, best first: `a` (clicked), `b`, `c` (clicked and paid), `d` (clicked), with the predicted probabilities 0.4,
+0.3, 0.2 and 0.1 that a click leads to a payment. `label: {click: clicked, pay: paid}` names two labels, and metrics
+read the first unless their text says `label=pay`. `among=click` leaves out `b`, which nobody clicked, before positions
+are given, so `c` is second and the mean prediction is over three rows (after the click: Ma et al., SIGIR 2018). Without
+`among`, predictions that assume a click are compared with rows that had none. `gain={click:1,pay:5}` is click +
+5·pay."""
 
 ROWS = {
     "user": ["ann"] * 4,

@@ -39,7 +39,7 @@ def _order(needs: NeedsOrder | None) -> str:
     if needs is None:
         return ""
     form = f"`{needs.form}` " if needs.form else ""
-    return f"; {form}takes `ties=item` unless another is asked for"
+    return f"; {form}uses `ties=item` by default"
 
 
 def _names(declaration: Declaration) -> str:

@@ -14,10 +14,10 @@ def _answers(user: str, arithmetic: Mapping[str, str], **settings: str) -> tuple
 
 AVERAGE_PRECISION = Trap(
     "What average precision is divided by",
-    "The sum over hits within k of (hits so far / position) is 1/1 + 2/3 for ann at 3, and 1/1 for bob at 5. Libraries "
-    "divide it by R, by min(k, R), by k, by the hits or by min(k, R, length of the list); R is 5 and 3, and bob's "
-    "list has two rows. Divided by the hits, the mean over the orders of tied rows has no closed form, so that one "
-    "needs an order.",
+    "The sum over hits within k of (hits so far / position) is 1/1 + 2/3 for ann at 3, and 1/1 for bob at 5. "
+    "Libraries divide it by R, by min(k, R), by k, by the hits or by min(k, R, length of the list); R is 5 and 3, and "
+    "bob's list has two rows. Divided by the hits, average precision has no closed form for its mean over the orders "
+    "of tied rows: `over=hits` needs an order.",
     (
         *_answers(
             "ann",
@@ -44,9 +44,10 @@ AVERAGE_PRECISION = Trap(
 
 PRECISION = Trap(
     "What precision, recall and F are divided by",
-    "Where a list is shorter than k, or R is less than k, a perfect list cannot reach 1, and some libraries divide by "
-    "less. Hit rate is a name for three things: whether any hit is there (`hit`), their share of R (`r`), and their "
-    "number (`cg(gain=binary)`). trec_eval weighs recall in its F by its parameter, others by the square of it.",
+    "If a list is shorter than k, or R is less than k, a perfect list cannot reach 1, and some libraries divide by "
+    "less. Hit rate is a name for three things: whether there is any hit (`hit`), the share of the R relevant items "
+    "that are hits (`r`), and the number of hits (`cg(gain=binary)`). trec_eval's F weights recall by its parameter, "
+    "others by the square of it.",
     (
         *_answers(
             "bob",
@@ -68,16 +69,16 @@ PRECISION = Trap(
 
 RECIPROCAL_RANK = Trap(
     "The first hit or every hit",
-    "Of one held-out item a user, reciprocal rank and reciprocal hit ranks are the same number. With more items the "
-    "first is about the first hit and the second about every one.",
+    "If each user has one held-out item, reciprocal rank and reciprocal hit ranks are the same number. With more "
+    "items `rr` depends on the first hit alone, and `arhr` on every hit.",
     _answers("ann", {"rr": "1/1", "arhr": "1/1 + 1/3 + (1/4 + 1/5) / 2"}),
     decided_by="",
 )
 
 GAIN = Trap(
     "What a grade is worth",
-    "ann's first three grades are 3, 0 and 1. The gain of a grade is itself, 2 to its power less 1, or 1. RBP has no "
-    "grades but a persistence p, whose default differs.",
+    "ann's first three grades are 3, 0 and 1. The gain of a grade is the grade itself, 2 to its power minus 1, or 1. "
+    "RBP has a persistence p, whose default differs between programs.",
     (
         *_answers(
             "ann",
@@ -93,9 +94,9 @@ GAIN = Trap(
 
 IDEAL = Trap(
     "Which list is ideal",
-    "ann's list has the grades 3, 2, 1, 0, 0; with the items that it lacks there are 3, 2, 2, 1, 1. The ideal list of "
-    "NDCG is the best order of all judged rows, of those in the list, or k rows of gain 1 even where R is less than k; "
-    "or it is given.",
+    "ann's list has the grades 3, 2, 1, 0, 0; together with the relevant items that are not in the list there are 3, "
+    "2, 2, 1, 1. The ideal list of NDCG is the best order of all judged rows, or of those in the list, or k rows of "
+    "gain 1 even if R is less than k; or the user gives it.",
     (
         *_answers(
             "ann",
@@ -120,9 +121,9 @@ IDEAL = Trap(
 
 PAIRS = Trap(
     "What a tied pair counts",
-    "Of the ten pairs of ann's list by score and by grade, five agree, three are reversed, the score ties d and e, and "
-    "the grades tie b and e. AUC takes the six pairs of a relevant and a non-relevant row: a wins two, c one, and d is "
-    "tied with e. These metrics have rules of their own for ties, which the setting `ties` does not touch.",
+    "Of the ten pairs of ann's list by score and by grade, five agree, three are reversed, d and e are tied in score, "
+    "and b and e in grade. AUC is over the six pairs of a relevant and a non-relevant row: a wins two, c one, and d "
+    "is tied with e. These metrics have rules of their own for ties, which the setting `ties` does not change.",
     _answers(
         "ann",
         {
@@ -139,9 +140,9 @@ PAIRS = Trap(
 
 WEIGHTS = Trap(
     "How groups weigh in GAUC",
-    "The AUC is 3.5/6 inside ann's list (5 rows, 3 relevant, 6 pairs) and 1 inside bob's (2 rows, 1 relevant, 1 pair); "
-    "cid and dot have no pair and are left out. GAUC of the DIN paper weighs by rows, other code by nothing, by clicks "
-    "or by pairs. `auc` compares rows across users and is another number.",
+    "The AUC is 3.5/6 inside ann's list (5 rows, 3 relevant, 6 pairs) and 1 inside bob's (2 rows, 1 relevant, 1 "
+    "pair); cid and dot have no pair and are left out. GAUC of the DIN paper weights groups by rows; other code "
+    "weights them equally, by clicks or by pairs. `auc` also compares rows of different users and is another number.",
     _answers(
         "",
         {
@@ -158,9 +159,9 @@ WEIGHTS = Trap(
 BLOCKS = Trap(
     "Which scores fall together",
     "Four of the nine scored rows are relevant. `exact` has a bin for each score, `digits=1` rounds .92 and .88 to "
-    "one bin, `bits=1` has bins from .75, .5, .375 and .25 on. A binned `auc` comes with a bound on its distance "
-    "from the exact one. `auc_up` puts the bin of the highest rate of positives first, and rises as bins get "
-    "finer, up to 1 where each row has its own. In `pr_auc` a bin, so a tie, is one step of recall.",
+    "one bin, and `bits=1` has bins that start at .75, .5, .375 and .25. A binned `auc` comes with a bound on its "
+    "distance from the exact one. `auc_up` orders bins by their rate of positives, highest first; it rises as bins "
+    "get finer, up to 1 if each row has its own. In `pr_auc` a bin, and so a tie, is one step of recall.",
     _answers(
         "",
         {
@@ -179,9 +180,10 @@ BLOCKS = Trap(
 
 BRIER_PARTS = Trap(
     "How much of the Brier score recalibration takes away",
-    "From the highest score down, the rates of positives are 1 0 1 1/2 1 0 0 0. The isotonic fit pools them where they "
-    "rise: it is 1 for the highest score, 3/5 for the next five rows and 0 for the last three. Here `brier` = `mcb` - "
-    "`dsc` + `unc`: mapping scores to the fit would take `mcb` away, and `dsc` is what their order is worth.",
+    "From the highest score down, the rates of positives are 1 0 1 1/2 1 0 0 0. Isotonic regression pools neighbours "
+    "where the rates rise on the way down: the fit is 1 for the highest score, 3/5 for the next five rows and 0 for "
+    "the last three. `brier` = `mcb` - `dsc` + `unc`: replacing scores by the fit would lower it by `mcb`, and `dsc` "
+    "is what the order of the scores is worth.",
     _answers(
         "",
         {
@@ -199,9 +201,9 @@ BRIER_PARTS = Trap(
 MISPRINTS = Trap(
     "Formulas in circulation that are wrong",
     "At 0.6 ann's five rows are predicted positive: TP = 3, FP = 2, FN = 1, TN = 3. Articles print TP/(TP+FP) for the "
-    "true positive rate, which is precision (`3 / (3 + 2) = 0.600`), FN/(TN+FP) for the false positive rate "
-    "(`1 / (3 + 2) = 0.200`), and (b²+1)PR/(b²(P+R)) for F-beta, which is right for b = 1 alone "
-    "(`(4 + 1)·3/5·3/4 / (4·(3/5 + 3/4)) = 0.417`). sparkrank has none of them.",
+    "true positive rate, but that is precision (`3 / (3 + 2) = 0.600`); FN/(TN+FP) for the false positive rate (`1 / "
+    "(3 + 2) = 0.200`); and (b²+1)PR/(b²(P+R)) for F-beta, which is right only for b = 1 (`(4 + 1)·3/5·3/4 / (4·(3/5 "
+    "+ 3/4)) = 0.417`). sparkrank uses none of them.",
     _answers(
         "",
         {

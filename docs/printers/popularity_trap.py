@@ -13,12 +13,13 @@ TEXT = """\
 ### Popularity of whom, and of which days
 
 Before the lists, on Monday, ann and bob had `a` and cid had `b`; on Tuesday ann had `a` twice more and dot had `c`. Now
-ann is shown `a`, `b` and bob `c`; bob clicks it. `novelty` is the mean of -log2 of the popularity of what is shown, and
-libraries take four numbers for it: the users who had the item (RecTools, RePlay), its rows (Recommenders), those of the
-days of a training log, or those of the very day that is evaluated (`novelty@k` without `of`). That last one calls new
-what nobody clicks, and knows the answer in advance. `interactions` has every row of its table, so `where` says which
-days count: with Tuesday, `c` is no longer what nobody had. Over the rows of all lists ann's two rows count twice as
-much as bob's one; over lists both count alike."""
+ann is shown `a` and `b`, and bob is shown `c` and clicks it. `novelty` is the mean of -log2 of the popularity of the
+items shown. Libraries measure popularity in different ways: by the users who had the item (RecTools, RePlay) or by its
+rows in a log (Recommenders), over the days of a training log or over the very day that is evaluated (`novelty@k`
+without `of`). The last one calls an item new if nobody clicks it, and uses the labels that the model has to predict.
+`interactions` counts every row of its table, so use `where` to choose the days: with Tuesday, one user had `c`;
+without, nobody. In a mean over the rows of all lists ann's two rows count twice as much as bob's one; in a mean over
+lists (`over=lists`) both lists count the same."""
 
 LISTS = {
     "user": ["ann", "ann", "bob"],

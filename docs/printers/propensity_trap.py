@@ -12,30 +12,31 @@ from sparkrank import evaluate
 SEEN_TEXT = """\
 ### The sum of weights in SNIPS
 
-What nobody saw got no label, so recall of what was seen is recall of what ranked high before. With the column
-`propensity`, the chance that a relevant row was seen, a hit counts v = 1 / propensity. `a` is shown before `b`, and
-both are hits; `c` and `d` are relevant, too, and in no list. The weights are 1, 4, 2 and 4. `ips` divides by what
-recall is divided by without them, and may exceed 1. `snips` divides by the sum of the weights of **all** relevant
-rows, listed or not (Yang et al.: RecSys 2018, equation 9), not by that of the hits, which would always give 1, and
-not by their number. Without a discount, `p` and `r` have then one value. `best` divides by the highest sum that any
-order has: that is the normalised PSP@k and PSnDCG@k of extreme classification. Its plain ones are
-`p(propensity=ips)@k` and `ndcg(propensity=ips,gain=binary,ideal=k_relevant)@k` (Jain et al.: KDD 2016). pyxclib
-divides the sums over all groups by one another; here each group has a quotient, of which the mean is taken. A `clip`
-is the lowest propensity that counts as itself: it bounds v, for a bias."""
+Items that nobody saw got no label, so recall over logged labels favours the items that an earlier model ranked high.
+With the column `propensity`, the probability that a relevant row was seen, a hit counts v = 1 / propensity. Example:
+`a` and `b` are in the list in this order, and both are hits; `c` and `d` are relevant too, but in no list. The weights
+v are 1, 4, 2 and 4. `ips` divides by what recall is divided by without weights, and may exceed 1. `snips` divides by
+the sum of the weights of **all** relevant rows, listed or not (Yang et al.: RecSys 2018, equation 9), not by the sum
+over hits, which would always give 1, and not by the number of rows. Without a discount, `p` and `r` then have the same
+value. `best` divides by the highest sum that any order reaches: that is the normalised PSP@k and PSnDCG@k of extreme
+classification. The versions without that are `p(propensity=ips)@k` and
+`ndcg(propensity=ips,gain=binary,ideal=k_relevant)@k` (Jain et al.: KDD 2016). pyxclib divides the sums over all groups
+by one another; here each group has a quotient, and the value is their mean. A propensity below `clip` counts as `clip`:
+that bounds v, but brings a bias."""
 
 VALUE_TEXT = """\
 ### A policy's value per row, and per slate
 
-A log has the actions that one policy took, the chance with which it took each (`propensity`) and what came of it
-(`label`); the score of a model is the chance with which it would have taken the same action. ann's slate has the
-actions x and y, bob's has z. The weights v = score / propensity are 2, 0.5 and 1, and the rewards 1, 0 and 1. Per
-row, N counts the rows; per slate, the rows of a group are added up and N counts groups, each position for itself
-(McInerney et al.: KDD 2020, without their weights of the positions above). SNIPS divides by the sum of the weights,
-which is about the number of rows, and per slate that is once more multiplied by the rows of a mean slate. `dr` starts
-from what a model of rewards expects of the policy, 0.5 in each row here, and corrects it by what actions earned
-beyond its `estimate`, 0.6 of each. Values per row and per slate are different quantities: a day with longer slates
-has a higher value per slate. `quality` has the mean weight, which is about 1 if propensities are right, and the
-effective sample size, (Σv)² / Σv²."""
+A log has the actions that one policy took, the probability with which it took each (`propensity`) and the reward
+(`label`); the score of a model is the probability with which the model would have taken the same action. ann's slate
+has the actions x and y, bob's has z. The weights v = score / propensity are 2, 0.5 and 1, and the rewards 1, 0 and 1.
+Per row, N counts rows. Per slate, the rows of a group are added up and N counts groups; each position is weighted by
+itself (McInerney et al.: KDD 2020, without their weights of the positions above). SNIPS divides by the sum of the
+weights, which is about the number of rows; per slate the result is multiplied by the mean number of rows of a slate.
+`dr` starts from the reward that a model of rewards expects of the policy, here 0.5 in each row, and adds a correction
+from the differences between the logged rewards and the model's `estimate`, here 0.6 for each action. Values per row and
+per slate are different quantities: on a day with longer slates the value per slate is higher. `quality` has the mean
+weight, which is about 1 if propensities are right, and the effective sample size, (Σv)² / Σv²."""
 
 SEEN = {
     "u": ["u"] * 4,

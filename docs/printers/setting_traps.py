@@ -14,9 +14,10 @@ def _under(setting: str, metric: str, user: str, arithmetic: Mapping[str, str]) 
 
 TIES = Trap(
     "Where tied rows stand",
-    "d, which is relevant, and e, which is not, have one score. `expected` is the mean over both orders; `item` puts "
-    "the item that is greater as text first, here e; `worst` and `best` say what they are; under `block` both stand at "
-    "position 5. A library that sorts and says nothing has one of these orders, and which one is luck.",
+    "d, which is relevant, and e, which is not, have the same score. `expected` is the mean over both orders; `item` "
+    "puts the item first whose text is greater, here e; `worst` puts the less relevant row first and `best` the more "
+    "relevant one; under `block` both are at position 5. A library that only sorts has one of these orders, and which "
+    "one is a matter of luck.",
     (
         *_under(
             "ties",
@@ -48,8 +49,9 @@ TIES = Trap(
 
 UNDEFINED = Trap(
     "Users without anything to find",
-    "r@3 is 2/5 for ann, 1/3 for bob and 0 for dot, who has no list. For cid R is 0: the value is undefined, and the "
-    "mean leaves her out, counts her as 0 or as 1; `error` stops. p@3 is never undefined, so it counts all four.",
+    "r@3 is 2/5 for ann, 1/3 for bob and 0 for dot, who has no list. For cid R is 0, so r@3 is undefined, and the "
+    "mean leaves her out or counts her as 0 or as 1; `error` stops the evaluation. p@3 is never undefined, so it "
+    "counts all four.",
     (
         *_under(
             "undefined",
@@ -68,9 +70,9 @@ UNDEFINED = Trap(
 
 POPULATION = Trap(
     "Which users there are",
-    "To the input comes eve, whose list of one row, at 0.95, has no label. p@3 is 2/3 for ann, 1/3 for bob and 0 for "
-    "cid, whose rows are judged not relevant, for dot, who has no list, and for eve, of whom nothing is known. "
-    "`unretrieved=skip` leaves out who has no list, as `population=lists` does.",
+    "The input gets one more user: eve, whose list of one row, at 0.95, has no label. p@3 is 2/3 for ann, 1/3 for "
+    "bob, and 0 for cid, whose rows are judged not relevant, for dot, who has no list, and for eve, who has no judged "
+    "row. `unretrieved=skip` leaves out users without a list, as `population=lists` does.",
     (
         *_under(
             "population",
@@ -91,10 +93,11 @@ POPULATION = Trap(
 
 DUPLICATES = Trap(
     "An item twice in a list",
-    "To ann's list comes a once more, at 0.65, which is position 4. Under `keep` every row of a log counts, in R as "
-    "well, which is 6; under `once` an item counts at its best position and its repeats are misses; under `first` they "
-    "leave the list, which moves up; `error`, trec_eval's own, stops. Where lists are joined with a truth, R counts an "
-    "item once under each of them: under `keep` recall may pass 1, and the default is `once`.",
+    "ann's list gets a once more, at 0.65, which is position 4. Under `keep` every row of a log counts, also in R, "
+    "which is 6; under `once` an item counts at its best position and its repeats count as not relevant; under "
+    "`first` the repeats leave the list and the rows below move up; `error`, which is trec_eval's behaviour, stops "
+    "the evaluation. If lists are joined with a truth, R counts an item once under each of them, so recall may exceed "
+    "1 under `keep`; the default there is `once`.",
     (
         *_under(
             "duplicates",
@@ -110,7 +113,7 @@ DUPLICATES = Trap(
 
 UNJUDGED = Trap(
     "A row of which nothing is known",
-    "To ann's list comes an item without a label at 0.8, which is position 3. It counts as not relevant, or is dropped "
+    "ann's list gets an item without a label at 0.8, which is position 3. It counts as not relevant, or it is dropped "
     "and the rows below it move up.",
     _under("unjudged", "p@3", "ann", {"nonrelevant": "(1 + 0 + 0) / 3", "drop": "(1 + 0 + 1) / 3"}),
     decided_by=SETTINGS,
@@ -120,8 +123,9 @@ UNJUDGED = Trap(
 UNJUDGED_BY_METRIC = Trap(
     "What nobody judged, by metric",
     "The same row at position 3. `judged` and `unj` say how much of a list has labels. With `unjudged=drop` a metric "
-    "sees the condensed list, beside others that see the whole one. With `unjudged=best` the row is relevant, with the "
-    "highest grade: the value is the most that judging it could give, and the difference of `rbp` is its residual.",
+    "sees the condensed list, while other metrics see the whole one. With `unjudged=best` the row counts as relevant, "
+    "with the highest grade: the value is the highest that judging the row could give, and for `rbp` the difference "
+    "is its residual.",
     (
         Answer("judged@3", "(1 + 1 + 0) / 3", "ann"),
         Answer("judged(over=k)@10", "(1 + 1 + 0 + 1 + 1 + 1) / 10", "ann"),
@@ -139,9 +143,9 @@ UNJUDGED_BY_METRIC = Trap(
 HAD = (("ann", "b"), ("ann", "f"))
 EXCLUDED = Trap(
     "What a user had before",
-    "ann had b, which stands second, and f, which is relevant and in no list. With `exclude` both are left out before "
-    "positions are given: c moves up to position 2, and f is in no R and no ideal list, so R is 4. A library that "
-    "takes b out of the list and leaves f in R has a recall that no list can bring to 1.",
+    "ann had b, which is second in her list, and f, which is relevant and in no list. With `exclude` both are left "
+    "out before positions are given: c moves up to position 2, and f counts neither in R nor in the ideal list, so R "
+    "is 4. A library that takes b out of the list and leaves f in R has a recall that can never reach 1.",
     (
         *(Answer("p@2", shown, "ann", exclude=had) for shown, had in (("(1 + 0) / 2", ()), ("(1 + 1) / 2", HAD))),
         *(Answer("r@2", shown, "ann", exclude=had) for shown, had in (("(1 + 0) / 5", ()), ("(1 + 1) / 4", HAD))),

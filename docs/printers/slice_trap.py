@@ -13,10 +13,10 @@ TEXT = """\
 ### A slice of rows, and a slice of relevant rows
 
 One list, best first: `a` (head, relevant), `b` (tail), `c` (tail, relevant), `d` (head); `e` (tail, relevant) is in no
-list. `slices: [tier]` evaluates the rows of a tier alone, as if there were no others: `c` is then the second.
-`{column: tier, of: relevant}` keeps the list that the user got: `c` is the third, and `a` counts as not relevant where
-`tier of relevant` is `tail` (Steck, RecSys 2011). Its groups are those with a relevant row of the value, so that
-Σ (groups of v · `p@k` of v) is groups · `p@k` of the day."""
+list. `slices: [tier]` evaluates the rows of each tier as if there were no others: in the slice `tail`, `c` is second.
+`{column: tier, of: relevant}` keeps the whole list and changes what is relevant: where `tier of relevant` is `tail`,
+`c` is third and `a` counts as not relevant (Steck, RecSys 2011). Its groups are those with a relevant row of the value,
+so that Σ (groups of v · `p@k` of v) is groups · `p@k` of the day."""
 
 ROWS = {
     "user": ["ann"] * 5,

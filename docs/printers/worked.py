@@ -44,9 +44,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class Trap:
-    """A question on which libraries differ, and what each answer makes of :data:`INPUT`, with ``rows`` added to it.
+    """A question on which libraries differ, with the value that each answer gives on :data:`INPUT` and ``rows``.
 
-    ``decided_by`` is :data:`METRIC` or :data:`SETTINGS`, and empty where there is no default to speak of.
+    ``decided_by`` is :data:`METRIC` or :data:`SETTINGS`; it is empty if no answer is a default.
     """
 
     title: str
@@ -71,7 +71,7 @@ INPUT = tuple(
 
 def trap_markdown(trap: Trap) -> str:
     """The trap as a section: its text, and a table with a row for each answer."""
-    head = ["written", "of", "arithmetic", "value", *(["where nothing is said"] if trap.decided_by else [])]
+    head = ["written", "of", "arithmetic", "value", *(["default or preset"] if trap.decided_by else [])]
     lines = [_cells(trap, answer, value_of(answer, (*INPUT, *trap.rows))) for answer in trap.answers]
     return f"### {trap.title}\n\n{trap.text}\n\n{markdown_table(head, lines)}"
 
@@ -84,7 +84,7 @@ def _cells(trap: Trap, answer: Answer, value: str) -> list[str]:
 
 
 def _taken_by(trap: Trap, answer: Answer) -> Iterator[str]:
-    """What holds where nothing is said: ``default`` for sparkrank's own answer, and the presets that set another."""
+    """Yield ``default`` for the answer that is sparkrank's default; for another answer, the presets that set it."""
     if _is_taken(trap, answer, None):
         yield "default"
         return

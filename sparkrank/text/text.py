@@ -224,20 +224,20 @@ def order_text(needs: NeedsOrder) -> str:
     """Describe the tie settings that a declaration accepts, and why it refuses the default setting."""
     form = f" with {needs.form}" if needs.form else ""
     return (
-        f"ties{form}: {NEED_AN_ORDER}; {ORDERS[0]} if nobody asks ({ORDERS[1]} without an item column); expected is "
-        f"computed of ranks without ties alone ({needs.because})"
+        f"ties{form}: {NEED_AN_ORDER}; default {ORDERS[0]} ({ORDERS[1]} without an item column); expected is "
+        f"allowed only with a column of ranks without ties ({needs.because})"
     )
 
 
 def preset_text(preset: Preset) -> str:
     """Describe the settings of a preset and the results that it cannot reproduce, with one item per line."""
-    lines = [f"{preset.name}  as {preset.library}", "  definitions (those left out keep their default)"]
+    lines = [f"{preset.name}  as {preset.library}", "  definitions (the others keep their defaults)"]
     lines += [f"    {name}={value}" for name, value in preset.definitions.items()]
-    lines.append("  metrics (a parameter that a text gives wins)")
+    lines.append("  metrics (a parameter in the text of a metric overrides this)")
     lines += [f"    {bare} is {meant}" for bare, meant in map(default_texts, preset.defaults)]
     if not preset.defaults:
         lines.append("    none: sparkrank's own defaults are the same")
-    lines.append("  not matched, or by another text")
+    lines.append("  not reproduced, or written in another way")
     lines += [f"    {note}" for note in preset.unmatched]
     return "\n".join(lines)
 

@@ -267,12 +267,12 @@ def test_a_declaration_is_written_out_whole() -> None:
           undefined: never
           range: 0 to 1
           better: higher
-          ties with @k: item, worst, best or block; item if nobody asks (worst without an item column); expected is \
-computed of ranks without ties alone (of it)
+          ties with @k: item, worst, best or block; default item (worst without an item column); expected is \
+allowed only with a column of ranks without ties (of it)
           reference: N
     """
     assert declaration_text(short) == dedent(written).strip()
-    row = "| `day_gain` | the gain of a day: G; `@k` takes `ties=item` unless another is asked for | none | never | N |"
+    row = "| `day_gain` | the gain of a day: G; `@k` uses `ties=item` by default | none | never | N |"
     assert declarations_markdown([short]).splitlines()[-1] == row
 
 
@@ -287,22 +287,22 @@ def test_a_preset_is_written_out_whole() -> None:
     preset = Preset("other", "the library Other", {"ties": "item"}, defaults, ("its names",))
     written = """
         other  as the library Other
-          definitions (those left out keep their default)
+          definitions (the others keep their defaults)
             ties=item
-          metrics (a parameter that a text gives wins)
+          metrics (a parameter in the text of a metric overrides this)
             ap@k is ap(over=k)@k
             ndcg is ndcg(gain=exp2)
             p[@k] is p(over=retrieved)[@k]
             auc is auc(exact)
-          not matched, or by another text
+          not reproduced, or written in another way
             its names
     """
     assert preset_text(preset) == dedent(written).strip()
     written = """
         same  as Same
-          definitions (those left out keep their default)
-          metrics (a parameter that a text gives wins)
+          definitions (the others keep their defaults)
+          metrics (a parameter in the text of a metric overrides this)
             none: sparkrank's own defaults are the same
-          not matched, or by another text
+          not reproduced, or written in another way
     """
     assert preset_text(Preset("same", "Same")) == dedent(written).strip()

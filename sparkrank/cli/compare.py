@@ -127,7 +127,7 @@ def compare(
 
 def _window(asked: SidesAsked, first: str | None, last: str | None, *, allow_missing: bool) -> Window:
     if (first is None) != (last is None):
-        raise click.UsageError("--from and --to go together: they are the ends of a window")
+        raise click.UsageError("--from and --to go together: they are the first and the last day of a window")
     if first is not None and last is not None:
         validate_alone("--from", {"--date": asked.day})
         return Window.of(first, last)

@@ -27,7 +27,7 @@ class NamedDays:
     def target(self, spec: Spec) -> Target:
         """Return the named window, the named day or the spec's day. Raise a usage error if the options contradict."""
         if (self.first is None) != (self.last is None):
-            raise click.UsageError("--from and --to go together: they are the ends of a window")
+            raise click.UsageError("--from and --to go together: they are the first and the last day of a window")
         if self.first is None or self.last is None:
             return Target.of_day(spec, resolve_day(spec, self.day))
         if self.day is not None:

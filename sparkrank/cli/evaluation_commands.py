@@ -67,7 +67,7 @@ def evaluate(
     window = _window(day, first, last, of_many)
     if window is not None and prometheus is not None:
         raise click.UsageError(
-            "--prometheus is of one day, and --from and --to name many: merge writes that of a window"
+            "--prometheus writes the metrics of one day, but --from and --to name many: merge writes those of a window"
         )
     if window is not None and pipes:
         raise click.UsageError("--pipes reports one day, and --from and --to name many: use a partition for each day")
@@ -101,7 +101,7 @@ def _window(day: str | None, first: str | None, last: str | None, flags: Mapping
         raise click.UsageError(f"--date and {'--to' if first is None else '--from'} do not go together")
     if first is None or last is None:
         lacking, given = ("--from", "--to") if first is None else ("--to", "--from")
-        raise click.UsageError(f"{given} needs {lacking}: many days have a first and a last")
+        raise click.UsageError(f"{given} needs {lacking}: a range of days has a first and a last day")
     return Window.of(first, last)
 
 

@@ -102,7 +102,7 @@ def _keys(
             raise click.UsageError("--group names a column twice: it takes one value for each key column of one group")
         return GroupKeys.of(columns, pairs), note
     if not columns:
-        raise SpecError("no group column is named: without groups there is none to explain")
+        raise SpecError("no group column is named: explain needs groups")
     table = GroupTable.at("left", spec.output.path, day, spark)
     if more["worst"]:
         names = asked_models(plan, more["model_names"], "--model")
@@ -115,7 +115,7 @@ def _keys(
             raise click.UsageError("--moved compares two models: name them with --models A B")
         keys = _moved(table, names, asked[0], more["moved"])
     if not keys:
-        raise InputError(f"no group of {table.place} is to be chosen by {asked[0]}")
+        raise InputError(f"{table.place} has no group to choose by {asked[0]}")
     return GroupKeys(tuple(columns), tuple(keys)), note
 
 

@@ -45,7 +45,7 @@ def gate(spec: Spec, named: NamedDays, replay: str | None, prometheus: Prometheu
         if named.first is not None or named.last is not None:
             raise click.UsageError("--replay and --from do not go together: --replay goes back from --date")
         if prometheus is not None:
-            raise click.UsageError("--replay and --prometheus do not go together: one is of many nights")
+            raise click.UsageError("--replay and --prometheus do not go together: --replay checks many nights")
         window = replayed_window(spec, replay, named.day)
         nights = replay_days(spec, window)
         records = records_of(nights)

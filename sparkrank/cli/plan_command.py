@@ -27,7 +27,7 @@ def _row_count(context: click.Context, option: click.Parameter, text: str | None
     except ValueError:
         number = math.nan
     if not (1 <= number <= MOST_ROWS and number == int(number)):
-        raise click.BadParameter(f"{quote(text)} is no whole number from 1 to {MOST_ROWS:g}, as 1000000 or 1e6")
+        raise click.BadParameter(f"{quote(text)} is not a whole number from 1 to {MOST_ROWS:g}, such as 1000000 or 1e6")
     return int(number)
 
 

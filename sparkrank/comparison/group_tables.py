@@ -349,7 +349,7 @@ def asked_among(metrics: Sequence[str], text: str, *presets: Preset | None, of_r
     """
     name = metric_text(metrics, text, *presets)
     if name is None and (pooled := metric_text(list(of_rows), text, *presets)):
-        raise SpecError(f"{pooled} is a metric of all rows together: no group has a value of it (compare compares it)")
+        raise SpecError(f"{pooled} is a metric of all rows together, without values of groups (compare compares it)")
     if name is None:
         near = did_you_mean(text, metrics)
         there = f"there are: {itemize(metrics)}" if metrics else "they have none in common"
@@ -368,7 +368,7 @@ def notes_on_definitions(
     ]
     if notes and not allowed:
         more = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
-        raise InputError(f"{notes[0]}{more}: other_definitions (--other-definitions) compares them all the same")
+        raise InputError(f"{notes[0]}{more}: to compare them nevertheless, set other_definitions (--other-definitions)")
     return notes
 
 
@@ -392,7 +392,7 @@ def day_at(what: str, path: str, day: str | None) -> tuple[str, str]:
             raise SpecError(f"{what} is the {match['table']} of {shorten(match['day'])}, but its day is {day}")
         return match["output"], match["day"]
     if day is None:
-        raise SpecError(f"{what} is {without_password(path)}, which leaves the day open: name it with --{what}-date")
+        raise SpecError(f"{what} is {without_password(path)}, which does not name the day: name it with --{what}-date")
     if day_of(day) is None:
         raise SpecError(f"the day of {what} is {shorten(day)}, which is not of the form YYYY-MM-DD")
     return on_day(path, day), day

@@ -56,7 +56,7 @@ class MetricRows:
             raise SpecError(f"{what} is of type {type(table).__name__}: an Evaluation or a pyarrow Table is needed")
         lacking = [name for name in _READ if name not in table.column_names]
         if lacking:
-            raise InputError(f"{place} is no table metrics: it lacks {itemize(lacking)}")
+            raise InputError(f"{place} is not a table metrics: it lacks {itemize(lacking)}")
         validate_column_types(table.schema, METRICS.whole_schema, "metrics", place)
         validate_utf8(table, "metrics", place)
         validate_results(table, "metrics", place, once=False)

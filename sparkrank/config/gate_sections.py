@@ -318,5 +318,5 @@ def _against(word: str, where: str, plan: Plan, baseline: str | None) -> str:
         near = did_you_mean(word, known)
         raise SpecError(f'{where} is "{shorten(word)}"{near}: {needed} is needed ({itemize(known)})')
     if baseline is not None and against != baseline:
-        raise SpecError(f"{where} is {against}, but models are compared with compare.baseline alone, {baseline}")
+        raise SpecError(f"{where} is {against}, but models are compared only with compare.baseline, {baseline}")
     return against

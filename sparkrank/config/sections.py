@@ -242,7 +242,7 @@ class InputRows(Section):
             if self.partition_types == "text":
                 raise ValueError(f"has partition_types text, but {read}, whose columns have types of their own")
             if self.expect is not None and self.expect.marker is not None:
-                raise ValueError(f"has expect.marker, but {read}, which says by itself what is whole")
+                raise ValueError(f"has expect.marker, but {read}, which itself tells whether the rows are complete")
         if self.expect is not None and self.expect.newer_than is not None and not self._has_log:
             read = f"format {self.format}" if self.table is None else f"table {self.table}"
             raise ValueError(

@@ -94,7 +94,7 @@ def as_keys(value: object) -> object:
 def _as_path(path: str) -> str:
     """Refuse a path with an unfilled ``<blank>``, and a file URL with a host, which would be ignored or misread."""
     if blank := _BLANK.search(path):
-        raise ValueError(f"{blank[0]} stands for a place to be filled in: name the folder")
+        raise ValueError(f"{blank[0]} is a placeholder: write the name of the folder")
     if path.startswith("file://") and not path.startswith("file:///"):
         raise ValueError("a file has no host, and its path begins with a slash: file:///folder")
     return path
@@ -126,7 +126,7 @@ def as_condition(condition: str) -> str:
 def as_output(path: str) -> str:
     """Validate a path to tables. Unknown placeholders are refused: they would become parts of folder names."""
     if path.startswith("~"):
-        raise ValueError("~ is written out by a shell alone: name the folder in full")
+        raise ValueError("only a shell replaces ~: write the full path of the folder")
     check_name(path)
     return _as_path(path)
 
@@ -214,7 +214,7 @@ def as_schema(text: str | None) -> str | None:
 def validate_no_password(path: str | None) -> None:
     """Refuse a path with a password, which the table ``runs`` would reveal. The error does not repeat the path."""
     if path is not None and has_secret(path):
-        raise ValueError("has a path with a password, which runs would show: give it by the environment")
+        raise ValueError("has a path with a password, which the table runs would show: put it into the environment")
 
 
 def value_of(value: object) -> object:

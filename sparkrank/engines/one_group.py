@@ -34,7 +34,7 @@ class GroupKeys:
     def of(cls, columns: Sequence[str], given: Mapping[str, Any]) -> GroupKeys:
         """Make the key of one group from a value per column. Raises :class:`SpecError` if no group can have the key."""
         if not columns:
-            raise SpecError("no group column is named: without groups there is none to explain")
+            raise SpecError("no group column is named: explain needs groups")
         for name in given:
             if name not in columns:
                 near = did_you_mean(name, columns)
@@ -176,7 +176,7 @@ def raise_no_rows(keys: GroupKeys, near: Iterable[pa.Table], schema: pa.Schema) 
             continue
         nearest = f" (nearest in {shorten(name)}: {itemize(closest)})" if closest else ""
         raise InputError(f"{sentence}{did_you_mean(keys.keys[0][index], closest)}{nearest}")
-    raise InputError(f"{sentence}: each of the values is there, and no row has all of them")
+    raise InputError(f"{sentence}: each value exists, but no row has all of them")
 
 
 def validate_few(rows: int) -> None:

@@ -196,7 +196,7 @@ def _marks(text: str, written: Callable[[Mark], str]) -> str:
 
 def _validate_no_range(text: str) -> None:
     if match := _RANGE.search(text):
-        raise ValueError(f"{match[0]} is a range of days: it stands in the path of an input or a truth alone")
+        raise ValueError(f"{match[0]} is a range of days, which is allowed only in the path of an input or of a truth")
     _validate_whole_ranges(text)
 
 
@@ -221,7 +221,7 @@ def _range_in(path: str) -> tuple[str, list[Mark], str] | None:
         raise ValueError(f"{match[0]} has ends in two formats: one is needed")
     if not first.is_whole:
         raise ValueError(
-            f"{match[0]} has ends that are not whole days: one mark takes all of a day, also with slashes, as in "
+            f"{match[0]} has ends that are not whole days: one mark writes the whole day, also with slashes, as in "
             f"{{date:year=%Y/month=%m/day=%d}}"
         )
     count = last.offset - first.offset + 1

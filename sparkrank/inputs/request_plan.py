@@ -99,7 +99,7 @@ def plan_request(
         gains=gains,
     )
     if tiers is not None and not plan.reads_tiers:
-        raise SpecError("tiers says what a tier is, but no metric and no slice names the column tier of interactions")
+        raise SpecError("tiers defines the column tier of interactions, but no metric and no slice uses it")
     of_items = frozenset([*plan.item_columns, *([GROUP_ITEMS] if plan.items_had else [])])
     truth = roles.truth
     roles = replace(
@@ -150,7 +150,8 @@ def _validate_values(plan: Plan) -> None:
     for column in plan.group_weights:
         if plan.table_of(column) is not None:
             raise SpecError(
-                f"weight={shorten(column)} is of an item, but a group is weighed: name a column of the rows"
+                f"weight={shorten(column)} is a column of items, but a weight of groups is needed: name a column of "
+                "the rows"
             )
     _validate_item_columns(plan)
     for metric, declared in plan.catalogue_metrics if plan.has_catalog else ():
@@ -189,7 +190,7 @@ def _validate_item_columns(plan: Plan) -> None:
             )
     for metric in plan.metrics:
         if not plan.has_interactions and any(column.share_of == POPULARITY for column in metric.value_columns):
-            raise SpecError(f"{shorten(metric)} compares with the rows of the interactions, but there are none")
+            raise SpecError(f"{shorten(metric)} compares with the interactions, but there are none")
     of_catalog = any(plan.table_of(column) == CATALOG or column == ITEM_RANK for column in plan.item_columns)
     if plan.has_catalog and not of_catalog and not plan.catalogue_metrics and CATALOG not in plan.times:
         raise SpecError("there is a catalog, but no metric counts its items, and none names a column as catalog.price")
@@ -197,7 +198,7 @@ def _validate_item_columns(plan: Plan) -> None:
         if source.column == GROUP_ITEMS and not plan.has_interactions:
             raise SpecError(f"a slice reads {GROUP_ITEMS} of a group, but there are no interactions")
         if source.column == GROUP_ITEMS and not source.is_number:
-            raise SpecError(f"a slice reads {GROUP_ITEMS}, which is a number: edges divide it, as in [1, 5, 20]")
+            raise SpecError(f"a slice reads {GROUP_ITEMS}, which is a number: give edges, for example [1, 5, 20]")
     _validate_tiers(plan)
 
 

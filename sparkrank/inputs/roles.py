@@ -276,7 +276,7 @@ class Roles:
             return _roles_of_models(columns, group, label, truth, slices, models)
         if columns["items"] is None and columns["true_items"] is None:
             if relevance != "membership":
-                raise SpecError(f"relevance={shorten(relevance)} says what true_items are, but no such column is named")
+                raise SpecError(f"relevance={shorten(relevance)} describes true_items, but that column is not named")
             of_rows = {name: column for name, column in columns.items() if name not in ("items", "true_items")}
             return cls.of(group, label, truth=truth, slices=slices, **of_rows)
         of_single_rows = (role.key for role in row_roles() if not role.of_groups)
@@ -370,7 +370,7 @@ class Roles:
                 f'label="{shorten(roles.label)}" and a truth: labels come from a column of the input or from the truth'
             )
         if group is not None and not keys:
-            raise SpecError("group names no column: name at least one, or leave it out where no metric is of groups")
+            raise SpecError("group names no column: name at least one, or leave it out if no metric needs groups")
         roles.validate_roles()
         if joined is not None:
             joined.validate_roles(beside="of the truth")
@@ -438,7 +438,7 @@ class Roles:
         """Raise :class:`SpecError` if ``plan`` reads an unnamed table of the past, or does not read a named one."""
         for metric in plan.metrics:
             if metric.declaration.reads_interactions and INTERACTIONS not in self.past:
-                raise SpecError(f"{metric} reads interactions, but there are none: name their rows")
+                raise SpecError(f"{metric} reads interactions, but there are none: give their rows")
         for name in self.past:
             if name not in plan.past and not (name == INTERACTIONS and plan.reads_popularity):
                 raise SpecError(f"{name} are given, but no metric reads them, and exclude does not name them")

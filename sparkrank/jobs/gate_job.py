@@ -191,7 +191,7 @@ def accept_stored(
         named = found_metric(spec.plan(), find_preset(spec.definitions.preset), choice.metric)
         choice = replace(choice, metric=named or choice.metric)
     if not reason:
-        raise SpecError("--reason is empty: say why the day may be a standard for others all the same")
+        raise SpecError("--reason is empty: say why the day may nevertheless be a standard for others")
     lacking = f"{target.name} has no tables under {shorten(target.folder)}: there is nothing to accept"
     if target.stored(spark) is None:  # before the run makes folders
         raise InputError(lacking)

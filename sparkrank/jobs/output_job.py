@@ -157,7 +157,7 @@ def _path_in_store(target: Target, table: str | None) -> str:
         raise unreadable(f"the tables under {shorten(target.folder)} cannot be opened", error) from error
     if place is None or manifest is None:
         if table is None:
-            raise SpecError(f"{target.name} has no manifest, and each table was replaced alone: name a --table")
+            raise SpecError(f"{target.name} has no manifest, because each table is replaced by itself: name a --table")
         return run_folders(target.folder, target.name, [table], target.column)[table]
     if table is None:
         return place.run_url(manifest.run)

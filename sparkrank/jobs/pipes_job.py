@@ -55,7 +55,7 @@ def pipes_run(spec: Spec) -> Iterator[PipesRun]:
     from dagster_pipes import PipesEnvVarParamsLoader, open_dagster_pipes
 
     if not PipesEnvVarParamsLoader().is_dagster_pipes_process():
-        raise SpecError("--pipes reports to Dagster, which has not started this command: leave the option out")
+        raise SpecError("--pipes reports to Dagster, but Dagster did not start this command: leave the option out")
     plan = spec.plan()
     names_without_clash(names_of_day(plan))
     judge = spec.judge(plan)

@@ -54,7 +54,7 @@ def _counted(spec: Spec, day: str, colocation: Colocation | None) -> tuple[int, 
         sides = Sides.open(request.sides, request.roles, request.plan, {})
         sides.check(request.plan)
     except FrameLaneNeededError as error:
-        raise SpecError(f"the rows are counted by Spark alone ({error}): give their number by --rows") from None
+        raise SpecError(f"only Spark can count the rows ({error}): give their number with --rows") from None
     places = [side for side, _ in request.sides]
     where = ", before any where" if any(side.where is not None for side in places) else ""
     counted_in = "the footers" if all(side.format == "parquet" for side in places) else "the files"

@@ -61,7 +61,7 @@ def _value(totals: PooledTotals, metric: Metric) -> PooledValue:
 def validate_policy_value(metric: Metric, models: Sequence[str], *, joins: bool, weighted: bool, groups: bool) -> None:
     """Raise :class:`SpecError` if the rows of an evaluation cannot be the logged actions that ``metric`` reads."""
     if joins:
-        raise SpecError(f"{metric} reads the rewards of logged actions, which stand beside them: it takes no truth")
+        raise SpecError(f"{metric} reads the rewards of logged actions, which are in the same rows: it takes no truth")
     if metric["by"] == "dr" and len(models) > 1:
         raise SpecError(
             f"{metric} reads the policy_estimate of one model, but there are {len(models)}: evaluate them one by one"

@@ -106,7 +106,7 @@ def named_slices(slices: Any) -> tuple[Slice, ...]:
             raise SpecError(f"{where} is {quote(given)}: a column or several different ones are needed")
         for word, is_given in (("top", pools(columns)), ("of=relevant", is_of_relevant(columns))):
             if len(columns) > 1 and is_given:
-                raise SpecError(f"{where} has {word} beside other columns: it is for a slice of one column")
+                raise SpecError(f"{where} has {word} with several columns: it is for a slice of one column")
         name = slice_name(columns)
         if name == ALL:
             raise SpecError(f'{where} is "{ALL}", which names the whole day: rename the column')

@@ -56,7 +56,7 @@ class Uncertainty:
         if not isinstance(looks, Mapping):
             return cls(**given)
         if [*looks] != ["nights"]:
-            raise SpecError(f"uncertainty.sequential has the keys {itemize(map(str, looks))}: nights alone is needed")
+            raise SpecError(f"uncertainty.sequential has the keys {itemize(map(str, looks))}: only nights is allowed")
         return cls(**{**given, "sequential": False, "nights": looks["nights"]})
 
     def __post_init__(self) -> None:

@@ -137,7 +137,7 @@ def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[ColumnTest, lis
         return ColumnTest(name, _IN, tuple(values), kind), tokens[end + 1 :]
     if len(tokens) > 2 and kinds[1] == "op":
         return ColumnTest(name, texts[1], (_literal(tokens[2], kind),), kind), tokens[3:]
-    raise UntranslatableError(f"what is asked of {shorten(name)} is not understood")
+    raise UntranslatableError(f"the condition on {shorten(name)} is not understood")
 
 
 def _literal(token: Token, kind: pa.DataType) -> Any:

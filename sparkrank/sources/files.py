@@ -255,7 +255,7 @@ class Listing:
     def validate_complete(self) -> None:
         """Raise :class:`InputError` if a file is incomplete or missing, because the day would look empty."""
         for file, reason in self.lost:
-            raise InputError(f"{file} is {reason}: write it anew, or give it another name or place")
+            raise InputError(f"{file} is {reason}: write it again, or give it another name or place")
 
 
 def visible_files(store: fs.FileSystem, folder: str, depth: int) -> list[str]:

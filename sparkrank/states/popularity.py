@@ -54,7 +54,7 @@ class Tiers:
         shares = [given.get(name, getattr(cls, name)) for name in ("head", "tail")]
         for name, share in zip(("head", "tail"), shares, strict=True):
             if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share <= 1:
-                raise SpecError(f"tiers.{name} is {quote(share)}: a share above 0, up to 1, is needed")
+                raise SpecError(f"tiers.{name} is {quote(share)}: a share above 0 and up to 1 is needed")
         head, tail = map(float, shares)
         if head > tail:
             raise SpecError(

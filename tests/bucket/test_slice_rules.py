@@ -282,8 +282,8 @@ def test_a_rule_that_makes_no_sense_is_refused() -> None:
         ({**ADS, "top": True}, "slices[0].top is True: a whole number"),
         ({**AGE, "top": 2}, "slices[0] has edges and top: the intervals between edges all have rows"),
         ({**TIER, "of": "relevnt"}, "slices[0].of is 'relevnt', did you mean \"relevant\"? (allowed: rows, relevant)"),
-        (["age", TIER], "slices[0] has of=relevant beside other columns: it is for a slice of one column"),
-        (["age", ADS], "slices[0] has top beside other columns: it is for a slice of one column"),
+        (["age", TIER], "slices[0] has of=relevant with several columns: it is for a slice of one column"),
+        (["age", ADS], "slices[0] has top with several columns: it is for a slice of one column"),
         ([AGE, "age"], "slices[0] is [{'column': 'age', 'edges': [18, 25]}, 'age']: a column or several different"),
     ):
         with pytest.raises(sr.SparkrankError, match=f"^{re.escape(sentence)}"):

@@ -149,7 +149,7 @@ def test_numbers_that_cannot_be_split_are_refused() -> None:
 
 
 def test_what_is_no_table_of_metrics_is_refused() -> None:
-    with pytest.raises(sr.InputError, match="is no table metrics: it lacks slice, slice_value"):
+    with pytest.raises(sr.InputError, match="is not a table metrics: it lacks slice, slice_value"):
         sr.decompose(pa.table({"model": ["m"]}), table({"de": (1, 1.0)}), "country")
     with pytest.raises(sr.SpecError, match="left is of type list"):
         sr.decompose([], table({"de": (1, 1.0)}), "country")

@@ -73,7 +73,7 @@ NO_SPECS: list[tuple[str | None, list[str], str]] = [
     ("engine: {buckets: x}", [], "engine.buckets is 'x': a whole number is needed"),
     ("quality: {max_bad_fraction: yes}", [], "quality.max_bad_fraction is True: a number is needed"),
     ("output: {path: x, groups: 7}", [], "output.groups is 7: true or false is needed"),
-    ("output: {path: ~/x}", [], "output.path is '~/x': ~ is written out by a shell alone: name the folder in full"),
+    ("output: {path: ~/x}", [], "output.path is '~/x': only a shell replaces ~: write the full path of the folder"),
     ("output: {path: 'x/{day}'}", [], "output.path is 'x/{day}': {day} stands for nothing"),
     ("? [a]\n: b", [], "is not YAML: found unhashable key (line 1, column 3)"),
     ("metrics: [rr]\nmetrics: [ap]", [], 'is not YAML: the key "metrics" stands twice (line 2, column 1)'),
@@ -158,7 +158,7 @@ BESIDE = "under output.path tables: rows and tables would be in one folder"
 SCORE = "a column, or a mapping with its column and label, is needed"
 AS_ROWS = "tables would be read as rows"
 A_DAY = "a day of the form YYYY-MM-DD is needed"
-SHOWN = "a path with a password, which runs would show: give it by the environment"
+SHOWN = "a path with a password, which the table runs would show: put it into the environment"
 
 
 REFUSED: list[tuple[str, str]] = [
@@ -189,7 +189,7 @@ REFUSED: list[tuple[str, str]] = [
     ("slices={a: b}", "slices: a list is needed"),
     (
         "truth.path=<folder>/x",
-        "truth.path is '<folder>/x': <folder> stands for a place to be filled in: name the folder",
+        "truth.path is '<folder>/x': <folder> is a placeholder: write the name of the folder",
     ),
     ("input.format=parqet", f"input.format is 'parqet': no such format is known, did you mean \"parquet\"? {FORMATS}"),
     ("truth={path: x, format: foo}", f"truth.format is 'foo': no such format is known {FORMATS}"),

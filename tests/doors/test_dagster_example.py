@@ -93,7 +93,7 @@ def test_what_dagster_cannot_get_is_refused_before_anything_is_read(
     conf = conf_of(tmp_path, {**FAILING, "name": "a b"}, {**PASSING, "name": "a-b"})
     day = ("--date", DAY)
     for context, words, sentence in (
-        (None, day, "--pipes reports to Dagster, which has not started this command: leave the option out"),
+        (None, day, "--pipes reports to Dagster, but Dagster did not start this command: leave the option out"),
         (Context("eval"), day, "the gates 'a b' and 'a-b' would both be the check a_b in Dagster"),
         (Context("eval", "b"), (*day, "--set", "gates=[]"), "--pipes reports one asset, and the step of Dagster has 2"),
         (Context("eval"), ("--from", DAY, "--to", DAY), "--pipes reports one day, and --from and --to name many"),

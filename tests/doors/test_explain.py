@@ -158,7 +158,7 @@ def test_a_key_of_several_columns() -> None:
     (key,) = sr.explain(rows, "rr", group={"user": "1", "shop": "x"}, **asked).keys
     assert (key.key, key.groups[0].rows) == ({"user": 1, "shop": "x"}, 1)
     for group, sentence in (
-        ({"user": 2, "shop": "y"}, "user=2, shop=y: each of the values is there, and no row has all of them"),
+        ({"user": 2, "shop": "y"}, "user=2, shop=y: each value exists, but no row has all of them"),
         ({"user": 1, "shop": "z"}, "user=1, shop=z (nearest in shop: y)"),
     ):
         with pytest.raises(sr.InputError) as raised:
@@ -184,7 +184,7 @@ def test_a_key_that_is_not_there_is_told_with_the_nearest() -> None:
 def test_what_a_call_cannot_explain(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = pa.table({"user": [1], "score": [1.0], "click": [1]})
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"group": {}}, "no group column is named: without groups there is none to explain"),
+        ({"group": {}}, "no group column is named: explain needs groups"),
         ({"group": {"user": None}}, "group has None for user: rows without a key are in no group"),
         ({"group": {"user": "x"}}, "group has 'x' for user, which is no int64"),
         ({"group": "user=1"}, "group is 'user=1': a mapping of columns to the values of one key"),

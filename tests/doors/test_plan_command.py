@@ -104,7 +104,7 @@ def test_what_spark_alone_can_count_is_to_be_given(tmp_path: Path, capsys: pytes
     table = {"table": "log", "columns": _document(tmp_path)["input"]["columns"]}
     conf = _conf(tmp_path, input=table, engine={"lane": "frame"})
     assert exit_code("plan", "--conf", conf, "--date", DAY) == 2
-    assert "give their number by --rows" in capsys.readouterr().err
+    assert "give their number with --rows" in capsys.readouterr().err
     assert _planned(capsys, "--conf", conf, "--rows", "1000")["rows"] == 1_000
 
 
@@ -112,7 +112,7 @@ def test_what_is_no_whole_number_is_refused(folder: Path, capsys: pytest.Capture
     for value in ("0", "1.5", "nan", "inf", "1e30", "many", "", "\x1b[31m7"):
         assert exit_code("plan", "--conf", _conf(folder), "--date", DAY, "--rows", value) == 2
         printed = capsys.readouterr()
-        assert (printed.out, "\x1b" in printed.err, "no whole number from 1" in printed.err) == ("", False, True), value
+        assert (printed.out, "\x1b" in printed.err, "not a whole number" in printed.err) == ("", False, True), value
 
 
 def test_options_that_went_say_what_to_use(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

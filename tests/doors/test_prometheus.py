@@ -93,7 +93,7 @@ def test_what_cannot_be_written_is_refused(
         assert exit_code("evaluate", "--conf", conf, "--date", DAY, *words) == 2
         assert sentence in capsys.readouterr().err
     assert exit_code("evaluate", "--conf", conf, "--from", DAY, "--to", DAY, "--prometheus", str(file)) == 2
-    assert "merge writes that of a window" in capsys.readouterr().err
+    assert "merge writes those of a window" in capsys.readouterr().err
     assert not (tmp_path / "tables").exists()
     file.write_text("before", encoding="utf-8")
     monkeypatch.setattr(prometheus_job, "MOST_SERIES", 3)

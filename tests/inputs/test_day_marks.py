@@ -125,7 +125,7 @@ NO_RANGES = [
     ("{date}..{date+3}/{date}..{date+3}", "{date}..{date+3} is a second range of days: a path takes one"),
     ("{date}..{date_nodash+3}", "has ends in two formats: one is needed"),
     ("{date+3}..{date}", "is a range of 0 days: 1 to 1000 are allowed, earliest first"),
-    ("y={date:%Y}/m={date:%m}/d={date:%d}..{date+7:%d}", "has ends that are not whole days: one mark takes all of"),
+    ("y={date:%Y}/m={date:%m}/d={date:%d}..{date+7:%d}", "has ends that are not whole days: one mark writes the"),
     ("{date}..{dt+7}", "{dt+7} stands for nothing"),
     ("{date-1}..{date}..{date+1}", "..{date+1} is not a range of days: it has a mark at both ends"),
     ("dt=2026-01-01..{date}", "dt=2026-01-01..{date} is not a range of days"),
@@ -140,7 +140,7 @@ def test_a_range_that_is_none_is_refused() -> None:
     assert [path for path, told in NO_RANGES if told not in message_of(check_path, path)] == []
     for check in (check_name, check_sql):
         told = message_of(check, "x/{date}..{date+7}")
-        assert "is a range of days: it stands in the path of an input or a truth alone" in told
+        assert "is a range of days, which is allowed only in the path of an input or of a truth" in told
 
 
 def test_braces_of_sql_and_of_patterns_stay(conf: Path) -> None:

@@ -141,7 +141,7 @@ def test_a_score_that_is_no_probability_is_counted() -> None:
         ("value(by=dr)", {"score": {"a": "s", "b": "q"}, **ESTIMATES}, "reads the policy_estimate of one model, but"),
         ("value(per=group)", {"group": None}, "is a value of groups, but no group column is named"),
         ("value(per=group)", {"weight": "q"}, "counts groups, which have no weight"),
-        ("value", {"item": "q", "truth": logged(2), "label": None}, "stand beside them: it takes no truth"),
+        ("value", {"item": "q", "truth": logged(2), "label": None}, "which are in the same rows: it takes no truth"),
     ],
 )
 def test_what_cannot_be_logged_actions_is_refused(metric: str, asked: dict[str, Any], sentence: str) -> None:

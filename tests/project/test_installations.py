@@ -30,7 +30,7 @@ EXTRAS = {
     "stores": ("obstore", "python -c 'import obstore, sparkrank'"),
     "dagster": (
         "dagster_pipes",
-        "sparkrank evaluate {day} --pipes 2>refused || test $? = 2; grep 'which has not started this command' refused",
+        "sparkrank evaluate {day} --pipes 2>refused || test $? = 2; grep 'Dagster did not start this command' refused",
     ),
     "prometheus": ("prometheus_client", "sparkrank gate {day} --prometheus demo.prom"),
 }

@@ -93,7 +93,7 @@ CASES = [
     ),
     ({"catalog": None}, ["ndcg"], "catalog_columns names columns of a catalog, but there is no catalog"),
     ({}, ["ndcg"], "there is a catalog, but no metric counts its items, and none names a column as catalog.price"),
-    ({}, [PRICE, "ndcg(weight=catalog.price)"], "weight=catalog.price is of an item, but a group is weighed"),
+    ({}, [PRICE, "ndcg(weight=catalog.price)"], "weight=catalog.price is a column of items, but a weight of"),
     ({}, ["coverage(items=9)"], "coverage(items=9) gives the number of items, but there is a catalog, which has them"),
     ({}, ["shown(of=catalog.prise)"], 'the value column "prise" is not in the catalog, did you mean "price"?'),
     (

@@ -192,7 +192,7 @@ def test_what_makes_no_sense_is_refused(changes: dict, error: type[Exception], s
     rows = pa.table({**table(("u", ["a"], ["a"])).to_pydict(), "whole": [1], "numbers": [[1]], "texts": [["a"]]})
     with pytest.raises(error, match=sentence):
         sr.evaluate(rows, ["ap"], **{**ARRAYS, **changes})
-    with pytest.raises(sr.SpecError, match="relevance=reciprocal_rank says what true_items are"):
+    with pytest.raises(sr.SpecError, match="relevance=reciprocal_rank describes true_items"):
         sr.evaluate(rows, ["ap"], group="user", score="s", label="l", relevance="reciprocal_rank")
 
 

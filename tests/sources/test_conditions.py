@@ -113,9 +113,9 @@ UNDECIDED = {
     "a = '1'": "'1' is compared with a column of type int64",
     "t = 1": "1 is compared with a column of type string",
     "f < 0.1": "0.1 is compared with a column of type float",  # as float32 it is not less to Spark
-    "a =": "what is asked of a is not understood",
+    "a =": "the condition on a is not understood",
     "a in ()": "a list is not understood",
-    "a in (1": "what is asked of a is not understood",
+    "a in (1": "the condition on a is not understood",
     "a = 1 = 1": "= is not understood",
     "a > -1AND a < 3": "-1AND a < 3 is not understood",  # which Spark's parser refuses
 }

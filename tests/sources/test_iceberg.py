@@ -476,7 +476,7 @@ def test_a_day_needs_a_commit_of_its_own_that_is_new_enough(tmp_path: Path, cata
         ({"table": "none"}, SpecError, "input.table is none: catalog.namespace.table or namespace.table is needed"),
         ({"where": "no = 1"}, SpecError, "no is not a column"),
         ({"format": "parquet"}, InputError, "is in a table of Iceberg .*: write format: iceberg with the path"),
-        ({"expect": {"marker": "_SUCCESS"}}, ValidationError, "expect.marker, but format iceberg, which says by itse"),
+        ({"expect": {"marker": "_SUCCESS"}}, ValidationError, "expect.marker, but format iceberg, which itself t"),
     ],
 )
 def test_what_cannot_be_read_is_refused(tmp_path: Path, table: Any, source: Any, error: Any, sentence: str) -> None:

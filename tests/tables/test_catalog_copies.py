@@ -145,7 +145,7 @@ def test_tables_of_others_are_refused_and_left_as_they_are(spark: SparkSession, 
         ),
         (
             f"TABLE eval.metrics (VALUE DOUBLE, day DATE) USING parquet PARTITIONED BY (day) {ours}",
-            "its column VALUE differs from value of the run by case alone",
+            "its column VALUE differs from value of the run only by case",
         ),
     ):
         spark.sql(f"CREATE {made}")

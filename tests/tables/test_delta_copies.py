@@ -343,7 +343,7 @@ def test_what_a_spec_cannot_ask_for(tmp_path: Path) -> None:
         ({"format": "catalog"}, "has format catalog, which needs schema, but names path"),
         ({"format": "catalog", "path": None, "schema": "eval.{date}"}, r"has schema eval.\{date\}: a name is needed"),
         ({"tables": ["metric"]}, r'has no table "metric" to publish, did you mean "metrics"\?'),
-        ({"path": f"{tmp_path}/lake/{{date}}"}, "has a mark of a day in path"),
+        ({"path": f"{tmp_path}/lake/{{date}}"}, "has a mark for a day in path"),
         ({"path": "s3://key:tiger@lake/eval"}, "has a path with a password"),
         ({"path": "s3://lake/eval?session_token=tiger"}, "has a path with a password"),
         ({"path": f"{tmp_path}/out/lake"}, "within output.path: copies are apart"),

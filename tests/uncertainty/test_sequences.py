@@ -60,7 +60,7 @@ def test_other_values_are_refused() -> None:
     for given, sentence in (
         ({"sequential": {"nights": 0}}, "uncertainty.sequential.nights is 0: a whole number from 1 to 10000"),
         ({"sequential": {"nights": True}}, "uncertainty.sequential.nights is True"),
-        ({"sequential": {"night": 3}}, "uncertainty.sequential has the keys night: nights alone"),
+        ({"sequential": {"night": 3}}, "uncertainty.sequential has the keys night: only nights"),
         ({"sequential": 3}, "uncertainty.sequential is 3: true or false, or the number of nights"),
         ({"nights": 3}, 'uncertainty names "nights"'),
     ):

@@ -79,7 +79,7 @@ def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
                 f"spark-submit with --py-files, or install it there"
             ) from error
         if _NO_VECTOR.search(str(error)):
-            raise errors.InputError("a column of the rows has a vector that is malformed, as Spark ML says") from error
+            raise errors.InputError("a column of the rows has a vector that Spark ML calls malformed") from error
         if value := _OF_A_VALUE.search(str(error)):
             raise errors.InputError(f"a value of the rows cannot be read: {_bounded(value[1])}") from error
         raise

@@ -109,7 +109,7 @@ def _validate_columns(selection: Selection, frame: DataFrame, roles: Roles) -> N
     """Raise :class:`FrameLaneNeededError` for a column that Spark may read otherwise than Arrow."""
     stored, shown = selection.source.schema, frame.schema
     if len({name.lower() for name in stored.names}) < len(stored.names):
-        raise FrameLaneNeededError(f"the {selection.what} has columns whose names differ by case alone")
+        raise FrameLaneNeededError(f"the {selection.what} has columns whose names differ only by case")
     for _, column in roles.columns():
         name = selection.nested[column].column if column in selection.nested else column
         kind: pa.DataType = stored.field(name).type

@@ -78,7 +78,7 @@ def frame_of_files(
         with reading_errors(*place):
             frame = reader().load(path)
         if partition_types == "text":
-            raise SpecError(f"{what}.partition_types is text, but the folders of {place[0]} are found by Spark alone")
+            raise SpecError(f"{what}.partition_types is text, but only Spark finds the folders of {place[0]}")
         if stored is not None:
             read = {path_of(uri, stored.prefix or "") for uri in frame.inputFiles()}
             files = tuple(file for file in stored.listing.files if file in read)

@@ -44,7 +44,7 @@ def frame_of_table(side: SideRows, spark: SparkSession) -> DataFrame:
         raise
     if setting(spark, "spark.sql.caseSensitive") != "true" and len(alike := _alike(spark, *_split(table))) > 1:
         raise InputError(
-            f"{side.what}.table is {shorten(table)}, but its schema has {itemize(alike)}, which differ by case alone: "
+            f"{side.what}.table is {shorten(table)}, but its schema has {itemize(alike)}, which differ only by case: "
             "rename one, or set spark.sql.caseSensitive to true"
         )
     return frame

@@ -171,7 +171,7 @@ class ExistingTable:
         for name, kind in given.items():
             if (other := alike.get(name.lower(), name)) != name and name not in self.types:
                 raise SpecError(
-                    f"{refused}: its column {shorten(other)} differs from {shorten(name)} of the run by case alone"
+                    f"{refused}: its column {shorten(other)} differs from {shorten(name)} of the run only by case"
                 )
             if (own := self.types.get(name, kind)) != kind:
                 raise SpecError(f"{refused}: its column {shorten(name)} is {own}, and that of the run is {kind}")

@@ -176,7 +176,7 @@ def test_a_weight_that_cannot_be_is_refused() -> None:
 
 
 def test_a_weight_that_does_nothing_is_refused() -> None:
-    sentence = r'weight="query_weight" multiplies .* as in ndcg\(weight=query_weight\)@10'
+    sentence = r'weight="query_weight" is the weight of rows .* as in ndcg\(weight=query_weight\)@10'
     for metrics in (["rr"], ["ndcg@10", "median(rr)"], ["rr(weight=share)"]):
         with pytest.raises(SpecError, match=sentence):
             sr.evaluate(AB, metrics, **ROLES, weight="query_weight")

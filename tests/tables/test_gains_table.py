@@ -73,5 +73,5 @@ def test_gains_are_lift_and_capture(rule: str) -> None:
 
 def test_gains_without_score_bins_are_refused() -> None:
     log = pa.table({"score": [0.9], "label": [1]})
-    with pytest.raises(SpecError, match="gains are made of the score bins of auc, capture or lift, but none of these"):
+    with pytest.raises(SpecError, match="gains come from the score bins of auc, capture or lift, but none of these"):
         rows_of(log, ["logloss", "ks"])

@@ -1,1 +1,4 @@
-"""Gates: conditions that a day or a model must meet. Verdicts are computed from small tables, without Spark."""
+"""Gates, which are conditions that a day or a model must meet.
+
+Verdicts are computed from small tables, without Spark.
+"""

@@ -1,4 +1,4 @@
-"""Gates with a bound, which test whether the true value is on the good or on the bad side of the bound."""
+"""Gates with a bound. They test whether the true value is on the good or on the bad side of the bound."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TAILS = ("t", "paired t", "jackknife", "log", *_SHARES)  # methods of intervals
 
 
 class BoundVerdict(NamedTuple):
-    """The verdict of a test against a bound, with a p-value if there was a test, and a reason if it is undecided."""
+    """The verdict of a test against a bound, its p-value ``p`` (None without a test), and ``why`` it is undecided."""
 
     verdict: VerdictWord
     p: float | None = None
@@ -29,7 +29,7 @@ class BoundVerdict(NamedTuple):
 def side_of(
     measured: IntervalEstimate, bound: float, sign: int, level: float = 0.95, *, has_interval: bool = True
 ) -> BoundVerdict:
-    """Return on which side of ``bound`` a measured number is. Lower is worse if ``sign`` is 1, higher if it is -1.
+    """Return on which side of ``bound`` the estimated value is. Lower is worse if ``sign`` is 1, higher if it is -1.
 
     The verdict is a pass if the whole interval (of this ``level``) is on the good side or at the bound, and a failure
     if the whole interval is beyond the bound. If the metric never has an interval (``has_interval`` is False), the
@@ -71,7 +71,10 @@ def _lack(measured: IntervalEstimate, low: float | None, high: float | None) -> 
 
 
 def too_few_pairs(difference: IntervalEstimate, level: float) -> str | None:
-    """Return a message if all pairs could agree by chance, like tossed coins, because they are few; otherwise None."""
+    """Return a message if there are so few groups that all differences could have one sign by chance; otherwise None.
+
+    Under the null hypothesis, each sign is a tossed coin.
+    """
     groups = _groups(difference)
     return _too_few(difference) if groups is not None and 2.0**-groups > (1 - level) / 2 else None
 
@@ -98,7 +101,7 @@ def _too_few(measured: IntervalEstimate) -> str:
 def _p(
     measured: IntervalEstimate, bound: float, sign: int, level: float, low: float | None, high: float | None
 ) -> float | None:
-    """Return the p-value of the hypothesis that the true value is at ``bound`` or on the good side of the bound.
+    """Return the p-value of the hypothesis that the true value is at ``bound`` or on the good side of ``bound``.
 
     The method of the interval determines the test. For a method without a test, the p-value is computed from the ends
     of the interval, as for a normal distribution. The result is None if there is no test.
@@ -131,7 +134,7 @@ class _Bound(GateKind):
     beyond: ClassVar[str]
 
     def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
-        """Return a pass if the whole interval is on the good side of the bound, and a failure if it is beyond."""
+        """Return the verdict of :func:`side_of` on the value and the bound."""
         has_interval = cell.metric not in evidence.without_interval
         side = side_of(measured, rule.bound, self.sign, evidence.level, has_interval=has_interval)
         bound = f"{rule.bound:.6g}"
@@ -172,7 +175,7 @@ class Max(_Bound):
 
 
 def interval_text(measured: IntervalEstimate, line: float | None = None) -> str:
-    """Format a value with its interval for gate messages, with enough digits to tell the numbers from ``line``."""
+    """Format a value with its interval for gate messages, with enough digits to distinguish them from ``line``."""
     value, low, high = (shown_number(number, line) for number in measured[:3])
     return value if _known(measured.low) is None or _known(measured.high) is None else f"{value} ({low} to {high})"
 

@@ -27,10 +27,12 @@ def chance_of_failing(distance: float, stderr: float, degrees: float = math.inf)
 
 @dataclass(frozen=True)
 class GateRecord:
-    """The nights of a replay on which a gate failed (``stopped``), or was ``undecided`` without failing.
+    """The record of one ``gate`` over a number of ``nights`` in a replay.
 
-    ``by_chance`` is the expected number of failed nights if nothing had changed. It is None if no verdict allows an
-    estimate. ``unknown`` counts verdicts without an estimate, because they lack a standard error or a history.
+    ``stopped`` has the nights on which the gate failed, and ``undecided`` the nights on which it was undecided without
+    failing. ``by_chance`` is the expected number of failed nights if nothing had changed. It is None if no verdict
+    allows an estimate. ``unknown`` counts verdicts without an estimate, because they lack a standard error or a
+    history.
     """
 
     gate: str
@@ -82,7 +84,10 @@ def _chance(judged: Judged, usual: Mapping[VerdictKey, float]) -> float | None:
 
 
 def _distances(judged: Judged, usual: Mapping[VerdictKey, float]) -> list[float]:
-    """Return how far noise must move the value in each bad direction for a failure, corrected for all tests."""
+    """Return how far noise must move the value for a failure, corrected for all tests: one distance per bad direction.
+
+    The list is empty if the verdict has no value or no bound.
+    """
     if judged.judged is None or judged.bound is None:
         return []
     expected = usual[judged.key] if judged.expected is None else judged.expected
@@ -106,5 +111,5 @@ def _quantile(tail: float, degrees: float) -> float:
 
 
 def _any_of(chances: Iterable[float]) -> float:
-    """Return the probability of at least one of several independent events (too high for correlated events)."""
+    """Return the probability of at least one of several independent events. It is too high for correlated events."""
     return 1.0 - math.prod(1.0 - chance for chance in chances)

@@ -1,4 +1,4 @@
-"""The verdict on a whole day or window, which combines the results of its gates in one sentence with an exit code."""
+"""The verdict on a whole day or window. It combines the verdicts of the gates in one sentence with an exit code."""
 
 from __future__ import annotations
 

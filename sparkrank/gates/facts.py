@@ -24,7 +24,12 @@ APART = pa.schema(map(DISPARITIES.schema.field, (*_OF_SLICES, "n_effective", "n_
 
 
 class IntervalEstimate(NamedTuple):
-    """A value or a difference with its interval. Rows from older runs have None in the fields after ``stderr``."""
+    """A value or a difference with its interval from ``low`` to ``high``.
+
+    ``interval`` is the method of the interval, ``degrees`` the degrees of freedom. ``n_undefined`` counts the groups
+    without a value, ``n_unpaired`` the groups in which only one of two models has a value. Rows of older runs have None
+    in the fields after ``stderr``.
+    """
 
     value: float | None
     low: float | None
@@ -57,10 +62,9 @@ class IntervalEstimate(NamedTuple):
 class DayOutcome:
     """The outcome of a stored day, as sets of cells. A cell is a metric of a model for a slice value.
 
-    ``failed`` has the cells that failed a gate, and ``let_in`` the cells whose failure a person accepted.
-
-    ``levels`` has the accepted cells that had failed the comparison with their history. On this day, a new history
-    begins for the cells in ``anew``, or for all cells if ``is_new``.
+    ``failed`` has the cells that failed a gate, and ``let_in`` the cells whose failure a person accepted. ``levels``
+    has the accepted cells that had failed the comparison with their history. On this day, a new history begins for the
+    cells in ``anew``, or for all cells if ``is_new``.
     """
 
     failed: frozenset[Cell] = frozenset()
@@ -77,8 +81,9 @@ class DayOutcome:
 class Facts:
     """The facts of the day or window ``name``, by cell (metric, model, slice value).
 
-    ``measured`` has the values by cell, and ``compared`` has the differences by cell and baseline. ``metrics`` and
-    ``models`` contain all names in the tables, including names that no rule concerns.
+    ``measured`` has the values by cell, and ``compared`` the differences by cell and baseline; it is None without a
+    table ``comparisons``. ``metrics`` and ``models`` contain all names in the tables, including names that no rule
+    concerns. ``outcome`` has the results of the gates when the day was stored.
     """
 
     name: str
@@ -98,14 +103,17 @@ class Facts:
 
 @dataclass(frozen=True)
 class Standard:
-    """The earlier ``days`` to compare with, latest first, and the names of ``unread`` days with unreadable tables."""
+    """The earlier ``days`` to compare with, latest first. ``unread`` names the days whose tables cannot be read."""
 
     days: Sequence[Facts] = ()
     unread: Sequence[str] = ()
 
     @property
     def before(self) -> Facts | None:
-        """The last day without unaccepted failures, minus the values whose failures were accepted on later days."""
+        """The last day without unaccepted failures, without the values whose failures were accepted on later days.
+
+        None if there is no such day.
+        """
         let_go: set[Cell] = set()
         for facts in self.days:
             if not facts.outcome.failed:

@@ -1,4 +1,4 @@
-"""The history band of a value: the range in which today's value is expected, judging by the days before."""
+"""The history band of a value, which is the range in which a new value is expected, given the days before."""
 
 from __future__ import annotations
 
@@ -37,11 +37,12 @@ class Band:
     """The value expected from the days before: about ``centre``, with a standard deviation of ``scatter``.
 
     The centre is the mean of ``alike`` days. The scatter is computed from all ``days``, with ``degrees`` of freedom.
-    ``strays`` counts outlying days, which are left out. ``usual`` is the usual standard error of a day, which the
-    scatter already includes. If ``by_weekday``, the centre is the mean of the days with the judged day's weekday.
-    ``reach`` is a range that the band always contains, for histories whose scatter may be too small. If most days, or
-    all days of that weekday, have the same value, ``constant`` is that value with the number of such days. In this
-    case, the scatter does not say how far the value may move.
+    ``strays`` is the number of outlying days, which are left out. ``usual`` is the usual standard error of a day, which
+    the scatter already includes. If ``by_weekday``, the centre is the mean of the days with the judged day's weekday.
+
+    ``reach`` is a range that the band always contains, for histories whose scatter may be too small; otherwise None.
+    ``constant`` is None, or a value with the number of days that have it, if most days (or all days of that weekday)
+    have the same value. In this case, the scatter does not say how far the value may move.
     """
 
     centre: float
@@ -127,7 +128,10 @@ def band_of(
 
 
 class _Fit(NamedTuple):
-    """The mean and the number of days by weekday (or of all days, as 0), and the sum of squares about the means."""
+    """A fit of one mean per weekday, or of one mean for all days (under the key 0).
+
+    ``counts`` has the numbers of days. ``squares`` is the sum of squares about the means, with ``degrees`` of freedom.
+    """
 
     means: Mapping[int, float]
     counts: Mapping[int, int]
@@ -147,7 +151,7 @@ def _fit(values: Sequence[float], kinds: Sequence[int], without: Collection[int]
 
 
 def _have_rhythm(values: Sequence[float], weekdays: Sequence[int], without: Collection[int], today: int) -> bool:
-    """Return whether the weekdays differ by an F test, and at least two days have the weekday ``today``."""
+    """Return whether the means of weekdays differ by an F test. At least two days must have the weekday ``today``."""
     apart, alike = _fit(values, weekdays, without), _fit(values, [0] * len(values), without)
     degrees = alike.degrees - apart.degrees
     if apart.counts.get(today, 0) < 2 or degrees < 1:
@@ -207,7 +211,10 @@ def own_error(measured: IntervalEstimate) -> float | None:
 
 @dataclass(frozen=True)
 class Past:
-    """The earlier ``days``, latest first. ``left_out`` counts the rest by reason. ``anew`` is the first day."""
+    """The earlier ``days`` that a value is compared with, latest first, as pairs of a name and a value.
+
+    ``left_out`` counts the other days by reason. ``anew`` is the day with which the history begins anew, or None.
+    """
 
     days: Sequence[tuple[str, IntervalEstimate]]
     left_out: Mapping[str, int]
@@ -218,7 +225,7 @@ def past_of(cell: Cell, definition: str | None, standard: Standard, most: int) -
     """Return the earlier days, at most ``most``, with which a value of ``cell`` under this ``definition`` is compared.
 
     A day on which the value failed is left out, unless a person has accepted the failure. The history begins with the
-    last day marked as a new beginning, or with two accepted failures in a row, which count as a new level.
+    last day marked as a new beginning. It also begins with two accepted failures in a row, which count as a new level.
     """
     left_out = dict.fromkeys(("on which it failed", "of another definition", "without a value"), 0)
     days: list[tuple[str, IntervalEstimate]] = []
@@ -246,7 +253,7 @@ def past_of(cell: Cell, definition: str | None, standard: Standard, most: int) -
 
 
 class AsBefore(GateKind):
-    """The condition that a value is inside its history band, the range expected from earlier days."""
+    """The condition that a value is inside its history band, which is the range expected from earlier days."""
 
     name, value = "history", "history"
     word, phrase = "not_worse_than", "not worse than"

@@ -1,4 +1,4 @@
-"""The judge, which reaches verdicts by applying rules to facts. Missing and undefined values always fail."""
+"""The judge, which applies rules to facts and so reaches verdicts. Missing and undefined values always fail."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from sparkrank.metrics.slices import ALL
 class Judge:
     """A judge, which applies ``rules`` to days and windows.
 
-    ``better`` says for each metric whether higher is better; it is None if no direction is better. Metrics in
-    ``without_interval`` never have an interval. Slice values with fewer than ``least_groups`` groups are left out. Two
-    models are not compared if the share of groups with a value from only one of them exceeds ``most_unpaired``.
+    ``better`` says for each metric whether higher is better; None means that no direction is better. ``level`` is the
+    confidence level of the intervals. Metrics in ``without_interval`` never have an interval. Slice values with fewer
+    than ``least_groups`` groups are left out. Two models are not compared if the share of groups with a value from only
+    one of them exceeds ``most_unpaired``.
     """
 
     rules: Sequence[Rule]

@@ -16,9 +16,11 @@ from sparkrank.gates.verdicts import Judged, exit_code, gates_table
 
 @dataclass(frozen=True)
 class Judgment:
-    """The verdicts on the day or window ``name``. ``acceptance`` has the time and the reason of a person's acceptance.
-    ``dropped`` is the reason given for an earlier acceptance that is no longer valid, because the result has changed.
-    ``stored_warnings`` has the warnings of the stored run that was judged, and a sentence for each exceeded limit.
+    """The verdicts ``judged`` on the day or window ``name``; ``facts`` is None if it has no tables.
+
+    ``acceptance`` has the time and the reason of a person's acceptance. ``dropped`` is the reason given for an earlier
+    acceptance that is no longer valid, because the result has changed. ``stored_warnings`` has the warnings of the
+    stored run that was judged, and a sentence for each exceeded limit.
     """
 
     name: str
@@ -44,7 +46,7 @@ class Judgment:
 
     @property
     def warnings(self) -> list[str]:
-        """A list with one warning if an earlier acceptance is no longer valid; otherwise an empty list."""
+        """One warning if an earlier acceptance is no longer valid; otherwise an empty list."""
         if self.dropped is None:
             return []
         sentence = f'{self.name} was accepted ("{shorten(self.dropped)}") with another result: that no longer holds'

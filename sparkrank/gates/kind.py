@@ -15,7 +15,10 @@ DAYS_OF_WEEK = 7
 
 @dataclass(frozen=True)
 class Evidence:
-    """The ``facts`` of a day or window, the earlier days (``standard``), and the settings of the ``Judge``."""
+    """What a gate kind reads besides the value: the ``facts`` of a day, the earlier days (``standard``), and settings.
+
+    :class:`sparkrank.gates.judge.Judge` explains the settings.
+    """
 
     facts: Facts
     standard: Standard
@@ -36,8 +39,9 @@ class Evidence:
 
 
 class GateKind:
-    """The base class of a kind of gate condition. To add a kind, write a subclass in a separate module, and register it
-    in :data:`sparkrank.gates.register.KINDS`.
+    """The base class of a kind of gate condition.
+
+    To add a kind, write a subclass in a separate module, and register it in :data:`sparkrank.gates.register.KINDS`.
     """
 
     name: ClassVar[str]  # the name in the column ``kind`` of the ``gates`` table
@@ -76,5 +80,5 @@ class GateKind:
         return rule.covers(cell) and not (self.needs_direction(history) and better.get(cell.metric, True) is None)
 
     def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
-        """Return the verdict of ``rule`` on ``cell`` (metric, model, slice value), whose value must be defined."""
+        """Return the verdict of ``rule`` on ``cell`` (metric, model, slice value). Its value must be defined."""
         raise NotImplementedError

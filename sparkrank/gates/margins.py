@@ -27,7 +27,7 @@ class _Difference(GateKind):
         raise NotImplementedError
 
     def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
-        """Judge whether the whole interval of the difference is within the margin in every bad direction."""
+        """Return a pass if the whole interval of the difference is within the margin in every bad direction."""
         facts, value, against = evidence.facts, measured.value, str(rule.against)
         if facts.compared is None:
             return failure(rule, cell, f"{facts.name} has no table comparisons to judge it by", value)

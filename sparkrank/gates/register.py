@@ -13,11 +13,14 @@ KINDS: dict[str, GateKind] = {kind.name: kind for kind in (Min(), Max(), NotWors
 
 
 def words() -> dict[str, GateKind]:
-    """Return a mapping from the keys of the spec that select a gate kind, such as ``min``, to the kinds."""
+    """Return the gate kinds by the key that selects them in a spec, such as ``min``."""
     return {kind.word: kind for kind in KINDS.values() if kind.value is None}
 
 
 def kind_asked_by(word: str, value: object, names: Collection[str]) -> GateKind:
-    """Return the gate kind that the spec selects by ``word: value``. A ``value`` in ``names`` is always a model."""
+    """Return the gate kind for ``word: value`` in a spec.
+
+    A ``value`` among the model names ``names`` always means that model.
+    """
     special = [kind for kind in KINDS.values() if kind.word == word and kind.value == value and value not in names]
     return special[0] if special else words()[word]

@@ -1,4 +1,4 @@
-"""The rules of gates, with functions that find the rows of the ``metrics`` table that each rule concerns."""
+"""The rules of gates. Each rule finds the rows of the ``metrics`` table that it concerns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _EVERYTHING = re.compile(r"\*+")
 
 
 class Cell(NamedTuple):
-    """The subject of one row of the ``metrics`` table: a metric of a model, for a slice value or the whole day."""
+    """The subject of one row of the ``metrics`` table: a metric of a model, for a slice value or the whole day.
+
+    For the whole day, ``slice`` and ``slice_value`` are :data:`~sparkrank.metrics.slices.ALL`.
+    """
 
     metric: str
     model: str
@@ -71,7 +74,8 @@ class Rule:
     ``metrics`` and ``models`` are the metrics and models in the spec that match the patterns ``metric`` and ``model``.
     ``of_slices`` has pairs of patterns, one for a slice column and one for its value. If ``of_slices`` is empty, the
     rule concerns the whole day. ``slices`` has the columns of each matching slice. ``against`` is the model to compare
-    with. ``absent`` has the pairs (metric, model) without a value, because the model reads another label.
+    with, or None. ``undecided`` says what an undecided verdict means for the day, and ``correction`` is the correction
+    for multiple tests. ``absent`` has the pairs (metric, model) without a value, because the model reads another label.
     """
 
     gate: str
@@ -91,12 +95,15 @@ class Rule:
 
     @property
     def has_wildcards(self) -> bool:
-        """Whether the rule has wildcards. A value that only a wildcard names could vanish unnoticed."""
+        """Whether a pattern of the rule has wildcards. A value that only a wildcard matches could vanish unnoticed."""
         patterns = [self.metric, self.model or "*", *itertools.chain.from_iterable(self.of_slices)]
         return any(pattern is not None and is_pattern(pattern) for pattern in patterns)
 
     def covers(self, cell: Cell) -> bool:
-        """Return whether ``cell`` (metric, model, slice value) matches the patterns. The model ``against`` does not."""
+        """Return whether the rule concerns ``cell`` (metric, model, slice value).
+
+        It never concerns the model ``against``.
+        """
         if cell[:2] in self.absent or not matches(cell.model, self.model or "*"):
             return False
         if cell.metric not in self.metrics and not matches(cell.metric, self.metric):
@@ -117,7 +124,10 @@ class Rule:
         return [Cell(*pair, *place) for pair in every if pair not in self.absent for place in places]
 
     def _literal(self, columns: tuple[str, ...]) -> list[str | None]:
-        """Return a list with the value that the rule names for the slice of ``columns``; empty if it has wildcards."""
+        """Return a list with the one value that the rule names for the slice of ``columns``.
+
+        The list is empty if the rule has wildcards or names other columns.
+        """
         patterns = dict(self.of_slices)
         if any(text is not None and is_pattern(text) for text in itertools.chain.from_iterable(self.of_slices)):
             return []
@@ -147,7 +157,10 @@ def columns_match(of_slices: Iterable[str], columns: tuple[str, ...]) -> bool:
 
 
 def covers_slice(of_slices: tuple[tuple[str, str | None], ...], slice_: str, value: str | None) -> bool:
-    """Return whether the patterns match a slice and its ``value``. Without patterns, only the whole day matches."""
+    """Return whether the (slice, value) patterns ``of_slices`` match ``slice_`` and ``value``.
+
+    Without patterns, only the whole day matches.
+    """
     if not of_slices or slice_ == ALL:
         return not of_slices and slice_ == ALL
     if slice_.startswith(OF_DISPARITY):  # no value of a slice, so no wildcard is about it

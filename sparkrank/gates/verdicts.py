@@ -38,7 +38,10 @@ class CheckVerdict(NamedTuple):
 
     @property
     def stops(self) -> bool:
-        """Whether this verdict keeps the day from passing: an unaccepted failure, or undecided where that must fail."""
+        """Whether this verdict keeps the day from passing.
+
+        An unaccepted failure does, and so does an unaccepted undecided verdict whose policy is ``fail``.
+        """
         return not self.is_accepted and (self.verdict == "fail" or (self.verdict, self.policy) == ("undecided", "fail"))
 
 
@@ -46,10 +49,11 @@ class CheckVerdict(NamedTuple):
 class Judged:
     """A verdict of a gate, which becomes a row of the ``gates`` table.
 
-    ``judged`` is the number under test: the value or the difference. If nothing had changed, ``judged`` would be near
-    ``expected``, with standard deviation ``deviation`` and ``degrees`` of freedom. ``expected`` is None if the expected
-    value can only be estimated from other days. ``sign`` is 1 if lower is worse, and -1 if higher is worse. If values
-    in both directions are worse, ``other`` is the second bound.
+    ``value`` has the interval from ``low`` to ``high``; ``against`` is the other model, ``accepted`` a person's reason
+    for accepting the verdict. ``judged`` is the number under test, which is the value or the difference. If nothing had
+    changed, ``judged`` would be near ``expected``, with standard deviation ``deviation`` and ``degrees`` of freedom.
+    ``expected`` is None if the expected value can only be estimated from other days. ``sign`` is 1 if lower is worse,
+    and -1 if higher is worse. If values in both directions are worse, ``other`` is the second bound.
 
     A ``p`` of None means that there was no test. ``p_adjusted`` is corrected for all ``tests`` of the gate; if the
     verdict is a failure, it is at most ``alpha``. ``left_out`` counts the slice values with too few groups.
@@ -89,7 +93,10 @@ class Judged:
 
     @property
     def distance(self) -> float:
-        """The distance of the estimate beyond the bound, in standard errors; infinite without an estimate or bound."""
+        """The distance of the value under test beyond the bound, in standard errors.
+
+        It is negative on the good side, and infinite without a value or bound.
+        """
         if self.judged is None or self.bound is None:
             return math.inf
         beyond = self.sign * (self.bound - self.judged)
@@ -102,7 +109,7 @@ class Judged:
 
 
 def worst_first(judged: Judged) -> tuple[int, float]:
-    """Return a sort key that puts failures before undecided verdicts and passes, and larger distances first."""
+    """Return a sort key: failures, then undecided verdicts, then passes. Larger distances come first within each."""
     return WORST_FIRST.index(judged.verdict), 0.0 if judged.verdict == "pass" else -judged.distance
 
 
@@ -166,7 +173,7 @@ def with_acceptances(
 
 
 def exit_code(checks: Iterable[CheckVerdict]) -> int:
-    """Return the exit code: 3 for a failure, else 5 for an undecided verdict that stops the day, else 0."""
+    """Return the exit code: 3 for an unaccepted failure, else 5 if an undecided verdict stops the day, else 0."""
     stopping = [check for check in checks if check.stops]
     if any(check.verdict == "fail" for check in stopping):
         return FAILED

@@ -1,4 +1,7 @@
-"""Explanations of metric values: groups with their lists, and the computation of each metric from these lists."""
+"""Explanations of metric values.
+
+They show the lists of single groups, and the computation of metrics from these lists.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ from sparkrank.text.explanation_text import MOST_ROWS, explanation_document, exp
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """The explained groups in the order of the request, as returned by :func:`sparkrank.explain`.
+    """The explained groups (``keys``) in the order of the request, as :func:`sparkrank.explain` returns them.
 
-    If the command explains a stored day, ``day`` is that day, and ``spec`` is the path of the spec.
+    If the command explains a stored day, ``day`` is that day, and ``spec`` is the path of the spec; otherwise None.
 
     Examples
     --------

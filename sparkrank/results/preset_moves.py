@@ -1,4 +1,4 @@
-"""The reasons why two presets give different values for the same rows: the settings and the effect of each."""
+"""The reasons why two presets give different values for the same rows, as settings and the effect of each setting."""
 
 from __future__ import annotations
 

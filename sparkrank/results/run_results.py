@@ -17,7 +17,10 @@ from sparkrank.report.changes import Changes
 
 @dataclass(frozen=True, kw_only=True)
 class StoredTables:
-    """The tables that a job stored. ``judgment`` is None without gates, ``comparisons`` is None without a baseline."""
+    """The tables that a job stored, with the ``folders`` of tables and the ``seconds`` of stages, by name.
+
+    ``judgment`` is None without gates, ``comparisons`` is None without a baseline.
+    """
 
     metrics: pa.Table
     quality: pa.Table
@@ -48,7 +51,10 @@ def stored_by(tables: Mapping[str, Any], judgment: Judgment | None, warnings: Se
 
 @dataclass(frozen=True, kw_only=True)
 class DayResult(StoredTables):
-    """The result of a day that was evaluated and stored. ``changes`` is None if no previous day has tables."""
+    """The result of a day that was evaluated in ``lane`` and stored.
+
+    ``changes`` is None if no previous day has tables.
+    """
 
     day: str
     lane: str
@@ -58,7 +64,7 @@ class DayResult(StoredTables):
 
 @dataclass(frozen=True, kw_only=True)
 class WindowResult(StoredTables):
-    """The result of the stored window ``window``, merged from ``days``; the days in ``missing`` were not available."""
+    """The result of a stored window, merged from ``days``. The days in ``missing`` have no stored tables to merge."""
 
     window: str
     days: tuple[str, ...]
@@ -67,7 +73,10 @@ class WindowResult(StoredTables):
 
 @dataclass(frozen=True)
 class PublishedDay:
-    """A stored day or window in a ``place`` with copies, and the tables that were ``written`` there because of it."""
+    """A stored day or window, the external ``place`` of its copies, and the tables copied there this time.
+
+    ``written`` has the names of these tables.
+    """
 
     name: str
     place: str
@@ -76,10 +85,10 @@ class PublishedDay:
 
 @dataclass(frozen=True)
 class BackfilledDay:
-    """A day of a backfill, with its ``result`` if the day was evaluated, or the ``reason`` why there is no input.
+    """A day of a backfill: ``result`` if it was evaluated, or the ``reason`` why there is no input.
 
-    If the day was already stored, ``run_id`` names its run. ``stored`` then has the verdicts that do not pass, or None
-    if the spec has no gates, and ``warnings`` has a sentence for each tracker that lacks the day and fails.
+    If the day was already stored (``there``), ``run_id`` names its run. ``stored`` then has the verdicts that do not
+    pass, or None if the spec has no gates. ``warnings`` has a sentence for each tracker that lacks the day and fails.
     """
 
     day: str
@@ -100,7 +109,10 @@ class BackfilledDay:
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A stored day of the same spec, with its numbers of rows and groups and the ``seconds`` that each stage took."""
+    """A stored day of the same spec, with its numbers of ``rows``, ``groups`` and ``buckets``.
+
+    ``seconds`` has the run time of each stage.
+    """
 
     day: str
     lane: str

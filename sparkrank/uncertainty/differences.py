@@ -1,4 +1,4 @@
-"""Differences and their tests: between two models on the same groups, or between two days or two runs.
+"""Differences and their tests, between two models on the same groups, between two days, or between two runs.
 
 A difference of means over one day is tested by pairs of groups, with exact moments. All other differences are tested by
 leaving out one part (fixed subset) of the groups at a time. A group is in the same part on all days and for all models,
@@ -34,11 +34,12 @@ _Columns: TypeAlias = dict[str, NDArray[Any]]
 
 
 class PairSums(NamedTuple):
-    """The sums from which n pairs of models are tested. d is the difference of a pair in one group.
+    """The sums over groups from which n differences between two models are tested. Shape of each: (n,).
 
-    ``there`` is true for the pairs that have sums in the states. ``n_above``, ``n_equal`` and ``n_below`` count groups
-    by the sign of d, and ``n_pairs`` counts all groups with a d. ``n_unpaired`` counts groups for which only one model
-    has a value. ``d`` is the sum of d, ``dd`` the sum of d², in the finest unit of exact sums. Shape of each: (n,).
+    d is the difference between the two models in one group. ``there`` is true where the states have these sums.
+    ``n_above``, ``n_equal`` and ``n_below`` count groups by the sign of d, and ``n_pairs`` counts all groups with a d.
+    ``n_unpaired`` counts groups for which only one model has a value. ``d`` is the sum of d, ``dd`` the sum of d², in
+    the finest unit of exact sums.
     """
 
     there: NDArray[np.bool_]
@@ -66,8 +67,9 @@ class PairSums(NamedTuple):
 class Compared:
     """The differences between n candidates and their baselines, with the tests and the numbers of groups.
 
-    ``n_groups`` and ``n_effective`` are each the smaller of the candidate's and the baseline's number. ``errors`` has
-    the three fields of :class:`~sparkrank.stats.ratios.StandardErrors`. Shape of ``errors``: (3, n).
+    ``baseline`` has the baselines' values. ``n_groups`` and ``n_effective`` are each the smaller of the candidate's and
+    the baseline's number. ``errors`` has the three fields of :class:`~sparkrank.stats.ratios.StandardErrors`; its shape
+    is (3, n).
     """
 
     difference: Floats
@@ -172,7 +174,7 @@ def compare_samples(
 def _by_one(
     pair: tuple[SubjectStates, SubjectStates], metric: Metric, difference: float, level: float, effective: float
 ) -> Tested | None:
-    """Return the test for a metric for which leaving out one part of the groups fails; None for all other metrics."""
+    """Return the test for a metric for which leaving out parts of the groups fails; None for all other metrics."""
     for test in UNSMOOTH:
         if (tested := test(pair[0], pair[1], metric, difference, level, effective)) is not None:
             return tested
@@ -189,7 +191,10 @@ def _put_jackknife(
     level: float,
     effective: Floats,
 ) -> None:
-    """Compute the jackknife, which leaves out one part of the groups at a time, and store it at the indices ``at``."""
+    """Compute the jackknife, which leaves out one part of the groups at a time.
+
+    The results are stored in ``test`` and ``errors``, in place, at the indices ``at``.
+    """
     both = list(zip(*(side.without_parts(metric, places[at]) for side, places in sides), strict=True))
     known = [place for place, (ours, theirs) in enumerate(both) if ours is not None and theirs is not None]
     at = at[known]
@@ -217,7 +222,7 @@ UNSMOOTH: tuple[Callable[[SubjectStates, SubjectStates, Metric, float, float, fl
 
 
 def _moving(values: Floats, without: Floats, sizes: Floats) -> Floats:
-    """Return, for each difference in ``values[0]``, the number of parts whose pseudo-value is not 0."""
+    """Return, for each difference in ``values[0]``, the number of parts with a jackknife pseudo-value other than 0."""
     whole = sizes.sum(axis=1, keepdims=True)
     share = np.divide(sizes, whole, out=np.zeros_like(sizes), where=sizes > 0)
     there = (share > 0) & (share < 1)

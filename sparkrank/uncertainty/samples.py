@@ -1,4 +1,7 @@
-"""Samples are models on slice values. Their metrics are read as columns from the merged states of a day or window."""
+"""A sample is the groups of one model and one slice value.
+
+Metrics of many samples are read as columns from the merged states of a day or window.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from sparkrank.states.means import MeanColumns
 
 @dataclass(frozen=True)
 class Sample:
-    """One model on one slice value, in the merged states of a day or a window.
+    """The groups of one model and one slice value (``subject``), in the ``merged`` states of a day or window.
 
     ``has_parts`` is true if there are states for each part (fixed subset) of the groups. ``clustered`` is true if the
     groups belong to clusters, or if the same group may occur on several days.
@@ -35,7 +38,7 @@ class Sample:
         return self.merged.row(self.subject, metric)
 
     def without_parts(self, metric: Metric) -> WithoutParts | None:
-        """Return the values of ``metric`` with each part of the groups left out in turn; None if there are no parts."""
+        """Return the values of ``metric`` without each single part of the groups; None if there are no parts."""
         return self.merged.without_parts(self.subject, metric) if self.has_parts else None
 
     @property
@@ -45,7 +48,10 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Many samples from the same states. ``has_parts`` has a flag per sample. Fields are as in :class:`Sample`."""
+    """Several samples of one day or window. ``subjects`` and ``has_parts`` have one entry per sample.
+
+    The other fields are as in :class:`Sample`.
+    """
 
     merged: Merged
     subjects: tuple[Subject, ...]
@@ -60,9 +66,10 @@ class Samples:
     def by_pooling(
         self, pooled: NDArray[np.bool_], columns_of: Callable[[Samples], dict[str, NDArray[Any]]]
     ) -> dict[str, NDArray[Any]]:
-        """Return ``columns_of`` these samples. In rows flagged ``pooled``, a group may count several times.
+        """Return the columns that ``columns_of`` computes from these samples.
 
-        It counts once for each of its pooled values, so the errors of these rows are computed as for clusters.
+        In rows flagged ``pooled``, a group counts once for each of its pooled values, so it may count several times.
+        The errors of these rows are therefore computed as for clusters.
         """
         columns = columns_of(self)
         if self.clustered or not pooled.any():
@@ -100,12 +107,17 @@ class Samples:
         return self.merged.partials.means.of_subjects(self.subjects, str(metric))
 
     def without_parts(self, metric: Metric, places: Ints) -> list[WithoutParts | None]:
-        """Return, per sample in ``places``, the values with each part of the groups left out in turn, or None."""
+        """Return the values of each sample at ``places`` without each single part of the groups, or None without
+        parts.
+        """
         return [self.merged.without_parts(self.subjects[place], metric) for place in places.tolist()]
 
 
 def padded(without: Sequence[WithoutParts]) -> tuple[Floats, Floats, Floats]:
-    """Return n values, the values without each part, and the sizes of parts. Shapes: (n,), (n, parts), (n, parts)."""
+    """Return n values, the values without each part, and the numbers of groups in parts.
+
+    Shapes: (n,), (n, parts), (n, parts). A sample with fewer parts has parts of size 0 at the end.
+    """
     parts = max((len(own.sizes) for own in without), default=0)
     values, sizes = np.zeros((2, len(without), parts))  # a missing part has size 0
     for place, own in enumerate(without):

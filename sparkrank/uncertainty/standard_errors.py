@@ -41,7 +41,7 @@ JACKKNIFE, PERCENTILES = "jackknife", "order statistics"
 
 
 def intervals_of(samples: Samples, plan: Plan, metric: Metric) -> Intervals:
-    """Return the interval of ``metric`` for each of the ``samples``, or the reason why there is no interval."""
+    """Return the interval of ``metric`` for each of the ``samples``. Without one, ``method`` has the reason."""
     intervals = _of_one_look(samples, plan, metric)
     if plan.uncertainty.sequential:
         for place in np.flatnonzero(~np.isnan(intervals.low)).tolist():
@@ -53,7 +53,10 @@ def intervals_of(samples: Samples, plan: Plan, metric: Metric) -> Intervals:
 
 
 def _at_all_looks(samples: Samples, plan: Plan, metric: Metric, place: int, interval: Interval) -> Interval:
-    """Return the confidence sequence that replaces the ``interval`` of a single look at sample ``place``."""
+    """Return the confidence sequence that replaces ``interval``, which is valid for a single look at the data.
+
+    ``place`` is the index of the sample.
+    """
     rows, (lowest, highest) = samples.rows(metric), metric.declaration.range_of(metric)
     value, counted, known = (float(each[place]) for each in (rows.value, rows.n_groups, samples.n_effective(metric)))
     groups = 0.0 if math.isnan(counted) else counted
@@ -103,7 +106,10 @@ def _put_on_scale(
     method: str,
     level: float,
 ) -> None:
-    """Compute intervals on the scale that the metric declares, and store them at the indices ``places``."""
+    """Compute intervals on the scale that the metric declares.
+
+    They are stored in ``intervals``, in place, at ``places``.
+    """
     is_few = effective[places] < LEAST_GROUPS
     intervals.method[places[is_few]] = TOO_FEW.method
     places = places[~is_few]
@@ -157,7 +163,7 @@ def _of_means(samples: Samples, metric: Metric) -> tuple[Floats, Floats]:
 
 
 def _of_parts(samples: Samples, metric: Metric, places: Ints, effective: Floats) -> tuple[Ints, Floats, Floats]:
-    """Return the indices of samples with parts, and for all samples jackknife errors and degrees of freedom, or NaN."""
+    """Return the indices of samples with parts, and jackknife errors and degrees of freedom of all samples (or NaN)."""
     stderr, degrees = np.full((2, len(effective)), np.nan)
     known = list(zip(places.tolist(), samples.without_parts(metric, places), strict=True))
     places = np.array([place for place, without in known if without is not None], np.int64)

@@ -1,4 +1,7 @@
-"""Intervals and tests for metrics for which the jackknife fails: values near a noise floor, and percentiles."""
+"""Intervals and tests of metrics for which the jackknife fails.
+
+These are values near a noise floor, and percentiles.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,10 @@ def noise_interval(
 
 
 def percentile_interval(side: SubjectStates, metric: Metric, row: MetricRow, level: float) -> Interval:
-    """Return the interval of a percentile by parts, or :data:`TOO_FEW`, also if a day has no group values per part."""
+    """Return the interval of a percentile, computed from parts (fixed subsets) of the groups.
+
+    The result is :data:`TOO_FEW` if there are too few groups, or if a day lacks the groups' values by part.
+    """
     quantile = _quantile(side, metric, row, level)
     return TOO_FEW if quantile is None else quantile.interval
 
@@ -61,7 +67,10 @@ def percentile_test(
 def swapped_test(
     ours: SubjectStates, theirs: SubjectStates, metric: Metric, difference: float, level: float, effective: float
 ) -> Tested | None:
-    """Test a difference between values with a noise floor; return None if floors or values on halves are missing."""
+    """Return the test of a difference between values with a noise floor. It exchanges parts of the groups.
+
+    The result is None if a noise floor or a value on half of the groups is missing.
+    """
     if any(side.merged.row(side.subject, metric).noise_floor is None for side in (ours, theirs)):
         return None
     mixed = kind_of(metric).mixed_values(metric, ours, theirs)
@@ -79,7 +88,10 @@ def ratio_errors(test: Difference, baseline: float, candidate: float) -> Standar
 
 
 class _Quantile(NamedTuple):
-    """A percentile's value and interval, the groups per part, and the shares of groups below and up to the value."""
+    """A percentile's ``value`` and ``interval``, and the numbers of ``groups`` by part.
+
+    ``below`` is the share of groups with values below the percentile, ``upto`` the share up to and including it.
+    """
 
     value: float
     interval: Interval
@@ -95,7 +107,7 @@ class _Quantile(NamedTuple):
 
 
 def _quantile(side: SubjectStates, metric: Metric, row: MetricRow, level: float) -> _Quantile | None:
-    """Return the percentile in ``row``; None if it is undefined or if groups behind it are missing from the parts."""
+    """Return the percentile in ``row``. None if it is undefined, or if the parts lack some of the groups behind it."""
     merged, subject = side
     values = merged.partials.distributions.get(subject.state(metric.of_groups), Distribution.empty()).histogram
     rule = rule_of_values(metric.of_groups)

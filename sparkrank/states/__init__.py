@@ -1,4 +1,7 @@
-"""Mergeable partial results. Their sums are exact, so that results do not depend on merge order or data layout."""
+"""States, which are partial results that merge.
+
+Sums are exact, so merge order and data layout do not change results.
+"""
 
 from sparkrank.histogram.state import ScoreHistogram, ScoreSeries
 from sparkrank.states.distributions import Distribution

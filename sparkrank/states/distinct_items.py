@@ -1,4 +1,4 @@
-"""The mergeable state that estimates the number of distinct items: the lowest hashes of items.
+"""The mergeable state that estimates the number of distinct items. It consists of the lowest hashes of items.
 
 The state does not depend on the layout of the data. The k-th lowest of n hashes lies at about k / n of the range of all
 hashes (Bar-Yossef et al.: RANDOM 2002).

@@ -1,4 +1,4 @@
-"""The mergeable state of quantiles over groups: the number of groups with each value of a metric.
+"""The mergeable state of quantiles over groups. It has the number of groups with each value of a metric.
 
 Up to 2^16 distinct values are stored exactly. If there are more, values are rounded to bins of a relative width of
 2^-16, which limits memory.
@@ -53,7 +53,8 @@ class Distribution:
     def quantile(self, share: float) -> tuple[float, float]:
         """Return the quantile for ``share`` by Hyndman and Fan's method 7, and the largest error that bins may cause.
 
-        The median of an even number of groups is the mean of the two middle values. Without groups, return NaN.
+        The median of an even number of groups is the mean of the two middle values. Without groups, the quantile is
+        NaN.
         """
         through = np.cumsum(self.histogram.neg)
         if len(through) == 0:

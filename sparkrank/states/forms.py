@@ -1,4 +1,4 @@
-"""The stored form of states: tables of numbers by key. Days are merged by exact addition of the numbers of each key.
+"""The stored form of states, which is a table of numbers by key. Days merge by adding the numbers of each key exactly.
 
 The small states share the table ``states``. Histograms, distributions and item counts each have a separate table.
 """
@@ -49,11 +49,12 @@ STATE_KEY = ("model", "slice", "slice_value", "name")
 
 @dataclass(frozen=True)
 class StateForm:
-    """The way a table stores states of one type: ``key`` names the key columns, ``numbers`` the columns that add up.
+    """The way a table stores states of one type (``kind``).
 
-    ``shrinks`` is true if merged states may need fewer rows than there are keys in the merged tables. ``is_long`` is
-    true if the strings of the keys may exceed 2 GiB, the limit of Arrow's grouping. A new type of state needs a form
-    in :data:`SMALL_FORMS` or :func:`large_forms`, and a line in :mod:`sparkrank.metrics.merged`.
+    ``key`` names the key columns, ``numbers`` the columns that add up. ``shrinks`` is true if merged states may need
+    fewer rows than there are keys in the merged tables. ``is_long`` is true if the strings of the keys may exceed 2
+    GiB, the limit of Arrow's grouping. A new type of state needs a form in :data:`SMALL_FORMS` or :func:`large_forms`,
+    and a line in :mod:`sparkrank.metrics.merged`.
     """
 
     kind: str
@@ -96,7 +97,10 @@ class StateForm:
 
 
 def _carried(table: pa.Table, numbers: Iterable[TableColumn]) -> pa.Table:
-    """Return ``table`` with limbs in canonical form, which does not depend on the number of added buckets."""
+    """Return ``table`` with limbs (the floats that make up an exact sum) in canonical form.
+
+    This form does not depend on the number of buckets whose limbs were added.
+    """
     columns = dict(zip(table.column_names, table.columns, strict=True))
     for names in ([field.name for field in column.fields] for column in numbers if column.limbs):
         limbs = carried(np.column_stack([columns[name].to_numpy() for name in names]))
@@ -184,7 +188,10 @@ SMALL_FORMS = (MEAN_FORM, SUM_FORM, COUNT_FORM, PART_MEAN_FORM, PART_SUM_FORM, P
 
 
 def parts_form(*, weighted: bool) -> StateForm:
-    """Return the form of bins per part of the groups. Amounts are whole numbers, or limbs if rows are ``weighted``."""
+    """Return the form of score bins by part (fixed subset) of the groups.
+
+    Amounts are whole numbers, or limbs (the floats that make up an exact sum) if rows are ``weighted``.
+    """
     numbers = PARTS.more[1] if weighted and PARTS.more is not None else PARTS.columns[-3:]
     return StateForm(
         PARTS_KIND,

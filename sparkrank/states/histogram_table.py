@@ -1,4 +1,4 @@
-"""The conversion between histograms and the table ``blocks``."""
+"""The conversion of histograms to the table ``blocks`` and back."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def blocks_table(
     """Return one row per model, slice value, rule and bin, in ascending order of score.
 
     The state is in ``block`` (the bin number), ``pos``, ``neg`` and ``offset``. If rows are ``weighted``, the state is
-    in ``block``, ``rows`` and the limbs of the other three columns. The remaining columns are for people to read. Sums
-    of scores are null for the rules in ``unsummed``.
+    in ``block``, ``rows`` and the limbs (floats that make up an exact sum) of the other three columns. The remaining
+    columns are for people to read. Sums of scores are null for the rules in ``unsummed``.
     """
     schema = WEIGHTED_BLOCK_SCHEMA if weighted else BLOCK_SCHEMA
     tables = [schema.empty_table()]

@@ -66,13 +66,16 @@ class ItemTable:
 
     @cached_property
     def _starts(self) -> Ints:
-        """For each number of leading bits, the place of the first hash with these or greater leading bits."""
+        """For each number of leading bits, the index of the first hash with these or greater leading bits."""
         prefixes = np.arange(1 << len(self.items).bit_length(), dtype=np.uint64)
         starts: Ints = np.searchsorted(self._hashes[:-1], prefixes << self._unused_bits)
         return starts
 
     def _place_of(self, hashes: Hashes) -> Ints:
-        """Return the place of the first hash not below each of ``hashes``, found from the place of its leading bits."""
+        """Return the index of the first hash in the table that is not below each of ``hashes``.
+
+        The search starts at the first hash with the same leading bits.
+        """
         place: Ints = self._starts[hashes >> self._unused_bits]
         behind = np.flatnonzero(self._hashes[place] < hashes)
         while len(behind):
@@ -81,7 +84,7 @@ class ItemTable:
         return place
 
     def find(self, items: pa.Array) -> Ints:
-        """Return the place of each of ``items`` in the table, or -1 for an item that is null or not in the table."""
+        """Return the index of each of ``items`` in the table, or -1 for an item that is null or not in the table."""
         found = np.full(len(items), -1, np.int64)
         if not len(self.items) or not _alike(items.type, self.items.type):
             return found
@@ -99,7 +102,7 @@ class ItemTable:
         return found
 
     def shares(self, column: str, values: pa.Array, of: str) -> Floats:
-        """Return the share of each of ``values`` in the :meth:`counts` of ``column``; NaN for a null."""
+        """Return, for each of ``values``, its share of the :meth:`counts` of ``column``; NaN for a null."""
         texts, counts = self.counts(column, of)
         place = pc.index_in(values.cast(TEXT), value_set=texts).fill_null(len(texts)).to_numpy(zero_copy_only=False)
         shares: Floats = np.append(counts / max(int(counts.sum()), 1), 0.0)[place]
@@ -108,10 +111,10 @@ class ItemTable:
 
     @cached
     def counts(self, column: str, of: str) -> tuple[pa.Array, Ints]:
-        """Return the texts of the values in ``column``, and the number of items or rows with each value.
+        """Return the values in ``column`` as texts, and the number of items or rows with each value.
 
-        Items are those of the catalog. Rows are those of the interactions; the column :data:`TARGET_ROWS` has their
-        numbers.
+        If ``of`` is the catalog, items of the catalog are counted; otherwise rows of the interactions, whose numbers
+        are in the column :data:`TARGET_ROWS`.
         """
         if of == CATALOG:
             counted = pc.value_counts(self.columns[column].drop_null())
@@ -134,7 +137,7 @@ def plain_items(items: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray
 
 
 class ItemValues(Protocol):
-    """A reference that a plan takes to workers. There, :attr:`table` is the table of items itself."""
+    """A reference to a table of items, which a plan takes to workers. There, :attr:`table` is the table itself."""
 
     @property
     def table(self) -> ItemTable: ...

@@ -30,7 +30,10 @@ UNIT = 2**32  # the amount of one shown row; each of the tied rows that a cut-of
 
 
 def rows_shown(exposure: Ints) -> float:
-    """Return the number of rows that ``exposure`` counts in :data:`UNIT`. A plain sum of 2^31 rows would overflow."""
+    """Return the number of rows that ``exposure`` counts in units of :data:`UNIT`.
+
+    A plain sum of 2^31 rows would overflow.
+    """
     whole, part = (int(units.sum()) for units in np.divmod(exposure, UNIT))
     return (whole * UNIT + part) / UNIT
 
@@ -93,7 +96,11 @@ class ItemCounts:
         relevant: Flags,
         segments: Segments = WHOLE,
     ) -> ItemCounts:
-        """Count the items of n rows by slice value. ``codes`` has each row's index in ``items``, with shape (n,)."""
+        """Count the items of n rows by slice value. Arrays of rows have shape (n,).
+
+        ``codes`` has each row's index in ``items``. ``shown`` has the amount that a row adds to the exposure of its
+        item, in units of :data:`UNIT`, and ``relevant`` flags the rows whose item is relevant.
+        """
         if items.null_count:
             rows = np.flatnonzero(items.is_valid().to_numpy(zero_copy_only=False)[codes])
             codes, shown, relevant, segments = codes[rows], shown[rows], relevant[rows], segments.of(rows)
@@ -120,7 +127,10 @@ class ItemCounts:
 
     @classmethod
     def of_target(cls, items: pa.Array, counts: Ints, keys: Sequence[StateKey]) -> ItemCounts:
-        """Return counts under each of ``keys`` in which each of ``items`` is relevant ``counts`` times."""
+        """Return counts under each of ``keys``.
+
+        Each of ``items`` is relevant as often as its entry in ``counts`` says.
+        """
         code = np.repeat(np.arange(len(keys)), len(items))
         repeated = pa.concat_arrays([_plain(items)] * len(keys))
         return cls(CodedItems(tuple(keys), code, repeated, np.zeros(len(code), np.int64), np.tile(counts, len(keys))))
@@ -197,7 +207,10 @@ class ItemCounts:
 
 
 def with_parts(part: Codes, codes: Codes, items: pa.Array) -> tuple[pa.Array, Codes]:
-    """Return texts of a part and an item, and the code of each row's text. ``codes`` are indices in ``items``."""
+    """Return the distinct texts of a part (subset of groups) and an item, and the index of each row's text.
+
+    ``part`` and ``codes`` (indices in ``items``) have one element per row.
+    """
     pair, code = np.unique(part * np.int64(len(items)) + codes, return_inverse=True)
     part, item = np.divmod(pair, max(len(items), 1))
     texts = pa.array([f"{own:0{PART_DIGITS}}" for own in range(int(part.max(initial=-1)) + 1)], TEXT)
@@ -208,7 +221,7 @@ def with_parts(part: Codes, codes: Codes, items: pa.Array) -> tuple[pa.Array, Co
 
 
 def split_parts(texts: pa.Array) -> tuple[Ints, pa.Array]:
-    """Return the parts and the items of texts from :func:`with_parts`."""
+    """Return the part numbers and the items of texts from :func:`with_parts`."""
     part = pc.utf8_slice_codeunits(texts, 0, PART_DIGITS).cast(pa.int64())
     return part.to_numpy(), pc.utf8_slice_codeunits(texts, PART_DIGITS + 1)
 

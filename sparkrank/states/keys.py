@@ -1,4 +1,4 @@
-"""The keys of states, and states that have numbers for each key, as arrays or as table rows."""
+"""The keys of states, and states that have numbers for each key. The numbers are in arrays or in table rows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class StateKey(NamedTuple):
 
 
 class SliceKey(NamedTuple):
-    """The keys of one model's states called ``name``, one for each of the ``values`` of a slice."""
+    """The keys of one model's states with the same ``name``, one for each of the ``values`` of a slice."""
 
     model: str
     slice: str
@@ -60,7 +60,10 @@ class SliceKey(NamedTuple):
 
 @dataclass(frozen=True)
 class KeyedRows:
-    """One row of ``numbers`` for every value of every key in ``keys``, which are distinct. Shape: (rows, columns)."""
+    """Numbers by key. There is one row of ``numbers`` for every value of every key. Shape: (rows, columns).
+
+    The ``keys`` are distinct.
+    """
 
     keys: tuple[SliceKey, ...]
     numbers: Floats
@@ -71,7 +74,7 @@ class KeyedRows:
         return cls(tuple(key for key, _ in parts), np.concatenate([np.empty((0, columns)), *numbers]))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle only the columns with a nonzero number, because most sums use only half of their limbs."""
+        """Pickle only the columns with a nonzero number, because most sums use only half of their columns."""
         used = np.flatnonzero(self.numbers.any(axis=0))
         return _keyed_rows, (self.keys, self.numbers.shape[1], used, self.numbers[:, used])
 
@@ -80,7 +83,7 @@ class KeyedRows:
         return len(self.numbers)
 
     def merge(self, others: Sequence[KeyedRows]) -> KeyedRows:
-        """Add up the numbers of rows with the same key. The result has all slice values in sorted order."""
+        """Return the sums of the numbers of rows with the same key. The result has all slice values in sorted order."""
         if all(other.keys == self.keys for other in others):
             sums = self.numbers + 0.0  # a copy, in which zeros have no sign
             for part in others:
@@ -138,7 +141,10 @@ def _all_values(every: Sequence[KeyedRows]) -> dict[str, tuple[str | None, ...]]
 
 
 class KeyedSums:
-    """A state of numbers by key that add up exactly. If all merged states are :class:`KeyedRows`, so is the result."""
+    """A state of numbers by key that add up exactly, as :class:`KeyedRows` or as a table.
+
+    The merged state has the form :class:`KeyedRows` only if all merged states have it.
+    """
 
     schema: ClassVar[pa.Schema]  # of the table: first the texts of the key, then the numbers
     key: ClassVar[tuple[str, ...]]
@@ -201,7 +207,7 @@ def in_order(value: Any) -> Any:
 
 
 def encoded_texts(column: pa.ChunkedArray) -> tuple[list[str | None], Ints]:
-    """Return the distinct strings of a column followed by None, and the index of each row's value in this list."""
+    """Return the distinct strings of a column followed by None, and the index of each row's value in that list."""
     texts = encoded_column(column.cast(pa.string()))
     known = [*texts.dictionary.to_pylist(), None]
     return known, texts.indices.fill_null(len(known) - 1).to_numpy().astype(np.int64)

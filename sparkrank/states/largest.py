@@ -12,7 +12,10 @@ LEAST_NAMED = 1000  # rows
 
 
 class LargeGroup(NamedTuple):
-    """The number of rows and the key of a group. ``key`` is empty if the group is small or there is no group table."""
+    """The number of ``rows`` and the ``key`` of a group.
+
+    The key is empty if the group is small or without a group table.
+    """
 
     rows: int
     key: tuple[bytes, ...] = ()

@@ -34,7 +34,10 @@ MEAN_SCHEMA = pa.schema([*((name, pa.string()) for name in MEAN_KEY), *schema_of
 
 
 class MeanRows(NamedTuple):
-    """A metric for all v values of a slice: counts of shape (v, 4), and sums of six limbs each, of shape (v, 30)."""
+    """A metric for all v values of a slice. Shapes: ``counts`` (v, 4), ``limbs`` (v, 30).
+
+    The limbs are the floats that make up an exact sum, six for each of five sums.
+    """
 
     key: SliceKey
     counts: NDArray[np.integer]
@@ -46,10 +49,10 @@ class Mean:
     """A mean over groups, with its standard error and the numbers of groups.
 
     ``n_groups`` counts all groups, ``n_undefined`` the groups for which the metric is undefined, and ``n_averaged`` the
-    groups in the mean. ``stderr`` is the standard error of a ratio estimator, sqrt(sum w²(v - mean)² · m/(m-1)) / sum
-    w, where m = (sum w)² / sum w² is the effective number of groups (``n_effective``). ``stderr`` is NaN if only one
-    group has a weight, and 0 if the standard deviation is below 1e-8 of the mean (3e-8 with weights). ``is_share`` is
-    true if all values are 0 or 1.
+    groups in the mean. ``weight`` is the sum of their weights. ``stderr`` is the standard error of a ratio estimator,
+    sqrt(sum w²(v - mean)² · m/(m-1)) / sum w. Here m = (sum w)² / sum w² is the effective number of groups
+    (``n_effective``). ``stderr`` is NaN if only one group has a weight, and 0 if the standard deviation is below 1e-8
+    of the mean (3e-8 with weights). ``is_share`` is true if all values are 0 or 1.
     """
 
     value: float
@@ -150,7 +153,10 @@ def _squared_deviations(sums: Sequence[Sequence[float]], n: int) -> float:
 
 
 class ValueSums(NamedTuple):
-    """Sums of a metric for all values of a slice: numbers of undefined and of averaged groups, and limbs of sums."""
+    """Sums of a metric for all values of a slice.
+
+    ``undefined`` and ``averaged`` are numbers of groups; ``limbs`` are the floats that make up the exact sums.
+    """
 
     undefined: Ints
     averaged: Ints

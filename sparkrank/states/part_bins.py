@@ -1,4 +1,4 @@
-"""Coarse score bins for each part (a fixed set of groups), used to compute standard errors of pooled metrics."""
+"""Coarse score bins by part (one of 64 fixed sets of groups), for the standard errors of pooled metrics."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ def rule_name(rule: BinRule, metric: str = "") -> str:
 
 
 def coarse(rule: BinRule) -> BinRule:
-    """Return the rule for bins per part of a metric with ``rule``. A rule that is coarse enough stays the same."""
+    """Return the rule of the bins by part for a metric whose bins have ``rule``.
+
+    A rule that is coarse enough stays the same.
+    """
     if rule.kind == "bins" and rule.size <= FEW_BINS:
         return rule
     if rule.kind == "bits" and rule.size <= COARSE_BITS:
@@ -64,9 +67,10 @@ def coarse(rule: BinRule) -> BinRule:
 class PartBins:
     """The n bins of all parts for one model, slice and rule, ascending. Arrays have shape (n,).
 
-    ``value`` is the index of a bin's slice value in ``values``, and ``bins`` the bin number. ``pos``, ``neg`` and
-    ``offset`` are whole numbers, or limbs of shape (n, 6) if rows are weighted. In this case ``rows`` has the number
-    of rows; otherwise it is None. ``offset`` is None if no metric reads sums of scores.
+    ``value`` is the index of a bin's slice value in ``values``, ``part`` its part, and ``bins`` its number. ``pos`` and
+    ``neg`` are the amounts of positives and negatives, ``offset`` is the sum of score minus bin score. These three are
+    whole numbers, or limbs of shape (n, 6) if rows are weighted. In this case ``rows`` has the number of rows;
+    otherwise it is None. ``offset`` is None if no metric reads sums of scores.
     """
 
     values: tuple[str | None, ...]
@@ -80,7 +84,7 @@ class PartBins:
 
     @classmethod
     def of(cls, values: Iterable[str | None], parts: int, counted: SegmentCounts) -> PartBins:
-        """Build bins from ``counted``, which has one segment for each slice value and part (of ``parts`` in all)."""
+        """Return the bins in ``counted``, which has a segment for each slice value and each of ``parts`` parts."""
         segment = np.repeat(np.arange(len(counted.starts) - 1), np.diff(counted.starts))
         value, part = np.divmod(segment, parts)
         offset = counted.offset if np.count_nonzero(counted.offset) else None
@@ -118,7 +122,7 @@ class PartBins:
         return PartBins(self.values, *columns)
 
     def added_up(self) -> PartBins:
-        """Sort the bins by slice value, part and number, and add up bins that agree in all three."""
+        """Return the bins sorted by slice value, part and number. Bins that agree in all three are added up."""
         ordered = self.ordered(np.lexsort((self.bins, self.part, self.value)))
         first = run_starts(ordered.value, ordered.part, ordered.bins)
         value, part, bins, *amounts = ordered.columns()
@@ -126,7 +130,7 @@ class PartBins:
         return PartBins(self.values, value[first], part[first], bins[first], *sums)
 
     def by_value(self) -> PartBins:
-        """Sort the bins by slice value, as strings, because the order of values differs between buckets."""
+        """Return the bins sorted by slice value, as strings, because the order of values differs between buckets."""
         values = tuple(sorted(self.values, key=in_order))
         if values == self.values:
             return self
@@ -170,7 +174,10 @@ def _widened(values: tuple[str | None, ...], *narrow: tuple[int, Amounts | None]
 
 @dataclass(frozen=True)
 class BinsOfParts:
-    """The bins of all parts together, and the amounts of each part: row i is for ``part[i]`` in bin ``place[i]``."""
+    """The bins of all parts together, and the amounts of each part.
+
+    Element i of the arrays is for the part ``part[i]`` and the bin at index ``place[i]`` of ``together``.
+    """
 
     together: ScoreHistogram
     place: Ints
@@ -210,12 +217,15 @@ class BinsOfParts:
 
     @property
     def ranks(self) -> Floats:
-        """The share of all rows (or of their weight) that are in or below each bin."""
+        """The share of all rows (or of their weight) in each bin and the bins below it."""
         through = np.cumsum(rounded(self.together.pos) + rounded(self.together.neg))
         return through / max(float(through[-1]), np.finfo(np.float64).tiny)
 
     def amounts_of(self, parts: int, place_of_bin: Ints, places: int) -> Floats:
-        """Return pos, neg and offset per part, with bin i at index ``place_of_bin[i]``. Shape: (parts, 3, places)."""
+        """Return pos, neg and offset per part. Shape: (parts, 3, places).
+
+        The amounts of bin i are added at index ``place_of_bin[i]``.
+        """
         amounts = np.zeros((parts, 3, places))
         place = place_of_bin[self.place]
         for row, of_parts in enumerate((self.pos, self.neg, self.offset)):

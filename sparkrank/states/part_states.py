@@ -16,7 +16,10 @@ PAIR_COUNTS = ("n_pairs", "n_above", "n_equal", "n_below", "n_unpaired")
 
 @dataclass(frozen=True)
 class PartStates:
-    """States for parts of the groups, and for ``pairs`` of models. A pair has one part; its model is the candidate."""
+    """Sums and histograms for each part (one of 64 fixed sets) of the groups.
+
+    ``pairs`` compares candidates with the baseline, as one part under the candidate's name.
+    """
 
     means: PartSums = field(default_factory=PartSums)
     sums: PartSums = field(default_factory=PartSums)

@@ -1,7 +1,7 @@
-"""Sums for each part of the groups, from which standard errors are resampled.
+"""Sums for each part of the groups, from which standard errors are computed.
 
 A part is one of 64 fixed sets of groups, chosen by the hash of the group key, so a user is in the same part every day.
-A slice value has 16 parts, each of which combines four of the 64.
+A slice value has 16 parts, and each combines four of the 64.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ def parts_of_slice(name: str) -> int:
 class FilledSums:
     """The nonzero numbers of one model for all values of one slice. Dense arrays would take gigabytes.
 
-    Each of the ``names`` has ``columns`` numbers: fewer than six counts, and then limbs. A cell is the index of a slice
-    value times ``parts``, plus the part. ``cells`` lists the n cells with a nonzero number. ``used`` lists the u
-    columns, of all names side by side, with a nonzero number. Both lists ascend. ``numbers`` has shape (u, n).
+    Each of the ``names`` has ``columns`` numbers, which are fewer than six counts, and then limbs (floats that make up
+    an exact sum). A cell is the index of a slice value times ``parts``, plus the part. ``cells`` lists the n cells with
+    a nonzero number. ``used`` lists the u columns, of all names side by side, with a nonzero number. Both lists ascend.
+    ``numbers`` has shape (u, n).
     """
 
     names: tuple[str, ...]
@@ -47,7 +48,10 @@ class FilledSums:
 
     @classmethod
     def of(cls, names: Sequence[str], parts: int, sums: Floats, cells: Ints | None = None) -> FilledSums:
-        """Keep the nonzero ``sums``. Shape: (n, names, columns). Row i is ``cells[i]``, or cell i without ``cells``."""
+        """Return the nonzero ``sums``, given as an array of shape (n, names, columns).
+
+        Row i is for ``cells[i]``, or for cell i without ``cells``.
+        """
         by_column = sums.reshape(len(sums), sums.shape[1] * sums.shape[2]).T
         used, filled = (np.flatnonzero(by_column.any(axis=axis)) for axis in (1, 0))
         numbers = by_column[np.ix_(used, filled)]
@@ -105,7 +109,10 @@ class FilledSums:
         return replace(self, cells=self.cells[kept], used=np.concatenate(used), numbers=together[:, kept])
 
     def at(self, value: int, name: str) -> Floats | None:
-        """Return the numbers ``name`` for the slice value at index ``value``, or None. Shape: (parts, columns)."""
+        """Return the numbers ``name`` for the slice value at index ``value``. Shape: (parts, columns).
+
+        The result is None if there is no such name.
+        """
         if name not in self.names:
             return None
         first, columns = self.names.index(name) * self.columns, self.columns
@@ -212,7 +219,10 @@ class PartSums:
         return there, numbers
 
     def rows(self, numbers: pa.Schema) -> pa.Table:
-        """Return a row per name, slice value and part with numbers. A value without numbers gets zeros for one part."""
+        """Return a table row per name, slice value and part with numbers.
+
+        A slice value without numbers gets a row of zeros for one part.
+        """
         schema = pa.schema([*((name, pa.string()) for name in StateKey._fields), ("part", pa.int64()), *numbers])
         tables = []
         for name, sliced in sorted(self.by_slice.items()):

@@ -1,4 +1,4 @@
-"""The states of a bucket of whole groups, and the merging of the states of many buckets into the states of the day."""
+"""The states of one bucket of whole groups, and their merging into the states of the day."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Partials:
     one unmatched row from the lists and one from the truth. ``item_hashes`` are the lowest hashes of the items in the
     lists and in the truth. ``loops`` counts how often a step ran in compiled loops or in numpy. ``largest`` are the
     groups with the most rows. ``heaviest`` has the largest weight of a single group, by (metric, model). ``failure`` is
-    the message of a task that ran out of memory; the message is returned because Spark would run a failed task three
-    times. ``repeated`` counts the group keys that several groups have, if each row of the input is a group.
-    ``first_times`` has the first time of each item, if interactions with times are counted. ``largest_weights`` has the
-    largest weight of a row by propensity, by model.
+    the message of a task that ran out of memory, or empty; the message is returned because Spark would run a failed
+    task three times. ``repeated`` counts the group keys that several groups have, if each row of the input is a group.
+    ``first_times`` has the first time of each item, if interactions with times are counted. ``largest_weights`` has, by
+    model, the largest weight of a row that its propensity gives.
     """
 
     means: MeanStates = field(default_factory=MeanStates.empty)
@@ -119,7 +119,10 @@ class Partials:
 
 
 def add_partials(parts: list[Partials], part: Partials) -> None:
-    """Append ``part`` to ``parts``. If ``parts`` is then large or has :data:`MERGED_AT_ONCE` states, merge all."""
+    """Append ``part`` to ``parts``, in place.
+
+    If ``parts`` is then large or has :data:`MERGED_AT_ONCE` states, they are replaced with their merged state.
+    """
     parts.append(part)
     wide = [own.means.nbytes + own.parts.means.nbytes + own.parts.sums.nbytes for own in parts]
     is_large = len(parts) > 1 and sum(wide) > MERGED_BYTES

@@ -23,7 +23,7 @@ HEAD_TIER, TORSO_TIER, TAIL_TIER = "head", "torso", "tail"  # items that no grou
 
 @dataclass(frozen=True)
 class Tiers:
-    """The rule that puts items into tiers, from the most popular item down.
+    """The rule that puts items into tiers (head, middle and tail), from the most popular item down.
 
     Items are ordered by ``interactions.rows`` (or by users, if ``of="users"``), and equal ones by text. An item is in
     the head if the items before it have a share below ``head``, and in the tail if they have a share of at least
@@ -73,7 +73,7 @@ class Tiers:
 
 @dataclass(frozen=True, eq=False)
 class Popularity:
-    """The numbers of ``users`` (groups) and ``rows`` of each of ``items`` that any group had, and the item's ``tier``.
+    """The popularity of each of ``items`` that any group had: numbers of ``users`` (groups) and ``rows``, and ``tier``.
 
     ``groups`` is the number of all groups that had an item.
     """
@@ -86,7 +86,10 @@ class Popularity:
 
     @classmethod
     def of(cls, counts: ItemCounts, groups: int, tiers: Tiers) -> Popularity:
-        """Return the popularity in ``counts``, which has the rows of an item as shown and its users as relevant."""
+        """Return the popularity in ``counts``.
+
+        There, an item's rows are counted as shown, and its users as groups in which it is relevant.
+        """
         counted = counts.coded
         rows = counted.shown // UNIT
         tier = tiers.names(counted.item, counted.relevant, rows)
@@ -100,7 +103,7 @@ class Popularity:
         return pa.array(len(distinct) - place)
 
     def columns(self) -> dict[str, pa.Array]:
-        """Return the columns of items, by the names that metrics and slices use."""
+        """Return the columns of the table of items, by the names that metrics and slices use."""
         return {USERS: self.users, ROWS: self.rows, ITEM_RANK: self.rank, TIER: self.tier}
 
     def totals(self, catalog: int) -> dict[str, int]:

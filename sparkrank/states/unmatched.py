@@ -1,7 +1,7 @@
 """The mergeable state of unmatched rows: one row from the lists and one from the truth, for the text of a warning.
 
-The row with the lowest item hash (``place``) is chosen, and among equal hashes the lowest item and group key, so that
-the choice does not depend on the layout of the data.
+The row with the lowest item hash is chosen, and among equal hashes the lowest item and group key, so that the choice
+does not depend on the layout of the data.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ IRRELEVANT = "truth that is not relevant"  # the other rows of the truth, which 
 
 
 class UnmatchedRow(NamedTuple):
-    """An unmatched row: the item's hash (``place``), and the item and the group key as bytes (empty if unknown)."""
+    """An unmatched row: the hash of its item (``place``), the ``item`` and the ``group`` key, as bytes.
+
+    The bytes are empty if unknown.
+    """
 
     place: int
     item: bytes

@@ -1,4 +1,4 @@
-"""The attention that each value of a column gets, and the attention that it is due, read from counts of items."""
+"""The attention that each value of a column gets, and the amount that it is due. Both are read from counts of items."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from sparkrank.states.keys import StateKey
 class ValueAmounts:
     """The attention to each of n ``values``, and the amount that each is due, as whole numbers.
 
-    ``attention`` is in units of :data:`sparkrank.states.items.UNIT`, and ``due`` counts rows or items. If the amounts
-    are those of parts, both have the shape (parts, n), else (n,).
+    ``attention`` is in units of :data:`sparkrank.states.items.UNIT`, and ``due`` counts rows or items. Both have the
+    shape (n,), or (parts, n) if they are amounts by part (fixed subset) of the groups.
     """
 
     values: pa.Array
@@ -28,7 +28,10 @@ class ValueAmounts:
 
     @classmethod
     def of(cls, counts: ItemCounts, key: StateKey, target: StateKey | None) -> ValueAmounts:
-        """Return the amounts of ``key``. Due amounts are its relevant rows, or the counts of ``target`` if given."""
+        """Return the amounts of ``key``.
+
+        Due amounts are its relevant rows, or the counts of ``target`` if this is given.
+        """
         values, attention, relevant = counts.of_key(key)
         if target is None:
             return cls(values, attention, relevant)
@@ -37,7 +40,10 @@ class ValueAmounts:
         return cls(every, _at(values, attention, every), _at(others, due, every))
 
     def of_parts(self, counts: ItemCounts, key: StateKey, parts: int, *, varies: bool) -> ValueAmounts | None:
-        """Return the amounts of each of ``parts``, or None if ``key`` has none. Due amounts are 0 unless they vary."""
+        """Return the amounts of ``key`` in each of ``parts`` parts of the groups, or None if it has none.
+
+        Due amounts are 0 unless they vary (``varies``).
+        """
         texts, attention, relevant = counts.of_key(key)
         if not len(texts):
             return None
@@ -49,11 +55,14 @@ class ValueAmounts:
         return ValueAmounts(self.values, *amounts)
 
     def at(self, values: pa.Array) -> ValueAmounts:
-        """Return the amounts of ``values``, which include all of these values. New values have the amount 0."""
+        """Return the amounts of ``values``, which must include all of ``self.values``.
+
+        Other values have the amount 0.
+        """
         return ValueAmounts(values, _at(self.values, self.attention, values), _at(self.values, self.due, values))
 
     def without(self, parts: ValueAmounts) -> ValueAmounts:
-        """Return the amounts without each of ``parts``."""
+        """Return the amounts of all groups minus those of each part in ``parts``. Shape: (parts, n)."""
         return ValueAmounts(self.values, self.attention - parts.attention, self.due - parts.due)
 
     def shares(self) -> tuple[Floats, Floats]:
@@ -79,7 +88,10 @@ def _shares(amounts: Ints) -> Floats:
 
 
 def _at(values: pa.Array, amounts: Ints, every: pa.Array) -> Ints:
-    """Return ``amounts`` (last axis: ``values``) at the places of ``values`` in ``every``, and 0 elsewhere."""
+    """Return ``amounts`` rearranged from the order of ``values`` to that of ``every``, with 0 for further values.
+
+    The last axis of the arrays is that of the values.
+    """
     spread = np.zeros((*amounts.shape[:-1], len(every)), np.int64)
     spread[..., pc.index_in(values, value_set=every).to_numpy(zero_copy_only=False)] = amounts
     return spread

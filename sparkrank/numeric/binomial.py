@@ -42,6 +42,6 @@ def mean_deviation(trials: Ints, probability: Floats) -> Floats:
 
 
 def _stirling(count: Floats) -> Floats:
-    """Return the amount by which log(``count``!) exceeds Stirling's formula."""
+    """Return log(``count``!) minus Stirling's formula for it."""
     square = count * count
     return (1 / 12 - (1 / 360 - 1 / (1260 * square)) / square) / count

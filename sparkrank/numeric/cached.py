@@ -1,4 +1,4 @@
-"""A cache for methods that is freed with the object, while ``functools.cache`` would keep every bucket alive."""
+"""A cache of method results that is freed with the object. ``functools.cache`` would keep the object alive."""
 
 from __future__ import annotations
 
@@ -28,5 +28,8 @@ def cached(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def drop_cached(owner: object) -> None:
-    """Drop the cached results of ``owner``. If they refer to ``owner``, only the garbage collector frees the cycle."""
+    """Drop the cached results of ``owner``.
+
+    Otherwise, results that refer to ``owner`` live until garbage collection.
+    """
     owner.__dict__.pop("_cached", None)

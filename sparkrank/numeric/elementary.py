@@ -160,7 +160,7 @@ def _halves(values: Floats) -> _TwoFloats:
 
 
 def _normal(high: Floats, low: Floats) -> _TwoFloats:
-    """Return ``high + low`` as two numbers, of which the second is below the last bit of the first."""
+    """Return ``high + low`` as two numbers. The second is below the last bit of the first."""
     total = high + low
     return total, low - (total - high)
 
@@ -174,5 +174,8 @@ def _polynomial(coefficients: tuple[float, ...], x: Floats) -> Floats:
 
 
 def squared(values: Floats) -> Floats:
-    """Return squares by C's ``pow``, as in the result tables. One value in 1,000 is rounded differently from v · v."""
+    """Return squares by C's ``pow``, which the result tables use.
+
+    One value in 1,000 is rounded differently from v · v.
+    """
     return np.array([value**2 for value in values.tolist()], np.float64)

@@ -1,6 +1,6 @@
-"""Exact sums of float64 values, which have the same bits for any order of the values and any layout of the data.
+"""Exact sums of float64 values. They have the same bits for any order of the values and any layout of the data.
 
-Each value is split into six limbs. The limbs are whole multiples of fixed units, so their sums are exact.
+Each value is split into six floats (its limbs). The limbs are whole multiples of fixed units, so their sums are exact.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def whole_limbs(counts: NDArray[np.integer[Any]]) -> Floats:
 
 
 def limbs_of(values: Floats) -> Iterator[tuple[int, Floats]]:
-    """Yield the index of each limb with this limb of all values. Limbs that are 0 for all values may be skipped."""
+    """Yield the index of each limb, and this limb of all values. Limbs that are 0 for all values may be skipped."""
     largest = _largest(values)
     rest, limb = values, np.empty_like(values)
     for index, unit in enumerate(UNITS):
@@ -69,7 +69,10 @@ def first_limb(values: Floats) -> int:
 
 
 def limbs_used(values: Floats) -> slice:
-    """Return the slice (never empty) of limbs that ``values`` (at least one) need. This requires compiled loops."""
+    """Return the slice (never empty) of limbs that ``values`` (at least one) need.
+
+    The compiled loops must be in use.
+    """
     first = first_limb(values)
     return slice(first, native.sums.last_of(values, first, UNIT_ARRAY))
 
@@ -79,7 +82,7 @@ def total(limbs: NDArray[np.float64]) -> float:
 
 
 def rounded(amounts: Amounts) -> Floats:
-    """Return each of ``amounts`` as a float64. Limbs are added from the finest up: equal limbs give equal bits."""
+    """Return each of ``amounts`` (whole numbers or limbs) as a float64. Limbs are added from the finest up."""
     if amounts.ndim == 1:
         return amounts.astype(np.float64)
     values = amounts[:, -1].copy()

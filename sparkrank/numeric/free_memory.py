@@ -1,4 +1,4 @@
-"""Checks of free memory before large arrays are made, because a container that exceeds its limit is killed."""
+"""Checks of free memory before large arrays are made, because the system kills a container that exceeds its limit."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ def resident_bytes() -> int:
 
 
 def _left_in_containers() -> Iterator[int | None]:
-    """Yield the bytes left in each control group (v1 or v2) of this process. Unused file pages count as free."""
+    """Yield the free bytes of each control group (v1 or v2) of this process, or None.
+
+    Unused file pages count as free.
+    """
     for line in _text(PROCESS / "cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         names = ("memory.max", "memory.current", "inactive_file")

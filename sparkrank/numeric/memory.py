@@ -1,4 +1,7 @@
-"""Functions to keep freed memory or return it to the system. numpy allocates from glibc, Arrow by itself."""
+"""Functions that keep freed memory or return it to the system. numpy and Arrow have different allocators.
+
+numpy allocates from glibc, Arrow from an allocator of its own.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ KEPT_BYTES = 512 << 20
 
 
 def keep_freed_memory() -> None:
-    """Keep freed memory in this process, because new pages are expensive on virtual machines.
+    """Make this process keep freed memory, because new pages are expensive on virtual machines.
 
     The process should have no other purpose. Arrow then allocates from glibc too, unless the environment tells Arrow's
     own allocator to keep freed memory. That allocator is better, because it shrinks blocks without copying them.
@@ -43,7 +46,10 @@ def keep_freed_memory() -> None:
 
 
 def _arrow_keeps_freed_memory() -> bool:
-    """Return whether Arrow's own allocator keeps freed memory for at least a minute, or for ever (a delay below 0)."""
+    """Return whether Arrow's own allocator keeps freed memory for at least a minute.
+
+    A delay below 0 means for ever.
+    """
     delay = os.environ.get(_DELAY, "")
     is_long = delay.removeprefix("-").isdigit() and not 0 <= int(delay) < _LONG
     return is_long and pa.default_memory_pool().backend_name == _OWN

@@ -18,8 +18,8 @@ _WIDTHS = (np.uint8, np.uint16, np.uint32)
 class Narrow(NamedTuple):
     """An array of ``size`` integers, stored as differences from the smallest integer (``least``).
 
-    ``parts`` has 32 bits of all differences in each array, the lowest bits first. The last array has the narrowest type
-    that fits. If all integers are equal, ``parts`` is empty.
+    The first array in ``parts`` has the lowest 32 bits of all differences, the next array the next 32 bits. The last
+    array has the narrowest type that fits. If all integers are equal, ``parts`` is empty.
     """
 
     least: int
@@ -28,7 +28,10 @@ class Narrow(NamedTuple):
 
 
 class UsedLimbs(NamedTuple):
-    """The limbs of n sums: ``used`` has the indices of limbs that any sum needs, ``values`` these limbs (n, used)."""
+    """The limbs (floats that make up an exact sum) of n sums. Shape of ``values``: (n, used).
+
+    ``used`` has the indices of the limbs that any of the sums needs.
+    """
 
     used: Ints
     values: Floats

@@ -1,4 +1,4 @@
-"""Integers (codes) that order score bins as scores are ordered, with one coding for each way to define bins.
+"""Integers (codes) in the order of score bins. There is one coding for each kind of bin rule.
 
 Codes are small if possible, so that rows can be counted in an array indexed by code. The number of a bin does not
 depend on the coding.
@@ -50,7 +50,7 @@ class Coding(Protocol):
         """Return the bin number of each of ``codes``."""
 
     def steps(self, scores: Floats, codes: Ints) -> Floats:
-        """Return how far inside its bin each score lies, in whole units of the bin's width / 2^32."""
+        """Return each score minus the score of its bin, in whole units of the bin's width / 2^32."""
 
 
 def bin_numbers(snapped: Floats) -> Ints:
@@ -65,7 +65,7 @@ def bin_scores(numbers: Ints) -> Floats:
 
 
 class LeadingBits:
-    """Bins of scores with the same first ``size`` mantissa bits. If ``size`` is None, equal scores are a bin."""
+    """Bins of scores with the same first ``size`` mantissa bits. If ``size`` is None, only equal scores share a bin."""
 
     def __init__(self, size: int | None, scores: Range) -> None:
         self.dropped = 0 if size is None else MANTISSA_BITS - size
@@ -105,7 +105,7 @@ class LeadingBits:
 
 @dataclass(frozen=True)
 class Decimals:
-    """Bins of scores rounded to ``size`` decimals, where all scores are small enough to have that many decimals."""
+    """Bins of scores rounded to ``size`` decimals. All scores must be small enough to have that many decimals."""
 
     size: int
 
@@ -122,7 +122,7 @@ class Decimals:
 
 @dataclass(frozen=True)
 class Mixed:
-    """Bins of scores rounded to ``size`` decimals, where some scores are infinite or too large to have decimals."""
+    """Bins of scores rounded to ``size`` decimals. Some scores may be infinite or too large to have decimals."""
 
     size: int
 

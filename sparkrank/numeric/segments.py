@@ -1,4 +1,4 @@
-"""Functions on segments of rows, such as groups or slices: order, runs of equal values, counts, sums and products."""
+"""Functions on segments (sets of rows, such as groups or slices): order, runs of equal values, counts and sums."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def order_by_code(codes: Codes, count: int) -> Ints:
 
 
 def highest_of_each(codes: Codes | Ints, count: int, *by: NDArray[np.generic]) -> Ints:
-    """Return, for each of ``count`` codes, the row that is highest by the last array in ``by``, then by earlier arrays.
+    """Return the row of each code that is highest by the last array in ``by``, then by the array before, and so on.
 
-    Among equal rows, the last row is chosen. The result for a code without rows is -1.
+    There are ``count`` codes. Among equal rows, the last row is chosen. The result for a code without rows is -1.
     """
     rows = np.arange(len(codes))
     highest = np.full(count, -1, np.int64)
@@ -118,10 +118,10 @@ def place_in_group(groups: Codes, count: int) -> tuple[NDArray[np.int32], Ints]:
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """A division of n items into ``count`` segments.
+    """A division of n items into ``count`` segments, such as rows into groups.
 
-    ``code`` has the segment of each item (None: all items are in one segment). ``times`` has how often each item counts
-    (None: once).
+    ``code`` has the segment of each item, or is None if all items are in one segment. ``times`` says how often each
+    item counts, or is None if each counts once.
     """
 
     count: int = 1

@@ -1,4 +1,7 @@
-"""Sums over parts (subsets of groups) with the signs of a Hadamard matrix, whose rows divide the parts into halves."""
+"""Sums over parts (subsets of groups) with the signs of a Hadamard matrix.
+
+Each row of signs divides the parts into halves.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,9 @@ def mixtures(filled: Ints, ours: Floats, theirs: Floats | None = None) -> Floats
 
 
 def exchanges(filled: Ints, sides: Sequence[Floats]) -> Floats:
-    """Return the mixtures of two ``sides`` if there are two, and then the halves of each side alone.
+    """Return the :func:`mixtures` of two models, then the halves of each model alone.
+
+    ``sides`` has the amounts by part of each model. With a single model, there are only halves.
 
     Examples
     --------

@@ -32,7 +32,7 @@ def text_ends(texts: pa.Array) -> Ends:
 
 
 def text_bytes(texts: pa.Array) -> NDArray[np.uint8]:
-    """Return the data buffer of ``texts``, which may have other bytes before and after those of ``texts``."""
+    """Return the data buffer of ``texts``. It may have other bytes before and after those of ``texts``."""
     return np.frombuffer(texts.buffers()[2] or b"", np.uint8)
 
 

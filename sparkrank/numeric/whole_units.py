@@ -1,4 +1,4 @@
-"""Values of many metrics as whole multiples of 2^-40, which one pass sums by segment or compares without rounding."""
+"""Values of many metrics as whole multiples of 2^-40. One pass sums or compares them without rounding."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ COUNTS, SUMS = 5, 5  # per pair of models: see compare_rows in units.pyx
 
 @dataclass(frozen=True)
 class UnitTable:
-    """The values of m metrics in n distinct lists or groups.
+    """The values of m metrics in n distinct lists or groups, as whole multiples of 2^-40.
 
-    ``units`` (n, m) has the values as whole multiples of 2^-40, and ``code`` the row of each group (-1: not evaluated).
+    ``units`` has the shape (n, m), and ``code`` has the row of each group (-1: not evaluated).
     """
 
     units: Ints
@@ -49,7 +49,10 @@ class UnitTable:
 
 
 def sums_by_segment(table: UnitTable, segment: Codes, count: int) -> tuple[Ints, Floats]:
-    """Return the number of defined values (segments, m) and the limbs of their sum (segments, m, 6), by segment."""
+    """Return, by segment, the number of defined values and the limbs (floats of an exact sum) of their sum.
+
+    Shapes: (segments, m), (segments, m, 6).
+    """
     there = table.units != UNDEFINED
     units = np.where(there, table.units, 0)
     # Metrics that are undefined in the same groups share one count.
@@ -75,10 +78,11 @@ def sums_by_segment(table: UnitTable, segment: Codes, count: int) -> tuple[Ints,
 
 
 def compared(ours: UnitTable, theirs: UnitTable, segment: Codes, count: int) -> tuple[Ints, Floats]:
-    """Return counts (segments, m, 5) and limbs (segments, m, 12) of the differences of two tables, by segment.
+    """Return the counts and limbs (floats of exact sums) of the differences between two tables, by segment.
 
-    The counts are those of pairs, of differences above, equal to and below 0, and of values without a partner. The
-    limbs are six of the sum of the differences and six of the sum of their squares.
+    Shapes: (segments, m, 5), (segments, m, 12). The counts are those of pairs, of differences above, equal to and below
+    0, and of values without a partner. The limbs are six of the sum of the differences and six of the sum of their
+    squares.
     """
     width = ours.units.shape[1]
     counts = np.zeros((count, COUNTS, width), np.int64)
@@ -119,7 +123,10 @@ def _compare(ours: UnitTable, theirs: UnitTable, segment: Codes, counts: Ints, s
 
 
 def _fold(sums: Ints, limbs: Floats) -> None:
-    """Add the ``sums`` (segments, 5, m) of differences and of their products to ``limbs`` (segments, m, 12)."""
+    """Add sums of differences and of their products to ``limbs``, in place.
+
+    Shapes: ``sums`` (segments, 5, m), ``limbs`` (segments, m, 12).
+    """
     high, low, high_square, product, low_square = sums.swapaxes(0, 1)
     limbs[:, :, 2] += high * UNITS[2]
     limbs[:, :, 3] += low * UNITS[3]
@@ -131,7 +138,10 @@ def _fold(sums: Ints, limbs: Floats) -> None:
 
 
 def _split(limbs: Floats, index: int, sums: Ints, bits: int, times: int) -> None:
-    """Add ``sums`` / 2^``bits``, rounded down, to limb ``index``, and ``times`` the remainder to the next limb."""
+    """Add ``sums`` / 2^``bits``, rounded down, to limb ``index`` of ``limbs``, in place.
+
+    ``times`` the remainder is added to the next limb.
+    """
     upper = sums >> bits
     limbs[:, :, index] += upper * UNITS[index]
     limbs[:, :, index + 1] += (sums - (upper << bits)) * times * UNITS[index + 1]

@@ -1,4 +1,7 @@
-"""Counts of rows by score bin. Compiled loops count in an array if bins are close together; else rows are sorted."""
+"""Counts of rows by score bin.
+
+Compiled loops count in an array if bins are close together; otherwise rows are sorted.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,10 @@ NO_GAPS = np.empty(0, np.int64)
 
 
 class Places(NamedTuple):
-    """An array of ``span`` counts for the codes from ``lowest`` up. ``gaps`` has the codes skipped before each page."""
+    """The layout of an array of ``span`` counts, indexed by code from ``lowest`` up.
+
+    Pages of codes without rows are skipped. ``gaps`` has the number of codes skipped before each page of the array.
+    """
 
     lowest: int
     span: int
@@ -33,7 +39,10 @@ class Places(NamedTuple):
 
 
 def page_gaps(filled: Flags) -> tuple[int, Ints, Ints]:
-    """Return the elements in ``filled`` pages, and the elements skipped before each of them and before every page."""
+    """Return the number of elements in ``filled`` pages, and two arrays of the elements skipped.
+
+    The first array has the elements skipped before each filled page, the second those before every page.
+    """
     pages = np.flatnonzero(filled)
     gaps = (pages - np.arange(len(pages))) << PAGE_BITS
     before = np.zeros(len(filled), np.int64)
@@ -56,7 +65,7 @@ def count_by_loops(
     segments: Segments,
     owner: Codes | None = None,
 ) -> SegmentCounts | None:
-    """Count the rows in each bin by compiled loops. Return None if filled pages need more than ``most`` elements."""
+    """Count the rows in each bin by compiled loops. None if pages with rows need more than ``most`` elements."""
     cut, scores = loop_coding(coding), rows.wide()
     before = _NO_INTS
     if places.span > most:
@@ -120,7 +129,10 @@ DENSE_BINS_PER_ROW = 4
 
 
 class SegmentCounts(NamedTuple):
-    """Columns as in :class:`sparkrank.states.ScoreHistogram`. Segment i has the bins ``starts[i]:starts[i + 1]``."""
+    """Bins of all segments, with columns as in :class:`sparkrank.states.ScoreHistogram`.
+
+    Segment i has the bins ``starts[i]:starts[i + 1]``. ``weighted_rows`` has the numbers of rows if they are weighted.
+    """
 
     bins: Ints
     starts: Ints

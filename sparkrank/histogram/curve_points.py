@@ -28,7 +28,10 @@ class Points:
 
 
 def roc_points(sweep: Sweep, scores: Floats) -> Points:
-    """Return (0, 0), then FPR and TPR at the score of each bin. The result is empty if all rows are of one class."""
+    """Return the point (0, 0), then false and true positive rate at the score of each bin.
+
+    The result is empty if all rows are of one class.
+    """
     if not sweep.positives or not sweep.negatives:
         return Points(*np.empty((3, 0)))
     return Points(
@@ -53,7 +56,7 @@ def pr_points(sweep: Sweep, scores: Floats) -> Points:
 
 
 def pr_area(points: Points) -> float:
-    """Return the average precision: the sum of each step of recall times the precision at the end of the step."""
+    """Return the average precision, which sums each step of recall times the precision at the end of the step."""
     return float(np.sum(np.diff(points.x, prepend=0.0) * points.y))
 
 
@@ -86,7 +89,10 @@ SKETCHED_AT_ONCE = 2**17  # bins
 
 
 def sketched(histogram: ScoreHistogram) -> ScoreHistogram:
-    """Return ``histogram``, whose bins are single scores, in coarser bins of the kind ``bits``, without score sums."""
+    """Return the rows of ``histogram`` in coarser bins of the kind ``bits``, without score sums.
+
+    The bins of ``histogram`` must be single scores.
+    """
     rule = BinRule("bits", SKETCH_BITS, histogram.rule.rel, histogram.rule.judging)
     starts = range(0, len(histogram.numbers), SKETCHED_AT_ONCE)
     parts = [histogram.part(start, start + SKETCHED_AT_ONCE).coarser(rule) for start in starts]

@@ -26,7 +26,7 @@ def is_dense(span: int, parts: Sequence[NDArray[np.integer[Any]]]) -> bool:
 
 
 class Whole(NamedTuple):
-    """Integers, stored as the number ``least`` and the amounts ``above`` it, in an array of any integer width."""
+    """Integers, stored as the lowest number (``least``) and the amounts ``above`` it, in any integer type."""
 
     least: int
     above: NDArray[np.integer[Any]]
@@ -41,7 +41,10 @@ class Whole(NamedTuple):
 
 
 class CodedBins(NamedTuple):
-    """The bins of one histogram. ``fill(codes)`` writes their ascending codes. ``offset`` is None if all are 0."""
+    """The bins of one histogram. ``fill(codes)`` writes the bins' ascending codes into an array.
+
+    ``pos`` and ``neg`` are the amounts of positives and negatives. ``offset`` is None if all are 0.
+    """
 
     fill: Callable[[Ints], None]
     pos: Whole
@@ -57,7 +60,7 @@ class MergedBins(NamedTuple):
 
 
 def merge_by_loops(coding: Coding, scores: Range, parts: Sequence[CodedBins]) -> MergedBins | None:
-    """Merge the bins of ``parts`` by compiled loops. Return None if bins are too far apart or sums are too large."""
+    """Merge the bins of ``parts`` by compiled loops. None if bins are too far apart or sums are too large."""
     lowest, highest = coding.codes(np.array(scores)).tolist()
     span = highest - lowest + 1
     offsets = [part.offset for part in parts if part.offset is not None]
@@ -98,7 +101,10 @@ def codes_of(coding: Coding, bins: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class JoinedInPlace:
-    """Joined bins in an array of ``span`` elements. ``places`` has each part's indices, and ``filled`` all indices."""
+    """Bins joined in an array of ``span`` elements.
+
+    ``places`` has the indices of each part's bins, ``filled`` all indices.
+    """
 
     bins: Ints
     places: Sequence[Ints]
@@ -126,7 +132,7 @@ class JoinedBySorting:
 
 
 def merge_bins(rule: BinRule, bins: Sequence[Ints]) -> JoinedInPlace | JoinedBySorting:
-    """Join the bin numbers of several parts, each of which has ascending numbers, by an array or by sorting."""
+    """Join the bin numbers of several histograms, by an array or by sorting. Each array of numbers must ascend."""
     scores = range_of(bins)
     coding = rule.coding(scores)
     lowest, highest = coding.codes(np.array(scores)).tolist()

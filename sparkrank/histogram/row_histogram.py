@@ -32,7 +32,10 @@ _NO_WEIGHTS = np.empty(0)
 
 
 class BinnedRows(NamedTuple):
-    """Rows in ascending order of bin number. ``relevant`` has a flag per row. All weights are 1 if they are None."""
+    """Rows in ascending order of bin number.
+
+    ``relevant`` has a flag per row. If ``weights`` is None, each weight is 1.
+    """
 
     bins: Ints
     relevant: Flags
@@ -82,7 +85,7 @@ BIN_BYTES = 32  # the number, both counts and the offset of a bin
 
 
 class RowHistogram(ScoreHistogram):
-    """A histogram of rows, kept in one or more sorted ``runs``. Bins are computed only when they are read."""
+    """A histogram of single rows, in one or more sorted ``runs``. Bins are computed only when a caller reads them."""
 
     runs: tuple[BinnedRows, ...]
 

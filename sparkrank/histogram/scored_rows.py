@@ -58,9 +58,10 @@ class RowSum:
 
 @dataclass(frozen=True, eq=False)
 class LoggedActions:
-    """Logged actions: the ``propensity`` of each, and the ``group`` that it belongs to.
+    """Logged actions, with the ``propensity`` and the ``group`` of each action.
 
-    ``estimate`` is the expected reward of the action, and ``policy_estimate`` that of the evaluated policy.
+    ``estimate`` is the expected reward of the action, and ``policy_estimate`` that of the evaluated policy. Both are
+    None without columns for them.
     """
 
     propensity: Floats
@@ -71,7 +72,11 @@ class LoggedActions:
 
 @dataclass(eq=False)
 class ScoredRows:
-    """Rows with scores that are not NaN. Arrays that only one sum needs are computed a few thousand rows at a time."""
+    """Rows with scores that are not NaN. Arrays for a single sum are computed a few thousand rows at a time.
+
+    ``relevant`` returns flags of relevant rows, given the lowest relevant label. ``judged`` flags rows with a label;
+    None means all rows. ``weights`` of None means that each weight is 1.
+    """
 
     scores: NDArray[np.floating[Any]]
     labels: NDArray[np.generic]
@@ -90,7 +95,7 @@ class ScoredRows:
 
     @cached
     def taken(self, threshold: float) -> Flags:
-        """Return a flag for each row: whether its score, as float64, is at least ``threshold``."""
+        """Return a flag for each row that says whether its score, as float64, is at least ``threshold``."""
         taken: Flags = self.wide() >= threshold
         return taken
 
@@ -139,7 +144,7 @@ class ScoredRows:
 
     @cached
     def beyond(self) -> Flags:
-        """Return a flag for each row with a label: whether its score or its label is too far from 0 to be summed."""
+        """Return flags of the rows with a label whose score or label is too far from 0 to be summed."""
         far: Flags = (np.abs(self.wide()) > FARTHEST) | (np.abs(self.labels.astype(np.float64)) > FARTHEST)
         return far if self.judged is None else far & self.judged
 
@@ -163,7 +168,7 @@ class ScoredRows:
 
     @cached
     def known(self) -> Flags:
-        """Return a flag for each logged action with a reward that can be summed."""
+        """Return a flag for each logged action that says whether its reward can be summed."""
         within = ~self.beyond()
         return within if self.judged is None else within & self.judged
 
@@ -182,7 +187,10 @@ class ScoredRows:
         return ratios
 
     def corrected(self, part: slice, clip: float | None) -> Floats:
-        """Return the policy's estimate in each row of ``part``, corrected by reward minus estimate of the action."""
+        """Return, for each row in ``part``, the estimate for the policy, corrected by the reward.
+
+        The correction is :meth:`ratios` · (reward - estimate of the action). The result is 0 without a known reward.
+        """
         actions = self.actions
         assert actions.estimate is not None  # noqa: S101 - the metric reads both estimates
         assert actions.policy_estimate is not None  # noqa: S101
@@ -196,7 +204,7 @@ class ScoredRows:
 
     @cached
     def opens_slate(self) -> Flags:
-        """Flag one logged action of each group."""
+        """Return flags that mark one logged action of each group."""
         flags = np.zeros(len(self.scores), np.bool_)
         rows = np.flatnonzero(self.known())
         flags[rows[np.unique(self.actions.group[rows], return_index=True)[1]]] = True

@@ -96,7 +96,10 @@ class ScoreHistogram:
         return ScoreHistogram(self.rule, joined.bins, pos, neg, offset, count)
 
     def merged_runs(self, others: Sequence[ScoreHistogram]) -> ScoreHistogram | None:  # noqa: ARG002
-        """Merge with ``others`` if all histograms keep single rows, else return None. No histogram may be empty."""
+        """Return the histogram merged with ``others`` if all keep single rows; otherwise None.
+
+        No histogram may be empty.
+        """
         return None
 
     @property
@@ -109,7 +112,7 @@ class ScoreHistogram:
 
     @property
     def numbers(self) -> Ints:
-        """The bin numbers in ascending order. A histogram that keeps single rows has one per row."""
+        """The bin numbers in ascending order. A histogram that keeps single rows has one number per row."""
         return self.bins
 
     def part(self, start: int, end: int) -> ScoreHistogram:

@@ -1,4 +1,7 @@
-"""The threshold sweep over score bins, by score or by empirical rate. It computes what each bin adds to a metric."""
+"""The threshold sweep over score bins, in the order of score or of empirical rate.
+
+It finds what each bin adds to a metric.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,10 @@ class BinSteps:
 
 
 class RowSteps(NamedTuple):
-    """Rows in the order of a sweep, one per bin. ``relevant`` has a flag per row. If ``weights`` is None, each is 1."""
+    """Rows in the order of a sweep, each in a bin of its own. ``relevant`` has a flag per row.
+
+    If ``weights`` is None, each weight is 1.
+    """
 
     relevant: Flags
     weights: Floats | None
@@ -55,7 +61,9 @@ class RowSteps(NamedTuple):
 
 @dataclass(frozen=True)
 class Extent:
-    """The amounts of positives and negatives and the numbers of rows and bins, for a day or its bins above a score."""
+    """The amounts of positives and negatives, and the numbers of rows and bins, of a day or of its bins above a
+    score.
+    """
 
     pos: Amount
     neg: Amount
@@ -165,9 +173,10 @@ def _shifted(taken: Floats, above: float) -> Floats:
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of some bins, for each day if there are several: sums over bins (``limbs``), and ``highest`` values.
+    """The terms of a metric from some bins (for each day if there are several).
 
-    ``hulls`` are upper hulls of points of the bins, for a single day.
+    ``limbs`` has sums over bins, as the floats that make up exact sums. ``highest`` has highest values. ``hulls`` are
+    upper hulls of points of the bins, for a single day.
     """
 
     limbs: Floats
@@ -196,7 +205,10 @@ class Terms:
 
 
 def roc_terms(sweep: Sweep) -> Terms:
-    """Count the correctly ordered pairs of a positive and a negative (1/2 in one bin), and the pairs in one bin."""
+    """Return the number of correctly ordered pairs of a positive and a negative, and the number of pairs inside bins.
+
+    A pair inside a bin counts as half a correctly ordered pair.
+    """
     in_pos, in_neg = magnified(sweep.positives), magnified(sweep.negatives)
     pos, neg = sweep.pos * in_pos, sweep.neg * in_neg
     return Terms.of((neg * (sweep.tp * in_pos - pos / 2), pos * neg))
@@ -210,7 +222,7 @@ def magnified(amount: Floats | float) -> Any:
 
 
 def average_precision_terms(sweep: Sweep) -> Terms:
-    """Sum each bin's positives times three precisions: at the end of the bin, and the best and worst inside the bin.
+    """Return the sums of each bin's positives times three precisions: at the end of the bin, and best and worst inside.
 
     The best precision is after all positives of the bin and before its negatives. The worst precision is after all
     negatives and one positive of the bin.
@@ -230,9 +242,9 @@ def separation_terms(sweep: Sweep) -> Terms:
 
 
 def partial_roc_terms(sweep: Sweep, max_fpr: float) -> Terms:
-    """Count the pairs of a positive and a negative below it, among the negatives up to ``max_fpr``, in three ways.
+    """Return three counts of the pairs of a positive and a negative below it, among the negatives up to ``max_fpr``.
 
-    The three ways spread the positives of a bin evenly over its negatives, put them all first, and put them all last.
+    The three counts spread the positives of a bin evenly over its negatives, put them all first, and put them all last.
     """
     in_pos, in_neg = magnified(sweep.positives), magnified(sweep.negatives)
     wide = np.minimum(sweep.fp, max_fpr * sweep.negatives) - sweep.fp_above
@@ -243,33 +255,48 @@ def partial_roc_terms(sweep: Sweep, max_fpr: float) -> Terms:
 
 
 def recall_at_precision_terms(sweep: Sweep, precision: float) -> Terms:
-    """Return the highest recall at the end of a bin with this precision, and the same with positives first in a bin."""
+    """Return the highest recall at the end of a bin with at least this ``precision``.
+
+    The second term is the same with the positives of each bin before its negatives, which is an upper bound.
+    """
     recall = _share(sweep.tp, sweep.positives)
     taken = sweep.tp + sweep.fp, sweep.tp + sweep.fp_above
     return Terms.of(highest=[np.where(_share(sweep.tp, rows) >= precision, recall, -np.inf) for rows in taken])
 
 
 def precision_at_recall_terms(sweep: Sweep, recall: float) -> Terms:
-    """Return the highest precision at the end of a bin with this recall, and the same with positives first in a bin."""
+    """Return the highest precision at the end of a bin with at least this ``recall``.
+
+    The second term is the same with the positives of each bin before its negatives, which is an upper bound.
+    """
     holds = _share(sweep.tp, sweep.positives) >= recall
     taken = sweep.tp + sweep.fp, sweep.tp + sweep.fp_above
     return Terms.of(highest=[np.where(holds, _share(sweep.tp, rows), -np.inf) for rows in taken])
 
 
 def tpr_at_fpr_terms(sweep: Sweep, fpr: float) -> Terms:
-    """Return the highest TPR at the end of a bin with at most this FPR, and the same with positives first in a bin."""
+    """Return the highest true positive rate at the end of a bin with at most the false positive rate ``fpr``.
+
+    The second term is the same with the positives of each bin before its negatives, which is an upper bound.
+    """
     tpr = _share(sweep.tp, sweep.positives)
     taken = sweep.fp, sweep.fp_above
     return Terms.of(highest=[np.where(_share(fp, sweep.negatives) <= fpr, tpr, -np.inf) for fp in taken])
 
 
 def break_even_terms(sweep: Sweep) -> Terms:
-    """Return the positives in the first P rows, where P is the number of positives: pro rata, at most, and at least."""
+    """Return the positives in the first P rows, where P is the number of positives.
+
+    The three terms are the number pro rata within a bin, the largest, and the smallest possible number.
+    """
     return _positives_of_first(sweep, sweep.positives)
 
 
 def capture_terms(sweep: Sweep, top: float) -> Terms:
-    """Return the positives in the share ``top`` of all rows, highest scores first: pro rata, at most, and at least."""
+    """Return the positives in the share ``top`` of all rows, highest scores first.
+
+    The three terms are the number pro rata within a bin, the largest, and the smallest possible number.
+    """
     return _positives_of_first(sweep, top * (sweep.positives + sweep.negatives))
 
 
@@ -278,9 +305,10 @@ def _positives_of_first(sweep: Sweep, rows: float) -> Terms:
 
 
 def positives_of_first(sweep: Sweep, rows: Floats) -> list[Floats]:
-    """Return the positives in the first ``rows`` rows, by weight: pro rata, at most, and at least.
+    """Return the positives in the first ``rows`` rows, by weight.
 
-    ``rows`` may be several numbers. Each array has an element for each number that ends in a bin of ``sweep``.
+    The three arrays have the number pro rata within a bin, the largest, and the smallest possible number. ``rows`` may
+    be several numbers. Each array has an element for each number that ends in a bin of ``sweep``.
     """
     before, after = sweep.tp_above + sweep.fp_above, sweep.tp + sweep.fp
     here = np.searchsorted(after, rows)
@@ -294,7 +322,7 @@ def positives_of_first(sweep: Sweep, rows: Floats) -> list[Floats]:
 
 
 def calibration_terms(sweep: Sweep) -> Terms:
-    """Sum the distance of each bin's positives from its sum of scores, up to the weight of the bin.
+    """Return the summed distances of each bin's positives from its sum of scores, up to the weight of the bin.
 
     For a single day, a second sum has the expected distances if the scores are calibrated.
     """
@@ -309,7 +337,7 @@ def calibration_terms(sweep: Sweep) -> Terms:
 
 
 def mass_terms(sweep: Sweep, mass: int) -> Terms:
-    """Sum positives, weights, scores and (for a single day) rows over each of ``mass`` runs of about equal weight.
+    """Return sums of positives, weights, scores and (for a single day) rows over ``mass`` runs of about equal weight.
 
     A bin belongs to the run that contains its middle row by weight.
     """
@@ -327,7 +355,7 @@ def mass_terms(sweep: Sweep, mass: int) -> Terms:
 
 
 def isotonic_terms(sweep: Sweep) -> Terms:
-    """Sum the squared errors of the mean scores of bins, and return the hulls of the isotonic fit and of its best case.
+    """Return the squared errors of the mean scores of bins, and the hulls of the isotonic fit and of its best case.
 
     The second hull puts the positives of a bin before its negatives, as exact scores might.
     """

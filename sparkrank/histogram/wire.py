@@ -64,7 +64,11 @@ class NarrowHistogram:
 
 @dataclass(frozen=True)
 class NarrowRows:
-    """A packed histogram of rows. ``bins`` has the first number and the steps, and ``relevant`` one bit per row."""
+    """A packed histogram of single rows.
+
+    ``bins`` has the first bin number and the steps to the next ones, and ``relevant`` one bit per row. ``weights`` is
+    None if each weight is 1.
+    """
 
     rule: BinRule
     bins: tuple[int, Narrow]

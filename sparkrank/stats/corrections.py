@@ -1,4 +1,4 @@
-"""Corrections for many comparisons: p-values are adjusted for the whole family of tests."""
+"""Corrections for many comparisons, which adjust p-values for the whole family of tests."""
 
 from __future__ import annotations
 

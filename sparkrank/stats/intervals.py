@@ -1,4 +1,7 @@
-"""Standard errors and intervals by Student's t, Wilson, logit, log, order statistics, and a jackknife over parts."""
+"""Standard errors and intervals by Student's t, Wilson, logit, log and order statistics, and a jackknife.
+
+The jackknife leaves out parts (fixed subsets) of the groups.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,10 @@ class Intervals(NamedTuple):
 
     @classmethod
     def filled(cls, why: NDArray[np.object_], where: NDArray[np.bool_], method: str, *numbers: Floats) -> Intervals:
-        """Return intervals with ``numbers`` (stderr, low, high, degrees) in the mask ``where``, with NaN elsewhere."""
+        """Return intervals with ``numbers`` where the mask ``where`` is true, and NaN elsewhere.
+
+        ``numbers`` are stderr, low, high and degrees. ``why`` is set to ``method`` where the mask is true, in place.
+        """
         columns = np.full((len(numbers), len(where)), np.nan)
         columns[:, where] = numbers
         why[where] = method
@@ -173,14 +179,14 @@ def wilson_interval(
 ) -> Interval:
     """Return Wilson's score interval for a proportion, with a number of trials that follows from the standard error.
 
-    n independent trials give the standard error sqrt(p (1 - p) / (n - 1)), so the effective number of trials is
-    n = 1 + p (1 - p) / stderr², which includes the design effect of weights and clusters. For a proportion of 0 or 1,
-    where no variation is seen, n is ``n_effective``, the number of equal groups that would carry as much information. A
-    ``stderr`` from clusters or weights may have fewer degrees of freedom than n - 1. The normal quantile z is then
-    chosen in three steps: take the t quantile for the fewer degrees, find the tail probability of this quantile under
-    Student's t with n - 1 degrees, and take the z with the same tail probability. The result is :data:`NONE` if
-    ``value`` is not finite, and :data:`TOO_FEW` with fewer than two effective groups, or if no variation is seen and
-    ``value`` is neither 0 nor 1.
+    n independent trials give the standard error sqrt(p (1 - p) / (n - 1)), so the effective number of trials is n = 1 +
+    p (1 - p) / stderr², which includes the design effect of weights and clusters. For a proportion of 0 or 1, no
+    variation is seen. n is then ``n_effective``, the number of equal groups with as much information. A ``stderr`` from
+    clusters or weights may have fewer degrees of freedom than n - 1. The normal quantile z is then chosen in three
+    steps: take the t quantile for the fewer degrees, find the tail probability of this quantile under Student's t with
+    n - 1 degrees, and take the z with the same tail probability. The result is :data:`NONE` if ``value`` is not finite,
+    and :data:`TOO_FEW` with fewer than two effective groups, or if no variation is seen and ``value`` is neither 0 nor
+    1.
 
     Wilson: JASA 1927. Korn, Graubard: Survey Methodology 1998. Dean, Pagano: Evaluating confidence interval methods for
     binomial proportions in clustered surveys, Journal of Survey Statistics and Methodology 2015.
@@ -277,7 +283,7 @@ def _columns(*numbers: float) -> tuple[Floats, ...]:
 
 
 def _why(value: Floats) -> NDArray[np.object_]:
-    """Return why each value has no interval: ``too few``, or None for a value that is not finite."""
+    """Return the reason why values have no interval: ``too few``, or None for a value that is not finite."""
     why = np.full(len(value), None, object)
     why[np.isfinite(value)] = WHY_TOO_FEW
     return why

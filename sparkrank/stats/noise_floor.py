@@ -1,4 +1,4 @@
-"""The noise floor: the value that a metric has by chance alone if the true value is 0."""
+"""The noise floor, which is the value that a metric has by chance alone if the true value is 0."""
 
 from __future__ import annotations
 
@@ -54,12 +54,13 @@ def interval_above_noise(
 
 
 def bias_of_halves(values: Floats) -> float:
-    """Estimate how far a metric is above the true value by chance, from its ``values`` on halves of the parts.
+    """Return an estimate of how far chance alone raises a metric, from its ``values`` on halves of the parts.
 
-    Shape of ``values``: (2, order). ``values[0, 0]`` is the value of all parts together. Each later column has the
-    values of the two halves of one split. Near the noise floor, the bias is inversely proportional to the square root
-    of the number of groups, so a half has √2 times the bias. The bias of the value is therefore (mean of the halves -
-    value) / (√2 - 1), and at least 0. If the bias falls faster, this is an overestimate.
+    Parts are fixed subsets of the groups. Shape of ``values``: (2, order). ``values[0, 0]`` is the value of all parts
+    together. Each later column has the values of the two halves of one split. Near the noise floor, the bias is
+    inversely proportional to the square root of the number of groups, so a half has √2 times the bias. The bias of the
+    value is therefore (mean of the halves - value) / (√2 - 1), and at least 0. If the bias falls faster, this is an
+    overestimate. The result is 0 if no half has a value.
     """
     halves = values[:, 1:].ravel()
     defined = halves[np.isfinite(halves)]

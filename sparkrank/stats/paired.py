@@ -1,4 +1,4 @@
-"""Tests of a difference: Student's t test, paired by group or by part (a fixed subset of the groups)."""
+"""Tests of a difference by Student's t, paired by group or by part (a fixed subset of the groups)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Difference(NamedTuple):
 
     ``difference`` is None if there are no pairs. ``stderr``, the two-sided ``p`` and the ends of the interval (``low``
     and ``high``) are None if no test is possible. ``method`` is the name of the test, such as ``paired t`` or
-    ``jackknife``; it is ``too few`` if the data allow no test, and None if the difference is undefined. ``least_p`` is
-    the smallest p-value that this number of pairs can give.
+    ``jackknife``; it is ``too few`` if the data allow no test, and None if the difference is undefined. ``degrees`` are
+    the degrees of freedom. ``least_p`` is the smallest p-value that this number of pairs can give.
     """
 
     difference: float | None

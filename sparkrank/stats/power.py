@@ -1,4 +1,4 @@
-"""Power: the smallest difference that a comparison could have found."""
+"""Power, as the smallest difference that a comparison could have found."""
 
 from __future__ import annotations
 

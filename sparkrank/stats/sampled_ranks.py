@@ -20,7 +20,7 @@ KEPT = 64  # distributions cached for the next metric, of at most 0.8 MB each
 
 
 class Ranks(NamedTuple):
-    """The ranks among all items in n ranges: the ``middle`` of each range, and its number of ranks. Shape: (n,)."""
+    """The ranks among all items in n ranges. ``middle`` is the middle of each range, ``size`` its number of ranks."""
 
     middle: Floats
     size: Floats
@@ -30,8 +30,8 @@ class Ranks(NamedTuple):
 def ranks_of(items: int) -> Ranks:
     """Return the ranks from 1 to ``items`` as ranges. With up to :data:`MOST_ITEMS` items, each rank is a range.
 
-    With more items, only the first :data:`LAST_SINGLE` ranks are. A later range has a thousandth as many ranks as there
-    are ranks before it (at least one), and all of its ranks count as the middle one.
+    With more items, only the first :data:`LAST_SINGLE` ranks are ranges of their own. A later range has a thousandth as
+    many ranks as there are ranks before it (at least one), and all of its ranks count as the middle one.
     """
     if items <= MOST_ITEMS:
         return Ranks(np.arange(1.0, items + 1), np.ones(items))
@@ -68,9 +68,11 @@ def chances(sampled: int, items: int) -> Floats:
 
 
 class Model(NamedTuple):
-    """Ranks in n ranges: the ``size`` of each range, and a ``table`` of P(r|range). Shapes: (n,), (n, m + 1).
+    """The probabilities of sampled ranks, for true ranks in n ranges.
 
-    Each range joins adjacent ranges of :func:`ranks_of`; ``starts`` has the index of the first of them. Shape: (n,).
+    ``size`` has the number of ranks in each range, and ``table`` P(r|range) for each rank r among m sampled items. Each
+    range joins adjacent ranges of :func:`ranks_of`; ``starts`` has the index of the first of them. Shapes: (n,), (n,),
+    and (n, m + 1).
     """
 
     starts: Ints
@@ -80,7 +82,7 @@ class Model(NamedTuple):
 
 @lru_cache(maxsize=2)
 def _coarse(sampled: int, items: int) -> Model:
-    """Return wider ranges of ranks: a tenth of the error with which one sampled rank estimates a rank.
+    """Return wider ranges of ranks, which are a tenth of the error with which one sampled rank estimates a rank.
 
     Among m of I items, about x = m·R / I stand above rank R, with a standard deviation of sqrt(x). Values and their
     differences change by a few percent at most if ranks are joined.
@@ -105,7 +107,7 @@ def estimates(counts: Floats, gains: Floats, items: int) -> Floats:
 
 
 def rough_estimates(counts: Floats, gains: Floats, items: int) -> Floats:
-    """Approximate :func:`estimates`, in a time that does not depend on ``items``.
+    """Return an approximation of :func:`estimates`, in a time that does not depend on ``items``.
 
     This is enough for a jackknife, which uses only the differences between values.
     """
@@ -137,11 +139,11 @@ def _expected(counts: Floats, model: Model) -> Floats:
 
 
 def least_error(gains: Floats, sampled: int, items: int, gamma: float) -> Floats:
-    """Return a gain for each sampled rank, so that the mean gain best estimates the mean of ``gains`` by true rank.
+    """Return a gain for each sampled rank. The mean of these gains estimates the mean of ``gains``, given by true rank.
 
-    The best gains have the least (1 - gamma)·bias² + gamma·(bias² + variance) for one group, if all ranks are equally
-    likely. Krichene, Rendle: On Sampled Metrics for Item Recommendation, KDD 2020. Shapes: (ranges,) and (sampled +
-    1,).
+    The gains have the least (1 - gamma)·bias² + gamma·(bias² + variance) for one group, if all ranks are equally
+    likely. Krichene, Rendle: On Sampled Metrics for Item Recommendation, KDD 2020. Shapes: (ranges,) for ``gains``, and
+    (sampled + 1,) for the result.
     """
     weighted, products = _products(sampled, items)
     squares = (1 - gamma) * products + gamma * np.diag(weighted.sum(axis=0))

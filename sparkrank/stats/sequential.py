@@ -1,4 +1,4 @@
-"""Sequential inference: intervals that are valid at all nightly looks at once, for any number of looks."""
+"""Sequential inference, with intervals that are valid at all nightly looks at once, for any number of looks."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def confidence_sequence(
 
 
 def begins(groups: float, value: float, ends: tuple[float, float], effective: float) -> bool:
-    """Return whether a confidence sequence can begin: whether there are at least 100 groups and at least 10 events.
+    """Return whether there are enough groups (100) and events (10) for a confidence sequence to begin.
 
     ``ends`` are the lowest and the highest possible value; if either is infinite, events are not counted. The number of
     events is the distance of ``value`` from the nearer end, as a share of the range, times ``effective``, the number of

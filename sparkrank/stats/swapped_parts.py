@@ -1,6 +1,7 @@
-"""A test for the difference of two values that chance makes larger, in which both models exchange halves of the parts.
+"""A test of the difference between two values that chance can only make larger. The two models exchange groups.
 
-Parts are fixed subsets of the groups. :mod:`sparkrank.numeric.signed_parts` divides the parts into halves.
+They exchange half of the parts, which are fixed subsets of the groups. :mod:`sparkrank.numeric.signed_parts` divides
+the parts into halves.
 """
 
 from __future__ import annotations
@@ -79,7 +80,10 @@ def swap_test(
 
 
 def error_of_halves(values: Floats) -> float:
-    """Return a value's standard error from ``values`` (2, order). Each column after the first is a pair of halves."""
+    """Return a value's standard error from its values on halves of the parts; NaN without such values.
+
+    Shape of ``values``: (2, order). Each column after the first has the two halves of one split.
+    """
     squares = ((values[0, 1:] - values[1, 1:]) / 2) ** 2
     defined = squares[np.isfinite(squares)]
     return math.sqrt(float(np.cumsum(defined)[-1]) / len(defined)) if len(defined) else math.nan

@@ -16,10 +16,11 @@ WOODRUFF = "woodruff"
 
 
 class ShareOfGroups(NamedTuple):
-    """A share of all groups, with its standard error computed from the parts and the degrees of freedom of that error.
+    """A share of all groups (``value``), with the standard error ``stderr`` and its degrees of freedom.
 
-    The degrees follow Johnson and Rust. ``by_part`` has each part's contribution to the deviation of the share, with
-    mean 0. All contributions are 0 if the share is 0 or 1. Shape: (parts,).
+    Both are computed from parts (fixed subsets) of the groups; the degrees follow Johnson and Rust. ``by_part`` has
+    each part's contribution to the deviation of the share, with mean 0. All contributions are 0 if the share is 0 or 1.
+    Shape: (parts,).
     """
 
     value: float
@@ -29,7 +30,7 @@ class ShareOfGroups(NamedTuple):
 
 
 def share_of_groups(counted: ArrayLike, groups: ArrayLike) -> ShareOfGroups:
-    """Return the share of groups that are counted, with the linearised variance of a ratio of sums over the parts.
+    """Return the share of counted groups, with the linearised variance of a ratio of sums over parts of the groups.
 
     ``counted`` has the number of counted groups in each part, and ``groups`` the number of all groups in each part. At
     least two parts must have a group.
@@ -43,7 +44,7 @@ def share_of_groups(counted: ArrayLike, groups: ArrayLike) -> ShareOfGroups:
 
 
 def spread(by_part: Floats, parts: int) -> tuple[float, float]:
-    """Return the standard error of a sum over parts whose terms have mean 0, and its degrees of freedom."""
+    """Return the standard error of a sum over parts, and its degrees of freedom. The terms must have mean 0."""
     squares = by_part**2
     total, fourth = (float(np.cumsum(terms)[-1]) for terms in (squares, squares**2))
     if not total or parts < 2:

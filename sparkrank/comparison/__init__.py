@@ -1,1 +1,1 @@
-"""Comparing two runs, or two models of one run: paired groups, largest changes, and effects by slice value."""
+"""The comparison of two runs, or of two models of one run, by paired groups or by states."""

@@ -1,4 +1,7 @@
-"""Mean differences over pairs of groups, from exact sums that are the same for every order and split of the pairs."""
+"""Mean differences over pairs of groups, from exact sums.
+
+These are the same for every order and division of the pairs.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ _ROUNDING, _WEIGHTED_ROUNDINGS = Fraction(1, 2**53), 8
 
 @dataclass(frozen=True)
 class PairedMetric:
-    """A metric with a value for each group on both sides (left and right); ``higher_is_better`` is None if unknown.
+    """A metric with a value for each group in the left and the right run. ``higher_is_better`` is None if unknown.
 
     Undefined values count as ``counted_as``; if ``counted_as`` is None, pairs with an undefined value are left out. If
     ``is_weighted`` is true, a group is weighted by its number of scored rows.
@@ -39,10 +42,11 @@ class PairedMetric:
 
 @dataclass(frozen=True)
 class Paired:
-    """The comparison of one metric over ``n`` pairs: the mean ``difference`` (right - left) and its standard error.
+    """The comparison of one metric over ``n`` pairs of groups.
 
-    ``left`` is the mean left value. ``up``, ``ties`` and ``down`` count the pairs whose right value is above, equal to
-    or below the left value. ``n_unpaired`` counts the groups on both sides with a defined value on one side only.
+    ``left`` is the mean left value, and ``difference`` the mean of right - left, with its standard error ``stderr``.
+    ``up``, ``ties`` and ``down`` count the pairs whose right value is above, equal to or below the left value.
+    ``n_unpaired`` counts the groups in both runs with a defined value in one run only.
     """
 
     n: int
@@ -56,12 +60,15 @@ class Paired:
 
 
 def with_counted(values: Floats, counted_as: float | None) -> Floats:
-    """Return the ``values`` with NaN replaced by ``counted_as``; if ``counted_as`` is None, NaN stays."""
+    """Return the ``values`` with NaN replaced by ``counted_as``. NaN stays if ``counted_as`` is None."""
     return values if counted_as is None else np.where(np.isnan(values), counted_as, values)
 
 
 def compare_pairs(metric: PairedMetric, parts: Iterable[PairValues]) -> Paired:
-    """Compare ``metric`` over all pairs of groups; ``parts`` yields the values of the pairs in chunks."""
+    """Return the comparison by ``metric`` over all pairs of groups.
+
+    ``parts`` yields the values of the pairs in chunks.
+    """
     counts: Ints = np.zeros(5, np.int64)
     limbs: Floats = np.zeros(())
     for part in parts:
@@ -102,7 +109,7 @@ def _of_equal(sums: Sequence[Fraction], n: int) -> tuple[float, float, float]:
 
 
 def _of_weighted(sums: Sequence[Fraction], n: int) -> tuple[float, float, float]:
-    """Return the left weighted mean, the difference of the weighted means and its delta-method standard error."""
+    """Return the left weighted mean, and the difference of the weighted means with its delta-method standard error."""
     w, wv, u, uv = sums[:4]
     if not w or not u:
         return math.nan, math.nan, math.nan

@@ -1,4 +1,4 @@
-"""Pairing the groups of two sides (the left and the right run) by key, in this process.
+"""The pairing of the groups of the left and the right run by key, in this process.
 
 The keys are joined first, without any values: a pair is two row numbers. The value columns are then read one after the
 other, once each, so that only two columns are in memory at a time. If there are too many keys for one join, a hash of
@@ -33,7 +33,10 @@ class ModelGroups:
     model: str
 
     def here(self, columns: Sequence[str]) -> ModelGroups:
-        """Return the groups in a form Arrow can read. A Spark DataFrame's keys, counts and ``columns`` are copied."""
+        """Return the groups in a form that Arrow can read.
+
+        From a Spark DataFrame, keys, counts and ``columns`` are copied to this process.
+        """
         return replace(self, table=self.table.here(self.model, columns))
 
     def groups(self) -> int:
@@ -75,7 +78,10 @@ class ModelGroups:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of left row ``of_left[i]`` and right row ``of_right[i]``; ``n_left`` and ``n_right`` count all groups."""
+    """Pairs of groups: row ``of_left[i]`` of the left run and row ``of_right[i]`` of the right run.
+
+    ``n_left`` and ``n_right`` count all groups of the runs.
+    """
 
     of_left: Ints
     of_right: Ints
@@ -90,7 +96,10 @@ class Pairs:
 
 
 def paired_groups(left: ModelGroups, right: ModelGroups) -> Pairs:
-    """Pair the groups of both sides by key, in arbitrary order; raise :class:`InputError` if a side repeats a key."""
+    """Return the pairs of groups with the same key, in arbitrary order.
+
+    Raise :class:`InputError` if a run repeats a key.
+    """
     keys = common_keys(left.table, right.table)
     shares = max(-(-max(left.groups(), right.groups()) // KEYS_AT_ONCE), 1)
     numbers, counts = [], np.zeros(2, np.int64)
@@ -112,7 +121,7 @@ def paired_groups(left: ModelGroups, right: ModelGroups) -> Pairs:
 
 
 def common_keys(left: GroupTable, right: GroupTable) -> pa.Schema:
-    """Return the key columns in types that fit both tables; raise :class:`InputError` if keys or types conflict."""
+    """Return the key columns in types that fit both tables. Raise :class:`InputError` if names or types do not fit."""
     if left.keys != right.keys:
         raise InputError(
             f"groups are by {itemize(left.keys)} in {left.place}, and by {itemize(right.keys)} in {right.place}: only "
@@ -151,7 +160,10 @@ def _keys(side: ModelGroups, keys: pa.Schema, place: int, share: int, shares: in
 
 
 def is_text(texts: pa.Array, text: str) -> pa.Array:
-    """Return a mask of the ``texts`` equal to ``text``; for a dictionary array, compare only the dictionary values."""
+    """Return a mask of the ``texts`` equal to ``text``.
+
+    In a dictionary array, only the dictionary's values are compared.
+    """
     if not pa.types.is_dictionary(texts.type):
         return pc.equal(texts, text)
     places = pc.indices_nonzero(pc.equal(texts.dictionary, text))

@@ -1,4 +1,4 @@
-"""The group table of one side (left or right) of a comparison, with its metric definitions if the run stored them."""
+"""The group table of the left or the right run of a comparison, with its metric definitions if the run stored them."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ _KEPT = ("model", "metric", "definition", "spec_hash", "run_id")  # columns of t
 
 @dataclass(frozen=True)
 class GroupTable:
-    """The group table of one side (left or right) of a comparison.
+    """The group table of the left or the right run of a comparison (``what`` says which).
 
-    The ``rows`` have the columns and types of ``schema``. ``what`` names the side, and ``place`` is the table's name in
-    messages. The metric ``definitions`` and ``known_models`` come from the run's ``metrics`` table; without that table,
-    they are empty. Groups with the same value in the column ``cluster`` are not independent; the group table itself
-    lacks this column. ``preset`` is the preset under which the run parsed metric names.
+    The ``rows`` have the columns and types of ``schema``. ``place`` is the table's name in messages. The metric
+    ``definitions`` and ``known_models`` come from the run's ``metrics`` table; without that table, they are empty.
+    Groups with the same value in the column ``cluster`` are not independent; the group table itself lacks this column.
+    ``preset`` is the preset under which the run parsed metric names.
     """
 
     what: str
@@ -72,9 +72,9 @@ class GroupTable:
 
     @classmethod
     def of(cls, what: str, rows: Any, day: str | None = None, spark: SparkSession | None = None) -> GroupTable:
-        """Return the group table given as ``rows``, or stored at the path ``rows``; ``day`` selects one of the days.
+        """Return the group table given as ``rows``, or stored at the path ``rows``. ``day`` selects one of the days.
 
-        Raises :class:`SpecError` if the type is wrong or the day ambiguous, and :class:`InputError` for other problems.
+        Raise :class:`SpecError` if the type is wrong or the day ambiguous, and :class:`InputError` for other problems.
         """
         if is_path(rows):
             return cls.at(what, os.fspath(rows), day, spark)
@@ -84,7 +84,7 @@ class GroupTable:
 
     @classmethod
     def of_evaluation(cls, what: str, rows: object, plan: Plan, preset: Preset | None = None) -> GroupTable:
-        """Return the group table ``rows`` of an evaluation; raise :class:`SpecError` if ``rows`` is None."""
+        """Return the group table ``rows`` of an evaluation. Raise :class:`SpecError` if it has none."""
         if rows is None:
             raise SpecError(f"{what} has no group table: evaluate with a group and group_table=True")
         table = cls.held(what, rows, f"the {what} evaluation")
@@ -95,7 +95,10 @@ class GroupTable:
 
     @classmethod
     def held(cls, what: str, rows: Any, place: str) -> GroupTable:
-        """Make a group table from a table or DataFrame ``rows``; raise :class:`InputError` if columns do not fit."""
+        """Return the group table with the ``rows`` of a table or DataFrame.
+
+        Raise :class:`InputError` if columns do not fit.
+        """
         if is_frame(rows):
             from sparkrank.engines.spark.batches import arrow_schema
 
@@ -133,7 +136,7 @@ class GroupTable:
 
     @classmethod
     def stored(cls, what: str, place: str, files: DayFiles) -> GroupTable:
-        """Return the group table in a day's ``files``; raise :class:`InputError` if the rows are not a group table."""
+        """Return the group table in a day's ``files``. Raise :class:`InputError` if the rows are not a group table."""
         table = cls.held(what, files.rows(GROUPS, (MODEL,)), place)
         return table if table.is_frame else replace(table, schema=pa.schema(map(plain_field, table.schema)))
 
@@ -159,7 +162,10 @@ class GroupTable:
 
     @classmethod
     def of_files(cls, what: str, place: str, store: fs.FileSystem, files: Sequence[str]) -> GroupTable:
-        """Read the group table from Parquet ``files`` in ``store``; raise :class:`InputError` if one is unreadable."""
+        """Return the group table in Parquet ``files`` of ``store``.
+
+        Raise :class:`InputError` if a file is unreadable.
+        """
         reader = ds.ParquetFileFormat(dictionary_columns={MODEL}, **CHECKED)
         try:
             rows = ds.dataset(list(files), filesystem=store, format=reader)
@@ -233,7 +239,10 @@ class GroupTable:
         return is_frame(self.rows)
 
     def here(self, model: str, columns: Sequence[str]) -> GroupTable:
-        """Return the table in a form Arrow can read; reduce a DataFrame to ``model`` and the metrics in ``columns``."""
+        """Return the table in a form that Arrow can read.
+
+        From a DataFrame, only the rows of ``model`` and the metrics in ``columns`` are copied.
+        """
         if not self.is_frame:
             return self
         from sparkrank.engines.spark.batches import named
@@ -256,24 +265,30 @@ class GroupTable:
         return sorted({model for batch in self.batches() for model in pc.unique(batch[MODEL]).to_pylist()})
 
     def batches(self, columns: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
-        """Yield batches with the model column and the given ``columns``; not available for a Spark DataFrame."""
+        """Yield batches with the model column and the given ``columns``. The rows must not be a Spark DataFrame."""
         with self.reading():
             for batch in self.rows.scanner(columns=[*columns, MODEL]).to_batches():
                 self.validate_files(MODEL, batch[MODEL])
                 yield batch
 
     def count(self) -> int:
-        """Return the number of rows of all models, from memory or file footers; not available for a Spark DataFrame."""
+        """Return the number of rows of all models, from memory or file footers.
+
+        The rows must not be a Spark DataFrame.
+        """
         with self.reading():
             return int(self.rows.count_rows())
 
     def model(self, asked: str | None, option: str) -> str:
-        """Return the model ``asked`` or, if None, the only model; raise :class:`SpecError` if this is impossible."""
+        """Return the model ``asked`` or, if this is None, the only model.
+
+        Raise :class:`SpecError` if there is none such.
+        """
         return model_among(self.place, self.models, asked, option)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Turn errors that Arrow raises inside the ``with`` block into errors that name this table."""
+        """Raise errors that name this table in place of those that Arrow raises inside the ``with`` block."""
         try:
             yield
         except FileNotFoundError:
@@ -286,7 +301,10 @@ class GroupTable:
 
 
 def model_among(place: str, models: Sequence[str], asked: str | None, option: str) -> str:
-    """Return ``asked`` or, if None, the only one of ``models``; raise :class:`SpecError` if this is impossible."""
+    """Return ``asked`` or, if this is None, the only one of ``models``. Raise :class:`SpecError` if there is none such.
+
+    ``place`` and ``option`` are named in the message.
+    """
     if asked is None:
         if len(models) != 1:
             raise SpecError(f"{place} has the models {itemize(models)}: name one with {option}")
@@ -313,8 +331,8 @@ def chosen_models(
 ) -> tuple[str, str]:
     """Return the left and the right model to compare.
 
-    If no model is requested for a side (left or right), the choice is the model requested for the other side, the
-    single name common to both sides, or the only model of the side.
+    If no model is requested for one run, it is the model requested for the other run, the single name common to both
+    runs, or the only model of the run.
     """
     for side, name, option in zip((left, right), (left_model, right_model), options, strict=True):
         if name is not None:
@@ -332,7 +350,10 @@ def chosen_models(
 
 
 def metric_text(metrics: Sequence[str], text: str, *presets: Preset | None) -> str | None:
-    """Return the entry of ``metrics`` that ``text`` names under one of the ``presets`` or without a preset, or None."""
+    """Return the entry of ``metrics`` that ``text`` names, or None.
+
+    ``text`` is read under each of the ``presets``, and without a preset.
+    """
     readings: list[Metric] = []
     for preset in (*presets, None):
         with suppress(MetricError):
@@ -342,9 +363,10 @@ def metric_text(metrics: Sequence[str], text: str, *presets: Preset | None) -> s
 
 
 def asked_among(metrics: Sequence[str], text: str, *presets: Preset | None, of_rows: Iterable[str] = ()) -> str:
-    """Find the entry of ``metrics`` that ``text`` names in any spelling; raise :class:`SpecError` if no entry matches.
+    """Return the entry of ``metrics`` that ``text`` names in any spelling. Raise :class:`SpecError` if no entry
+    matches.
 
-    ``of_rows`` lists the metrics of both sides that are computed over all rows together and have no values per group.
+    ``of_rows`` lists the metrics of both runs that are computed over all rows together and have no values per group.
     """
     name = metric_text(metrics, text, *presets)
     if name is None and (pooled := metric_text(list(of_rows), text, *presets)):
@@ -358,7 +380,7 @@ def asked_among(metrics: Sequence[str], text: str, *presets: Preset | None, of_r
 def notes_on_definitions(
     left: Mapping[str, str], right: Mapping[str, str], names: Sequence[str], allowed: bool
 ) -> list[str]:
-    """Return notes on metrics whose definitions differ; if ``allowed`` is false, raise :class:`InputError` instead."""
+    """Return notes on metrics whose definitions differ. Raise :class:`InputError` instead if ``allowed`` is false."""
     notes = [
         f"{name} is defined on the left as {shorten(left.get(name))}, and on the right as {shorten(right.get(name))}"
         for name in names
@@ -371,7 +393,7 @@ def notes_on_definitions(
 
 
 def metrics_at(what: str, path: str, day: str | None, spark: SparkSession | None) -> tuple[pa.Table, str]:
-    """Read the ``metrics`` table of the run at ``path`` (see :func:`day_at`); return it and its name in messages."""
+    """Return the ``metrics`` table of the run at ``path`` (see :func:`day_at`), and its name in messages."""
     output, date = day_at(what, path, day)
     place = without_password(f"{output.rstrip('/')}/metrics/{DAY}={date}")
     files = day_files(output, date, ("metrics",), spark)

@@ -1,4 +1,4 @@
-"""The groups that changed most between two sides (the left and the right run), as examples to look at."""
+"""The groups that changed most between the left and the right run, as examples to look at."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def largest_of_all(left: ModelGroups, right: ModelGroups, metric: str, top: int)
 
 
 def is_higher_better(metric: str) -> bool:
-    """Return whether a higher value of ``metric`` is better; for an unregistered metric, assume that it is."""
+    """Return whether a higher value of ``metric`` is better. An unregistered metric is assumed to be one of these."""
     try:
         return Metric.parse(metric).declaration.higher_is_better is not False
     except MetricError:  # the metric is registered only where it was evaluated
@@ -68,9 +68,10 @@ def is_higher_better(metric: str) -> bool:
 
 
 def largest_first(side: ModelGroups, of_side: Ints, gain: Floats, places: Ints, keys: pa.Schema, top: int) -> Ints:
-    """Return the ``top`` indices from ``places`` with the largest ``gain``, largest first; ties are ordered by key.
+    """Return the ``top`` indices from ``places`` with the largest ``gain``, largest first. Ties are ordered by key.
 
-    Index i stands for the row ``of_side[i]`` of ``side``. ``gain`` is not NaN at any index in ``places``.
+    Index i stands for the row ``of_side[i]`` of ``side``, the left or the right run. ``gain`` is not NaN at any index
+    in ``places``.
     """
     if not len(places):
         return places
@@ -85,7 +86,7 @@ def largest_first(side: ModelGroups, of_side: Ints, gain: Floats, places: Ints, 
 
 
 def _first_by_key(left: ModelGroups, of_left: Ints, tied: Ints, keys: pa.Schema, most: int) -> pa.Table:
-    """Return the first ``most`` pairs by key among the indices ``tied``, with one batch of rows in memory at a time."""
+    """Return the first ``most`` pairs by key among the indices ``tied``. One batch of rows is in memory at a time."""
     kept = pa.schema([*keys, pa.field("place", pa.int64())]).empty_table()
     by_row = tied[np.argsort(of_left[tied], kind="stable")]
     for batch, taken in left.batches_at(of_left[by_row], keys.names):

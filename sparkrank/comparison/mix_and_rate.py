@@ -1,4 +1,4 @@
-"""Why a mean changed: the difference of two means, split exactly over the values of a slice.
+"""The reason why a mean changed, as effects of the values of a slice that add up to the difference exactly.
 
 A slice value v has a share s(v) of the total weight, and a mean m(v). Let M be the midpoint of the two overall means A
 and B that are compared. Then B - A is the sum over v of
@@ -6,10 +6,10 @@ and B that are compared. Then B - A is the sum over v of
     mix   (s_B - s_A) · ((m_A + m_B) / 2 - M)      the share of v changed, and its mean is above or below the midpoint
     rate  (s_A + s_B) / 2 · (m_B - m_A)            the mean of v changed
 
-This is the symmetric form of Kitagawa's decomposition (1955): swapping A and B flips every sign, and there is no
-residual, because the shares add up to 1 on both sides. A slice value that occurs on one side only has no mean on the
-other side. Its whole contribution is then mix: its share times the distance of its mean from M. All computations use
-fractions, with one rounding at the end.
+This is the symmetric form of Kitagawa's decomposition (1955). Swapping A and B flips every sign, and there is no
+residual, because the shares add up to 1 in both. A slice value that occurs in A or B only has no mean in the other. Its
+whole contribution is then mix: its share times the distance of its mean from M. All computations use fractions, with
+one rounding at the end.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ _READ = ("model", "slice", "slice_value", "metric", "value", "weight", "definiti
 
 @dataclass(frozen=True)
 class MetricRows:
-    """The rows of one model in a ``metrics`` table; ``place`` is the table's name in messages."""
+    """The rows of one model in the ``metrics`` table of the left or the right run (``what`` says which).
+
+    ``place`` is the table's name in messages.
+    """
 
     what: str
     place: str
@@ -50,7 +53,7 @@ class MetricRows:
 
     @classmethod
     def of(cls, what: str, table: pa.Table, model: str | None, option: str, place: str | None = None) -> MetricRows:
-        """Select the rows of ``model``, by default the only one; raise :class:`SpecError` if there is no such model."""
+        """Return the rows of ``model``, by default the only one. Raise :class:`SpecError` if there is no such model."""
         place = place or f"the {what} table"
         if not isinstance(table, pa.Table):
             raise SpecError(f"{what} is of type {type(table).__name__}: an Evaluation or a pyarrow Table is needed")
@@ -77,7 +80,7 @@ class MetricRows:
         return [name for name in dict.fromkeys(row["slice"] for row in self.rows) if name != ALL]
 
     def values(self, metric: str, by: str) -> dict[str | None, Mapping[str, Any]]:
-        """Map each value of the slice ``by`` to its row of ``metric``; raise :class:`InputError` if a value repeats."""
+        """Return the row of ``metric`` by value of the slice ``by``. Raise :class:`InputError` if a value repeats."""
         rows = [row for row in self.rows if row["metric"] == metric and row["slice"] == by]
         by_value = {row["slice_value"]: row for row in rows}
         if len(by_value) < len(rows):
@@ -97,7 +100,7 @@ def decomposition(
 ) -> tuple[pa.Table, list[str]]:
     """Return the ``decomposition`` table, and notes on the metrics that are left out.
 
-    The table has intervals if both sides have states. A string in ``states`` is the reason why a side has no states.
+    The table has intervals if both runs have states. A string in ``states`` is the reason why a run has no states.
     """
     for side in (left, right):
         if by not in side.slices():
@@ -171,7 +174,7 @@ def _rows(left: MetricRows, right: MetricRows, by: str, name: str) -> Iterable[d
 
 
 def _part(ours: tuple[Fraction, Fraction] | None, theirs: tuple[Fraction, Fraction] | None, middle: Fraction) -> Any:
-    """Return the columns of one slice value, given the pair (share, mean) on each side; one of the two may be None."""
+    """Return the columns of one slice value, given its (share, mean) in both runs. One of the two may be None."""
     # A side that lacks the value gets the other side's mean, so the whole contribution is mix.
     mean = next(side[1] for side in (ours, theirs) if side)
     left, right = (side or (Fraction(), mean) for side in (ours, theirs))
@@ -191,7 +194,10 @@ def _part(ours: tuple[Fraction, Fraction] | None, theirs: tuple[Fraction, Fracti
 
 @dataclass(frozen=True)
 class _Shares:
-    """The pair (share, mean) of each slice value with weight, and the overall ``mean``, on one side (left or right)."""
+    """The pair (share, mean) of each slice value with weight in one run, and the overall ``mean``.
+
+    ``whole`` is the row for the whole day.
+    """
 
     by_value: Mapping[str | None, tuple[Fraction, Fraction]]
     mean: Fraction
@@ -199,7 +205,7 @@ class _Shares:
 
     @classmethod
     def read(cls, side: MetricRows, by: str, name: str) -> _Shares:
-        """Compute the shares; raise :class:`InputError` if a mean is undefined or slice values do not add up to it."""
+        """Return the shares. Raise :class:`InputError` if a mean is undefined or slice values do not add up to it."""
         name_of_mean, whole = f"{name} of {side.model} in {side.place}", side.values(name, ALL)[ALL]
         values: dict[str | None, tuple[Fraction, Fraction]] = {}
         for value, row in side.values(name, by).items():

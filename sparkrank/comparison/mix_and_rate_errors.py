@@ -1,4 +1,4 @@
-"""Intervals for the effects mix and rate, from a jackknife over parts (fixed subsets of the groups)."""
+"""Intervals of the effects mix and rate, from a jackknife over parts (fixed subsets of the groups)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sparkrank.uncertainty.samples import Sample
 
 
 class _Side(NamedTuple):
-    """The weights, means and part sizes of the slice values on one side (left or right) of a comparison."""
+    """The weights, means and part sizes of the slice values in the left or the right run of a comparison."""
 
     weights: Floats  # shape (values, 1 + parts), with all groups first
     means: Floats  # shape (values, 1 + parts)
@@ -32,8 +32,9 @@ def intervals_of_parts(
 ) -> list[tuple[Interval, Interval, Interval]]:
     """Return three intervals for each slice value: for mix, for rate and for the sum of mix and rate.
 
-    ``before`` and ``after`` are the left and the right samples, with one sample for each slice value that has weight on
-    at least one side. ``parts`` has a triple (mix, rate, sum) for each slice value, from the ``metrics`` tables.
+    ``before`` and ``after`` are the samples of the left and the right run, with one sample for each slice value that
+    has weight in at least one run. ``parts`` has a triple (mix, rate, sum) for each slice value, from the ``metrics``
+    tables.
     """
     if not (before[0].has_parts and after[0].has_parts):
         return [(OFF, OFF, OFF) for _ in parts]

@@ -1,4 +1,4 @@
-"""The result of comparing two runs, which formats itself for terminals and notebooks."""
+"""The result of a comparison of two runs, which formats itself for terminals and notebooks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GroupChoice: TypeAlias = Literal["all", "common"]
 
 @dataclass(frozen=True, repr=False)
 class RunComparison:
-    """The result of comparing two runs.
+    """The result of a comparison of two runs.
 
     Parameters
     ----------

@@ -18,7 +18,10 @@ from sparkrank.uncertainty.samples import Sample
 
 @dataclass(frozen=True)
 class LoadedStates:
-    """The merged states of one run; ``clustered`` is true if groups form clusters or may occur on several days."""
+    """The merged states of one run. ``clustered`` is true if groups form clusters or may occur on several days.
+
+    ``notes`` are messages about what is missing.
+    """
 
     merged: Merged
     plan: Plan
@@ -70,7 +73,10 @@ class RunStates:
         return {text: self.plan.definition(metric) for text, metric in self.metrics.items()}
 
     def loaded(self, metrics: Sequence[str], by: str | None = None) -> LoadedStates:
-        """Load the states of ``metrics`` over all rows and by the slice ``by``, without parts that cannot be merged."""
+        """Return the states of ``metrics`` over all rows and by the slice ``by``, without parts that cannot be merged.
+
+        Parts are fixed subsets of the groups.
+        """
         if self.held is not None:
             return LoadedStates(self.held, self.plan, self.plan.cluster is not None, self.notes)
         clustered = len(self.days) > 1 or self.plan.cluster is not None

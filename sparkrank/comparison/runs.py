@@ -1,4 +1,4 @@
-"""Comparing two runs by their group tables, whose groups are paired by key, and choosing which groups to compare."""
+"""The comparison of two runs by their group tables, whose groups are paired by key, and the choice of groups."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def validate_choice(groups: GroupChoice | None) -> None:
 
 
 def without_states(sides: Sequence[RunStates | str], groups: GroupChoice | None) -> list[str]:
-    """Return one note for each side (left or right) without states, saying why only common groups are compared.
+    """Return one note for each run without states. It says why only common groups are compared.
 
-    A string in ``sides`` stands for a side without states and gives the reason. Raises :class:`InputError` if a side
-    lacks states and ``groups`` is ``all``.
+    A string in ``sides`` stands for a run without states and gives the reason. Raise :class:`InputError` if a run lacks
+    states and ``groups`` is ``all``.
     """
     reasons = [side for side in sides if isinstance(side, str)]
     if reasons and groups == "all":
@@ -48,7 +48,7 @@ def compare_tables(
     other_definitions: bool,
     notes: Sequence[str] = (),
 ) -> RunComparison:
-    """Compare two models over the groups in both tables; the messages of the result begin with ``notes``."""
+    """Return the comparison of two models over the groups in both tables. Its messages begin with ``notes``."""
     common_keys(left.table, right.table)
     asked, of_metrics = metrics_in_common(left.table, right.table, metrics, other_definitions)
     notes = [*notes, *of_metrics]
@@ -93,7 +93,7 @@ def compare_tables(
 def metrics_in_common(
     left: GroupTable, right: GroupTable, asked: Sequence[str] | None, other_definitions: bool
 ) -> tuple[list[PairedMetric], list[str]]:
-    """Return the metrics to compare and notes on others; raise an error if an ``asked`` metric is not comparable."""
+    """Return the metrics to compare, and notes on others. Raise an error if an ``asked`` metric is not comparable."""
     common = [name for name in right.metrics if name in left.metrics]
     notes = notes_on_lone_metrics(left, right) if asked is None else []
     of_no_group = [name for name in right.definitions if name in left.definitions and name not in common]
@@ -145,7 +145,7 @@ def counted_undefined(definition: str | None) -> float | None:
 
 
 def _paired(left: ModelGroups, right: ModelGroups, metrics: Sequence[PairedMetric]) -> tuple[Pairs, list[Paired]]:
-    """Pair the groups of both sides by key, and return the pairs and the comparison of each metric over the pairs."""
+    """Return the pairs of groups with the same key in both runs, and the comparison of each metric over the pairs."""
     weights = [WEIGHT] if any(metric.is_weighted for metric in metrics) else []
     columns = [*weights, *(metric.name for metric in metrics)]
     sides = left.here(columns), right.here(columns)

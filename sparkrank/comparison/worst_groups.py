@@ -16,7 +16,7 @@ from sparkrank.comparison.runs import counted_undefined
 
 
 def worst_groups(table: GroupTable, model: str, metric: str, top: int) -> tuple[list[tuple[Any, ...]], str]:
-    """Return the keys of the ``top`` groups with the worst ``metric``, worst first, with tied groups ordered by key.
+    """Return the keys of the ``top`` groups with the worst ``metric``, worst first. Tied groups are ordered by key.
 
     The string says how many more groups have the value of the last one; it is empty if there are none.
     """

@@ -1,4 +1,4 @@
-"""Ages of rows in a spec and in messages: minutes, hours or days."""
+"""Ages of rows, in minutes, hours or days, as a spec and messages write them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
 def age_of(text: str) -> dt.timedelta | None:
-    """Return the age that ``text`` stands for, or None for another text.
+    """Return the age that ``text`` stands for, or None for any other text.
 
     Examples
     --------

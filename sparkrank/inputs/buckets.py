@@ -1,4 +1,4 @@
-"""The numbers of buckets and of tasks into which a day is divided. They affect speed and memory, never the results."""
+"""The numbers of buckets (sets of whole groups) and of tasks for a day. They change speed and memory, never results."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from sparkrank.ranking.value_columns import CATALOG, ValueColumn, catalog_column
 
 @dataclass(frozen=True)
 class CatalogPlan(Plan):
-    """The plan of a pass over a catalog, which reads items, ``columns`` of values, and the columns of ``slices``.
+    """The plan of a pass over a catalog (a table of items). It reads items, ``columns`` of values, and slice columns.
 
     ``since`` is the column with the time at which an item appeared, or None.
     """
@@ -26,7 +26,7 @@ class CatalogPlan(Plan):
 
     @classmethod
     def of_items(cls, plan: Plan, item: str, since: str | None = None) -> CatalogPlan:
-        """Return the plan that reads what ``plan`` needs from a catalog with its items in the column ``item``."""
+        """Return the plan that reads what ``plan`` needs from a catalog. ``item`` names its column of items."""
         parts = {source_of(part): part for columns in reversed(plan.slices) for part in columns}
         sliced = ((catalog_column(source.column), parts[source]) for source in plan.slice_sources)
         slices = ((SliceColumn(inner, part.edges),) for inner, part in sliced if inner is not None)
@@ -51,7 +51,7 @@ class CatalogPlan(Plan):
 
 
 def columns_of_catalog(named: Any, roles: Roles) -> tuple[str, str | None]:
-    """Return the columns of a catalog for its items and, if named, for the time at which an item appeared.
+    """Return the columns of a catalog for its items and for the time at which an item appeared (None if not named).
 
     ``named`` maps ``item`` and ``since`` to columns. By default, the item column has the same name as in the lists.
     """

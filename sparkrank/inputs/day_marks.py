@@ -62,7 +62,10 @@ class Mark:
 
     @classmethod
     def of(cls, text: str) -> Mark:
-        """Parse ``text``, a mark with its braces. Raise a ``ValueError`` that lists all marks if it is not a mark."""
+        """Return the mark that ``text`` is, braces included.
+
+        Raise a ``ValueError`` that lists all marks if it is not a mark.
+        """
         match = _MARK.fullmatch(text)
         if match is None:
             raise ValueError(f"{text} stands for nothing{_near(text)} ({ALLOWED})")
@@ -115,7 +118,7 @@ def day_of(text: str) -> dt.date | None:
 
 
 def check_path(path: str) -> None:
-    """Check that braces in ``path`` enclose marks or alternatives (``{a,b}``). Else raise a ``ValueError``."""
+    """Raise a ``ValueError`` if braces in ``path`` enclose anything but marks or alternatives (``{a,b}``)."""
     opened: list[list[int]] = []  # for each open brace, its position and the number of commas directly inside
     for brace in _BRACES.finditer(path):
         if brace[0] == "{":
@@ -144,7 +147,7 @@ def check_sql(text: str) -> None:
 
 
 def check_name(name: str) -> None:
-    """Check that braces in ``name``, such as a table or an output folder, are marks. Else raise a ``ValueError``."""
+    """Raise a ``ValueError`` if braces in ``name``, such as a table or an output folder, are not marks."""
     for mark in _IN_NAMES.findall(name):
         Mark.of(mark)
     _validate_no_range(name)
@@ -155,12 +158,12 @@ def _around(text: str, place: int) -> str:
 
 
 def on_day(text: str, day: str) -> str:
-    """Replace each mark in ``text`` with the day that the mark means if the evaluated day is ``day``."""
+    """Return ``text`` with each mark replaced with the day that it means if the evaluated day is ``day``."""
     return _marks(text, lambda mark: mark.on(dt.date.fromisoformat(day)))
 
 
 def on_days(path: str, day: str) -> list[str]:
-    """Return the paths that ``path`` means on ``day``: one path or, if ``path`` has a range of days, one per day."""
+    """Return the paths that ``path`` means on ``day``. These are one path or, for a range of days, one path per day."""
     days = _range_in(path)
     if days is None:
         return [on_day(path, day)]
@@ -169,7 +172,7 @@ def on_days(path: str, day: str) -> list[str]:
 
 
 def as_pattern(path: str, day: str) -> str:
-    """Return ``path`` on ``day`` as one string, in which the days of a range are alternatives in braces."""
+    """Return ``path`` on ``day`` as one string. The days of a range are alternatives in braces."""
     parts = _range_in(path)
     if parts is None or len(parts[1]) == 1:
         return on_days(path, day)[0]
@@ -179,13 +182,13 @@ def as_pattern(path: str, day: str) -> str:
 
 
 def in_window(text: str, first: str, last: str) -> str:
-    """Replace each mark in ``text`` with ``first..last``, in the format of the mark."""
+    """Return ``text`` with each mark replaced with ``first..last``, in the format of the mark."""
     days = [dt.date.fromisoformat(day) for day in (first, last)]
     return _marks(text, lambda mark: "..".join(map(mark.on, days)))
 
 
 def on_any_day(path: str) -> str:
-    """Replace the marks and the range in ``path`` with wildcards."""
+    """Return ``path`` with wildcards in place of its marks and its range of days."""
     return _marks(_RANGE.sub(r"\1", path), Mark.pattern)
 
 
@@ -207,7 +210,10 @@ def _validate_whole_ranges(text: str) -> None:
 
 
 def _range_in(path: str) -> tuple[str, list[Mark], str] | None:
-    """Split ``path`` into the text before its range of days, one mark per day, and the text after; None if no range."""
+    """Return the text before the range of days in ``path``, one mark per day, and the text after.
+
+    None without a range.
+    """
     ranges = list(_RANGE.finditer(path))
     if len(ranges) > 1:
         raise ValueError(f"{ranges[1][0]} is a second range of days: a path takes one")

@@ -60,7 +60,10 @@ class MapKey(NamedTuple):
 
 
 class VectorElement(NamedTuple):
-    """A step to the element at index ``place`` of a vector. ``refused`` is the error if its size is not ``only_of``."""
+    """A step to the element at index ``place`` of a vector.
+
+    If ``only_of`` is set, a vector of another size is an error, whose message is ``refused``.
+    """
 
     place: int
     only_of: int | None = None
@@ -68,13 +71,16 @@ class VectorElement(NamedTuple):
 
 
 class Each(NamedTuple):
-    """A step to the value at the end of ``steps`` in every element of an array."""
+    """A step into every element of an array, and then along ``steps`` inside it."""
 
     steps: tuple[PathStep, ...]
 
 
 class Recommended(NamedTuple):
-    """A step to the field ``item`` of every struct in an array, by descending ``rating``, with null ratings last."""
+    """A step to the field ``item`` of every struct in an array. The structs are sorted by descending ``rating``.
+
+    Null ratings come last.
+    """
 
     item: str
     rating: str
@@ -85,7 +91,7 @@ PathStep: TypeAlias = StructField | Element | MapKey | VectorElement | Each | Re
 
 @dataclass(frozen=True)
 class Place:
-    """The place of the values of a role: inside ``column``, at the end of ``steps``.
+    """The place of the values of a role (a use of a column): inside ``column``, at the end of ``steps``.
 
     If ``few`` is set, there are few distinct strings, so a reader may return a dictionary-encoded column.
     """
@@ -121,7 +127,10 @@ def columns_of(roles: Roles, names: Sequence[str]) -> list[str]:
 
 
 def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, Place]:
-    """Return the place of each value that ``roles`` names inside a column. Raise :class:`InputError` if unclear."""
+    """Return the place of each value that ``roles`` names inside a column.
+
+    Raise :class:`InputError` if a column lacks such a value, or if a name could mean several values.
+    """
     inside: dict[str, Place] = {}
     for role, title, name in roles.in_use():
         whole = _found(name, columns)

@@ -1,4 +1,4 @@
-"""Stored days whose counts give the popularity of items, in place of a table of interactions."""
+"""Stored days that give the popularity of items. They take the place of a table of interactions."""
 
 from __future__ import annotations
 

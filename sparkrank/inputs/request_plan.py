@@ -1,4 +1,4 @@
-"""The plan for the metrics and columns that a user names. Requests whose parts do not fit one another are refused."""
+"""The plan for the metrics and columns that a user names. Requests that are impossible or contradictory are refused."""
 
 from __future__ import annotations
 
@@ -108,13 +108,16 @@ def plan_request(
 
 
 def _labels_read(roles: Roles, plan: Plan) -> dict[str, str]:
-    """Return the first label and those that metrics of ``plan`` name, with their columns."""
+    """Return the columns of the first label and of the labels that metrics of ``plan`` name, by label."""
     read = (*plan.labels[:1], *plan.further_labels)
     return {name: column for name, column in roles.labels.items() if name in read}
 
 
 def _times(roles: Roles, has_since: bool) -> tuple[str, ...]:
-    """Return the sides whose times are compared with those of the lists. Raise :class:`SpecError` if there is none."""
+    """Return the tables (truth, interactions or catalog) whose times are compared with those of the lists.
+
+    Raise :class:`SpecError` if only the lists have times, or if the catalog has times and the lists have none.
+    """
     beside = {TRUTH: roles.truth, INTERACTIONS: roles.past.get(INTERACTIONS)}
     timed = [name for name, own in beside.items() if own is not None and own.time is not None]
     timed += [CATALOG] if has_since else []
@@ -146,7 +149,7 @@ def _validate_values(plan: Plan) -> None:
 
 
 def _validate_values_of_rows(plan: Plan) -> None:
-    """Raise :class:`SpecError` if a metric reads a column of rows that some of its rows lack."""
+    """Raise :class:`SpecError` if a metric reads a column that some of its rows lack."""
     for metric in plan.metrics if plan.joins else ():
         for value in metric.relevant_columns:
             if plan.table_of(value.name) is None and value not in metric.gain_columns:

@@ -1,4 +1,4 @@
-"""The roles that an input column can play, as data: one entry per role, with everything needed to read the column.
+"""The roles (uses) that an input column can have, as data. Each role has everything needed to read its column.
 
 A new role for rows needs an entry in :data:`ROW_ROLES` and an argument of ``sr.evaluate``. The metric that reads the
 role names it in ``columns`` of its declaration.
@@ -42,7 +42,7 @@ RoleSide: TypeAlias = Literal["both", "lists", "truth"]
 class BadRow:
     """A rule that rejects the rows for which ``test`` is true, and counts them under ``check``.
 
-    Unless ``always`` is set, the rule applies only if the user names a column for the role.
+    If ``always`` is false, the rule applies only if the user names a column for the role.
     """
 
     check: str
@@ -56,9 +56,10 @@ class Role:
 
     ``key`` is the role's name as an argument, in ``columns`` of a spec, and as a bucket column. ``used`` says whether a
     plan reads the column if one is named. ``asked`` returns why a plan must have the column, as the beginning of an
-    error message, or None. If the lists or the truth have no such column, their rows get the value ``missing``. If
-    ``of_groups`` is set, a list has one value, and a table of arrays a plain column for it. If
-    ``of_lists_first`` is set, a truth has the role only if a column is named for the truth.
+    error message, or None. ``side`` says whether the lists, the truth, or both have such a column. If one of them lacks
+    it, its rows get the value ``missing``. ``bad`` has the rules that reject rows. If ``of_groups`` is set, a list has
+    one value, and a table of arrays a plain column for it. If ``of_lists_first`` is set, a truth has the role only if a
+    column is named for the truth.
     """
 
     name: str

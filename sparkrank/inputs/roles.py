@@ -1,4 +1,4 @@
-"""The mapping of roles to the input columns that a user names. Only this module knows the user's column names."""
+"""The columns that a user names for each role. No other module knows the user's column names."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ ScoreColumns: TypeAlias = "str | Mapping[str, str | Mapping[str, str]]"
 
 @dataclass(frozen=True)
 class TruthColumns:
-    """The columns of a truth that a user names. Any other column has the same name as the column of the lists."""
+    """The columns of a truth (a table of relevant items) that a user names, by role.
+
+    Any other column has the same name as the column of the lists.
+    """
 
     group: str | Sequence[str] | None = None
     label: NamedLabels = None
@@ -53,7 +56,10 @@ class TruthColumns:
 
     @classmethod
     def of(cls, label: NamedLabels, named: Mapping[str, Any] | None) -> TruthColumns:
-        """Read ``named``, which maps roles to columns. ``label`` is the label column unless ``named`` has one."""
+        """Return the columns in ``named``, which maps roles to columns.
+
+        ``label`` is the label column if ``named`` has none.
+        """
         if named is not None and not isinstance(named, Mapping):
             raise SpecError(f"truth_columns is {quote(named)}: a mapping of roles to columns of the truth is needed")
         given = {"label": label, **(named or {})}
@@ -88,7 +94,7 @@ class PastColumns:
             raise SpecError(f"exclude is {INTERACTIONS}, but {none}: name the rows of the interactions")
 
     def validate_keys(self, group: Any, item: Any, *, arrays: bool) -> None:
-        """Raise :class:`SpecError` if the rows of the lists have no group, or no item unless they are ``arrays``."""
+        """Raise :class:`SpecError` if the lists have no group, or no item although they are not ``arrays``."""
         for name in self.columns:
             needs = f"{EXCLUDE if name == self.exclude else name} needs the item of each row and its group"
             if item is None and not arrays:
@@ -121,7 +127,7 @@ def columns_of_key(group: Any) -> tuple[str, ...]:
 
 
 def by_model(role: str, named: Any, what: str = "model") -> dict[str, str]:
-    """Return a dict of models and their columns. If ``named`` is a single column, its model has the same name."""
+    """Return the columns by model. If ``named`` is a single column, its model has the same name."""
     if isinstance(named, str):
         return {named: named}
     if not hasattr(named, "items"):
@@ -136,7 +142,7 @@ def by_model(role: str, named: Any, what: str = "model") -> dict[str, str]:
 
 
 def own_labels_by_model(role: str, named: Any) -> tuple[Any, dict[str, Judging]]:
-    """Return ``named`` as a map of models to columns, and the labels of models with a label of their own.
+    """Return the columns in ``named`` by model, and the labels of models with a label of their own.
 
     Such a model is a mapping: ``{"column": "p_cvr", "label": "pay", "among": "click"}``.
     """
@@ -158,7 +164,7 @@ def own_labels_by_model(role: str, named: Any) -> tuple[Any, dict[str, Judging]]
 
 
 def labels_by_name(named: Any) -> dict[str, str]:
-    """Return the labels and their columns. A single column is a label of the same name. None gives no labels."""
+    """Return the label columns by label. A single column is a label of the same name. None gives no labels."""
     if named is not None and not isinstance(named, (str, Mapping)):
         return {"label": named}  # refused with the sentence for other columns
     labels = {} if named is None else by_model("label", named, "label")
@@ -169,7 +175,10 @@ def labels_by_name(named: Any) -> dict[str, str]:
 
 
 def of_model(model: str, what: str, column: str) -> str:
-    """Name the role ``what`` of a ``column`` for a message, after the model's name unless it is the column's name."""
+    """Return a name for messages of the role ``what`` of a ``column``.
+
+    It begins with the model's name, unless this is the column's name.
+    """
     return what if model == column else f"{shorten(model)} {what}"
 
 
@@ -256,7 +265,8 @@ class Roles:
     ) -> Roles:
         """Return the roles in ``columns``. Raise :class:`SpecError` if roles of single rows and of arrays are mixed.
 
-        ``models`` has the names of models with separate rows, which are told apart by input or by the column ``model``.
+        ``models`` has the names of models with separate rows, which either a separate input or the column ``model``
+        identifies.
         """
         if past is not None:
             past.validate_keys(group, columns["item"], arrays=columns["items"] is not None)
@@ -336,7 +346,7 @@ class Roles:
         slices: Slices = (),
         **of_rows: str | None,
     ) -> Roles:
-        """Return the roles of single rows, from ``score`` or ``rank``, and at most one of ``label`` and ``truth``."""
+        """Return the roles of single rows, from ``score`` or ``rank``, and from ``label`` or ``truth`` or neither."""
         ordered = rank if score is None else score
         if ordered is None or (score is not None and rank is not None):
             given = "neither score nor rank names" if ordered is None else "both score and rank name"
@@ -369,7 +379,7 @@ class Roles:
     def validate_roles(self, *, beside: str = "") -> None:
         """Raise :class:`SpecError` if a group column has a reserved name, or roles of one column exclude each other.
 
-        ``beside`` names the side of these columns in messages, if it is not the lists.
+        ``beside`` names the table of these columns in messages, if it is not the lists.
         """
         if not self.scores and not beside:
             raise SpecError("score names no column: name at least one")

@@ -29,7 +29,10 @@ def hash_of_plan(
     plugins: Sequence[str] = (),
     session: Mapping[str, str] | None = None,
 ) -> str:
-    """Return the hash of all arguments. The rows of all sides have the form that :func:`rows_asked` returns."""
+    """Return a hash of all arguments.
+
+    ``impressions``, ``truth``, ``catalog`` and ``past`` have the form that :func:`rows_asked` returns.
+    """
     numbers: dict[str, object] = {
         "input": _as_before(impressions),
         "truth": None if truth is None else _as_before(truth),

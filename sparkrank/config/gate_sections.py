@@ -15,7 +15,7 @@ from sparkrank.base.errors import SpecError, did_you_mean, hint, itemize, shorte
 from sparkrank.config.sections import Section
 from sparkrank.config.validators import as_number, as_whole, value_of
 from sparkrank.gates.kind import GateKind
-from sparkrank.gates.register import KINDS, kind_asked_by, words
+from sparkrank.gates.register import KINDS, kind_in_spec, words
 from sparkrank.gates.rules import GAP, OF_DISPARITY, History, Margin, Rule, columns_match, is_pattern, matches
 from sparkrank.metrics import Plan
 from sparkrank.metrics.presets import Preset
@@ -186,7 +186,7 @@ def rules_of(
 ) -> tuple[Rule, ...]:
     """Convert ``gates`` to rules for the metrics, models and slices of ``plan``.
 
-    ``policy`` applies to undecided gates that do not set ``undecided``. Raises :class:`SpecError` for a gate on a
+    ``policy`` applies to undecided gates that do not set ``undecided``. Raise :class:`SpecError` for a gate on a
     metric, model or slice that the spec does not evaluate.
     """
     rules: list[Rule] = []
@@ -222,7 +222,7 @@ def _rules_of(
     of_models = [own for own in plan.metrics if any((model, own) not in plan.absent for model in models)]
     metrics = metrics or _matches(where, "metric", gate.metric, [*map(str, of_models)])
     for word, value in gate.conditions.items():
-        kind, against = kind_asked_by(word, value, plan.models), None
+        kind, against = kind_in_spec(word, value, plan.models), None
         if kind.compares and kind.value is None:
             against = _against(value, f"{where}.{word}", plan, baseline)
         limit = f"{value:.6g}" if not kind.compares else f"{value} by {gate.margin}" if gate.by is not None else value
@@ -257,7 +257,7 @@ def _absent(plan: Plan, against: str | None) -> frozenset[tuple[str, str]]:
 
 
 def _directed(kind: GateKind, metrics: tuple[str, ...], gate: Gate, where: str, plan: Plan) -> tuple[str, ...]:
-    """Return those ``metrics`` for which higher or lower is better; raises :class:`SpecError` if no metric is left."""
+    """Return those ``metrics`` for which higher or lower is better; raise :class:`SpecError` if no metric is left."""
     better = directions_of(plan)
     directed = tuple(metric for metric in metrics if better[metric] is not None)
     if not directed:
@@ -280,7 +280,7 @@ def metrics_without_interval(plan: Plan) -> frozenset[str]:
 
 
 def _matches(where: str, what: str, pattern: str | None, known: Sequence[str]) -> tuple[str, ...]:
-    """Return the ``known`` names that match ``pattern`` (None: all); raises :class:`SpecError` without a match."""
+    """Return the ``known`` names that match ``pattern`` (None: all); raise :class:`SpecError` without a match."""
     names = tuple(name for name in known if pattern is None or matches(name, pattern))
     if not names:
         verb = "matches" if is_pattern(str(pattern)) else "is"

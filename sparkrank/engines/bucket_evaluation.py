@@ -1,4 +1,7 @@
-"""Evaluates buckets in runs of whole groups, for every lane, and raises a clear error if memory runs out."""
+"""The evaluation of buckets (sets of whole groups) in every lane, with a clear error if memory runs out.
+
+Rows are evaluated in runs, which are whole groups in one table.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ _one_large = threading.Lock()  # threads of one process take turns with groups t
 
 
 def evaluate_buckets(store: PieceStore, buckets: Iterable[int], plan: Plan) -> Iterator[tuple[int, BucketResult]]:
-    """Evaluate ``buckets`` of ``store`` in runs of whole groups. Yields a number unique to each run, and its result."""
+    """Evaluate ``buckets`` of ``store`` in runs of whole groups. Yield a number unique to each run, and its result."""
     with closing(LazyFile()) as file:
         for together in small_together(store, buckets):
             runs = runs_of(store, together, lambda: PieceStore(store.schema, file, ROW_MEMORY_OF_LARGE))
@@ -52,7 +55,7 @@ def evaluate_buckets(store: PieceStore, buckets: Iterable[int], plan: Plan) -> I
 
 @dataclass(frozen=True)
 class _TableRun:
-    """A run of whole groups whose rows are already one table."""
+    """A run of whole groups whose rows are already one table (``rows_held``)."""
 
     rows_held: pa.Table
 
@@ -77,13 +80,13 @@ class _TableRun:
 
 
 def evaluate_table(rows: pa.Table, plan: Plan) -> BucketResult:
-    """Evaluate the whole groups in ``rows``. Raises :class:`OutOfMemoryError`, naming a group, if memory runs out."""
+    """Evaluate the whole groups in ``rows``. Raise :class:`OutOfMemoryError`, naming a group, if memory runs out."""
     with long_text_errors():
         return _evaluated(_TableRun(rows), plan)
 
 
 def _takes_turns(run: Run) -> bool:
-    """Return whether ``run``, in rows or as a share of free memory, is too large to overlap with another large run."""
+    """Return whether ``run`` is too large to overlap with another large run, in rows or as a share of free memory."""
     if run.rows > RUN_ROWS or run.bytes < LARGE_BYTES:
         return run.rows > RUN_ROWS
     free = free_memory()
@@ -91,7 +94,10 @@ def _takes_turns(run: Run) -> bool:
 
 
 def add_pieces(store: PieceStore, pieces: Iterable[tuple[int, pa.RecordBatch]], plan: Plan) -> set[int]:
-    """Add ``pieces``, record batches with the numbers of their first buckets, to ``store``. Returns all buckets."""
+    """Add ``pieces`` to ``store``, and return the numbers of all buckets.
+
+    Each piece has the number of its first bucket.
+    """
     arriving = ArrivingPieces(store)
     first, piece = 0, None
     try:

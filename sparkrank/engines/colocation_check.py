@@ -1,7 +1,7 @@
-"""Checks that every group stands in one place, by the 64-bit hashes of group keys that occur several times.
+"""Checks that the rows of each group are together in one set of files.
 
-Two keys may have one hash by chance, so the keys themselves decide. Only the key columns of the files concerned are
-read again.
+The check compares 64-bit hashes of keys, then the keys themselves, because different keys may share a hash. Only the
+key columns of the files concerned are read again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ GroupKey: TypeAlias = tuple[Any, ...]
 def validate_colocation(
     repeated: RepeatedKeys, sets: Sequence[FileSet], sides: Sides, plan: Plan, colocation: Colocation
 ) -> None:
-    """Raise :class:`InputError` if a group has rows in several of ``sets`` or, in a sorted file, in several places."""
+    """Raise :class:`InputError` if a group has rows in several of ``sets``.
+
+    In a sorted file, the rows of a group must also be adjacent. ``repeated`` has the hashes that occur several times.
+    """
     if not repeated.count:
         return
     read = sides.key_reader(plan, FILE_BATCH_ROWS)
@@ -49,7 +52,7 @@ def validate_colocation(
 def _paths_by_key(
     hash_: int, sets: dict[int, FileSet], read: Callable[[int, str], Iterator[pa.Table]]
 ) -> dict[GroupKey, dict[int, str]]:
-    """Return the keys in ``sets`` that have the hash ``hash_``, each with the first file that has it in each set."""
+    """Return the keys in ``sets`` that have the hash ``hash_``. Each comes with the first file that has it, by set."""
     paths: defaultdict[GroupKey, dict[int, str]] = defaultdict(dict)
     for number, files in sets.items():
         for side, file in files.files:
@@ -63,7 +66,10 @@ def _paths_by_key(
 
 
 def _where(paths: dict[GroupKey, dict[int, str]], plan: Plan, sides: int) -> str:
-    """Return a clause that says where a group stands. The key is hidden unless the plan requests the group table."""
+    """Return a clause that says which files hold rows of a group.
+
+    The key is hidden unless the plan has the group table.
+    """
     key, places = max(paths.items(), key=lambda item: len(item[1]))
     named = "a group"
     if plan.group_table:
@@ -75,6 +81,8 @@ def _where(paths: dict[GroupKey, dict[int, str]], plan: Plan, sides: int) -> str
 
 
 def _shown(paths: Sequence[str], sides: int) -> list[str]:
-    """Return ``paths`` as messages show them: the names of files, or whole paths if the names may be the same."""
+    """Return ``paths`` as messages show them: names of files, or whole paths if several files may have the same
+    name.
+    """
     names = [posixpath.basename(path) for path in paths]
     return list(map(without_password, names if sides == 1 and len(set(names)) == len(names) else paths))

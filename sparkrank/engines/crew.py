@@ -1,4 +1,4 @@
-"""Daemon threads that work through tasks. Python's own pools would make the process wait for hung threads at exit."""
+"""Daemon threads (a crew) that run tasks. Python's own pools would make the process wait for hung threads at exit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def are_left() -> bool:
 
 
 class Crew:
-    """The threads that run the tasks of one evaluation. A failed task sets ``failed``, which stops other threads."""
+    """The threads that run the tasks of one evaluation. A failed task sets ``failed``, and all threads then stop."""
 
     def __init__(self) -> None:
         self.failed = threading.Event()
@@ -36,7 +36,7 @@ class Crew:
         return not any(thread.is_alive() for thread in self._threads)
 
     def all(self, threads: int, task: Callable[[T], R], over: Iterable[T]) -> list[R]:
-        """Run ``task`` on each item of ``over`` and return the results in order. Raises the first error of a task."""
+        """Run ``task`` on each item of ``over`` and return the results in order. Raise the first error of a task."""
         todo = deque(enumerate(over))
         results: dict[int, R] = {}
         ended: SimpleQueue[tuple[int, R | None, BaseException | None]] = SimpleQueue()
@@ -73,7 +73,7 @@ class Crew:
         return [results[place] for place in range(count)]
 
     def _start(self, count: int, work: Callable[[], None]) -> None:
-        """Start ``count`` threads, or as many as memory allows. Raises an error if no thread can be started."""
+        """Start ``count`` threads, or as many as memory allows. Raise an error if no thread can be started."""
         self._threads = []
         for _ in range(count):
             thread = threading.Thread(target=work, name=NAME, daemon=True)

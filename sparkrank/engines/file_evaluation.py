@@ -1,4 +1,7 @@
-"""Evaluates files that hold whole groups in the task that reads them. Memory is bounded, however large a file is."""
+"""The evaluation of files that hold whole groups, by the task that reads them.
+
+Memory is bounded for files of any size.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,11 @@ FILE_BATCH_ROWS = 1_000_000
 
 @dataclass(frozen=True)
 class FileEvaluation:
-    """The evaluation of sets of files in a task for ``plan``, with up to ``row_memory`` bytes of rows beside a run."""
+    """The evaluation of sets of files for ``plan``, in one task.
+
+    ``schema`` is that of bucket rows, and ``read`` reads a split of one input. ``is_sorted`` says that files are sorted
+    by group. The task holds up to ``row_memory`` bytes of rows beside the rows that it evaluates.
+    """
 
     plan: Plan
     schema: pa.Schema
@@ -46,7 +53,10 @@ class FileEvaluation:
         return cls(plan, sides.schema(plan), sides.reader(plan), is_sorted, row_memory)
 
     def results(self, files: FileSet) -> Iterator[BucketResult]:
-        """Evaluate the groups in ``files``. Each group is in one result, unless a "sorted" file is not sorted."""
+        """Evaluate the groups in ``files``, and yield the results.
+
+        Each group is in one result, unless a file declared as sorted is not sorted.
+        """
         tables = (rows for side, file in files.files for rows in self.read((side, Split(0, file.read))))
         if self.is_sorted:
             for rows in cut_between_groups(tables):
@@ -60,7 +70,7 @@ class FileEvaluation:
         yield from self._by_buckets(itertools.chain(_popped(held), tables), bucket_count(files.rows))
 
     def _first_rows(self, tables: Iterator[pa.Table]) -> tuple[list[pa.Table], bool]:
-        """Return the first ``tables``, as many as one evaluation takes, and whether these are all."""
+        """Return as many of the first ``tables`` as one evaluation takes, and whether these are all."""
         held: list[pa.Table] = []
         rows = size = 0
         for table in tables:
@@ -88,9 +98,9 @@ class FileEvaluation:
 
 
 def cut_between_groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Yield the rows of ``tables`` in new tables. The last group of each is whole if its rows are adjacent.
+    """Yield the rows of ``tables`` in new tables. The last group of a new table is whole if its rows are adjacent.
 
-    The rows of the last group of a table wait for the next one.
+    The rows of the last group of each table wait for the next table.
     """
     waiting: list[pa.Table] = []
     last: np.uint64 | None = None

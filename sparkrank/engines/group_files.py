@@ -49,7 +49,7 @@ REMOVALS = 3  # attempts to remove a folder while a task may still create files 
 
 
 class Part(NamedTuple):
-    """Rows of the group table for one bucket or several. ``bucket`` is the number of the first bucket."""
+    """Rows of the group table for one bucket or several buckets. ``bucket`` is the number of the first of them."""
 
     bucket: int
     groups: pa.Table
@@ -57,7 +57,10 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class GroupFiles:
-    """Files of the group table that will become ``folder`` in the file system ``store``, which all tasks must reach."""
+    """The files of a group table, which become visible in ``folder`` when they are published.
+
+    All tasks must reach the file system ``store``. ``attempt`` identifies the run, and ``unseen`` is its hidden folder.
+    """
 
     store: fs.FileSystem
     folder: str
@@ -71,9 +74,9 @@ class GroupFiles:
 
     @classmethod
     def at(cls, path: str, attempt: str | None = None) -> GroupFiles:
-        """Prepare to write to the folder ``path``, which may be in any file system and need not exist.
+        """Return new group files for the folder ``path``, which may be in any file system and need not exist.
 
-        Raises :class:`InputError` if the folder is not empty or belongs to another evaluation, running or killed.
+        Raise :class:`InputError` if the folder is not empty or belongs to another evaluation, running or killed.
         """
         refused = f"the group table cannot be written to {without_password(path)}"
         attempt = uuid.uuid4().hex[:12] if attempt is None else attempt
@@ -197,7 +200,7 @@ class GroupFiles:
             self.store.delete_dir(self.kept)
 
     def _renamed(self) -> bool:
-        """Rename :attr:`kept` to the target folder, with the target's permissions. Returns whether that worked."""
+        """Rename :attr:`kept` to the target folder, with the target's permissions, and return whether that worked."""
         try:
             if Path(self.folder).is_dir():
                 shutil.copymode(self.folder, self.kept)
@@ -217,7 +220,9 @@ class GroupFiles:
 
 
 def _unseen(store: fs.FileSystem, folder: str, attempt: str) -> str:
-    """Return the hidden folder for an attempt's files, beside ``folder`` if renaming works there, else inside."""
+    """Return the hidden folder for an attempt's files: beside ``folder`` if renaming works there, otherwise inside
+    it.
+    """
     above, _, name = folder.rstrip("/").rpartition("/")
     if _renames_folders(store) and not Path(folder).is_mount() and not Path(folder).is_symlink():
         there = next(parent for parent in (Path(above or "/"), *Path(above or "/").parents) if parent.exists())

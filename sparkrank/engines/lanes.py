@@ -26,7 +26,7 @@ class Lane(Protocol):
     """A way to evaluate a request, from opening the impressions and any truth to the states of a day.
 
     ``takes_row_memory`` is true if the lane itself holds rows, and ``takes_time_zone`` if Spark SQL reads the rows.
-    ``takes_grouped`` is true if the lane can evaluate files, which hold whole groups, where it reads them.
+    ``takes_grouped`` is true if the lane can evaluate files of whole groups in the tasks that read them.
     """
 
     name: ClassVar[str]
@@ -45,7 +45,7 @@ class Lane(Protocol):
 
     @classmethod
     def why_not(cls, request: Request) -> str | None:
-        """Return why this lane cannot take ``request``, why ``auto`` should not choose it, or None."""
+        """Return why this lane cannot take ``request``, or why ``auto`` should not choose it; None if neither is so."""
 
     @classmethod
     def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> Lane:
@@ -62,7 +62,7 @@ class Lane(Protocol):
         """Return an upper bound on the number of rows, from which the number of buckets is chosen."""
 
     def shared(self, items: ItemTable) -> ItemValues:
-        """Send ``items`` to the evaluators of buckets, and return the reference by which a plan names them."""
+        """Send ``items`` to all evaluators of buckets, and return the reference that a plan has to them."""
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         """Evaluate all rows in one pass. If ``files`` is given, the tasks write the group table to these files."""
@@ -71,10 +71,15 @@ class Lane(Protocol):
         """Return the Arrow schema of the rows that buckets receive."""
 
     def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
-        """Apply ``pick`` to all rows, or at least to those of the groups ``keys``. Returns the non-empty tables."""
+        """Apply the function ``pick`` to all rows, or at least to those of the groups ``keys``.
+
+        Return the non-empty tables.
+        """
 
     def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:
-        """Return the session settings that the rows depend on. If the spec has its ``own_zone``, omit the time zone."""
+        """Return the session settings that the rows depend on, without the time zone if the spec has its
+        ``own_zone``.
+        """
 
 
 LANES: dict[str, type[Lane]] = {lane.name: lane for lane in (ScanLane, LocalLane, FrameLane)}

@@ -1,4 +1,4 @@
-"""The local lane, which evaluates all buckets in one process without Java. Threads share file splits and buckets."""
+"""The local lane, which evaluates all buckets in one process without Java. Threads share the splits and the buckets."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ def evaluate_local(
     row_memory: int = ROW_MEMORY_BYTES,
     colocation: Colocation | None = None,
 ) -> Solved:
-    """Evaluate the inputs ``sides``, which must have been checked, in ``buckets`` buckets on all cores.
+    """Evaluate the inputs ``sides`` in ``buckets`` buckets on all cores. The inputs must have been checked.
 
-    If ``colocation`` is given, files are evaluated where they are read. ``taskset`` or ``pyarrow.set_cpu_count`` can
-    limit the cores. Rows beyond ``row_memory`` bytes are kept on disk.
+    If ``colocation`` is given, files of whole groups are evaluated by the threads that read them. ``taskset`` or
+    ``pyarrow.set_cpu_count`` can limit the cores. Rows beyond ``row_memory`` bytes are kept on disk.
     """
     prepare_for_limit()
     threads, progress = pa.cpu_count(), watched.get() or Progress()
@@ -129,7 +129,7 @@ def _solved_where_read(
     threads: int,
     files: GroupFiles | None,
 ) -> Solved:
-    """Evaluate ``splits``, which hold whole groups, with ``results``. No rows are kept for other threads."""
+    """Evaluate ``splits``, which hold whole groups, by the function ``results``. No rows are kept for other threads."""
     crew, progress = Crew(), watched.get() or Progress()
     hashes: list[tuple[int, Hashes]] = []
 
@@ -149,7 +149,7 @@ def _solved_where_read(
 
 
 def _solved(parts: Iterable[tuple[Partials, set[str], list[pa.Table]]], files: GroupFiles | None) -> Solved:
-    """Merge the results of all threads, and keep the group files that they wrote."""
+    """Return the merged results of all threads, and keep the group files that they wrote."""
     partials, names, tables = zip(*parts, strict=True)
     if files is not None:
         files.keep(set().union(*names))
@@ -190,7 +190,7 @@ def _until_failed(steps: Iterable[T], crew: Crew) -> Iterator[T]:
 def _gathered(
     results: Iterable[tuple[int, BucketResult]], files: GroupFiles | None
 ) -> tuple[Partials, set[str], list[pa.Table]]:
-    """Merge the results of some buckets. Returns the states, the names of group files, and groups kept in memory."""
+    """Merge the results of some buckets. Return the states, the names of group files, and groups kept in memory."""
     merged: list[Partials] = []
 
     def groups() -> Iterator[Part]:

@@ -31,7 +31,11 @@ L = TypeVar("L", bound="SidesLane")
 
 @dataclass(frozen=True)
 class SidesLane:
-    """The base class of lanes that read ``sides`` (all inputs) with Arrow, so that no session settings matter."""
+    """The base class of lanes that read the inputs (``sides``) with Arrow, so that no session settings matter.
+
+    ``reason`` says why the lane was chosen. ``colocation`` says which files hold whole groups; it is None if rows are
+    shuffled.
+    """
 
     takes_time_zone: ClassVar[bool] = False
     takes_grouped: ClassVar[bool] = True
@@ -42,7 +46,10 @@ class SidesLane:
 
     @classmethod
     def of(cls: type[L], request: Request, sides: Sides, reason: str, cores: int | None, **own: Any) -> L:  # noqa: PYI019
-        """Return the lane for ``sides``. Its ``reason`` adds which library reads rows, or why no rows are shuffled."""
+        """Return the lane for ``sides``.
+
+        Its ``reason`` also names the library that reads rows, or says why none are shuffled.
+        """
         colocation = Colocation.parse(request.grouped)
         by_library = [
             f"{own.source.library} reads the {own.what}, as its files alone do not say what its rows are"
@@ -72,12 +79,15 @@ class SidesLane:
         return {}
 
     def narrowed(self, keys: GroupKeys | None) -> Sides:
-        """Return ``sides`` with readers that, if ``keys`` are given, may skip the rows of all other groups."""
+        """Return ``sides``. If ``keys`` are given, its readers may skip the rows of all other groups."""
         return self.sides if keys is None else self.sides.narrowed(keys.condition)
 
 
 def _by_folders(sides: Sides, plan: Plan, folders: tuple[str, ...], cores: int | None) -> tuple[Colocation | None, str]:
-    """Return the colocation that ``auto`` uses if ``folders`` give columns of the group key, and the reason."""
+    """Return the colocation that ``auto`` uses if ``folders`` give columns of the group key, and the reason.
+
+    The colocation is None if rows are shuffled nevertheless.
+    """
     colocation = Colocation("folders", columns=folders)
     rows = [files.rows for files in sides.file_sets(plan, colocation, FILE_BATCH_ROWS)]
     named = itemize(map(shorten, folders))

@@ -1,4 +1,7 @@
-"""Selects the rows of one group, in the same way in every lane. Readers may skip other rows early, but keys decide."""
+"""The selection of the rows of one group, in the same way in every lane.
+
+Readers may skip other rows early, but the keys of rows decide.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +28,17 @@ Pick: TypeAlias = Callable[[pa.Table], pa.Table]  # a function of rows with the 
 
 @dataclass(frozen=True)
 class GroupKeys:
-    """The ``keys`` of some groups, each with one value per column. A value of any type may be given as a string."""
+    """The ``keys`` of some groups, with a value per key column in each. A string may stand for a value of any type."""
 
     columns: tuple[str, ...]
     keys: tuple[tuple[Any, ...], ...]
 
     @classmethod
     def of(cls, columns: Sequence[str], given: Mapping[str, Any]) -> GroupKeys:
-        """Make the key of one group from a value per column. Raises :class:`SpecError` if no group can have the key."""
+        """Return the key of one group, given a value per column.
+
+        Raise :class:`SpecError` if no group can have the key.
+        """
         if not columns:
             raise SpecError("no group column is named: explain needs groups")
         for name in given:
@@ -56,7 +62,7 @@ class GroupKeys:
         """Return the keys, converted to the types that the key columns have in the bucket ``schema``.
 
         If a column has bytes and its value is given as a string, the result has a key for each way to read the string.
-        Raises :class:`SpecError` for a value that cannot be converted.
+        Raise :class:`SpecError` for a value that cannot be converted.
         """
         kinds = [schema.field(key_column(index)).type for index in range(len(self.columns))]
         readings = (map(_readings, self.columns, key, kinds) for key in self.keys)
@@ -81,7 +87,9 @@ class GroupKeys:
         return functools.partial(_rows_of, self._plain(schema), schema)
 
     def near(self, schema: pa.Schema) -> Pick:
-        """Return a function that maps a table to the values nearest to the first key's (see :data:`NEAR_SCHEMA`)."""
+        """Return a function that maps a table to the values nearest to those of the first key (see
+        :data:`NEAR_SCHEMA`).
+        """
         return functools.partial(_near, self._plain(schema)[0], schema)
 
     def _plain(self, schema: pa.Schema) -> list[tuple[Any, ...]]:
@@ -164,7 +172,10 @@ def _neighbours(keys: pa.Array, value: pa.Scalar) -> list[Any]:
 
 
 def raise_no_rows(keys: GroupKeys, near: Iterable[pa.Table], schema: pa.Schema) -> None:
-    """Raise :class:`InputError` because no row has the first of ``keys``, and suggest the nearest values (``near``)."""
+    """Raise :class:`InputError` because no row has the first of ``keys``.
+
+    The message suggests the nearest values (``near``).
+    """
     rows = pa.concat_tables([NEAR_SCHEMA.empty_table(), *near])
     sentence = f"no row has {keys.named(keys.keys[0])}"
     for index, (name, value) in enumerate(zip(keys.columns, keys.typed(schema)[0], strict=True)):

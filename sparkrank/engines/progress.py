@@ -1,4 +1,4 @@
-"""Counts the rows that a lane has read and evaluated so far."""
+"""Counters of the rows that a lane has read and evaluated so far."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from contextvars import ContextVar
 
 
 class Progress:
-    """Counters of the rows read and solved so far, if the lane counts rows. ``rows`` is the total, or 0 if unknown."""
+    """Counters of the rows ``read`` and evaluated (``solved``) so far. ``rows`` is the total, or 0 if unknown.
+
+    They stay 0 in a lane that does not count rows.
+    """
 
     def __init__(self, rows: int = 0) -> None:
         self.rows = rows

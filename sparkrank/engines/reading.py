@@ -36,9 +36,9 @@ def spark_frame(
     roles: Roles | None = None,
     opened: Mapping[str, Source] = MappingProxyType({}),
 ) -> DataFrame:
-    """Read ``side``, the impressions or the truth, with Spark. In CSV, column types follow from ``roles``.
+    """Read one input (``side``) with Spark. In CSV, column types follow from ``roles``.
 
-    ``opened`` has sources that another lane has already opened. Raises :class:`InputError` if rows cannot be read.
+    ``opened`` has sources that another lane has already opened. Raise :class:`InputError` if rows cannot be read.
     """
     if side.is_frame:
         frame: DataFrame = side.given
@@ -76,7 +76,7 @@ def _where(frame: DataFrame, condition: str) -> DataFrame:
 
 
 def _frame_in_memory(side: SideRows, spark: SparkSession, roles: Roles | None) -> DataFrame:
-    """Turn the table in memory of ``side`` into a Spark DataFrame of the columns that have a role."""
+    """Return the table in memory of ``side`` as a Spark DataFrame of the columns that have a role."""
     open_source = opener_of(side)
     assert roles is not None and open_source is not None  # noqa: S101, PT018 - callers that pass rows name the columns
     selection = Selection.of(open_source(side, roles), roles, side.what)
@@ -126,7 +126,7 @@ def _stored_frame(
 
 
 def version_options(side: SideRows) -> dict[str, str]:
-    """Return the options by which Spark's reader of the format takes the version of ``side``."""
+    """Return the options that tell Spark's reader of the format which version of ``side`` to read."""
     by_version, by_time = VERSION_OPTIONS.get(side.format, ("", ""))
     if side.version is not None:
         return {by_version: str(side.version)}
@@ -137,7 +137,10 @@ def version_options(side: SideRows) -> dict[str, str]:
 
 
 def _package(spark: SparkSession, side: SideRows) -> str:
-    """Return the end of an error message: the package that ``spark`` needs for the format, if known, or a library."""
+    """Return the end of an error message, with the package that ``spark`` needs for the format, or a library.
+
+    It is empty if no package is known.
+    """
     version = ".".join(spark.version.split(".")[:2])
     package = spark_package(side.format, version)
     lacks = side.format in LAKES and not LAKES[side.format].is_installed()

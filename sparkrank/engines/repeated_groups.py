@@ -1,7 +1,7 @@
-"""Finds the group keys that several groups share when every split is evaluated where it is read.
+"""Finds the group keys that occur in several splits, if each task evaluates its own split without a shuffle.
 
-Such a split must hold whole groups. Each evaluation of a split returns the 64-bit hashes of its group keys. The hashes
-of the day are divided into ranges, so that equal hashes meet in one range, and a range fits in memory.
+No group may then span splits. Each evaluation of a split returns the 64-bit hashes of its group keys. The hashes of the
+day are divided into ranges. All equal hashes are in one range, and a range fits in memory.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def range_count(buckets: int) -> int:
 
 
 def by_range(hashes: Sequence[Hashes], ranges: int) -> Iterator[tuple[int, Hashes]]:
-    """Divide the ``hashes`` of a split by range. Yields the number of each range that has hashes, and its hashes."""
+    """Divide the ``hashes`` of a split by range. Yield the number of each range that has hashes, and its hashes."""
     joined = np.concatenate(hashes) if hashes else np.empty(0, np.uint64)
     if ranges == 1 and len(joined):
         yield 0, joined
@@ -44,7 +44,7 @@ def by_range(hashes: Sequence[Hashes], ranges: int) -> Iterator[tuple[int, Hashe
 
 
 def repeated_keys(hashes: Sequence[tuple[int, Hashes]]) -> RepeatedKeys:
-    """Find the hashes that occur more than once. ``hashes`` are all of a range, with the number of their split."""
+    """Return the hashes that occur more than once. ``hashes`` are all of a range, with the number of their split."""
     ordered = np.sort(np.concatenate([own for _, own in hashes])) if hashes else np.empty(0, np.uint64)
     repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
     if not len(repeated):
@@ -58,7 +58,10 @@ def repeated_keys(hashes: Sequence[tuple[int, Hashes]]) -> RepeatedKeys:
 
 
 def repeated_keys_of_all(hashes: Sequence[tuple[int, Hashes]], most: int = RANGE_HASHES) -> RepeatedKeys:
-    """Find the hashes that occur more than once, in ranges of about ``most`` hashes. ``hashes`` are those of a day."""
+    """Return the hashes that occur more than once. ``hashes`` are those of a day, with the number of their split.
+
+    They are compared in ranges of about ``most`` hashes.
+    """
     ranges = max(1, math.ceil(sum(len(own) for _, own in hashes) / most))
     of_range: list[list[tuple[int, Hashes]]] = [[] for _ in range(ranges)]
     for split, own in hashes:
@@ -68,7 +71,10 @@ def repeated_keys_of_all(hashes: Sequence[tuple[int, Hashes]], most: int = RANGE
 
 
 def with_repeated_keys(partials: Partials, plan: Plan) -> Partials:
-    """Return ``partials`` with repeated keys counted for the table ``quality``, if each row of the input was a list."""
+    """Return ``partials`` with repeated keys counted for the table ``quality``.
+
+    They are counted only if each row of the input was a list (``plan.arrays``).
+    """
     if not plan.arrays:
         return partials
     return replace(partials, counts={**partials.counts, (checks.SEVERAL_LISTS, ""): partials.repeated.count})

@@ -1,4 +1,4 @@
-"""A request for an evaluation, which both entry points build: ``sr.evaluate`` and the job."""
+"""A request for an evaluation, which ``sr.evaluate`` and the jobs build."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ CATALOG_BYTES = 256 << 20  # the default of ``catalog.most_bytes``, which each P
 
 @dataclass(frozen=True)
 class CatalogRows:
-    """The rows of a catalog, one for each item in the column ``item``. Up to ``most_bytes`` are sent to workers.
+    """The rows of a catalog, with one row for each item in the column ``item``.
 
-    The column ``since``, if there is one, has the time at which an item appeared.
+    Up to ``most_bytes`` of them are sent to workers. The column ``since``, if there is one, has the time at which an
+    item appeared.
     """
 
     rows: SideRows
@@ -42,13 +43,13 @@ class CatalogRows:
 class Request:
     """A requested evaluation: the ``impressions``, any separate ``truth``, the ``roles`` of columns, and the ``plan``.
 
+    ``impressions`` has one element, or one per model if models have separate rows, in the order of the plan's models.
     ``past`` has the rows of the tables of the past (what groups had before), by their names in the roles.
 
-    ``impressions`` has one element, or one per model if models have separate rows, in the order of the plan's models.
-
-    If ``buckets`` is None, rows are counted, and buckets get about ``bucket_rows`` rows. ``grouped`` says which files
-    hold whole groups. ``counts`` describe the input. ``catalog`` has the rows with the columns of items that the plan
-    reads. ``popularity`` names the stored days that give the popularity of items in place of rows of the past.
+    If ``buckets`` is None, rows are counted, and buckets get about ``bucket_rows`` rows. ``row_memory`` limits the
+    bytes of rows that a lane holds itself. ``grouped`` says which files hold whole groups. ``counts`` describe the
+    input. ``catalog`` has the rows with the columns of items that the plan reads. ``popularity`` names the stored days
+    that give the popularity of items in place of rows of the past.
     """
 
     impressions: tuple[SideRows, ...]
@@ -93,7 +94,7 @@ class Request:
 
     @property
     def session(self) -> SparkSession | None:
-        """The session of the first DataFrame given, or else the session given as ``spark``."""
+        """The session of the first input that is a DataFrame, or else the session given as ``spark``."""
         frames = (side.given.sparkSession for side, _ in self.sides if side.is_frame)
         return next(frames, self.spark)
 

@@ -26,7 +26,7 @@ def _release_nothing() -> None:
 
 
 class _Lease:
-    """A token that all readers of Spark's cached rows refer to. Once it is garbage-collected, no reader is left."""
+    """A token to which all readers of Spark's cached rows refer. Once it is garbage-collected, no reader is left."""
 
 
 def _release_unheld(process: int, release: Callable[[], object]) -> None:
@@ -48,7 +48,7 @@ def _release_once(unheld: weakref.finalize[..., _Lease], release: Callable[[], o
 
 @dataclass(frozen=True)
 class Refusal:
-    """A feature that a Spark session refuses, with the reason, and what is done ``instead``.
+    """A feature (``what``) that a Spark session refuses, ``because`` of something, and what is done ``instead``.
 
     A usual refusal causes no warning.
     """
@@ -64,12 +64,13 @@ class Refusal:
 
 @dataclass(frozen=True)
 class ExactBins:
-    """Exact score bins that are too many for one process: the metrics computed from the bins, and the bins as a table.
+    """Exact score bins that are too many for one process, as a Spark ``table``, and the metrics computed from them.
 
-    ``sizes`` maps each series of scores to its number of bins, and ``sketches`` to its histogram with coarser bins.
+    ``exact_terms`` has the terms of these metrics. A series is the scores of a model in a slice value: ``sizes`` has
+    its number of bins, and ``sketches`` its histogram with coarser bins.
     """
 
-    measured: Mapping[StateKey, MeasuredTerms]
+    exact_terms: Mapping[StateKey, MeasuredTerms]
     table: DataFrame
     sizes: Mapping[ScoreSeries, int]
     sketches: Mapping[ScoreSeries, ScoreHistogram]
@@ -77,10 +78,11 @@ class ExactBins:
 
 @dataclass(frozen=True)
 class Solved:
-    """The states of a day, and the day's group table if it was requested and not written to files.
+    """The states of a day (``partials``), and its group table (``groups``).
 
-    ``exact`` has bins that the states lack. ``before_pooling`` has the states of all values of slices, if some were
-    pooled for the tables. Calling ``release`` frees the memory and disk space behind Spark's tables.
+    ``groups`` is None if the table was not requested or was written to files. ``exact`` has bins that the states lack.
+    ``before_pooling`` has the states of all values of slices, if some were pooled for the tables. Calling ``release``
+    frees the memory and disk space behind Spark's tables. ``refusals`` are the features that the session refused.
     """
 
     partials: Partials
@@ -130,10 +132,12 @@ class Solved:
 
     @cached_property
     def merged(self) -> Merged:
-        """The states in the form that the result tables read, plus the metrics whose exact bins the states lack."""
-        return Merged(self.partials, self.measured)
+        """The states in the form that the result tables read, with the terms of metrics whose exact bins the states
+        lack.
+        """
+        return Merged(self.partials, self.exact_terms)
 
     @property
-    def measured(self) -> Mapping[StateKey, MeasuredTerms]:
-        """The metrics whose exact bins the states lack, or an empty mapping if there are no such metrics."""
-        return {} if self.exact is None else self.exact.measured
+    def exact_terms(self) -> Mapping[StateKey, MeasuredTerms]:
+        """The terms of the metrics whose exact bins the states lack; empty if there are none."""
+        return {} if self.exact is None else self.exact.exact_terms

@@ -1,4 +1,4 @@
-"""Divides the exact bins of a day into ranges of scores. Each range is merged and swept separately, without Spark."""
+"""The division of the exact bins of a day into ranges of scores. Each range is merged and swept separately."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ScoreRanges: TypeAlias = Sequence[tuple[ScoreSeries, int]]  # the series of each
 
 
 def split_exact(partials: Partials) -> tuple[Partials, Partials | None]:
-    """Split ``partials`` into the states without exact histograms, and the exact histograms (None if none exist)."""
+    """Return ``partials`` without exact histograms, and the exact histograms (None if there are none)."""
     exact = {series: blocks for series, blocks in partials.blocks.items() if series.rule.kind == "exact"}
     if not exact:
         return partials, None
@@ -60,7 +60,7 @@ class RangeBounds:
 
     @classmethod
     def of(cls, samples: Iterable[bytes], range_bins: int) -> RangeBounds:
-        """Choose bounds for ranges of about ``range_bins`` bins, or of fewer bins if buckets have bins in common."""
+        """Return bounds for ranges of about ``range_bins`` bins, or of fewer bins if buckets have bins in common."""
         counts: dict[ScoreSeries, int] = {}
         numbers: dict[ScoreSeries, list[Ints]] = {}
         for packed in samples:
@@ -80,7 +80,7 @@ class RangeBounds:
         return [(series, place) for series, bounds in self.splitters.items() for place in range(len(bounds) + 1)]
 
     def pieces(self, exact: Partials) -> Iterator[tuple[int, ScoreHistogram]]:
-        """Split the bins of a bucket by range. Yields each range's index in :meth:`score_ranges` and its bins."""
+        """Divide the bins of a bucket by range. Yield each range's index in :meth:`score_ranges` and its bins."""
         number = 0
         for series, bounds in self.splitters.items():
             histogram = exact.blocks.get(series)
@@ -136,7 +136,9 @@ class Totals:
 
 @dataclass(frozen=True)
 class RangePlace:
-    """The position of a range: the totals of the whole day, and of all ranges above (None for the highest range)."""
+    """The position of a range: the totals of the whole day, and of all ranges with higher scores (None if there are
+    none).
+    """
 
     day: Extent
     above: Extent | None
@@ -168,7 +170,7 @@ def sizes(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Score
 
 
 def sketches(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[ScoreSeries, ScoreHistogram]:
-    """Merge the sketches (coarser histograms) in ``totals``. Returns one sketch for each series that has sketches."""
+    """Return the merged sketches (coarser histograms) in ``totals``, for each series that has sketches."""
     merged: dict[ScoreSeries, ScoreHistogram] = {}
     for series, numbers in _days(score_ranges, totals).items():
         parts = [part for number in numbers if (part := totals[number].sketch) is not None]
@@ -185,13 +187,16 @@ def sweep(histogram: ScoreHistogram, place: RangePlace, metrics: Sequence[ExactM
     return [None if exact.declaration.by_rate else next(swept_terms) for exact in metrics]
 
 
-def measured(
+def exact_terms(
     score_ranges: ScoreRanges,
     totals: Mapping[int, Totals],
     added: Mapping[int, Sequence[Any]],
     exact: Mapping[BinRule, Sequence[ExactMetric]],
 ) -> dict[StateKey, MeasuredTerms]:
-    """Compute all metrics of all series. ``added`` has the terms that :func:`sweep` returned for each range."""
+    """Return the terms of all metrics of all series.
+
+    ``added`` has the terms that :func:`sweep` returned for each range.
+    """
     values: dict[StateKey, MeasuredTerms] = {}
     where = places(score_ranges, totals)
     for series, numbers in _days(score_ranges, totals).items():

@@ -17,7 +17,7 @@ def words() -> dict[str, GateKind]:
     return {kind.word: kind for kind in KINDS.values() if kind.value is None}
 
 
-def kind_asked_by(word: str, value: object, names: Collection[str]) -> GateKind:
+def kind_in_spec(word: str, value: object, names: Collection[str]) -> GateKind:
     """Return the gate kind for ``word: value`` in a spec.
 
     A ``value`` among the model names ``names`` always means that model.

@@ -70,7 +70,7 @@ class VectorElement(NamedTuple):
     refused: str = ""
 
 
-class Each(NamedTuple):
+class EveryElement(NamedTuple):
     """A step into every element of an array, and then along ``steps`` inside it."""
 
     steps: tuple[PathStep, ...]
@@ -86,7 +86,7 @@ class Recommended(NamedTuple):
     rating: str
 
 
-PathStep: TypeAlias = StructField | Element | MapKey | VectorElement | Each | Recommended
+PathStep: TypeAlias = StructField | Element | MapKey | VectorElement | EveryElement | Recommended
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def ratings_at(place: Place) -> Place | None:
     """Return the place of the ratings of the items at ``place``, or None if the items have no ratings."""
     if not place.steps or not isinstance(last := place.steps[-1], Recommended):
         return None
-    return Place(place.column, (*place.steps[:-1], Each((StructField(last.rating),))))
+    return Place(place.column, (*place.steps[:-1], EveryElement((StructField(last.rating),))))
 
 
 def elements_of(roles: Roles) -> list[str]:
@@ -182,7 +182,7 @@ def _in_each(inner: tuple[tuple[PathStep, ...], Shape] | None) -> tuple[tuple[Pa
     if inner is None:
         return None
     steps, shape = inner
-    return (Each(steps),), Shape(f"array of {shorten(shape.text)}", element=shape)
+    return (EveryElement(steps),), Shape(f"array of {shorten(shape.text)}", element=shape)
 
 
 def _in_map(text: str, value: Shape) -> tuple[tuple[PathStep, ...], Shape] | None:
@@ -285,5 +285,5 @@ def _items(role: Role, name: str, problem: str, fields: Mapping[str, Shape], rol
             f"true_items={shown}.{fitting[0]} takes each item as relevant"
         )
     if rating is None or role == TRUE_ITEMS:
-        return (Each((StructField(fitting[0]),)),)
+        return (EveryElement((StructField(fitting[0]),)),)
     return (Recommended(fitting[0], rating),)

@@ -111,10 +111,13 @@ class WithoutParts(NamedTuple):
 
 @dataclass(frozen=True)
 class Merged:
-    """The states of a day or a window; ``measured`` has the terms of metrics whose bins are missing in ``partials``."""
+    """The states of a day or a window.
+
+    ``exact_terms`` has the terms of metrics whose bins are missing in ``partials``.
+    """
 
     partials: Partials
-    measured: Mapping[StateKey, MeasuredTerms] = field(default_factory=dict)
+    exact_terms: Mapping[StateKey, MeasuredTerms] = field(default_factory=dict)
 
     @cached_property
     def means(self) -> dict[StateKey, Mean]:
@@ -134,7 +137,7 @@ class Merged:
     def measured_of(self, subject: Subject, metric: Metric) -> MeasuredTerms | None:
         """Return the terms of ``metric`` for ``subject``, or None if they have not been computed yet."""
         key = subject.state(metric)
-        return self.measured.get(key) or self._of_bins.get(key)
+        return self.exact_terms.get(key) or self._of_bins.get(key)
 
     @cached_property
     def _of_bins(self) -> dict[StateKey, MeasuredTerms]:

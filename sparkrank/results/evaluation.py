@@ -511,7 +511,7 @@ class Evaluation:
     @property
     def quality(self) -> pa.Table:
         """The table of counts: rows read, rows rejected by reason, groups with a single class, and ties."""
-        return quality_table(self.partials, self.plan, self.limits, self.solved.measured)
+        return quality_table(self.partials, self.plan, self.limits, self.solved.exact_terms)
 
     def release(self) -> None:
         """Free the memory and disk space of Spark tables. A later use of :attr:`groups` reads the input rows again."""

@@ -45,7 +45,7 @@ class EvaluationOutcome:
     @cached_property
     def quality(self) -> pa.Table:
         """The table ``quality``, with the result of each check of the rows."""
-        return quality_table(self.solved.partials, self.request.plan, self.request.limits, self.solved.measured)
+        return quality_table(self.solved.partials, self.request.plan, self.request.limits, self.solved.exact_terms)
 
     def comparisons(self, comparison: Comparison) -> pa.Table:
         """Return the table ``comparisons``, in which each model is compared with the baseline."""

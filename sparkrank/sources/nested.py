@@ -16,8 +16,8 @@ from sparkrank.base.errors import InputError
 from sparkrank.inputs.field_paths import (
     NAN_RATING,
     VECTOR_FIELDS,
-    Each,
     Element,
+    EveryElement,
     MapKey,
     PathStep,
     Place,
@@ -95,7 +95,7 @@ def _after(values: pa.Array, steps: Sequence[PathStep]) -> pa.Array:
     return pc.if_else(pa.array(beyond), pa.scalar(float("nan")), values.cast(pa.float64(), safe=False))
 
 
-def _step(values: pa.Array, step: StructField | MapKey | VectorElement | Each | Recommended) -> pa.Array:
+def _step(values: pa.Array, step: StructField | MapKey | VectorElement | EveryElement | Recommended) -> pa.Array:
     if isinstance(step, StructField):
         return pc.struct_field(values, step.name)
     if isinstance(step, MapKey):
@@ -215,7 +215,7 @@ def _leaves(kind: pa.DataType, steps: Sequence[PathStep], first: int) -> list[in
         if isinstance(step, Recommended):
             both = map(StructField, step)
             return [leaf for field in both for leaf in _leaves(kind.value_type, [field], first)]
-        return _leaves(kind.value_type, step.steps if isinstance(step, Each) else rest, first)
+        return _leaves(kind.value_type, step.steps if isinstance(step, EveryElement) else rest, first)
     if pa.types.is_struct(kind) and steps and isinstance(steps[0], StructField):
         for field in kind:
             if field.name == steps[0].name:

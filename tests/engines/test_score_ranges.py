@@ -15,7 +15,7 @@ from sparkrank.engines.score_ranges import (
     RangeBounds,
     Totals,
     exact_metrics,
-    measured,
+    exact_terms,
     places,
     sample_bins,
     sizes,
@@ -79,7 +79,7 @@ def test_ranges_swept_apart_give_the_bits_of_one_sweep(
     where = places(ranges, totals)
     assert sketches(ranges, totals) == {}
     added = {number: sweep(found, where[number], of[number]) for number, found in merged.items()}
-    got = measured(ranges, totals, added, asked)
+    got = exact_terms(ranges, totals, added, asked)
     whole = Partials.merged([bucket(rows, weighted) for rows in buckets])
     if not any(buckets):
         assert got == {}

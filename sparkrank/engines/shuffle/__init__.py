@@ -1,1 +1,1 @@
-"""Moves rows to their buckets: hashing, partitioning, packing, and spilling to disk."""
+"""The way of rows to their buckets: hashing, partitioning, packing, and spilling to disk."""

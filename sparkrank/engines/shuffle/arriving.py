@@ -1,4 +1,4 @@
-"""Collects the pieces (record batches) of a task. Small pieces are joined before they are cut into buckets."""
+"""The pieces (record batches) that arrive in a task. Small pieces are joined before they are cut into buckets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WAITING_BYTES = 16 << 20
 
 
 class ArrivingPieces:
-    """A task's pieces (record batches) on the way to ``store``. Small pieces wait to be joined and cut together."""
+    """A task's pieces (record batches) on the way to ``store``. Small pieces wait, and are joined and cut together."""
 
     def __init__(self, store: PieceStore) -> None:
         self.buckets: set[int] = set()

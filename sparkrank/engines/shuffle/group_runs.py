@@ -1,6 +1,6 @@
-"""Divides buckets into runs of whole groups. Small buckets share a run, and a large bucket takes several runs.
+"""The division of buckets into runs of whole groups. Small buckets share a run, and a large bucket takes several runs.
 
-A bucket of very many rows is cut again by the hash of the key, so that only one run is in memory at a time.
+A bucket of very many rows is divided again by the hash of the key, so that only one run is in memory at a time.
 """
 
 from __future__ import annotations
@@ -63,7 +63,10 @@ class Run:
 
 
 def sample_of(piece: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
-    """Copy some rows of ``piece`` into a table with the columns of ``schema``, so that ``piece`` can be freed."""
+    """Return a table of some rows of ``piece``, with the columns of ``schema``.
+
+    They are copied, so ``piece`` can be freed.
+    """
     some = pa.Table.from_batches([piece]).take(pa.array(range(min(SAMPLED_ROWS, piece.num_rows))))
     return join_pieces(some.combine_chunks().to_batches(), schema)
 
@@ -74,7 +77,10 @@ def small_together(store: PieceStore, buckets: Iterable[int]) -> Iterator[list[i
 
 
 def runs_of(store: PieceStore, buckets: Sequence[int], inner: Callable[[], PieceStore]) -> Iterator[Run]:
-    """Yield one run for all ``buckets``, or several runs for one large bucket, cut into a store made by ``inner``."""
+    """Yield one run for all ``buckets``, or several runs for one large bucket.
+
+    ``inner`` makes a store for the latter.
+    """
     whole = Run(store, *buckets)
     if whole.rows <= RUN_ROWS:
         if whole.rows:
@@ -103,7 +109,7 @@ def _hashes(piece: pa.RecordBatch) -> Ints:
 def runs_of_hashes(counts: Ints) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint16]], int]:
     """Divide hashes into runs, given the number of rows of each hash in ``counts``.
 
-    Returns the run of each hash and the number of runs. Hashes of large groups are in runs separate from the others.
+    Return the run of each hash and the number of runs. Hashes of large groups are in runs separate from the others.
     """
     run_of_hash, runs = np.zeros(len(counts), np.uint16), 0
     for large in (True, False):

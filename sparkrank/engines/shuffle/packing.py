@@ -1,4 +1,7 @@
-"""Packs the rows of a file split into pieces: record batches, sent as streams, with integers in the narrowest type."""
+"""The packing of the rows of a split into pieces, which are record batches with integers in the narrowest type.
+
+Pieces are sent as Arrow streams. The rows of a piece belong to one input (a side): lists, truth or a table of the past.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ _NO_ROWS = np.empty(0, np.uint16)
 
 
 def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Cut a split into one record batch per bucket. Yields the number and the batch of each bucket that has rows.
+    """Cut a split into one record batch per bucket. Yield the number and the batch of each bucket that has rows.
 
     Columns with few distinct strings get dictionaries. With ``code_texts``, so do columns with many repeated strings.
     """
@@ -48,7 +51,7 @@ def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> I
 def pieces_by_task(rows: pa.Table, buckets: int, tasks: int) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Cut a split into one record batch per task, or per bucket if a task has few buckets of texts.
 
-    Yields the number of the first bucket of each batch, and the batch.
+    Yield the number of the first bucket of each batch, and the batch.
     """
     # A piece costs as much as hundreds of rows, so it holds all buckets of its task. If a task has few buckets, texts
     # have one dictionary per bucket, which fits the processor's cache.
@@ -79,7 +82,7 @@ def bucket_sizes(piece: pa.RecordBatch) -> Ints | None:
 
 
 def buckets_of_piece(bucket: int, piece: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Split ``piece``, whose first bucket is ``bucket``, without copying. Yields each bucket's number and rows."""
+    """Cut ``piece``, whose first bucket is ``bucket``, without copying. Yield each bucket's number and rows."""
     sizes = bucket_sizes(piece)
     if sizes is None:
         yield bucket, piece
@@ -96,9 +99,9 @@ def buckets_of_piece(bucket: int, piece: pa.RecordBatch) -> Iterator[tuple[int, 
 def buckets_of_pieces(
     bucket: int, pieces: Sequence[pa.RecordBatch], schema: pa.Schema
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Join ``pieces`` that all begin with ``bucket``, and cut them. Yields the number and the rows of each bucket.
+    """Join ``pieces`` that all begin with ``bucket``, and cut them. Yield the number and the rows of each bucket.
 
-    The pieces must all be of one side (:func:`side_of`).
+    The pieces must all be of one input (:func:`side_of`).
     """
     sizes = np.stack([np.frombuffer(piece.schema.metadata[_SIZES], np.int32) for piece in pieces])
     count = sizes.shape[1]
@@ -113,7 +116,10 @@ def _buckets_of_rows(rows: pa.Table, buckets: int) -> Unsigned:
 
 
 def _of_one_side(rows: pa.Table) -> pa.Table:
-    """Return ``rows`` with type null for columns without values, such as the labels of lists, where there are sides."""
+    """Return ``rows`` with type null for columns without values, such as the labels of lists.
+
+    This applies only if lists come with a truth or a past.
+    """
     if TRUTH in rows.column_names or PAST in rows.column_names:
         for name in rows.column_names if PAST in rows.column_names else (LABEL, *score_columns(rows)):
             if rows.num_rows and rows[name].null_count == rows.num_rows:
@@ -137,7 +143,7 @@ def _buckets_of(rows: pa.RecordBatch, buckets: int) -> Unsigned:
 
 
 def narrow_piece(rows: pa.Table) -> pa.RecordBatch:
-    """Turn ``rows`` into one record batch with narrow integers. There must be at least one row."""
+    """Return ``rows`` as one record batch with narrow integers. There must be at least one row."""
     (batch,) = narrowed(rows).combine_chunks().to_batches()
     return batch
 
@@ -153,7 +159,7 @@ def narrowed(rows: pa.Table) -> pa.Table:
 
 
 def _narrowest(column: pa.ChunkedArray) -> pa.DataType:
-    """Return the narrowest integer type that fits ``column``. Stops reading if the current type proves necessary."""
+    """Return the narrowest integer type that fits ``column``. Reading stops once the current type proves necessary."""
     width = _WHOLE[0].bit_width
     for chunk in column.chunks:
         if width == column.type.bit_width:
@@ -165,7 +171,7 @@ def _narrowest(column: pa.ChunkedArray) -> pa.DataType:
 
 
 def pack_pieces(pieces: Iterable[pa.RecordBatch]) -> pa.Array:
-    """Write each record batch as an Arrow stream (see :func:`stream_of`). Returns all streams as one binary array."""
+    """Write each record batch as an Arrow stream (see :func:`stream_of`). Return all streams as one binary array."""
     sink = pa.BufferOutputStream()
     ends = [0]
     for piece in pieces:
@@ -176,13 +182,13 @@ def pack_pieces(pieces: Iterable[pa.RecordBatch]) -> pa.Array:
 
 
 def join_pieces(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    """Join ``pieces`` into a table with ``schema``, lists first. Keys may be dictionary-encoded."""
+    """Return ``pieces`` as one table with ``schema``, lists first. Keys may be dictionary-encoded."""
     agreed = _with_narrow_labels(solved_schema(schema, pieces), pieces)
     return pa.concat_tables([_joined(side, agreed) for side in by_side(pieces)] or [agreed.empty_table()])
 
 
 def by_side(pieces: Sequence[pa.RecordBatch]) -> list[list[pa.RecordBatch]]:
-    """Separate the ``pieces`` of lists from those of the truth and of each table of the past, in this order."""
+    """Return the ``pieces`` by side: those of the lists, then those of the truth and of each table of the past."""
     sides: defaultdict[tuple[int, ...], list[pa.RecordBatch]] = defaultdict(list)
     for piece in pieces:
         sides[side_of(piece)].append(piece)
@@ -190,7 +196,10 @@ def by_side(pieces: Sequence[pa.RecordBatch]) -> list[list[pa.RecordBatch]]:
 
 
 def side_of(piece: pa.RecordBatch) -> tuple[int, ...]:
-    """Return a key for the side of the first row of ``piece``. The key of the lists sorts first."""
+    """Return a sort key for the side (lists, truth or past) that the first row of ``piece`` belongs to.
+
+    Lists sort first.
+    """
     return tuple(int(piece[name][0].as_py()) for name in (PAST, TRUTH) if piece.num_rows and name in piece.schema.names)
 
 
@@ -204,7 +213,9 @@ def _joined(pieces: Sequence[pa.RecordBatch], agreed: pa.Schema) -> pa.Table:
 
 
 def _with_narrow_labels(schema: pa.Schema, pieces: Sequence[pa.RecordBatch]) -> pa.Schema:
-    """Return ``schema`` with the narrow integer type that labels have in all ``pieces``, or as is if types differ."""
+    """Return ``schema`` with the narrow integer type that labels have in all ``pieces``; unchanged if their types
+    differ.
+    """
     if LABEL not in schema.names:
         return schema
     kinds = {piece.schema.field(LABEL).type for piece in pieces} - {pa.null()}

@@ -1,4 +1,4 @@
-"""Sorts the rows of a file split by bucket."""
+"""The sorting of the rows of a split by bucket."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NARROW = 32  # bits
 
 
 def partition_rows(rows: pa.Table, buckets: Unsigned, count: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Split ``rows`` by bucket. Yields the number and the rows, in their original order, of each non-empty bucket."""
+    """Divide ``rows`` by bucket. Yield the number and the rows, in their original order, of each non-empty bucket."""
     moved, ends = rows_by_bucket(rows, buckets, count)
     for bucket, (start, end) in enumerate(itertools.pairwise([0, *ends])):
         if moved is not None and start < end:
@@ -30,14 +30,14 @@ def partition_rows(rows: pa.Table, buckets: Unsigned, count: int) -> Iterator[tu
 
 
 def rows_by_bucket(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.RecordBatch | None, list[int]]:
-    """Sort ``rows`` stably by bucket. Returns the rows (None if there are no rows) and the end index of each bucket."""
+    """Sort ``rows`` stably by bucket. Return the rows (None if there are no rows) and the end index of each bucket."""
     sort = _scattered if native.runs("partition", count <= MAX_LOOP_BUCKETS) else _sorted_by_bucket
     moved, ends = sort(rows, buckets, count)
     return next(iter(moved.to_batches()), None), ends
 
 
 def _sorted_by_bucket(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table, list[int]]:
-    """Sort ``rows`` by bucket. Returns the rows in one chunk, and the index where each of ``count`` buckets ends."""
+    """Sort ``rows`` by bucket. Return the rows in one chunk, and the index where each of ``count`` buckets ends."""
     order, ends = order_by_bucket(buckets, count)
     return _taken(rows, pa.array(order)), ends
 
@@ -61,7 +61,7 @@ def order_by_bucket(buckets: Unsigned, count: int) -> tuple[Unsigned, list[int]]
 
 
 def _scattered(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table, list[int]]:
-    """Sort like :func:`_sorted_by_bucket`, but with compiled loops that copy values straight to their positions."""
+    """Sort like :func:`_sorted_by_bucket`, but with compiled loops, which copy values straight to their positions."""
     of_rows, sizes = buckets.astype(np.uint16, copy=False), np.zeros(count, np.int64)
     native.buckets.count_rows(of_rows, sizes)
     ends, places = np.cumsum(sizes), np.empty(len(of_rows), np.uint32)
@@ -86,7 +86,7 @@ def _scattered(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table,
 
 
 def _are_numbers(column: pa.ChunkedArray) -> bool:
-    """Return whether ``column`` has only non-null numbers, at least one. Compiled loops can copy such a column."""
+    """Return whether ``column`` has only non-null numbers, at least one. Compiled loops can only copy such a column."""
     kind = column.type
     return bool((pa.types.is_integer(kind) or pa.types.is_floating(kind)) and not column.null_count and len(column))
 

@@ -1,4 +1,4 @@
-"""Joins many rows, one record batch at a time, so that at most one batch is in memory twice."""
+"""The joining of many rows, one record batch at a time. At most one batch is then in memory twice."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from sparkrank.engines.shuffle.packing import join_pieces
 
 
 def joined_in_turn(pieces: Iterable[pa.RecordBatch], rows: int, schema: pa.Schema) -> pa.Table:
-    """Join ``pieces`` like ``join_pieces``, but store a constant integer key column in one byte per row.
+    """Return ``pieces`` as one table, like ``join_pieces``, but copy one piece at a time.
 
-    ``rows`` is the total number of rows, for which memory is allocated in advance.
+    A constant integer key column takes one byte per row. ``rows`` is the total number of rows, for which memory is
+    allocated in advance.
     """
     keys = key_columns(schema.empty_table())
     columns = [_column(field, rows, field.name in keys) for field in schema]

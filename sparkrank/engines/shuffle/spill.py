@@ -1,4 +1,6 @@
-"""Holds the record batches of every bucket between reading and evaluation in one process, in memory or on disk."""
+"""A store for the record batches of every bucket between reading and evaluation in one process, in memory or on
+disk.
+"""
 
 from __future__ import annotations
 
@@ -50,11 +52,12 @@ class LazyFile:
 
 
 class PieceStore:
-    """The record batches (pieces) of every bucket: up to ``row_memory`` bytes in memory, the rest in ``file``.
+    """A store of the record batches (pieces) of every bucket: up to ``row_memory`` bytes in memory, the rest in
+    ``file``.
 
-    A spill joins all pieces in memory by bucket and writes the results. Meanwhile, other threads may add pieces up to
-    :data:`SHARE_WHILE_SPILLING` of ``row_memory``. The file is not memory-mapped, because mapped pages would count as
-    memory of the process. The rows of all pieces have ``schema``.
+    To spill, the store joins all pieces in memory by bucket and writes the results. Meanwhile, other threads may add
+    pieces up to :data:`SHARE_WHILE_SPILLING` of ``row_memory``. The file is not memory-mapped, because mapped pages
+    would count as memory of the process. The rows of all pieces have ``schema``.
     """
 
     def __init__(self, schema: pa.Schema, file: BinaryIO | LazyFile, row_memory: int) -> None:
@@ -103,7 +106,7 @@ class PieceStore:
         return self._bytes_ever / max(self._rows.total(), 1)
 
     def forget(self) -> None:
-        """Drop all pieces in memory, which are of no more use after memory has run out."""
+        """Drop all pieces in memory. They are of no more use after memory has run out."""
         self._in_memory.clear()
 
     def pieces(self, bucket: int, *, keep: bool = False) -> Iterator[pa.RecordBatch]:

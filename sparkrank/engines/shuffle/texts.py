@@ -23,7 +23,7 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def decoded(rows: pa.Table) -> pa.Table:
-    """Return ``rows`` without the input's dictionaries, because such dictionaries may have repeated values or nulls."""
+    """Return ``rows`` without the input's dictionaries, which may have repeated values or nulls."""
     kinds = [field.with_type(plain_type(field.type)) for field in rows.schema]
     return rows if kinds == list(rows.schema) else rows.cast(pa.schema(kinds))
 
@@ -37,7 +37,10 @@ def in_one_array(rows: pa.Table) -> pa.Table:
 
 
 def few_coded(rows: pa.Table) -> pa.Table:
-    """Encode each column that has few distinct strings in a sample as a dictionary, because codes move faster."""
+    """Return ``rows`` with a dictionary for each column that has few distinct strings in a sample.
+
+    Codes move faster.
+    """
     for index, field in enumerate(rows.schema):
         if is_text(field.type) and rows.num_rows:
             column = one_array(rows[index])
@@ -55,7 +58,7 @@ def _narrow_coded(codes: pa.Array, texts: pa.Array) -> pa.DictionaryArray:
 
 
 def with_own_texts(piece: pa.RecordBatch, code_texts: bool) -> pa.RecordBatch:
-    """Return ``piece`` with new dictionaries where strings repeat. ``code_texts`` includes columns of plain strings."""
+    """Return ``piece`` with new dictionaries where strings repeat. With ``code_texts``, plain strings get some, too."""
     columns = [_own(column, code_texts) for column in piece.columns]
     return pa.record_batch(columns, piece.schema.names)
 

@@ -1,4 +1,4 @@
-"""Sends the rows of any DataFrame to tasks as Arrow batches of limited size, which the tasks join into tables."""
+"""The way of the rows of any DataFrame to tasks, as Arrow batches of limited size. The tasks join these into tables."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _OUR_LIMITS = {str(limit) for limit in (BYTES_OF_PIECES, NO_LIMIT)}
 
 @contextmanager
 def batches_of(spark: SparkSession, most_bytes: int) -> Iterator[Refusal | None]:
-    """Limit Arrow batches to ``most_bytes`` bytes in a context. Yields the session's refusal, or else None.
+    """Limit Arrow batches to ``most_bytes`` bytes inside a ``with`` block. Yield the session's refusal, or else None.
 
     :data:`NO_LIMIT` is applied only in a session that limits the rows per batch.
     """
@@ -59,7 +59,7 @@ def batches_of(spark: SparkSession, most_bytes: int) -> Iterator[Refusal | None]
 
 @contextmanager
 def short_batches(spark: SparkSession, most: int = ROWS_OF_TEXTS) -> Iterator[None]:
-    """Limit Arrow batches to ``most`` rows in a context. The session's setting is restored on exit."""
+    """Limit Arrow batches to ``most`` rows inside a ``with`` block. The session's setting is restored at the end."""
     if int(setting(spark, ROWS_SETTING) or 0) <= most:
         yield
         return
@@ -85,9 +85,9 @@ def named(name: str) -> Column:
 
 
 def arrow_type(kind: T.DataType) -> pa.DataType:
-    """Return the Arrow type for values of the Spark type ``kind``, whatever the session's settings are.
+    """Return the Arrow type for values of the Spark type ``kind``. It does not depend on the session's settings.
 
-    A type that Arrow lacks, such as some intervals, is a struct without fields.
+    The result for a type that Arrow lacks, such as some intervals, is a struct without fields.
     """
     if isinstance(kind, T.UserDefinedType):
         return arrow_type(kind.sqlType())
@@ -116,7 +116,7 @@ def arrow_schema(rows: DataFrame) -> pa.Schema:
 
 
 def arrow_batches(rows: DataFrame, context: SparkContext) -> RDD[bytes] | None:
-    """Return ``rows`` as Arrow batches without a schema from a private Spark method, or None if it cannot be used.
+    """Return ``rows`` as Arrow batches without a schema, by a private method of Spark, or None if it cannot be used.
 
     The method is not used if it does not exist, if the driver's environment has ``SPARKRANK_PRIVATE_SPARK=0``, or if
     the batches might not match :func:`arrow_schema`. The alternative, ``mapInArrow``, is slower. Call this function
@@ -163,7 +163,7 @@ def _tasks_have_settings(spark: SparkSession) -> bool:
 
 @contextmanager
 def settings_in_tasks(spark: SparkSession) -> Iterator[None]:
-    """Make Spark SQL functions in RDD tasks use the session's settings instead of the cluster's, in a context."""
+    """Make Spark SQL functions in RDD tasks use the session's settings inside a ``with`` block, not the cluster's."""
     context = spark.sparkContext
     settings = {name: value for name, value in (all_settings(spark) or {}).items() if name.startswith("spark.sql.")}
     before = {name: context.getLocalProperty(name) for name in settings}
@@ -177,7 +177,7 @@ def settings_in_tasks(spark: SparkSession) -> Iterator[None]:
 
 
 def read_batches(packed: Iterable[bytes], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Decode the ``packed`` batches that a task receives from :func:`arrow_batches`."""
+    """Yield the decoded ``packed`` batches that a task receives from :func:`arrow_batches`."""
     for batch in packed:
         yield pa.ipc.read_record_batch(pa.ipc.read_message(batch), schema)
 
@@ -185,7 +185,7 @@ def read_batches(packed: Iterable[bytes], schema: pa.Schema) -> Iterator[pa.Reco
 def gathered_rows(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, rows_in: Callable[[pa.RecordBatch], int] = len
 ) -> Iterator[pa.Table]:
-    """Join ``batches`` into tables of about :data:`GATHERED_ROWS` rows or :data:`GATHERED_BYTES` bytes.
+    """Yield ``batches`` joined into tables of about :data:`GATHERED_ROWS` rows or :data:`GATHERED_BYTES` bytes.
 
     ``rows_in`` returns how many rows a batch counts for, such as the number of elements in its arrays.
     """

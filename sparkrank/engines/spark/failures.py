@@ -1,4 +1,4 @@
-"""Turns errors from Spark and its tasks into one-line messages, taken from Spark's long tracebacks."""
+"""One-line messages for errors of Spark and its tasks, taken from Spark's long tracebacks."""
 
 from __future__ import annotations
 
@@ -49,9 +49,10 @@ _IN_JVM = re.compile(r"^An error occurred while calling .*\n: (\S.*)$", re.MULTI
 
 @contextmanager
 def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
-    """Context manager that re-raises errors from tasks as :class:`sparkrank.base.errors.SparkrankError`.
+    """Raise errors from tasks again as :class:`sparkrank.base.errors.SparkrankError`, inside a ``with`` block.
 
-    Files that Spark cannot read and values that make SQL fail raise InputError. Unknown errors pass unchanged.
+    Files that Spark cannot read and values that make SQL fail become :class:`InputError`. Unknown errors pass
+    unchanged.
     """
     try:
         yield
@@ -86,7 +87,10 @@ def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
 
 
 def reason_of(error: Exception) -> str:
-    """Return the type and message of ``error`` in one line. For an error from a task, the original error is used."""
+    """Return the type and message of ``error`` in one line.
+
+    If a task has failed, they are those of the task's error.
+    """
     text = str(error)
     for pattern in (_IN_WORKER, _CONDITION):
         if matches := pattern.findall(text):
@@ -101,7 +105,10 @@ def reason_of(error: Exception) -> str:
 
 @contextmanager
 def reading_errors(name: str, kind: str, what: str) -> Iterator[None]:
-    """Context manager that turns errors in reading the input ``name`` into an InputError, unless the JVM has ended."""
+    """Raise errors in reading the input ``name`` again as InputError, inside a ``with`` block.
+
+    If the JVM has ended, errors pass unchanged.
+    """
     try:
         yield
     except errors.SparkrankError:
@@ -119,7 +126,9 @@ def reading_errors(name: str, kind: str, what: str) -> Iterator[None]:
 
 @contextmanager
 def condition_errors(what: str, condition: str) -> Iterator[None]:
-    """Context manager that turns errors in the SQL of ``condition`` into :class:`sparkrank.base.errors.SpecError`."""
+    """Raise errors in the SQL of ``condition`` again as :class:`sparkrank.base.errors.SpecError`, inside a ``with``
+    block.
+    """
     try:
         yield
     except Exception as error:

@@ -43,14 +43,17 @@ _DECRYPTION = "parquet.crypto.factory.class"
 
 @dataclass(frozen=True)
 class FileScan:
-    """A scan of all Parquet files at the local path ``root``, which had ``size`` bytes when Spark listed them."""
+    """A scan of all Parquet files at the local path ``root``. They had ``size`` bytes when Spark listed them."""
 
     root: str
     size: int
 
     @classmethod
     def of(cls, frame: DataFrame) -> FileScan | None:
-        """Return the scan that ``frame`` consists of, perhaps of some columns only. Returns None if it may do more."""
+        """Return the scan that ``frame`` consists of, perhaps of some columns only.
+
+        None if it may do more than scan.
+        """
         spark = frame.sparkSession
         if os.environ.get("SPARKRANK_PRIVATE_SPARK") == "0" or is_connect(spark):
             return None
@@ -87,7 +90,7 @@ class FileScan:
         return cls(root.getPath(), relation.location().sizeInBytes())
 
     def open(self, side: SideRows, roles: Roles, plan: Plan, opened: dict[str, Source]) -> Selection:
-        """Open the files of the DataFrame of ``side``. Raises :class:`FrameLaneNeededError` if only Spark can.
+        """Open the files of the DataFrame of ``side``. Raise :class:`FrameLaneNeededError` if only Spark can read them.
 
         Spark lists files when a DataFrame is made, and infers types by its own rules. So Arrow must find the same
         files, sizes and types of columns.
@@ -106,7 +109,7 @@ class FileScan:
 
 
 def _validate_columns(selection: Selection, frame: DataFrame, roles: Roles) -> None:
-    """Raise :class:`FrameLaneNeededError` for a column that Spark may read otherwise than Arrow."""
+    """Raise :class:`FrameLaneNeededError` for a column that Spark may read in another way than Arrow."""
     stored, shown = selection.source.schema, frame.schema
     if len({name.lower() for name in stored.names}) < len(stored.names):
         raise FrameLaneNeededError(f"the {selection.what} has columns whose names differ only by case")

@@ -159,7 +159,7 @@ def path_of(uri: str, prefix: str = "file:") -> str:
 
 
 def _listed(spark: SparkSession, path: str, what: str, place: tuple[str, str, str]) -> StoredFiles | None:
-    """List the files at ``path`` with Arrow, or with Spark if Arrow cannot. Returns None if both fail."""
+    """List the files at ``path`` with Arrow, or with Spark if Arrow cannot. Return None if both fail."""
     try:
         stored = StoredFiles.found(path, what)
     except (pa.ArrowException, OSError) as error:
@@ -174,7 +174,7 @@ def _listed(spark: SparkSession, path: str, what: str, place: tuple[str, str, st
 
 
 def _listed_by_spark(spark: SparkSession, path: str, what: str) -> StoredFiles | None:
-    """List the non-hidden files at ``path`` with Spark. Returns None without files, or if ``path`` is relative."""
+    """List the non-hidden files at ``path`` with Spark. Return None without files, or if ``path`` is relative."""
     every = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(path)
     names = [unquote(uri) for uri in every.inputFiles()]
     patterns = alternatives(_SCHEME.sub("", path).rstrip("/"))

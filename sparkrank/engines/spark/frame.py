@@ -51,7 +51,7 @@ SentRows: TypeAlias = tuple[DataFrame, SentBatches]  # rows, and how tasks turn 
 
 
 def evaluate_frame(sides: Sequence[FrameSide], plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
-    """Evaluate the rows of all inputs (``sides``) in one pass. The schemas must have been checked."""
+    """Evaluate the rows of all inputs (``sides``) in one pass. The inputs must have been checked."""
     spark, roles, schema = sides[0].frame.sparkSession, sides[0].roles, framed_schema(sides, plan)
     parts = [side.sent(plan, schema) for side in sides]
     shortened: AbstractContextManager[None] = nullcontext()
@@ -111,7 +111,10 @@ def framed_schema(sides: Sequence[FrameSide], plan: Plan) -> pa.Schema:
 
 
 def pick_framed(sides: Sequence[FrameSide], plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
-    """Apply ``pick`` in tasks to all rows, or to rows of the groups ``keys``. Returns the non-empty tables."""
+    """Apply the function ``pick`` in tasks to all rows, or to rows of the groups ``keys``.
+
+    Return the non-empty tables.
+    """
     tables, schema = [], framed_schema(sides, plan)
     for side in sides:
         rows, sent = side.sent(plan, schema)

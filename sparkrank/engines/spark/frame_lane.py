@@ -34,7 +34,10 @@ SAMPLED_ROWS = 1000
 
 @dataclass(frozen=True)
 class FrameLane:
-    """The lane for Spark DataFrames: one for the input or one for each model, and one for the truth if there is any."""
+    """The lane for Spark DataFrames.
+
+    ``frames`` has a DataFrame for the input, or one for each model, and one for the truth if there is any.
+    """
 
     name: ClassVar[str] = "frame"
     needs_session: ClassVar[bool] = True
@@ -123,7 +126,7 @@ class FrameLane:
 
 
 def _elements_of_row(side: FrameSide) -> int:
-    """Estimate the mean number of array elements per row from the first rows, so that not all rows are read."""
+    """Return an estimate of the mean number of array elements per row. It needs only the first rows."""
     from pyspark.sql import functions as F
 
     from sparkrank.engines.spark.sent_batches import column_of

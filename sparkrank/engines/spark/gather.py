@@ -1,4 +1,4 @@
-"""Collects the results of all tasks: the states of the day, its exact bins, and the group table."""
+"""The results of all tasks together: the states of the day, its exact bins, and the group table."""
 
 from __future__ import annotations
 
@@ -46,14 +46,17 @@ def read_at_once(parts: int, plan: Plan, files: GroupFiles | None) -> bool:
 
 
 def gather_states(rows: Iterable[States], files: GroupFiles | None) -> Solved:
-    """Merge ``rows`` into the result from all buckets. Call this only if :func:`read_at_once` is true."""
+    """Return the result from all buckets, with the states of all ``rows`` merged.
+
+    Call this only if :func:`read_at_once` is true.
+    """
     return Solved(_kept(*merged_states(rows), files), None)
 
 
 def gather(
     results: DataFrame, parts: int, plan: Plan, group_schema: T.StructType | None, files: GroupFiles | None
 ) -> Solved:
-    """Merge ``results``, rows of type :data:`RESULT_TYPE`, into the result from all buckets.
+    """Return the result from all buckets, given the tasks' ``results``, which are rows of type :data:`RESULT_TYPE`.
 
     ``parts`` is the number of rows with states. ``group_schema`` requests the group table, which is a DataFrame unless
     tasks have written the table to ``files``.
@@ -76,13 +79,16 @@ def gather(
 
 
 def _states(results: DataFrame, parts: int, plan: Plan, files: GroupFiles | None) -> Partials:
-    """Merge the states of all buckets, without exact bins. If ``files`` is given, keep the files that tasks wrote."""
+    """Return the merged states of all buckets, without exact bins.
+
+    If ``files`` is given, keep the files that tasks wrote.
+    """
     names = F.col("groups") if files is not None else F.lit(None).cast("binary")
     return _kept(*_reduced(results.select("states", names), parts, fan_in(plan)), files)
 
 
 def _kept(partials: Partials, written: set[str], files: GroupFiles | None) -> Partials:
-    """Keep the files ``written`` and return ``partials``. Raises :class:`OutOfMemoryError` if a task lacked memory."""
+    """Keep the files ``written`` and return ``partials``. Raise :class:`OutOfMemoryError` if a task lacked memory."""
     if partials.failure:
         raise OutOfMemoryError(partials.failure)
     if files is not None:
@@ -115,7 +121,10 @@ def _solved_by_passes(results: DataFrame, parts: int, plan: Plan, files: GroupFi
 
 
 def _unique_plan(results: DataFrame) -> DataFrame:
-    """Give ``results`` a unique plan. With equal plans, Spark would reuse cached rows even after files had changed."""
+    """Return ``results`` with a unique plan.
+
+    With equal plans, Spark would reuse cached rows even after files had changed.
+    """
     return results.where(F.lit(uuid.uuid4().hex).isNotNull())  # the optimizer removes it
 
 
@@ -191,7 +200,7 @@ def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[States]:
 
 
 def merged_states(rows: Iterable[States]) -> tuple[Partials, set[str]]:
-    """Merge the states of all ``rows``. Returns the merged states and the names of all group files."""
+    """Merge the states of all ``rows``. Return the merged states and the names of all group files."""
     names: set[str] = set()
 
     def packed() -> Iterator[bytes | pa.Buffer]:

@@ -1,4 +1,6 @@
-"""Copies a Spark DataFrame to a local file, for code that must read the same rows several times in the same order."""
+"""Copies of a Spark DataFrame in a local file, for code that must read the same rows several times in the same
+order.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Computes exact metrics on Spark by ranges of scores, for a day with too many distinct scores for one process.
+"""Exact metrics of a day with too many distinct scores for one process, computed on Spark by ranges of scores.
 
-Tasks divide the bins by range, and each range is merged by one task. The driver then sends each range the totals of
-the ranges above it.
+Tasks divide the bins by range, and each range is merged by one task. The driver then sends each range the totals of the
+ranges with higher scores.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sparkrank.engines.score_ranges import (
     ScoreRanges,
     Totals,
     exact_metrics,
-    measured,
+    exact_terms,
     places,
     sizes,
     sketches,
@@ -48,7 +48,10 @@ ByRule = Mapping[BinRule, Sequence[ExactMetric]]
 
 
 class ExactDay:
-    """The exact bins of a day in merged ranges. If permitted, Spark caches the ranges until :meth:`release`."""
+    """The exact bins of a day in merged ranges of scores.
+
+    If permitted, Spark caches the ranges until :meth:`release`.
+    """
 
     def __init__(self, packed: DataFrame, plan: Plan, is_cached: bool = True) -> None:
         """Read ``packed``, in which a row has a bucket's exact bins (``blocks``) and a ``sample`` of them, or nulls."""
@@ -65,14 +68,14 @@ class ExactDay:
         self.is_cached = is_cached and why_not_cached(self._merged) is None
 
     def solved(self) -> ExactBins:
-        """Compute every metric that reads exact bins. The result also has the bins as rows of the table ``blocks``."""
+        """Return the terms of every metric that reads exact bins, and the bins as rows of the table ``blocks``."""
         totals = _by_range(self._merged.select("score_range", "totals"))
         sweeper = packed_once(partial(_sweep, self._ranges, self._exact, places(self._ranges, totals)))
         terms = _by_range(self._merged.select("score_range", "blocks").mapInArrow(sweeper, _ddl(_TERMS)))
         lister = packed_once(partial(_list, self._ranges, self._plan.weighted))
         schema = _ddl(WEIGHTED_BLOCK_SCHEMA if self._plan.weighted else BLOCK_SCHEMA)
         return ExactBins(
-            measured(self._ranges, totals, terms, self._exact),
+            exact_terms(self._ranges, totals, terms, self._exact),
             self._merged.select("score_range", "blocks").mapInArrow(lister, schema),
             sizes(self._ranges, totals),
             sketches(self._ranges, totals),

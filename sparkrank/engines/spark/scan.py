@@ -54,7 +54,8 @@ def evaluate_scan(
     files: GroupFiles | None = None,
     colocation: Colocation | None = None,
 ) -> Solved:
-    """Evaluate the inputs ``sides``, which must have been checked. If ``files`` is given, tasks write groups there.
+    """Evaluate the inputs ``sides``, which must have been checked. If ``files`` is given, tasks write the group table
+    there.
 
     If ``colocation`` is given, each task evaluates the files that it reads.
     """
@@ -76,7 +77,7 @@ def evaluate_scan(
 
 
 def _evaluated_by_splits(spark: SparkSession, context: SparkContext | None, sides: Sides, how: WhereRead) -> Solved:
-    """Evaluate each table of a split where a task reads it. Rows have no groups, or each row is a group."""
+    """Evaluate each table of a split in the task that reads it. Rows have no groups, or each row is a group."""
     plan, read = how.plan, sides.reader(how.plan)
 
     def results(splits: Iterable[tuple[int, SideSplit]]) -> Iterator[tuple[int, BucketResult]]:
@@ -120,7 +121,7 @@ def pairs_of(context: SparkContext, sides: Sides, plan: Plan, buckets: int) -> R
 
 
 def pick_scanned(spark: SparkSession, sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
-    """Apply ``pick`` in the tasks that read the rows of ``sides``, and return the non-empty tables."""
+    """Apply the function ``pick`` in the tasks that read the rows of ``sides``, and return the non-empty tables."""
     numbers, read = _numbered(spark, sides, plan)
     picked = packed_once(lambda batches: streams_of(map(pick, read(batches))))
     return tables_of_streams(numbers.mapInArrow(picked, STREAMS_TYPE))

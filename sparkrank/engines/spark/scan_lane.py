@@ -83,7 +83,7 @@ class ScanLane(SidesLane):
 
 
 def _opened_scans(request: Request, opened: dict[str, Source]) -> Sides:
-    """Open the files of DataFrames, and of paths beside them. Errors about these are left to the frame lane."""
+    """Open the files that DataFrames scan, and any paths beside them. The frame lane reports errors about these."""
     scans = [(side, roles, _scan_of(side)) for side, roles in request.sides]
     try:
         pairs = [

@@ -1,4 +1,4 @@
-"""Sends the columns of DataFrames that have roles to tasks as they are. Tasks convert them to bucket rows by Arrow."""
+"""The columns with roles that Spark sends to tasks as they are. Tasks convert them to bucket rows with Arrow."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from sparkrank.bucket.impressions import LIST
 from sparkrank.engines.spark.batches import arrow_schema, gathered_rows, named, read_batches
-from sparkrank.inputs.field_paths import Each, MapKey, PathStep, Place, Shape, StructField, places
+from sparkrank.inputs.field_paths import EveryElement, MapKey, PathStep, Place, Shape, StructField, places
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.sources.columns import bucket_tables, needed_columns
@@ -28,7 +28,10 @@ Leaf: TypeAlias = tuple[str, ...]  # a column, and the names of the fields and m
 
 @dataclass(frozen=True)
 class FrameSide:
-    """The rows of a DataFrame as one side, with the ``roles`` of its columns. ``what`` is its name in messages."""
+    """The rows of one input (a side) in a DataFrame, with the ``roles`` of its columns.
+
+    ``what`` is its name in messages.
+    """
 
     frame: DataFrame
     roles: Roles
@@ -52,7 +55,7 @@ class FrameSide:
         return pa.schema([field.with_metadata({TYPE_NAME: name}) for field, name in fields])
 
     def leaf(self, name: str) -> tuple[Leaf, tuple[PathStep, ...]]:
-        """Return the values that Spark sends for the role column ``name``, and the further steps that tasks take."""
+        """Return the path of the values that Spark sends for the role column ``name``, and the steps left to tasks."""
         place = self.nested.get(name, Place(name, ()))
         leaf, steps = [place.column], list(place.steps)
         while steps and (names := _names_in(steps[0])):
@@ -61,7 +64,10 @@ class FrameSide:
         return tuple(leaf), tuple(steps)
 
     def sent(self, plan: Plan, schema: pa.Schema) -> tuple[DataFrame, SentBatches]:
-        """Return the rows to send, and how tasks convert them to bucket rows with the ``schema`` of all sides."""
+        """Return the rows to send, and their converter to bucket rows.
+
+        ``schema`` is that of the bucket rows of all inputs.
+        """
         leaves: dict[Leaf, str] = {}
         at, columns = {}, []
         for name in needed_columns(self.roles, plan):
@@ -84,10 +90,10 @@ def _shape(field: pa.Field) -> Shape:
 
 
 def _names_in(step: PathStep) -> list[str]:
-    """Return the names by which Spark follows ``step``, also into each struct of an array; None if only tasks can."""
+    """Return the names by which Spark follows ``step``, also into each struct of an array; empty if only tasks can."""
     if isinstance(step, (StructField, MapKey)):
         return [step.name]
-    steps = step.steps if isinstance(step, Each) else ()
+    steps = step.steps if isinstance(step, EveryElement) else ()
     names = [inner.name for inner in steps if isinstance(inner, StructField)]
     return names if len(names) == len(steps) else []
 
@@ -107,7 +113,7 @@ def _without_collation(column: Column, kind: pa.DataType) -> Column:
 
 @dataclass(frozen=True)
 class SentBatches:
-    """A converter from batches of a side, with the schema ``sent``, to bucket rows with ``schema``.
+    """A converter of batches of one input, with the schema ``sent``, to bucket rows with ``schema``.
 
     ``at`` has the place of each column of ``roles`` in the batches.
     """

@@ -1,4 +1,4 @@
-"""Queries what a Spark session permits. Only this module does so, and sparkrank continues if the session refuses."""
+"""What a Spark session permits. Only this module asks, and sparkrank continues if the session refuses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UNKNOWN_SETTING = "SQL_CONF_NOT_FOUND"
 
 @dataclass(frozen=True)
 class SessionFeatures:
-    """What a session offers to one evaluation: a context if RDDs are needed and available, and the refusals."""
+    """What a session offers to one evaluation: a ``context`` if RDDs are needed and available, and the ``refusals``."""
 
     context: SparkContext | None = None
     refusals: tuple[Refusal, ...] = ()
@@ -73,7 +73,7 @@ def context_of_rdds(spark: SparkSession) -> tuple[SparkContext | None, str]:
 
 
 def _asked(ask: Callable[[], T]) -> tuple[T | None, str | None]:
-    """Call ``ask`` to query a session. Returns the answer and None, or None and the reason for a refusal."""
+    """Call ``ask`` to query a session. Return the answer and None, or None and the reason for a refusal."""
     try:
         return ask(), None
     except Exception as error:  # noqa: BLE001 - what a session raises here differs by platform
@@ -96,13 +96,16 @@ def all_settings(spark: SparkSession) -> dict[str, str] | None:
 
 
 def is_made_active(spark: SparkSession) -> bool:
-    """Make ``spark`` the active session of this thread by a call that runs no job. Returns whether that worked."""
+    """Make ``spark`` the active session of this thread by a call that runs no job. Return whether that worked."""
     return _asked(lambda: spark.createDataFrame([(1,)], "one int"))[1] is None
 
 
 @contextmanager
 def setting_as(spark: SparkSession, name: str, value: str) -> Iterator[str | None]:
-    """Give the setting ``name`` a ``value`` in a context. The last of overlapping evaluations restores the setting."""
+    """Give the setting ``name`` a ``value`` inside a ``with`` block. Yield the reason if the session refuses, or None.
+
+    The last of overlapping evaluations restores the setting.
+    """
     key = (id(spark), name)
     with _holding:
         held = _held.get(key)
@@ -121,7 +124,10 @@ def setting_as(spark: SparkSession, name: str, value: str) -> Iterator[str | Non
 
 @dataclass
 class _Held:
-    """A setting that ``count`` evaluations hold at ``value``. ``because`` is the reason if the session refused."""
+    """A setting that ``count`` evaluations hold at ``value``. ``restore`` undoes this.
+
+    ``because`` is the reason if the session refused, or None.
+    """
 
     value: str
     restore: Callable[[], object]
@@ -134,7 +140,7 @@ _held: dict[tuple[int, str], _Held] = {}  # by session and setting
 
 
 def set_where_permitted(spark: SparkSession, name: str, value: str) -> tuple[Callable[[], object], str | None]:
-    """Set ``name`` to ``value``. Returns a function that undoes this, and the reason if the session refuses."""
+    """Set ``name`` to ``value``. Return a function that undoes this, and the reason if the session refuses."""
 
     def change() -> Callable[[], object]:
         before = spark.conf.get(name, None)  # None where the session has Spark's default
@@ -146,15 +152,12 @@ def set_where_permitted(spark: SparkSession, name: str, value: str) -> tuple[Cal
 
 
 def refused_batches(because: str) -> Refusal:
-    """Return the refusal to report if the session does not let the size of Arrow batches be set.
-
-    ``because`` is the session's reason.
-    """
+    """Return the refusal to report if the session does not allow a size of Arrow batches. ``because`` is its reason."""
     return Refusal("a size of Arrow batches", because, _OTHER_BATCHES, is_usual=_UNKNOWN_SETTING in because)
 
 
 def packed_once(function: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
-    """Wrap ``function``, which takes and returns batches, so that its pickled bytes are the same every time."""
+    """Return ``function``, which takes and returns batches, in a form whose pickled bytes are the same every time."""
     # Spark Connect pickles a function each time a query has it, and finds cached rows only by an identical plan.
     from pyspark import cloudpickle
 
@@ -170,5 +173,5 @@ def packed_once(function: Callable[[Batches], Batches]) -> Callable[[Batches], B
 
 
 def why_not_cached(rows: DataFrame) -> str | None:
-    """Ask Spark to cache ``rows`` once computed. Returns the session's reason if it refuses, and None otherwise."""
+    """Ask Spark to cache ``rows`` once computed. Return the session's reason if it refuses, and None otherwise."""
     return _asked(rows.persist)[1]

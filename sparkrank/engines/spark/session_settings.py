@@ -41,7 +41,10 @@ _RARE_KINDS = ("spark.sql.legacy.", "spark.sql.ansi.", "spark.sql.parser.")
 def settings_read(
     frame: DataFrame, roles: Roles, condition: str | None, is_view: bool, is_text: bool, own_zone: bool
 ) -> dict[str, str]:
-    """Return the session settings that the rows of ``frame`` may depend on. A view may depend on all settings."""
+    """Return the session settings that the rows of ``frame`` may depend on.
+
+    The rows of a view may depend on all settings.
+    """
     spark = frame.sparkSession
     kinds = {field.name: field.dataType.simpleString() for field in frame.schema}
     by_sql = is_view or (condition is not None and not _is_arrows(condition, frame))
@@ -83,7 +86,7 @@ def _is_arrows(condition: str, frame: DataFrame) -> bool:
 
 @contextmanager
 def time_zone(spark: SparkSession | None, zone: str | None) -> Iterator[None]:
-    """Set the session's time zone to ``zone`` in a context around an evaluation. None changes nothing."""
+    """Set the session's time zone to ``zone`` inside a ``with`` block. None changes nothing."""
     # text readers look up the zone when they run, and Spark Connect analyzes a query each time
     if spark is None or zone is None:
         yield
@@ -114,6 +117,6 @@ def with_session(source: str, session: Mapping[str, str]) -> str:
 
 
 def without_session(source: str) -> tuple[str, dict[str, str]]:
-    """Undo :func:`with_session`. Returns the source and the settings separately."""
+    """Return the source and the settings that :func:`with_session` joined."""
     before, mark, settings = source.rpartition(_MARK)
     return (before, json.loads(settings)) if mark and settings.startswith("{") else (source, {})

@@ -1,4 +1,7 @@
-"""Sends a table of items to the workers of a Spark session once: as a broadcast variable or, by Connect, as a file."""
+"""The sending of a table of items to the workers of a Spark session, once: as a broadcast variable or a file.
+
+Spark Connect, which has no broadcast variables, gets the file.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ _ITEMS, _NAME, _TOTALS = "items", b"name", b"totals"
 
 @dataclass(frozen=True, eq=False)
 class BroadcastItems:
-    """A table of items in a broadcast variable. The driver holds it."""
+    """A table of items in a broadcast variable. ``held`` is the table itself, in the driver only."""
 
     broadcast: Broadcast[ItemTable]
     held: ItemTable | None = None
@@ -42,7 +45,10 @@ class BroadcastItems:
 
 @dataclass(frozen=True, eq=False)
 class FileItems:
-    """A table of items in the file ``name`` of the session, which its workers map into memory. The driver holds it."""
+    """A table of items in the file ``name`` of the session, which workers map into memory.
+
+    ``held`` is the table itself, in the driver only.
+    """
 
     name: str
     held: ItemTable | None = None
@@ -67,7 +73,7 @@ def _table_in(name: str) -> ItemTable:
 
 
 def shared_items(spark: SparkSession, items: ItemTable) -> ItemValues:
-    """Send ``items`` to the workers of ``spark``, and return the reference by which a plan names it."""
+    """Send ``items`` to the workers of ``spark``, and return the reference that a plan has to them."""
     context, _ = context_of_rdds(spark)
     if context is not None:
         return BroadcastItems(context.broadcast(items), items)
@@ -86,7 +92,7 @@ def shared_items(spark: SparkSession, items: ItemTable) -> ItemValues:
 
 
 def without_items(solved: Solved, plan: Plan) -> Solved:
-    """Return ``solved``, and free the tables of items in ``plan``: now, or together with Spark's rows of ``solved``.
+    """Return ``solved``, and free the tables of items in ``plan``, now or when Spark's rows of ``solved`` are freed.
 
     Spark keeps the file of a broadcast variable until the variable is destroyed. A group table that is a DataFrame may
     be computed anew at any time, so that its variables last as long as the session.

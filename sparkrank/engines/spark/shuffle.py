@@ -1,4 +1,4 @@
-"""Shuffles pieces with Spark, as RDD pairs or DataFrame rows, and evaluates them in the tasks that receive them.
+"""The shuffle of pieces by Spark, as RDD pairs or DataFrame rows. The tasks that receive them evaluate them.
 
 A piece holds rows that one task has read, for one bucket or a range of buckets, as an Arrow stream.
 """
@@ -38,7 +38,7 @@ Pair: TypeAlias = tuple[int, pa.Buffer]  # a bucket, and a piece of it as a stre
 
 @dataclass(frozen=True)
 class Work:
-    """The evaluation that tasks perform on rows of ``schema``.
+    """The evaluation that tasks perform for ``plan`` on rows of ``schema``, in ``buckets`` buckets.
 
     ``groups`` is the schema of the group table, or None if no group table is requested. If ``files`` is None, the group
     table is returned as a DataFrame.
@@ -88,7 +88,7 @@ def shuffled_pairs(pairs: RDD[Pair], buckets: int) -> RDD[Pair]:
 
 
 def solve_rows(pieces: DataFrame, work: Work) -> Solved:
-    """Shuffle ``pieces``, the rows of a DataFrame, and evaluate the buckets that they belong to."""
+    """Shuffle ``pieces``, the rows of a DataFrame, and evaluate the buckets to which they belong."""
     solve = work.solve
     results = _solved_rows(shuffled_rows(pieces, work.buckets), lambda batches: solve(_pieces(batches)))
     return gather(results, task_count(work.buckets), work.plan, work.groups, work.files)

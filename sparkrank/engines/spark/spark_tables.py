@@ -1,4 +1,4 @@
-"""Tables of Spark's catalogs: its own catalog, Hive's metastore, and catalogs named before the first dot of a name."""
+"""Tables of Spark's catalogs: its own catalog, Hive's metastore, and catalogs that begin the name of a table."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _CATALOG = re.compile(r"spark\.sql\.catalog\.([^.]+)")  # the setting that gives
 def frame_of_table(side: SideRows, spark: SparkSession) -> DataFrame:
     """Return the rows of the table or view that ``side`` names.
 
-    Raises :class:`NoInputError` with the nearest names of the schema, or of the catalogs, if there is no such table,
-    and :class:`InputError` if the schema has several tables whose names differ only by case.
+    Raise :class:`NoInputError` with the nearest names of the schema, or of the catalogs, if there is no such table, and
+    :class:`InputError` if the schema has several tables whose names differ only by case.
     """
     table = str(side.table)
     try:
@@ -57,7 +57,7 @@ def _split(table: str) -> tuple[list[str], str]:
 
 
 def _alike(spark: SparkSession, schema: Sequence[str], name: str) -> list[str]:
-    """Return the tables whose names differ from ``name`` by case at most; none where a temporary view hides them."""
+    """Return the tables whose names differ from ``name`` at most by case; empty if a temporary view hides them."""
     # Without a pattern a metastore lists all tables. Characters other than these are not literal in a pattern.
     like = f" LIKE '{name}'" if re.fullmatch(r"\w+", name) else ""
     found = [row for row in _listed(spark, "TABLES", schema, like) if row[1].lower() == name.lower()]
@@ -66,7 +66,7 @@ def _alike(spark: SparkSession, schema: Sequence[str], name: str) -> list[str]:
 
 
 def _nearest(spark: SparkSession, schema: Sequence[str], name: str) -> str:
-    """Return the end of the message about a missing table: the nearest names in its schema."""
+    """Return the end of the message about a missing table, with the nearest names in its schema."""
     where = ".".join(schema) or "the current schema"
     tables = [table for space, table, _ in _listed(spark, "TABLES", schema) if space or not schema]
     if not tables and schema:
@@ -85,9 +85,9 @@ def _catalogs(spark: SparkSession) -> list[str]:
 
 
 def _listed(spark: SparkSession, what: str, within: Sequence[str], like: str = "") -> list[tuple[str, ...]]:
-    """Return the rows of SHOW TABLES or SHOW SCHEMAS; none if Spark lists nothing there.
+    """Return the rows of SHOW TABLES or SHOW SCHEMAS; empty if Spark lists nothing there.
 
-    Temporary views stand in every list of tables, without a schema.
+    Temporary views are in every list of tables, without a schema.
     """
     # spark.catalog.listTables would load each table to describe it
     place = ".".join("`{}`".format(part.replace("`", "``")) for part in within)

@@ -1,4 +1,4 @@
-"""Lets tasks return tables as bytes, one table per row of a DataFrame, so that Arrow types are preserved."""
+"""Tables as bytes, one per row of a DataFrame. Tasks return them in this form to preserve Arrow types."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SCHEMA = pa.schema({_STREAM: pa.binary()})
 
 
 def streams_of(tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
-    """Serialize each non-empty table of ``tables`` as a row of bytes."""
+    """Yield each non-empty table of ``tables`` as a row of bytes."""
     tune_worker()
     for table in tables:
         if table.num_rows:
@@ -25,5 +25,5 @@ def streams_of(tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
 
 
 def tables_of_streams(rows: DataFrame) -> list[pa.Table]:
-    """Read all tables back from their bytes in ``rows``. The tables are in no particular order."""
+    """Return all tables that ``rows`` hold as bytes, in no particular order."""
     return [pa.ipc.open_stream(row[_STREAM]).read_all() for row in rows.collect()]

@@ -1,4 +1,4 @@
-"""The work of a Spark task, which evaluates the pieces of its buckets and returns states, plus group files or rows."""
+"""The work of a Spark task, which evaluates the pieces of its buckets. It returns states, and group files or rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ from sparkrank.states.pickling import stream_of
 
 @functools.cache
 def tune_worker() -> None:
-    """Make this Spark worker process keep freed memory, exclude modules from garbage collection and send at once."""
+    """Tune this Spark worker process: it keeps freed memory, garbage collection skips modules, and writes are sent
+    at once.
+    """
     # Spark's daemon collects garbage after every task, which takes a large share of a worker's processor time.
     if os.environ.get("SPARKRANK_WORKER_TUNING") == "0":
         return
@@ -71,7 +73,7 @@ def solve_pieces(
 def solve_splits(
     results: Iterable[tuple[int, BucketResult]], files: GroupFiles | None, ranges: int
 ) -> Iterator[Result]:
-    """Turn the ``results`` of a task's splits, each with the number of its split, into rows of a result.
+    """Yield rows of a task's result for the ``results`` of its splits. Each result has the number of its split.
 
     The hashes of group keys are in separate rows, one for each split and range of hashes.
     """
@@ -95,7 +97,7 @@ def solve_splits(
 
 
 def packed_results(results: Iterable[tuple[int, BucketResult]], files: GroupFiles | None) -> Iterator[Result]:
-    """Turn the results of a task's buckets into rows of :data:`RESULT_COLUMNS`, and merge the states of all buckets."""
+    """Yield the results of a task's buckets as rows of :data:`RESULT_COLUMNS`. The states of all buckets are merged."""
     # groups are returned as file names or as streams; exact bins have separate rows, with a sample
     partials: list[Partials] = []
     exact_rows: list[Result] = []

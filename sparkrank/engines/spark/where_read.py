@@ -1,7 +1,8 @@
-"""Evaluates splits of whole groups in the Spark tasks that read the splits, so that no rows are shuffled.
+"""The evaluation of splits of whole groups in the Spark tasks that read the splits. No rows are shuffled.
 
 Only results travel: states, and the hashes of group keys, which show the keys that several groups share. The driver
-compares the hashes of a small day, and tasks those of a large one."""
+compares the hashes of a small day, and tasks those of a large one.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +110,10 @@ class WhereRead:
         work: Sequence[T],
         evaluate: Callable[[Iterable[T]], Results],
     ) -> Solved:
-        """Evaluate each element of ``work`` in a separate task. ``context`` sends it to that task alone, as an RDD."""
+        """Evaluate each element of ``work`` in a separate task.
+
+        If there is a ``context``, it sends the element as an RDD.
+        """
         how = replace(self, tasks=max(1, len(work)))
         if context is not None:
             return how.solve_partitions(context.parallelize(work, how.tasks), spark, evaluate)
@@ -125,7 +129,7 @@ class WhereRead:
         return read_at_once(self.tasks, self.plan, self.files) and range_count(self.buckets) == 1
 
     def _collected(self, results: Iterable[Result]) -> Solved:
-        """Merge the results of all tasks in the driver."""
+        """Return the merged results of all tasks, in the driver."""
         merged: Iterable[Any] = _merged(results)
         solved = gather_states(((result["states"], result["groups"]) for result in merged), self.files)
         return replace(solved, partials=with_repeated_keys(solved.partials, self.plan))

@@ -1,4 +1,4 @@
-"""Checks the Python of Spark's workers and reports any problem in one message, before work starts if possible."""
+"""Checks the Python of Spark's workers, before work starts if possible. Any problem is reported in one message."""
 
 from __future__ import annotations
 

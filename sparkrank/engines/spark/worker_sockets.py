@@ -1,4 +1,4 @@
-"""Lets a Spark worker send its last bytes at once over TCP, where Spark has no Unix sockets or does not use them."""
+"""Makes a Spark worker send its last bytes at once over TCP, where Spark has no Unix sockets or does not use them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _OPEN_FILES = Path("/dev/fd")
 def send_at_once() -> None:
     """Turn off Nagle's algorithm for the TCP connections of this process. A worker has one, to its executor.
 
-    A worker ends a task with a second, small write. Nagle's algorithm holds it back until the executor acknowledges the
-    first write. The executor has nothing to send, so it delays the acknowledgement by 40 ms.
+    A worker ends a task with a second, small write. Nagle's algorithm would hold it back until the executor
+    acknowledges the first write. The executor has nothing to send, so it delays the acknowledgement by 40 ms.
     """
     with suppress(OSError):  # the files cannot be listed, or one of them was closed meanwhile
         for file in _OPEN_FILES.iterdir():
